@@ -14,7 +14,7 @@ interface DialogProps {
   onClose(): void;
 }
 
-/** Asks for confirmation before something is destroyed. Nothing else uses a dialog. The dialog is open while it is rendered. */
+/** Asks for confirmation before a change that destroys something or cannot be undone. Nothing else uses a dialog. The dialog is open while it is rendered. */
 export function Dialog({ title, children, action, isBusy, onAction, onClose }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();

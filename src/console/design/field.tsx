@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { type ComponentChildren, toChildArray } from 'preact';
+import { useId, useState } from 'preact/hooks';
 import { Coded } from './written.tsx';
 
 interface FieldFrame {
@@ -178,21 +178,33 @@ export function Checks<Value extends string>({
   );
 }
 
-/** The row of filters above a list. With `onClear`, the row of filters shows a button that clears all filters. */
-export const Filters = ({
+/**
+ * The row of filters above a list. With `onClear`, the row of filters shows a button that clears all filters. On a phone, several filters
+ * are folded behind a button.
+ */
+export function Filters({
   children,
   onClear,
 }: {
   readonly children: ComponentChildren;
   readonly onClear: (() => void) | null;
-}) => (
-  // biome-ignore lint/a11y/useSemanticElements: `search` is the element, which the types do not know
-  <div class="filters" role="search" aria-label="Filters">
-    {children}
-    {onClear && (
-      <button type="button" class="button button-plain filters-clear" onClick={onClear}>
-        Clear filters
-      </button>
-    )}
-  </div>
-);
+}) {
+  const [isOpen, setOpen] = useState(false);
+  const isFolded = toChildArray(children).length > 1;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: `search` is the element, which the types do not know
+    <div class={isFolded && !isOpen ? 'filters is-folded' : 'filters'} role="search" aria-label="Filters">
+      {isFolded && (
+        <button type="button" class="button filters-fold" aria-expanded={isOpen} onClick={() => setOpen((now) => !now)}>
+          {isOpen ? 'Hide filters' : onClear ? 'Filters (active)' : 'Filters'}
+        </button>
+      )}
+      {children}
+      {onClear && (
+        <button type="button" class="button button-plain filters-clear" onClick={onClear}>
+          Clear filters
+        </button>
+      )}
+    </div>
+  );
+}

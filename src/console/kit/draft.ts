@@ -34,11 +34,20 @@ export interface DraftField {
   readonly usual?: unknown;
 }
 
-/** A field, several fields in one row, or a heading. */
-export type DraftPart = DraftField | readonly DraftField[] | string;
+/** Parts of a form that are folded until the viewer opens them. */
+export interface Folded<Part> {
+  /** The text of the line that opens them. */
+  readonly more: string;
+  readonly parts: readonly Part[];
+}
+
+/** A field, several fields in one row, a heading, or folded parts. */
+export type DraftPart = DraftField | readonly DraftField[] | string | Folded<DraftPart>;
 
 export const fieldsOf = (parts: readonly DraftPart[]): readonly DraftField[] =>
-  parts.flatMap((part) => (typeof part === 'string' ? [] : part)) as readonly DraftField[];
+  parts.flatMap((part) =>
+    typeof part === 'string' ? [] : 'more' in part ? fieldsOf(part.parts) : 'of' in part ? [part] : part,
+  );
 
 /** An empty text removes the member. */
 const TEXT: Coder<unknown> = {

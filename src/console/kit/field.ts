@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Coder, Draft, DraftField, Option } from './draft.ts';
+import type { Coder, Draft, DraftField, Folded, Option } from './draft.ts';
 
 export interface InputProps<Value> {
   readonly field: FormField;
@@ -33,5 +33,11 @@ export interface FormField extends DraftField {
   readonly sets?: (value: unknown) => Draft;
 }
 
-/** A field, several fields in one row, or a heading. */
-export type FormPart = FormField | readonly FormField[] | string;
+/** Fields that are folded until the viewer opens them or the server refuses one of them. */
+export interface FoldedFields extends Folded<FormPart> {
+  /** Whether the fields are open at first, because the page's address sets one of them. */
+  readonly isOpen: boolean;
+}
+
+/** A field, several fields in one row, a heading, or folded fields. */
+export type FormPart = FormField | readonly FormField[] | string | FoldedFields;

@@ -11,7 +11,7 @@ import { renewChanged } from './actions.tsx';
 import { DifferenceList } from './difference-list.tsx';
 import { type Difference, differences } from './differences.ts';
 import { bodyOf, type Draft, draftOf, fieldsOf, newDraft, rebased } from './draft.ts';
-import type { FormField, FormPart, InputProps } from './field.ts';
+import type { FoldedFields, FormField, FormPart, InputProps } from './field.ts';
 
 interface FormProps {
   readonly parts: readonly FormPart[];
@@ -71,7 +71,7 @@ function Form({ parts, first, before, method, path, etag = null, action, above, 
     >
       {above}
       {parts.map((part, at) => (
-        <FormLine key={typeof part === 'string' || !('of' in part) ? at : part.of} part={part} {...shared} />
+        <FormLine key={keyOf(part, at)} part={part} {...shared} />
       ))}
       {isElsewhere && (
         <p class="notice notice-bad" role="alert">
@@ -90,8 +90,12 @@ function Form({ parts, first, before, method, path, etag = null, action, above, 
   );
 }
 
+const keyOf = (part: FormPart, at: number): string | number =>
+  typeof part === 'object' && 'of' in part ? part.of : at;
+
 function FormLine({ part, ...shared }: Omit<FormInputProps, 'field'> & { readonly part: FormPart }) {
   if (typeof part === 'string') return <h3>{part}</h3>;
+  if ('more' in part) return <FoldedLines of={part} {...shared} />;
   if ('of' in part) return part.isHidden ? null : <FormInput field={part} {...shared} />;
   const shown = part.filter(({ isHidden }) => !isHidden);
   if (shown.length === 0) return null;
@@ -101,6 +105,22 @@ function FormLine({ part, ...shared }: Omit<FormInputProps, 'field'> & { readonl
         <FormInput key={field.of} field={field} {...shared} />
       ))}
     </div>
+  );
+}
+
+/** Folded fields, which open if the server refuses one of them. */
+function FoldedLines({ of, ...shared }: Omit<FormInputProps, 'field'> & { readonly of: FoldedFields }) {
+  const [isOpen, setOpen] = useState(of.isOpen);
+  const isRefused = fieldsOf(of.parts).some((field) => isAt(field.of, shared.failure?.field ?? null));
+  return (
+    <details class="form-more" open={isOpen || isRefused} onToggle={({ currentTarget: { open } }) => setOpen(open)}>
+      <summary>{of.more}</summary>
+      <div class="form">
+        {of.parts.map((part, at) => (
+          <FormLine key={keyOf(part, at)} part={part} {...shared} />
+        ))}
+      </div>
+    </details>
   );
 }
 

@@ -1,4 +1,3 @@
-import { useEffect, useRef } from 'preact/hooks';
 import { docsHref } from '../api/base.ts';
 import { Button } from '../design/button.tsx';
 import { toast } from '../design/toast.tsx';
@@ -15,13 +14,6 @@ const THEMES: Readonly<Record<Theme, string>> = { system: 'System theme', light:
 /** The navigation with the names of the views, and the signed-in person. */
 export function Rail({ view }: { readonly view: ConsoleView | null }) {
   const now = session.value;
-  // On a phone, the navigation is a single line, which scrolls to the open view. `scrollIntoView` would also make the Tab key start at the
-  // scrolled element.
-  const views = useRef<HTMLElement>(null);
-  useEffect(() => {
-    const [bar, open] = [views.current, views.current?.querySelector('[aria-current]')];
-    if (bar && open) bar.scrollLeft += open.getBoundingClientRect().right - bar.getBoundingClientRect().right + 16;
-  }, [view, now.state]);
   const leave = async () => {
     const problem = await signOut();
     if (problem !== null) toast(problem);
@@ -32,7 +24,7 @@ export function Rail({ view }: { readonly view: ConsoleView | null }) {
         <Logo />
         Signalbox
       </a>
-      <nav ref={views} class="rail-views" aria-label="Views">
+      <nav class="rail-views" aria-label="Views">
         {VIEWS.filter(({ action }) => mayView(action)).map(({ name, title, path }) => (
           <a key={name} class="rail-view" href={hrefOf(path)} aria-current={view?.name === name ? 'page' : undefined}>
             {title}

@@ -44,10 +44,17 @@ test('an operator grants Credits to a key once, even if the answer is lost, and 
     await route.fetch();
     await route.fulfill({ status: 503, json: { error: { message: 'The answer was lost.' } } });
   });
+  // The first grant makes the key prepaid for good, so it is confirmed.
   await button(page, 'Grant').click();
+  await page.getByRole('dialog', { name: 'Make prepaid prepaid?' }).waitFor();
+  await button(page, 'Cancel').click();
+  expect((await shown(`/admin/keys/${id}`)).balance).toBeNull();
+  await button(page, 'Grant').click();
+  await button(page, 'Make key prepaid').click();
   await page.locator('.panel').getByText('The answer was lost.').waitFor();
   await page.unroute('**/grant');
   await button(page, 'Grant').click();
+  await button(page, 'Make key prepaid').click();
   await page.getByText('2,500 Credits were added to the balance.').waitFor();
   expect((await shown(`/admin/keys/${id}`)).balance?.granted_credits).toBe(2_500);
   await page.getByLabel('Credits to grant').fill('-500');

@@ -70,12 +70,16 @@ const focusOf = async (page: Page): Promise<string> =>
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
 const panel = (page: Page) => page.locator('.panel');
+/** The line that opens the folded fields of a form. */
+const more = (page: Page) => page.locator('.form-more > summary');
 
 describe('a key', () => {
   test('a new key works, is shown once, and is in no URL and no browser storage', async () => {
     const page = await open('/keys');
     await link(page, 'Create key').click();
     await page.getByLabel('Name', { exact: true }).fill('billing-app');
+    expect(await page.getByLabel('Labels').isVisible()).toBe(false);
+    await more(page).click();
     await page.getByLabel('Labels').fill('app=billing');
     await button(page, 'Add budget').click();
     await page.getByLabel('Credits').fill('500');
@@ -105,7 +109,10 @@ describe('a key', () => {
     const page = await open('/keys/new');
     await page.getByLabel('Name', { exact: true }).fill('half-made');
     const field = page.getByLabel('Requests a minute');
+    await more(page).click();
     await field.fill('many');
+    await more(page).click();
+    expect(await field.isVisible()).toBe(false);
     await button(page, 'Create key').click();
     await page.locator('.field-error').waitFor();
     expect(await field.getAttribute('aria-invalid')).toBe('true');

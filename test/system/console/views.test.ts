@@ -56,6 +56,29 @@ describe.each([...VIEW_PATHS])('the view /console%s', (path) => {
   );
 });
 
+test('on a phone, all views are visible in the navigation, and the filters of a list are folded until they are opened', async () => {
+  const { page } = await openConsole(stage, { path: '/requests', width: 390 });
+  const views = page.getByRole('navigation', { name: 'Views' }).getByRole('link');
+  const isInside = await views.evaluateAll((links) =>
+    links.map((link) => {
+      const { left, right } = link.getBoundingClientRect();
+      return left >= 0 && right <= 390;
+    }),
+  );
+  expect(isInside).toEqual(Array.from({ length: 7 }, () => true));
+  const fold = page.locator('.filters-fold');
+  expect(await page.getByLabel('Model', { exact: true }).isVisible()).toBe(false);
+  await fold.click();
+  await page.getByLabel('Status', { exact: true }).selectOption('completed');
+  await page.getByRole('button', { name: 'Hide filters' }).click();
+  expect(await page.getByLabel('Status', { exact: true }).isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Filters (active)' }).waitFor();
+  // A screen with enough room shows the filters at once.
+  await page.setViewportSize({ width: 1_280, height: 900 });
+  await page.getByLabel('Status', { exact: true }).waitFor();
+  expect(await fold.isVisible()).toBe(false);
+});
+
 test.each(
   orDeeply(
     [

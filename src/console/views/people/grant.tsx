@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { send } from '../../api/client.ts';
 import { Button } from '../../design/button.tsx';
+import { Dialog } from '../../design/dialog.tsx';
 import { Field } from '../../design/field.tsx';
 import { toast } from '../../design/toast.tsx';
 import { creditsText } from '../../design/written.tsx';
@@ -11,6 +12,8 @@ interface GrantFormProps {
   /** The path that grants Credits: `/admin/keys/k7mw2pq9x4ta/grant`. */
   readonly path: string;
   readonly hint: string;
+  /** The confirmation before a grant with a consequence that cannot be undone: its title, the consequence, and the verb. */
+  readonly question?: readonly [title: string, text: string, confirm: string] | undefined;
   /** Buttons after the Grant button. */
   readonly children?: ComponentChildren;
 }
@@ -19,11 +22,12 @@ interface GrantFormProps {
 const freshName = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-');
 
 /** Adds Credits to a balance or removes them. A retry after a lost response, or a second click, does not grant twice. */
-export function GrantForm({ path, hint, children }: GrantFormProps) {
+export function GrantForm({ path, hint, question, children }: GrantFormProps) {
   const [credits, setCredits] = useState('');
   const [note, setNote] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const [isAsking, setAsking] = useState(false);
   /** The name of the grant, by which the server recognises a retry. */
   const name = useRef(freshName());
   const amount = Number(credits);
@@ -38,6 +42,7 @@ export function GrantForm({ path, hint, children }: GrantFormProps) {
     const body = { credits: amount, ...(note.trim() !== '' && { note: note.trim() }) };
     const result = await send('POST', path, { body, headers: { 'idempotency-key': name.current } });
     setBusy(false);
+    setAsking(false);
     if (!result.ok) {
       // After a refusal the grant gets a new name, because the server would repeat a refusal for the same name.
       if (result.failure.status >= 400 && result.failure.status < 500) name.current = freshName();
@@ -57,7 +62,9 @@ export function GrantForm({ path, hint, children }: GrantFormProps) {
       class="stack-tight"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isReady && !isBusy) void grant();
+        if (!isReady || isBusy) return;
+        if (question) setAsking(true);
+        else void grant();
       }}
     >
       <div class="columns">
@@ -77,6 +84,17 @@ export function GrantForm({ path, hint, children }: GrantFormProps) {
         </Button>
         {children}
       </div>
+      {question && isAsking && (
+        <Dialog
+          title={question[0]}
+          action={question[2]}
+          isBusy={isBusy}
+          onClose={() => setAsking(false)}
+          onAction={() => void grant()}
+        >
+          {question[1]}
+        </Dialog>
+      )}
     </form>
   );
 }

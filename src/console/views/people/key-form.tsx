@@ -2,6 +2,7 @@ import type { Scope } from '../../../core/caller.ts';
 import { Checks } from '../../design/field.tsx';
 import { type Option, optionsOf } from '../../kit/draft.ts';
 import type { FormField, FormPart, InputProps } from '../../kit/field.ts';
+import { param } from '../../shell/router.ts';
 import { reachOfViewer, session } from '../../shell/session.ts';
 import { LABELS, LAST_DAY, LIFETIME, SCOPES } from './coders.ts';
 import { termsParts } from './terms.tsx';
@@ -26,7 +27,10 @@ function ScopesInput({ field, value, set, errorAt }: InputProps<readonly string[
   return <Checks label={field.label} values={value} options={offered} onValues={set} error={errorAt()} />;
 }
 
-/** The fields of a key that the viewer's role may set. Only operators may set labels, because policy rules use them. */
+/**
+ * The fields of a key that the viewer's role may set. A new key needs a name and usually a budget; its other fields are folded. Only
+ * operators may set labels, because policy rules use them.
+ */
 export function keyParts(
   isNew: boolean,
   teams: readonly TeamAnswer[],
@@ -51,8 +55,10 @@ export function keyParts(
     ...{ label: 'Expires after', type: 'date' as const },
     hint: 'The key expires at the end of this day in your time zone. Leave it empty for a key that never expires.',
   };
-  return [
-    { of: 'name', label: 'Name', placeholder: 'billing-app' },
+  const name: FormField = { of: 'name', label: 'Name', placeholder: 'billing-app' };
+  const terms = termsParts('the key may use every model that its team and member may use');
+  const isBudgets = (part: FormPart) => typeof part === 'object' && 'of' in part && part.of === 'budgets';
+  const rest: readonly FormPart[] = [
     ...(isNew || reach === 'all'
       ? [
           [
@@ -77,8 +83,12 @@ export function keyParts(
           },
         ]
       : []),
-    ...(hasTerms ? termsParts('the key may use every model that its team and member may use') : []),
+    ...(hasTerms ? terms.filter((part) => !(isNew && isBudgets(part))) : []),
   ];
+  if (!isNew) return [name, ...rest];
+  const more = `More: ${reach === 'own' ? '' : 'team, member, '}scopes, expiry, models, rate limits`;
+  const isOpen = param('team') !== '' || param('user') !== '';
+  return [name, ...terms.filter(isBudgets), { more, isOpen, parts: rest }];
 }
 
 /** Adds an option for "none", and the current value if the list does not contain it. */

@@ -124,10 +124,15 @@ function KeyPanel({ place }: { readonly place: Place<KeyAnswer> }) {
             {reachOfViewer('keys.grant') !== null && key.state !== 'revoked' && (
               <GrantForm
                 path={`/admin/keys/${id}/grant`}
-                hint={
+                hint={key.balance ? 'A negative amount removes Credits.' : 'The first grant makes the key prepaid.'}
+                question={
                   key.balance
-                    ? 'A negative amount removes Credits.'
-                    : 'The first grant makes the key prepaid: then it works only while its balance lasts.'
+                    ? undefined
+                    : [
+                        `Make ${keyName(key)} prepaid?`,
+                        'The key then works only while its balance lasts, in addition to its budgets. You cannot undo this. To limit what the key spends each month, give it a budget instead.',
+                        'Make key prepaid',
+                      ]
                 }
               />
             )}
