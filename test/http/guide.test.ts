@@ -1,12 +1,18 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { DOCS_OF_VIEWS } from '../../src/console/docs-of-views.ts';
 import { guideRoutes } from '../../src/http/docs/guide.ts';
+import { type GuideSection, searchGuide, sectionsOf } from '../../src/http/docs/guide-search.ts';
+import { seedOf } from '../deep/effort.ts';
 
 const DOCS = join(import.meta.dir, '../../docs');
 const routes = guideRoutes();
 const get = (path: string) => routes.handle(new Request(`http://localhost${path}`));
+const SEED = seedOf('search of the guide');
+/** The links of search results. */
+const linksIn = (text: string) => [...text.matchAll(/<li>\s*<a href="([^"]+)"/g)].map(([, href = '']) => href);
 const linksOf = (text: string) => [...text.matchAll(/(?:href|src)="([^"#]+)[^"]*"/g)].map(([, href = '']) => href);
 
 describe('the pages of the documentation that the server serves', () => {
@@ -42,15 +48,112 @@ describe('the pages of the documentation that the server serves', () => {
     expect(await page.text()).not.toMatch(/<script|<style|style=|\bon\w+=/);
   });
 
+  test('the start page is at the address with a slash and without one', async () => {
+    const start = await get('/docs/guide/');
+    expect(start.status).toBe(200);
+    expect(await start.text()).toBe(await (await get('/docs/guide/README.md')).text());
+    const moved = await get('/docs/guide');
+    expect([moved.status, moved.headers.get('location')]).toEqual([302, 'guide/']);
+  });
+
+  test.each(['operate/console.md/', 'operate/console', 'operate/console/', 'spend/../operate/console.md//'])(
+    'the address %s leads to the page',
+    async (path) => {
+      const from = `http://localhost/docs/guide/${path}`;
+      const moved = await routes.handle(new Request(from));
+      const to = new URL(moved.headers.get('location') ?? '', from);
+      expect([moved.status, to.pathname]).toEqual([302, '/docs/guide/operate/console.md']);
+    },
+  );
+
   test.each([
-    '',
     'nothing.md',
     '../package.json',
     '..%2f..%2fpackage.json',
     '%2e%2e/CHANGELOG.md',
-    'README',
     'operate',
+    'operate/',
+    'nothing',
+    'pictures/docs.png/',
   ])('the path "%s" is not a page', async (path) => {
     expect((await get(`/docs/guide/${path}`).catch(() => null))?.status ?? 404).not.toBe(200);
+  });
+});
+
+describe('the search of the documentation', () => {
+  const search = async (query: string) => {
+    const page = await get(`/docs/guide/?q=${encodeURIComponent(query)}`);
+    expect(page.headers.get('content-security-policy')).toContain("form-action 'self'");
+    return page.text();
+  };
+
+  test('each page has the form, which sends the words to the start of the guide', async () => {
+    const page = await (await get('/docs/guide/spend/budgets.md')).text();
+    const [, action = ''] = /<form action="([^"]+)" role="search">/.exec(page) ?? [];
+    expect(new URL(action, 'http://localhost/docs/guide/spend/budgets.md').pathname).toBe('/docs/guide/');
+  });
+
+  test('a result leads to the heading on its page', async () => {
+    const [link = ''] = linksIn(await search('rotate revoke'));
+    const { pathname, hash } = new URL(link, 'http://localhost/docs/guide/');
+    const page = await (await get(pathname)).text();
+    expect(page).toContain(`id="${hash.slice(1)}"`);
+  });
+
+  test('a word with the signs of HTML or of a pattern is found or not found, but never becomes markup', async () => {
+    for (const query of [
+      '<script>alert(1)</script>',
+      '"onfocus=alert(1)',
+      '.*',
+      '(',
+      '\\',
+      '&lt;',
+      '$&',
+      'a'.repeat(5_000),
+    ]) {
+      expect(await search(query)).not.toMatch(/<script|value=""?[^"]*" ?on/);
+    }
+    expect(await search('zzqqxx')).toContain('No page contains');
+  });
+
+  const words = ['alpha', 'beta', 'gamma', 'delta'];
+  const section = fc.record({
+    ...{ page: fc.constant('a.md'), pageTitle: fc.constantFrom('Alpha', 'Page'), anchor: fc.nat().map(String) },
+    ...{ title: fc.constantFrom('Beta', 'Gamma', 'Part') },
+    text: fc.array(fc.constantFrom(...words, 'x'), { maxLength: 12 }).map((found) => found.join(' ')),
+  });
+  const countOf = ({ pageTitle, title, text }: GuideSection, query: readonly string[]): number =>
+    query.filter((word) => `${pageTitle} ${title} ${text}`.toLowerCase().includes(word)).length;
+  const law = (found: typeof searchGuide) =>
+    fc.check(
+      fc.property(
+        fc.array(section, { maxLength: 15 }),
+        fc.uniqueArray(fc.constantFrom(...words), { minLength: 1 }),
+        (sections, query) => {
+          const most = Math.max(0, ...sections.map((one) => countOf(one, query)));
+          const best = sections.filter((one) => most > 0 && countOf(one, query) === most);
+          const anchors = found(sections, query.join(' ')).map(({ anchor }) => anchor);
+          return Bun.deepEquals(anchors.toSorted(), best.map(({ anchor }) => anchor).toSorted());
+        },
+      ),
+      { seed: SEED },
+    );
+
+  test(`a search finds the sections with the most words of the query, and no others (seed ${SEED})`, () => {
+    expect(law(searchGuide).counterexample).toBeNull();
+    // This mutant finds sections with any of the words.
+    expect(
+      law((sections, query) =>
+        sections.filter((one) => countOf(one, query.split(' ')) > 0).map((one) => ({ ...one, excerpt: '' })),
+      ).failed,
+    ).toBe(true);
+  });
+
+  test('a section whose heading has the word comes before a section that only mentions it', () => {
+    const [named, mentions] = sectionsOf(
+      'a.md',
+      '# Page\n\n## Money\n\nText.\n\n## Other\n\nMoney money money.\n',
+    ).slice(1);
+    expect(searchGuide([mentions!, named!], 'money').map(({ anchor }) => anchor)).toEqual(['money', 'other']);
   });
 });

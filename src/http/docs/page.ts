@@ -169,6 +169,7 @@ export function docsRoutes(document: () => Promise<object>) {
       // Some clients check with HEAD whether a server is there, and do not follow redirects.
       .head('/', () => new Response(null), hide)
       .get('/docs', () => text(PAGE, 'text/html'), hide)
+      .get('/docs/', () => text(PAGE, 'text/html'), hide)
       .get('/openapi.json', json, hide)
       .get('/docs/json', json, hide)
       .get('/docs/page.js', () => text(SCRIPT, 'text/javascript'), hide)

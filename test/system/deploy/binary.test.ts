@@ -168,7 +168,7 @@ describe('the standalone program', () => {
     expect(answer.choices[0]?.message.content).toContain('simulated answer');
   });
 
-  test.each(['/docs', '/docs/guide/architecture.md', '/console/keys'])(
+  test.each(['/docs', '/docs/guide/architecture.md', '/docs/guide/?q=budget', '/console/keys'])(
     'the program serves %s, with everything that the page loads',
     async (page) => {
       const loads = [...(await (await fetch(url + page)).text()).matchAll(/(?:href|src)="([^"]+)"/g)].map(

@@ -1,0 +1,103 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** A part of a page under one heading. */
+export interface GuideSection {
+  /** The file of the page below `docs/`: `spend/budgets.md`. */
+  readonly page: string;
+  readonly pageTitle: string;
+  /** The ID of the heading on the page. */
+  readonly anchor: string;
+  readonly title: string;
+  /** The text without markup, in one line. */
+  readonly text: string;
+}
+
+/** A section that a search found. */
+export interface GuideHit extends GuideSection {
+  /** The text around the first word that was found. */
+  readonly excerpt: string;
+}
+
+/** How many words of a query count, and how many sections a search returns. */
+const [WORDS_MAX, HITS_MAX] = [8, 20];
+/** The longest query, in characters. The rest is ignored. */
+export const QUERY_MAX = 200;
+/** The text of an excerpt before and after the word, in characters. */
+const [BEFORE, AFTER] = [60, 180];
+/** How often a word in the text counts. A long table would otherwise come before the section about the word. */
+const COUNT_MAX = 5;
+
+/** The words of a query, in lower case, each once. */
+export const wordsOf = (query: string): readonly string[] =>
+  [...new Set(query.slice(0, QUERY_MAX).toLowerCase().split(/\s+/).filter(Boolean))].slice(0, WORDS_MAX);
+
+/**
+ * Finds the sections that contain the most words of a query. Of sections with equally many words, those with the words in their titles come
+ * first, then those that contain them more often.
+ */
+export function searchGuide(sections: readonly GuideSection[], query: string): readonly GuideHit[] {
+  const words = wordsOf(query);
+  const ranked = sections.map((section) => ({ section, ...scoreOf(section, words) })).filter(({ found }) => found > 0);
+  const most = Math.max(0, ...ranked.map(({ found }) => found));
+  return ranked
+    .filter(({ found }) => found === most)
+    .sort((one, other) => other.score - one.score)
+    .slice(0, HITS_MAX)
+    .map(({ section }) => ({ ...section, excerpt: excerptOf(section.text, words) }));
+}
+
+function scoreOf({ pageTitle, title, text }: GuideSection, words: readonly string[]) {
+  const [pageName, name, body] = [pageTitle, title, text].map((one) => one.toLowerCase()) as [string, string, string];
+  let [found, score] = [0, 0];
+  for (const word of words) {
+    const count = Math.min(COUNT_MAX, body.split(word).length - 1);
+    const own = (name.includes(word) ? 20 : 0) + (pageName.includes(word) ? 10 : 0) + count;
+    if (own > 0) found++;
+    score += own;
+  }
+  return { found, score };
+}
+
+function excerptOf(text: string, words: readonly string[]): string {
+  const lower = text.toLowerCase();
+  const places = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0);
+  const at = places.length === 0 ? 0 : Math.min(...places);
+  const start = at <= BEFORE ? 0 : text.indexOf(' ', at - BEFORE) + 1;
+  const end = text.length <= at + AFTER ? text.length : text.lastIndexOf(' ', at + AFTER);
+  return `${start > 0 ? '… ' : ''}${text.slice(start, end)}${end < text.length ? ' …' : ''}`;
+}
+
+/** Reads all pages of a folder as sections. The list of all pages is left out, because it mentions every subject. */
+export async function readGuide(folder: string): Promise<readonly GuideSection[]> {
+  const names = (await readdir(folder, { recursive: true }))
+    .filter((name) => name.endsWith('.md') && name !== 'README.md')
+    .sort();
+  const sections: GuideSection[] = [];
+  for (const name of names) sections.push(...sectionsOf(name, await Bun.file(join(folder, name)).text()));
+  return sections;
+}
+
+/** Divides a page at its headings of the first three levels. @param page the file of the page @param text its Markdown */
+export function sectionsOf(page: string, text: string): readonly GuideSection[] {
+  const markup = Bun.markdown.html(text, { headings: { ids: true } });
+  const [, ...parts] = markup.split(/<h[1-3] id="([^"]*)">/);
+  const found: GuideSection[] = [];
+  for (let at = 0; at + 1 < parts.length; at += 2) {
+    const [title = '', body = ''] = (parts[at + 1] ?? '').split(/<\/h[1-3]>/);
+    const pageTitle = found[0]?.pageTitle ?? plain(title);
+    found.push({ page, pageTitle, anchor: parts[at] ?? '', title: plain(title), text: plain(body) });
+  }
+  return found;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+
+/** Removes tags from markup that this server made. */
+const plain = (markup: string): string =>
+  markup
+    .replace(/<\/?(?:p|li|tr|td|th|pre|ul|ol|table|br|h\d)[^>]*>/g, ' ')
+    .replace(/<[^>]*>/g, '')
+    .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? '')
+    .replace(/\s+/g, ' ')
+    .trim();
