@@ -22,7 +22,7 @@ interface Start {
   readonly leftOut: readonly string[];
   /** The database that several servers share; null for the database in the data folder. */
   readonly database: string | null;
-  /** The address of the console and how to sign in, in words; null if the server does not serve the console, or has no terminal. */
+  /** The address of the console and how to sign in, in words; null if the server does not serve the console. */
   readonly console: string | null;
   /** The folder that this start copied the shipped policy to; null if it copied none. */
   readonly unpacked: string | null;
@@ -77,7 +77,7 @@ function welcome(
 
 /**
  * Announces that the server listens. A terminal shows the first key, once. Without a terminal, Signalbox prints no banner, because the
- * first key would end up in a log.
+ * first key would end up in a log: the first lines of the log say where the key and the console are.
  */
 export function announce(start: Start, firstKey: FirstKey | null, log: Log, out: Terminal): void {
   if (out.isTerminal) {
@@ -85,12 +85,13 @@ export function announce(start: Start, firstKey: FirstKey | null, log: Log, out:
     firstKey?.shown();
     return;
   }
-  const { address, providers, leftOut, database, found } = start;
+  const { address, providers, leftOut, database, found, console } = start;
+  const place = { ...(console !== null && { console }), ...(database !== null && { database }) };
+  log.info('listening', { address, ...place, providers: servingText(providers) });
   const idle = idleOf(providers);
   if (idle) log.warn('providers without a model are not used: declare their models in the policy', { providers: idle });
   logFound(found, log);
   if (leftOut.length > 0) {
     log.info('some providers are not used', { providers: leftOut.join(', '), reasons: reasonsCommand() });
   }
-  log.info('listening', { address, ...(database !== null && { database }), providers: servingText(providers) });
 }

@@ -16,21 +16,21 @@ export function openConsole(log: Pick<Log, 'warn'>): () => BuiltConsole | null {
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '[::]']);
 
 /**
- * Makes the line of the banner that says where a browser opens the console and how to sign in.
+ * Says where a browser opens the console and how to sign in.
  * @param address the address that the server listens on
- * @param showsKey whether the terminal also shows a key with all scopes
+ * @param key where the first key is, in words: `the API key below`; null if this start has none
  * @returns null if the policy switches the console off, or the console is not built
  */
 export function consoleHint(
   { console: isOn, publicUrl, signIn }: Pick<PolicySnapshot, 'console' | 'publicUrl' | 'signIn'>,
   address: string,
-  showsKey: boolean,
+  key: string | null,
 ): string | null {
   if (!isOn || !readBuiltConsole()) return null;
   const { hostname, port } = new URL(address);
   const here = EVERY_ADDRESS.has(hostname) ? `http://localhost:${port}` : isLoopbackHost(hostname) ? address : null;
   const site = publicUrl ?? here;
   if (site === null) return 'set public_url in the policy to open it (docs/operate/console.md)';
-  const key = showsKey ? 'the API key below' : 'an API key that has the scope admin or report';
-  return `${site}/console; sign in with ${key}${signIn ? `, or with ${new URL(signIn.issuer).host}` : ''}`;
+  const ownKey = key ?? 'an API key that has the scope admin or report';
+  return `${site}/console; sign in with ${ownKey}${signIn ? `, or with ${new URL(signIn.issuer).host}` : ''}`;
 }

@@ -36,7 +36,7 @@ import { consoleHint, openConsole } from './console.ts';
 import { type DataPlace, makeDataFolder, stateOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
-import { openFirstKey } from './first-key.ts';
+import { type FirstKey, openFirstKey } from './first-key.ts';
 import { foundWriter, readFound } from './found-file.ts';
 import { foundNotes } from './found-notes.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
@@ -177,7 +177,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const stopHead = await keepTrailHead(options.data, { store, log, timers, now });
   // The server creates the first key before it opens the port, so that no request can find a server without a key.
   const firstKey = await openFirstKey(keys, options.home, !out.isTerminal, log);
-  if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
+  const keyPlace = await handOver(firstKey, out, log);
   const doors = { socketBytesMax, idleS: around.stalledS };
   const { address, stopListening } = await openDoors(app, resources, options, doors);
 
@@ -192,12 +192,24 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
 
   // The log lines must reach the terminal before the banner.
   await linesWritten();
-  const console = out.isTerminal ? consoleHint(first.runtime.snapshot, address, firstKey !== null) : null;
+  const console = consoleHint(first.runtime.snapshot, address, keyPlace);
   const reach = { address, console, database, unpacked };
   announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) }, firstKey, log, out);
   warnOfPayments(gateway, log);
   void settle(opened.rehearse(), gateway, host);
   around.parent?.serving({ ...shutdown, address, metrics, reload: () => onHangup() });
+}
+
+/**
+ * Writes the first key to its file if there is no terminal that shows it.
+ * @returns where the operator finds the key, in words; null if this start has no first key
+ */
+async function handOver(firstKey: FirstKey | null, { isTerminal }: Terminal, log: Log): Promise<string | null> {
+  if (!firstKey) return null;
+  if (isTerminal) return 'the API key below';
+  const file = await firstKey.toFile();
+  log.info('the first API key was written', { file });
+  return `the API key in ${file}`;
 }
 
 /** Logs once, if a start takes long, that the database is the reason: it is far away, or another server is upgrading its tables. */

@@ -13,6 +13,9 @@ import { keepDoing } from './keep-doing.ts';
 /** The interval at which the head of the audit trail is stored outside the database, ms. */
 const NOTE_HEAD_EVERY_MS = 60_000;
 
+/** The interval at which the log gets the head, ms. A log that a person reads should not be full of it. */
+const LOG_HEAD_EVERY_MS = 3_600_000;
+
 /** The file that has the head of the audit trail, outside the store. */
 const headFile = (data: string): string => join(data, 'trail.head');
 
@@ -31,8 +34,8 @@ interface HeadParts {
 }
 
 /**
- * Once a minute, checks the new entries of the audit trail and stores its head: in the data folder and in the log, which other systems
- * keep. If a head of the audit trail does not follow from the previous head, the server reports that head and does not store it. State:
+ * Once a minute, checks the new entries of the audit trail and stores its head in the data folder. Once an hour and when the server stops,
+ * the log gets a new head as well, because other systems keep the log. If a head of the audit trail does not follow from the previous head, the server reports that head and does not store it. State:
  * trail head.
  * @returns a function that stores the head a last time and stops; it never rejects
  */
@@ -41,6 +44,14 @@ export async function keepTrailHead(
   { store, log, timers, now }: HeadParts,
 ): Promise<() => Promise<void>> {
   let reported = '';
+  let unlogged: TrailHead | null = null;
+  let loggedAt = now();
+  const logHead = (isLast: boolean): void => {
+    if (!unlogged || (!isLast && now() < loggedAt + LOG_HEAD_EVERY_MS)) return;
+    log.info('the head of the trail was noted', { ...unlogged });
+    unlogged = null;
+    loggedAt = now();
+  };
   const report = (problem: string, message: string, details: object) => {
     if (problem !== reported) log.error(message, { problem, ...details });
     reported = problem;
@@ -57,16 +68,21 @@ export async function keepTrailHead(
       await store.flush();
       await writeDurably(`${file}.new`, headLine(head, now()));
       await moveDurably(`${file}.new`, file);
-      log.info('the head of the trail was noted', { ...head });
+      unlogged = head;
       reported = '';
     } catch (cause) {
       report(reasonOf(cause), 'the head of the trail could not be noted', { file });
     }
   };
-  const stop = await keepDoing(follow, NOTE_HEAD_EVERY_MS, timers);
+  const regularly = async (): Promise<void> => {
+    await follow();
+    logHead(false);
+  };
+  const stop = await keepDoing(regularly, NOTE_HEAD_EVERY_MS, timers);
   return async () => {
     await stop();
     await follow();
+    logHead(true);
   };
 }
 

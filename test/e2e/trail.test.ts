@@ -129,16 +129,12 @@ test('each policy that becomes active is in the audit trail with its requester; 
   expect((await trail()).filter(({ action }) => action === 'load')).toHaveLength(2);
 });
 
-test('the head of the audit trail is stored in the folder and in the log each minute, and at the end of an export', async () => {
+test('the head of the audit trail is stored in the folder each minute, and at the end of an export', async () => {
   expect(timers.intervals).toContain(60_000);
   const [{ id } = { id: 0 }] = await trail();
   timers.fire();
   await waitFor(() => linesOf(readFileSync(headFile(), 'utf8'))[0]?.id === id);
   const [noted] = linesOf(readFileSync(headFile(), 'utf8'));
-  await waitFor(() => {
-    timers.fire();
-    return box.lines.join('\n').includes(String(noted?.hash));
-  });
   const exported = linesOf((await box.run('trail', 'export')).out);
   expect(exported).toHaveLength(id + 1);
   expect(exported.at(-1)).toMatchObject({ head: true, id, hash: noted?.hash });
