@@ -29,6 +29,11 @@ export interface FoundServer {
   readonly models: readonly FoundModel[];
   /** All names that the server listed, ascending; null if a name that is not in the list may still be served. */
   readonly names: readonly string[] | null;
+  /**
+   * Each name whose weights the server identifies, ascending. Equal digests mean equal weights. Absent in lists of earlier builds, which
+   * served every found model at a price of 0.
+   */
+  readonly digests?: readonly (readonly [upstream: string, digest: string])[];
 }
 
 /** All models that were found: the second input of a build, after the files of the policy. */
@@ -97,6 +102,10 @@ interface LackingPolicy {
 export const isSameName = (one: string, other: string): boolean => withoutLatest(one) === withoutLatest(other);
 
 export const withoutLatest = (name: string): string => name.replace(/:latest$/, '');
+
+/** Returns the same text for all spellings with which Ollama finds a model: `BIG`, `library/big:latest` and `big`. */
+export const plainName = (name: string): string =>
+  withoutLatest(name.toLowerCase()).replace(/^(?:registry\.ollama\.ai\/)?(?:library\/)?/, '');
 
 /** The name that lists of models use for all models of a provider. */
 export const allOf = (provider: string): string => `${provider}/*`;

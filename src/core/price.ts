@@ -92,6 +92,10 @@ function exact(value: bigint): number {
   return reduced;
 }
 
+/** Whether tokens and requests cost nothing. */
+export const isFree = ({ perRequest, lines }: Price): boolean =>
+  perRequest === 0 && lines.every(({ input, output }) => input === 0 && output === 0);
+
 /** Returns the price line that bills a request with this many input tokens. */
 export function lineFor(price: Price, inputTokens: number): PriceLine {
   let at = price.lines.length - 1;

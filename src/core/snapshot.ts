@@ -151,11 +151,12 @@ export interface ReferenceOrigin {
 }
 
 export interface LeftOut {
-  readonly kind: 'provider' | 'model';
+  /** `found` is a model that a server of the operator has, but that is not served. */
+  readonly kind: 'provider' | 'model' | 'found';
   readonly name: string;
   /** The reason for operators. The reason for operators names environment variables that are not set. */
   readonly reason: string;
-  /** For a model: the reason for callers, who must not see the names of environment variables. */
+  /** For a model of the policy or of a server: the reason for callers, who must not see the names of environment variables. */
   readonly toCallers?: string;
 }
 

@@ -20,6 +20,7 @@ import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './embeddings
 import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
 import { draftFound, judgeFound, withChoices } from './found.ts';
+import { priceFound } from './found-prices.ts';
 import { deepFreeze } from './freeze.ts';
 import { dependsOnIntent } from './intent.ts';
 import { checkLedgerState } from './ledger-state.ts';
@@ -154,6 +155,7 @@ function* compile(
     compileProvider(one, { env, report, providers: plugged.providers, version: parsed.version }),
   );
   const states = new Map(setups.map((setup) => [setup.name, setup]));
+  const prices = priceFound({ parsed, setups: states, found }, report);
   const strategies = strategiesIn(plugged.strategies, parsed.version);
   const selectors = yield* compileSelectors(parsed.selectors, strategies, report);
   checkAdapters(parsed.models, states, report);
@@ -184,13 +186,13 @@ function* compile(
     return null;
   }
   const drafts = yield* narrowCapabilities(parsed.models, states, report);
-  const discovered = draftFound(found, { parsed, setups: states, usdPerCredit: credit.usd });
-  const finds = yield* narrowCapabilities(discovered, states, report);
+  const discovered = draftFound(found, { parsed, setups: states, prices, usdPerCredit: credit.usd });
+  const finds = yield* narrowCapabilities(discovered.drafts, states, report);
   const all = selectAvailable(states, [...drafts, ...finds], parsed.wildcards, found?.used);
   const models = withChoices(all.models, found, states);
-  const available = { ...all, models };
+  const available = { ...all, models, leftOut: [...all.leftOut, ...discovered.leftOut] };
   const wildcards = compileWildcards(parsed.wildcards, {
-    ...{ parsed, rules: programs, setups: states, serving: available.providers, facts },
+    ...{ parsed, rules: programs, setups: states, prices, serving: available.providers, facts },
     ...{ usdPerCredit: credit.usd, firstSlot: slotCount(models) },
   });
   const mayFind = [...available.providers.values()].some(({ discover }) => discover !== undefined);

@@ -107,6 +107,8 @@ const WARNINGS = {
   'short-key':
     'The API key of a provider has fewer than 8 characters. Signalbox does not remove it from messages of the provider, because so short a text can be part of an ordinary word.',
   'free-model': 'A provider that uses an API key has a price of 0, so Signalbox does not charge for its use.',
+  'found-price':
+    'A server whose models Signalbox finds also has a model with a price. Its other models are not served, because the policy states no price for them, or they cost nothing, because the policy states a price of 0.',
   'passthrough-all': '`*` lets callers send any field to the provider, even fields that change the bill.',
   'unknown-language': 'A programming language of a model is unknown and resembles a known language.',
   'nobody-signs-in': 'The environment variable with the secret of `sign_in` is not set, so people cannot sign in.',

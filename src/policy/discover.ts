@@ -7,6 +7,9 @@ export const DISCOVERED_PRESETS = ['ollama', 'llama-cpp', 'lm-studio', 'vllm'] a
 
 const FOUND_BY_DEFAULT: ReadonlySet<string> = new Set(DISCOVERED_PRESETS);
 
+/** Whether a preset is a program that operators run themselves. */
+export const isOwnServer = (preset: string): boolean => FOUND_BY_DEFAULT.has(preset);
+
 /** Returns the beginnings of the IDs of models that may be found. */
 export const openingsOf = (providers: readonly NamedItem<ProviderText>[], version: LanguageVersion): string[] =>
   providers.filter(({ data }) => data && discoverOf(data, version) !== 'off').map(({ name }) => `${name}/`);
@@ -17,5 +20,5 @@ export function discoverOf(
   version: LanguageVersion,
 ): NonNullable<ProviderText['discover']> {
   if (discover !== undefined) return discover;
-  return version === LATEST_VERSION && preset !== undefined && FOUND_BY_DEFAULT.has(preset) ? 'serve' : 'off';
+  return version === LATEST_VERSION && preset !== undefined && isOwnServer(preset) ? 'serve' : 'off';
 }

@@ -2,9 +2,10 @@ import { parseDecimal } from '../core/decimal.ts';
 import { type FoundModel, type FoundModels, isMissing, isSameName } from '../core/found-models.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import { setBit } from '../core/rules.ts';
-import type { Model } from '../core/snapshot.ts';
+import type { LeftOut, Model } from '../core/snapshot.ts';
 import { checkValue } from './check.ts';
 import { modelSchemaOf } from './embeddings.ts';
+import { type FoundPrices, wildcardFor } from './found-prices.ts';
 import { latencies } from './latency.ts';
 import { draftModel, type ModelContext, type ModelDraft, UNLISTED } from './models.ts';
 import type { ParsedPolicy } from './parsed.ts';
@@ -43,16 +44,24 @@ export const maxOutputOf = (contextWindow: number): number =>
 interface FoundContext {
   readonly parsed: ParsedPolicy;
   readonly setups: ReadonlyMap<string, ProviderSetup>;
+  readonly prices: FoundPrices;
   readonly usdPerCredit: string;
+}
+
+/** The found models that are served, and those that are not, with the reason. */
+interface FoundDrafts {
+  readonly drafts: readonly ModelDraft[];
+  readonly leftOut: readonly LeftOut[];
 }
 
 /**
  * Drafts the found models that the policy does not have itself. A name, an alias or an entry of the policy takes precedence over a found
  * model, and the keys of a wildcard apply to the found models that it covers.
  */
-export function draftFound(found: FoundModels | null, context: FoundContext): readonly ModelDraft[] {
-  if (found === null) return [];
-  const { parsed, setups, usdPerCredit } = context;
+export function draftFound(found: FoundModels | null, context: FoundContext): FoundDrafts {
+  const leftOut: LeftOut[] = [];
+  if (found === null) return { drafts: [], leftOut };
+  const { parsed, setups, prices, usdPerCredit } = context;
   const own = parsed.models.flatMap(({ endpoints }) => endpoints.map(({ endpoint }) => endpoint));
   const isTaken = takenIn(parsed);
   const ofModels: ModelContext = {
@@ -64,7 +73,7 @@ export function draftFound(found: FoundModels | null, context: FoundContext): re
     taskIndex: new Map(parsed.tasks.map(({ name }, at) => [name, at])),
     ...UNLISTED,
   };
-  return found.servers.flatMap(({ provider, models }) => {
+  const drafts = found.servers.flatMap(({ provider, models, digests }) => {
     const setup = setups.get(provider);
     if (!setup?.provider?.discover || setup.unset.length > 0) return [];
     const states = (id: string, at: string, key: string) => {
@@ -76,6 +85,12 @@ export function draftFound(found: FoundModels | null, context: FoundContext): re
     return models.flatMap((model) => {
       const id = `${provider}/${model.name}`;
       if (isTaken(id) || isOwn(model)) return [];
+      // A list of an earlier build is built again as it was then.
+      const refusal = digests === undefined ? null : prices.refusalOf(provider, model);
+      if (refusal !== null) {
+        leftOut.push({ kind: 'found', name: id, ...refusal });
+        return [];
+      }
       const draft = draftOne(id, model, setup, parsed.wildcards, ofModels);
       if (!draft) return [];
       const isContextGuessed = model.isContextGuessed && !states(id, provider, 'context_window');
@@ -83,6 +98,7 @@ export function draftFound(found: FoundModels | null, context: FoundContext): re
       return [{ ...draft, model: { ...draft.model, found: mark } }];
     });
   });
+  return { drafts, leftOut };
 }
 
 /** Returns whether the policy uses a name itself, for a model, a selector or an alias. */
@@ -90,12 +106,6 @@ function takenIn({ modelIds, selectors, aliases }: ParsedPolicy): (id: string) =
   const names = new Set([...modelIds.keys(), ...selectors.map(({ name }) => name), ...aliases.keys()]);
   const starts = [...aliases.keys()].filter((alias) => alias.endsWith('*')).map((alias) => alias.slice(0, -1));
   return (id) => names.has(id) || starts.some((start) => id.startsWith(start));
-}
-
-/** Returns the wildcard with the longest pattern that covers an ID at its provider. */
-function wildcardFor(id: string, provider: string, wildcards: readonly WildcardDraft[]): WildcardDraft | null {
-  const covering = wildcards.filter((one) => one.provider === provider && id.startsWith(one.pattern.slice(0, -1)));
-  return covering.sort((a, b) => b.pattern.length - a.pattern.length)[0] ?? null;
 }
 
 function draftOne(

@@ -2,7 +2,7 @@ import { capabilityBits, lackingBits, MODEL_CAPABILITIES, OF_EVERY_DIALECT } fro
 import type { Decimal } from '../core/decimal.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import { operationBits } from '../core/operation.ts';
-import type { Price } from '../core/price.ts';
+import { isFree, type Price } from '../core/price.ts';
 import type { Deadlines, Endpoint, Model } from '../core/snapshot.ts';
 import { camelKeys } from './camel-keys.ts';
 import { checkAtMost, type Subject, validPartsOf } from './check.ts';
@@ -230,8 +230,7 @@ function draftEndpoints(
     const price = text.price && data.endpoints ? priceAt(own, text.price, context) : shared;
     if (!price || !isKnown) return [];
     const { provider, upstream = name, regions } = text;
-    const isFree = price.perRequest === 0 && price.lines.every((line) => line.input === 0 && line.output === 0);
-    if (isFree && context.needsKey.get(provider)) {
+    if (isFree(price) && context.needsKey.get(provider)) {
       const at = valueAt(own, 'price')?.place ?? placeAt(tree, 'price');
       report.add('free-model', at, `\`${path}\` has a price of 0, but provider \`${provider}\` uses an API key`);
     }

@@ -75,3 +75,14 @@ function findPreset(name: string, plugins: ReadonlyMap<string, ProviderPlugin>):
   }
   return null;
 }
+
+/** Whether an address leads to the domain of a preset, such as `eu.api.openai.com`. */
+export function isServiceAddress(address: string, plugins: ReadonlyMap<string, ProviderPlugin>): boolean {
+  const host = new URL(address).hostname.replace(/\.$/, '');
+  const presets = [...plugins.values()].flatMap((plugin) => Object.values(plugin.presets ?? {}));
+  return presets.some(({ baseUrl }) => {
+    if (baseUrl === undefined) return false;
+    const domain = new URL(baseUrl).hostname.split('.').slice(-2).join('.');
+    return host === domain || host.endsWith(`.${domain}`);
+  });
+}

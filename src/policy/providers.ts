@@ -7,10 +7,10 @@ import { messageOf } from '../core/thrown.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from './addresses.ts';
 import { checkOptions, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { DISCOVERED_PRESETS, discoverOf } from './discover.ts';
+import { DISCOVERED_PRESETS, discoverOf, isOwnServer } from './discover.ts';
 import { checkExcluded } from './key-rules.ts';
 import { isStated } from './peer-keys.ts';
-import { findService, type ProviderService } from './provider-service.ts';
+import { findService, isServiceAddress, type ProviderService } from './provider-service.ts';
 import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
 import { readAbortBilling, reviewAbortBilling } from './schema-abort.ts';
@@ -26,6 +26,8 @@ export interface ProviderSetup {
   readonly provider: Provider | null;
   /** Required environment variables that are not set. */
   readonly unset: readonly string[];
+  /** Whether the provider is a known service with prices, not a server of the operator. */
+  readonly isHosted?: boolean;
   /** Whether the provider serves only if no other provider can serve a model. */
   readonly whenAlone: boolean;
   readonly place: SourceSpan;
@@ -97,8 +99,24 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
     ...(pagesMax && { pagesMax }),
     ...(discover !== 'off' && adapter?.findsModels && { discover, ...adapter.findsModels }),
   };
-  return { ...state, provider, unset, lacks: adapter?.lacks, passes: adapter?.passes, embeds: adapter?.embeds };
+  const isHosted = isKnownService(data.preset, address.url, scope.providers);
+  return {
+    ...state,
+    isHosted,
+    provider,
+    unset,
+    lacks: adapter?.lacks,
+    passes: adapter?.passes,
+    embeds: adapter?.embeds,
+  };
 }
+
+const isKnownService = (
+  preset: string | undefined,
+  address: string | null,
+  plugins: ReadonlyMap<string, ProviderPlugin>,
+): boolean =>
+  (preset !== undefined && !isOwnServer(preset)) || (address !== null && isServiceAddress(address, plugins));
 
 /** Checks the adapter's settings, and that the provider has an address if the adapter needs one. */
 function prepareAdapter(

@@ -3,6 +3,7 @@ import type { Model, WildcardFigure, WildcardModel, WildcardRefusal, Wildcards }
 import { narrowCapabilities, pagesMaxOf, type ServingProviders } from './availability.ts';
 import { checkValue } from './check.ts';
 import type { ModelFacts } from './facts.ts';
+import type { FoundPrices } from './found-prices.ts';
 import { deepFreeze } from './freeze.ts';
 import { draftModel, type ModelContext, type ModelDraft, UNLISTED } from './models.ts';
 import type { ParsedPolicy } from './parsed.ts';
@@ -33,6 +34,7 @@ export interface WildcardContext {
   readonly rules: CheckedRules;
   readonly setups: ReadonlyMap<string, ProviderSetup>;
   readonly serving: ServingProviders;
+  readonly prices: FoundPrices;
   /** The public figures; null if the table of facts was not loaded. Without the table of facts, no ID has public figures. */
   readonly facts: PublicFigures | null;
   readonly usdPerCredit: string;
@@ -127,9 +129,15 @@ class PolicyWildcards implements Wildcards {
   }
 
   #compile(id: string, wildcard: ServingWildcard): WildcardModel | WildcardRefusal {
-    const { parsed, facts, rules, serving } = this.#context;
+    const { parsed, facts, rules, serving, prices } = this.#context;
     const { service, provider, path, place, standIn, standInModel, pattern } = wildcard;
     const upstream = wildcard.names.upstreamOf(id);
+    const owner = serving.get(provider)!.discover ? prices.ownerOf(id, provider, upstream) : null;
+    if (owner !== null) {
+      return {
+        refused: `\`${id}\` is not served under this name, because another model of the policy has its weights.`,
+      };
+    }
     const rows = wildcard.names.rowsOf(upstream);
     // If exactly one row matched and this wildcard covered the row, the ID would already be the ID of that row.
     if (rows.length > 0 && !rows.includes(upstream)) {

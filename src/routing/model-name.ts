@@ -102,10 +102,11 @@ export function listedFor({ models, levels = [] }: ModelLists): readonly string[
 function unknownName(name: string, model: string, caller: Caller, snapshot: PolicySnapshot): SignalboxError {
   const { leftOut, wildcards } = snapshot;
   const pattern = wildcards?.leftOut(model);
-  const absent = leftOut.find(({ kind, name: one }) => kind === 'model' && (one === model || one === pattern));
+  const absent = leftOut.find(({ kind, name: one }) => kind !== 'provider' && (one === model || one === pattern));
   if (absent) {
     const why = (isOperator(caller) ? absent.reason : absent.toCallers) ?? 'the policy does not include it';
-    const message = `The model \`${model}\` is in the policy but cannot be served: ${why}.`;
+    const state = absent.kind === 'found' ? 'was found, but is not served' : 'is in the policy but cannot be served';
+    const message = `The model \`${model}\` ${state}: ${why}.`;
     return new SignalboxError('model_not_found', message, { param: 'model' });
   }
   const selectors = [...snapshot.selectors.keys()];

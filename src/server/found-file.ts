@@ -37,6 +37,7 @@ const FoundFile = Type.Object({
           }),
         ),
         names: Type.Union([Type.Array(name), Type.Null()]),
+        digests: Type.Array(Type.Tuple([name, name])),
       }),
       contexts: Type.Array(Type.Tuple([Type.String(), tokens])),
     }),

@@ -117,6 +117,10 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'State the real price.',
       correction: ['price: { input: 0, output: 0 }', 'price: { input: 0.25, output: 2 }'],
     },
+    'found-price': {
+      golden: 'found-without-price',
+      mend: 'State a price for the other models of the server: see [What found models cost](own-servers.md#what-found-models-cost).',
+    },
     'passthrough-all': {
       golden: 'passthrough-all',
       mend: 'List the fields that you need.',

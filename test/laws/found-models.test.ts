@@ -20,7 +20,7 @@ const { runs, seed } = effort('found-models', 60, 3_000);
 const POLICY = `version: 2
 providers:
   box: { preset: ollama }
-  hosted: { adapter: openai-compatible, base_url: "http://127.0.0.1:9/v1" }
+  hosted: { adapter: openai-compatible, base_url: "http://127.0.0.1:10/v1" }
 models:
   m-small:
     provider: hosted

@@ -48,12 +48,12 @@ export interface ShippedService {
 export const SERVICES: readonly ShippedService[] = shipped
   .filter((plugin): plugin is ProviderPlugin => plugin.kind === 'provider')
   .flatMap((plugin) =>
-    Object.entries(plugin.presets ?? {}).map(([name, preset]) => ({
+    Object.entries(plugin.presets ?? {}).map(([name, preset], at) => ({
       plugin,
       name,
       preset,
       variables: {
-        ...(preset.baseUrlEnv && { [preset.baseUrlEnv]: 'http://127.0.0.1:1/v1' }),
+        ...(preset.baseUrlEnv && { [preset.baseUrlEnv]: `http://127.0.0.1:${at + 1}/v1` }),
         ...(preset.apiKeyEnv && { [preset.apiKeyEnv]: 'key-of-the-test' }),
       },
     })),

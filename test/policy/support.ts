@@ -102,6 +102,7 @@ const providers: ProviderPlugin[] = [
         default: 'max_tokens',
       }),
       lacks: Type.Array(Type.Union([Type.Literal('seed'), Type.Literal('stop')]), { default: [] }),
+      server: Type.Optional(Type.Literal('ollama')),
     }),
     presets: {
       groq: {
@@ -111,10 +112,16 @@ const providers: ProviderPlugin[] = [
         cache: { ttlS: 7, tokensMin: 8 },
         settings: { max_tokens_field: 'max_completion_tokens', lacks: ['seed'] },
       },
-      ollama: { baseUrlEnv: 'OLLAMA_BASE_URL', basePath: '/v1', allowPrivateNetwork: true },
+      ollama: {
+        baseUrlEnv: 'OLLAMA_BASE_URL',
+        basePath: '/v1',
+        allowPrivateNetwork: true,
+        settings: { server: 'ollama' },
+      },
     },
-    prepare: ({ lacks }) => ({
+    prepare: ({ lacks, server }) => ({
       kind: 'wire',
+      ...(server && { modelServer: { requests: [], read: () => null } }),
       lacks: (_, upstream) => (upstream === 'untold' ? unused() : lacks),
       dialect: 'openai',
       frames: 'sse',

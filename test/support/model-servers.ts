@@ -10,6 +10,7 @@ export interface FakeModel {
   readonly size?: string;
   readonly parameters?: number;
   readonly capabilities?: readonly string[];
+  /** The identity of the weights: Ollama’s digest, or vLLM’s `root`. */
   readonly digest?: string;
   readonly remoteHost?: string;
   readonly dimensions?: number;
@@ -166,7 +167,7 @@ const propsOf = (one: FakeModel) => ({
 function openAiList(kind: ServerKind, models: readonly FakeModel[]): object {
   const data = models.map((one) => ({
     ...{ id: one.name, object: 'model', created: 1_800_000_000, owned_by: kind },
-    ...(kind === 'vllm' && { root: one.name, parent: null, max_model_len: one.inUse, permission: [] }),
+    ...(kind === 'vllm' && { root: one.digest ?? one.name, parent: null, max_model_len: one.inUse, permission: [] }),
     ...(kind === 'llama-cpp' && {
       meta: {
         ...{ vocab_type: 2, n_vocab: 49_152, n_ctx_train: one.contextMax ?? 8_192, n_embd: 576 },

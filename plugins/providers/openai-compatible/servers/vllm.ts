@@ -4,7 +4,7 @@ import { listIn, OPENAI_LIST, stated } from './shared.ts';
 
 /**
  * Reads vLLM’s list: `ModelCard` in vllm-project/vllm vllm/entrypoints/openai/protocol.py. The form is taken from its source; no vLLM was
- * at hand. vLLM states neither capabilities nor the number of parameters, and holds every answer to a JSON schema (its structured outputs).
+ * at hand. `root` is the path or the public name of the weights, which a server can serve under several names. vLLM states neither capabilities nor the number of parameters, and holds every answer to a JSON schema (its structured outputs).
  */
 export const vllm: ModelServerAdapter = {
   requests: [OPENAI_LIST],
@@ -18,6 +18,7 @@ export const vllm: ModelServerAdapter = {
         const contextWindow = tokensOf(one.max_model_len);
         const facts = stated<ServedModel>({
           upstream,
+          digest: textOf(one.root) || undefined,
           contextWindow,
           operation: 'chat',
           capabilities: ['json_schema'],

@@ -63,8 +63,21 @@ export function foundList(provider: string, list: ServedList, memory: ServerMemo
     provider,
     models: [...models.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
     names: isWhole ? [...new Set(names)].sort() : null,
+    digests: digestsIn(listed),
   };
   return { server, contexts, leftOut };
+}
+
+/** The longest digest that is kept, in characters. */
+const DIGEST_MAX = 1_024;
+
+function digestsIn(listed: readonly ServedModel[]): NonNullable<FoundServer['digests']> {
+  const digests = new Map<string, string>();
+  for (const { upstream, digest } of listed) {
+    if (digest !== undefined && digest.length <= DIGEST_MAX && upstream.length <= UPSTREAM_MAX)
+      digests.set(upstream, digest);
+  }
+  return [...digests].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** Returns the smallest context that the weights of each listed model were seen to use. Several names can have the same weights. */

@@ -287,10 +287,13 @@ const EMPTY = JSON.stringify({ servers: [], used: [] });
 const keyOf = ({ provider, origin }: Pick<WatchedServer, 'provider' | 'origin'>): string =>
   JSON.stringify([provider, origin]);
 
-/** Whether models were added, so that a build should not wait. */
+/** Whether models were added or names got other weights, so that a build should not wait. */
 function isAddition(before: FoundModels | null, after: FoundModels | null): boolean {
   const idsIn = (found: FoundModels | null) =>
-    (found?.servers ?? []).flatMap(({ provider, models }) => models.map(({ name }) => `${provider}/${name}`));
+    (found?.servers ?? []).flatMap(({ provider, models, digests = [] }) => [
+      ...models.map(({ name }) => `${provider}/${name}`),
+      ...digests.map((one) => JSON.stringify([provider, ...one])),
+    ]);
   const known = new Set(idsIn(before));
   return idsIn(after).some((id) => !known.has(id));
 }
