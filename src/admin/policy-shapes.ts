@@ -56,8 +56,13 @@ export const guarded = f.list(
     name: parts.textOrNull('The name of the item; null for a section without named items.', 'openai'),
     key: parts.textOrNull('The key; null for the whole item or section.', 'base_url'),
     why: parts.text('Why the difference is guarded.', 'it decides where requests and keys are sent'),
+    by: parts.word(
+      ['owner', 'files'],
+      'Who may make the change. `owner`: an owner over HTTP, if the server was started with `--allow-policy-writes`. `files`: only a person who can edit the policy files.',
+      'owner',
+    ),
   }),
-  'Differences from the files on disk that only an owner may write, and only if the server was started with `--allow-policy-writes`.',
+  'Differences from the files on disk that not every operator may write.',
   { examples: [[]] },
 );
 

@@ -247,29 +247,6 @@ describe('found models are beside the policy', () => {
     expect(server.calls).toEqual(['POST /v1/chat/completions']);
   });
 
-  test('no edit over HTTP can turn discovery on', async () => {
-    const server = fake('ollama', SMOL);
-    for (const [before, after] of [
-      [
-        policyFor(declared('smol'), '{ preset: ollama, discover: "off" }'),
-        policyFor(declared('smol'), '{ preset: ollama, discover: choose }'),
-      ],
-      [policyFor(declared('smol')).replace('version: 2', 'version: 1'), policyFor(declared('smol'))],
-    ] as const) {
-      const signalbox = await start({ policy: { 'a.yaml': before }, env: envOf(server) });
-      const changes = [{ name: 'a.yaml', text: after }];
-      const answer = await signalbox.get('/admin/policy/files', {
-        method: 'PUT',
-        body: JSON.stringify({ changes }),
-        headers: { 'if-match': `"${await revisionOf(signalbox)}"` },
-      });
-      expect({ status: answer.status, code: (await answerOf(answer)).error.code }).toEqual({
-        ...{ status: 403, code: 'insufficient_permissions' },
-      });
-      expect(server.calls).toEqual([]);
-    }
-  });
-
   test('a hostile server stops neither the start nor an edit, and redirects are not followed', async () => {
     const trap = fake('ollama', { name: 'trap' });
     const server = fake('ollama');

@@ -15,6 +15,8 @@ export interface GuardedChange {
   /** The key is null for the whole item or section. */
   readonly key: string | null;
   readonly why: string;
+  /** Who may make the change: an owner over HTTP, or only a person who can edit the policy files. */
+  readonly by: 'owner' | 'files';
 }
 
 /** `ordinary`, or the reason why a difference at this place is guarded. */
@@ -73,7 +75,8 @@ const PROVIDER: Keys<ProviderText> = {
   pages_max: ORDINARY,
   serve: ORDINARY,
   serves: ORDINARY,
-  discover: 'it decides which models are served without an entry in the policy',
+  // `discoveredBy` compares the effect, because the default depends on other keys. Turning discovery off is ordinary.
+  discover: ORDINARY,
 };
 
 const ALERTS: Keys<(typeof AlertsText)['static']> = {
@@ -97,35 +100,39 @@ export function guardedChanges(before: Outline, after: Outline): GuardedChange[]
     // An unknown section is guarded.
     const guard = SECTION_GUARDS.get(section) ?? UNKNOWN;
     if (guard === ORDINARY) return [];
-    if (guard !== BY_KEY) return [{ section, name: null, key: null, why: guard }];
+    if (guard !== BY_KEY) return [{ section, name: null, key: null, why: guard, by: 'owner' }];
     return section === 'providers' ? ofProviders(from, to) : ofKeys(section, null, from, to, keysOf(section));
   });
   return [...ofSections, ...discoveredBy(before, after)];
 }
 
-/** Returns the providers whose models another version of the language would find, although their entries stay the same. */
+const DISCOVERS = 'it decides which models are served without an entry in the policy';
+
+/** Returns the providers whose models the policy finds, or finds in another way, only after the edit. */
 function discoveredBy(before: Outline, after: Outline): GuardedChange[] {
+  const known = objectOf(ownOf(before, 'providers'));
   return Object.entries(objectOf(ownOf(after, 'providers'))).flatMap(([name, provider]): GuardedChange[] => {
-    const known = ownOf(objectOf(ownOf(before, 'providers')), name);
-    const isOther = isSame(known, provider) && discoverIn(before, known) !== discoverIn(after, provider);
-    return isOther ? [{ section: 'providers', name, key: 'discover', why: PROVIDER.discover }] : [];
+    const [from, to] = [discoverIn(before, ownOf(known, name)), discoverIn(after, provider)];
+    const isOn = to !== 'off' && to !== from;
+    return isOn ? [{ section: 'providers', name, key: 'discover', why: DISCOVERS, by: 'files' }] : [];
   });
 }
 
 function discoverIn(outline: Outline, provider: unknown): string {
   const { preset, discover } = objectOf(provider);
   // A value that is not a text is refused with the rest of the policy.
-  const stated = { preset: textOf(preset), ...(discover !== undefined && { discover: textOf(discover) }) };
-  return stated.discover ?? discoverOf({ preset: stated.preset }, ownOf(outline, 'version') === 1 ? 1 : LATEST_VERSION);
+  if (discover !== undefined) return textOf(discover);
+  return discoverOf({ preset: textOf(preset) }, ownOf(outline, 'version') === 1 ? 1 : LATEST_VERSION);
 }
 
 const keysOf = (section: string): Readonly<Record<string, Guard>> => (section === 'gateway' ? GATEWAY : ALERTS);
 
 function ofProviders(from: unknown, to: unknown): GuardedChange[] {
-  if (to !== undefined && !isObject(to)) return [{ section: 'providers', name: null, key: null, why: DESTINATION }];
+  if (to !== undefined && !isObject(to))
+    return [{ section: 'providers', name: null, key: null, why: DESTINATION, by: 'owner' }];
   return Object.entries(objectOf(to)).flatMap(([name, provider]): GuardedChange[] => {
     const known = ownOf(objectOf(from), name);
-    if (known === undefined) return [{ section: 'providers', name, key: null, why: DESTINATION }];
+    if (known === undefined) return [{ section: 'providers', name, key: null, why: DESTINATION, by: 'owner' }];
     return ofKeys('providers', name, known, provider, PROVIDER);
   });
 }
@@ -137,13 +144,14 @@ function ofKeys(
   to: unknown,
   guards: Readonly<Record<string, Guard>>,
 ): GuardedChange[] {
-  if (!isMap(from) || !isMap(to)) return isSame(from, to) ? [] : [{ section, name, key: null, why: UNKNOWN }];
+  if (!isMap(from) || !isMap(to))
+    return isSame(from, to) ? [] : [{ section, name, key: null, why: UNKNOWN, by: 'owner' }];
   const [mine, theirs] = [objectOf(from), objectOf(to)];
   const keys = [...new Set([...Object.keys(mine), ...Object.keys(theirs)])].sort();
   return keys.flatMap((key) => {
     const guard = ownOf(guards, key) ?? UNKNOWN;
     const isOrdinary = guard === ORDINARY || isSame(ownOf(mine, key), ownOf(theirs, key));
-    return isOrdinary ? [] : [{ section, name, key, why: String(guard) }];
+    return isOrdinary ? [] : [{ section, name, key, why: String(guard), by: 'owner' }];
   });
 }
 

@@ -10,6 +10,7 @@ import { pushedBundle } from '../../../policy/runtime/pushed.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import type { ReloadAttempt } from '../../../policy/runtime/status.ts';
 import { type FileEdit, UnwritablePolicy } from '../../../policy/runtime/write-edit.ts';
+import { placeAt } from '../../../policy/tree.ts';
 import type { OpenStore } from '../../../store/driver.ts';
 import type { PolicyOrigin } from '../../../store/instance-reports.ts';
 import type { Actor, TrailDetails } from '../../../store/trail.ts';
@@ -55,7 +56,7 @@ const TRAIL_PATCH_MAX = 32_768;
 
 /**
  * Writes an edit of the policy's files as a whole and activates it. First, the edit must pass the check and the policy's own cases. A
- * guarded edit needs an owner, and a server that was started with the option `--allow-policy-writes`.
+ * guarded edit needs an owner, and a server that was started with the option `--allow-policy-writes`. No edit can turn on `discover`.
  * @throws SignalboxError; nothing was written then
  */
 export async function writePolicyFiles(
@@ -150,6 +151,7 @@ async function plannedEdit(
   if (edits.length === 0) refuse('changes', 'The edit changes nothing.');
   await desk.home.check(edits).catch(refuseUnwritable);
   const guarded = guardedChanges(await outlineOf(before, desk.judge), await outlineOf(after, desk.judge));
+  await checkDiskOnly(after, guarded, desk);
   checkGuarded(by, desk, guarded);
   return { before, after, edits, guarded };
 }
@@ -170,6 +172,27 @@ export function editsOf(before: PolicyBundle, after: PolicyBundle): FileEdit[] {
 }
 
 const textsOf = ({ files }: PolicyBundle) => new Map(files.map(({ path, text = '' }) => [basename(path), text]));
+
+/** No role may make these changes over HTTP. */
+async function checkDiskOnly(
+  after: PolicyBundle,
+  guarded: readonly GuardedChange[],
+  { judge, home }: WritableDesk,
+): Promise<void> {
+  const change = guarded.find(({ by }) => by === 'files');
+  if (!change) return;
+  const { policy } = await judge.parse(after.files, null);
+  const provider = policy.providers.find(({ name }) => name === change.name);
+  const at = provider && placeAt(provider.tree, 'discover');
+  const where = at ? ` (${basename(at.file)}:${at.line})` : '';
+  const message = `The edit turns on \`discover\` of provider \`${change.name}\`${where}. Only the policy files on a server's disk can do that, not an edit over HTTP. ${ON_DISK[home.origin]} To add the provider without its models, state \`discover: "off"\`.`;
+  throw new SignalboxError('insufficient_permissions', message, { details: { guarded } });
+}
+
+const ON_DISK: Readonly<Record<PolicyOrigin, string>> = {
+  files: PATCH,
+  store: 'Run `signalbox policy push` with the edited files.',
+};
 
 function checkGuarded({ caller }: Principal, { allowsGuarded }: WritableDesk, guarded: readonly GuardedChange[]): void {
   if (guarded.length === 0 || (allowsGuarded && roleOf(caller) === 'owner')) return;

@@ -38,7 +38,8 @@ export function EditBar({ files, judgement: { data: result, isLoading } }: EditB
   // file.
   const guarded = result?.errors === 0 ? result.guarded : [];
   const isMoved = now.revision !== files.revision;
-  const isWritable = files.on_disk === 'same' && (guarded.length === 0 || files.writes.guarded);
+  const isForFiles = guarded.some(({ by }) => by === 'files');
+  const isWritable = files.on_disk === 'same' && !isForFiles && (guarded.length === 0 || files.writes.guarded);
   const isRight = (result?.errors ?? 0) === 0 && !isLoading;
   const why = refusalOf(files);
   const act = async (work: () => Promise<ApiFailure | null>) => {
@@ -78,9 +79,15 @@ export function EditBar({ files, judgement: { data: result, isLoading } }: EditB
       {guarded.length > 0 && (
         <div class="policies-guarded">
           <p>
-            <strong>Guarded:</strong> Only an owner may apply this edit, on a server that was started with{' '}
-            <code>--allow-policy-writes</code>.{' '}
-            {files.writes.guarded
+            <strong>Guarded:</strong>{' '}
+            {isForFiles ? (
+              'Only a person who can edit the policy files may apply this edit.'
+            ) : (
+              <>
+                Only an owner may apply this edit, on a server that was started with <code>--allow-policy-writes</code>.
+              </>
+            )}{' '}
+            {files.writes.guarded && !isForFiles
               ? 'You may apply it.'
               : 'Download the patch and apply it where the policy files are kept.'}
           </p>
