@@ -103,7 +103,7 @@ describe('a policy that declares no model', () => {
     await reload(signalbox);
     await waitFor(async () => (await idsIn(signalbox)).includes('box/qwen:4b'), 20_000);
     expect(await chat(signalbox, 'auto')).toMatchObject({ status: 200, model: 'box/qwen:4b' });
-    expect(signalbox.lines.join('\n')).toContain('"box: qwen:4b, 8,192 tokens, tools"');
+    await waitFor(() => signalbox.lines.join('\n').includes('"box: qwen:4b, 8,192 tokens, tools"'));
     server.models = [SMOL];
     expect((await chat(signalbox, 'box/qwen:4b')).status).toBe(502);
     await waitFor(async () => (await chat(signalbox, 'box/qwen:4b')).code === 'no_healthy_model', 20_000);
