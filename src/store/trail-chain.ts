@@ -1,4 +1,5 @@
 import { hash as digest, randomBytes } from 'node:crypto';
+import { visible } from '../core/visible.ts';
 import { scrubAll } from '../host/telemetry/secrets.ts';
 import {
   type Actor,
@@ -29,13 +30,16 @@ const PERSONAL: ReadonlySet<string> = new Set(['name', 'note', 'labels', 'email'
 /** Members of an entry's details that contain the same members again: the state before and after a change. */
 const SIDES: ReadonlySet<string> = new Set(['before', 'after']);
 
-/** Makes the entry that follows another entry. Texts that look like secrets are removed from the details of the entry. */
+/**
+ * Makes the entry that follows another entry. Texts that look like secrets are removed from the details of the entry. The actor's name and
+ * place lose characters that could control the terminal of a reader or change the order of a line.
+ */
 export function linkAfter(head: TrailHead, event: SubjectEvent): TrailLink {
   const { time, actor, action, subject } = event;
   const { facts, words: personal } = parted({ ...event.details, ...('login' in actor && { login: actor.login }) });
   const texts: Record<WordSlot, string | null> = {
-    by: actor.kind === 'server' ? null : actor.name,
-    from: (actor.kind === 'server' ? null : actor.from) ?? null,
+    by: actor.kind === 'server' ? null : visible(actor.name),
+    from: actor.kind === 'server' || actor.from == null ? null : visible(actor.from),
     details: personal && JSON.stringify(scrubAll(personal)),
   };
   const words: Partial<Record<WordSlot, SaltedWords>> = {};

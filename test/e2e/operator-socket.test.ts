@@ -46,6 +46,27 @@ test('the server uses headers of the operator socket that are not percent-encode
   expect((await overSocket('/admin/keys', { headers: { 'x-signalbox-operator': '%zz' } })).status).toBe(200);
 });
 
+test('a name of an operator cannot control the terminal of a reader of the trail, and the trail finds and erases it', async () => {
+  const name = 'eve\u001b]0;x\u0007\u202elamron\u2066';
+  const headers = {
+    'content-type': 'application/json',
+    'x-signalbox-operator': encodeURIComponent(name),
+    'x-signalbox-terminal': encodeURIComponent(`tty\u009b2J${name}`),
+  };
+  const body = JSON.stringify({ name: 'by eve' });
+  expect((await overSocket('/admin/keys', { method: 'POST', body, headers })).status).toBe(200);
+  const entriesOf = async () => {
+    const answer = await box.get(`/admin/trail?actor=${encodeURIComponent(name)}`);
+    return (await answer.json()) as { readonly data: readonly { readonly actor: { readonly name: string } }[] };
+  };
+  const { data } = await entriesOf();
+  expect(data).toHaveLength(1);
+  expect(data[0]?.actor.name).toBe('eve\ufffd]0;x\ufffd\ufffdlamron\ufffd');
+  expect(JSON.stringify(data)).not.toMatch(/[\p{Cc}\p{Bidi_Control}]|\\u00/u);
+  const erased = await box.post('/admin/trail/erase', { actor_name: name });
+  expect([erased.status, (await entriesOf()).data]).toEqual([200, []]);
+});
+
 test('the operator socket disappears with its server, and commands then work on the database', async () => {
   const data = temporaryFolder();
   const server = await startSignalbox({ data });

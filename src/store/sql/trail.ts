@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../core/clock.ts';
+import { visible } from '../../core/visible.ts';
 import {
   type SaltedWords,
   type SubjectEvent,
@@ -82,9 +83,10 @@ const OF_WALLET = sql(
   'SELECT id FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS DISTINCT FROM ? ORDER BY created_at, id',
 );
 
+/** Earlier versions stored names of actors unchanged, so both forms are selected. */
 const ERASABLE_OF_ACTOR = sql(
   `SELECT entry, slot FROM trail_words WHERE slot IN ('by', 'from') AND entry IN
-      (SELECT entry FROM trail_words WHERE slot = 'by' AND words = ?) ORDER BY entry, slot`,
+      (SELECT entry FROM trail_words WHERE slot = 'by' AND words IN (?, ?)) ORDER BY entry, slot`,
   { mustChange: true },
 );
 const ERASABLE_OF_SUBJECT = sql(
@@ -114,10 +116,10 @@ const IN_POSTGRES = `SELECT ${COLUMNS}, (SELECT coalesce(json_agg(json_build_arr
 const select = (rest: string): Statement => sql(`${SELECT} ${rest}`, { inPostgres: `${IN_POSTGRES} ${rest}` });
 const FILTERED = `(subject_kind = ?1 OR ?1 IS NULL) AND (id < ?2 OR ?2 IS NULL) AND (action = ?4 OR ?4 IS NULL)
     AND (actor = ?5 OR ?5 IS NULL OR EXISTS (
-      SELECT 1 FROM trail_words WHERE entry = trail.id AND slot = 'by' AND words = ?5))
+      SELECT 1 FROM trail_words WHERE entry = trail.id AND slot = 'by' AND words IN (?5, ?8)))
     AND (time >= ?6 OR ?6 IS NULL) AND (time < ?7 OR ?7 IS NULL) ORDER BY id DESC LIMIT ?3`;
 const SELECT_ALL = select(`WHERE ${FILTERED}`);
-const SELECT_OF_SUBJECT = select(`WHERE subject = ?8 AND ${FILTERED}`);
+const SELECT_OF_SUBJECT = select(`WHERE subject = ?9 AND ${FILTERED}`);
 const CHARS = `length(facts) + (SELECT coalesce(sum(length(words)), 0) ${WORDS})`;
 /** The parameter `?3` bounds the characters of all entries except the last one. */
 const SELECT_LINKS = select(`WHERE id > ?1 AND id <= (SELECT max(id) FROM (
@@ -151,7 +153,9 @@ export const sqlTrail = (db: SqlReader): TrailTable => ({
   addOfHolder: (event, holder, exceptId) => chained(OF_WALLET, [holder, exceptId], event),
   erase(words, actor, time): SqlWrite {
     const erasable =
-      'actorName' in words ? write(ERASABLE_OF_ACTOR, words.actorName) : write(ERASABLE_OF_SUBJECT, words.subject);
+      'actorName' in words
+        ? write(ERASABLE_OF_ACTOR, words.actorName, visible(words.actorName))
+        : write(ERASABLE_OF_SUBJECT, words.subject);
     return {
       ...erasable,
       *follow(rows) {
@@ -177,7 +181,7 @@ export const sqlTrail = (db: SqlReader): TrailTable => ({
   // Writers of the trail run one after the other, so no entry can appear below the last entry.
   horizon: async () => (await first<TrailHead>(db, SELECT_HEAD))?.id ?? 0,
   async list({ keyId, kind = null, before = null, limit, action = null, actor = null, from = null, to = null }) {
-    const filters = [kind, before, limit, action, actor, from, to];
+    const filters = [kind, before, limit, action, actor, from, to, actor && visible(actor)];
     const rows =
       keyId === null
         ? await db.query<TrailRow>(SELECT_ALL, filters)
