@@ -80,4 +80,11 @@ export const SCHEMA: readonly SchemaVersion[] = [
   { sql: async () => (await alike()).versionAlike('traffic', 3), serves: 1 },
   // The decide function of version 1 stays, because programs of earlier versions continue to call it.
   { sql: DECIDE + OTHERS, serves: 1 },
+  {
+    async sql() {
+      const { versionAlike } = await alike();
+      return byBytes(`${versionAlike('records', 9)}\n${versionAlike('traffic', 4)}`);
+    },
+    serves: 1,
+  },
 ];

@@ -97,5 +97,11 @@ export const recordsMigrations: Migrations = {
     ALTER TABLE record_index ADD COLUMN summary TEXT;
     ALTER TABLE record_indexing ADD COLUMN summed_from INTEGER NOT NULL DEFAULT ${Number.MAX_SAFE_INTEGER};
     UPDATE record_indexing SET summed_from = 0 WHERE NOT EXISTS (SELECT 1 FROM record_index);`,
+    `-- The error code of the answer, and the number of the request; null in rows of earlier versions.
+    ALTER TABLE records ADD COLUMN code TEXT;
+    ALTER TABLE records ADD COLUMN request INTEGER;
+    ALTER TABLE record_index ADD COLUMN code TEXT;
+    ALTER TABLE record_index ADD COLUMN request INTEGER;
+    CREATE INDEX record_index_code ON record_index (code, id) WHERE code IS NOT NULL;`,
   ],
 };

@@ -85,6 +85,7 @@ export const trafficMigrations: Migrations = {
         (SELECT min(t.bucket) FROM traffic AS t WHERE t.width = w.width AND t.kind = 0),
         (SELECT j.time / 60000 / w.width + 1 FROM journal AS j ORDER BY j.seq DESC LIMIT 1), 0)
       FROM (SELECT 1 AS width UNION ALL SELECT 60 UNION ALL SELECT 1440) AS w WHERE EXISTS (SELECT 1 FROM traffic);`,
+    'ALTER TABLE traffic ADD COLUMN refused INTEGER NOT NULL DEFAULT 0;',
   ],
   steps: { 2: countAgain },
 };
