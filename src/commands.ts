@@ -56,7 +56,7 @@ const resultOf = (output: CommandOutput): CommandResult =>
 const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Operation[]>>> = {
   keys: async () => (await import('./admin/keys.ts')).KEY_COMMANDS,
   alerts: async () => (await import('./admin/alerts.ts')).ALERT_OPERATIONS,
-  decisions: async () => [(await import('./admin/decisions.ts')).listRecords],
+  decisions: async () => (await import('./admin/decisions.ts')).DECISION_COMMANDS,
   learn: async () => [(await import('./admin/learning.ts')).showLearning],
   logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
   subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,

@@ -13,8 +13,16 @@ export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 're
 /** The result of a check with this instance's copy of the keys. `ageMs` is the age of the copy. */
 export type Authentication = (Reading & { readonly caller: Caller; readonly reason: null }) | Denial;
 
-/** `root`: the ID of the first key of the line, if the right secret of a child key was presented. */
-type Denial = Reading & { readonly caller: null; readonly reason: DenialReason; readonly root?: string };
+/**
+ * `root`: the ID of the first key of the line, if the right secret of a child key was presented. `suspended`: the caller of a suspended key,
+ * if its right secret was presented.
+ */
+type Denial = Reading & {
+  readonly caller: null;
+  readonly reason: DenialReason;
+  readonly root?: string;
+  readonly suspended?: Caller;
+};
 
 export interface KeyEntry extends Pick<StoredKey, 'parentHash'> {
   readonly info: StoredKey['info'];
@@ -163,7 +171,13 @@ export function authenticationBy(entry: KeyEntry | undefined, presented: Uint8Ar
   const state = secretStateOf(entry, presented, now);
   if (!entry || state === 'unknown' || state === 'rotated') return DENIED[state === 'rotated' ? state : 'unknown'];
   const { caller } = entry.authentication;
-  if (state !== 'valid') return caller.line ? { ...DENIED[state], root: rootOf(caller) } : DENIED[state];
+  if (state !== 'valid') {
+    return {
+      ...DENIED[state],
+      ...(caller.line && { root: rootOf(caller) }),
+      ...(state === 'suspended' && { suspended: caller }),
+    };
+  }
   entry.usedAt = now;
   return entry.authentication;
 }

@@ -3,6 +3,7 @@ import { ERROR_CODES } from '../core/api/error-schema.ts';
 import * as parts from '../core/api/parts.ts';
 import { RECORD_STATUSES } from '../core/decision-record.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
+import { Attempt } from './decision.ts';
 import * as f from './kit/fields.ts';
 
 const texts = (description: string, example: Readonly<Record<string, string>>) =>
@@ -32,19 +33,56 @@ export const ofKey = {
 
 const orNoAnswer = (text: string) => `${text} Null for a recommendation.`;
 
+const Refusal = f.shape('The answer to a request that was refused before a decision.', {
+  http_status: f.as('status', parts.wholeOrNull('The HTTP status of the answer.', 404)),
+  dialect: parts.textOrNull('The dialect of the path; null for paths that no dialect has.', 'openai-chat'),
+  method: f.text('The HTTP method.', 'POST'),
+  route: f.text('The path, with placeholders for IDs; `other` for a path that does not exist.', '/v1/chat/completions'),
+  message: parts.textOrNull(
+    'The message of the error, at most 300 characters, without words of the request. Null if you ask with a key with the scope `report`.',
+    'There is no model or selector `gpt-9`.',
+  ),
+  answers: f.count(
+    'How many answers this entry counts: 1, or the answers of one key with the same code in a minute, above the limit for single entries.',
+    1,
+  ),
+  decision_id: f.as(
+    'decision',
+    parts.textOrNull('The decision whose stored answer was sent again; null for any other answer.', null),
+  ),
+});
+
 export const DecisionSummary = f.named(
   'DecisionSummary',
-  'A decision in a list. If its record is unreadable, all fields except the first are null.',
+  'A decision or a refused request in a list. If its record is unreadable, all fields except the first are null.',
   {
-    id: parts.decisionId,
+    id: f.text(
+      'ID of the decision, which `GET /v1/decisions/{id}` explains. For a refused request, the ID of the request.',
+      'dec_0a4x1wm3zk0',
+    ),
+    request_id: f.as(
+      'request',
+      parts.textOrNull(
+        'ID of the request, as in the header `x-request-id`; null in records of earlier versions.',
+        'req_0a4x1wm3zj8',
+      ),
+    ),
     object: f.always('decision.summary'),
     created: parts.wholeOrNull('When the record was written. Unix time in seconds.', 1_793_000_000),
     time: f.orNull(f.moment('The same time as `created`, to the millisecond.')),
     ...ofKey,
-    operation: f.word(OPERATION_NAMES, 'The operation of the request.'),
-    status: f.word(RECORD_STATUSES, 'How the request ended; `recommended` for a route query, which calls no model.'),
-    model: parts.modelId('The model that was tried last, or the choice if no model was tried.'),
-    task: f.text('The task type of the request.', 'coding'),
+    operation: f.orNull(
+      f.word(OPERATION_NAMES, 'A word.'),
+      'The operation of the request; null for a refused request to a path that calls no model.',
+    ),
+    status: f.word(
+      RECORD_STATUSES,
+      'How the request ended. `recommended`: a route query, which calls no model. `refused`: an answer with a status from 400 up and without a decision.',
+    ),
+    model: parts.modelId(
+      'The model that was tried last, or the choice if no model was tried. For a refused request, the model that it named, at most 128 characters; empty for none.',
+    ),
+    task: f.text('The task type of the request; empty for a refused request.', 'coding'),
     provider: f.orNull(f.text('The provider that was tried last; null if none was tried.', 'openai')),
     selector: f.orNull(
       f.text('The selector that the request named as `model`; `pinned` if the request named a model.', 'auto'),
@@ -65,6 +103,7 @@ export const DecisionSummary = f.named(
       f.orNull(f.text('The policy revision that was active when the decision was made.', '95f1a7d5f908027b')),
     ),
     error: f.orNull(f.word(ERROR_CODES, 'A code.'), 'The error that the caller received; null if there was no error.'),
+    refusal: f.as('refused', f.orNull(Refusal, 'Null for a decision.', null)),
     attempts: parts.wholeOrNull(orNoAnswer('Attempts at endpoints.'), 1),
     credits_consumed: f.as(
       'charged',
@@ -89,7 +128,12 @@ export const DecisionSummary = f.named(
   },
 );
 
-export const DecisionList = f.named('DecisionList', 'Decisions, newest first.', {
+export const FoundRequest = f.named('FoundRequest', 'A request with its decision or its refusal.', {
+  ...DecisionSummary.properties,
+  attempt_details: f.as('tries', f.list(f.onWire(Attempt), 'The attempts in the order in which they were made.')),
+});
+
+export const DecisionList = f.named('DecisionList', 'Decisions and refused requests, newest first.', {
   object: f.always('list'),
   data: f.list(DecisionSummary, 'The newest first.'),
   has_more: f.flag(

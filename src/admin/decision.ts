@@ -11,7 +11,7 @@ import { ofKey } from './decision-list.ts';
 const firstPart = (from: string) =>
   field.wholeOrNull(`From ${from} to the first content, in ms; null if no content arrived.`, 430);
 
-const Attempt = Type.Object({
+export const Attempt = Type.Object({
   model: field.modelId('The model asked.'),
   provider: field.text('The provider asked.', 'openai'),
   upstream: field.text('The provider’s own name for the model.', 'gpt-6-luna'),
@@ -23,6 +23,14 @@ const Attempt = Type.Object({
   ms: field.milliseconds('From the start of the attempt to its end.', 1_840),
   first_part_ms: firstPart('sending'),
   failure: field.orNull(field.failureKind, 'Null for a success.'),
+  status: field.wholeOrNull(
+    'For a failure, the HTTP status of the provider; null if there was none, and in old records.',
+    null,
+  ),
+  message: field.textOrNull(
+    'For a failure, the message of the provider, at most 500 characters. Secrets, personal data, addresses and words of the request are removed. Null for callers who may not read it, and in old records.',
+    null,
+  ),
   request_id: field.upstreamRequestId,
   finish_reasons: field.rawFinishReasons,
 });

@@ -1,21 +1,22 @@
 import { Type } from '@sinclair/typebox';
 import type { Caller } from '../core/caller.ts';
 import { RECORD_STATUSES, type RecordSummary } from '../core/decision-record.ts';
-import { refuse } from '../core/errors.ts';
+import { ERROR_CODES, refuse } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
+import type { RecordReader } from '../gateway/records/records.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RecordEntry, RecordLog } from '../store/records.ts';
 import { Decision, DecisionRepeat } from './decision.ts';
-import { DecisionList, DecisionSummary, KeptContent } from './decision-list.ts';
+import { DecisionList, DecisionSummary, FoundRequest, KeptContent } from './decision-list.ts';
 import { DecisionMoney } from './decision-money.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import type { ReportServices } from './usage.ts';
 import { readContent } from './use-cases/content.ts';
-import { decisionBody } from './use-cases/decision-body.ts';
+import { attemptBody, decisionBody } from './use-cases/decision-body.ts';
 import { decisionMoney, type MoneySources } from './use-cases/decision-money.ts';
-import { listDecisions } from './use-cases/decisions.ts';
+import { findShown, listDecisions } from './use-cases/decisions.ts';
 import { explainDecision } from './use-cases/explain-decision.ts';
 import { repeatDecision } from './use-cases/repeat-decision.ts';
 import { checkShown, type Sight } from './use-cases/sight.ts';
@@ -23,6 +24,11 @@ import { checkShown, type Sight } from './use-cases/sight.ts';
 /** The services that lists of decisions use. */
 export interface DecisionReader extends Pick<ReportServices, 'sightOf' | 'ownersOf'> {
   readonly records: Pick<RecordLog, 'list'>;
+}
+
+/** The services that find a request by its ID. */
+export interface RequestReader extends Pick<DecisionReader, 'sightOf'> {
+  readonly records: Pick<RecordReader, 'find' | 'findRequest'>;
 }
 
 /** The services that operations on one decision use. */
@@ -41,17 +47,29 @@ const ID = { form: 'ID' } as const;
 const UNREADABLE: Readonly<Record<keyof RecordSummary, null>> = {
   ...{ time: null, stream: null, labels: null, metadata: null, reason: null, revision: null, selector: null },
   ...{ provider: null, error: null, attempts: null, charged: null, saved: null },
-  ...{ firstPartMs: null, totalMs: null, inputTokens: null, outputTokens: null },
+  ...{ firstPartMs: null, totalMs: null, inputTokens: null, outputTokens: null, refused: null },
 };
 
-/** Shows a decision, without the fields that its reader may not see. */
+/** Shows a decision or a refused request, without the fields that its reader may not see. */
 function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<typeof DecisionSummary> {
-  const { id, keyId, user, session } = entry;
-  const { time, labels, metadata, ...facts } = summary ?? UNREADABLE;
+  const { id, request, keyId, user, session, operation } = entry;
+  const { time, labels, metadata, reason, refused, ...facts } = summary ?? UNREADABLE;
+  const isRefused = entry.status === 'refused';
   return {
     ...entry,
     ...facts,
-    id: idText('dec_', id),
+    id: idText(isRefused ? 'req_' : 'dec_', id),
+    request: request === null ? null : idText('req_', request),
+    operation: operation || null,
+    model: isRefused && sight.isNarrow ? '' : entry.model,
+    selector: isRefused ? null : facts.selector,
+    revision: isRefused ? null : facts.revision,
+    reason: isRefused ? null : reason,
+    refused: refused && {
+      ...refused,
+      message: sight.isNarrow ? null : reason,
+      decision: refused.decision === null ? null : idText('dec_', refused.decision),
+    },
     created: time === null ? null : Math.floor(time / 1_000),
     time,
     keyId: sight.isNarrow ? null : keyId,
@@ -66,7 +84,9 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<type
 const placeOf = (param: 'after' | 'newer_than', text: string | undefined): number | undefined =>
   text === undefined
     ? undefined
-    : (parseId('dec_', text) ?? refuse(param, `\`${param}\` must be the ID of a decision, such as dec_4rT2kQ9xZ1a.`));
+    : (parseId('dec_', text) ??
+      parseId('req_', text) ??
+      refuse(param, `\`${param}\` must be the ID of an entry of the list, such as dec_4rT2kQ9xZ1a.`));
 
 /** The keys that the filter `key` selects. */
 async function keysIn(key: string | undefined, sight: Sight) {
@@ -80,9 +100,9 @@ export const listRecords = operationsOn<DecisionReader>()({
   name: 'decisions list',
   http: 'GET /admin/decisions',
   action: 'decisions.list',
-  summary: 'List decisions',
+  summary: 'List decisions and refused requests',
   details:
-    'Lists the decisions that match all filters, newest first. For each page the server examines at most about 100,000 decisions. If few of them match, the page may have fewer than `limit` decisions, or none. Continue the list with `next_after`. `GET /v1/decisions/{id}` explains one decision. After an update from version 0.1, the server adds older records to the list in the background, newest first.',
+    'Lists the decisions and the refused requests that match all filters, newest first. A request is refused if its answer has a status from 400 up and no model was decided. For each key the list has at most 60 refused requests of a minute, and the number of the others. For each page the server examines at most about 100,000 entries. If few of them match, the page may have fewer than `limit` entries, or none. Continue the list with `next_after`. `GET /v1/decisions/{id}` explains one decision. After an update from version 0.1, the server adds older records to the list in the background, newest first.',
   input: f.body('Which decisions.', {
     ...f.allOptional({
       from: f.momentIn(
@@ -102,9 +122,21 @@ export const listRecords = operationsOn<DecisionReader>()({
         ),
         ID,
       ),
-      model: f.inCommand(f.text('The model that was tried last, or the choice if none was tried.'), ID),
+      model: f.inCommand(
+        f.text(
+          'The model that was tried last, or the choice if none was tried. For a refused request, the model that it named.',
+        ),
+        ID,
+      ),
       task: f.text('The task type of the request.'),
       status: f.word(RECORD_STATUSES, `One of ${RECORD_STATUSES.join(', ')}.`),
+      code: f.inCommand(
+        f.word(
+          ERROR_CODES,
+          'The error code of the answer, such as `model_not_found`. Records of earlier versions have none.',
+        ),
+        { form: 'CODE' },
+      ),
       operation: f.word(OPERATION_NAMES, `One of ${OPERATION_NAMES.join(', ')}.`),
       session: f.inCommand(
         f.text('The session that the request names. Not available with a key with the scope `report`.'),
@@ -120,11 +152,11 @@ export const listRecords = operationsOn<DecisionReader>()({
         ),
       ),
       after: f.inCommand(
-        f.formed('`next_after` of the previous page, or the ID of its last decision.', { minLength: 1 }),
+        f.formed('`next_after` of the previous page, or the ID of its last entry.', { minLength: 1 }),
         ID,
       ),
       newer_than: f.inCommand(
-        f.formed('Only decisions that began after the decision with this ID. Use it to count new decisions.', {
+        f.formed('Only entries that began after the entry with this ID. Use it to count new requests.', {
           minLength: 1,
         }),
         ID,
@@ -139,7 +171,7 @@ export const listRecords = operationsOn<DecisionReader>()({
   prints: {
     columns: [
       ...['id', 'time', 'key_id', 'operation', 'status', 'model', 'task', 'credits_consumed', 'total_ms'],
-      ...['error'],
+      ...['error', 'refusal.answers'],
     ],
   },
   async run({ records, sightOf, ownersOf }, { by }, { limit = LIMIT, key, team, user, after, newerThan, ...filters }) {
@@ -164,6 +196,27 @@ export const listRecords = operationsOn<DecisionReader>()({
     };
   },
 });
+
+/** The operation of `GET /admin/requests/{id}` and `signalbox decisions show`. */
+export const showRecord = operationsOn<RequestReader>()({
+  name: 'decisions show',
+  http: 'GET /admin/requests/:id',
+  action: 'decisions.list',
+  summary: 'Find a request by its ID',
+  details:
+    'Finds a request by `x-request-id` (`req_…`) or by the ID of its decision (`dec_…`): who sent it, how it ended, and each attempt at a provider with the status and the message of a failure. `policy explain --decision` explains the choice. A request that an earlier version answered is found only by the ID of its decision. A request that still runs has no entry yet.',
+  idForm: 'ID',
+  output: FoundRequest,
+  answer: 'The request.',
+  async run({ records, sightOf }, { by, id }) {
+    const sight = sightOf(by);
+    const { entry, attempts } = await findShown(by, records, id, sight);
+    return { ...shown(entry, sight), tries: attempts.map((attempt) => attemptBody(attempt, sight)) };
+  },
+});
+
+/** The operations on records that have commands. */
+export const DECISION_COMMANDS = [listRecords, showRecord];
 
 const operation = operationsOn<DecisionServices>();
 const COMMON = { command: false, action: 'decisions.list' } as const;

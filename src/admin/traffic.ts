@@ -28,6 +28,10 @@ const Whole = f.named('TrafficWhole', 'The figures of the whole period.', {
     'Attempts that failed at a provider, even if another attempt answered the request. Attempts that the provider refused because of the content or the length of the request are not counted.',
     17,
   ),
+  refused: f.count(
+    'Requests of the period that were answered with a status from 400 up and did not run. They are not part of `requests` and `errors`.',
+    12,
+  ),
   ...spend(61.75, '0.06175'),
   saved_credits: f.as(
     'saved',
@@ -66,6 +70,7 @@ const Buckets = f.named(
     requests: counts('requests.', 12, 0),
     errors: counts('failed or broken requests.', 1, 0),
     failed_attempts: counts('attempts that a provider failed.', 2, 0),
+    refused: counts('refused requests.', 4, 0),
     credits: f.as('microcredits', credits('Credits charged, minus refunds.', 0.61, 0)),
     saved_credits: f.as('saved', credits('Credits saved compared with the baseline.', 0.12, 0)),
     input_tokens: f.as('input', counts('input tokens.', 1_204, 0)),

@@ -5,6 +5,7 @@ import type { ExpectedLength } from './expected-length.ts';
 import type { ExplorationDraw } from './exploration.ts';
 import type { Facts } from './facts.ts';
 import type { Operation } from './operation.ts';
+import type { RefusedAnswer } from './refusal.ts';
 import type { Usage } from './usage.ts';
 
 /** A decision with its outcome. A decision record contains no text of the request or the answer. */
@@ -13,6 +14,8 @@ export interface DecisionRecord {
   readonly id: number;
   /** Time of the decision, ms since 1970. */
   readonly time: number;
+  /** The number of the request (`req_…`); null in records of earlier versions. */
+  readonly request: number | null;
   readonly keyId: string;
   /** The operation that was executed, or `route` for a recommendation. */
   readonly kind: Operation | 'route';
@@ -114,14 +117,20 @@ export interface AttemptRecord {
   readonly requestId: string | null;
   /** The provider's own finish reason of each choice. */
   readonly finishReasons: readonly string[];
+  /** For a failure, the HTTP status of the provider; null for none. Absent for a success, and in records of earlier versions. */
+  readonly status?: number | null;
+  /** For a failure, the message of the provider or of Signalbox, redacted. Absent for a success, and in records of earlier versions. */
+  readonly message?: string;
 }
 
 /** Every status of a decision record. `recommended` is the status of a route query, which executes nothing. */
-export const RECORD_STATUSES = ['completed', 'failed', 'broken', 'abandoned', 'recommended'] as const;
+const DECIDED_STATUSES = ['completed', 'failed', 'broken', 'abandoned', 'recommended'] as const;
+/** Every status of a record. A refused request has no decision; see `Refusal`. */
+export const RECORD_STATUSES = [...DECIDED_STATUSES, 'refused'] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
 
 /** Every status of a decision. A running decision has no record yet. */
-export const DECISION_STATUSES = [...RECORD_STATUSES, 'running'] as const;
+export const DECISION_STATUSES = [...DECIDED_STATUSES, 'running'] as const;
 
 /** Whether the request of a decision is still running, so that its outcome is unknown. */
 export const isRunning = ({ kind, outcome }: Pick<DecisionRecord, 'kind' | 'outcome'>): boolean =>
@@ -133,7 +142,7 @@ export const NO_SEED = '';
 /** Whether a step of the gateway answered the request without a model. */
 export const isAnsweredHere = ({ seed }: Pick<DecisionRecord, 'seed'>): boolean => seed === NO_SEED;
 
-export const statusOf = ({ outcome }: Pick<DecisionRecord, 'outcome'>): RecordStatus =>
+export const statusOf = ({ outcome }: Pick<DecisionRecord, 'outcome'>): (typeof DECIDED_STATUSES)[number] =>
   outcome?.status ?? 'recommended';
 
 /** @returns the ID of the model that was tried last, or of the choice if no model was tried */
@@ -156,6 +165,8 @@ export interface RecordSummary
   readonly totalMs: number | null;
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
+  /** The facts of a refusal; null for a decision. In the summary of a refusal, `reason` is the message of the error. */
+  readonly refused: RefusedAnswer | null;
 }
 
 export function summaryOf({
@@ -180,5 +191,6 @@ export function summaryOf({
     totalMs: outcome?.totalMs ?? null,
     inputTokens: outcome?.usage?.inputTokens ?? null,
     outputTokens: outcome?.usage?.outputTokens ?? null,
+    refused: null,
   };
 }

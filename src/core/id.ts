@@ -21,17 +21,21 @@ export function timeOfId(id: number): number {
   return EPOCH_MS + Math.floor(id / PER_MS);
 }
 
+/** The step between two IDs of a generator: each slot has two series of IDs that share no ID. */
+const STEP = 2 * ID_SLOTS;
+
 /**
  * Makes a generator of IDs. The generator never returns an ID twice: not if the clock goes back, not up to `last`, and not an ID of another
- * slot. After 64 IDs in one millisecond, the generator uses the IDs of the next millisecond.
+ * slot. After 32 IDs in one millisecond, the generator uses the IDs of the next millisecond.
  * @param now ms since 1970
- * @param slot 0 to 127. Servers that run at the same time need different slots.
+ * @param slot 0 to 127. Servers that run at the same time need different slots. From 128 to 255, the second series of slot − 128, which
+ * numbers requests: a request never has the number of a decision.
  * @param admit called with each ID before it is returned. If `admit` throws, the ID is not used, and the next call tries the same ID again.
  */
 export function createIds(now: () => number, last: number, slot = 0, admit?: (id: number) => void): () => number {
-  let previous = last - (last % ID_SLOTS) + slot;
+  let previous = last - (last % STEP) + slot;
   return () => {
-    const id = Math.max(previous + ID_SLOTS, idAt(Math.floor(now())) + slot);
+    const id = Math.max(previous + STEP, idAt(Math.floor(now())) + slot);
     admit?.(id);
     previous = id;
     return id;

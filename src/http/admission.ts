@@ -98,7 +98,9 @@ export function admit(
   // A request with an invalid key is refused. A payment cannot replace the key.
   const isKeyless = isForPay && credentials === null && !sender;
   const login = route.takesLogins ? rules.logins.admit(request, credentials !== null) : null;
-  const caller = login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay));
+  context.isSignedIn = login !== null;
+  const caller =
+    login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay, context));
   const go = (found: Caller | 'ended' | null) => enter(request, rules, peers, context, route, found);
   if (!(caller instanceof Promise)) return go(caller);
   let place: GatePlace | null;
@@ -199,7 +201,7 @@ export async function readmit(request: Request, rules: AdmissionRules, peers: Pe
   const credentials = credentialsIn(request.headers);
   // A caller who paid without a key has no terms to check.
   if (credentials === null) return context.caller ? rules.funding.checkBlocked(context.caller) : undefined;
-  const caller = rules.levels.of(await authenticated(request, rules, peers, credentials, false));
+  const caller = rules.levels.of(await authenticated(request, rules, peers, credentials, false, context));
   const rule = rules.routes.at(context.route)?.methods.get(context.method);
   if (rule) checkAccess(caller, rule.access);
   context.caller = caller;
@@ -340,12 +342,14 @@ function authenticated(
   peers: Peers | null,
   credentials: string | null,
   isForPay: boolean,
+  context: RequestContext,
 ): Caller | Promise<Caller> {
   if (operatorOf(request)) return OPERATOR;
   const sender = rules.senderOf(request);
   const authentication = sender ? rules.actAs(sender.keyId) : rules.authenticate(credentials);
   checkAge(authentication.ageMs, 'API keys');
   if (authentication.caller) {
+    context.caller = authentication.caller;
     rules.funding.checkBlocked(authentication.caller);
     return authentication.caller;
   }
@@ -353,12 +357,13 @@ function authenticated(
     isForPay ? `${message} ${rules.funding.keyless.advice(keyHeadersOf(request.headers))}` : message;
   const address = placeOf(request, rules, peers);
   const token = rules.policy().tokens.length > 0 ? tokenIn(credentials) : null;
-  if (token !== null) return authenticatedByToken(token, address, rules, advise);
+  if (token !== null) return authenticatedByToken(token, address, rules, advise, context);
   const isSuspended = authentication.reason === 'suspended';
   // A request with a suspended key contains the right secret, so it is not a guess.
   if (!isSuspended) throttle('failed-auth', address, rules);
   if (authentication.root !== undefined) throttleLine(authentication.root, rules);
   if (isSuspended) {
+    context.suspended = authentication.suspended ?? null;
     throw new SignalboxError(
       'key_suspended',
       'This API key is suspended. Ask the person who gave you the key to resume it.',
@@ -373,11 +378,13 @@ function authenticatedByToken(
   address: string,
   rules: AdmissionRules,
   advise: (message: string) => string,
+  context: RequestContext,
 ): Caller | Promise<Caller> {
   const { tokens, funding } = rules;
   checkAge(tokens.ageMs, 'blocked subjects');
   const caller = tokens.find(token, rules.policy().tokens);
-  if (!caller) return checkedToken(token, address, rules, advise);
+  if (!caller) return checkedToken(token, address, rules, advise, context);
+  context.caller = caller;
   funding.checkBlocked(caller);
   return caller;
 }
@@ -390,6 +397,7 @@ async function checkedToken(
   address: string,
   rules: AdmissionRules,
   advise: (message: string) => string,
+  context: RequestContext,
 ): Promise<Caller> {
   let isCounted = false;
   const count = () => {
@@ -398,6 +406,7 @@ async function checkedToken(
   };
   const found = await rules.tokens.check(token, rules.policy().tokens, address, count);
   if ('caller' in found) {
+    context.caller = found.caller;
     if (isCounted) rules.limiter.giveBack('failed-auth', address);
     rules.funding.checkBlocked(found.caller);
     return found.caller;

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { ALERT_OPERATIONS } from '../admin/alerts.ts';
 import { CHILD_KEY_OPERATIONS } from '../admin/child-keys.ts';
-import { DECISION_OPERATIONS, listRecords } from '../admin/decisions.ts';
+import { DECISION_COMMANDS, DECISION_OPERATIONS, type DecisionReader, type RequestReader } from '../admin/decisions.ts';
 import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { showLearning } from '../admin/learning.ts';
 import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
@@ -161,7 +161,13 @@ export const apiRoutes = (
     .use(operationRoutes('users', USER_OPERATIONS, peopleServices(services, options)))
     .use(modelRoutes(services, options.surfaces))
     .use(adminModelRoutes(services))
-    .use(operationRoutes('decisions', [listRecords], decisionServices(services, options)))
+    .use(
+      operationRoutes<DecisionReader & RequestReader>(
+        'decisions',
+        DECISION_COMMANDS,
+        decisionServices(services, options),
+      ),
+    )
     .use(operationRoutes('one decision', DECISION_OPERATIONS, decisionServices(services, options)))
     .use(feedbackRoutes(services))
     .use(eventRoutes({ ...services, feed: options.feed, judges: { ...options, door } }))

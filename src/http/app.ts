@@ -229,6 +229,7 @@ export function createApp(options: AppOptions) {
           const { requestId, method } = context;
           gateway.log.error('a request failed: internal error', { request: requestId, method, stack });
         });
+        context.error = known;
         context.handled(known.status, known.code);
         // After an internal error, the request may have changed something, so the request stays counted.
         if (known.status < 500) changes.giveBack(request);

@@ -38,7 +38,9 @@ export async function readBody(
   if (context.idempotencyKey !== null) context.bodyHash = hash('sha256', text, 'buffer');
   checkJsonLimits(text, valuesMax);
   try {
-    return JSON.parse(text);
+    const body: unknown = JSON.parse(text);
+    context.body = body;
+    return body;
   } catch (cause) {
     throw new SignalboxError('invalid_json', notJson(text), { cause });
   }

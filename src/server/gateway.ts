@@ -133,7 +133,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
  * figures.
  */
 function openServerRecords(
-  { store, keys, feed }: GatewayResources,
+  { store, keys, feed, host: { timers } }: GatewayResources,
   inFlight: LinkedSet<RequestContext>,
   snapshot: () => PolicySnapshot,
 ) {
@@ -145,7 +145,10 @@ function openServerRecords(
   const count = () => store.traffic.count(now());
   const running = (id: number) => findRunning(inFlight, id);
   return {
-    records: openRecords({ store, tables: store.records, now, isCounted: () => isCounted(count), onAdd, running }),
+    records: openRecords({
+      ...{ store, tables: store.records, now, timers, onAdd, running },
+      isCounted: () => isCounted(count),
+    }),
     count,
   };
 }

@@ -1,3 +1,4 @@
+import { refusalFamilies } from '../gateway/records/refusal-log.ts';
 import { scoreFamilies } from '../gateway/records/scores.ts';
 import type { Family } from '../host/telemetry/families.ts';
 import { metricsPage } from '../host/telemetry/page.ts';
@@ -39,6 +40,7 @@ export function openMetrics(
     ...endpointFamilies(() => health.samples()),
     ...taskFamilies(() => gateway.lease()),
     ...scoreFamilies(gateway.scores),
+    ...refusalFamilies(gateway.records.refusals),
     ...ledgerFamilies(gateway.ledger),
     ...paymentFamilies(gateway.payments),
     ...storeFamilies(store.activity),

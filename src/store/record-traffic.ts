@@ -1,6 +1,7 @@
 import { type DecisionOutcome, type DecisionRecord, modelOf, statusOf } from '../core/decision-record.ts';
 import { isOfProvider } from '../core/failure-kinds.ts';
-import { labelSeries, type TrafficFigures } from './traffic.ts';
+import type { Refusal } from '../core/refusal.ts';
+import { labelSeries, NO_TRAFFIC, type TrafficFigures } from './traffic.ts';
 
 /** The series in which a request or a charge counts; an empty name for none. */
 export interface TrafficPlace {
@@ -74,6 +75,15 @@ export const trafficOf = (record: DecisionRecord): RecordTraffic =>
     record.outcome,
   );
 
+/**
+ * Makes the figures of a refusal. Its series has no model, because callers can name any model, and each name would take a series.
+ * @param answers the number of answers that the refusal counts
+ */
+export const refusedTraffic = (place: Omit<TrafficPlace, 'provider'>, answers: number): RecordTraffic => ({
+  ...{ ...place, model: '', provider: '', figures: { ...NO_TRAFFIC, refused: answers } },
+  ...{ ttft: null, duration: null, attemptTtft: null, attemptDuration: null, failures: [] },
+});
+
 export const labelsOf = (labels: DecisionRecord['labels']): readonly string[] =>
   Object.entries(labels ?? {}).map(([name, value]) => labelSeries(name, String(value)));
 
@@ -94,6 +104,7 @@ function figuresOf(status: string, outcome: DecisionOutcome | null): TrafficFigu
     output: usage?.outputTokens ?? 0,
     visible: isRate ? visible : 0,
     visibleMs: isRate ? visibleMs : 0,
+    refused: 0,
   };
 }
 
@@ -109,9 +120,18 @@ export class WrittenTraffic {
 
   /** Adds a record. If two records have the same ID, the first counts. */
   add(record: DecisionRecord): void {
-    if (this.find(record.id)) return;
+    if (!this.find(record.id)) this.#put(trafficOf(record));
+  }
+
+  /** Adds a refusal like a record. */
+  refuse({ id, keyId: key, team, user, labels, answers }: Refusal): void {
+    const holders = { key, team: team ?? '', user: user ?? '', labels: labelsOf(labels) };
+    if (!this.find(id)) this.#put(refusedTraffic({ id, ...holders, model: '', task: '', status: 'refused' }, answers));
+  }
+
+  #put(traffic: RecordTraffic): void {
     if (this.#newer.size >= GENERATION) this.age();
-    this.#newer.set(record.id, trafficOf(record));
+    this.#newer.set(traffic.id, traffic);
   }
 
   /**

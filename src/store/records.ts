@@ -1,6 +1,8 @@
 import type { DecisionRecord, RecordStatus, RecordSummary } from '../core/decision-record.ts';
+import type { ErrorCode } from '../core/errors.ts';
 import type { Operation } from '../core/operation.ts';
 import type { Readings } from '../core/readings.ts';
+import type { Refusal } from '../core/refusal.ts';
 import type { Revision } from '../core/revision.ts';
 import type { Write } from './store.ts';
 
@@ -20,10 +22,14 @@ export interface RecordQuery {
   readonly keyId?: string;
   /** IDs of keys. A matching record belongs to one of these keys. */
   readonly keyIds?: readonly string[];
-  /** ID of the model that was tried last, or of the chosen model if no model was tried. */
+  /** ID of the model that was tried last, or of the chosen model if no model was tried. For a refusal, the model that the request named. */
   readonly model?: string;
   readonly task?: string;
   readonly status?: RecordStatus;
+  /** The error code of the answer. Records of earlier versions have none. */
+  readonly code?: ErrorCode;
+  /** The number of the request. */
+  readonly request?: number;
   readonly operation?: Operation;
   /** IDs of the team and the user that the key belonged to at that time. */
   readonly team?: string;
@@ -47,12 +53,16 @@ export const LOOKS_MAX = 100_000;
 
 /** A record as an entry of a list, with a summary. */
 export interface RecordEntry {
+  /** The number of the decision; for a refusal, of the request. */
   readonly id: number;
+  /** The number of the request; null in records of earlier versions. */
+  readonly request: number | null;
   readonly keyId: string;
   readonly model: string;
   readonly task: string;
   readonly status: RecordStatus;
-  readonly operation: Operation;
+  /** '' for a refusal on a route that calls no model. */
+  readonly operation: Operation | '';
   readonly team: string | null;
   readonly user: string | null;
   readonly session: string | null;
@@ -67,12 +77,14 @@ export interface RecordPage {
   readonly next: number | null;
 }
 
-/** The log of decision records. Records are added in any order of their IDs, and never change. */
+/** The log of requests: decision records and refusals. Records are added in any order of their IDs, and never change. */
 export interface RecordLog {
   /** @returns the write of a record. The caller must not change the record or its arrays: the row is made when the record is written. */
   add(record: DecisionRecord): Write;
+  /** @returns the write of a refusal, whose number no decision has */
+  refuse(refusal: Refusal): Write;
   /**
-   * @returns a record; null for an unknown or deleted ID
+   * @returns a decision record; null for an unknown or deleted ID, and for a refusal
    * @throws UnreadableRecord
    */
   find(id: number): Promise<DecisionRecord | null>;

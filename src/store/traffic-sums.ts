@@ -89,6 +89,7 @@ export function addFigures(to: SumFigures, more: TrafficFigures): void {
   to.output += more.output;
   to.visible += more.visible;
   to.visibleMs += more.visibleMs;
+  to.refused += more.refused;
 }
 
 type Buckets = Map<number, BucketSums>;

@@ -86,10 +86,12 @@ export interface TrafficFigures {
    */
   readonly visible: number;
   readonly visibleMs: number;
+  /** Requests that were answered with a status from 400 up and did not run. They do not count in `requests` and `errors`. */
+  readonly refused: number;
 }
 export const NO_TRAFFIC: TrafficFigures = {
   ...{ requests: 0, errors: 0, failedAttempts: 0, microcredits: 0, saved: 0 },
-  ...{ input: 0, cached: 0, output: 0, visible: 0, visibleMs: 0 },
+  ...{ input: 0, cached: 0, output: 0, visible: 0, visibleMs: 0, refused: 0 },
 };
 export const TRAFFIC_FIGURES = Object.keys(NO_TRAFFIC) as (keyof TrafficFigures)[];
 

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import { idAt } from '../../src/core/id.ts';
+import type { Refusal } from '../../src/core/refusal.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import type { MoneyEntry } from '../../src/store/journal-reader.ts';
 import type { RecordLog } from '../../src/store/records.ts';
@@ -9,6 +10,7 @@ import { type SqlWrite, sql, write } from '../../src/store/sql/statement.ts';
 import { STEP_MS, type TrafficTable } from '../../src/store/traffic.ts';
 import { record } from '../gateway/records/support.ts';
 import { memoryTraffic } from './memory/traffic.ts';
+import { refusalOf } from './suites/records.ts';
 import { toldBuckets } from './traffic-support.ts';
 
 /** Histories of requests whose traffic two processes count in parallel. */
@@ -19,7 +21,17 @@ const MOMENTS = [-60, -36, -25, -1, 0].map((hours) => NOON + hours * STEP_MS.hou
 
 /** An event of a request or of the store. */
 export interface Step {
-  readonly kind: 'reserve' | 'post' | 'settle' | 'expire' | 'refund' | 'record' | 'count' | 'race' | 'recount';
+  readonly kind:
+    | 'reserve'
+    | 'post'
+    | 'settle'
+    | 'expire'
+    | 'refund'
+    | 'record'
+    | 'refuse'
+    | 'count'
+    | 'race'
+    | 'recount';
   readonly request: number;
   readonly amount: number;
 }
@@ -41,6 +53,7 @@ const KINDS = [
   'refund',
   'record',
   'record',
+  'refuse',
   'count',
   'race',
   'recount',
@@ -87,6 +100,18 @@ export function recordOf(request: number): DecisionRecord {
       ...{ firstPartMs: request % 4 ? 500 : null, totalMs: 1_500, cappedBy: null, usageReplaced: false },
     },
   });
+}
+
+/** The refusal of another request at the same time, which has the same key. A refusal may count several answers. */
+function refusedAt(request: number): Refusal {
+  const id = idOf(request) + 4_096;
+  return refusalOf(
+    {
+      ...{ id, time: momentOf(request), keyId: `key${request % 3}`, team: request % 2 ? 'red' : null },
+      ...{ user: USERS[request % 6]!, labels: LABELS[request % 6]!, model: `unknown${request}` },
+    },
+    request + 1,
+  );
 }
 
 const ADD_ACCOUNT = sql(
@@ -159,6 +184,7 @@ export interface TrafficStage {
 class Box {
   readonly #stage: TrafficStage;
   readonly everything: DecisionRecord[] = [];
+  readonly refused: Refusal[] = [];
   readonly told: MoneyEntry[] = [];
   readonly #recorded = new Set<number>();
   #prunedBelow = 0;
@@ -183,6 +209,7 @@ class Box {
     else if (kind === 'recount') await one.recount();
     else if (idOf(request) < this.#prunedBelow) return;
     else if (kind === 'record') await this.#record(request, amount);
+    else if (kind === 'refuse') await this.#refuse(request, amount);
     else {
       const booked = bookedBy(step);
       if (!booked) return;
@@ -198,6 +225,13 @@ class Box {
     const made = recordOf(request);
     await this.#stage.write(this.#stage.log.add(made) as SqlWrite, amount);
     this.everything.push(made);
+  }
+
+  async #refuse(request: number, amount: number): Promise<void> {
+    const made = refusedAt(request);
+    if (this.refused.some(({ id }) => id === made.id)) return;
+    await this.#stage.write(this.#stage.log.refuse(made) as SqlWrite, amount);
+    this.refused.push(made);
   }
 
   async settle(): Promise<void> {
@@ -221,7 +255,7 @@ export async function countsRightly({ first, pruned, second }: History, stage: T
   if (pruned !== null) await box.prune(pruned);
   for (const step of second) await box.take(step);
   await box.settle();
-  const { everything, told } = box;
+  const { everything, refused, told } = box;
   const journal = {
     async *money() {
       yield told;
@@ -229,6 +263,6 @@ export async function countsRightly({ first, pruned, second }: History, stage: T
   };
   return Bun.deepEquals(
     await toldBuckets(stage.counters[0], NOON),
-    await toldBuckets(memoryTraffic({ records: async () => everything, journal }), NOON),
+    await toldBuckets(memoryTraffic({ records: async () => everything, refusals: async () => refused, journal }), NOON),
   );
 }

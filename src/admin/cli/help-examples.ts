@@ -153,6 +153,7 @@ export const EXAMPLES: Readonly<Record<string, Usage>> = {
     'to find requests, for example those that failed, and the ID of their decision.',
     'decisions list --status failed --from 2026-11-20',
   ),
+  'decisions show': use('when a caller reports the `x-request-id` of an answer.', 'decisions show req_0a4x1wm3zj8'),
   'learn status': use('to compare models by the scores of your callers.', 'learn status'),
   'learn export': use(
     'to analyse scores with your own tools.',

@@ -1,5 +1,5 @@
 import { ALERT_OPERATIONS } from '../alerts.ts';
-import { listRecords } from '../decisions.ts';
+import { listRecords, showRecord } from '../decisions.ts';
 import { KEY_COMMANDS } from '../keys.ts';
 import { showLearning } from '../learning.ts';
 import { LOGIN_OPERATIONS } from '../logins.ts';
@@ -136,6 +136,7 @@ Exit code: 0 if the copied ledger is right, 2 if it is not, 1 if nothing was cop
 ${DATA}`,
   },
   [listRecords.name]: helpOf(listRecords),
+  [showRecord.name]: helpOf(showRecord),
   [showLearning.name]: helpOf(showLearning),
   'learn export': {
     usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID]

@@ -16,7 +16,7 @@ import { platformOf } from '../../gateway/money/receipt.ts';
 import type { Hindsight } from '../../gateway/request/certificate.ts';
 import type { Explanation } from '../../gateway/request/explain.ts';
 import { certificateBody, lengthBody, NO_CERTIFICATE } from './certificate-body.ts';
-import { FULL_SIGHT } from './sight.ts';
+import { FULL_SIGHT, type Sight } from './sight.ts';
 import { snakeKeys } from './snake-keys.ts';
 
 /**
@@ -52,7 +52,7 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, trace
     left_out: leftOut,
     replay: { matches, reason },
     ...(certificate ? certificateBody(certificate, facts) : { ...NO_CERTIFICATE, ...lengthBody(record) }),
-    outcome: outcome && outcomeBody(outcome, hindsight),
+    outcome: outcome && outcomeBody(outcome, hindsight, sight),
     receipt: outcome && receiptBody(record, outcome),
     trace_url: traceUrl?.replaceAll('{decision_id}', idText('dec_', record.id)) ?? null,
   };
@@ -115,12 +115,22 @@ function cappingFund(funds: FundFacts | null): object | null {
   return { name: by, unspent_credits: toCredits(unspent) };
 }
 
-function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): object {
+/** The failures whose message the caller of the request gets. */
+const TOLD_FAILURES: ReadonlySet<string | null> = new Set(['rejected', 'context']);
+
+/** Writes an attempt. Only operators see messages of providers that the caller of the request did not get. */
+export function attemptBody(attempt: AttemptRecord, { isNarrow, showsUpstream }: Sight): object {
+  const { status = null, message = null, failure } = attempt;
+  const isShown = showsUpstream || (TOLD_FAILURES.has(failure) && !isNarrow);
+  return { ...snakeKeys(attempt), status, message: isShown ? message : null };
+}
+
+function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null, sight: Sight): object {
   const { status, error, firstPartMs, totalMs, usageReplaced } = outcome;
   return {
     status,
     error,
-    attempts: outcome.attempts.map(snakeKeys),
+    attempts: outcome.attempts.map((attempt) => attemptBody(attempt, sight)),
     usage: outcome.usage && usageBody(outcome.usage, outcome.estimated),
     estimated: outcome.estimated,
     credits_consumed: toCredits(outcome.charged),

@@ -14,7 +14,7 @@ import { FULL_SIGHT } from './sight.ts';
 
 /** The services that read the money of a decision. */
 export interface MoneySources {
-  readonly records: Pick<RecordReader, 'find'>;
+  readonly records: Pick<RecordReader, 'find' | 'findRequest'>;
   readonly store: Pick<Repositories, 'ledger' | 'journal'>;
 }
 

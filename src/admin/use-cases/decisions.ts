@@ -1,3 +1,7 @@
+import { type AttemptRecord, type DecisionRecord, modelOf, statusOf, summaryOf } from '../../core/decision-record.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { parseId } from '../../core/id.ts';
+import type { RecordReader } from '../../gateway/records/records.ts';
 import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../../store/records.ts';
 import { GrowingPage } from './pages.ts';
 import type { Principal } from './principal.ts';
@@ -36,3 +40,36 @@ export async function listDecisions(
 
 /** How many records are read together. Some decision records have long texts. */
 const BATCH = 64;
+
+/**
+ * Finds a request as an entry of the list, with its attempts.
+ * @param id `req_…` or `dec_…`
+ * @throws SignalboxError `not_found`, also for a request of another person
+ */
+export async function findShown(
+  by: Principal,
+  records: Pick<RecordReader, 'find' | 'findRequest'>,
+  id: string,
+  sight = FULL_SIGHT,
+): Promise<{ readonly entry: RecordEntry; readonly attempts: readonly AttemptRecord[] }> {
+  const keyIds = await sight.idsWithin(checkAction(by.caller, 'decisions.list'));
+  const request = parseId('req_', id);
+  const listed = request === null ? null : await records.findRequest(request);
+  const decision = request === null ? parseId('dec_', id) : listed?.status === 'refused' ? null : (listed?.id ?? null);
+  const record = decision === null ? null : await records.find(decision);
+  const entry = listed ?? (record && entryOf(record));
+  if (!entry || keyIds?.has(entry.keyId) === false) {
+    const message =
+      'There is no request or decision with this ID, or this key cannot see it. A request appears when it ends. For each key, only 60 refused requests of a minute are stored with their ID.';
+    throw new SignalboxError('not_found', message);
+  }
+  await sight.learn([entry.keyId]);
+  return { entry, attempts: record?.outcome?.attempts ?? [] };
+}
+
+function entryOf(record: DecisionRecord): RecordEntry {
+  const { id, request, keyId, team, user, session, facts } = record;
+  const { task, operation } = facts;
+  const names = { model: modelOf(record), task, status: statusOf(record), operation };
+  return { id, request, keyId, ...names, team, user, session, summary: summaryOf(record) };
+}

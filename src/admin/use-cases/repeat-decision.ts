@@ -11,7 +11,7 @@ import { FULL_SIGHT } from './sight.ts';
 
 /** The services that decide a recorded request again. */
 export interface RepeatSources extends Pick<Gateway, 'lease'> {
-  readonly records: Pick<RecordReader, 'find'>;
+  readonly records: Pick<RecordReader, 'find' | 'findRequest'>;
   /** Adds to a caller the terms of its user, team and organization. */
   levelsOf(caller: Caller): Caller;
 }

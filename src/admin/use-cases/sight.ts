@@ -1,6 +1,6 @@
 import type { FundTitle } from '../../core/accounting/fund.ts';
 import type { Budget } from '../../core/budget.ts';
-import { type Caller, type HolderKind, roleOf } from '../../core/caller.ts';
+import { type Caller, type HolderKind, isOperator, roleOf } from '../../core/caller.ts';
 import { refuse } from '../../core/errors.ts';
 import { NO_GROUPS } from '../../core/holder.ts';
 import { addressOf } from '../../core/holder-address.ts';
@@ -19,6 +19,8 @@ export interface Sight {
   readonly isNarrow: boolean;
   /** The ID or the name of a key, depending on what the caller may see. Addresses of wallets and IDs of subjects are always shown. */
   keyOf(id: string): string;
+  /** Whether messages of providers are shown that the caller of a request did not get. */
+  readonly showsUpstream: boolean;
   /** Whether `nameOf` knows keys. A command has no list of keys. */
   readonly knowsKeys: boolean;
   /** The name of a key, or the address of a wallet; null if unknown. */
@@ -56,6 +58,7 @@ const NONE: ReadonlySet<string> = new Set();
 /** The view of operators, and the view that a key has of its own data. */
 export const FULL_SIGHT: Sight = {
   isNarrow: false,
+  showsUpstream: true,
   knowsKeys: false,
   keyOf: (id) => id,
   nameOf: addressOf,
@@ -91,8 +94,9 @@ export function sightOf(caller: Caller, { keys, policy }: SightSources): Sight {
   const learned = new Map<string, SeenKey>();
   const known = (id: string): SeenKey | null => keys.known(id) ?? learned.get(id) ?? null;
   const nameOf: Sight['nameOf'] = (id) => addressOf(id) ?? known(id)?.name ?? null;
-  const common: Pick<Sight, 'nameOf' | 'knowsKeys' | 'learn' | 'idsWithin'> = {
+  const common: Pick<Sight, 'nameOf' | 'showsUpstream' | 'knowsKeys' | 'learn' | 'idsWithin'> = {
     nameOf,
+    showsUpstream: isOperator(caller),
     knowsKeys: true,
     async learn(ids) {
       const missing = [...ids].filter((id) => known(id) === null);
@@ -133,7 +137,7 @@ interface RunSources extends Pick<SightSources, 'policy'> {
 function reportSight(
   keys: SightSources['keys'],
   sources: RunSources,
-): Omit<Sight, 'idsWithin' | 'nameOf' | 'knowsKeys' | 'learn'> {
+): Omit<Sight, 'idsWithin' | 'nameOf' | 'showsUpstream' | 'knowsKeys' | 'learn'> {
   const keyOf = (id: string) => addressOf(id) ?? (isSubject(id) ? id : (sources.known(id)?.name ?? ''));
   return {
     isNarrow: true,

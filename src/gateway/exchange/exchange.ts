@@ -352,10 +352,11 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
 
   #note(running: Attempt, failure: ProviderFailure): FailedAttempt {
     const { model, endpoint, meter, call } = running;
-    this.#attempts.push(running.failed(failure));
     const { provider, upstream } = endpoint;
     const failed = { model: model.id, provider, upstream, failure, requestId: call.requestId, sent: call.sent };
-    this.recorder.logFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
+    const record = running.failed(failure);
+    const message = this.recorder.logFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
+    this.#attempts.push({ ...record, status: failure.status ?? null, message });
     return failed;
   }
 

@@ -219,7 +219,7 @@ const hopeless = (failures: readonly ProviderFailure[]): boolean =>
  */
 const ADDRESS =
   /\b[a-z]+:\/\/[^\s"'<>]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[[0-9a-f:]{3,}\](?::\d+)?|(?<![a-z0-9-]|[a-z0-9-]\.)(?:[a-z0-9-]+\.)+[a-z]{2,}:\d+|\blocalhost:\d+/gi;
-const withoutAddresses = (message: string): string => message.replace(ADDRESS, '[address]');
+export const withoutAddresses = (message: string): string => message.replace(ADDRESS, '[address]');
 
 /** Public pages of the providers whose errors are passed through unchanged. */
 const PUBLIC = /^https:\/\/(?:[a-z0-9-]+\.)*(?:anthropic|claude|openai)\.com(?![^/?#.,)])/;

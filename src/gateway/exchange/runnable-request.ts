@@ -42,8 +42,8 @@ export interface ExchangeParts {
 export interface ExchangeRecorder {
   /** Reads the parts of the answer before the caller receives them. */
   hear(parts: readonly StreamPart[]): void;
-  /** Writes a failed attempt to the log for operators. */
-  logFailure(attempt: FailedAttempt): void;
+  /** Writes a failed attempt to the log for operators. @returns the message of the failure for the record, redacted */
+  logFailure(attempt: FailedAttempt): string;
   /** Notes the end of the answer. Returns the writes to store together with the settlement. */
   settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[];
   /** Makes the record of the decision without an outcome, for readers before the end of the answer. */

@@ -1,5 +1,6 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
+import { isObject } from '../../core/object.ts';
 import { RUN_MIN, withoutRunsOf } from '../../core/runs.ts';
 import type { FailedAttempt } from './failure.ts';
 
@@ -15,7 +16,11 @@ export function loggableMessage({ failure, hasBegun }: FailedAttempt, request: M
   const isOwn = OWN_WORDS.has(kind) && status === undefined;
   if (message.length < RUN_MIN) return message;
   if (hasBegun && !isOwn) return '[omitted: it came in the middle of an answer]';
-  const texts = textsOf(request);
+  return withoutTexts(message, textsIn(request.original.body));
+}
+
+/** Replaces the words in a message that repeat texts of a request. */
+export function withoutTexts(message: string, texts: readonly string[]): string {
   const size = texts.reduce((sum, text) => sum + text.length, 0);
   if (size > SEARCHED_MAX) return '[omitted: the request is too large to check it for copied text]';
   return withoutRunsOf(message, texts, '[prompt]');
@@ -24,16 +29,20 @@ export function loggableMessage({ failure, hasBegun }: FailedAttempt, request: M
 /** Members that contain media instead of words. */
 const MEDIA = new Set(['data', 'file_data']);
 
-/** Returns all texts of a request except the model's name, which many messages of upstreams contain. */
-function textsOf({ original: { body } }: ModelRequest): string[] {
-  const { model: _, ...rest } = body;
+/** Returns all texts of a body except the model's name, which many messages contain. */
+export function textsIn(body: unknown): string[] {
+  const { model: _, ...rest } = isObject(body) ? body : { body };
   const texts: string[] = [];
   const collect = (value: unknown): void => {
     if (typeof value === 'string') {
       if (value.length >= RUN_MIN && !value.startsWith('data:')) texts.push(value);
     } else if (Array.isArray(value)) for (const item of value) collect(item);
     else if (typeof value === 'object' && value !== null) {
-      for (const [name, inner] of Object.entries(value)) if (!MEDIA.has(name)) collect(inner);
+      for (const [name, inner] of Object.entries(value)) {
+        // A name with spaces is not the name of a field.
+        if (name.includes(' ')) collect(name);
+        if (!MEDIA.has(name)) collect(inner);
+      }
     }
   };
   collect(rest);

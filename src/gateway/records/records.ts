@@ -3,8 +3,12 @@ import type { DecisionRecord } from '../../core/decision-record.ts';
 import { idAt, idSpan } from '../../core/id.ts';
 import type { MeasuredCatalog } from '../../core/readings.ts';
 import type { Revision } from '../../core/revision.ts';
+import type { Timers } from '../../core/timers.ts';
+import { processTimers } from '../../host/telemetry/process-timers.ts';
 import type { RecordQuery, RecordTables } from '../../store/records.ts';
 import type { Deferral, Store, Write } from '../../store/store.ts';
+import { findRequest } from './find-request.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { findReadings, RENEW_MS, StoredReadings } from './stored-readings.ts';
 
 export type RecordReader = ReturnType<typeof openRecordReader>;
@@ -13,6 +17,8 @@ export type RecordReader = ReturnType<typeof openRecordReader>;
 export const openRecordReader = ({ log, revisions, readings }: RecordTables) => ({
   /** Finds a record. @throws UnreadableRecord if its row is damaged */
   find: log.find,
+  /** Finds the record of a request by the number of the request: a decision or a refusal. */
+  findRequest: (request: number) => findRequest(log, request),
   /** Returns the policy of a revision; null also if the row of the revision was edited. */
   findRevision: revisions.find,
   /** Returns the readings that a record refers to, under the policy of the record. */
@@ -24,11 +30,12 @@ interface RecordsOptions {
   readonly tables: RecordTables;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  readonly timers?: Timers;
   /** A function that is called for each added record, and must not throw. */
   readonly onAdd?: (record: DecisionRecord) => void;
   /**
-   * Returns a decision whose request is running in this process, without an outcome; null for any other decision. If this function is
-   * absent, no request is running.
+   * Returns a decision whose request is running in this process, without an outcome, by its ID or the ID of its request; null for any other
+   * ID. If this function is absent, no request is running.
    */
   readonly running?: (id: number) => DecisionRecord | null;
   /** Whether all records are counted, so that old records may be deleted. If this function is absent, all records are counted. */
@@ -61,8 +68,13 @@ async function prune({ store, tables, now, isCounted }: RecordsOptions, ageMs: n
 
 /** Opens the log of decisions and content. State: records. */
 export function openRecords(options: RecordsOptions) {
-  const { store, tables, now, onAdd = () => {}, running = () => null } = options;
+  const { store, tables, now, timers = processTimers, onAdd = () => {}, running = () => null } = options;
   const { log, readings, revisions, contents } = tables;
+  const refusals = new RefusalLog({ store, log, timers });
+  const flush = async () => {
+    await refusals.flush();
+    await store.flush();
+  };
   let prunedAt = 0;
   /** If a row is not found, the commit of the row may still be waiting, so the store is flushed and read again. */
   const flushed = async <Found>(find: () => Promise<Found | null>): Promise<Found | null> => {
@@ -95,9 +107,15 @@ export function openRecords(options: RecordsOptions) {
       if (writes.length > 0) store.append(writes, true);
     },
     async list(query: RecordQuery) {
-      await store.flush();
+      await flush();
       return log.list(query);
     },
+    async findRequest(request: number) {
+      await flush();
+      return findRequest(log, request);
+    },
+    /** The log of answers with a status from 400 up that have no decision record. */
+    refusals,
     /** Returns the stored content of a decision's request and answer; null if there is none. */
     findContent: (id: number) => flushed(() => contents.find(id, now())),
     /**

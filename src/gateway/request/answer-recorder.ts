@@ -1,18 +1,25 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import type { Platform } from '../../core/answer.ts';
+import { REDACTIONS } from '../../core/content.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import type { Write } from '../../store/store.ts';
-import { type FailedAttempt, failureText } from '../exchange/failure.ts';
+import { type FailedAttempt, failureText, withoutAddresses } from '../exchange/failure.ts';
 import type { ExchangeRecorder, RunnableRequest } from '../exchange/runnable-request.ts';
 import { loggableMessage } from '../exchange/upstream-message.ts';
 import { AnswerId } from '../prompt/threads.ts';
 import { recordContent } from '../records/contents.ts';
+import { redact } from '../records/redact.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import type { Gateway } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
 
 const NO_WRITES: readonly Write[] = [];
+
+/** The most characters of a provider's message in a record. */
+const MESSAGE_MAX = 500;
+/** Characters that are read beyond the limit and then discarded, so that redaction recognizes values that the limit would cut. */
+const MARGIN = 512;
 
 /** Stores what outlives an answer: its decision record, the answer's content if the policy keeps it, and the answer's thread. */
 export class AnswerRecorder implements ExchangeRecorder {
@@ -73,10 +80,14 @@ export class AnswerRecorder implements ExchangeRecorder {
     return this.#gateway.threads.keep(caller.keyId, { id, attempt, usage, facts: decision.facts }, runtime);
   }
 
-  /** Logs the status and message of the upstream for operators. The endpoint's health reports the effect on the endpoint. */
-  logFailure(attempt: FailedAttempt): void {
+  /**
+   * Logs the status and message of the upstream for operators. The endpoint's health reports the effect on the endpoint.
+   * @returns the message for the record, without personal data, secrets and addresses
+   */
+  logFailure(attempt: FailedAttempt): string {
     const { decision, request } = this.#runnable;
     const { model, provider, upstream, failure, requestId } = attempt;
+    const message = loggableMessage(attempt, request);
     this.#gateway.log.warn('an attempt failed', {
       decision: idText('dec_', decision.id),
       provider,
@@ -86,7 +97,10 @@ export class AnswerRecorder implements ExchangeRecorder {
       detail: failureText(attempt, upstream),
       status: failure.status,
       upstream_request_id: requestId ?? undefined,
-      upstream_message: loggableMessage(attempt, request),
+      upstream_message: message,
     });
+    return redact(withoutAddresses(message.slice(0, MESSAGE_MAX + MARGIN)), REDACTIONS)
+      .slice(0, MESSAGE_MAX)
+      .toWellFormed();
   }
 }

@@ -14,7 +14,17 @@ import type { Gateway } from './gateway.ts';
 /** The inputs of conditions that are not part of the facts, as far as a record stores them. */
 type RecordedInputs = Pick<
   DecisionRecord,
-  'keyId' | 'team' | 'user' | 'stream' | 'labels' | 'metadata' | 'session' | 'agent' | 'parentAgent' | 'sentBy'
+  | 'keyId'
+  | 'team'
+  | 'user'
+  | 'stream'
+  | 'labels'
+  | 'metadata'
+  | 'session'
+  | 'agent'
+  | 'parentAgent'
+  | 'sentBy'
+  | 'request'
 >;
 
 type RecordedCaller = Pick<Caller, 'keyId' | 'labels'> & {
@@ -26,19 +36,20 @@ type RecordedCaller = Pick<Caller, 'keyId' | 'labels'> & {
 interface RecordedContext {
   readonly run: RunNames;
   readonly sentBy: string | null;
+  readonly requestNumber: number | null;
 }
-const NO_CONTEXT: RecordedContext = { run: NO_RUN, sentBy: null };
+const NO_CONTEXT: RecordedContext = { run: NO_RUN, sentBy: null, requestNumber: null };
 
 /** Returns the inputs of rules that a record stores. Of `metadata`, a record stores only the keys that the policy lists, redacted. */
 export function recordedOf(
   { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
   { keyId, labels, team = null, user = null }: RecordedCaller,
   { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
-  { run: { session, agent, parentAgent }, sentBy }: RecordedContext = NO_CONTEXT,
+  { run: { session, agent, parentAgent }, sentBy, requestNumber: request }: RecordedContext = NO_CONTEXT,
 ): RecordedInputs {
   const isRecorded = recordedMetadata.length > 0 && routing.metadata != null;
   const metadata = isRecorded ? pickMetadata(routing.metadata, recordedMetadata) : NO_METADATA;
-  return { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy };
+  return { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy, request };
 }
 
 /** The most characters of a stored value of `metadata`. The metadata of a request has no longer values. */
@@ -63,7 +74,7 @@ export function recordDecision(
   { records, nextId, now }: RecordingGateway,
   kind: DecisionRecord['kind'],
   decision: Decision,
-  { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy }: RecordedInputs,
+  { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy, request }: RecordedInputs,
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
 ): readonly Write[] {
@@ -76,6 +87,7 @@ export function recordDecision(
   records.add({
     id,
     time: now(),
+    request,
     keyId,
     team,
     user,

@@ -50,23 +50,40 @@ export async function explain(
 
 /**
  * Finds the record of a decision, for a caller who may see the decisions of some keys.
- * @param id `dec_…`
+ * @param id `dec_…`, or `req_…` of the request
  * @param keyIds null for all keys
  * @throws SignalboxError `not_found`, or `internal_error` for an edited row
  */
 export async function visibleRecord(
-  records: Pick<RecordReader, 'find'>,
+  records: Pick<RecordReader, 'find' | 'findRequest'>,
   id: string,
   keyIds: ReadonlySet<string> | null,
 ): Promise<DecisionRecord> {
   const number = parseId('dec_', id);
-  const record = number === null ? null : await records.find(number).catch(refuseUnreadable);
+  const record =
+    number === null ? await recordOfRequest(records, id, keyIds) : await records.find(number).catch(refuseUnreadable);
   // The error is `not_found`, so that another key cannot learn that the decision exists.
   if (record && keyIds?.has(record.keyId) !== false) return record;
   throw new SignalboxError(
     'not_found',
     'There is no decision with this ID, or this key cannot see it. While a request runs, only the server that handles it knows its decision. If a crash ended the request, only the ledger has its charge.',
   );
+}
+
+/** @throws SignalboxError `not_found` for a request that was refused before a decision */
+async function recordOfRequest(
+  records: Pick<RecordReader, 'find' | 'findRequest'>,
+  id: string,
+  keyIds: ReadonlySet<string> | null,
+): Promise<DecisionRecord | null> {
+  const request = parseId('req_', id);
+  if (request === null) return null;
+  const found = (await records.find(request)) ?? (await records.findRequest(request));
+  if (!found || 'facts' in found) return found;
+  if (found.status !== 'refused') return records.find(found.id).catch(refuseUnreadable);
+  if (keyIds?.has(found.keyId) === false) return null;
+  const { error, reason } = found.summary ?? {};
+  throw new SignalboxError('not_found', `The request ${id} has no decision. It was refused with ${error}: ${reason}`);
 }
 
 function refuseUnreadable(cause: unknown): never {

@@ -66,6 +66,8 @@ interface RunningWork {
  * if `beginWork` was called.
  */
 export class RequestContext implements Links<RequestContext> {
+  /** The number of the request, see `core/id.ts`. */
+  readonly requestNumber: number;
   /** `req_…` */
   readonly requestId: string;
   /** The time of arrival, ms on the gateway's clock. */
@@ -105,6 +107,14 @@ export class RequestContext implements Links<RequestContext> {
   code: ErrorCode | null = null;
   /** The request as models may receive it; null before it is prepared. */
   prepared: PreparedRequest | null = null;
+  /** The error that was answered; null for none, and for the error of a stored answer. */
+  error: SignalboxError | null = null;
+  /** The parsed body; null before the body is read. */
+  body: unknown = null;
+  /** The caller of a suspended key; null for any other caller. */
+  suspended: Caller | null = null;
+  /** Whether a person sent the request with the cookie of a login. */
+  isSignedIn = false;
   /** The latest decision that was tried; null before the first. */
   routing: RoutingAttempt | null = null;
   /** `dec_…` once the decision is stored. A request that is refused for lack of money stores none. */
@@ -157,6 +167,7 @@ export class RequestContext implements Links<RequestContext> {
     onEnd: (context: RequestContext) => void = () => {},
   ) {
     this.#origin = origin;
+    this.requestNumber = id;
     this.requestId = idText('req_', id);
     this.at = at;
     this.method = origin.method;
@@ -366,10 +377,10 @@ export class RequestContext implements Links<RequestContext> {
   }
 }
 
-/** Makes the record of a decision whose request is in this list; null if there is none. */
+/** Makes the record of a decision whose request is in this list, by the ID of the decision or the request; null if there is none. */
 export function findRunning(inFlight: LinkedSet<RequestContext>, id: number): DecisionRecord | null {
   const decisionId = idText('dec_', id);
-  const request = inFlight.all().find((one) => one.decisionId === decisionId);
+  const request = inFlight.all().find((one) => one.decisionId === decisionId || one.requestNumber === id);
   return request?.runningRecord() ?? null;
 }
 

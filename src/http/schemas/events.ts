@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { DecisionSummary } from '../../admin/decision-list.ts';
 import { EndpointStatus } from '../../admin/status.ts';
 import * as field from '../../core/api/parts.ts';
+import { OPERATION_NAMES } from '../../core/operation.ts';
 import { HEALTH } from '../../core/readings.ts';
 
 /** The kinds of events in the order of their documentation. */
@@ -10,8 +11,9 @@ const EVENT_KINDS = ['decision', 'alert', 'policy', 'endpoint', 'reset'] as cons
 const DecisionEvent = field.named('DecisionEvent', 'A decision whose request has ended.', {
   id: field.decisionId,
   time: field.moment('When the decision was recorded.'),
-  ...Type.Pick(DecisionSummary, ['key_id', 'key_name', 'team_id', 'operation', 'model', 'provider', 'task', 'status'])
-    .properties,
+  ...Type.Pick(DecisionSummary, ['key_id', 'key_name', 'team_id', 'provider', 'task', 'status']).properties,
+  operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
+  model: field.modelId('The model that was tried last, or the choice if no model was tried.'),
   ...Type.Pick(DecisionSummary, ['error', 'credits_consumed', 'charged_usd', 'total_ms']).properties,
 });
 

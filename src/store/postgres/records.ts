@@ -1,4 +1,5 @@
 import { type DecisionRecord, summaryOf } from '../../core/decision-record.ts';
+import { refusalSummary } from '../../core/refusal.ts';
 import type { Timers } from '../../core/timers.ts';
 import { WrittenTraffic } from '../record-traffic.ts';
 import type { RecordLog, RecordTables } from '../records.ts';
@@ -6,7 +7,14 @@ import { sqlContents } from '../sql/records/contents.ts';
 import { listRecords } from '../sql/records/list.ts';
 import { sqlReadings } from '../sql/records/readings.ts';
 import { sqlRevisions } from '../sql/records/revisions.ts';
-import { decodeRow, RECORD_COLUMNS, RECORD_ROW, type RecordRow, recordValues } from '../sql/records/row.ts';
+import {
+  decodeRow,
+  RECORD_COLUMNS,
+  RECORD_ROW,
+  type RecordRow,
+  recordValues,
+  refusalValues,
+} from '../sql/records/row.ts';
 import { encodeSummary } from '../sql/records/summary.ts';
 import { first, type SqlTables, type SqlValue, type SqlWrite, sql, write } from '../sql/statement.ts';
 import { RECORDS_PRUNED } from '../sql/traffic/state.ts';
@@ -19,10 +27,10 @@ import { RecordPartitions } from './partitions.ts';
 const INSERT = sql(
   `WITH given AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
       $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bytea[], $13::bytea[], $14::text[], $15::text[], $16::text[],
-      $17::text[], $18::text[]) AS given (${RECORD_COLUMNS}, summary)),
+      $17::text[], $18::text[], $19::bigint[], $20::text[]) AS given (${RECORD_COLUMNS}, summary)),
     record AS (INSERT INTO records (${RECORD_COLUMNS}) SELECT ${RECORD_COLUMNS} FROM given),
-    indexed AS (INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id, summary)
-      SELECT id, key_id, operation, status, model, task, session, team_id, user_id, summary FROM given)
+    indexed AS (INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id, code, request, summary)
+      SELECT id, key_id, operation, status, model, task, session, team_id, user_id, code, request, summary FROM given)
     INSERT INTO record_labels (name, value, id)
       SELECT label.key, label.value, given.id FROM given, json_each_text(given.labels::json) AS label`,
   { takesRows: true },
@@ -64,6 +72,11 @@ function postgresRecordLog(db: SqlTables, partitions: RecordPartitions, written:
   };
   return {
     add: (record): SqlWrite => new IndexedRecord(record, written),
+    refuse(refusal): SqlWrite {
+      written.refuse(refusal);
+      const summary = encodeSummary(refusalSummary(refusal), { pinned: false, model: '' });
+      return write(INSERT, ...refusalValues(refusal), summary);
+    },
     find,
     list: (query) => listRecords(db, query, { read: find }),
     // A record is inserted with its index row, so nothing is left to index.

@@ -14,6 +14,7 @@ test('a record stores `stream` and the labels, and only the metadata keys that t
     agent: null,
     parentAgent: null,
     sentBy: null,
+    request: null,
     metadata: { team: 'red', mail: 'write to [email]' },
   });
 });
@@ -27,6 +28,7 @@ test('a record stores no metadata unless the policy lists a key', () => {
     agent: null,
     parentAgent: null,
     sentBy: null,
+    request: null,
     metadata: {},
   });
   expect(recordedOf(chatRequest(), caller, { recordedMetadata: ['team'] }).metadata).toEqual({});

@@ -11,6 +11,7 @@ export function record(id: number, time: number, over: Partial<DecisionRecord> =
     agent: null,
     parentAgent: null,
     sentBy: null,
+    request: 4_096,
     expectedLength: { tokens: 640.5, source: 'measured' },
     kind: 'chat',
     revision: 'r1',

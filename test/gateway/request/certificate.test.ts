@@ -43,6 +43,7 @@ const recorded = {
   agent: null,
   parentAgent: null,
   sentBy: null,
+  request: null,
 };
 const nextId = createIds(Date.now, 0);
 

@@ -1,5 +1,6 @@
 import { type DecisionRecord, modelOf, statusOf } from '../../../src/core/decision-record.ts';
 import { timeOfId } from '../../../src/core/id.ts';
+import type { Refusal } from '../../../src/core/refusal.ts';
 import { TimeHistogram } from '../../../src/core/time-histogram.ts';
 import type { JournalReader, MoneyEntry } from '../../../src/store/journal-reader.ts';
 import type { RecordLog } from '../../../src/store/records.ts';
@@ -18,6 +19,8 @@ import {
 interface Sources {
   /** All records ever written. */
   records(): Promise<readonly DecisionRecord[]>;
+  /** All refusals ever written; absent for none. */
+  readonly refusals?: () => Promise<readonly Refusal[]>;
   readonly journal: Pick<JournalReader, 'money'>;
 }
 
@@ -89,9 +92,10 @@ async function countedBuckets(sources: Sources, query: TrafficQuery): Promise<Tr
 const namesOf = ({ series, labels }: Sample, kind: TrafficKind): readonly string[] =>
   kind === 'label' ? Object.entries(labels).map(([name, value]) => labelSeries(name, value)) : [series[kind]];
 
-async function samplesOf({ records, journal }: Sources): Promise<Sample[]> {
+async function samplesOf({ records, refusals, journal }: Sources): Promise<Sample[]> {
   const known = new Map((await records()).map((record) => [record.id, record]));
   const samples = [...known.values()].flatMap(requestSamples);
+  for (const refusal of (await refusals?.()) ?? []) samples.push(refusalSample(refusal));
   for await (const page of journal.money({ from: 0, to: Number.POSITIVE_INFINITY, keyId: null, model: null })) {
     for (const entry of page) samples.push(...moneySamples(entry, known));
   }
@@ -157,6 +161,11 @@ function requestSamples(record: DecisionRecord): Sample[] {
       series: seriesOf({ ...place, model, provider }),
     })),
   ];
+}
+
+function refusalSample({ id, keyId: key, team, user, labels, answers }: Refusal): Sample {
+  const place = { key, team: team ?? '', user: user ?? '', task: '', status: 'refused', model: '', provider: '' };
+  return { id, series: seriesOf(place), labels, figures: { refused: answers }, ttft: {}, duration: {} };
 }
 
 function moneySamples(entry: MoneyEntry, known: ReadonlyMap<number, DecisionRecord>): Sample[] {

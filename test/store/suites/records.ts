@@ -8,12 +8,17 @@ import {
   statusOf,
   summaryOf,
 } from '../../../src/core/decision-record.ts';
+import type { ErrorCode } from '../../../src/core/errors.ts';
 import { idAt, timeOfId } from '../../../src/core/id.ts';
+import { type Refusal, refusalSummary } from '../../../src/core/refusal.ts';
 import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../../../src/store/records.ts';
 import { facts } from '../../routing/build.ts';
 import type { TestedStore } from '../implementations.ts';
 
 const NOW = Date.UTC(2026, 10, 20);
+
+/** A decision or a refusal. */
+type Row = DecisionRecord | Refusal;
 
 interface Made {
   readonly id: number;
@@ -26,6 +31,7 @@ interface Made {
   readonly session?: string | null;
   readonly team?: string | null;
   readonly user?: string | null;
+  readonly code?: ErrorCode | null;
 }
 
 export function recordOf({
@@ -36,7 +42,8 @@ export function recordOf({
   task = 'general',
   ...more
 }: Made): DecisionRecord {
-  const { status = 'completed', labels = {}, session = null, team = null, user = null } = more;
+  const { status = 'completed', labels = {}, session = null, team = null, user = null, code = null } = more;
+  if (status === 'refused') throw new Error('a refusal is not a decision');
   const attempt = {
     model,
     provider: 'p',
@@ -48,7 +55,7 @@ export function recordOf({
     endpoint: 0,
   };
   const ended = {
-    error: null,
+    error: code,
     usage: null,
     estimated: false,
     charged: 12,
@@ -62,6 +69,7 @@ export function recordOf({
     ...{
       id,
       time,
+      request: id % 5 === 0 ? null : id + 128,
       keyId,
       kind: status === 'recommended' ? 'route' : 'chat',
       revision: 'r',
@@ -81,6 +89,21 @@ export function recordOf({
   };
 }
 
+/** Makes a refusal with the same terms. */
+export function refusalOf({ id, time = NOW, keyId = 'k', model = 'm', ...more }: Made, answers = 1): Refusal {
+  const { labels = {}, session = null, team = null, user = null, code = 'model_not_found' } = more;
+  return {
+    ...{ id, time, keyId, team, user, labels, session, model, code, answers },
+    ...{ operation: id % 3 === 0 ? null : 'chat', reason: 'There is no model `m`.', status: 404 },
+    ...{ dialect: 'openai-chat', method: 'POST', route: '/v1/chat/completions', decision: id % 2 === 0 ? 7 : null },
+  };
+}
+
+const rowOf = ({ status, ...made }: Made): Row =>
+  status === 'refused' ? refusalOf({ ...made, status }) : recordOf({ ...made, status });
+
+const writeOf = (log: RecordLog, row: Row) => ('facts' in row ? log.add(row) : log.refuse(row));
+
 const idsOf = ({ entries }: RecordPage) => entries.map(({ id }) => id);
 
 /** Reads every page of a query, with at most `limit` records each. */
@@ -95,19 +118,25 @@ async function pages(log: Pick<RecordLog, 'list'>, query: RecordQuery): Promise<
   }
 }
 
-function entryOf(record: DecisionRecord): RecordEntry {
-  const { id, keyId, facts, team, user, session } = record;
+function entryOf(record: Row): RecordEntry {
+  if (!('facts' in record)) {
+    const { id, keyId, model, operation, team, user, session } = record;
+    const names = { model, task: '', status: 'refused', operation: operation ?? '' } as const;
+    return { id, request: id, keyId, ...names, team, user, session, summary: refusalSummary(record) };
+  }
+  const { id, request, keyId, facts, team, user, session } = record;
   const { task, operation } = facts;
   const names = { model: modelOf(record), task, status: statusOf(record), operation };
-  return { id, keyId, ...names, team, user, session, summary: summaryOf(record) };
+  return { id, request, keyId, ...names, team, user, session, summary: summaryOf(record) };
 }
 
-function isMatch(record: DecisionRecord, query: RecordQuery): boolean {
+function isMatch(record: Row, query: RecordQuery): boolean {
   const entry = entryOf(record);
   const { from, to, newerThan = 0, keyIds, labels = {} } = query;
   if (entry.id <= newerThan || (keyIds && !keyIds.includes(entry.keyId))) return false;
   if ((from !== undefined && entry.id < idAt(from)) || (to !== undefined && entry.id >= idAt(to))) return false;
-  const filters = ['keyId', 'model', 'task', 'status', 'operation', 'session', 'team', 'user'] as const;
+  if (query.code !== undefined && query.code !== entry.summary?.error) return false;
+  const filters = ['keyId', 'model', 'task', 'status', 'operation', 'session', 'team', 'user', 'request'] as const;
   if (filters.some((name) => query[name] !== undefined && query[name] !== entry[name])) return false;
   return Object.entries(labels).every(([name, value]) => record.labels?.[name] === value);
 }
@@ -125,6 +154,7 @@ const made = fc.record({
   session: few([null, null, 's1', "s'2"]),
   team: few([null, 't1', 't2']),
   user: few([null, 'u1', 'u2']),
+  code: few([null, 'rate_limit_exceeded', 'upstream_failed'] as const),
   /**
    * How much later than the previous record the decision was made. The step can be negative, because records of long answers arrive late.
    */
@@ -143,6 +173,8 @@ const queries: fc.Arbitrary<RecordQuery> = fc.record({
   user: maybe(['u1', 'unknown']),
   status: maybe(RECORD_STATUSES),
   operation: maybe(['chat']),
+  code: maybe(['rate_limit_exceeded', 'upstream_failed', 'model_not_found'] as const),
+  request: maybe([idAt(NOW) + 128, idAt(NOW) + 3 * 8_192 + 128, idAt(NOW) + 8_192]),
   labels: fc.option(few(LABELS), { nil: undefined }),
   newerThan: maybe([idAt(NOW) + 8_192 * 9, idAt(NOW + 100) + 3]),
   limit: few([1, 3, 50]),
@@ -158,6 +190,20 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(await tables.log.find(7)).toBeNull();
     await store.commit([tables.log.add(record)]);
     expect(await tables.log.find(7)).toEqual(record);
+  });
+
+  test('a refusal is listed with all its facts before and after it is indexed, is no decision, and is deleted with decisions', async () => {
+    await using store = await open();
+    const { log } = store.records;
+    const refusals = [refusalOf({ id: 5, keyId: '' }, 12), refusalOf({ id: 6, labels: { team: 'red' }, session: 's' })];
+    await store.commit([...refusals.map((one) => log.refuse(one)), log.add(recordOf({ id: 7 }))]);
+    const listed = [...refusals].reverse().map(entryOf);
+    expect((await log.list({ status: 'refused', limit: 9 })).entries).toEqual(listed);
+    while (await log.index());
+    expect((await log.list({ status: 'refused', limit: 9 })).entries).toEqual(listed);
+    expect(await log.find(5)).toBeNull();
+    expect(await log.prune(6)).toBe(1);
+    expect(idsOf(await log.list({ limit: 9 }))).toEqual([7, 6]);
   });
 
   test('the store adds either all records of a commit or none', async () => {
@@ -179,9 +225,9 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
         fc.integer({ min: 0, max: 1_200 }),
         async (some, asked, filler) => {
           await using store = await open();
-          const added: DecisionRecord[] = [];
-          const add = async (records: readonly DecisionRecord[]) => {
-            await store.commit(records.map((one) => store.records.log.add(one)));
+          const added: Row[] = [];
+          const add = async (records: readonly Row[]) => {
+            await store.commit(records.map((one) => writeOf(store.records.log, one)));
             added.push(...records);
           };
           const taken = new Set<number>();
@@ -190,7 +236,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
             next += step * 8_192;
             while (taken.has(next)) next++;
             taken.add(next);
-            return recordOf({ id: next, time: NOW + at, ...rest });
+            return rowOf({ id: next, time: NOW + at, ...rest });
           });
           const half = all.length >> 1;
           await add(all.slice(0, half));

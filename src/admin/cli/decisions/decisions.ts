@@ -1,7 +1,8 @@
 import { UsageError } from '../../../core/usage-error.ts';
+import { openRecordReader } from '../../../gateway/records/records.ts';
 import type { StoreReader } from '../../../store/driver.ts';
 import { readStore } from '../../../store/open.ts';
-import { type DecisionReader, listRecords } from '../../decisions.ts';
+import { DECISION_COMMANDS, type DecisionReader, type RequestReader } from '../../decisions.ts';
 import { ownersIn } from '../../use-cases/people.ts';
 import { FULL_SIGHT, type Sight } from '../../use-cases/sight.ts';
 import { groupOf } from '../arguments.ts';
@@ -16,7 +17,7 @@ interface DecisionsCommand {
 }
 
 /**
- * Runs `signalbox decisions list` on the database, without a server.
+ * Runs `signalbox decisions` on the database, without a server.
  * @param file the path of an existing database
  * @returns the text to print
  * @throws UsageError
@@ -33,12 +34,15 @@ export async function runDecisions(args: readonly string[], file: string, now: (
 
 const run = groupOf(
   'decisions',
-  commandsOf<DecisionReader, DecisionsCommand>([listRecords], ({ reader: { records, journal, keys }, people }) => ({
-    records: records.log,
-    sightOf: () => sightOf(keys),
-    ownersOf: (by, owners) => ownersIn(people, by, owners),
-    usdPerCredit: () => journal.usdPerCredit(),
-  })),
+  commandsOf<DecisionReader & RequestReader, DecisionsCommand>(
+    DECISION_COMMANDS,
+    ({ reader: { records, journal, keys }, people }) => ({
+      records: { ...openRecordReader(records), list: records.log.list },
+      sightOf: () => sightOf(keys),
+      ownersOf: (by, owners) => ownersIn(people, by, owners),
+      usdPerCredit: () => journal.usdPerCredit(),
+    }),
+  ),
 );
 
 /** An operator may see all decisions, with the names of keys. */

@@ -1,17 +1,21 @@
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../../core/decision-record.ts';
 import type { Facts } from '../../../core/facts.ts';
 import { isEmpty } from '../../../core/object.ts';
+import type { Refusal, RefusedAnswer } from '../../../core/refusal.ts';
 import { NO_RULES } from '../../../core/rules.ts';
 import type { Usage } from '../../../core/usage.ts';
 
 /** The fields of a record that have their own columns. */
 export type RecordHead = Pick<
   DecisionRecord,
-  'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'readingsNumber' | 'session' | 'team' | 'user'
+  'id' | 'time' | 'request' | 'keyId' | 'kind' | 'revision' | 'readingsNumber' | 'session' | 'team' | 'user'
 >;
 
 /** The fields of a record that are stored together in one text column. */
 type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels' | 'quality' | 'estimate' | 'draw'>;
+
+/** The fields that every attempt has. */
+type UsualAttempt = Omit<AttemptRecord, (typeof OF_FAILURE)[number]>;
 
 /** The facts that every request has. */
 type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number]>;
@@ -65,7 +69,7 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'usageReplaced',
   'adapted',
 ]);
-const ATTEMPT = fieldsOf<AttemptRecord>()([
+const ATTEMPT = fieldsOf<UsualAttempt>()([
   'model',
   'provider',
   'upstream',
@@ -102,6 +106,9 @@ const RARE_FACTS = [
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
 const ADD_ONS = ['addOns'] as const;
+/** The fields that only failed attempts have, stored after the other fields of an attempt. */
+const OF_FAILURE = ['status', 'message'] as const;
+const ALL_ATTEMPT = [...ATTEMPT, ...OF_FAILURE] as const;
 const ALL_USAGE = [...USAGE, ...ADD_ONS] as const;
 
 /** Accepts a list of all fields of T. If a field is missing, the code does not compile. */
@@ -170,7 +177,13 @@ function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   return values;
 }
 
-const packAttempt = (attempt: AttemptRecord): FieldValues<AttemptRecord, typeof ATTEMPT> => [
+const packAttempt = (attempt: AttemptRecord): readonly unknown[] => {
+  const { status, message } = attempt;
+  const usual = packUsualAttempt(attempt);
+  return status === undefined && message === undefined ? usual : [...usual, status ?? null, message ?? ''];
+};
+
+const packUsualAttempt = (attempt: AttemptRecord): FieldValues<UsualAttempt, typeof ATTEMPT> => [
   attempt.model,
   attempt.provider,
   attempt.upstream,
@@ -238,6 +251,41 @@ export function decodeBody(text: string): RecordBody {
   };
 }
 
+/** The values of a refused answer, by position. */
+export type RefusedValues = readonly [
+  status: number | null,
+  dialect: string | null,
+  method: string,
+  route: string,
+  decision: number | null,
+  answers: number,
+];
+
+export const packRefused = (refused: RefusedAnswer): RefusedValues => [
+  refused.status,
+  refused.dialect,
+  refused.method,
+  refused.route,
+  refused.decision,
+  refused.answers,
+];
+
+export const unpackRefused = ([status, dialect, method, route, decision, answers]: RefusedValues): RefusedAnswer => ({
+  ...{ status, dialect, method, route, decision, answers },
+});
+
+/** The position of a refused answer in a body, after all positions of a decision's body. */
+const REFUSED_AT = 11;
+
+/** Encodes a refusal in the positions of a decision's body, so that both have the same summary. */
+export function encodeRefusal(refusal: Refusal): string {
+  const outcome = ['refused', refusal.code, []];
+  return JSON.stringify(['', ['', 0], refusal.reason, '', [], outcome, ...EMPTY_TAIL, null, packRefused(refusal)]);
+}
+
+/** Decodes only the number of answers from the text of `encodeRefusal`. */
+export const decodeAnswers = (text: string): number => JSON.parse(text)[REFUSED_AT][5];
+
 /** Decodes only the outcome from the text of `encodeBody`. */
 export const decodeOutcome = (text: string): DecisionOutcome | null => {
   const outcome = JSON.parse(text)[5];
@@ -279,7 +327,7 @@ function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[], ear
   return named as T;
 }
 
-const unpackAttempt = (values: readonly unknown[]) => unpack<AttemptRecord>(values, ATTEMPT, EARLIER_ATTEMPT);
+const unpackAttempt = (values: readonly unknown[]) => unpack<AttemptRecord>(values, ALL_ATTEMPT, EARLIER_ATTEMPT);
 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   const outcome = unpack<RawOutcome>(values, OUTCOME, EARLIER_OUTCOME);

@@ -124,7 +124,7 @@ class IndexSearch {
     for (const { name, column, usual } of inOrder(query)) {
       const value = query[name];
       if (value === undefined) continue;
-      const leads = this.#lead.texts.length === 0 && value !== usual;
+      const leads = this.#lead.texts.length === 0 && value !== usual && name !== 'request';
       // The `+` keeps SQLite from using this column's index.
       if (!leads) this.#others.add(`+r.${column} = ?`, value);
       else this.#lead.add(`r.${column} = ?${usual === null ? '' : ` AND r.${column} <> '${usual}'`}`, value);
@@ -179,7 +179,11 @@ class IndexSearch {
 
 /** Returns the filters with `status` first if `status` selects failures, because failures are rare, so this filter should lead. */
 function inOrder({ status }: RecordQuery): readonly (typeof FILTERS)[number][] {
-  const [session, keyId, user, team, model, task, ofStatus, operation] = FILTERS;
   if (status === undefined || status === 'completed') return FILTERS;
-  return [session, ofStatus, keyId, user, team, model, task, operation];
+  const [session, code, ...others] = FILTERS;
+  return [
+    session,
+    code,
+    ...others.toSorted((one, other) => Number(other.name === 'status') - Number(one.name === 'status')),
+  ];
 }

@@ -1,20 +1,24 @@
 import { type DecisionRecord, modelOf, statusOf } from '../../../core/decision-record.ts';
 import { isEmpty } from '../../../core/object.ts';
+import type { Refusal } from '../../../core/refusal.ts';
 import { hasSecret, scrub } from '../../../host/telemetry/secrets.ts';
 import { UnreadableRecord } from '../../records.ts';
 import type { SqlValue } from '../statement.ts';
-import { decodeBody, encodeBody, type RecordHead } from './body.ts';
+import { decodeBody, encodeBody, encodeRefusal, type RecordHead } from './body.ts';
 import { decodeEstimate, encodeEstimate } from './estimate.ts';
 
 /** The columns of a record, in the order of their values. */
 export const RECORD_COLUMNS = `id, time, key_id, kind, operation, status, model, task, labels, revision, frame, quality,
-    estimate, body, session, team_id, user_id`;
+    estimate, body, session, team_id, user_id, code, request`;
 export const RECORD_HEAD =
   'id, time, key_id AS keyId, kind, revision, frame AS readingsNumber, quality, estimate, body';
 /** The columns of `records` that a `RecordRow` has. */
-export const RECORD_ROW = `${RECORD_HEAD}, labels, session, team_id AS team, user_id AS "user"`;
+export const RECORD_ROW = `${RECORD_HEAD}, labels, session, team_id AS team, user_id AS "user", request`;
+/** The value of `kind` of a refusal, which has no decision. */
+const REFUSED = 'refused';
 
-export type RecordRow = RecordHead & {
+export type RecordRow = Omit<RecordHead, 'kind'> & {
+  readonly kind: RecordHead['kind'] | typeof REFUSED;
   readonly quality: Uint8Array;
   readonly estimate: Uint8Array | null;
   readonly body: string;
@@ -41,6 +45,15 @@ export const recordValues = (record: DecisionRecord): readonly SqlValue[] => [
   record.session,
   record.team,
   record.user,
+  record.outcome?.error ?? null,
+  record.request,
+];
+
+/** Returns the values of a refusal's columns. */
+export const refusalValues = (refusal: Refusal): readonly SqlValue[] => [
+  ...[refusal.id, refusal.time, refusal.keyId, REFUSED, refusal.operation ?? '', REFUSED, refusal.model, ''],
+  ...[labelsText(refusal.labels), '', null, NO_QUALITY, null, encodeRefusal(refusal), refusal.session],
+  ...[refusal.team, refusal.user, refusal.code, refusal.id],
 ];
 
 /** The value for qualities that are not kept, because the column does not accept null. */
@@ -57,13 +70,15 @@ function bodyOf(record: DecisionRecord): string {
   return record.facts.languages.length > 0 && hasSecret(body) ? scrub(body) : body;
 }
 
-/** Decodes a row of a record. @throws UnreadableRecord for a row that was edited */
-export function decodeRow({ body, estimate, labels, ...head }: RecordRow): DecisionRecord {
+/** Decodes a row of a record. @returns null for a refusal @throws UnreadableRecord for a row that was edited */
+export function decodeRow({ kind, body, estimate, labels, ...head }: RecordRow): DecisionRecord | null {
+  if (kind === REFUSED) return null;
   try {
     const quality = head.quality.length === 0 ? null : new Float64Array(head.quality.slice().buffer);
     const decoded = decodeBody(body);
     const record: DecisionRecord = {
       ...head,
+      kind,
       ...decoded,
       ...(labels === null ? { labels: null, stream: null } : { labels: JSON.parse(labels) }),
       quality,

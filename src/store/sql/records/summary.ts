@@ -1,5 +1,6 @@
 import type { DecisionRecord, RecordSummary } from '../../../core/decision-record.ts';
 import type { Facts } from '../../../core/facts.ts';
+import { packRefused, type RefusedValues, unpackRefused } from './body.ts';
 
 /** The values of a summary, by position. The list of values also decodes stored summaries. */
 type SummaryValues = readonly [
@@ -22,6 +23,7 @@ type SummaryValues = readonly [
     totalMs: number | null,
     inputTokens: number | null,
     outputTokens: number | null,
+    refused?: RefusedValues | null,
   ],
 ];
 
@@ -31,7 +33,10 @@ export function encodeSummary(summary: RecordSummary, { pinned, model }: Pick<Fa
   const { firstPartMs, totalMs, inputTokens, outputTokens } = summary;
   const of = [pinned, model, stream === null ? null : stream ? 1 : 0, metadata, reason, error, provider] as const;
   const figures = [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens] as const;
-  const values: SummaryValues = [time, revision, labels, attempts, [...of, ...figures]];
+  const ofBody: SummaryValues[4] = summary.refused
+    ? [...of, ...figures, packRefused(summary.refused)]
+    : [...of, ...figures];
+  const values: SummaryValues = [time, revision, labels, attempts, ofBody];
   return JSON.stringify(values);
 }
 
@@ -43,10 +48,11 @@ export function decodeSummary(text: string): RecordSummary | null {
   if (values.length !== 5) return null;
   const [time, revision, labels, attempts, ofBody] = values;
   const [isPinned, model, stream, metadata, reason, error, provider, ...figures] = ofBody;
-  const [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens] = figures;
+  const [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens, refused] = figures;
   return {
     ...{ time, stream: labels === null ? null : stream === 1, labels, metadata: metadata ?? {}, reason, revision },
     selector: isPinned ? 'pinned' : model,
     ...{ error, attempts, provider, charged, saved, firstPartMs, totalMs, inputTokens, outputTokens },
+    refused: refused ? unpackRefused(refused) : null,
   };
 }

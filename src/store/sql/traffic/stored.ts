@@ -3,10 +3,11 @@ import {
   labelsOf,
   type RecordTraffic,
   recordTraffic,
+  refusedTraffic,
   type TrafficPlace,
   type WrittenTraffic,
 } from '../../record-traffic.ts';
-import { decodeOutcome } from '../records/body.ts';
+import { decodeAnswers, decodeOutcome } from '../records/body.ts';
 import { inPostgres, searchFor } from '../records/selection.ts';
 import { type SqlReader, type SqlValue, type Statement, sql } from '../statement.ts';
 
@@ -83,17 +84,21 @@ export async function readTraffic(
   rows: Statement,
   params: readonly SqlValue[],
 ): Promise<readonly RecordTraffic[]> {
-  return (await db.query<RecordRow>(rows, params)).map(({ body, labels, ...place }) =>
-    recordTraffic({ ...place, labels: labelsIn(labels) }, outcomeIn(body)),
-  );
+  return (await db.query<RecordRow>(rows, params)).map(({ body, labels, ...row }) => {
+    const place = { ...row, labels: labelsIn(labels) };
+    // A row that was edited counts as a request without figures.
+    return row.status === 'refused'
+      ? refusedTraffic(place, readOr(1, body, decodeAnswers))
+      : recordTraffic(place, readOr<DecisionOutcome | null>(null, body, decodeOutcome));
+  });
 }
 
-function outcomeIn(body: string | null): DecisionOutcome | null {
+/** Returns what a function reads from a body; another value if there is no body, or if the function throws. */
+function readOr<Value>(other: Value, body: string | null, read: (body: string) => Value): Value {
   try {
-    return body === null ? null : decodeOutcome(body);
+    return body === null ? other : read(body);
   } catch {
-    // A record whose row was edited counts as a request without figures.
-    return null;
+    return other;
   }
 }
 

@@ -25,8 +25,8 @@ const LEFT = sql(`SELECT EXISTS (SELECT 1 FROM records WHERE seq > ${THROUGH}) A
     EXISTS (SELECT 1 FROM record_index WHERE id < ${SUMMED}) AS bare`);
 
 const ADD_FRESH =
-  sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation, session, team_id, user_id, summary)
-    SELECT id, seq, key_id, model, task, status, operation, session, team_id, user_id, ${SUMMARY} FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?`);
+  sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation, session, team_id, user_id, code, request, summary)
+    SELECT id, seq, key_id, model, task, status, operation, session, team_id, user_id, code, request, ${SUMMARY} FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?`);
 const ADD_LABELS = sql(`INSERT OR IGNORE INTO record_labels (name, value, id) SELECT label.key, label.atom, fresh.id
     FROM (SELECT id, labels FROM records WHERE seq > ${THROUGH} ORDER BY seq LIMIT ?) AS fresh, json_each(fresh.labels) AS label
     WHERE fresh.labels <> '{}'`);

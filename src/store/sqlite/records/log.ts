@@ -9,9 +9,18 @@ import {
   RECORD_ROW,
   type RecordRow,
   recordValues,
+  refusalValues,
 } from '../../sql/records/row.ts';
 import { Conditions, columns, FILTERS, type Selection, type Span } from '../../sql/records/selection.ts';
-import { first, type SqlTables, type SqlValue, type SqlWrite, type Statement, sql } from '../../sql/statement.ts';
+import {
+  first,
+  type SqlTables,
+  type SqlValue,
+  type SqlWrite,
+  type Statement,
+  sql,
+  write,
+} from '../../sql/statement.ts';
 import { indexRecords, pruneRecords } from './indexing.ts';
 import { SUMMARY } from './summary.ts';
 
@@ -33,14 +42,14 @@ function freshSelection(query: RecordQuery, span: Span, limit: number): Selectio
 }
 
 const INSERT = sql(
-  `INSERT INTO records (${RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  `INSERT INTO records (${RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 );
 const FIND = sql(`SELECT ${RECORD_ROW} FROM records WHERE seq = (SELECT seq FROM record_index WHERE id = ?1)
     UNION ALL SELECT ${RECORD_ROW} FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1
-    UNION ALL SELECT ${RECORD_HEAD}, NULL, NULL, NULL, NULL FROM decisions WHERE id = ?1 LIMIT 1`);
+    UNION ALL SELECT ${RECORD_HEAD}, NULL, NULL, NULL, NULL, NULL FROM decisions WHERE id = ?1 LIMIT 1`);
 const READ = sql(`SELECT ${RECORD_ROW} FROM records WHERE seq = ?`);
 const READ_OLD = sql(
-  `SELECT ${RECORD_HEAD}, NULL AS labels, NULL AS session, NULL AS team, NULL AS "user" FROM decisions WHERE id = ?`,
+  `SELECT ${RECORD_HEAD}, NULL AS labels, NULL AS session, NULL AS team, NULL AS "user", NULL AS request FROM decisions WHERE id = ?`,
 );
 
 /** @param written remembers what each record adds to traffic */
@@ -56,6 +65,10 @@ export function sqliteRecordLog(db: SqlTables, written = new WrittenTraffic()): 
   const index = () => indexRecords(db);
   return {
     add: (record): SqlWrite => new RecordWrite(record, written),
+    refuse(refusal): SqlWrite {
+      written.refuse(refusal);
+      return write(INSERT, ...refusalValues(refusal));
+    },
     find: (id) => read(FIND, id),
     list: (query) => listRecords(db, query, source),
     index,

@@ -1,0 +1,26 @@
+import { idSpan } from '../../core/id.ts';
+import type { RecordEntry, RecordLog } from '../../store/records.ts';
+
+/** How long after its arrival a request may be decided, ms. Most requests are decided within the first period. */
+const PERIODS_MS = [1_000, 10_000, 60_000, 900_000] as const;
+
+/**
+ * Finds the record of a request. The search examines the records from the arrival of the request on, because records have no index by request.
+ * @param request the number of `req_…`
+ * @returns null for an unknown or deleted request, and for a request of an earlier version
+ */
+export async function findRequest(log: Pick<RecordLog, 'list'>, request: number): Promise<RecordEntry | null> {
+  let newerThan = request - 1;
+  for (const ms of PERIODS_MS) {
+    const end = request + idSpan(ms);
+    for (let after: number | null = end; after !== null; ) {
+      const { entries, next }: Awaited<ReturnType<RecordLog['list']>> = await log.list({
+        ...{ request, newerThan, after, limit: 1 },
+      });
+      if (entries[0]) return entries[0];
+      after = next;
+    }
+    newerThan = end - 1;
+  }
+  return null;
+}

@@ -1,0 +1,73 @@
+import type { Caller } from '../../../core/caller.ts';
+import { parseId } from '../../../core/id.ts';
+import { isObject } from '../../../core/object.ts';
+import type { Refusal } from '../../../core/refusal.ts';
+import { scrub } from '../../../host/telemetry/secrets.ts';
+import { textsIn, withoutTexts } from '../../exchange/upstream-message.ts';
+import { redact } from '../../records/redact.ts';
+import type { RefusalLog } from '../../records/refusal-log.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { RequestReporter } from './observer.ts';
+
+/** The most characters of a model's name, and of the message of an error. */
+const MODEL_MAX = 128;
+const REASON_MAX = 300;
+/** Characters that are read beyond the limit and then discarded, so that redaction recognizes a secret that the limit would cut. */
+const MARGIN = 512;
+
+interface RefusalSink {
+  readonly refusals: Pick<RefusalLog, 'add'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** The names of the dialects, by the path of their route. */
+  readonly dialects: ReadonlyMap<string, string>;
+}
+
+/** Returns a reporter that records the answers with a status from 400 up that have no decision record. */
+export function recordRefusals({ refusals, now, dialects }: RefusalSink): RequestReporter {
+  return (request) => {
+    if (request.status >= 400 && isRecorded(request)) refusals.add(refusalOf(request, now(), dialects));
+  };
+}
+
+/**
+ * Whether an answer leaves a refusal. A decision has its own record, unless the answer repeats a stored answer. Of callers without a key,
+ * only those with an unknown key are counted. A person in the console is no caller.
+ */
+function isRecorded({ caller, suspended, code, decisionId, isReplayed, isSignedIn }: RequestContext): boolean {
+  if (isSignedIn || (decisionId !== null && !isReplayed)) return false;
+  const known = caller ?? suspended;
+  return known ? known.keyId !== '' : code === 'invalid_api_key';
+}
+
+const UNKNOWN: Pick<Caller, 'keyId' | 'labels' | 'team' | 'user'> = { keyId: '', labels: {} };
+
+function refusalOf(request: RequestContext, time: number, dialects: RefusalSink['dialects']): Refusal {
+  const { status, code, method, route, operation, decisionId, body } = request;
+  const { keyId, labels, team = null, user = null } = request.caller ?? request.suspended ?? UNKNOWN;
+  return {
+    ...{ id: request.requestNumber, time, keyId, team, user, labels, session: request.run.session },
+    ...{ operation, model: modelIn(body), code, reason: reasonOf(request) },
+    ...{ status, dialect: dialectAt(route, dialects), method, route, answers: 1 },
+    decision: decisionId === null ? null : parseId('dec_', decisionId),
+  };
+}
+
+function dialectAt(route: string, dialects: RefusalSink['dialects']): string | null {
+  for (const [path, name] of dialects) if (route === path || route.startsWith(`${path}/`)) return name;
+  return null;
+}
+
+/** Returns the model that a body names, without characters that cannot be printed and without secrets; '' for none. */
+function modelIn(body: unknown): string {
+  const model = isObject(body) && typeof body.model === 'string' ? body.model : '';
+  const printable = model.slice(0, MODEL_MAX + MARGIN).replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
+  return scrub(printable).slice(0, MODEL_MAX).toWellFormed();
+}
+
+/** Returns the message of the error without texts of the request. */
+function reasonOf({ error, body }: RequestContext): string {
+  if (!error) return '';
+  const message = withoutTexts(error.message.slice(0, REASON_MAX + MARGIN), textsIn(body));
+  return redact(message, ['secret', 'email']).slice(0, REASON_MAX).toWellFormed();
+}
