@@ -3,7 +3,6 @@ import { ERROR_CODES } from '../core/api/error-schema.ts';
 import * as parts from '../core/api/parts.ts';
 import { RECORD_STATUSES } from '../core/decision-record.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
-import { Attempt } from './decision.ts';
 import * as f from './kit/fields.ts';
 
 const texts = (description: string, example: Readonly<Record<string, string>>) =>
@@ -48,7 +47,7 @@ const Refusal = f.shape('The answer to a request that was refused before a decis
   ),
   decision_id: f.as(
     'decision',
-    parts.textOrNull('The decision whose stored answer was sent again; null for any other answer.', null),
+    parts.textOrNull('The earlier decision whose answer the request asks for again; null for none.', null),
   ),
 });
 
@@ -127,11 +126,6 @@ export const DecisionSummary = f.named(
     total_ms: parts.wholeOrNull(orNoAnswer('From admission to the end, in ms.'), 2_149),
   },
 );
-
-export const FoundRequest = f.named('FoundRequest', 'A request with its decision or its refusal.', {
-  ...DecisionSummary.properties,
-  attempt_details: f.as('tries', f.list(f.onWire(Attempt), 'The attempts in the order in which they were made.')),
-});
 
 export const DecisionList = f.named('DecisionList', 'Decisions and refused requests, newest first.', {
   object: f.always('list'),

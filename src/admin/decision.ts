@@ -6,12 +6,13 @@ import { DECISION_STATUSES } from '../core/decision-record.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';
 import { CERTIFICATE, Readings, Replay } from './certificate.ts';
 import { Facts } from './decision-facts.ts';
-import { ofKey } from './decision-list.ts';
+import { DecisionSummary, ofKey } from './decision-list.ts';
+import * as f from './kit/fields.ts';
 
 const firstPart = (from: string) =>
   field.wholeOrNull(`From ${from} to the first content, in ms; null if no content arrived.`, 430);
 
-export const Attempt = Type.Object({
+const Attempt = Type.Object({
   model: field.modelId('The model asked.'),
   provider: field.text('The provider asked.', 'openai'),
   upstream: field.text('The provider’s own name for the model.', 'gpt-6-luna'),
@@ -33,6 +34,11 @@ export const Attempt = Type.Object({
   ),
   request_id: field.upstreamRequestId,
   finish_reasons: field.rawFinishReasons,
+});
+
+export const FoundRequest = f.named('FoundRequest', 'A request with its decision or its refusal.', {
+  ...DecisionSummary.properties,
+  attempt_details: f.as('tries', f.list(f.onWire(Attempt), 'The attempts in the order in which they were made.')),
 });
 
 const Outcome = Type.Object({

@@ -1,7 +1,8 @@
 /**
- * An ID is a number: 40 bits of milliseconds since 2026, 6 bits that count IDs within one millisecond, and 7 bits for the slot of the
- * server that made it. IDs grow with time, so tables are ordered by arrival. IDs fit a double until 2060; `%` and division build them,
- * because bit operators have 32 bits. Never extract the slot from an ID: in earlier versions all 13 bits were a counter.
+ * An ID is a number: 40 bits of milliseconds since 2026, 5 bits that count IDs within one millisecond, 1 bit for the series (1 for the IDs
+ * of requests), and 7 bits for the slot of the server that made it. IDs grow with time, so tables are ordered by arrival. IDs fit a double
+ * until 2060; `%` and division build them, because bit operators have 32 bits. Never extract the slot or the series from an ID: in earlier
+ * versions the other bits were a counter.
  */
 const EPOCH_MS = Date.UTC(2026, 0, 1);
 const PER_MS = 8_192;
@@ -21,7 +22,7 @@ export function timeOfId(id: number): number {
   return EPOCH_MS + Math.floor(id / PER_MS);
 }
 
-/** The step between two IDs of a generator: each slot has two series of IDs that share no ID. */
+/** The step between two IDs of a series. */
 const STEP = 2 * ID_SLOTS;
 
 /**

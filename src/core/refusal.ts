@@ -11,7 +11,7 @@ export interface RefusedAnswer {
   readonly method: string;
   /** The pattern of the route, such as `/v1/chat/completions`; `other` for an unknown path. */
   readonly route: string;
-  /** The ID of the decision whose stored answer was sent again; null for none. */
+  /** The ID of the earlier decision whose answer the request repeats; null for none. */
   readonly decision: number | null;
   /** How many answers this record counts. Above a limit a minute, the answers of a key with the same code are only counted. */
   readonly answers: number;

@@ -121,7 +121,7 @@ function edgeOf(app: AnyElysia) {
 function servicesOf(
   options: AppOptions,
   contextOf: RouteServices['contextOf'],
-  edge: Pick<RouteServices, 'server' | 'handle'>,
+  edge: Pick<RouteServices, 'server' | 'handle' | 'refuse'>,
   door: LoginDoor,
   rules: () => AdmissionRules,
 ): RouteServices {
@@ -147,6 +147,7 @@ function servicesOf(
     },
     bodyOf: (request, context) => readBody(request, reading, valuesMaxOf(gateway), context),
     handle: edge.handle,
+    refuse: edge.refuse,
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),
     stalledS: options.stalledS ?? STALLED_S,
     server: edge.server,
@@ -166,7 +167,14 @@ export function createApp(options: AppOptions) {
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
   const door = loginDoor(options.signIn, () => gateway.lease().snapshot, options.levels);
   const edge = edgeOf(app);
-  const services = servicesOf(options, contextOf, edge, door, () => rules);
+  const refuse: RouteServices['refuse'] = (caller, { url, headers }, error) => {
+    const context = open(new Request(url, { method: 'POST', headers }), routes.find(pathOf(url)));
+    context.caller = caller;
+    context.error = error;
+    context.handled(error.status, error.code);
+    return context.requestId;
+  };
+  const services = servicesOf(options, contextOf, { ...edge, refuse }, door, () => rules);
   const requests = requestRoutes(services, options, () => app.server);
   // The admission rules need the routes, so they are created later.
   const countFailure = (request: Request) => countFailedAuth(request, rules, services.server());

@@ -3,6 +3,7 @@ import type { Tokens } from '../access/tokens/tokens.ts';
 import type { Principal } from '../admin/use-cases/principal.ts';
 import type { Sight } from '../admin/use-cases/sight.ts';
 import type { Caller } from '../core/caller.ts';
+import type { SignalboxError } from '../core/errors.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { Pipeline } from '../gateway/request/pipeline.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
@@ -82,6 +83,11 @@ export interface RouteServices {
   bodyOf(request: Request, context: RequestContext): Promise<unknown>;
   /** Answers a request that arrived over another connection of its caller. */
   handle(request: Request, carrier: RequestCarrier): Promise<Response>;
+  /**
+   * Reports a request that was refused before it was handled, such as a frame of a connection that is busy.
+   * @returns the ID of the request
+   */
+  refuse(caller: Caller, request: Pick<Request, 'url' | 'headers'>, error: SignalboxError): string;
   readonly sockets: Sockets;
   /** Seconds before a stalled client is disconnected: `STALLED_S`, or less in tests. */
   readonly stalledS: number;

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { rootOf } from '../core/caller.ts';
+import { type Caller, rootOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { type AnswerRoute, operationOf, type SocketDialogue, type Surface } from '../dialects/surface.ts';
 import { routeDocs } from './docs/route-docs.ts';
@@ -88,6 +88,7 @@ const TRY_AGAIN_LATER = 1013;
 class Connection {
   readonly #services: RouteServices;
   readonly #ends: ConnectionEnds;
+  readonly #caller: Caller;
   readonly #url: string;
   readonly #headers: Headers;
   /** Aborts the running request; null if none runs. */
@@ -99,7 +100,9 @@ class Connection {
   /** Resolves when a slow reader has caught up. */
   #drained: PromiseWithResolvers<void> | null = null;
 
-  constructor(services: RouteServices, { url, headers }: Request, ends: ConnectionEnds) {
+  constructor(services: RouteServices, origin: Request, ends: ConnectionEnds) {
+    const { url, headers } = origin;
+    this.#caller = services.callerOf(origin);
     this.#ends = ends;
     this.#services = services;
     this.#url = url;
@@ -124,7 +127,10 @@ class Connection {
         'Only one request can run at a time. Wait for the end of the answer.',
       );
       if (++this.#early > EARLY_FRAMES_MAX) socket.close(POLICY_VIOLATION, busy.message);
-      else socket.send(dialogue.error(busy.status, errorBody(busy), {}));
+      else {
+        const requestId = this.#services.refuse(this.#caller, { url: this.#url, headers: this.#headers }, busy);
+        socket.send(dialogue.error(busy.status, errorBody(busy, requestId), { 'x-request-id': requestId }));
+      }
       return;
     }
     const controller = new AbortController();

@@ -13,7 +13,8 @@ type Step = { readonly slot: number } & (
   | { readonly do: 'restart' }
 );
 
-const slot = fc.constantFrom(0, 1, 2, 127);
+/** Slots from 128 on are the second series of the slots from 0 on. */
+const slot = fc.constantFrom(0, 1, 2, 127, 128, 129, 255);
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     {
@@ -101,11 +102,11 @@ describe('IDs', () => {
       expect(found.failed).toBe(true);
     });
 
-  test('a slot has 64 IDs in a millisecond, and then uses the IDs of the next millisecond', () => {
+  test('a slot has 32 IDs of each series in a millisecond, and then uses the IDs of the next millisecond', () => {
     const next = createIds(() => START, 0, 5);
     const ids = Array.from({ length: 130 }, next);
-    expect(ids.slice(0, 64).map(timeOfId)).toEqual(Array.from({ length: 64 }, () => START));
-    expect([ids[64]!, ids[129]!].map(timeOfId)).toEqual([START + 1, START + 2]);
+    expect(ids.slice(0, 32).map(timeOfId)).toEqual(Array.from({ length: 32 }, () => START));
+    expect([ids[32]!, ids[129]!].map(timeOfId)).toEqual([START + 1, START + 4]);
   });
 
   test('the texts of IDs sort like the IDs, and IDs of earlier versions are read correctly', () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AlertCounts } from '../../src/admin/alerts/counts.ts';
+import { refusalFamilies } from '../../src/gateway/records/refusal-log.ts';
 import { scoreFamilies } from '../../src/gateway/records/scores.ts';
 import { createChatMetrics } from '../../src/gateway/request/observe/chat-metrics.ts';
 import type { Family } from '../../src/host/telemetry/families.ts';
@@ -35,6 +36,7 @@ const PARTS: Readonly<Record<string, readonly Family[]>> = {
   edge: [...createEdgeMetrics().families, ...gateFamilies({ inside: 0, waiting: 0 }, { size: 0 })],
   endpoints: [...endpointFamilies(() => []), ...taskFamilies(never)],
   policy: policyFamilies({ lease: never, status: never }, ''),
+  refusals: refusalFamilies({ ends: { stored: 0, dropped: 0 } }),
   learning: scoreFamilies({ count: 0 }),
   ledger: ledgerFamilies({ sample: never }),
   payments: paymentFamilies({ activity: { counts: new PaymentCounts(), unsettled: never, networks: never } }),

@@ -349,12 +349,30 @@ test('the table of errors equals the OpenAPI contract, and a test provokes every
   expect(table.filter(([name]) => !provoked.has(name))).toEqual([]);
 });
 
+/** Codes of requests whose key Signalbox has not read, and of people. */
+const UNKNOWN_CALLER: ReadonlySet<ErrorCode> = new Set([
+  'invalid_api_key',
+  'not_signed_in',
+  'wrong_host',
+  'headers_too_large',
+]);
+
+/** Checks that an answer is found by the ID of its request, exactly if its caller is known. */
+async function expectFound(response: Response, code: ErrorCode, isKnown: boolean): Promise<void> {
+  const id = response.headers.get('x-request-id');
+  const found = await fetch(new URL(`/admin/requests/${id}`, response.url), withKey(box.key));
+  if (isKnown) expect(await found.json()).toMatchObject({ request_id: id, error: code });
+  else expect(found.status).toBe(404);
+}
+
 describe('each error has its documented status, type, code, param and headers, and no other field:', () => {
   const documented = TypeCompiler.Compile(strict(ANSWERS.ErrorBody));
   for (const [code, when, param, provoke, retry] of cases) {
     test(`${code} when ${when}`, async () => {
-      const error = await expectError(await provoke(), code, param, retry);
+      const response = await provoke();
+      const error = await expectError(response, code, param, retry);
       expect([...documented.Errors({ error })]).toEqual([]);
+      await expectFound(response, code, !UNKNOWN_CALLER.has(code) && !when.endsWith('without a key'));
     });
   }
 });

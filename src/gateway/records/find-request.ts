@@ -1,6 +1,8 @@
 import { idSpan } from '../../core/id.ts';
 import type { RecordEntry, RecordLog } from '../../store/records.ts';
 
+/** How far the ID of a decision may be below the number of its request, ms: both count independently within a millisecond. */
+const BEFORE_MS = 1_000;
 /** How long after its arrival a request may be decided, ms. Most requests are decided within the first period. */
 const PERIODS_MS = [1_000, 10_000, 60_000, 900_000] as const;
 
@@ -10,7 +12,7 @@ const PERIODS_MS = [1_000, 10_000, 60_000, 900_000] as const;
  * @returns null for an unknown or deleted request, and for a request of an earlier version
  */
 export async function findRequest(log: Pick<RecordLog, 'list'>, request: number): Promise<RecordEntry | null> {
-  let newerThan = request - 1;
+  let newerThan = Math.max(0, request - idSpan(BEFORE_MS));
   for (const ms of PERIODS_MS) {
     const end = request + idSpan(ms);
     for (let after: number | null = end; after !== null; ) {

@@ -70,7 +70,7 @@ async function prune({ store, tables, now, isCounted }: RecordsOptions, ageMs: n
 export function openRecords(options: RecordsOptions) {
   const { store, tables, now, timers = processTimers, onAdd = () => {}, running = () => null } = options;
   const { log, readings, revisions, contents } = tables;
-  const refusals = new RefusalLog({ store, log, timers });
+  const refusals = new RefusalLog({ store, log, timers, now });
   const flush = async () => {
     await refusals.flush();
     await store.flush();

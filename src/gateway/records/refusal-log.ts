@@ -23,6 +23,8 @@ interface RefusalLogOptions {
   readonly store: Pick<Store, 'commit'>;
   readonly log: Pick<RecordLog, 'refuse'>;
   readonly timers: Timers;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 /**
@@ -86,7 +88,18 @@ export class RefusalLog {
     if (counted) this.#rest.set(name, { ...counted, answers: counted.answers + 1 });
     else if (this.#rest.size >= COUNTED_MAX) this.#ends.dropped++;
     else this.#rest.set(name, { ...refusal, ...OF_MANY });
-    this.#restTimer ??= this.#options.timers.after(MINUTE_MS - (refusal.time % MINUTE_MS), () => this.#endMinute());
+    this.#awaitMinute();
+  }
+
+  /** Ends the minute when it is over. A timer may fire before the clock has reached the next minute. */
+  #awaitMinute(): void {
+    if (this.#restTimer || this.#rest.size === 0) return;
+    const { timers, now } = this.#options;
+    this.#restTimer = timers.after(MINUTE_MS - (now() % MINUTE_MS), () => {
+      this.#restTimer = null;
+      if (Math.floor(now() / MINUTE_MS) === this.#minute) this.#awaitMinute();
+      else this.#endMinute();
+    });
     this.#restTimer.unref();
   }
 

@@ -43,13 +43,13 @@ function isRecorded({ caller, suspended, code, decisionId, isReplayed, isSignedI
 const UNKNOWN: Pick<Caller, 'keyId' | 'labels' | 'team' | 'user'> = { keyId: '', labels: {} };
 
 function refusalOf(request: RequestContext, time: number, dialects: RefusalSink['dialects']): Refusal {
-  const { status, code, method, route, operation, decisionId, body } = request;
+  const { status, code, method, route, operation, body } = request;
   const { keyId, labels, team = null, user = null } = request.caller ?? request.suspended ?? UNKNOWN;
   return {
     ...{ id: request.requestNumber, time, keyId, team, user, labels, session: request.run.session },
     ...{ operation, model: modelIn(body), code, reason: reasonOf(request) },
     ...{ status, dialect: dialectAt(route, dialects), method, route, answers: 1 },
-    decision: decisionId === null ? null : parseId('dec_', decisionId),
+    decision: parseId('dec_', request.decisionId ?? String(request.error?.info.details?.decision_id)),
   };
 }
 

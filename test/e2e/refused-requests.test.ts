@@ -1,0 +1,327 @@
+import { describe, expect, test } from 'bun:test';
+import { grant } from '../gateway/money/books.ts';
+import { answerOf, waitFor } from '../support/answers.ts';
+import { openResponses } from '../support/responses-socket.ts';
+import { type Signalbox, withKey } from '../support/signalbox.ts';
+import { chat, makeKey, newPath, PATIENCE, policyWith, start, upstream, useServers } from './ledger-support.ts';
+
+/** Requests that are answered with a status from 400 up: each is in the list once, and is found by its ID. */
+useServers();
+
+interface Entry extends Readonly<Record<string, unknown>> {
+  readonly id: string;
+  readonly model: string;
+  readonly refusal: Readonly<Record<string, unknown>> | null;
+  readonly attempt_details: readonly Readonly<Record<string, unknown>>[];
+}
+
+const jsonOf = async (response: Response) => (await response.json()) as { readonly data: readonly Entry[] };
+
+const list = async (box: Signalbox, query: string, key = box.key) =>
+  (await jsonOf(await box.get(`/admin/decisions?${query}`, withKey(key)))).data;
+
+const find = async (box: Signalbox, id: string | null, key = box.key): Promise<Entry> =>
+  (await (await box.get(`/admin/requests/${id}`, withKey(key))).json()) as Entry;
+
+const idOf = (response: Response): string => response.headers.get('x-request-id') ?? '';
+
+/** A text that must not be in a record. */
+const PROMPT = 'Our merger with Initech closes on Friday';
+const messages = [{ role: 'user', content: PROMPT }];
+
+const REFUSING = `rate_limits: [{ name: once, each: key, match: key.labels.pace == "once", requests_per_minute: 1 }]
+constraints: [{ name: nowhere, when: request.metadata.where == "nowhere", require: model.context_window > 9000000 }]
+`;
+
+describe('a refused request', () => {
+  test(
+    'is listed once with its facts, for each status, and with no text of the request',
+    async () => {
+      const box = await start({ policy: policyWith(REFUSING) });
+      const { key: searcher, id: searcherId } = await makeKey(box, '--label', 'team=search');
+      const { key: poor, id: poorId } = await makeKey(box);
+      const { key: limited } = await makeKey(box, '--label', 'pace=once');
+      const { key: router } = await makeKey(box, '--scope', 'route');
+      await grant(box.data, poorId, 1);
+      expect((await chat(box, limited)).status).toBe(200);
+      const body = { messages, max_tokens: 100 };
+      const cases: readonly (readonly [status: number, code: string, key: string, body: object])[] = [
+        [400, 'invalid_value', searcher, { ...body, model: 'best', messages: [{ role: PROMPT, content: PROMPT }] }],
+        [400, 'unknown_field', searcher, { ...body, model: 'best', route_strategy: { [PROMPT]: 1 } }],
+        [402, 'insufficient_quota', poor, { ...body, model: 'best' }],
+        [403, 'insufficient_permissions', router, { ...body, model: 'best' }],
+        [404, 'model_not_found', searcher, { ...body, model: 'gpt-9-imaginary' }],
+        [422, 'no_eligible_model', searcher, { ...body, model: 'auto', metadata: { where: 'nowhere' } }],
+        [429, 'rate_limit_exceeded', limited, { ...body, model: 'best' }],
+      ];
+      for (const [status, code, key, request] of cases) {
+        const response = await box.post('/v1/chat/completions', request, withKey(key));
+        const answered = await answerOf(response);
+        expect([response.status, answered.error?.code]).toEqual([status, code]);
+        const found = await find(box, idOf(response));
+        const id = idOf(response);
+        // A request that is refused before its body was read names no model.
+        const isRead = key !== limited && key !== router;
+        expect(found).toMatchObject({
+          ...{ id, request_id: id, status: 'refused', error: code, operation: 'chat', task: '' },
+          model: isRead ? Object(request).model : '',
+          attempt_details: [],
+          refusal: {
+            http_status: status,
+            dialect: 'openai-chat',
+            route: '/v1/chat/completions',
+            method: 'POST',
+            answers: 1,
+          },
+        });
+        expect(found.refusal?.message).toBeString();
+        expect(JSON.stringify(found)).not.toContain('Initech');
+        const listed = await list(box, `status=refused&code=${code}`);
+        expect(listed.filter((entry) => entry.id === id)).toHaveLength(1);
+      }
+      expect(
+        await list(box, `key=${searcherId}&status=refused&model=gpt-9-imaginary&label=team%3Dsearch`),
+      ).toHaveLength(1);
+      expect(String((await list(box, 'code=model_not_found'))[0]?.refusal?.message)).toContain('gpt-9-imaginary');
+    },
+    PATIENCE,
+  );
+
+  test(
+    'is recorded for each path of a model, and on a WebSocket',
+    async () => {
+      const box = await start();
+      const { key } = await makeKey(box, '--scope', 'chat', '--scope', 'route');
+      const model = 'gpt-9-imaginary';
+      const paths: readonly (readonly [path: string, dialect: string | null, body: object])[] = [
+        ['/v1/chat/completions', 'openai-chat', { model, messages }],
+        ['/v1/messages', 'anthropic-messages', { model, messages, max_tokens: 9 }],
+        ['/v1/messages/count_tokens', 'anthropic-messages', { model, messages }],
+        ['/v1/responses', 'openai-responses', { model, input: PROMPT }],
+        ['/v1/embeddings', 'openai-embeddings', { model, input: PROMPT }],
+        ['/v1/route', null, { model, messages }],
+      ];
+      for (const [path, dialect, body] of paths) {
+        const response = await box.post(path, body, withKey(key));
+        expect([path, response.status]).toEqual([path, 404]);
+        expect(await find(box, idOf(response))).toMatchObject({ model, refusal: { dialect, route: path } });
+        const broken = await box.post(path, null, { ...withKey(key), body: `{"model": "${model}", "messages": [` });
+        expect([path, broken.status]).toEqual([path, 400]);
+        expect(await find(box, idOf(broken))).toMatchObject({ model: '', error: 'invalid_json' });
+      }
+      const before = (await list(box, 'status=refused')).length;
+      const client = openResponses(box, key);
+      expect(await client.ask({ model, input: PROMPT })).toMatchObject([{ type: 'error', status: 404 }]);
+      upstream.behave({ hang: 'headers' });
+      const body = JSON.stringify({ type: 'response.create', model: 'best', input: PROMPT });
+      client.socket.send(body);
+      client.socket.send(body);
+      await waitFor(() => client.events.length === 2);
+      client.socket.close();
+      const after = await list(box, 'status=refused');
+      expect(after.slice(0, after.length - before).map(({ error, refusal }) => [error, refusal?.dialect])).toEqual([
+        ['in_flight', 'openai-responses'],
+        ['model_not_found', 'openai-responses'],
+      ]);
+    },
+    PATIENCE,
+  );
+
+  test(
+    'names its model in at most 128 printable characters, without a key that was sent as the model',
+    async () => {
+      const box = await start();
+      const secret = `sk-proj-${'a1B2'.repeat(12)}`;
+      for (const [model, shown] of [
+        [`gpt\u0007-\u202e9\n${'x'.repeat(300)}`, `gpt-9${'x'.repeat(123)}`],
+        [secret, '[secret]'],
+        [`${'y'.repeat(100)} ${secret}`, `${'y'.repeat(100)} [secret]`],
+      ] as const) {
+        const response = await box.post('/v1/chat/completions', { model, messages });
+        expect(response.status).toBeOneOf([400, 404]);
+        const found = await find(box, idOf(response));
+        expect(found.model).toBe(shown);
+        expect(JSON.stringify(found)).not.toContain('a1B2a1B2');
+      }
+    },
+    PATIENCE,
+  );
+
+  test(
+    'counts in traffic, and not as a request that ran',
+    async () => {
+      const box = await start();
+      const { key, id } = await makeKey(box);
+      expect((await chat(box, key)).status).toBe(200);
+      for (let n = 0; n < 3; n++) await chat(box, key, { model: 'none' });
+      const traffic = async () => Object(await (await box.get(`/admin/traffic?key=${id}`)).json()).total.whole;
+      await waitFor(async () => (await traffic()).refused === 3);
+      expect(await traffic()).toMatchObject({ requests: 1, errors: 0, refused: 3 });
+    },
+    PATIENCE,
+  );
+
+  test(
+    'of a suspended key has a record with the key; a person who looks for something in the console leaves none',
+    async () => {
+      const box = await start();
+      const { key, id } = await makeKey(box);
+      expect((await box.post(`/admin/keys/${id}/suspend`, {})).status).toBe(200);
+      const response = await chat(box, key);
+      expect(response.status).toBe(403);
+      expect(await find(box, idOf(response))).toMatchObject({ key_id: id, error: 'key_suspended' });
+      const signIn = await box.post('/console/sign-in/key', { key: box.key }, { headers: { origin: box.url } });
+      const cookie = (signIn.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+      const looked = await fetch(`${box.url}/admin/decisions/dec_0a4x1wm3zk0`, {
+        headers: { cookie, origin: box.url },
+      });
+      expect(looked.status).toBe(404);
+      expect((await find(box, idOf(looked))).id).toBeUndefined();
+    },
+    PATIENCE,
+  );
+});
+
+describe('above 60 a minute for a key', () => {
+  test(
+    'refused requests are stored as a number for each code, and requests with an unknown key only as a number',
+    async () => {
+      const data = newPath();
+      let now = Date.now();
+      const box = await start({ data, now: () => now });
+      const { key, id } = await makeKey(box);
+      // All requests arrive in one minute of the server's clock.
+      now = Math.ceil(now / 60_000) * 60_000 + 5_000;
+      for (let n = 0; n < 75; n++) await chat(box, key, { model: 'none' });
+      for (let n = 0; n < 4; n++) await chat(box, `sb_live_nobody_${'0'.repeat(43)}`);
+      expect(await list(box, `key=${id}&status=refused&limit=500`)).toHaveLength(60);
+      await box.stop();
+      const later = await start({ data });
+      const entries = await list(later, 'status=refused&limit=500');
+      const many = entries.filter(({ refusal }) => Number(refusal?.answers) > 1);
+      expect(entries).toHaveLength(62);
+      expect(many).toMatchObject([
+        { key_id: '', error: 'invalid_api_key', model: '', refusal: { answers: 4 } },
+        { key_id: id, error: 'model_not_found', model: '', refusal: { answers: 15 } },
+      ]);
+      const traffic = Object(await (await later.get('/admin/traffic?step=day')).json());
+      expect(traffic.total.whole.refused).toBe(79);
+      const printed = await later.run('decisions', 'list', '--status', 'refused', '--limit', '2');
+      expect(printed.out).toContain('15');
+    },
+    PATIENCE,
+  );
+});
+
+describe('a request with a decision', () => {
+  test(
+    'that failed is listed once, is found by both IDs, and shows the provider’s status and message without secrets and texts',
+    async () => {
+      const box = await start();
+      const { key } = await makeKey(box);
+      const message = `Quota of org-7 is used up at https://internal.example:8443, key sk-proj-${'z9Y8'.repeat(12)}: ${PROMPT}`;
+      upstream.next({ status: 503, error: { message } });
+      const response = await chat(box, key, { messages });
+      expect(response.status).toBe(502);
+      const [request, decision] = [idOf(response), response.headers.get('x-signalbox-decision-id')];
+      const entries = await list(box, '');
+      expect(entries.map(({ id, request_id }) => [id, request_id])).toEqual([[String(decision), request]]);
+      const found = await find(box, request);
+      expect(await find(box, decision)).toEqual(found);
+      expect(found).toMatchObject({ id: decision, status: 'failed', error: 'upstream_failed', refusal: null });
+      expect(found.attempt_details).toMatchObject([{ failure: 'overloaded', status: 503 }]);
+      const shown = String(found.attempt_details[0]?.message);
+      expect(shown).toStartWith('Quota of org-7 is used up at [address]');
+      for (const hidden of ['internal.example', 'z9Y8', 'Initech']) expect(shown).not.toContain(hidden);
+      const { out } = await box.run('decisions', 'show', request);
+      expect(out).toContain('Quota of org-7');
+      expect((await box.run('decisions', 'show', request, '--offline')).out).toBe(out);
+      // The key itself sees the status, but not the message, which its answer did not have.
+      const own = await (await box.get(`/v1/decisions/${request}`, withKey(key))).json();
+      expect(Object(own)).toMatchObject({ id: decision, outcome: { attempts: [{ status: 503, message: null }] } });
+    },
+    PATIENCE,
+  );
+
+  test(
+    'is linked by the refusal of a repeat that cannot get its answer',
+    async () => {
+      const box = await start();
+      const { key, id } = await makeKey(box);
+      const send = (by: string) => {
+        const headers = { authorization: `Bearer ${by}`, 'idempotency-key': 'again' };
+        return box.post('/v1/chat/completions', { model: 'best', messages, max_tokens: 100 }, { headers });
+      };
+      const decision = (await send(key)).headers.get('x-signalbox-decision-id');
+      const { key: rotated } = Object(await (await box.post(`/admin/keys/${id}/rotate`, {})).json());
+      const again = await waitFor(async () => {
+        const response = await send(rotated);
+        return response.status === 401 ? null : response;
+      });
+      expect(again.status).toBe(422);
+      expect(await find(box, idOf(again))).toMatchObject({ status: 'refused', refusal: { decision_id: decision } });
+    },
+    PATIENCE,
+  );
+});
+
+describe('decisions list and show', () => {
+  test(
+    'the command finds refused requests like the API, with and without the server, in pages',
+    async () => {
+      const box = await start();
+      const { key, id } = await makeKey(box);
+      const ids: string[] = [];
+      for (let n = 0; n < 3; n++) ids.unshift(idOf(await chat(box, key, { model: `none-${n}` })));
+      expect((await chat(box, key)).status).toBe(200);
+      const filters: readonly (readonly [query: string, args: readonly string[], ids: readonly string[]])[] = [
+        [`key=${id}&status=refused`, ['--key', id, '--status', 'refused'], ids],
+        ['code=model_not_found&model=none-1', ['--code', 'model_not_found', '--model', 'none-1'], [ids[1]!]],
+        [
+          `after=${ids[0]}&status=refused&limit=1`,
+          ['--after', ids[0]!, '--status', 'refused', '--limit', '1'],
+          [ids[1]!],
+        ],
+        [`newer_than=${ids[1]}&status=refused`, ['--newer-than', ids[1]!, '--status', 'refused'], [ids[0]!]],
+      ];
+      for (const [query, args, expected] of filters) {
+        const data = await list(box, query);
+        expect([query, data.map(({ id }) => id)]).toEqual([query, [...expected]]);
+        for (const more of [[], ['--offline']]) {
+          const { out, code } = await box.run('decisions', 'list', ...args, ...more, '--json');
+          expect([code, JSON.parse(out).data]).toEqual([0, data]);
+        }
+      }
+      const shown = await box.run('decisions', 'show', ids[0]!, '--json');
+      expect(JSON.parse(shown.out)).toEqual(await find(box, ids[0]!));
+      expect(JSON.parse((await box.run('decisions', 'show', ids[0]!, '--offline', '--json')).out)).toEqual(
+        JSON.parse(shown.out),
+      );
+      expect((await box.run('decisions', 'show', 'req_zzzzzzzzzzz')).code).toBe(1);
+    },
+    PATIENCE,
+  );
+
+  test(
+    'a key cannot find requests of another key, and a report sees no message',
+    async () => {
+      const box = await start();
+      const { key } = await makeKey(box);
+      const { key: other } = await makeKey(box);
+      const { key: report } = await makeKey(box, '--scope', 'report');
+      const refused = idOf(await chat(box, key, { model: 'gpt-9-imaginary' }));
+      const explain = async (by: string) =>
+        (await (await box.get(`/v1/decisions/${refused}`, withKey(by))).json()) as object;
+      expect(Object(await explain(key)).error.message).toContain('gpt-9-imaginary');
+      expect(JSON.stringify(await explain(other))).not.toContain('gpt-9-imaginary');
+      const [entry] = await list(box, 'status=refused&code=model_not_found', report);
+      expect(entry).toMatchObject({
+        id: refused,
+        model: '',
+        key_id: null,
+        refusal: { message: null, http_status: 404 },
+      });
+    },
+    PATIENCE,
+  );
+});
