@@ -120,8 +120,8 @@ function edgeOf(app: AnyElysia) {
 
 function servicesOf(
   options: AppOptions,
-  contextOf: RouteServices['contextOf'],
-  edge: Pick<RouteServices, 'server' | 'handle' | 'refuse'>,
+  { open, of: contextOf }: ReturnType<typeof requestContexts>,
+  edge: Pick<RouteServices, 'server' | 'handle'>,
   door: LoginDoor,
   rules: () => AdmissionRules,
 ): RouteServices {
@@ -147,7 +147,13 @@ function servicesOf(
     },
     bodyOf: (request, context) => readBody(request, reading, valuesMaxOf(gateway), context),
     handle: edge.handle,
-    refuse: edge.refuse,
+    refuse(caller, { url, headers }, error) {
+      const context = open(new Request(url, { method: 'POST', headers }), rules().routes.find(pathOf(url)));
+      context.caller = caller;
+      context.error = error;
+      context.handled(error.status, error.code);
+      return context.requestId;
+    },
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),
     stalledS: options.stalledS ?? STALLED_S,
     server: edge.server,
@@ -161,20 +167,14 @@ function servicesOf(
  */
 export function createApp(options: AppOptions) {
   const { gateway, surfaces, version, observer } = options;
-  const { open, of: contextOf } = requestContexts(observer);
+  const contexts = requestContexts(observer);
+  const { open, of: contextOf } = contexts;
   // With the standard setting, a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
   const door = loginDoor(options.signIn, () => gateway.lease().snapshot, options.levels);
   const edge = edgeOf(app);
-  const refuse: RouteServices['refuse'] = (caller, { url, headers }, error) => {
-    const context = open(new Request(url, { method: 'POST', headers }), routes.find(pathOf(url)));
-    context.caller = caller;
-    context.error = error;
-    context.handled(error.status, error.code);
-    return context.requestId;
-  };
-  const services = servicesOf(options, contextOf, { ...edge, refuse }, door, () => rules);
+  const services = servicesOf(options, contexts, edge, door, () => rules);
   const requests = requestRoutes(services, options, () => app.server);
   // The admission rules need the routes, so they are created later.
   const countFailure = (request: Request) => countFailedAuth(request, rules, services.server());
