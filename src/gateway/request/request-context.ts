@@ -344,6 +344,12 @@ export class RequestContext implements Links<RequestContext> {
     this.#close();
   }
 
+  /** Notes the end of the handler with an error that is answered. */
+  failed(error: SignalboxError): void {
+    this.error = error;
+    this.handled(error.status, error.code);
+  }
+
   /** Calls `end` once the request has ended. Only the last listener is called. */
   whenOver(end: () => void): void {
     this.#whenOver = end;
