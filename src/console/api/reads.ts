@@ -1,6 +1,6 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import type * as alerts from '../../admin/alerts.ts';
-import type { Decision, DecisionRepeat } from '../../admin/decision.ts';
+import type { Decision, DecisionRepeat, FoundRequest } from '../../admin/decision.ts';
 import type * as decisions from '../../admin/decision-list.ts';
 import type { DecisionMoney } from '../../admin/decision-money.ts';
 import type * as keys from '../../admin/key-fields.ts';
@@ -52,6 +52,7 @@ interface ReadSchemas {
   [user: `/admin/users/${string}`]: typeof users.UserStatus;
   [wallet: `/admin/wallets/${string}`]: typeof WalletStatus;
   [decision: `/admin/decisions/${string}`]: typeof Decision;
+  [request: `/admin/requests/${string}`]: typeof FoundRequest;
 }
 
 /** Paths below a detail. Paths below a detail are listed separately, because the pattern of the detail would match these paths, too. */

@@ -37,11 +37,16 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
               id: 'result',
               head: 'Result',
               phone: 'fact',
-              cell: ({ failure, finish_reasons, request_id }) => (
+              cell: ({ failure, finish_reasons, request_id, status, message }) => (
                 <span title={request_id === null ? undefined : `The provider's ID of the request is ${request_id}`}>
                   <State tone={failure === null ? 'good' : 'bad'}>
                     {failure?.replaceAll('_', ' ') ?? (finish_reasons.filter(Boolean).join(', ') || 'answered')}
                   </State>
+                  {(status !== null || message) && (
+                    <span class="requests-failure small dim">
+                      {[status, message].filter((part) => part !== null && part !== '').join(': ')}
+                    </span>
+                  )}
                 </span>
               ),
             },

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { isForbidden } from '../../api/failure.ts';
-import { useResource } from '../../api/resource.ts';
+import { type Resource, useResource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';
 import { exactTime, figure, percent, usd } from '../../design/format.ts';
@@ -9,32 +9,61 @@ import { Empty, Failure, Loaded, Partial, Skeleton } from '../../design/states.t
 import { NamedState, type StateWords } from '../../design/tag.tsx';
 import { creditsText, When } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
-import { hrefWith, type Params } from '../../shell/router.ts';
+import { hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { Attempts } from './attempts.tsx';
 import { costWriter, DecidedCandidates } from './candidates.tsx';
-import { STATUSES } from './list.tsx';
+import { Labels, listHref, STATUSES } from './list.tsx';
 import { MoneyOfRequest } from './money.tsx';
+import { RefusedRequest } from './refusal.tsx';
 import { type DecisionRead, storyOf } from './story.ts';
 import { Again, Told } from './told.tsx';
 
-/** Shows a request: why the request got its model, how long it took, and what it cost. */
-export function RequestDetail({ id }: { readonly id: string }) {
+/**
+ * Shows a request: why the request got its model or was refused, how long it took, and what it cost.
+ * @param id the ID of a decision or of a request
+ */
+export const RequestDetail = ({ id }: { readonly id: string }) => (
+  <Panel title="Request" closeHref={hrefWith({ again: null }, '/requests')} isWide>
+    {id.startsWith('req_') ? <FoundByRequest id={id} /> : <FoundByDecision id={id} />}
+  </Panel>
+);
+
+function FoundByDecision({ id }: { readonly id: string }) {
   const decision = useResource(`/admin/decisions/${id}`);
+  if (isNotFound(decision)) return <NotFound />;
   return (
-    <Panel title="Request" closeHref={hrefWith({ again: null }, '/requests')} isWide>
-      {decision.data === null && decision.failure?.status === 404 ? (
-        <Empty title="This request was not found">
-          Its record was deleted, the request is still running on another server, or your role may not see it.
-        </Empty>
-      ) : (
-        <Loaded what="The request’s facts" of={decision}>
-          {(known) => (known.id === id ? <Story decision={known} /> : null)}
-        </Loaded>
-      )}
-    </Panel>
+    <Loaded what="The request’s facts" of={decision}>
+      {(known) => (known.id === id ? <Story decision={known} /> : null)}
+    </Loaded>
   );
 }
+
+function FoundByRequest({ id }: { readonly id: string }) {
+  const request = useResource(`/admin/requests/${id}`);
+  if (isNotFound(request)) return <NotFound />;
+  return (
+    <Loaded what="The request’s facts" of={request}>
+      {(known) =>
+        known.refusal === null ? (
+          <FoundByDecision id={known.id} />
+        ) : (
+          <RefusedRequest found={known} refusal={known.refusal} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+const isNotFound = ({ data, failure }: Pick<Resource<unknown>, 'data' | 'failure'>) =>
+  data === null && failure?.status === 404;
+
+const NotFound = () => (
+  <Empty title="This request was not found">
+    Its record was deleted, the request is still running on another server, or your role may not see it. Of many refused
+    requests in one minute, Signalbox stores only the number.
+  </Empty>
+);
 
 function Story({ decision }: { readonly decision: DecisionRead }) {
   const { id, outcome, status, candidates, choice, policy_revision: revision, replay } = decision;
@@ -163,19 +192,6 @@ const RequestFacts = ({ decision }: { readonly decision: DecisionRead }) => (
       ['Policy', ({ policy_revision }) => <span class="mono">{policy_revision}</span>],
     ]}
   />
-);
-
-/** Returns the address of the list with an additional filter. */
-const listHref = (filter: Params) => hrefWith({ ...filter, again: null }, '/requests');
-
-const Labels = ({ of }: { readonly of: Readonly<Record<string, string>> }) => (
-  <>
-    {Object.entries(of).map(([name, value]) => (
-      <a key={name} class="requests-label" href={listHref({ label: `${name}=${value}` })}>
-        {name}={value}
-      </a>
-    ))}
-  </>
 );
 
 function taskText({ facts: { task, difficulty, task_shares } }: DecisionRead): string {

@@ -1,14 +1,15 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiFailure } from '../../api/failure.ts';
+import { Button } from '../../design/button.tsx';
 import { useDraft } from '../../design/draft.ts';
 import { Field, Filters, Select } from '../../design/field.tsx';
-import { param, setParams } from '../../shell/router.ts';
+import { go, hrefWith, param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { isToldApart, useTraffic } from '../../shell/traffic.ts';
 import { STATUSES } from './list.tsx';
 
 /** The filters of the list. The page's address and the API use the same parameter names. */
-export const FILTERS = ['key', 'team', 'model', 'task', 'status', 'label', 'session'] as const;
+export const FILTERS = ['key', 'team', 'model', 'task', 'status', 'code', 'label', 'session'] as const;
 type Filter = (typeof FILTERS)[number];
 
 const NONE = Object.fromEntries(FILTERS.map((name) => [name, null]));
@@ -37,6 +38,7 @@ export function RequestFilters({ failure }: { readonly failure: ApiFailure | nul
           <Typed name="task" label="Task" placeholder="Any" failure={failure} />
         )}
         <Choice name="status" label="Status" all="Any status" options={STATUS_OPTIONS} />
+        <Typed name="code" label="Error code" placeholder="Any" failure={failure} />
         <Typed name="label" label="Label" placeholder="name=value" failure={failure} />
         <Typed name="session" label="Session" placeholder="Any" failure={failure} />
       </Filters>
@@ -83,6 +85,24 @@ interface TypedProps {
   readonly label: string;
   readonly placeholder: string;
   readonly failure: ApiFailure | null;
+}
+
+/** Opens the request with an ID: of the request, as in `x-request-id`, or of its decision. */
+export function FindRequest() {
+  const [id, setId] = useState('');
+  const find = (event: Event) => {
+    event.preventDefault();
+    const wanted = id.trim();
+    if (wanted !== '') go(hrefWith({ again: null }, `/requests/${encodeURIComponent(wanted)}`));
+  };
+  return (
+    <form class="requests-find" onSubmit={find}>
+      <Field isBare label="Find by ID" type="search" placeholder="req_… or dec_…" value={id} onValue={setId} />
+      <Button kind="plain" type="submit">
+        Find
+      </Button>
+    </form>
+  );
 }
 
 /** A text filter. The list is updated when the viewer stops typing. */

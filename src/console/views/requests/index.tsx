@@ -6,7 +6,7 @@ import { param, partsBelow } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
 import { RequestDetail } from './detail.tsx';
-import { FILTERS, RequestFilters } from './filters.tsx';
+import { FILTERS, FindRequest, RequestFilters } from './filters.tsx';
 import { RequestList } from './list.tsx';
 
 const PAGE = 50;
@@ -25,7 +25,9 @@ export default function Requests() {
   const whose = WHOSE[reachOfViewer('decisions.list') ?? 'own'];
   return (
     <div class="stack">
-      <ViewHead title="Requests" summary={`${label}, ${whose}, the newest first`} />
+      <ViewHead title="Requests" summary={`${label}, ${whose}, the newest first`}>
+        <FindRequest />
+      </ViewHead>
       <RequestFilters failure={list.failure} />
       <section class="card requests-list" aria-label="Requests">
         <div class="requests-fresh" role="status">

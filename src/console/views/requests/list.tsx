@@ -7,7 +7,7 @@ import { Empty, Failure, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Dot, NamedState, type StateWords } from '../../design/tag.tsx';
 import { moneyFigure, When } from '../../design/written.tsx';
-import { hrefOf, hrefWith } from '../../shell/router.ts';
+import { hrefOf, hrefWith, type Params } from '../../shell/router.ts';
 import { mayView } from '../../shell/session.ts';
 
 type Row = ReadOf<'/admin/decisions'>['data'][number];
@@ -19,6 +19,7 @@ export const STATUSES: StateWords = {
   broken: ['bad', 'Broken'],
   abandoned: ['warn', 'Abandoned'],
   recommended: ['quiet', 'Recommended'],
+  refused: ['warn', 'Refused'],
 };
 
 const COLUMNS: readonly TableColumn<Row>[] = [
@@ -30,8 +31,8 @@ const COLUMNS: readonly TableColumn<Row>[] = [
   },
   { id: 'model', head: 'Model', phone: 'main', cell: (row) => <Model row={row} /> },
   { id: 'key', head: 'Key', phone: 'third', cell: ({ key_name, key_id }) => <Short text={key_name ?? key_id} /> },
-  { id: 'task', head: 'Task', cell: ({ task }) => <Short text={task} /> },
-  { id: 'status', head: 'Status', phone: 'second', cell: ({ status }) => <NamedState name={status} of={STATUSES} /> },
+  { id: 'task', head: 'Task', cell: ({ task }) => <Short text={task || null} /> },
+  { id: 'status', head: 'Status', phone: 'second', cell: (row) => <Status row={row} /> },
   { id: 'tokens', head: 'Tokens out', figure: ({ output_tokens }) => figure(output_tokens) },
   { id: 'first', head: 'First token', figure: ({ first_part_ms }) => duration(first_part_ms) },
   { id: 'took', head: 'Took', figure: ({ total_ms }) => duration(total_ms) },
@@ -96,7 +97,8 @@ function Nothing({ list, isFiltered }: Pick<RequestListProps, 'list' | 'isFilter
   if (isFiltered) return <Empty title="No request matches">Choose a longer time range, or clear the filters.</Empty>;
   return (
     <Empty title="No requests in this period">
-      Each request to <code>/v1/chat/completions</code> or another model endpoint appears here when it ends.
+      Each request to <code>/v1/chat/completions</code> or another model endpoint appears here when it ends, also if it
+      is refused.
       <SendOne />
     </Empty>
   );
@@ -111,11 +113,37 @@ export const SendOne = () =>
     </>
   ) : null;
 
+/** The state of a request, with the code of its error and the number of refused requests that a row counts. */
+const Status = ({ row: { status, error, refusal } }: { readonly row: Row }) => (
+  <span class="requests-status">
+    <NamedState name={status} of={STATUSES} />
+    {error !== null && (
+      <span class="small dim" title={error}>
+        {refusal !== null && refusal.answers > 1 && `${figure(refusal.answers).short} × `}
+        {error}
+      </span>
+    )}
+  </span>
+);
+
+/** Returns the address of the list with an additional filter. */
+export const listHref = (filter: Params) => hrefWith({ ...filter, again: null }, '/requests');
+
+export const Labels = ({ of }: { readonly of: Readonly<Record<string, string>> }) => (
+  <>
+    {Object.entries(of).map(([name, value]) => (
+      <a key={name} class="requests-label" href={listHref({ label: `${name}=${value}` })}>
+        {name}={value}
+      </a>
+    ))}
+  </>
+);
+
 const Model = ({ row: { model, selector, error } }: { readonly row: Row }) => (
   <span class="requests-model">
-    <Dot mark={markOf(model)} />
+    {model !== '' && <Dot mark={markOf(model)} />}
     <span class="requests-name">
-      <span title={error ?? undefined}>{model}</span>{' '}
+      <span title={error ?? undefined}>{model || <span class="dim">–</span>}</span>{' '}
       {selector !== null && selector !== 'pinned' && <span class="small dim">{selector}</span>}
     </span>
   </span>
