@@ -5,7 +5,7 @@ import type { ExpectedLength } from './expected-length.ts';
 import type { ExplorationDraw } from './exploration.ts';
 import type { Facts } from './facts.ts';
 import type { Operation } from './operation.ts';
-import type { RefusedAnswer } from './refusal.ts';
+import type { Refusal, RefusedAnswer } from './refusal.ts';
 import type { Usage } from './usage.ts';
 
 /** A decision with its outcome. A decision record contains no text of the request or the answer. */
@@ -194,3 +194,13 @@ export function summaryOf({
     refused: null,
   };
 }
+
+/** The summary of a refusal in a list. */
+export const refusalSummary = (refusal: Refusal): RecordSummary => {
+  const { time, labels, reason, code, status, dialect, method, route, decision, answers } = refusal;
+  return {
+    ...{ time, stream: false, labels, metadata: {}, reason, revision: '', selector: '', provider: null, error: code },
+    ...{ attempts: 0, charged: null, saved: null, firstPartMs: null, totalMs: null },
+    ...{ inputTokens: null, outputTokens: null, refused: { status, dialect, method, route, decision, answers } },
+  };
+};

@@ -1,4 +1,3 @@
-import type { RecordSummary } from './decision-record.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Operation } from './operation.ts';
 
@@ -41,13 +40,3 @@ export interface Refusal extends RefusedAnswer {
   /** The message of the error, redacted. */
   readonly reason: string;
 }
-
-/** The summary of a refusal in a list. */
-export const refusalSummary = (refusal: Refusal): RecordSummary => {
-  const { time, labels, reason, code, status, dialect, method, route, decision, answers } = refusal;
-  return {
-    ...{ time, stream: false, labels, metadata: {}, reason, revision: '', selector: '', provider: null, error: code },
-    ...{ attempts: 0, charged: null, saved: null, firstPartMs: null, totalMs: null },
-    ...{ inputTokens: null, outputTokens: null, refused: { status, dialect, method, route, decision, answers } },
-  };
-};

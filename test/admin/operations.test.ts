@@ -142,6 +142,7 @@ const newWallet = () => `0x${(made++).toString(16).padStart(40, '0')}`;
 /** Creates the subject of an operation, by the beginning of its path. @returns the ID of the subject */
 const SUBJECTS: Readonly<Record<string, () => Promise<string>>> = {
   '/admin/decisions/': decision,
+  '/admin/requests/': decision,
   '/admin/keys/': newKey,
   '/admin/logins/': newLogin,
   '/admin/payments/': settledPayment,
@@ -227,7 +228,9 @@ interface Sending {
 /** Returns everything that operators can see of the state: the trail, and the subject of the path. */
 async function stateOf({ path }: Operation, at: string): Promise<unknown> {
   const end = path.indexOf('/:id');
-  const about = path.startsWith('/v1/') || end < 0 ? path : at.split('/').slice(0, 4).join('/');
+  // The refused request itself appears in the list of requests.
+  const list = path === '/admin/decisions' ? `${path}?status=completed` : path;
+  const about = path.startsWith('/v1/') || end < 0 ? list : at.split('/').slice(0, 4).join('/');
   const read = async (one: string) => {
     const answer = await box.get(one, { headers: { authorization: `Bearer ${secretFor(one)}` } });
     // A read counts as a use of the key and changes its time.

@@ -72,6 +72,11 @@ export const MATRIX: Readonly<Record<string, Row>> = {
     team: [200, 200, 403, 200, 404, 200, 200, 403],
     other: [200, 200, 403, 404, 404, 200, 200, 403],
   },
+  'GET /admin/requests/{id}': {
+    own: [200, 200, 403, 200, 200, 200, 200, 403],
+    team: [200, 200, 403, 200, 404, 200, 200, 403],
+    other: [200, 200, 403, 404, 404, 200, 200, 403],
+  },
   'GET /admin/decisions/{id}/money': {
     own: [200, 200, 403, 200, 200, 200, 200, 403],
     team: [200, 200, 403, 200, 404, 200, 200, 403],
@@ -189,7 +194,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
 const isByTarget = (row: Row): row is Readonly<Record<Target, Cells>> => !Array.isArray(row);
 
 /** Matches operations whose path names an object with an owner. */
-const HAS_OWNER = /\/(?:keys|users|teams|logins|decisions)\/\{id\}/;
+const HAS_OWNER = /\/(?:keys|users|teams|logins|decisions|requests)\/\{id\}/;
 
 /** The targets of an operation: all targets if an object has an owner, even if the row is the same for each. */
 export const targetsOf = (operation: string, row: Row): readonly Target[] =>

@@ -68,7 +68,7 @@ async function loginFor(target: Target): Promise<string> {
 
 /** The ID for the path. Each cell gets a new key, because the operation may revoke it. */
 async function idFor(operation: string, target: Target): Promise<string> {
-  if (operation.includes('/decisions/')) return decisions[target] ?? '';
+  if (/\/(?:decisions|requests)\//.test(operation)) return decisions[target] ?? '';
   if (operation.includes('/models/')) return 'toy';
   if (operation.includes('/admin/teams/')) return OWNERS[target].team;
   if (operation.includes('/admin/users/')) return userFor(operation, target);

@@ -85,8 +85,9 @@ describe('the store', () => {
         'quality',
         'estimate',
         'body',
+        'code',
       ].map((name) => `records.${name}`),
-      ...['key_id', 'model', 'task', 'status', 'operation', 'summary'].map((name) => `record_index.${name}`),
+      ...['key_id', 'model', 'task', 'status', 'operation', 'summary', 'code'].map((name) => `record_index.${name}`),
       ...['record_labels.name', 'record_labels.value'],
       // Data for learning: names, figures, buckets of hashes, and a caller's label for a score, which has no spaces.
       ...['key_id', 'estimator', 'model', 'task', 'features'].map((name) => `examples.${name}`),

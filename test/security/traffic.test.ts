@@ -61,7 +61,10 @@ async function told(asker: PersonName | 'report', query: string) {
   return {
     total: total.whole.requests,
     credits: total.whole.credits,
-    series: Object.fromEntries(series.map(({ value, whole }) => [value, whole.requests])),
+    // A series with refused requests alone has no request that ran.
+    series: Object.fromEntries(
+      series.flatMap(({ value, whole }) => (whole.requests > 0 ? [[value, whole.requests]] : [])),
+    ),
   };
 }
 

@@ -1,5 +1,4 @@
-import { type DecisionRecord, summaryOf } from '../../core/decision-record.ts';
-import { refusalSummary } from '../../core/refusal.ts';
+import { type DecisionRecord, refusalSummary, summaryOf } from '../../core/decision-record.ts';
 import type { Timers } from '../../core/timers.ts';
 import { WrittenTraffic } from '../record-traffic.ts';
 import type { RecordLog, RecordTables } from '../records.ts';
