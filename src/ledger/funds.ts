@@ -108,11 +108,15 @@ export function subjectOf({ match, each }: Budget, scope: BudgetScope): string |
   return holds(match, scope) ? subjectIn(each, scope) : null;
 }
 
+/** Returns the same subjects as `subjectsOf`, but also a subject without a limit if the budget has separate limits. */
+export const chargedSubjectsOf = (budget: Budget, scopes: BudgetScopes): readonly string[] =>
+  budget.limits ? [subjectIn(budget.each, scopes[0])] : subjectsOf(budget, scopes);
+
 /**
  * Returns the subjects whose shares of a budget a request draws on: the subject of its key, and the subject of each parent key, if
  * different, as if the parent key had sent the request. The conditions of holders' budgets find the parent keys of a request themselves.
  */
-export function subjectsOf(budget: Budget, scopes: BudgetScopes): readonly string[] {
+function subjectsOf(budget: Budget, scopes: BudgetScopes): readonly string[] {
   const own = subjectOf(budget, scopes[0]);
   const first = own === null ? NO_SUBJECTS : [own];
   if (scopes.length === 1 || budget.limits) return first;

@@ -1,7 +1,7 @@
 import type { Deposit, Dimensions, EntryLine } from '../core/accounting/entry.ts';
 import type { FundRef, FundStanding } from '../core/accounting/fund.ts';
 import type { Window } from '../core/accounting/window.ts';
-import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
+import type { Budget, EntryOwner, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { StatedLimit } from '../core/rate-limit.ts';
 import type { Cursor } from './cursor.ts';
@@ -134,6 +134,14 @@ export interface AttachOp extends NamedOp {
   readonly funds: readonly FundRef[];
 }
 
+/** How far a budget is counted. */
+export interface CountPosition {
+  /** The position in the journal up to which the budget is counted. */
+  readonly through: Cursor;
+  /** How many subjects the budget counts; 0 for a budget without separate limits. This number changes if the budget counts another subject. */
+  readonly subjects: number;
+}
+
 /**
  * Adds charges of holds that did not draw on a budget to the windows of that budget. The books grant the operation if the budget is counted
  * up to exactly `from`; after that, the budget is counted up to `to`. If the budget is counted up to another position, the books refuse the
@@ -144,14 +152,20 @@ export interface CountOp {
   /** The generation number of the budget. */
   readonly budget: number;
   /** The position up to which the budget is counted; null for a budget that has not been counted yet. */
-  readonly from: Cursor | null;
+  readonly from: CountPosition | null;
   readonly to: Cursor;
   readonly sums: readonly { readonly fund: FundRef; readonly amount: Microcredits }[];
+  /** The subjects that the budget begins to count; absent for none. */
+  readonly opening?: Opening;
 }
 
-/** Adds to the windows of a budget the amounts that subjects spent while the budget did not apply to these subjects. */
-export interface JoinOp {
-  readonly kind: 'join';
+/** Subjects with separate limits in a budget that the budget counts from now on, even while no caller limits them. */
+export interface Opening {
+  readonly subjects: readonly string[];
+  /**
+   * What the subjects were charged in their windows up to `to` of the operation, from any fund. These amounts replace the spent amounts of
+   * the funds; charges after `to` that drew on the funds stay. A subject without charges has no sum.
+   */
   readonly sums: CountOp['sums'];
 }
 
@@ -227,7 +241,6 @@ export type LedgerOp =
   | VoidOp
   | AttachOp
   | CountOp
-  | JoinOp
   | EnforceOp
   | GrantOp
   | CorrectOp
@@ -269,17 +282,19 @@ export interface Charges {
   readonly microcredits: Microcredits;
 }
 
+/** Charges, grouped by the quarter of an hour of their holds. All charges of a window may be summed under a single quarter of it. */
+export type QuarterCharges = readonly (Charges & { readonly quarter: number })[];
+
 /** Charges that a budget has not counted yet. */
 export interface UncountedCharges {
-  /** The position in the journal up to which the budget is counted; null if it was never counted. */
-  readonly from: Cursor | null;
+  /** How far the budget is counted; null if it was never counted. */
+  readonly from: CountPosition | null;
   /** The end of the journal when the charges were read. */
   readonly to: Cursor;
-  /**
-   * The charges, grouped by the quarter of an hour of their holds. All charges of a window may be summed under a single quarter of that
-   * window. The list of charges may contain charges of accounts that the budget does not concern.
-   */
-  readonly charges: readonly (Charges & { readonly quarter: number })[];
+  /** The charges that did not draw on the budget, also of accounts that the budget does not concern. */
+  readonly charges: QuarterCharges;
+  /** All charges of the window up to `to` of the requested owners; empty if the budget was never counted. */
+  readonly ofOwners: QuarterCharges;
 }
 
 /** The terms of a policy that the books are to accept. */
@@ -431,9 +446,19 @@ export interface LedgerBooks {
    * charges at once, and the result is complete at that moment. Rejects with StoreError.
    *
    * @param budget its generation number
-   * @param window for a budget that was never counted: the window to count, with everything after it
+   * @param window for a budget that was never counted, and for `owners`: the window to count, with everything after it
+   * @param owners the owners whose charges are read in full, because the budget begins to count them. All members must have the same form.
    */
-  uncounted(budget: number, window: Window): UncountedCharges | Promise<UncountedCharges>;
+  uncounted(
+    budget: number,
+    window: Window,
+    owners?: readonly EntryOwner[],
+  ): UncountedCharges | Promise<UncountedCharges>;
+  /**
+   * Returns those of these subjects that a budget with separate limits counts. A budget of several processes never stops counting a
+   * subject. Rejects with StoreError.
+   */
+  countedOf(budget: number, subjects: readonly string[]): ReadonlySet<string> | Promise<ReadonlySet<string>>;
   /** Returns the microcredits charged over all entries, less refunds. */
   charged(): Promise<Microcredits>;
   /** Reads the charges of a period. The same group of charges may appear several times in the result. */

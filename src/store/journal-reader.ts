@@ -39,6 +39,8 @@ export interface FundRow extends Pick<FundTitle, 'kind' | 'name' | 'subject' | '
   readonly opening: Microcredits;
   /** The last row of the journal before the fund was added. Only rows of the journal that come later refer to the fund. */
   readonly afterSeq: number;
+  /** The last row of the journal up to which `opening` includes the charges that did not draw on the fund; null if that is not known. */
+  readonly counted: number | null;
 }
 
 /** The sum of the charges of a quarter of an hour, by account and tariff. */
@@ -213,8 +215,6 @@ export type RowPages<Row> = AsyncIterable<readonly Row[]>;
  * entry can appear later within a page. Rejects with StoreError. State: journal.
  */
 export interface JournalReader {
-  /** How late a budget may still count charges of servers that do not have the budget, ms; 0 if only one server uses the store. */
-  readonly lagMs: number;
   /** @returns the position of the last entry before which no entry will appear; 0 for none */
   horizon(): Promise<Cursor>;
   /** @returns the last checkpoint; null if the ledger has no checkpoint, which means that the ledger is damaged */

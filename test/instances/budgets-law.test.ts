@@ -28,8 +28,8 @@ test(LAW, async () => {
 const MUTANTS: Readonly<Record<string, () => () => void>> = {
   'a count has no condition': () =>
     patch(MemoryFunds.prototype, 'count', (count) => {
-      return function (this: MemoryFunds, op) {
-        return count.call(this, { ...op, from: this.countedTo(op.budget) });
+      return function (this: MemoryFunds, op, drawnAfter) {
+        return count.call(this, { ...op, from: this.countedTo(op.budget) }, drawnAfter);
       };
     }),
   'charges after a count are forgotten': () =>

@@ -168,7 +168,9 @@ describe('counting again', () => {
         const charges = since.map(([at, microcredits]) => ({ quarter: first + at, dimensions, microcredits }));
         const ops: CountOp[] = [];
         const uncounted = (): UncountedCharges =>
-          ops.length === 0 ? before : { from: before.to, to: before.to + 1, charges };
+          ops.length === 0
+            ? before
+            : { from: { through: before.to, subjects: 0 }, to: before.to + 1, charges, ofOwners: [] };
         const take = async (...given: Parameters<typeof stored.append>) => {
           for (const op of given[0]) if (op.kind === 'count') ops.push(op);
           return [];
@@ -177,7 +179,8 @@ describe('counting again', () => {
           await take(given);
           return [{ kind: 'granted', amount: 0 }];
         };
-        const books = { uncounted, apply, append: take, standing: stored.standing.bind(stored), usage: async () => [] };
+        const countedOf = () => new Set<string>();
+        const books = { uncounted, countedOf, apply, append: take, standing: stored.standing.bind(stored) };
         const swap = await prepareWindows([counted(daily)], [], { books, lines: NO_LINES }, MIDNIGHT - 60_000);
         const [windows] = swap(swappedAt);
         const day = swappedAt < MIDNIGHT ? 0 : 1;

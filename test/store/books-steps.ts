@@ -16,6 +16,9 @@ const drawn = fc.nat(7);
 const cost = fc.oneof({ weight: 5, arbitrary: amount }, fc.constantFrom(-1, 0.5, Number.NaN));
 const most = fc.oneof({ weight: 4, arbitrary: fc.constant(Number.MAX_SAFE_INTEGER) }, amount);
 
+/** A position after all entries of a history. */
+const FAR = 2 ** 50;
+const position = fc.option(fc.record({ through: fc.constantFrom(0, 1, 2, FAR), subjects: fc.nat(1) }));
 export const step = fc.oneof(
   fc.record({
     kind: fc.constant('hold' as const),
@@ -55,10 +58,10 @@ export const step = fc.oneof(
     limit: fc.integer({ min: 0, max: 400 }),
     isOwn: fc.boolean(),
   }),
-  fc.record({ kind: fc.constant('join' as const), amount }),
-  fc.record({ kind: fc.constant('count' as const), from: fc.option(fc.nat(2)), to: fc.nat(2), amount }),
+  fc.record({ kind: fc.constant('count' as const), from: position, to: fc.nat(2), amount }),
+  fc.record({ kind: fc.constant('count' as const), from: position, to: fc.constant(FAR), amount, opened: amount }),
 );
-export type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
+export type Step = typeof step extends fc.Arbitrary<infer One> ? One & { readonly opened?: number } : never;
 
 const ofOne = { who: 0, drawn: 1, ample: null, most: Number.MAX_SAFE_INTEGER } as const;
 /**
@@ -173,17 +176,11 @@ export class Things {
         const limits = step.isOwn ? { limits: new Map([['own', step.limit]]) } : {};
         return { kind: 'enforce', budgets: [{ budget, rank: step.rank, limit: step.limit, ...limits }] };
       }
-      case 'join':
-        return { kind: 'join', sums: [{ fund: this.funds[0]!, amount: step.amount }] };
       case 'count': {
-        const { budget } = this.funds[0]!;
-        return {
-          kind: 'count',
-          budget,
-          from: step.from,
-          to: step.to,
-          sums: [{ fund: this.funds[0]!, amount: step.amount }],
-        };
+        const [fund] = this.funds as [FundRef, FundRef];
+        const { from, to, amount, opened } = step;
+        const opening = opened !== undefined && { opening: { subjects: ['own'], sums: [{ fund, amount: opened }] } };
+        return { kind: 'count', budget: fund.budget, from, to, sums: [{ fund, amount }], ...opening };
       }
     }
   }

@@ -104,10 +104,9 @@ export class Audit {
   #row: AuditRow | null = null;
   #last = Number.NEGATIVE_INFINITY;
 
-  /** @param lagMs how late a charge of a server with another policy may be counted in a budget, ms */
-  constructor(checkpoint: AuditCheckpoint, lagMs = 0) {
+  constructor(checkpoint: AuditCheckpoint) {
     this.#checkpoint = checkpoint;
-    this.#funds = new AuditFunds((kind, message) => this.#report(kind, message), lagMs);
+    this.#funds = new AuditFunds((kind, message) => this.#report(kind, message));
   }
 
   get reservations(): number {
@@ -308,7 +307,7 @@ export class Audit {
     const { seq, account, amount, tariff, input, output } = row;
     const quarter = quarterOf(timeOfId(reservation));
     this.totals.charged += amount;
-    this.#funds.count({ account, quarter, amount, draws });
+    this.#funds.count({ seq, account, quarter, amount, draws });
     if (seq > this.#checkpoint.through) return;
     const key = `${quarter}/${account}/${tariff ?? 0}`;
     const sum = this.#sums.getOrInsertComputed(key, nothing);

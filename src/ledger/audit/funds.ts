@@ -31,6 +31,7 @@ export interface FundGroup extends Pick<FundRow, 'kind' | 'name' | 'subject' | '
 export interface AuditedFundRow {
   readonly group: FundGroup;
   readonly most: Microcredits;
+  readonly counted: number | null;
   /**
    * True if the opening figure of the fund was checked. The check runs at the first draw, when the accounts that draw on the fund are
    * known.
@@ -46,6 +47,7 @@ interface Share {
 
 /** A charge of an account; a refund has a negative amount. */
 interface AuditedCharge {
+  readonly seq: number;
   readonly account: number;
   readonly quarter: number;
   readonly amount: Microcredits;
@@ -58,7 +60,8 @@ interface Members {
   readonly sums: QuarterSums;
 }
 
-const sumOf = (charges: readonly AuditedCharge[]): Microcredits => charges.reduce((sum, { amount }) => sum + amount, 0);
+/** How long a charge may be missing in a budget that it did not draw on, ms. Servers count these charges every second. */
+const COUNTED_WITHIN_MS = 60_000;
 
 const newMembers = (): Members => ({ accounts: new Set(), sums: new QuarterSums() });
 
@@ -90,8 +93,8 @@ const groupName = ({ kind, name, subject, starts }: FundGroup): string => {
  *   charged to known members in the window ≤ spent ≤ charged to known members + charged to uncertain accounts.
  *
  * For a budget that applies to all accounts, both bounds are equal. The check runs when a row of `funds` is first drawn on; charges between
- * the row of `funds` and the first draw are in both figures. Charges of the last `lagMs`, made by servers without the budget, may be
- * missing.
+ * the row of `funds` and the first draw are in both figures. Servers with other limits also make charges that do not draw on the budget. The
+ * row says up to which journal row they are counted, so both bounds leave out the later ones.
  */
 export class AuditFunds {
   readonly #groups = new Map<string, FundGroup>();
@@ -105,15 +108,13 @@ export class AuditFunds {
   /** The shares that an account belongs to, and the budgets of these shares. */
   readonly #memberOf = new Map<number, Members[]>();
   readonly #report: ReportFundFault;
-  readonly #lagMs: number;
-  /** The charges of the last `lagMs`. */
+  /** The charges of the last `COUNTED_WITHIN_MS`, in the order of the journal. */
   readonly #late: (AuditedCharge & { readonly time: number })[] = [];
   /** The latest time of any row so far, ms since 1970. A row with an earlier time counts as if it had this time. */
   #time = 0;
 
-  constructor(report: ReportFundFault, lagMs: number) {
+  constructor(report: ReportFundFault) {
     this.#report = report;
-    this.#lagMs = lagMs;
   }
 
   get size(): number {
@@ -123,12 +124,12 @@ export class AuditFunds {
   /** Sets the time of the next row of the journal, ms since 1970. */
   pass(time: number): void {
     this.#time = Math.max(this.#time, time);
-    while (this.#late[0] && this.#late[0].time < this.#time - this.#lagMs) this.#late.shift();
+    while (this.#late[0] && this.#late[0].time < this.#time - COUNTED_WITHIN_MS) this.#late.shift();
   }
 
   /** Adds a row of `funds`. The caller must first read the journal up to `afterSeq` of the row. */
   introduce(row: FundRow): void {
-    const { id, kind, name, subject, definition, starts, most, opening } = row;
+    const { id, kind, name, subject, definition, starts, most, opening, counted } = row;
     const key = JSON.stringify([kind, name, subject, definition, starts]);
     const known = this.#groups.get(key);
     const group = known ?? this.#newGroup(key, row);
@@ -138,7 +139,7 @@ export class AuditFunds {
     group.spent = opening;
     group.limit = most;
     group.row = id;
-    this.#rows.set(id, { group, most, isChecked: kind === 'balance' });
+    this.#rows.set(id, { group, most, counted, isChecked: kind === 'balance' || counted === null });
   }
 
   /** @returns the funds that a journal row names. A fund that does not exist is reported and left out. */
@@ -203,7 +204,7 @@ export class AuditFunds {
 
   count(charge: AuditedCharge): void {
     const { account, quarter, amount } = charge;
-    if (this.#lagMs > 0) this.#late.push({ ...charge, time: this.#time });
+    this.#late.push({ ...charge, time: this.#time });
     this.#all.add(quarter, amount);
     this.#chargedTo(account).add(quarter, amount);
     for (const { sums } of this.#memberOf.get(account) ?? []) sums.add(quarter, amount);
@@ -269,20 +270,20 @@ export class AuditFunds {
 
   #checkOpening(draw: AuditedFundRow): void {
     draw.isChecked = true;
-    const { group } = draw;
-    if (!group.share) return;
+    const { group, counted } = draw;
+    if (!group.share || counted === null) return;
     const { starts, ends } = group;
-    const least = group.share.own.sums.within(starts, ends);
-    const unknown = this.#all.within(starts, ends) - group.share.budget.sums.within(starts, ends);
-    if (group.spent >= least && group.spent <= least + unknown) return;
-    const late = this.#late.filter(({ quarter, draws }) => {
+    const { own, budget } = group.share;
+    let least = own.sums.within(starts, ends);
+    let unknown = this.#all.within(starts, ends) - budget.sums.within(starts, ends);
+    for (let at = this.#late.length - 1; at >= 0 && this.#late[at]!.seq > counted; at--) {
+      const { account, quarter, amount, draws } = this.#late[at]!;
       const isWithin = quarter * QUARTER_MS >= starts && quarter * QUARTER_MS < ends;
-      return isWithin && !draws.some((draw) => draw.group === group);
-    });
-    const { accounts } = group.share.own;
-    const charged = late.filter(({ account, amount }) => amount > 0 && accounts.has(account));
-    const givenBack = late.filter(({ amount }) => amount < 0);
-    if (group.spent >= least - sumOf(charged) && group.spent <= least + unknown - sumOf(givenBack)) return;
+      if (!isWithin || draws.some((draw) => draw.group === group)) continue;
+      if (own.accounts.has(account)) least -= amount;
+      else if (!budget.accounts.has(account)) unknown -= amount;
+    }
+    if (group.spent >= least && group.spent <= least + unknown) return;
     const expected = unknown === 0 ? `${least}` : `${least} to ${least + unknown}`;
     this.#report('wrong_opening', `${groupName(group)} was counted as ${group.spent} spent, but should be ${expected}`);
   }

@@ -6,7 +6,7 @@ import { Audit, type AuditFinding, NO_CHECKPOINT } from './audit.ts';
 
 /** Adds up a journal, without comparing it with other tables. */
 export async function foldJournal(journal: JournalReader): Promise<Audit> {
-  const audit = new Audit(NO_CHECKPOINT, journal.lagMs);
+  const audit = new Audit(NO_CHECKPOINT);
   for await (const page of journal.funds()) for (const row of page) audit.fund(row);
   for await (const page of journal.rows()) for (const row of page) audit.add(row);
   return audit;
@@ -23,7 +23,7 @@ export async function auditLedger(
 ): Promise<Audit> {
   const checkpoint = await journal.checkpoint();
   const begun = checkpoint ? { ...checkpoint, open: checkpoint.open ?? [] } : NO_CHECKPOINT;
-  const audit = new Audit(begun, journal.lagMs);
+  const audit = new Audit(begun);
   const damaged = (message: string) => audit.report({ kind: 'damaged', seq: null, reservation: null, message });
   if (!checkpoint) damaged('there is no checkpoint');
   else if (!checkpoint.open) damaged('the checkpoint has an unreadable list of open reservations');

@@ -97,8 +97,8 @@ export class BooksMapping {
   /** Returns the rows of the other tables, by table. The caller must pass all entries of the journal to `entry` first. */
   rest(): readonly (readonly [table: string, rows: readonly CopiedRow[]])[] {
     const funds = [...this.#funds.values()];
-    const fundRows = this.#rows.map(({ id, most, opening, afterSeq }) => ({
-      ...{ id, fund: this.#byRow.get(id)?.id ?? 0, most, opening, after_seq: afterSeq },
+    const fundRows = this.#rows.map(({ id, most, opening, afterSeq, counted }) => ({
+      ...{ id, fund: this.#byRow.get(id)?.id ?? 0, most, opening, after_seq: afterSeq, counted },
     }));
     return [
       ['funds', funds.map((fund) => this.#fundOf(fund))],
@@ -109,7 +109,7 @@ export class BooksMapping {
 
   #addBalance(holder: string): void {
     const title = { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: null } as const;
-    const none = { ...title, id: 0, most: 0, opening: 0, afterSeq: 0 };
+    const none = { ...title, id: 0, most: 0, opening: 0, afterSeq: 0, counted: null };
     this.#funds.getOrInsertComputed(keyOf(none), () => ({ id: this.#funds.size + 1, last: none, spent: 0, held: 0 }));
   }
 

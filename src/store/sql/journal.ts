@@ -24,10 +24,10 @@ const SELECT_UNIT = sql('SELECT usd_per_credit AS usdPerCredit FROM checkpoint',
 });
 /** The funds are ordered by the first journal row that may refer to each fund. */
 const SELECT_FUNDS = sql(
-  `SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq AS afterSeq FROM funds
+  `SELECT id, kind, name, subject, definition, starts, ends, most, opening, after_seq AS afterSeq, after_seq AS counted FROM funds
     WHERE (after_seq, id) > (?, ?) ORDER BY after_seq, id LIMIT ?`,
   {
-    inPostgres: `SELECT r.id, f.kind, f.name, f.subject, f.definition, f.starts, f.ends, r.most, r.opening, r.after_seq AS afterSeq
+    inPostgres: `SELECT r.id, f.kind, f.name, f.subject, f.definition, f.starts, f.ends, r.most, r.opening, r.after_seq AS afterSeq, r.counted
       FROM fund_rows AS r JOIN funds AS f ON f.id = r.fund WHERE (r.after_seq, r.id) > (?, ?) ORDER BY r.after_seq, r.id LIMIT ?`,
   },
 );
@@ -162,7 +162,7 @@ export async function reservationEntries(
   return rows.map((row) => ({ ...row, estimated: row.estimated === 1 }));
 }
 
-type OwnJournal = Pick<JournalReader, 'lagMs' | 'horizon' | 'checkpoint' | 'damages' | 'balances' | 'reservation'>;
+type OwnJournal = Pick<JournalReader, 'horizon' | 'checkpoint' | 'damages' | 'balances' | 'reservation'>;
 
 /**
  * The journal of a database.

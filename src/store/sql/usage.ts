@@ -1,4 +1,6 @@
+import type { Dimensions } from '../../core/accounting/entry.ts';
 import { QUARTER_MS, quarterOf } from '../../core/accounting/window.ts';
+import type { EntryOwner } from '../../core/budget.ts';
 import { type AccountRow, dimensionsOf } from '../account-row.ts';
 import type { EndpointCharges, UsageFilter } from '../books.ts';
 
@@ -21,6 +23,30 @@ function narrowest({ keyId, keyIds = null, team = null, user = null }: UsageFilt
   if (user !== null) return ['a.user_id = ?3', user];
   if (keyIds !== null) return ['a.key_id IN (SELECT value FROM json_each(?3))', JSON.stringify([...keyIds])];
   return team === null ? [''] : ['a.team_id = ?3', team];
+}
+
+/** The members of an owner, with the columns of `accounts` and the dimensions that they select. */
+const OWNER_FORMS = [
+  ['keyId', 'key_id', 'key'],
+  ['team', 'team_id', 'team'],
+  ['user', 'user_id', 'user'],
+] as const;
+
+/** A selection of the accounts of some owners. */
+export interface OwnersSearch {
+  /** The column of `accounts` that names the owners; null to select all accounts. */
+  readonly column: string | null;
+  readonly ids: readonly string[];
+  selects(dimensions: Dimensions): boolean;
+}
+
+/** @param owners all in the same form */
+export function ownersSearch(owners: readonly EntryOwner[]): OwnersSearch {
+  for (const [member, column, dimension] of OWNER_FORMS) {
+    const ids = new Set(owners.flatMap((owner) => owner[member] ?? []));
+    if (ids.size > 0) return { column, ids: [...ids], selects: (of) => ids.has(of[dimension] ?? '') };
+  }
+  return { column: null, ids: [], selects: () => true };
 }
 
 const SUMS = ['charges', 'microcredits', 'input', 'output'].map((name) => `sum(s.${name}) AS ${name}`).join(', ');

@@ -153,9 +153,9 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'a correction is refunded twice': {
     infect: () =>
       patch(Sums.prototype, 'add', (add) => {
-        return function (this: Sums, spender, charge) {
-          add.call(this, spender, charge);
-          if (charge.microcredits < 0) add.call(this, spender, charge);
+        return function (this: Sums, spender, charge, funds) {
+          add.call(this, spender, charge, funds);
+          if (charge.microcredits < 0) add.call(this, spender, charge, funds);
         };
       }),
   },
@@ -174,14 +174,14 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
       const cures = [
         patch(Journal.prototype, 'charge', (charge) => {
           return function (this: Journal, ...asked) {
-            now = asked[5];
+            now = asked[4];
             return charge.apply(this, asked);
           };
         }),
         patch(Sums.prototype, 'add', (add) => {
-          return function (this: Sums, spender, charge) {
+          return function (this: Sums, spender, charge, funds) {
             const late = Math.max(charge.reservation, (now - Date.UTC(2026, 0, 1)) * 8_192);
-            add.call(this, spender, { ...charge, reservation: late });
+            add.call(this, spender, { ...charge, reservation: late }, funds);
           };
         }),
       ];

@@ -177,8 +177,9 @@ async function everything(test: LedgerUnderTest): Promise<number> {
   const first = await charged(test, fund);
   const at = NOON;
   const second = nextId();
+  const { from, to } = await books.uncounted(other.budget, DAY);
   const ops: readonly LedgerOp[] = [
-    { kind: 'count', budget: other.budget, from: null, to: 0, sums: [{ fund: other, amount: 50 }] },
+    { kind: 'count', budget: other.budget, from, to, sums: [{ fund: other, amount: 50 }] },
     { kind: 'grant', id: idAt(NOON) + 1, at, holder: 'key', amount: 7, note: '' },
     depositOf('pay_1', 50, 3),
     { kind: 'waive', id: 'pay_1', at, holder: WALLET, fee: 1, note: 'pay_1' },

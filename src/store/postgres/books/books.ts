@@ -24,7 +24,7 @@ import type { Orphan, StoredReservation } from '../../ledger-table.ts';
 import type { Spool } from '../../spool/spool.ts';
 import type { StoreError, Write } from '../../store.ts';
 import { adoptRequested } from './adoption.ts';
-import { namedOnce, OpGroups } from './group.ts';
+import { OpGroups } from './group.ts';
 import { type KeptCall, KeptOps } from './kept-ops.ts';
 import { type FundAnswer, KnownFunds } from './known-funds.ts';
 import { type BooksQuery, balanceText, Names } from './names.ts';
@@ -266,8 +266,12 @@ export class PostgresBooks implements LedgerBooks {
     return accepted;
   }
 
-  uncounted(budget: number, window: Window): Promise<UncountedCharges> {
-    return this.#reader.uncounted(budget, window);
+  uncounted(...asked: Parameters<LedgerBooks['uncounted']>): Promise<UncountedCharges> {
+    return this.#reader.uncounted(...asked);
+  }
+
+  countedOf(budget: number, subjects: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#reader.countedOf(budget, subjects);
   }
 
   charged(): Promise<Microcredits> {
@@ -313,7 +317,7 @@ export class PostgresBooks implements LedgerBooks {
         return { op, ...(balance && { balance }) };
       }
       default:
-        return namedOnce(op);
+        return { op };
     }
   }
 

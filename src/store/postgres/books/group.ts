@@ -342,10 +342,3 @@ const silent = (ops: readonly AskedOp[]): Unit => ({
   ...{ ops, also: NOTHING, isSure: true, isKept: false },
   ...{ resolve: () => {}, reject: () => {} },
 });
-
-/**
- * Gives an operation without an ID a unique name. If the operation is sent again, the database recognizes the name and applies the
- * operation once.
- */
-export const namedOnce = (op: LedgerOp): AskedOp =>
-  op.kind === 'join' ? { op, name: `join ${crypto.randomUUID()}` } : { op };

@@ -42,7 +42,6 @@ export function postgresJournal(db: SqlReader, timers: Timers | null): JournalRe
   const entries =
     timers && new Horizon((text, values) => db.query(sql(text), values), timers, { entries: 'journal_seq' });
   const own = {
-    lagMs: 5_000,
     async horizon() {
       const most = entries ? (await entries.fresh()).entries : Number.MAX_SAFE_INTEGER;
       return (await first<{ seq: number }>(db, SELECT_LAST, most))?.seq ?? 0;

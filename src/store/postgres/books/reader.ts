@@ -1,5 +1,5 @@
 import type { Window } from '../../../core/accounting/window.ts';
-import type { LedgerState, StoredBudget } from '../../../core/budget.ts';
+import type { EntryOwner, LedgerState, StoredBudget } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { Timers } from '../../../core/timers.ts';
 import { type AccountRow, dimensionsOf } from '../../account-row.ts';
@@ -8,7 +8,7 @@ import { FREE_AFTER_MS } from '../../lease.ts';
 import { FORGOTTEN_MS, type Orphan } from '../../ledger-table.ts';
 import { StoreError } from '../../store.ts';
 import { Horizon } from '../horizon.ts';
-import { chargedBy, spentIn, uncountedBy, usageOf } from './charges.ts';
+import { chargedBy, countedOf, spentIn, uncountedBy, usageOf } from './charges.ts';
 import { foldCharges } from './fold.ts';
 import type { FundAnswer, FundWindowRow, KnownFunds } from './known-funds.ts';
 import { type BooksQuery, budgetText, digestOf } from './names.ts';
@@ -98,8 +98,12 @@ export class BooksReader {
     return spentIn(this.#query, keyId, window);
   }
 
-  uncounted(budget: number, window: Window): Promise<UncountedCharges> {
-    return uncountedBy(this.#query, this.#horizon, budget, window);
+  uncounted(budget: number, window: Window, owners?: readonly EntryOwner[]): Promise<UncountedCharges> {
+    return uncountedBy(this.#query, this.#horizon, budget, window, owners);
+  }
+
+  countedOf(budget: number, subjects: readonly string[]): Promise<ReadonlySet<string>> {
+    return countedOf(this.#query, budget, subjects);
   }
 
   /** Adds charges to the stored sums, as `foldCharges` does. */

@@ -3,7 +3,7 @@ import type { FundRef, FundStanding } from '../../../core/accounting/fund.ts';
 import { isCost } from '../../../core/accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible } from '../../../core/usage.ts';
-import type { EnforcedBudget, LedgerOp, OpResult } from '../../books.ts';
+import type { CountOp, EnforcedBudget, LedgerOp, OpResult } from '../../books.ts';
 import { StoreError, type Write } from '../../store.ts';
 import type { FundAnswer } from './known-funds.ts';
 import type { Names } from './names.ts';
@@ -73,15 +73,15 @@ export interface AskedOp {
   readonly funds?: readonly FundRef[];
   /** For a grant, a deposit, a capture or a waiver: the balance that the money is added to. */
   readonly balance?: FundRef;
-  /** A unique name, for an operation that has no ID and must not happen twice. */
-  readonly name?: string;
 }
+
+const sumsOf = ({ sums, opening }: CountOp): CountOp['sums'] => [...sums, ...(opening?.sums ?? [])];
 
 /** @returns the funds that an operation names */
 export function fundsOf({ op, funds, balance }: AskedOp): readonly FundRef[] {
   if (funds) return funds;
   if (balance) return [balance];
-  if (op.kind === 'count' || op.kind === 'join') return op.sums.map(({ fund }) => fund);
+  if (op.kind === 'count') return sumsOf(op).map(({ fund }) => fund);
   return 'funds' in op ? op.funds : [];
 }
 
@@ -97,7 +97,7 @@ export class Wire {
   }
 
   encode(asked: AskedOp): readonly WireOp[] {
-    const { op, name } = asked;
+    const { op } = asked;
     const funds = fundsOf(asked).map((ref) => this.#names.funds.find(ref)!);
     switch (op.kind) {
       case 'hold':
@@ -154,11 +154,12 @@ export class Wire {
           },
         ];
       case 'count': {
-        const { budget, from: source, to: through, sums } = op;
-        return [{ kind: 'count', budget, source, through, funds, amounts: sums.map(({ amount }) => amount) }];
+        const { budget, from, to: through, opening } = op;
+        const [source, known] = from ? [from.through, from.subjects] : [null, null];
+        const amounts = sumsOf(op).map(({ amount }) => amount);
+        const opened = opening && { subjects: opening.subjects, opened: opening.sums.length };
+        return [{ kind: 'count', budget, source, known, through, funds, amounts, ...opened }];
       }
-      case 'join':
-        return [{ kind: 'join', name, at: 0, funds, amounts: op.sums.map(({ amount }) => amount) }];
       case 'enforce':
         return op.budgets.map(enforced);
     }

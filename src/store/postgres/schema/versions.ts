@@ -8,6 +8,7 @@ import PARTITION from '../partitions.sql' with { type: 'text' };
 import TAKE from '../rates.sql' with { type: 'text' };
 import { ACCESS_TRIGGERS, INSTANCE_TABLES, LINE_OWNERS, raisedBy } from './access.ts';
 import FIRST_DECIDE from './decide-1.sql' with { type: 'text' };
+import OPENINGS from './openings.sql' with { type: 'text' };
 
 /** Inserts the row that stores how far traffic has been counted. */
 export const COUNTING_BEGINS = 'INSERT INTO traffic_counting VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0)';
@@ -87,4 +88,5 @@ export const SCHEMA: readonly SchemaVersion[] = [
     },
     serves: 1,
   },
+  { sql: byBytes(OPENINGS), serves: 1 },
 ];

@@ -126,7 +126,7 @@ export class Adoption {
     const fundIds = journal.idsOf(drawn);
     for (const fund of drawn) fund.spent += amount;
     const charge = { reservation, tariff: 0, microcredits: amount, input: 0, output: 0 };
-    journal.sums.add({ id: row.id, dimensions, sum: null }, charge);
+    journal.sums.add({ id: row.id, dimensions, sum: null }, charge, drawn);
     return fundIds;
   }
 }

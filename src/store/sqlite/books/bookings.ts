@@ -351,13 +351,13 @@ export class Bookings {
     made.state = taken.next;
     made.overrun += taken.excess;
     spend(made.funds, taken.charged);
-    this.#parts.journal.charge(made.id, made.account, step, taken, entry, at, batch.writes);
+    this.#parts.journal.charge(made, step, taken, entry, at, batch.writes);
   }
 
   #close(made: BookedReservation, kind: 'settle' | 'expire', step: Step, at: number): Write {
     made.state = step.next;
     spend(made.funds, step.charged);
-    return this.#parts.journal.closing(made.id, made.account, kind, step.charged, at);
+    return this.#parts.journal.closing(made, kind, step.charged, at);
   }
 
   #end(made: BookedReservation, rest: Microcredits, batch: Batch): OpResult {

@@ -233,8 +233,13 @@ class SqliteBooks implements LedgerBooks {
     return accepted;
   }
 
-  uncounted(budget: number, window: Window): UncountedCharges | Promise<UncountedCharges> {
-    return this.#counts.uncounted(budget, window);
+  uncounted(...asked: Parameters<LedgerBooks['uncounted']>): UncountedCharges | Promise<UncountedCharges> {
+    return this.#counts.uncounted(...asked);
+  }
+
+  /** Returns no subject: the books of a single process count only subjects that the active policy limits. */
+  countedOf(): ReadonlySet<string> {
+    return new Set();
   }
 
   async charged(): Promise<Microcredits> {
@@ -290,9 +295,6 @@ class SqliteBooks implements LedgerBooks {
       case 'count':
         if (!this.#counts.count(op)) return { kind: 'refused', why: 'exhausted', fund: null };
         this.#funds.count(op);
-        return { kind: 'granted', amount: 0 };
-      case 'join':
-        this.#funds.join(op);
         return { kind: 'granted', amount: 0 };
       case 'enforce':
         this.#counts.enforce(op);

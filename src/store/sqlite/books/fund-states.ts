@@ -1,7 +1,7 @@
 import { Fund, type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../core/accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isAddress } from '../../../core/holder-address.ts';
-import type { CountOp, EnforcedBudget, JoinOp } from '../../books.ts';
+import type { CountOp, EnforcedBudget } from '../../books.ts';
 
 /** A fund in memory, with the table row that represents it. */
 export class BookedFund extends Fund {
@@ -85,13 +85,14 @@ export class FundStates {
     }
   }
 
-  /** Adds charges of holds that did not draw on the funds. */
-  count({ sums }: CountOp): void {
+  /** Adds charges of holds that did not draw on the funds, and sets what subjects have spent that a budget begins to count. */
+  count({ sums, opening }: CountOp): void {
     for (const { fund, amount } of sums) this.#named(fund).spent += amount;
-  }
-
-  join({ sums }: JoinOp): void {
-    for (const { fund, amount } of sums) this.#named(fund).spent += amount;
+    for (const { fund: ref, amount } of opening?.sums ?? []) {
+      const fund = this.#named(ref);
+      fund.spent = amount;
+      fund.rowId = 0;
+    }
   }
 
   /** All balances to which an amount was ever granted or paid. */

@@ -15,7 +15,6 @@ export function sqliteJournal(db: SqlReader): JournalReader {
   const journal = sqlJournal(
     db,
     {
-      lagMs: 0,
       // Rows are written in the order of their numbers, so no row can appear below the last row.
       horizon: async () => (await first<{ seq: number }>(db, SELECT_LAST))?.seq ?? 0,
       checkpoint: () => checkpointOf(db),

@@ -7,7 +7,7 @@ import type { SqlStore } from '../statement.ts';
 import { AccountNumbers, Numbers } from './accounts.ts';
 import type { BookedFund, FundDraw } from './fund-states.ts';
 import type { BookedReservation } from './reservations.ts';
-import { type Spender, Sums } from './sums.ts';
+import { Sums } from './sums.ts';
 import { type Adjustment, insertAdopted, type StateRow } from './tables.ts';
 
 const INSERT_RESERVE = sql(`INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, owner, expires)
@@ -132,8 +132,14 @@ export class Journal {
   }
 
   /** Makes the row that closes a reservation without a model, and adds its charge to the sums. */
-  closing(id: number, account: Spender, kind: 'settle' | 'expire', charged: Microcredits, at: number): SqlWrite {
-    if (charged > 0) this.sums.add(account, { reservation: id, tariff: 0, microcredits: charged, input: 0, output: 0 });
+  closing(
+    { id, account, funds }: BookedReservation,
+    kind: 'settle' | 'expire',
+    charged: Microcredits,
+    at: number,
+  ): SqlWrite {
+    const charge = { reservation: id, tariff: 0, microcredits: charged, input: 0, output: 0 };
+    if (charged > 0) this.sums.add(account, charge, funds);
     return write(INSERT_BARE, ++this.#seq, kind, id, account.id, charged, at);
   }
 
@@ -142,8 +148,7 @@ export class Journal {
    * @param step the step of a post; null for a settlement
    */
   charge(
-    id: number,
-    account: Spender,
+    { id, account, funds }: BookedReservation,
     step: number | null,
     { charged, excess }: { readonly charged: Microcredits; readonly excess: Microcredits },
     { tariff, usage, estimated }: EntryLine,
@@ -154,7 +159,7 @@ export class Journal {
     const figures = isPlausible(usage) ? usage : NO_USAGE;
     const { inputTokens: input, cachedInputTokens, cacheWriteTokens, outputTokens: output, reasoningTokens } = figures;
     const isEstimated = estimated ? 1 : 0;
-    this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output });
+    this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output }, funds);
     const kind = step === null ? 'settle' : 'post';
     const params: SqlValue[] = [++this.#seq, kind, id, account.id, charged, at, number];
     params.push(input, cachedInputTokens, cacheWriteTokens, output, reasoningTokens, isEstimated);
@@ -182,7 +187,7 @@ export class Journal {
     const asked = { kind: 'correct', keyId, reservation, account: account.id, amount: by, note: LATE, time } as const;
     into.push(insertAdopted(asked));
     into.push(this.adjusting(asked, account.id, time, this.idsOf(funds)));
-    this.sums.add(account, { reservation, tariff: 0, microcredits: by, input: 0, output: 0 });
+    this.sums.add(account, { reservation, tariff: 0, microcredits: by, input: 0, output: 0 }, funds);
   }
 
   /** Makes the row of a deposit or a fee. */

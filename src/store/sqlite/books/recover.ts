@@ -72,7 +72,7 @@ function folding({ open, balances, holderOf }: FoldedState, sums: Sums): (row: R
   const balanceOf = (holder: string) => balances.getOrInsertComputed(holder, () => ({ granted: 0, spent: 0 }));
   const charge = ({ account, tariff, amount, input, output }: JournalRow, reservation: number) => {
     const figures = { tariff: tariff ?? 0, microcredits: amount, input: input ?? 0, output: output ?? 0 };
-    sums.add(spenders.getOrInsertComputed(account, unknownSpender), { reservation, ...figures });
+    sums.add(spenders.getOrInsertComputed(account, unknownSpender), { reservation, ...figures }, []);
   };
   /** The charge spends from the balance that the reservation drew on, regardless of the account that made the request. */
   const draw = (funds: string | null, amount: Microcredits) => {

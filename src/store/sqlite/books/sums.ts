@@ -3,6 +3,7 @@ import { quarterOf } from '../../../core/accounting/window.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
 import type { SpendRow } from '../../journal-reader.ts';
+import type { BookedFund } from './fund-states.ts';
 
 /** The sum of the charges of an account at a tariff in a quarter of an hour, since the last checkpoint. */
 export interface Sum extends Pick<SpendRow, 'quarter' | 'account' | 'tariff'> {
@@ -37,7 +38,7 @@ export class Sums {
   /** How many times sums were handed over. */
   takes = 0;
   /** A function that is called with each charge before it is added; null if no listener is set. */
-  onAdd: ((account: Spender, charge: Charge) => void) | null = null;
+  onAdd: ((account: Spender, charge: Charge, funds: readonly BookedFund[]) => void) | null = null;
 
   /** Yields the sums that are not in the table yet. */
   *[Symbol.iterator](): Generator<Sum> {
@@ -45,8 +46,9 @@ export class Sums {
     yield* this.#fresh.values();
   }
 
-  add(account: Spender, charge: Charge): void {
-    this.onAdd?.(account, charge);
+  /** @param funds the funds that the charge drew on */
+  add(account: Spender, charge: Charge, funds: readonly BookedFund[]): void {
+    this.onAdd?.(account, charge, funds);
     const { tariff, microcredits, input, output } = charge;
     const quarter = quarterOf(timeOfId(charge.reservation));
     let sum = account.sum;

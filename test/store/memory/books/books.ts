@@ -163,10 +163,9 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
       case 'attach':
         return this.#attach(op);
       case 'count':
-        return this.funds.count(op) ? granted(0) : refused('exhausted', null);
-      case 'join':
-        this.funds.join(op);
-        return granted(0);
+        return this.funds.count(op, (fund, at) => this.charges.drawnAfter(fund, at))
+          ? granted(0)
+          : refused('exhausted', null);
       case 'enforce':
         this.funds.enforce(op);
         return granted(0);

@@ -1,7 +1,16 @@
+import type { Dimensions } from '../../../../src/core/accounting/entry.ts';
 import { quarterOf, type Window } from '../../../../src/core/accounting/window.ts';
+import type { EntryOwner } from '../../../../src/core/budget.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
-import type { EndpointCharges, UncountedCharges, UsageFilter } from '../../../../src/store/books.ts';
+import type {
+  CountPosition,
+  EndpointCharges,
+  QuarterCharges,
+  UncountedCharges,
+  UsageFilter,
+} from '../../../../src/store/books.ts';
 import type { Cursor } from '../../../../src/store/cursor.ts';
+import type { MemoryFund } from './funds.ts';
 import type { MemoryEntry, MemoryJournal } from './journal.ts';
 
 /** An entry of a hold that is a charge or a refund. */
@@ -10,6 +19,12 @@ type ChargeEntry = MemoryEntry & { readonly reservation: number };
 const KINDS: ReadonlySet<string> = new Set(['post', 'settle', 'expire', 'correct']);
 const isCharge = (entry: MemoryEntry): entry is ChargeEntry =>
   KINDS.has(entry.kind) && entry.reservation !== null && (entry.amount !== 0 || entry.entry !== null);
+
+const chargeOf = ({ dimensions, amount, reservation }: ChargeEntry): QuarterCharges[number] => ({
+  ...{ dimensions, microcredits: amount, quarter: quarterOf(timeOfId(reservation)) },
+});
+const isOwned = ({ key, team, user }: Dimensions, owner: EntryOwner): boolean =>
+  (owner.keyId ?? key) === key && (owner.team ?? team) === team && (owner.user ?? user) === user;
 
 /** The charges of a journal in memory, in order. */
 export class MemoryCharges {
@@ -28,16 +43,28 @@ export class MemoryCharges {
   }
 
   /** Returns the charges after a position that did not draw on a budget; without a position, from the start of a window on. */
-  uncounted(budget: number, from: Cursor | null, { starts }: Window): UncountedCharges {
+  uncounted(
+    budget: number,
+    from: CountPosition | null,
+    { starts }: Window,
+    owners: readonly EntryOwner[] = [],
+  ): UncountedCharges {
     const to = this.#journal.horizon;
-    const isWanted = ({ place, reservation, drawn }: ChargeEntry) =>
-      place <= to &&
-      !drawn.includes(budget) &&
-      (from === null ? quarterOf(timeOfId(reservation)) >= quarterOf(starts) : place > from);
-    const charges = this.#all.filter(isWanted).map(({ dimensions, amount, reservation }) => ({
-      ...{ dimensions, microcredits: amount, quarter: quarterOf(timeOfId(reservation)) },
-    }));
-    return { from, to, charges };
+    const first = quarterOf(starts);
+    const visible = this.#all.filter(({ place }) => place <= to);
+    const isInWindow = ({ reservation }: ChargeEntry) => quarterOf(timeOfId(reservation)) >= first;
+    const isLate = ({ place, drawn }: ChargeEntry) =>
+      from !== null && place > from.through && !drawn.some((fund) => fund.budget === budget);
+    const charges = visible.filter(from === null ? isInWindow : isLate).map(chargeOf);
+    const isOfOwner = ({ dimensions }: ChargeEntry) => owners.some((owner) => isOwned(dimensions, owner));
+    const ofOwners = from === null ? [] : visible.filter((one) => isInWindow(one) && isOfOwner(one)).map(chargeOf);
+    return { from, to, charges, ofOwners };
+  }
+
+  /** Returns the charges after a position that drew on a fund. */
+  drawnAfter(fund: MemoryFund, at: Cursor): number {
+    const later = this.#all.filter(({ place, drawn }) => place > at && drawn.includes(fund));
+    return later.reduce((sum, { amount }) => sum + amount, 0);
   }
 
   usage({ keyId, keyIds = null, team = null, user = null, from, to }: UsageFilter): EndpointCharges[] {

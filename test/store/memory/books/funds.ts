@@ -1,5 +1,5 @@
 import { Fund, type FundRef, type FundTitle, limitFor } from '../../../../src/core/accounting/fund.ts';
-import type { CountOp, EnforcedBudget, EnforceOp, JoinOp } from '../../../../src/store/books.ts';
+import type { CountOp, CountPosition, EnforcedBudget, EnforceOp } from '../../../../src/store/books.ts';
 import type { Cursor } from '../../../../src/store/cursor.ts';
 
 /** A fund with the generation number of its budget; 0 for a balance. */
@@ -22,6 +22,8 @@ export class MemoryFunds {
   readonly #enforced = new Map<number, EnforcedBudget>();
   /** How far budgets are counted, by generation number. */
   readonly #counted = new Map<number, Cursor>();
+  /** The subjects with separate limits that budgets count, by generation number. */
+  readonly #subjects = new Map<number, Set<string>>();
 
   get balances(): Fund[] {
     return [...this.#holders].map((holder) => this.#balances.get(holder)!);
@@ -56,27 +58,40 @@ export class MemoryFunds {
     return fund;
   }
 
-  countedTo(budget: number): Cursor | null {
-    return this.#counted.get(budget) ?? null;
+  countedTo(budget: number): CountPosition | null {
+    const through = this.#counted.get(budget);
+    return through === undefined ? null : { through, subjects: this.#subjects.get(budget)?.size ?? 0 };
   }
 
-  /** @returns whether the budget was counted up to exactly the position where the operation begins */
-  count({ budget, from, to, sums }: CountOp): boolean {
-    if (this.countedTo(budget) !== from) return false;
+  countedOf(budget: number, subjects: readonly string[]): ReadonlySet<string> {
+    return new Set(subjects.filter((subject) => this.#subjects.get(budget)?.has(subject)));
+  }
+
+  /**
+   * @param drawnAfter returns the charges after a position that drew on a fund
+   * @returns whether the budget was counted up to exactly the position where the operation begins
+   */
+  count({ budget, from, to, sums, opening }: CountOp, drawnAfter: (fund: MemoryFund, at: Cursor) => number): boolean {
+    const is = this.countedTo(budget);
+    if (is?.through !== from?.through || is?.subjects !== from?.subjects) return false;
     this.#counted.set(budget, to);
+    const subjects = this.#subjects.getOrInsertComputed(budget, () => new Set());
+    for (const subject of opening?.subjects ?? []) subjects.add(subject);
     for (const { fund, amount } of sums) this.named(fund).spent += amount;
+    for (const { fund: ref, amount } of opening?.sums ?? []) {
+      const fund = this.named(ref);
+      fund.spent = amount + drawnAfter(fund, to);
+    }
     return true;
   }
 
-  join({ sums }: JoinOp): void {
-    for (const { fund, amount } of sums) this.named(fund).spent += amount;
-  }
-
-  /** Only the newest policy sets the limits. */
+  /** Only the newest policy sets the limits. The limits of other subjects stay: another server may know them. */
   enforce({ budgets }: EnforceOp): void {
     for (const one of budgets) {
       const known = this.#enforced.get(one.budget);
-      if (!known || known.rank <= one.rank) this.#enforced.set(one.budget, one);
+      if (known && known.rank > one.rank) continue;
+      const limits = one.limits && new Map([...(known?.limits ?? []), ...one.limits]);
+      this.#enforced.set(one.budget, { ...one, ...(limits && { limits }) });
     }
     for (const fund of this.#budgets.values()) {
       fund.limit = limitFor(this.#enforced.get(fund.budget), fund.title, fund.limit);

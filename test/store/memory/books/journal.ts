@@ -32,8 +32,8 @@ export interface MemoryEntry {
   readonly funds: string | null;
   readonly entry: EntryLine | null;
   readonly note: string | null;
-  /** Generation numbers of the budgets in which a charge was counted when it was made. */
-  readonly drawn: readonly number[];
+  /** The budgets' funds in which a charge was counted when it was made. */
+  readonly drawn: readonly MemoryFund[];
 }
 
 /** When and why an adjustment was made. */
@@ -90,7 +90,7 @@ export class MemoryJournal {
   /** Numbers an entry. The caller drops the entry if it turns out not to be durable. */
   add({ funds = [], draws = funds, entry = null, note = null, ...rest }: NewEntry): MemoryEntry {
     const ids = funds.map((fund) => this.#rowOf(fund).id);
-    const drawn = draws.flatMap((fund) => (fund instanceof MemoryFund ? [fund.budget] : []));
+    const drawn = draws.filter((fund) => fund instanceof MemoryFund);
     const [seq, place] = [++this.#seq, this.#placeOf(rest.kind)];
     const made = { seq, place, ...rest, funds: ids.length === 0 ? null : ids.join(' '), entry, note, drawn };
     this.#entries.push(made);
@@ -151,7 +151,7 @@ export class MemoryJournal {
     if (row?.most === most) return row;
     row = {
       ...{ id: this.funds.length + 1, kind, name, subject, definition, starts, most, opening: fund.spent },
-      ...{ ends: Number.isFinite(ends) ? ends : null, afterSeq: this.#seq },
+      ...{ ends: Number.isFinite(ends) ? ends : null, afterSeq: this.#seq, counted: null },
     };
     this.#named.set(fund, row);
     this.funds.push(row);
@@ -180,7 +180,6 @@ export const memoryJournal = (
   payments: PaymentTable,
   usdPerCredit: () => string | null,
 ): JournalReader => ({
-  lagMs: 5_000,
   horizon: async () => journal.horizon,
   checkpoint: async () => ({ through: 0, open: [], charged: 0 }),
   damages: async () => [],

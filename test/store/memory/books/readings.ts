@@ -1,6 +1,7 @@
 import type { FundRef, FundStanding } from '../../../../src/core/accounting/fund.ts';
 import { leftOf } from '../../../../src/core/accounting/held-sum.ts';
 import type { Window } from '../../../../src/core/accounting/window.ts';
+import type { EntryOwner } from '../../../../src/core/budget.ts';
 import type { EndpointCharges, UncountedCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { InstanceName } from '../../../../src/store/instance.ts';
 import { FORGOTTEN_MS, type Orphan } from '../../../../src/store/ledger-table.ts';
@@ -89,8 +90,12 @@ export class MemoryReadings {
     return this.store.written();
   }
 
-  uncounted(budget: number, window: Window): UncountedCharges {
-    return this.charges.uncounted(budget, this.funds.countedTo(budget), window);
+  uncounted(budget: number, window: Window, owners?: readonly EntryOwner[]): UncountedCharges {
+    return this.charges.uncounted(budget, this.funds.countedTo(budget), window, owners);
+  }
+
+  countedOf(budget: number, subjects: readonly string[]): ReadonlySet<string> {
+    return this.funds.countedOf(budget, subjects);
   }
 
   async charged(): Promise<number> {

@@ -42,7 +42,7 @@ export type Arrival = Asked & {
 
 /** Operations that cannot be refused. An instance sends these operations until the store has them. */
 const SURE: ReadonlySet<LedgerOp['kind']> = new Set([
-  ...(['post', 'settle', 'expire', 'void', 'release', 'attach', 'waive', 'count', 'join', 'enforce'] as const),
+  ...(['post', 'settle', 'expire', 'void', 'release', 'attach', 'waive', 'count', 'enforce'] as const),
 ]);
 
 export const answerOf = (ops: readonly LedgerOp[], results: Promise<readonly OpResult[]>): Promise<unknown> =>

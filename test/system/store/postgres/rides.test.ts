@@ -103,7 +103,7 @@ test('if a condition of a settlement’s attached writes fails, or another proce
   expect(figures(books, fund)).toEqual([[4, 30]]);
   // A settlement counts even if its attached writes fail.
   const unmetSequel = books.append([settleOf(ids[2], 5)], () => ({
-    ops: [{ kind: 'join', sums: [{ fund, amount: 3 }] }],
+    ops: [{ kind: 'count', budget: fund.budget, from: null, to: 0, sums: [{ fund, amount: 3 }] }],
     writes: [claimOf(ids[0], ids[2], 1)],
   }));
   expect(await unmetSequel.then(String, reasonOf)).toBe('unmet');
