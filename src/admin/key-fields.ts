@@ -3,6 +3,7 @@ import { KEY_STATES, keyStateOf } from '../access/key-entry.ts';
 import { keyTag } from '../access/key-patch.ts';
 import type { IssuedKey } from '../access/keys.ts';
 import { EXPIRY_MAX_MS, type KeyGrant, NO_LIMITS, statedLimits } from '../access/terms.ts';
+import { bothAmounts } from '../core/budget-words.ts';
 import { SCOPES, type Scope } from '../core/caller.ts';
 import { ADDRESS_PATTERN } from '../core/holder-address.ts';
 import type { KeyInfo } from '../store/keys.ts';
@@ -95,15 +96,16 @@ export const ApiKeyStatus = f.named('ApiKeyStatus', 'A key with its money.', {
     ),
     {
       none: 'none: the key is not prepaid',
-      text: ({
-        granted_credits,
-        spent_credits,
-        left_credits,
-      }: Readonly<Record<'granted_credits' | 'spent_credits' | 'left_credits', number>>) =>
-        `${granted_credits} Credits granted, ${spent_credits} spent, ${left_credits} left`,
+      text: ({ granted_credits, spent_credits, left_credits, left_usd }: PrintedBalance) =>
+        `${bothAmounts(left_credits, left_usd)} left: ${granted_credits} Credits granted, ${spent_credits} spent`,
     },
   ),
 });
+
+/** The members of a JSON balance that commands print. */
+interface PrintedBalance extends Readonly<Record<'granted_credits' | 'spent_credits' | 'left_credits', number>> {
+  readonly left_usd: string | null;
+}
 
 /**
  * Returns a key with its state at a moment.

@@ -3,6 +3,7 @@ import type { KeyFunds } from '../access/key-body.ts';
 import type { Keys } from '../access/keys.ts';
 import type { People } from '../access/people.ts';
 import { OVERLAP_MAX_MS, OVERLAP_MS } from '../access/terms.ts';
+import { bothAmounts, budgetTermsText, type StatedBudget } from '../core/budget-words.ts';
 import { isOperator } from '../core/caller.ts';
 import { refuse } from '../core/errors.ts';
 import type { KeyInfo } from '../store/keys.ts';
@@ -78,11 +79,13 @@ interface PrintedKey {
   readonly id: string;
   readonly rotated_at: string | null;
   readonly overlap_ends_at: string | null;
+  readonly budgets: readonly StatedBudget[];
 }
-function printOnce({ key: secret, id, rotated_at, overlap_ends_at }: PrintedKey): string {
+function printOnce({ key: secret, id, rotated_at, overlap_ends_at, budgets }: PrintedKey): string {
   const ended = overlap_ends_at === null ? 'no longer works' : `works until ${f.minuteText(overlap_ends_at)}`;
   const former = rotated_at === null ? '' : ` The old secret ${ended}.`;
-  return `${secret}\n\nCopy the key now: Signalbox stores only its hash and cannot show it again. ID ${id}.${former}\n`;
+  const spend = budgets.map((budget) => `Budget: ${budgetTermsText(budget)}.\n`).join('');
+  return `${secret}\n\nCopy the key now: Signalbox stores only its hash and cannot show it again. ID ${id}.${former}\n${spend}`;
 }
 type ReachingCall = Pick<Call, 'by'> & Pick<Reaching, 'reach'>;
 const isSeenBy =
@@ -306,7 +309,8 @@ export const endKey = operation({
 interface PrintedGrant {
   readonly id: string;
   readonly wallet: string | null;
-  readonly balance: { readonly granted_credits: number; readonly left_credits: number } | null;
+  readonly balance: Readonly<Record<'granted_credits' | 'left_credits', number>> &
+    Readonly<Record<'granted_usd' | 'left_usd', string | null>>;
 }
 
 export const grantCredits = operation({
@@ -324,9 +328,10 @@ export const grantCredits = operation({
   answer: 'The key.',
   errorField: 'credits',
   prints: ({ id, wallet: holder, balance }: PrintedGrant) =>
-    `The balance of ${holder === null ? `key ${id}` : `wallet ${holder}`} is ${balance?.left_credits} Credits, of ${balance?.granted_credits} that were granted.\n`,
+    `The balance of ${holder === null ? `key ${id}` : `wallet ${holder}`} is ${bothAmounts(balance.left_credits, balance.left_usd)}. Granted so far: ${bothAmounts(balance.granted_credits, balance.granted_usd)}.\n`,
   examples: {
     grant: { summary: 'Add Credits', value: { credits: 25, note: 'invoice 1042' } },
+    usd: { summary: 'Add USD', value: { credits: '20 USD', note: 'invoice 1043' } },
     back: { summary: 'Remove Credits', value: { credits: -5 } },
   },
   async run(services, call, { credits, note = '' }) {

@@ -1,8 +1,9 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, LIMIT_MAX, NO_LIMITS, ONE_LINE, statedLimits, TEXT_MAX } from '../access/terms.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/budget.ts';
+import { budgetTermsText, type StatedBudget } from '../core/budget-words.ts';
 import type { BudgetUse, KeyBudget } from '../core/caller.ts';
-import { type Microcredits, toCredits } from '../core/credits.ts';
+import type { Microcredits } from '../core/credits.ts';
 import { refuse } from '../core/errors.ts';
 import type { HolderTerms, MemberTerms } from '../core/people.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -46,11 +47,10 @@ export const limits = {
 /** Rate limits, each of which may be absent. */
 export const LimitsInput = f.body('Rate limits. Null for no limit at this level.', f.allOptional(limits));
 
+const limitBounds = { minimum: 0, maximum: BUDGET_CREDITS_MAX };
 const budget = {
-  limit_credits: f.as(
-    'limit',
-    f.credits('Credits that may be spent in each window.', 500, { minimum: 0, maximum: BUDGET_CREDITS_MAX }),
-  ),
+  limit_credits: f.as('limit', f.credits('Credits that may be spent in each window.', 500, limitBounds)),
+  limit_usd: f.as('limit', f.usd('The same as `limit_credits`.', '0.5')),
   window: f.word(WINDOWS, 'The length of a window. Weeks begin on Monday; `total` never ends.', 'month'),
   time_zone: Type.String({
     maxLength: 64,
@@ -65,24 +65,18 @@ const budget = {
 };
 
 export const Budget = f.inCommand(f.shape('A budget.', budget), {
-  text: ({ limit_credits, window, time_zone, on_exhausted }: ShownBudget) => {
-    const zone = time_zone === 'UTC' ? '' : `@${time_zone}`;
-    return `${limit_credits}/${window}${zone}${on_exhausted === 'cap' ? '' : `:${on_exhausted}`}`;
-  },
+  text: budgetTermsText,
 });
 
 export const BudgetInput = f.inCommand(
   f.body('A spending limit.', {
-    limit_credits: budget.limit_credits,
+    limit_credits: f.as('limit', f.amount('The amount that may be spent in each window.', 500, limitBounds)),
     window: budget.window,
     ...f.allOptional({ time_zone: budget.time_zone, on_exhausted: budget.on_exhausted }),
   }),
   {
-    form: 'CREDITS/WINDOW[@ZONE][:ACTION]',
-    read: (text) => {
-      const { limit, window, timeZone, onExhausted } = budgetIn(text);
-      return { limit_credits: toCredits(limit), window, time_zone: timeZone, on_exhausted: onExhausted };
-    },
+    form: 'AMOUNT/WINDOW[@ZONE][:ACTION]',
+    read: budgetIn,
   },
 );
 
@@ -120,11 +114,7 @@ export const forecast = (credits: number, dollars: string, from: string) => ({
 });
 
 /** The members of a JSON budget that commands print. */
-interface ShownBudget {
-  readonly limit_credits: number;
-  readonly window: string;
-  readonly time_zone: string;
-  readonly on_exhausted: string;
+interface SpentBudget extends StatedBudget {
   readonly spent_credits: number;
   readonly forecast_credits: number | null;
 }
@@ -139,9 +129,9 @@ export const BudgetStatus = f.inCommand(
     renews_at: f.orNull(f.moment('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z')),
   }),
   {
-    text: ({ limit_credits, window, time_zone, on_exhausted, spent_credits, forecast_credits }: ShownBudget) => {
-      const expected = forecast_credits === null ? '' : `, ${forecast_credits} expected by its end`;
-      return `${spent_credits} of ${limit_credits} Credits spent in this ${window} (${time_zone})${expected}, then ${on_exhausted}`;
+    text: ({ spent_credits, forecast_credits, ...budget }: SpentBudget) => {
+      const expected = forecast_credits === null ? '' : `, ${forecast_credits} expected by the end of the window`;
+      return `${budgetTermsText(budget)}: ${spent_credits} Credits spent in this window${expected}`;
     },
   },
 );
@@ -224,13 +214,13 @@ export function patchedGroup(before: HolderTerms, patch: TermsPatch): HolderTerm
 
 /** Credits that a grant adds to a balance. */
 export const addedCredits = f.inCommand(
-  f.credits('The amount to add. It must not be 0. A negative amount removes Credits.', 25, {
+  f.amount('The amount to add. It must not be 0. A negative amount removes Credits.', 25, {
     minimum: -BUDGET_CREDITS_MAX,
     maximum: BUDGET_CREDITS_MAX,
     // `not` is only for the OpenAPI document. `grantOf` refuses 0.
     not: { const: 0 },
   }),
-  { isPositional: true, form: 'CREDITS' },
+  { isPositional: true },
 );
 
 /**

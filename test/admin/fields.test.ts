@@ -24,6 +24,7 @@ const leaf = fc.oneof(
   of(f.moment(''), fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) })),
   of(f.text(''), fc.string()),
   of(f.count(''), fc.nat()),
+  of(f.amount('', 1, { minimum: 0, maximum: 1e9 }), fc.nat()),
   of(f.flag(''), fc.boolean()),
   of(f.word(['day', 'month'], ''), fc.constantFrom('day', 'month')),
   of(f.mapOf(f.text(''), ''), fc.dictionary(fc.stringMatching(/^[a-z]{1,3}$/), fc.string())),
@@ -76,7 +77,7 @@ const law = (encode: typeof f.encode) =>
   fc.property(sample, ({ field, value }) => {
     const written: unknown = JSON.parse(JSON.stringify(encode(field, value, WORTH)));
     expect([...TypeCompiler.Compile(field).Errors(written)]).toEqual([]);
-    expect(f.decode(field, written)).toEqual(value);
+    expect(f.decode(field, written, null)).toEqual(value);
   });
 
 test('every field encodes a value that matches its JSON schema and decodes to the same value', () => {

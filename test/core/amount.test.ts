@@ -34,14 +34,14 @@ const roundedDown = (read: Reader) =>
   fc.property(digits, decimals, worths, (number, scale, worth) => {
     const text = String(number).padStart(scale + 1, '0');
     const usd = scale === 0 ? text : `${text.slice(0, -scale)}.${text.slice(-scale)}`;
-    const read1 = read(`$${usd}`, termsOf(worth));
-    if (typeof read1 !== 'number') return expect(read1.problem).not.toBe('');
+    const converted = read(`$${usd}`, termsOf(worth));
+    if (typeof converted !== 'number') return expect(converted.problem).not.toBe('');
     const [upc, over] = fraction(worth);
     const isWithin = (microcredits: bigint) => microcredits * upc * 10n ** BigInt(scale) <= number * over * 1_000_000n;
-    expect(isWithin(BigInt(read1))).toBeTrue();
-    expect(isWithin(BigInt(read1) + 1n)).toBeFalse();
-    expect(read(usd, termsOf(worth, 'USD'))).toBe(read1);
-    expect(read(`-${usd} USD`, termsOf(worth))).toBe(read1 === 0 ? 0 : -read1);
+    expect(isWithin(BigInt(converted))).toBeTrue();
+    expect(isWithin(BigInt(converted) + 1n)).toBeFalse();
+    expect(read(usd, termsOf(worth, 'USD'))).toBe(converted);
+    expect(read(`-${usd} USD`, termsOf(worth))).toBe(converted === 0 ? 0 : -converted);
   });
 
 /** A text that means two numbers is never read as one of them. */
@@ -88,7 +88,9 @@ test('The laws of amounts detect a reader that computes with doubles and takes a
     const isUsd = /\$|USD/.test(text) || (bare === 'USD' && !text.includes('C'));
     return isUsd ? Math.floor((number / Number(fractionOf(usdPerCredit))) * 1e6) : Math.round(number * 1e6);
   };
-  for (const law of [roundTrip, roundedDown, noGuess]) expect(fc.check(law(byDoubles), RUNS).failed).toBeTrue();
+  expect(fc.check(roundTrip(byDoubles), RUNS).failed).toBeTrue();
+  expect(fc.check(roundedDown(byDoubles), RUNS).failed).toBeTrue();
+  expect(fc.check(noGuess(byDoubles), RUNS).failed).toBeTrue();
 });
 
 const fractionOf = (worth: AmountTerms['usdPerCredit']) => (worth ? Number(worth.digits) / 10 ** worth.scale : 1);

@@ -95,7 +95,7 @@ export const onlyOne = ([one, ...more]: readonly string[], usage: string): strin
 /** Reads an ID, an amount that may be negative, and a note. Throws UsageError with the usage for other arguments. */
 export function parseCreditArguments(args: readonly string[], usage: string) {
   // Node's parser would read a negative amount as an option.
-  const at = args.findIndex((argument, i) => /^-[\d.]/.test(argument) && args[i - 1] !== '--note');
+  const at = args.findIndex((argument, i) => /^-[\d.$]/.test(argument) && args[i - 1] !== '--note');
   const { values, positionals } = parseArguments(at < 0 ? args : args.toSpliced(at, 1), { note: TEXT });
   const [holder, ...credits] = positionals;
   if (at >= 0) credits.push(args[at]!);

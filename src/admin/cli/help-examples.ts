@@ -39,7 +39,7 @@ export const EXAMPLES: Readonly<Record<string, Usage>> = {
   'catalog sync': use('when a provider offers new models.', 'catalog sync openai --out new-models.yaml'),
   'keys create': use(
     'to give an application or a person access.',
-    'keys create --name billing-app --budget 500/month --rpm 60 --expires-in 90d',
+    'keys create --name billing-app --budget 20USD/month --rpm 60 --expires-in 90d',
   ),
   'keys list': use('to find the ID of a key.', 'keys list --state valid --search billing'),
   'keys show': use('to see how much a key has left.', 'keys show k7mw2pq9x4ta'),
@@ -95,7 +95,7 @@ export const EXAMPLES: Readonly<Record<string, Usage>> = {
   ),
   'teams create': use(
     'to let several people or applications share a budget.',
-    'teams create --name search --budget 50000/month --member-budget 500/month',
+    'teams create --name search --budget 50,000/month --member-budget 20USD/month',
   ),
   'teams list': use('to find a team.', 'teams list --origin api'),
   'teams show': use('to see how much a team has spent.', 'teams show search'),

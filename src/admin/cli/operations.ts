@@ -94,7 +94,7 @@ function optionsOf(operation: Operation, flag: Flag): Options {
 /** Moves a negative number that is an argument to the end, because the parser would read it as a flag. */
 function withNumbers(args: readonly string[], flags: readonly Flag[]): readonly string[] {
   if (!flags.some(({ form }) => form.isPositional)) return args;
-  const at = args.findIndex((word, index) => /^-[\d.]/.test(word) && !args[index - 1]?.startsWith('--'));
+  const at = args.findIndex((word, index) => /^-[\d.$]/.test(word) && !args[index - 1]?.startsWith('--'));
   return at < 0 ? args : [...args.toSpliced(at, 1), '--', args[at]!];
 }
 

@@ -3,11 +3,12 @@ import { foldJournal } from '../../ledger/audit/run.ts';
 import type { OpenStore, StoreReader } from '../../store/driver.ts';
 import type { StoredBalance } from '../../store/ledger-table.ts';
 import { readStore } from '../../store/open.ts';
+import { storedUsdPerCredit } from '../use-cases/key-funds.ts';
 import type { WalletBalance, WalletSource } from '../use-cases/wallets.ts';
 import { WALLET_OPERATIONS, type WalletServices } from '../wallets.ts';
 import { groupOf } from './arguments.ts';
 import { requireLedger } from './keys/command.ts';
-import { commandsOf, NO_WORTH } from './operations.ts';
+import { commandsOf } from './operations.ts';
 import type { CommandOutput } from './result.ts';
 
 /** A database with wallets. A server may use the database at the same time. */
@@ -28,7 +29,7 @@ const run = groupOf(
   'wallets',
   commandsOf<WalletServices, WalletCommand>(WALLET_OPERATIONS, ({ file, ...source }) => ({
     wallets: { ...source, ...storedBalances(file), payments: source.store.payments },
-    ...NO_WORTH,
+    usdPerCredit: () => storedUsdPerCredit(file),
   })),
 );
 

@@ -11,9 +11,11 @@ import {
   type TSchema,
   Type,
 } from '@sinclair/typebox';
+import { AMOUNT_LENGTH_MAX, readAmount } from '../../core/amount.ts';
 import * as parts from '../../core/api/parts.ts';
 import { iso, parseMoment } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
+import type { Decimal } from '../../core/decimal.ts';
 import { type ErrorCode, refuse } from '../../core/errors.ts';
 import { exactMillionths } from '../../core/exact-millionths.ts';
 
@@ -34,9 +36,10 @@ interface Codec {
   encode(value: unknown, worth: Worth): unknown;
   /**
    * @param path the path of the value in the input
+   * @param usdPerCredit the worth of a Credit, for amounts of USD; null if it is unknown
    * @throws SignalboxError
    */
-  decode(value: unknown, path: string): unknown;
+  decode(value: unknown, path: string, usdPerCredit: Decimal | null): unknown;
 }
 
 /** How a command takes and shows a field. Without a form, a command takes and shows a field according to the schema of the field. */
@@ -73,6 +76,7 @@ const CODEC = Symbol('codec');
 const COMMAND = Symbol('command');
 const MEMBER = Symbol('member');
 const REFUSAL = Symbol('refusal');
+const TAKES_USD = Symbol('takes USD');
 declare const VALUE: unique symbol;
 
 interface Annotations {
@@ -80,6 +84,7 @@ interface Annotations {
   readonly [COMMAND]?: CommandForm;
   readonly [MEMBER]?: string;
   readonly [REFUSAL]?: ErrorCode | undefined;
+  readonly [TAKES_USD]?: true;
 }
 
 /** A schema whose value has the type `Value` in the program. */
@@ -118,9 +123,9 @@ export const sizedAs = (schema: TSchema) => (value: unknown) => encode(schema, v
 /**
  * Converts a JSON value that the schema accepts to its form in the program. @throws SignalboxError for values that a schema cannot exclude
  */
-export const decode = (schema: TSchema, value: unknown, path = ''): unknown => {
+export const decode = (schema: TSchema, value: unknown, usdPerCredit: Decimal | null, path = ''): unknown => {
   const codec = codecOf(schema);
-  return codec ? codec.decode(value, path) : value;
+  return codec ? codec.decode(value, path, usdPerCredit) : value;
 };
 
 /** Defines how a command takes and shows a field. */
@@ -170,6 +175,48 @@ export const credits = (description: string, example: number, bounds: NumberOpti
     },
   );
 
+/**
+ * An amount that a request states: Credits as a number, or a text such as `20 USD`. The program has microcredits.
+ * @param bounds of the amount, in Credits
+ */
+export const amount = (description: string, example: number, bounds: AmountBounds) => {
+  const { minimum, maximum } = bounds;
+  const schema = Type.Union([Type.Number(bounds), Type.String({ minLength: 1, maxLength: AMOUNT_LENGTH_MAX })], {
+    description: `${description} ${AMOUNT_FORMS}`,
+    examples: [example, '$20', '20 USD', '20,000'],
+  });
+  const isWithin = (microcredits: Microcredits) => {
+    const credits = toCredits(microcredits);
+    return credits >= minimum && credits <= maximum;
+  };
+  return annotated<typeof schema, Microcredits>(schema, {
+    [TAKES_USD]: true,
+    [COMMAND]: { form: 'AMOUNT' },
+    [CODEC]: {
+      encode: (value) => toCredits(value as Microcredits),
+      decode(value, path, usdPerCredit) {
+        if (typeof value !== 'string') return exactMillionths(Number(value), path);
+        const read = readAmount(value, { bare: 'Credits', usdPerCredit });
+        if (typeof read !== 'number') refuse(path, `\`${path}\`: \`${value.replaceAll('`', '')}\` ${read.problem}`);
+        if (isWithin(read)) return read;
+        refuse(path, `\`${path}\` must be from ${minimum} to ${maximum} Credits.`, 'out_of_range');
+      },
+    },
+  });
+};
+
+interface AmountBounds extends NumberOptions {
+  readonly minimum: number;
+  readonly maximum: number;
+}
+
+/** Says how amounts are written, in descriptions. */
+const AMOUNT_FORMS = 'A number is in Credits; a text such as `$20`, `20 USD` or `20,000` states its unit.';
+
+/** Whether a field, or a field inside it, can be given in USD. */
+export const takesUsd = (schema: TSchema): boolean =>
+  annotationsOf(schema)[TAKES_USD] === true || innerOf(schema).some(takesUsd);
+
 /** The USD value of an amount, in answers. The program has microcredits. */
 export const usd = (description: string, example: string) =>
   annotated<ReturnType<typeof parts.usd>, Microcredits>(parts.usd(description, example), {
@@ -178,10 +225,9 @@ export const usd = (description: string, example: string) =>
 
 /** Whether a field, or a field inside it, contains USD. */
 export const statesUsd = (schema: TSchema): boolean =>
-  schema.description?.endsWith(USD_END) === true ||
-  [schema.items, ...(schema.anyOf ?? []), ...Object.values(schema.properties ?? {})].some(
-    (inner) => inner !== undefined && statesUsd(inner as TSchema),
-  );
+  schema.description?.endsWith(USD_END) === true || innerOf(schema).some(statesUsd);
+const innerOf = ({ items, anyOf = [], properties = {} }: TSchema): readonly TSchema[] =>
+  [items, ...anyOf, ...Object.values(properties)].filter((inner) => inner !== undefined);
 const USD_END = 'In USD, an exact decimal.';
 
 /** A value, or null. */
@@ -193,7 +239,7 @@ export const orNull = <Schema extends TSchema>(field: Schema, description?: stri
     ...(codec && {
       [CODEC]: {
         encode: (value, worth) => (value === null ? null : codec.encode(value, worth)),
-        decode: (value, path) => (value === null ? null : codec.decode(value, path)),
+        decode: (value, ...where) => (value === null ? null : codec.decode(value, ...where)),
       },
     }),
   });
@@ -207,7 +253,8 @@ export const list = <Schema extends TSchema>(item: Schema, description: string, 
     ...(codec && {
       [CODEC]: {
         encode: (value, worth) => (value as readonly unknown[]).map((one) => codec.encode(one, worth)),
-        decode: (value, path) => (value as readonly unknown[]).map((one, at) => codec.decode(one, `${path}[${at}]`)),
+        decode: (value, path, usdPerCredit) =>
+          (value as readonly unknown[]).map((one, at) => codec.decode(one, `${path}[${at}]`, usdPerCredit)),
       },
     }),
   });
@@ -253,11 +300,13 @@ export function shape<P extends TProperties>(description: string, members: P, op
           }),
         );
       },
-      decode: (value, path) => {
+      decode: (value, path, usdPerCredit) => {
         const object = value as Readonly<Record<string, unknown>>;
         return Object.fromEntries(
           named.flatMap(({ name, field, member }) =>
-            object[name] === undefined ? [] : [[member, decode(field, object[name], path ? `${path}.${name}` : name)]],
+            object[name] === undefined
+              ? []
+              : [[member, decode(field, object[name], usdPerCredit, path ? `${path}.${name}` : name)]],
           ),
         );
       },

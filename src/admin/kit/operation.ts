@@ -1,10 +1,11 @@
 import type { TSchema } from '@sinclair/typebox';
+import { parseDecimal } from '../../core/decimal.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { usdWriter } from '../../core/usd.ts';
 import { compileCheck } from '../../core/validation.ts';
 import type { Principal } from '../use-cases/principal.ts';
 import { type Action, checkAction, type Reach } from '../use-cases/roles.ts';
-import { decode, encode, statesUsd, type ValueOf } from './fields.ts';
+import { decode, encode, statesUsd, takesUsd, type ValueOf } from './fields.ts';
 import { refused, translated } from './refusals.ts';
 
 /** A call of an operation: who calls, when, and which state the caller expects. */
@@ -167,10 +168,12 @@ export const operationsOn =
     const check = input && compileCheck(input);
     const isMember = (param: string) => param.split(/[.[]/, 1)[0]! in (input?.properties ?? {});
     const hasUsd = statesUsd(output);
+    const readsUsd = input !== undefined && takesUsd(input);
     const perform: Operation<Services>['perform'] = async (services, call, given) => {
       const reached = { ...call, reach: checkAction(call.by.caller, action) };
       check?.(given);
-      const value = (input ? decode(input, given) : {}) as ValueOf<Input>;
+      const worth = readsUsd ? await services.usdPerCredit() : null;
+      const value = (input ? decode(input, given, worth === null ? null : parseDecimal(worth)) : {}) as ValueOf<Input>;
       const result = await (method === 'GET' ? translated : refused)(() => run(services, reached, value), isMember);
       if (result instanceof TextAnswer) return { body: result, tag: null };
       const usd = usdWriter(hasUsd ? await services.usdPerCredit() : null);

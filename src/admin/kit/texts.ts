@@ -1,6 +1,5 @@
+import { parseAmount } from '../../core/amount.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
-import type { KeyBudget } from '../../core/caller.ts';
-import type { Microcredits } from '../../core/credits.ts';
 import { UsageError } from '../../core/usage-error.ts';
 
 /** This file reads and writes the short forms in which commands take values. */
@@ -25,32 +24,22 @@ export function durationText(seconds: number): string {
   return seconds === 0 ? '0' : `${(seconds * 1_000) / UNITS_MS[unit]!}${unit}`;
 }
 
-/** An amount has at most six decimals. */
-const CREDITS = /^(-?)(\d{1,9})(?:\.(\d{1,6}))?$/;
+const BUDGET = new RegExp(`^([^/]+)/(${WINDOWS.join('|')})(?:@(.+?))?(?::(${EXHAUSTED_ACTIONS.join('|')}))?$`);
 
 /**
- * Reads Credits as people write them.
- * @returns the exact number of microcredits; null for other texts
+ * Reads a budget such as `500/month`, `20USD/month@Europe/Berlin` or `20,000/month@Europe/Berlin:downgrade`.
+ * @returns the JSON form of the budget, with the amount as it is written
+ * @throws UsageError
  */
-export function creditsIn(text: string): Microcredits | null {
-  const [, sign, whole = '', fraction = ''] = CREDITS.exec(text) ?? [];
-  if (sign === undefined) return null;
-  const amount = Number(whole + fraction.padEnd(6, '0'));
-  return sign === '-' ? -amount : amount;
-}
-
-const BUDGET = new RegExp(`^([\\d.]+)/(${WINDOWS.join('|')})(?:@(.+?))?(?::(${EXHAUSTED_ACTIONS.join('|')}))?$`);
-
-/** Reads a budget such as `500/month`, `500/month@Europe/Berlin` or `500/month@Europe/Berlin:downgrade`. @throws UsageError */
-export function budgetIn(text: string): KeyBudget {
-  const [, credits = '', name, timeZone = 'UTC', action] = BUDGET.exec(text) ?? [];
+export function budgetIn(text: string) {
+  const [, amount = '', name, zone = 'UTC', action = 'cap'] = BUDGET.exec(text) ?? [];
   const window = WINDOWS.find((known) => known === name);
-  const limit = creditsIn(credits);
-  if (!window || limit === null) {
+  if (!window) {
     throw new UsageError(
-      `A budget must look like 500/month, 20/day@Europe/Berlin or 500/total:downgrade, not "${text}". The windows are ${WINDOWS.join(', ')}. The actions after the colon are ${EXHAUSTED_ACTIONS.join(', ')}.`,
+      `A budget must look like 500/month, 20USD/day@Europe/Berlin or 20,000/total:downgrade, not "${text}". The windows are ${WINDOWS.join(', ')}. The actions after the colon are ${EXHAUSTED_ACTIONS.join(', ')}.`,
     );
   }
-  const onExhausted = EXHAUSTED_ACTIONS.find((known) => known === action) ?? 'cap';
-  return { limit, window, timeZone, onExhausted };
+  const read = parseAmount(amount);
+  if ('problem' in read) throw new UsageError(`"${amount}" ${read.problem}`);
+  return { limit_credits: amount, window, time_zone: zone, on_exhausted: action };
 }

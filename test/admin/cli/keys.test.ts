@@ -31,10 +31,13 @@ describe('a keys command with wrong arguments prints one clear sentence and crea
     [['create', '--streams', ''], /--streams must be a whole number from 1 to/],
     [
       ['create', '--budget', '500'],
-      /like 500\/month, 20\/day@Europe\/Berlin or 500\/total:downgrade, not .*\. The windows are day, week/,
+      /like 500\/month, 20USD\/day@Europe\/Berlin or 20,000\/total:downgrade, not .*\. The windows are day, week/,
     ],
     [['create', '--budget', '500/year'], /--budget: .*not "500\/year"/],
-    [['create', '--budget', '0.0000001/day'], /not "0.0000001\/day"/],
+    [['create', '--budget', '0.0000001/day'], /--budget.*0.0000001.* at most 6 decimals/],
+    [['create', '--budget', '20,5/day'], /--budget: "20,5" .*20\.5 or 205/],
+    [['create', '--budget', '20 EUR/day'], /--budget: "20 EUR" .*20 USD/],
+    [['create', '--budget', '$20/day'], /--budget.*\$20.* before a policy/],
     [['create', '--budget', '5/day@Mars'], /time zone "Mars" is unknown/],
     [['create', '--budget', '5/day:stop'], /not "5\/day:stop".* are cap, reject, downgrade/],
     [['create', '--budget', '5/day', '--budget', '6/day'], /--budget: Two budgets have the same window, day in UTC/],
@@ -66,6 +69,7 @@ describe('a keys command with wrong arguments prints one clear sentence and crea
 
 test.each([
   ['500/month', { limit: 500_000_000, window: 'month', timeZone: 'UTC', onExhausted: 'cap' }],
+  ['20,000/month', { limit: 20_000_000_000, window: 'month', timeZone: 'UTC', onExhausted: 'cap' }],
   ['0.000001/total', { limit: 1, window: 'total', timeZone: 'UTC', onExhausted: 'cap' }],
   ['20/day@Europe/Berlin', { limit: 20_000_000, window: 'day', timeZone: 'Europe/Berlin', onExhausted: 'cap' }],
   ['5/week:cap', { limit: 5_000_000, window: 'week', timeZone: 'UTC', onExhausted: 'cap' }],

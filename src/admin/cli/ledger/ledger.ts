@@ -1,4 +1,6 @@
+import { readAmount } from '../../../core/amount.ts';
 import type { Microcredits } from '../../../core/credits.ts';
+import { parseDecimal } from '../../../core/decimal.ts';
 import { parseId } from '../../../core/id.ts';
 import { creditsText } from '../../../core/text.ts';
 import { UsageError } from '../../../core/usage-error.ts';
@@ -6,7 +8,6 @@ import { auditLedger } from '../../../ledger/audit/run.ts';
 import type { StoreReader } from '../../../store/driver.ts';
 import type { StoredReservation } from '../../../store/ledger-table.ts';
 import type { OperationHost } from '../../kit/operation.ts';
-import { creditsIn } from '../../kit/texts.ts';
 import type { LedgerServices } from '../../ledger.ts';
 import { LEDGER_COMMANDS, type UsageServices } from '../../usage.ts';
 import { storedUsdPerCredit } from '../../use-cases/key-funds.ts';
@@ -150,9 +151,12 @@ async function refundDecision(args: readonly string[], command: LedgerCommand): 
   const { holder: decision, credits, note } = parseCreditArguments(args, REFUND_USAGE);
   const form = `The ID of a decision is dec_ followed by 11 letters and digits, not "${decision}".`;
   const id = needed(parseId('dec_', decision), form);
-  const found = await reading(command, (reader) => reader.ledger.reservation(id));
+  const [found, worth] = await reading(command, async ({ ledger, journal }) => [
+    await ledger.reservation(id),
+    await journal.usdPerCredit(),
+  ]);
   const booked = needed(found, `The ledger has no charge for ${decision}.`);
-  const amount = refundable(decision, booked, credits === null ? null : amountIn(credits));
+  const amount = refundable(decision, booked, credits === null ? null : amountIn(credits, worth));
   const isServed = await refund(operator(), command.file, booked, { amount, note }, command.now());
   if (!isServed) command.warn(`signalbox: The refund is saved. ${notServed()}\n`);
   return `Refunded ${creditsText(amount)} of the ${creditsText(booked.charged)} charged for ${decision} (${holderText(booked.keyId)}).
@@ -163,10 +167,9 @@ The refund is credited to the budgets whose current window contains the request$
 const paidBy = ({ onBalance, payer, keyId }: StoredReservation): string =>
   onBalance ? `, and to the balance of ${holderText(payer ?? keyId)}` : '';
 
-function amountIn(text: string): Microcredits {
-  const amount = creditsIn(text) ?? 0;
+function amountIn(text: string, worth: string | null): Microcredits {
+  const amount = readAmount(text, { bare: 'Credits', usdPerCredit: worth === null ? null : parseDecimal(worth) });
+  if (typeof amount !== 'number') throw new UsageError(`"${text}" ${amount.problem}`);
   if (amount > 0) return amount;
-  throw new UsageError(
-    `The amount to refund must be above 0 with at most 6 decimals, such as 25 or 2.50, not "${text}".`,
-  );
+  throw new UsageError(`The amount to refund must be above 0, such as 25 or $0.02, not "${text}".`);
 }

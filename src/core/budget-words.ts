@@ -1,0 +1,69 @@
+import type { ExhaustedAction, WindowKind } from './budget.ts';
+
+/** This file writes budgets for people. JSON members, metrics and the log name a budget by its ID instead. */
+
+/** Writes a time zone for people: `Berlin time`, `UTC`, `UTC+02:00`. */
+export function timeZoneText(timeZone: string): string {
+  if (/^[+-]/.test(timeZone)) return `UTC${timeZone}`;
+  // The signs of `Etc/GMT+5` are the opposite of what people expect, so only the whole name is clear.
+  if (timeZone.startsWith('Etc/') && timeZone !== 'Etc/UTC') return timeZone;
+  const city = timeZone.slice(timeZone.lastIndexOf('/') + 1).replaceAll('_', ' ');
+  return city === 'UTC' ? city : `${city} time`;
+}
+
+/** The words after the amount or the name of a budget: its time zone, unless that is UTC or the window never ends. */
+const inZone = (window: WindowKind, timeZone: string): string =>
+  window === 'total' || timeZone === 'UTC' ? '' : `, ${timeZoneText(timeZone)}`;
+
+const PER: Readonly<Record<WindowKind, string>> = { day: 'a day', week: 'a week', month: 'a month', total: 'in total' };
+const THEN: Readonly<Record<ExhaustedAction, string>> = {
+  cap: 'then shorter answers',
+  reject: 'then refusals',
+  downgrade: 'then cheaper models',
+};
+
+/** A budget as JSON states it. */
+export interface StatedBudget {
+  readonly limit_credits: number;
+  /** The same amount as an exact decimal; null if the worth of a Credit is unknown. */
+  readonly limit_usd: string | null;
+  readonly window: WindowKind;
+  readonly time_zone: string;
+  readonly on_exhausted: ExhaustedAction;
+}
+
+/** Writes the terms of a budget: `20,000 Credits (20 USD) a month, Berlin time, then cheaper models`. */
+export const budgetTermsText = ({ window, time_zone, on_exhausted, ...limit }: StatedBudget): string =>
+  `${bothAmounts(limit.limit_credits, limit.limit_usd)} ${PER[window]}${inZone(window, time_zone)}, ${THEN[on_exhausted]}`;
+
+/** Writes an amount in both units: `20,000 Credits (20 USD)`. */
+export const bothAmounts = (credits: number, usd: string | null): string => {
+  const text = `${credits.toLocaleString('en', { maximumFractionDigits: 6 })} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
+  return usd === null ? text : `${text} (${usd} USD)`;
+};
+
+const WALLET = /^0x[0-9a-f]{40}$/;
+
+/** A budget or a balance to name. */
+export interface FundToName {
+  readonly kind: 'budget' | 'balance';
+  /** The name in JSON. For a balance: the ID or the name of its key, or the address of its wallet. */
+  readonly name: string;
+  /** Whose share of the budget this is, as an ID or a name; '' for a shared budget and for a balance. */
+  readonly subject: string;
+  /** The level that the budget belongs to; null for a budget of the policy. */
+  readonly holder: 'organization' | 'team' | 'user' | 'key' | null;
+  readonly window: WindowKind | null;
+  readonly timeZone: string | null;
+}
+
+/**
+ * Names a budget or a balance for people: `month of team search, Berlin time`, `balance of key k7mw2pq9x4ta`. A budget of the policy keeps the
+ * name that its author gave it: `team-month of search`.
+ */
+export function fundText({ kind, name, subject, holder, window, timeZone }: FundToName): string {
+  if (kind === 'balance') return `balance of ${WALLET.test(name) ? 'wallet' : 'key'} ${name}`;
+  if (holder === null || window === null) return subject === '' ? name : `${name} of ${subject}`;
+  const owner = holder === 'organization' ? 'the organization' : `${holder} ${subject}`;
+  return `${window} of ${owner}${inZone(window, timeZone ?? 'UTC')}`;
+}

@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'bun:test';
+import type { ErrorCode } from '../../src/core/errors.ts';
+import { answerOf } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { testPolicy } from '../support/policies.ts';
+import { withKey } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
+
+const upstream = useUpstream();
+// A Credit is worth 0.003 USD, so that few amounts of USD are whole Credits.
+const box = useSignalbox(() => ({
+  policy: testPolicy(
+    { first: upstream.url },
+    { best: { endpoints: ['first'], price: { input: 1, output: 4 } } },
+  ).replace('usd_per_credit: 0.001', 'usd_per_credit: 0.003'),
+}));
+
+interface Answer {
+  readonly id: string;
+  readonly key: string;
+  readonly budgets: readonly { readonly limit_credits: number; readonly limit_usd: string }[];
+  readonly balance: { readonly granted_credits: number };
+  readonly member_defaults: Pick<Answer, 'budgets'>;
+}
+const sent = async (path: string, body: object, method = 'POST'): Promise<Answer> => {
+  const { headers } = withKey(box.key);
+  const init = { method, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  const response = await fetch(`${box.url}${path}`, init);
+  expect(response.status).toBe(200);
+  return (await response.json()) as Answer;
+};
+const run = async (...args: string[]) => {
+  const { code, out, err } = await box.run(...args);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return out;
+};
+
+const AMOUNTS: readonly (readonly [unknown, number])[] = [
+  [20, 20],
+  ['20', 20],
+  ['20,000', 20_000],
+  ['$20', 6_666.666666],
+  ['20 USD', 6_666.666666],
+  ['1,204.5 Credits', 1_204.5],
+];
+
+describe.each(AMOUNTS)('the amount %p becomes Credits, rounded down', (amount, credits) => {
+  test('in the budgets of keys, teams, members and people, and in a grant', async () => {
+    const budgets = [{ limit_credits: amount, window: 'month' }];
+    const made = await sent('/admin/keys', { budgets });
+    expect(made.budgets[0]?.limit_credits).toBe(credits);
+    expect((await sent(`/admin/keys/${made.id}`, { budgets }, 'PATCH')).budgets[0]?.limit_credits).toBe(credits);
+    const team = await sent('/admin/teams', { name: `${typeof amount} ${String(amount)}`, budgets, member_defaults: { budgets } });
+    expect([team, team.member_defaults].map((one) => one.budgets[0]?.limit_credits)).toEqual([credits, credits]);
+    const user = await sent('/admin/users', { name: 'Ann', team: team.id, budgets });
+    expect(user.budgets[0]?.limit_credits).toBe(credits);
+    const granted = await sent(`/admin/keys/${made.id}/grant`, { credits: amount });
+    expect(granted.balance.granted_credits).toBe(credits);
+  });
+
+  test('on the command line', async () => {
+    const made = JSON.parse(await run('keys', 'create', '--budget', `${String(amount)}/month`, '--json')) as Answer;
+    expect(made.budgets[0]?.limit_credits).toBe(credits);
+    const granted = JSON.parse(await run('keys', 'grant', made.id, String(amount), '--json')) as Answer;
+    expect(granted.balance.granted_credits).toBe(credits);
+  });
+});
+
+test('the answer to an amount in USD shows the Credits and their exact worth', async () => {
+  const text = await run('keys', 'create', '--budget', '20USD/month@Europe/Berlin:downgrade');
+  expect(text).toContain('6,666.666666 Credits (19.999999998 USD) a month, Berlin time');
+  const { budgets } = await sent('/admin/keys', { budgets: [{ limit_credits: '$3', window: 'day' }] });
+  expect(budgets).toMatchObject([{ limit_credits: 1_000, limit_usd: '3' }]);
+  const { id } = await sent('/admin/keys', {});
+  expect(await run('keys', 'grant', id, '$3')).toContain('1,000 Credits (3 USD)');
+  expect(await run('keys', 'grant', id, '-$1.50')).toContain('500 Credits (1.5 USD)');
+});
+
+test('a child key can state its budget in USD', async () => {
+  const { key } = await sent('/admin/keys', { scopes: ['chat', 'delegate'] });
+  const response = await box.post('/v1/keys', { budgets: [{ limit_credits: '$3', window: 'total' }] }, withKey(key));
+  expect(((await response.json()) as Answer).budgets[0]?.limit_credits).toBe(1_000);
+});
+
+test('a refund can be stated in USD', async () => {
+  const body = { model: 'best', messages: [{ role: 'user', content: 'Hi.' }] };
+  const { platform } = await answerOf(await box.post('/v1/chat/completions', body));
+  const cost = platform.credits_consumed * 0.003;
+  expect(cost).toBeGreaterThan(0);
+  const half = `$${(cost / 2).toFixed(9)}`;
+  expect(await run('ledger', 'refund', platform.decision_id, half)).toStartWith('Refunded ');
+  const again = await box.run('ledger', 'refund', platform.decision_id, '$1,5');
+  expect(again.code).not.toBe(0);
+  expect(again.err).toMatch(/1\.5 USD or 15 USD/);
+});
+
+test('an ambiguous, foreign, too large or too exact amount is refused at its field, with both readings', async () => {
+  const refusals: readonly (readonly [unknown, ErrorCode, RegExp])[] = [
+    ['20,5', 'invalid_value', /20\.5 or 205/],
+    ['1.000,50', 'invalid_value', /1,000\.5 or 1\.0005/],
+    ['20 EUR', 'invalid_value', /20 USD/],
+    ['$0,500', 'invalid_value', /0\.5 USD or 500 USD/],
+    ['0.0000001', 'invalid_value', /6 decimals/],
+    ['$4,000,000', 'out_of_range', /1000000000 Credits/],
+    ['-$1', 'out_of_range', /from 0/],
+    [-1, 'out_of_range', /from 0/],
+    [true, 'invalid_type', /number or a string/],
+  ];
+  for (const [amount, code, message] of refusals) {
+    const budgets = [{ limit_credits: amount, window: 'month' }];
+    const error = await expectError(await box.post('/admin/keys', { budgets }), code, 'budgets[0].limit_credits');
+    expect(error.message).toMatch(message);
+  }
+  const { code, err } = await box.run('keys', 'create', '--budget', '1.000,50/month');
+  expect(code).not.toBe(0);
+  expect(err).toMatch(/--budget: "1\.000,50" can mean 1,000\.5 or 1\.0005/);
+});
