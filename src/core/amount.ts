@@ -59,7 +59,9 @@ function readingsText(number: string, sign: string, unit: AmountUnit | null): st
   const shown = [...new Set(readings)].map((one) => (unit === null ? one : `${one} ${unit}`));
   if (shown.length === 0) return `is not an amount. Write ${FORMS}.`;
   const rule = 'A comma may stand only between groups of three digits, and decimals follow a point.';
-  return shown.length === 1 ? `has separators in wrong places. Write ${shown[0]}. ${rule}` : `can mean ${shown.join(' or ')}. Write one of the two. ${rule}`;
+  return shown.length === 1
+    ? `has separators in wrong places. Write ${shown[0]}. ${rule}`
+    : `can mean ${shown.join(' or ')}. Write one of the two. ${rule}`;
 }
 
 const grouped = (digits: string): string => {
@@ -72,7 +74,10 @@ const grouped = (digits: string): string => {
  * Converts an amount to microcredits. USD are rounded down to a microcredit: a negative amount of USD is rounded towards 0. Credits are never
  * rounded.
  */
-export function toMicrocredits({ value, unit }: Amount, { bare, usdPerCredit }: AmountTerms): Microcredits | AmountProblem {
+export function toMicrocredits(
+  { value, unit }: Amount,
+  { bare, usdPerCredit }: AmountTerms,
+): Microcredits | AmountProblem {
   const isUsd = (unit ?? bare) === 'USD';
   if (isUsd && usdPerCredit === null) {
     return { problem: 'cannot be given in USD before a policy states what a Credit is worth. Give it in Credits.' };

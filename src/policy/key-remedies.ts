@@ -1,7 +1,7 @@
 import { didYouMean } from '../core/text.ts';
 import { type KeyRemedy, peerKey, type UnknownKey } from './peer-keys.ts';
 import { priceRemedy } from './price-remedies.ts';
-import { alternativesIn, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from './slip-hints.ts';
+import { alternativesIn, commaHint, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from './slip-hints.ts';
 import type { Tree } from './tree.ts';
 
 /** Returns what to write instead of a key that users of other tools expect; undefined for any other key. */
@@ -11,7 +11,8 @@ export function keyRemedy(unknown: UnknownKey): KeyRemedy | undefined {
   const spaced = missingSpaceHint(key, known);
   if (spaced !== undefined) return { hint: spaced };
   const peer = peerKey(key, known);
-  const hint = ownerHint(key, written, known) ?? twinHint(peer?.meant ?? key, written, known);
+  const hint =
+    ownerHint(key, written, known) ?? twinHint(peer?.meant ?? key, written, known) ?? commaHint(key, unknown.owner);
   if (hint !== undefined) return { hint, meant: peer?.meant };
   return peer ?? ruleRemedy(unknown) ?? priceRemedy(unknown) ?? usdKeyHint(key, written, known, creditWorth);
 }

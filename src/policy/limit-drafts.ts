@@ -1,5 +1,6 @@
 import { type AddressRange, addressText, isWithin, parseRange, startOf } from '../core/address.ts';
-import type { Microcredits } from '../core/credits.ts';
+import type { Decimal } from '../core/decimal.ts';
+import { readLimit } from './budget-limits.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
@@ -9,7 +10,6 @@ import { BudgetText } from './schema-budgets.ts';
 import { type CheckContext, checkList, type NamedItem } from './section-checks.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
-import { microcreditsAt } from './usd.ts';
 
 /** Reads the addresses of trusted proxies. @param tree the section `gateway` */
 export const readProxies = (stated: readonly string[], tree: Tree, report: Report): AddressRange[] =>
@@ -60,7 +60,7 @@ function rangeAt(written: string, place: SourceSpan, report: Report): AddressRan
 export type BudgetDraft = ReturnType<typeof draftBudgets>[number];
 
 /** Checks the budgets of the policy. @param zone the default time zone */
-export function draftBudgets(context: CheckContext, zone: string) {
+export function draftBudgets(context: CheckContext & { readonly usdPerCredit: Decimal }, zone: string) {
   return checkList('budgets', BudgetText, context).map((named) => {
     const { name, tree, data } = named;
     const stated = data ?? validPartsOf(BudgetText, tree);
@@ -77,12 +77,11 @@ export function draftBudgets(context: CheckContext, zone: string) {
       match: expressionAt(named, 'match'),
       // The word `session` in `each` is a keyword, not an expression.
       each: isOfSessions ? ('session' as const) : each,
-      limit: stated.limit_credits === undefined ? 0 : limitOf(named, context.report),
+      ...limitOf(named, context.usdPerCredit, context.report),
       window,
       timeZone,
       onExhausted,
       alertAt: [...new Set(alert_at)].sort((a, b) => a - b),
-      limitPlace: placeAt(tree, 'limit_credits'),
     };
   });
 }
@@ -118,17 +117,17 @@ function reviewName(name: string, place: SourceSpan, report: Report): void {
   });
 }
 
-function limitOf({ name, path, tree }: NamedItem<BudgetText>, report: Report): Microcredits {
-  const limit = microcreditsAt(tree, path, 'limit_credits', report);
-  if (limit === 0) {
+function limitOf(subject: NamedItem<BudgetText>, usdPerCredit: Decimal, report: Report) {
+  const read = readLimit(BudgetText, subject, usdPerCredit, report);
+  if (read.limit === 0) {
     report.add(
       'nothing-to-spend',
-      placeAt(tree, 'limit_credits'),
-      `budget \`${name}\` has a limit of 0, so it allows only free requests`,
+      read.limitPlace,
+      `budget \`${subject.name}\` has a limit of 0, so it allows only free requests`,
       {
         hint: 'set a limit above 0; to refuse requests, use a constraint, which gives callers a clearer reason',
       },
     );
   }
-  return limit ?? 0;
+  return { ...read, limit: read.limit ?? 0 };
 }

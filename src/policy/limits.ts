@@ -37,7 +37,11 @@ export function checkLimit<Draft extends LimitDraft>(
   return { draft, match, each };
 }
 
-export function compileBudget({ draft: { limitPlace: _, ...draft }, match, each }: CheckedLimit<BudgetDraft>): Budget {
+export function compileBudget({
+  draft: { limitPlace: _, unit: __, ...draft },
+  match,
+  each,
+}: CheckedLimit<BudgetDraft>): Budget {
   // The definition contains team IDs instead of names, so that a renamed team keeps its windows.
   const stated = match?.draft ?? draft.match;
   const texts = [stated, draft.each].map((one) => (typeof one === 'string' ? one : (one?.text.trim() ?? null)));

@@ -101,7 +101,7 @@ function checkSections(context: CheckContext) {
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(context);
   const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;
-  const budgets = draftBudgets(context, zone);
+  const budgets = draftBudgets({ ...context, usdPerCredit }, zone);
   const preferences = draftPreferences(context);
   const publicUrl = readPublicUrl(context);
   const names = caseNamesOf({
@@ -143,7 +143,7 @@ function checkSections(context: CheckContext) {
     standIns,
     constraints,
     preferences,
-    people: draftPeople(context, zone, {
+    people: draftPeople({ ...context, usdPerCredit }, zone, {
       ids,
       starts: [...openings, ...wildcards.map(({ pattern }) => pattern.slice(0, -1))],
     }),

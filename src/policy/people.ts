@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox';
+import type { Decimal } from '../core/decimal.ts';
 import {
   type GroupTerms,
   type HolderTerms,
@@ -7,15 +8,15 @@ import {
   type TeamDeclaration,
   type TeamNames,
 } from '../core/people.ts';
+import { readLimit } from './budget-limits.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import { ratesOf } from './schema-limits.ts';
-import { OrganizationText, TeamText } from './schema-people.ts';
+import { LevelBudgetText, OrganizationText, TeamText } from './schema-people.ts';
 import { type CheckContext, checkList, checkSection, sectionSubject } from './section-checks.ts';
 import { checkFormerNames } from './team-renames.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
-import { microcreditsAt } from './usd.ts';
 
 type GroupText = Static<typeof OrganizationText>;
 type TermsText = Omit<GroupText, 'member_defaults'>;
@@ -25,6 +26,7 @@ interface TermsContext {
   readonly report: Report;
   /** The default time zone of budgets. */
   readonly zone: string;
+  readonly usdPerCredit: Decimal;
   /** Whether a name is the name of a model. */
   readonly models: ModelNames;
 }
@@ -43,12 +45,17 @@ export interface PeopleDraft {
 }
 
 /** Checks the sections `organization` and `teams`. `draftPeople` leaves out a team with errors completely. */
-export function draftPeople(context: CheckContext, zone: string, models: ModelNames): PeopleDraft {
-  const terms: TermsContext = { report: context.report, zone, models };
+export function draftPeople(
+  context: CheckContext & Pick<TermsContext, 'usdPerCredit'>,
+  zone: string,
+  models: ModelNames,
+): PeopleDraft {
+  const { report, usdPerCredit } = context;
+  const terms: TermsContext = { report, zone, usdPerCredit, models };
   const organization = checkSection('organization', OrganizationText, context);
   const { tree } = sectionSubject('organization', context);
   const items = checkList('teams', TeamText, context);
-  checkFormerNames(items, context.report);
+  checkFormerNames(items, report);
   return {
     organization: organization ? groupOf(organization, tree, 'organization', terms) : NO_GROUP_TERMS,
     teams: items.flatMap(({ data, tree: item, path }) => {
@@ -78,7 +85,8 @@ function termsOf({ models, limits, budgets }: TermsText, tree: Tree, path: strin
       const timeZone = stated ?? context.zone;
       if (stated !== undefined) checkTimeZone(stated, placeAt(item, 'time_zone'), context.report);
       checkOnce(budgets.slice(0, at), { window, timeZone, onExhausted }, item, context);
-      const limit = microcreditsAt(item, `${path}.budgets[${at}]`, 'limit_credits', context.report) ?? 0;
+      const subject = { path: `${path}.budgets[${at}]`, tree: item, place: item.place };
+      const limit = readLimit(LevelBudgetText, subject, context.usdPerCredit, context.report).limit ?? 0;
       return { limit, window, timeZone, onExhausted };
     }),
   };

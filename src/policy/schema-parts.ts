@@ -9,6 +9,7 @@ import {
   type TUnsafe,
   Type,
 } from '@sinclair/typebox';
+import { AMOUNT_LENGTH_MAX } from '../core/amount.ts';
 
 /** A map in which unknown keys are errors. */
 export const closed = <Keys extends TProperties>(description: string, keys: Keys, options: ObjectOptions = {}) =>
@@ -93,10 +94,21 @@ export const EXPRESSION_LENGTH_MAX = 4000;
 export const expression = (description: string, ...examples: readonly [string, ...string[]]) =>
   Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples, description });
 
+/** An amount of money: a number, or a text such as `20,000` or `20 USD`, which `parseAmount` reads. */
+const amount = ({ example, ...bounds }: ValueOptions<NumberOptions>, description: string, ...examples: string[]) =>
+  Type.Unsafe<number | string>(
+    Type.Union([Type.Number({ ...bounds, description }), Type.String({ minLength: 1, maxLength: AMOUNT_LENGTH_MAX })], {
+      expected: 'an amount such as 20, 20.50, 20,000, $20 or 20 USD',
+      examples: [example, ...examples],
+      description,
+    }),
+  );
+
 /** Optional keys without a default. */
 export const optional = {
   integer: (...stated: Parameters<typeof integer>) => Type.Optional(integer(...stated)),
   number: (...stated: Parameters<typeof number>) => Type.Optional(number(...stated)),
+  amount: (...stated: Parameters<typeof amount>) => Type.Optional(amount(...stated)),
   string: (...stated: Parameters<typeof string>) => Type.Optional(string(...stated)),
   expression: (...stated: Parameters<typeof expression>) => Type.Optional(expression(...stated)),
 };

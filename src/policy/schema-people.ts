@@ -1,18 +1,20 @@
 import { Type } from '@sinclair/typebox';
-import { BudgetText } from './schema-budgets.ts';
+import { BudgetText, ONE_LIMIT } from './schema-budgets.ts';
 import { RATE_KEYS } from './schema-limits.ts';
 import { closed } from './schema-parts.ts';
 
-const { limit_credits, window, time_zone, on_exhausted } = BudgetText.properties;
+const { limit_credits, limit_usd, window, time_zone, on_exhausted } = BudgetText.properties;
 
-const LevelBudgetText = closed(
+export const LevelBudgetText = closed(
   'A limit on the Credits that all keys of the level spend together in a window of time.',
   {
     limit_credits,
+    limit_usd,
     window,
     time_zone,
     on_exhausted,
   },
+  ONE_LIMIT,
 );
 
 const TERMS = {

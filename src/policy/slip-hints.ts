@@ -1,3 +1,5 @@
+import type { Tree } from './tree.ts';
+
 /** A key and its value that YAML reads as one text, because no space follows the colon: `window:day`. */
 const WITHOUT_SPACE = /^([A-Za-z_][\w-]*):([^\s:/].*)$/;
 
@@ -54,12 +56,25 @@ export function usdIn(text: string): number | undefined {
 export const creditsHint = (key: string, usd: number, worth: string): string =>
   `write Credits: with \`usd_per_credit: ${worth}\`, ${usd} USD are \`${key}: ${rounded(usd / Number(worth))}\``;
 
+/**
+ * Returns the hint for the digits after a comma, which YAML reads as a key of their own within braces; undefined for other keys.
+ * @param owner the map within braces
+ */
+export function commaHint(key: string, owner: Tree | undefined): string | undefined {
+  if (!/^\d{3}(?:\.\d+)?$/.test(key) || owner?.kind !== 'map') return undefined;
+  const before = owner.entries[owner.entries.findIndex((entry) => entry.key === key) - 1];
+  if (before?.value.kind !== 'scalar' || !/^\$?\d{1,3}$/.test(before.value.source)) return undefined;
+  return `within braces, an amount with a comma needs quotes: write \`${before.key}: "${before.value.source},${key}"\``;
+}
+
 /** Returns the remedy for an amount of USD in an unknown key of a map that has a key for Credits; undefined for other keys. */
 export function usdKeyHint(key: string, value: string, known: readonly string[], worth: string) {
   const meant = known.find((one) => one.endsWith('_credits'));
   if (meant === undefined) return undefined;
   const usd = usdIn(value) ?? (/usd|dollar/i.test(key) && /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : undefined);
-  return usd === undefined ? undefined : { hint: creditsHint(meant, usd, worth), meant };
+  if (usd === undefined) return undefined;
+  const inUsd = meant.replace(/_credits$/, '_usd');
+  return { hint: known.includes(inUsd) ? `write \`${inUsd}: ${usd}\`` : creditsHint(meant, usd, worth), meant };
 }
 
 /** The most characters of a text that is read as several names. */

@@ -47,7 +47,7 @@ export function reviewSmallBudgets(
   if (!credit) return;
   const usdPerCredit = Number(credit.usd);
   for (const { draft, match } of budgets) {
-    const { name, limit, limitPlace, onExhausted } = draft;
+    const { name, limit, unit, limitPlace, onExhausted } = draft;
     const covered = modelsOf(match, usable);
     const cheapest = answers.find(({ id }) => covered.has(id));
     if (!cheapest) continue;
@@ -56,7 +56,7 @@ export function reviewSmallBudgets(
     if (credits === 0 || usd >= cheapest.usd) continue;
     const message = `budget \`${name}\` is worth less than one long answer of the cheapest model${match ? ' that it applies to' : ''}: ${credits} Credits are ${usdText(usd)} USD, but the longest answer of \`${cheapest.id}\` costs ${usdText(cheapest.usd)} USD`;
     report.add('small-budget', limitPlace, message, {
-      hint: `if you mean ${credits} USD, write \`limit_credits: ${rounded(credits / usdPerCredit)}\`; with ${credits} Credits, ${CONSEQUENCES[onExhausted]}`,
+      hint: `${unit === 'USD' ? '' : `if you mean ${credits} USD, write \`limit_usd: ${credits}\`; `}with ${credits} Credits, ${CONSEQUENCES[onExhausted]}`,
     });
   }
 }

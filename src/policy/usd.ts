@@ -56,21 +56,6 @@ export function unitsOf(decimals: number, { digits, scale }: Decimal): bigint | 
   return scaled % power(scale) === 0n ? scaled / power(scale) : null;
 }
 
-/**
- * Reads Credits at a key, in microcredits. `microcreditsAt` returns null if the Credits cannot be read exactly, which is reported. @param
- * path path of the map
- */
-export function microcreditsAt(tree: Tree, path: string, key: string, report: Report): Microcredits | null {
-  const decimal = decimalAt(tree, key, report);
-  const amount = decimal && unitsOf(CREDIT_DECIMALS, decimal);
-  if (decimal && amount === null) {
-    report.add('bad-form', placeAt(tree, key), `\`${path}.${key}\` has more than ${CREDIT_DECIMALS} decimals`, {
-      expected: 'a multiple of 0.000001 Credits, the smallest amount that Signalbox charges',
-    });
-  }
-  return amount === null ? null : Number(amount);
-}
-
 export function isAbove(a: Decimal, b: Decimal): boolean {
   return a.digits * power(b.scale) > b.digits * power(a.scale);
 }

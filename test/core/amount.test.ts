@@ -126,10 +126,20 @@ test.each([
   for (const reading of readings) expect(result.problem).toContain(reading);
 });
 
-test.each(['', '20 EUR', '1e3', '$20 Credits', '--5', '-$-5', '20.', '.5', '20 000', '9'.repeat(65), '0.0000001', '$1e9'])(
-  '%p is no amount',
-  (text) => expect(typeof readAmount(text, USUAL)).toBe('object'),
-);
+test.each([
+  '',
+  '20 EUR',
+  '1e3',
+  '$20 Credits',
+  '--5',
+  '-$-5',
+  '20.',
+  '.5',
+  '20 000',
+  '9'.repeat(65),
+  '0.0000001',
+  '$1e9',
+])('%p is no amount', (text) => expect(typeof readAmount(text, USUAL)).toBe('object'));
 
 test('An amount in USD is refused while no policy states the worth of a Credit', () => {
   expect(typeof readAmount('$1', { bare: 'Credits', usdPerCredit: null })).toBe('object');

@@ -50,7 +50,11 @@ describe.each(AMOUNTS)('the amount %p becomes Credits, rounded down', (amount, c
     const made = await sent('/admin/keys', { budgets });
     expect(made.budgets[0]?.limit_credits).toBe(credits);
     expect((await sent(`/admin/keys/${made.id}`, { budgets }, 'PATCH')).budgets[0]?.limit_credits).toBe(credits);
-    const team = await sent('/admin/teams', { name: `${typeof amount} ${String(amount)}`, budgets, member_defaults: { budgets } });
+    const team = await sent('/admin/teams', {
+      name: `${typeof amount} ${String(amount)}`,
+      budgets,
+      member_defaults: { budgets },
+    });
     expect([team, team.member_defaults].map((one) => one.budgets[0]?.limit_credits)).toEqual([credits, credits]);
     const user = await sent('/admin/users', { name: 'Ann', team: team.id, budgets });
     expect(user.budgets[0]?.limit_credits).toBe(credits);
