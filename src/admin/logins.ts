@@ -1,5 +1,5 @@
 import * as f from './kit/fields.ts';
-import { notFound, operationsOn } from './kit/operation.ts';
+import { notFound, type OperationHost, operationsOn } from './kit/operation.ts';
 import {
   endLogin,
   LOGINS_LIMIT,
@@ -95,6 +95,7 @@ export const LOGIN_OPERATIONS = [
 
 export const Me = f.named('Me', 'The caller of the request.', {
   object: f.always('me'),
+  usd_per_credit: f.orNull(f.text('What a Credit is worth. In USD, an exact decimal.', '0.001')),
   role: f.text('The role of the person, or the role that the scopes of the key give.', 'member'),
   name: f.orNull(f.text('Name of the person or the key; null for a token.', 'Ada Lovelace')),
   key_id: f.orNull(f.text('ID of the key, or of the subject of a token; null for a person.'), undefined, null),
@@ -119,7 +120,7 @@ export const Me = f.named('Me', 'The caller of the request.', {
   ),
 });
 
-export const showMe = operation({
+export const showMe = operationsOn<LoginServices & OperationHost>()({
   name: 'me',
   command: false,
   http: 'GET /admin/me',
@@ -129,5 +130,5 @@ export const showMe = operation({
     'Returns the role of the caller, each action that the caller may take and how far the action reaches. If a browser sends the request, also returns the login.',
   output: Me,
   answer: 'The caller.',
-  run: async ({ desk }, { by }) => meOf(by, desk),
+  run: async ({ desk, usdPerCredit }, { by }) => ({ ...meOf(by, desk), usdPerCredit: await usdPerCredit() }),
 });

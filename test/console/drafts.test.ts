@@ -144,7 +144,7 @@ describe('bodies', () => {
     const budget = { limit_credits: '500', window: 'day', time_zone: ' ', on_exhausted: 'cap' };
     const withBudget = { ...before, budgets: [budget] };
     expect(bodyOf(PARTS, withBudget, before)).toEqual({
-      budgets: [{ limit_credits: 500, window: 'day', time_zone: 'UTC', on_exhausted: 'cap' }],
+      budgets: [{ limit_credits: '500 USD', window: 'day', time_zone: 'UTC', on_exhausted: 'cap' }],
     });
     expect(bodyOf(PARTS, before, withBudget)).toEqual({ budgets: null });
   });

@@ -18,17 +18,20 @@ const PACKAGE = /^(?:preact(?:\/hooks)?|@preact\/signals|@codemirror\/[\w-]+|@le
 const LENT =
   /^src\/(?:admin\/|http\/schemas\/|http\/x402\/schemas\.ts$|core\/|operate\/roles\.ts$|store\/traffic\.ts$)/;
 
+/** Pure files of the server that the console also runs: it reads and writes amounts exactly as the server does. */
+const SHARED = /^src\/core\/(?:amount|budget-words|decimal|text)\.ts$/;
+
 function faultOf(path: string, isType: boolean, target: string): string | null {
   if (!target.startsWith('.')) {
     const isLent = PACKAGE.test(target) || (isType && target === '@sinclair/typebox');
     return isLent ? null : `${path} → ${target}`;
   }
   const file = relative(ROOT, resolve(ROOT, dirname(path), target));
-  if (file.startsWith('src/console/')) return null;
+  if (file.startsWith('src/console/') || SHARED.test(file)) return null;
   return isType && LENT.test(file) ? null : `${path} → ${file}`;
 }
 
-test('the console imports only itself, its few packages, and types of schemas', () => {
+test('the console imports only itself, its few packages, the words for money, and types of schemas', () => {
   const outward = files.flatMap(({ path, text }) =>
     [...text.matchAll(IMPORT)].flatMap(
       ([, type, target, lazy]) => faultOf(path, type !== undefined, target ?? lazy ?? '') ?? [],

@@ -37,15 +37,18 @@ test.each([
   ['limit_usd: $20', 6_666_666_666],
   ['limit_usd: "1,000 USD"', 333_333_333_333],
   ['limit_credits: 20 Credits', 20_000_000],
-])('the limit `%s` is the same in a budget of the policy, of a team, of its members and of the organization', (limit, microcredits) => {
-  const terms = `budgets: [{ ${limit}, window: day }]`;
-  const text = `${section([`name: b, ${limit}, window: day`])}organization: { ${terms} }
+])(
+  'the limit `%s` is the same in a budget of the policy, of a team, of its members and of the organization',
+  (limit, microcredits) => {
+    const terms = `budgets: [{ ${limit}, window: day }]`;
+    const text = `${section([`name: b, ${limit}, window: day`])}organization: { ${terms} }
 teams: [{ name: search, ${terms}, member_defaults: { ${terms} } }]\ncredits: { usd_per_credit: 0.003 }\n`;
-  const { budgets, organization, teams } = snapshotOf(loadText(text));
-  const [team] = teams;
-  const all = [budgets, organization.budgets, team!.budgets, team!.memberDefaults.budgets];
-  expect(all.map((list) => list.map((one) => one.limit))).toEqual(Array(4).fill([microcredits]));
-});
+    const { budgets, organization, teams } = snapshotOf(loadText(text));
+    const [team] = teams;
+    const all = [budgets, organization.budgets, team!.budgets, team!.memberDefaults.budgets];
+    expect(all.map((list) => list.map((one) => one.limit))).toEqual(Array(4).fill([microcredits]));
+  },
+);
 
 describe('a budget', () => {
   test('a budget has defaults: one window for everyone, `cap`, no alerts, the time zone of the gateway', () => {

@@ -126,8 +126,8 @@ test('with the keyboard, an operator grants Credits to a wallet once, removes th
   await tabTo(page, 'Open wallet');
   await keyboard.press('Enter');
   await panel(page).getByText('1,000 Credits').first().waitFor();
-  await tabTo(page, 'Credits to grant');
-  await keyboard.type('25.5');
+  await tabTo(page, 'Grant in USD');
+  await keyboard.type('0.0255');
   await tabTo(page, 'Note');
   await keyboard.type('goodwill');
   await keyboard.press('Enter');
@@ -146,7 +146,7 @@ test('with the keyboard, an operator grants Credits to a wallet once, removes th
   await keyboard.press('Shift+Tab');
   await keyboard.press('Shift+Tab');
   await keyboard.press('Control+a');
-  await keyboard.type('-25.5');
+  await keyboard.type('-0.0255');
   await tabTo(page, 'Remove Credits');
   await keyboard.press('Enter');
   await page.getByText('25.5 Credits were removed from the balance.').waitFor();
@@ -180,8 +180,8 @@ test('with the keyboard, an operator makes a key prepaid, and its grant becomes 
   await tabTo(page, 'shop');
   await page.keyboard.press('Enter');
   await panel(page).getByText('The first grant makes the key prepaid').waitFor();
-  await tabTo(page, 'Credits to grant');
-  await page.keyboard.type('40');
+  await tabTo(page, 'Grant in USD');
+  await page.keyboard.type('0.04');
   await page.keyboard.press('Enter');
   await page.getByText('40 Credits were added to the balance.').waitFor();
   await panel(page).getByText('A negative amount removes Credits.').waitFor();

@@ -38,7 +38,7 @@ test('an operator grants Credits to a key once, even if the answer is lost, and 
   const { id } = await made('/admin/keys', { name: 'prepaid' });
   const page = await open(`/keys/${id}`);
   await page.locator('.panel').getByText('The first grant makes the key prepaid').waitFor();
-  await page.getByLabel('Credits to grant').fill('2500');
+  await page.getByLabel('Grant in USD').fill('$2.50');
   await page.getByLabel('Note').fill('invoice 1042');
   await page.route('**/grant', async (route) => {
     await route.fetch();
@@ -57,7 +57,7 @@ test('an operator grants Credits to a key once, even if the answer is lost, and 
   await button(page, 'Make key prepaid').click();
   await page.getByText('2,500 Credits were added to the balance.').waitFor();
   expect((await shown(`/admin/keys/${id}`)).balance?.granted_credits).toBe(2_500);
-  await page.getByLabel('Credits to grant').fill('-500');
+  await page.getByLabel('Grant in USD').fill('-500 Credits');
   await button(page, 'Remove Credits').click();
   await page.getByText('500 Credits were removed from the balance.').waitFor();
   expect((await shown(`/admin/keys/${id}`)).balance?.granted_credits).toBe(2_000);

@@ -82,7 +82,10 @@ describe('a key', () => {
     await more(page).click();
     await page.getByLabel('Labels').fill('app=billing');
     await button(page, 'Add budget').click();
-    await page.getByLabel('Credits').fill('500');
+    await page.getByLabel('Limit in USD').fill('20,5');
+    await page.getByText('This can mean 20.5 or 205.').waitFor();
+    await page.getByLabel('Limit in USD').fill('0.50');
+    await page.getByText('= 500 Credits').waitFor();
     await button(page, 'Create key').click();
     await page.getByText('Copy the secret now.').waitFor();
     const secret = (await page.locator('.people-secret .copy-text').textContent()) ?? '';

@@ -1,4 +1,5 @@
-import { listOf } from '../../api/json.ts';
+import { listOf, membersOf } from '../../api/json.ts';
+import { amountToSend } from '../../design/amount.ts';
 import { type Coder, numberOf } from '../../kit/draft.ts';
 
 /** Reads the members of a form as texts. A missing or null member is an empty text. */
@@ -35,14 +36,24 @@ export const LIMITS: Coder<Texts> = {
 
 export const NEW_BUDGET: Texts = { limit_credits: '', window: 'month', time_zone: 'UTC', on_exhausted: 'cap' };
 
+/** The limit of a budget as the viewer would type it. The conversion to USD and back is exact. */
+function limitIn(budget: unknown): string {
+  const { limit_credits = '', limit_usd } = { ...membersOf(budget) };
+  return typeof limit_usd === 'string' ? limit_usd : String(limit_credits);
+}
+
 /** Budgets, which are always sent as a complete list. */
 export const BUDGETS: Coder<readonly Texts[]> = {
-  read: (value) => listOf(value).map((budget) => textsOf(NEW_BUDGET, budget)),
+  read: (value) => listOf(value).map((budget) => ({ ...textsOf(NEW_BUDGET, budget), limit_credits: limitIn(budget) })),
   write: (value) =>
     value.length === 0
       ? null
       : value.map(({ limit_credits = '', time_zone = '', ...rest }) => ({
-          ...{ ...rest, limit_credits: numberOf(limit_credits) ?? '', time_zone: time_zone.trim() || 'UTC' },
+          ...{
+            ...rest,
+            limit_credits: amountToSend(limit_credits),
+            time_zone: time_zone.trim() || 'UTC',
+          },
         })),
 };
 

@@ -1,12 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { readAmount } from '../../../core/amount.ts';
+import { creditsText } from '../../../core/text.ts';
 import { send } from '../../api/client.ts';
+import { amountToSend } from '../../design/amount.ts';
 import { Button } from '../../design/button.tsx';
 import { Dialog } from '../../design/dialog.tsx';
 import { Field } from '../../design/field.tsx';
 import { toast } from '../../design/toast.tsx';
-import { creditsText } from '../../design/written.tsx';
 import { renewChanged } from '../../kit/actions.tsx';
+import { AmountField } from '../../kit/amount-field.tsx';
+import { viewerTerms } from '../../shell/session.ts';
 
 interface GrantFormProps {
   /** The path that grants Credits: `/admin/keys/k7mw2pq9x4ta/grant`. */
@@ -30,8 +34,10 @@ export function GrantForm({ path, hint, question, children }: GrantFormProps) {
   const [isAsking, setAsking] = useState(false);
   /** The name of the grant, by which the server recognises a retry. */
   const name = useRef(freshName());
-  const amount = Number(credits);
-  const isReady = credits.trim() !== '' && Number.isFinite(amount) && amount !== 0;
+  const read = readAmount(credits, viewerTerms());
+  const amount = typeof read === 'number' ? read : 0;
+  // The server says what is wrong with an amount that cannot be read.
+  const isReady = credits.trim() !== '' && read !== 0;
   const type = (set: (text: string) => void) => (text: string) => {
     name.current = freshName();
     setProblem(null);
@@ -39,7 +45,7 @@ export function GrantForm({ path, hint, question, children }: GrantFormProps) {
   };
   const grant = async () => {
     setBusy(true);
-    const body = { credits: amount, ...(note.trim() !== '' && { note: note.trim() }) };
+    const body = { credits: amountToSend(credits), ...(note.trim() !== '' && { note: note.trim() }) };
     const result = await send('POST', path, { body, headers: { 'idempotency-key': name.current } });
     setBusy(false);
     setAsking(false);
@@ -68,14 +74,7 @@ export function GrantForm({ path, hint, question, children }: GrantFormProps) {
       }}
     >
       <div class="columns">
-        <Field
-          label="Credits to grant"
-          inputMode="decimal"
-          value={credits}
-          onValue={type(setCredits)}
-          error={problem}
-          hint={hint}
-        />
+        <AmountField label="Grant" value={credits} onValue={type(setCredits)} error={problem} hint={hint} />
         <Field label="Note" value={note} onValue={type(setNote)} hint="The ledger keeps the note with the entry." />
       </div>
       <div class="row">

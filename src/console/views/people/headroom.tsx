@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks';
+import { budgetTermsText, timeZoneText } from '../../../core/budget-words.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
 import { ShareBar } from '../../charts/bars.tsx';
@@ -8,11 +9,11 @@ import { State, type Tone } from '../../design/tag.tsx';
 import { creditsText, Money } from '../../design/written.tsx';
 import type { Column } from '../../kit/columns.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
-import { budgetText, type KeyMoney } from './words.ts';
+import type { KeyMoney } from './words.ts';
 
 type Fund = ReadOf<'/admin/ledger'>['funds'][number];
 type Budget = KeyMoney['budgets'][number];
-type BudgetTerms = Pick<Budget, 'window' | 'time_zone' | 'on_exhausted' | 'limit_credits'>;
+type BudgetTerms = Pick<Budget, 'window' | 'time_zone' | 'on_exhausted' | 'limit_credits' | 'limit_usd'>;
 
 /** The use of a budget in its current window. A figure that the viewer may not see is null. */
 type BudgetUse = Pick<Fund, 'limit_usd' | 'limit_credits' | 'spent_usd' | 'spent_credits'> & {
@@ -33,13 +34,14 @@ const WINDOWS = { day: 'Day', week: 'Week', month: 'Month', total: 'In total' } 
 /** The use of a budget of a key, person or team. The ledger adds details if the viewer may read the ledger. */
 function usageOf(budget: Budget, funds: readonly Fund[]): BudgetUse {
   const fund = funds.find(({ name }) => name.endsWith(endOfName(budget)));
-  const { window, time_zone, spent_usd, left_usd } = budget;
+  const { window, time_zone } = budget;
   return {
     ...UNTOLD,
     ...budget,
     ...(fund && { held_usd: fund.held_usd, held_credits: fund.held_credits, runs_out_at: fund.runs_out_at }),
-    label: [WINDOWS[window], time_zone === 'UTC' ? '' : time_zone].filter(Boolean).join(', '),
-    limit_usd: String(Number(spent_usd) + Number(left_usd)),
+    label: [WINDOWS[window], time_zone === 'UTC' || window === 'total' ? '' : timeZoneText(time_zone)]
+      .filter(Boolean)
+      .join(', '),
   };
 }
 
@@ -80,7 +82,7 @@ export const fullestFundColumn = <Row extends object>(of: (row: Row) => FullestF
       const use = fullest(row);
       if (use) return <FullestFund use={use} share={share} />;
       const [budget] = of(row).budgets ?? [];
-      return <span class="dim">{budget ? budgetText(budget) : 'No budget'}</span>;
+      return <span class="dim">{budget ? budgetTermsText(budget) : 'No budget'}</span>;
     },
   };
 };

@@ -1,3 +1,4 @@
+import { budgetTermsText } from '../../../core/budget-words.ts';
 import { ButtonLink } from '../../design/button.tsx';
 import { Tag } from '../../design/tag.tsx';
 import { Actions } from '../../kit/actions.tsx';
@@ -13,7 +14,6 @@ import { Budgets, fullestFundColumn, useFunds } from './headroom.tsx';
 import { RecentTrail } from './recent-trail.tsx';
 import { termsParts } from './terms.tsx';
 import {
-  budgetText,
   keyName,
   limitsText,
   modelsText,
@@ -120,7 +120,9 @@ const TeamPanel = ({ place }: { readonly place: Place<TeamAnswer> }) => (
 );
 
 function defaultsText({ member_defaults: { models, limits, budgets } }: TeamAnswer): string | null {
-  const parts = [modelsText(models), limitsText(limits), ...budgets.map(budgetText)].filter((part) => part !== null);
+  const parts = [modelsText(models), limitsText(limits), ...budgets.map(budgetTermsText)].filter(
+    (part) => part !== null,
+  );
   return parts.length === 0 ? null : parts.join('; ');
 }
 

@@ -1,6 +1,7 @@
 import type { ExhaustedAction, WindowKind } from '../../../core/budget.ts';
 import { Button } from '../../design/button.tsx';
 import { Field, Select } from '../../design/field.tsx';
+import { AmountField } from '../../kit/amount-field.tsx';
 import { type Option, optionsOf } from '../../kit/draft.ts';
 import type { FormPart, InputProps } from '../../kit/field.ts';
 import { BUDGETS, LIMITS, MODELS, NEW_BUDGET, type Texts } from './coders.ts';
@@ -47,9 +48,10 @@ interface BudgetPart {
   readonly of: string;
   readonly label: string;
   readonly options?: readonly Option[];
+  readonly isAmount?: true;
 }
 const BUDGET: readonly BudgetPart[] = [
-  { of: 'limit_credits', label: 'Credits' },
+  { of: 'limit_credits', label: 'Limit', isAmount: true },
   { of: 'window', label: 'Window', options: optionsOf(WINDOWS) },
   { of: 'time_zone', label: 'Time zone' },
   { of: 'on_exhausted', label: 'When spent', options: optionsOf(WHEN_SPENT) },
@@ -59,16 +61,13 @@ const BudgetsInput = ({ value, set, errorAt }: InputProps<readonly Texts[]>) => 
     <legend class="field-label">Budgets</legend>
     {value.map((budget, at) => (
       <div key={at} class="people-budget">
-        {BUDGET.map(({ of, label, options }) => {
+        {BUDGET.map(({ of, label, options, isAmount }) => {
           const shared = {
             ...{ label, value: budget[of] ?? '', error: errorAt(`[${at}].${of}`) },
             onValue: (text: string) => set(value.with(at, { ...budget, [of]: text })),
           };
-          return options ? (
-            <Select key={of} {...shared} options={options} />
-          ) : (
-            <Field key={of} {...shared} inputMode={of === 'limit_credits' ? 'decimal' : undefined} />
-          );
+          if (options) return <Select key={of} {...shared} options={options} />;
+          return isAmount ? <AmountField key={of} {...shared} /> : <Field key={of} {...shared} />;
         })}
         <Button kind="plain" aria-label={`Remove budget ${at + 1}`} onClick={() => set(value.toSpliced(at, 1))}>
           Remove

@@ -56,15 +56,6 @@ export function limitsText(limits: KeyAnswer['limits'] | null): string | null {
 
 export const modelsText = (models: readonly string[] | null): string | null => models?.join(', ') ?? null;
 
-const PER = { day: 'a day', week: 'a week', month: 'a month', total: 'in total' } as const;
-const THEN = { cap: 'then short answers', reject: 'then refused', downgrade: 'then cheaper models' } as const;
-
-/** Writes a budget: "5,000 Credits a month (Europe/Berlin), then refused". */
-export function budgetText({ limit_credits, window, time_zone, on_exhausted }: KeyAnswer['budgets'][number]): string {
-  const zone = time_zone === 'UTC' || window === 'total' ? '' : ` (${time_zone})`;
-  return `${figure(limit_credits).short} Credits ${PER[window]}${zone}, ${THEN[on_exhausted]}`;
-}
-
 /** The first 1,000 teams that the viewer may see. */
 export const useTeams = () => useResource('/admin/teams', { limit: 1_000 });
 /** The first 1,000 people that the viewer may see. */
