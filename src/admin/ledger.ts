@@ -30,6 +30,10 @@ export const FundStatus = f.named('FundStatus', 'A window of a budget, or the ba
     'The name of the budget, or the ID of the key that has the balance. With a key with the scope `report`, the name of that key.',
     'team-month',
   ),
+  title: f.text(
+    'The name of the budget or balance for people. It contains the name of the team, user or key if there is one.',
+    'month of team search, Berlin time',
+  ),
   subject: f.text('Whose share of the budget this is, for a budget with `each`. Empty for a shared budget.', 'search'),
   subject_name: f.orNull(
     f.text(
@@ -111,7 +115,7 @@ export const showLedger = operation({
   errors: ['not_found'],
   prints: {
     columns: [
-      ...['kind', 'name', 'subject', 'subject_name', 'limit_credits', 'spent_credits', 'held_credits'],
+      ...['title', 'name', 'limit_credits', 'spent_credits', 'held_credits'],
       ...['spent_usd', 'runs_out_at', 'open_reservations', 'renews_at'],
     ],
     sum: (body: Readonly<Record<string, unknown>>) =>

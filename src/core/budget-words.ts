@@ -67,3 +67,15 @@ export function fundText({ kind, name, subject, holder, window, timeZone }: Fund
   const owner = holder === 'organization' ? 'the organization' : `${holder} ${subject}`;
   return `${window} of ${owner}${inZone(window, timeZone ?? 'UTC')}`;
 }
+
+/** The ID of a budget of a key. No budget of a policy may have such a name. */
+const OF_KEY = /^key-(day|week|month|total)(?:@([^:]+(?::\d\d)?))?(?::(?:cap|downgrade))?$/;
+const ADJECTIVES: Readonly<Record<string, string>> = { day: 'daily ', week: 'weekly ', month: 'monthly ' };
+
+/** Names the fund that caps an output, within a sentence. @param id as `cappingName` returns it */
+export function cappingText(id: string): string {
+  if (id === 'balance') return 'the balance';
+  const [, window, zone = 'UTC'] = OF_KEY.exec(id) ?? [];
+  if (window === undefined) return `budget \`${id}\``;
+  return `the ${ADJECTIVES[window] ?? ''}budget of the key${zone === 'UTC' || window === 'total' ? '' : ` (${timeZoneText(zone)})`}`;
+}

@@ -5,6 +5,7 @@ import type { Microcredits } from '../core/credits.ts';
 import type { FundCap, FundFacts } from '../core/facts.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import { type FirstHold, firstHoldOf, type HoldTerms, leastIn } from './first-hold.ts';
+import { timeZoneOf } from './fund-words.ts';
 import { levelOf } from './holder-budgets.ts';
 
 /** Why a request cannot be paid: the fund that lacks money, with its figures in microcredits. */
@@ -14,6 +15,8 @@ export interface FundShortage
     Pick<FundStanding, 'limit' | 'spent' | 'held'> {
   /** The level that owns the budget; null for a balance and for a budget of the policy. */
   readonly level: HolderKind | null;
+  /** The time zone of the budget's windows; null for a balance. */
+  readonly timeZone: string | null;
   /** The highest cost that the request may have, microcredits. */
   readonly needed: Microcredits;
   /** When the fund's next window starts, ms since 1970; null if the fund has no next window. */
@@ -112,6 +115,7 @@ export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundSh
     subject,
     window,
     level: levelOf(definition),
+    timeZone: timeZoneOf({ definition }),
     limit,
     spent,
     held,

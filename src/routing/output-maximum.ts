@@ -1,3 +1,4 @@
+import { cappingText } from '../core/budget-words.ts';
 import type { RankedModel } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Model, Task } from '../core/snapshot.ts';
@@ -54,4 +55,4 @@ export function outputCappedBy(
 
 /** Explains why an output is capped. @param cappedBy as `outputCappedBy` returns it */
 export const capReason = (cappedBy: string): string =>
-  cappedBy === MODEL_CAP ? 'the model cannot return more' : `${cappedBy} cannot pay for more`;
+  cappedBy === MODEL_CAP ? 'the model cannot return more' : `${cappingText(cappedBy)} cannot pay for more`;

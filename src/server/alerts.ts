@@ -16,6 +16,7 @@ import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RequestReporter } from '../gateway/request/observe/observer.ts';
 import type { Family } from '../host/telemetry/families.ts';
 import { forecastOf } from '../ledger/forecast.ts';
+import { titleText } from '../ledger/fund-words.ts';
 import { firstError } from '../policy/diagnostics.ts';
 import type { PolicyStatus } from '../policy/runtime/status.ts';
 import type { Health } from '../providers/health/health.ts';
@@ -67,10 +68,9 @@ export function openAlerts(
     };
   };
   const budgetsAt = (time: number) =>
-    gateway.ledger.drawnWindows().map((fund) => {
-      const recent = gateway.ledger.recentSpend(fund.title);
-      return { ...budgetReading(fund, time, recent), called: called(fund) };
-    });
+    gateway.ledger
+      .drawnWindows()
+      .map((fund) => budgetReading(fund, called(fund), time, gateway.ledger.recentSpend(fund.title)));
   const called = ({ title: { subject } }: FundStanding) =>
     people.team(subject)?.name ?? (people.user(subject)?.name || null);
   const terms = () => gateway.lease().snapshot.alerts;
@@ -86,11 +86,13 @@ export function openAlerts(
 /** @param recent microcredits charged in the last 24 hours; null if not known */
 function budgetReading(
   { title, limit, spent }: FundStanding,
+  called: string | null,
   now: number,
   recent: Microcredits | null,
-): Omit<BudgetWindowReading, 'called'> {
+): BudgetWindowReading {
   const { name, subject, starts, ends } = title;
-  return { name, subject, limit, spent, starts, ends, forecast: forecastOf(spent, title, now, recent).expected };
+  const forecast = forecastOf(spent, title, now, recent).expected;
+  return { name, subject, called, title: titleText(title, called), limit, spent, starts, ends, forecast };
 }
 
 const expiringKey = ({

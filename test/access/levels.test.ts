@@ -134,7 +134,7 @@ describe('rate limits', () => {
 describe('a refusal for money', () => {
   const short = (over: Partial<FundShortage>): FundShortage => ({
     ...{ why: 'exhausted', kind: 'budget', name: 'team-month', subject: 'team_1', window: 'month', level: 'team' },
-    ...{ limit: 1_000_000, spent: 900_000, held: 0, needed: 200_000, renewsAt: null },
+    ...{ limit: 1_000_000, spent: 900_000, held: 0, needed: 200_000, renewsAt: null, timeZone: 'UTC' },
     ...over,
   });
 

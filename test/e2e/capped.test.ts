@@ -81,7 +81,8 @@ describe.each(Object.entries(PAYERS))('%s with 0.33 of 5 Credits spent', (_, { b
   test('an answer that reaches the limit ends with `length`, in JSON or a stream, and costs not a microcredit more', async () => {
     const advice = await adviceOf(await box.post('/v1/route', hi, withKey(key)));
     expect(advice.max_cost_credits).toBe((INPUT_MAX + 4 * capFor(4.37)) / 1_000);
-    expect(advice.reasoning).toEndWith(` Its output is capped at ${capFor(4.37)} tokens: ${by} cannot pay for more.`);
+    expect(advice.reasoning).toContain(` Its output is capped at ${capFor(4.37)} tokens: `);
+    expect(advice.output_capped_by).toBe(by);
     answer = writing(500);
     const whole = await answerOf(await ask(key, { max_tokens: 400 }));
     expect(whole.platform).not.toHaveProperty('output_capped_by');

@@ -63,6 +63,7 @@ describe('what funds allow', () => {
         subject: '',
         window: 'day',
         level: null,
+        timeZone: 'UTC',
         limit: 100,
         spent: 50,
         held: 30,

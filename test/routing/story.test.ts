@@ -192,7 +192,7 @@ describe('a story', () => {
       tell(facts({ funds: { free: null, cap: { by: 'team', unspent } } }), snapshot([model('a')])).at(-2);
     expect(held(18_384_000)).toBe('Signalbox holds at most 18.384 Credits, the cost of up to 4,096 output tokens.');
     expect(held(6_003_000)).toBe(
-      'Signalbox holds at most 6 Credits, the cost of up to 1,000 output tokens: team cannot pay for more.',
+      'Signalbox holds at most 6 Credits, the cost of up to 1,000 output tokens: budget `team` cannot pay for more.',
     );
   });
 

@@ -18,8 +18,7 @@ function lengthOf(ms: number): string {
   return ms < 2 * DAY_MS ? `${Math.round(ms / HOUR_MS)} h` : `${Math.round(ms / DAY_MS)} days`;
 }
 
-const titleOf = ({ name, subject, called }: BudgetWindowReading): string =>
-  `Budget ${name}${subject === '' ? '' : ` of ${called === null ? subject : `${called} (${subject})`}`}`;
+const titleOf = ({ title }: BudgetWindowReading): string => `Budget “${title}”`;
 
 export const budgetShare = (one: BudgetWindowReading): string =>
   `${titleOf(one)} has spent ${percent(one.spent / one.limit)} of its ${credits(one.limit)}${until(one.ends)}.`;

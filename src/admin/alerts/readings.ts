@@ -10,6 +10,8 @@ export interface BudgetWindowReading {
   readonly subject: string;
   /** The name of the team or user; null for other subjects. */
   readonly called: string | null;
+  /** The name of the budget and its subject, for sentences. */
+  readonly title: string;
   readonly limit: Microcredits;
   readonly spent: Microcredits;
   readonly starts: number;

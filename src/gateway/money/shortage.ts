@@ -1,3 +1,4 @@
+import { timeZoneText } from '../../core/budget-words.ts';
 import type { Caller } from '../../core/caller.ts';
 import { iso } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
@@ -110,11 +111,12 @@ function stateOf(shortage: FundShortage, caller: PayingCaller): string {
 const renewsText = (renewsAt: number | null): string => (renewsAt === null ? '' : ` It renews at ${iso(renewsAt)}.`);
 
 /** Returns the words with which a sentence names a budget. */
-function fundText({ name, subject, window, level }: FundShortage, { levels }: PayingCaller): string {
+function fundText({ name, subject, window, timeZone, level }: FundShortage, { levels }: PayingCaller): string {
   if (level === null) return `the budget \`${name}\`${subject === '' ? '' : ` of \`${subject}\``}`;
   const own = levels?.find(({ kind, id }) => kind === level && id === subject);
   const holder = level === 'key' ? 'this API key' : levelName({ kind: level, name: own?.name ?? subject });
-  return `the ${adjectiveOf(window)}budget of ${holder}`;
+  const zone = timeZone === null || timeZone === 'UTC' || window === 'total' ? '' : ` (${timeZoneText(timeZone)})`;
+  return `the ${adjectiveOf(window)}budget of ${holder}${zone}`;
 }
 
 const ADJECTIVES = { day: 'daily ', week: 'weekly ', month: 'monthly ', total: '' } as const;

@@ -11,7 +11,7 @@ describe('a share of a budget', () => {
     const house = shares();
     expect(house.lines({ budgets: [budget(0.3)] }, NOON)).toEqual([]);
     expect(house.lines({ budgets: [budget(0.85)] }, NOON)).toEqual([
-      'alert: Budget month of search has spent 85 % of its 1 Credits; the budget renews at 2026-12-01 00:00 UTC.',
+      'alert: Budget “month of search” has spent 85 % of its 1 Credits; the budget renews at 2026-12-01 00:00 UTC.',
     ]);
     expect(house.lines({ budgets: [budget(0.99)] }, NOON + GATHER_MS)).toEqual([]);
     expect(house.lines({ budgets: [budget(1)] }, NOON + GATHER_MS)).toHaveLength(1);
@@ -36,13 +36,13 @@ describe('a share of a budget', () => {
   test('a rule reports only the budgets that it names, and never a limit of 0', () => {
     const house = new House([rule({ on: 'budget_share', at: [1], budgets: ['other'] })]);
     const budgets = [budget(1), budget(1, { name: 'other' }), budget(1, { name: 'other', subject: 'none', limit: 0 })];
-    expect(house.lines({ budgets }, NOON)).toEqual([expect.stringContaining('Budget other of search has spent 100 %')]);
+    expect(house.lines({ budgets }, NOON)).toEqual([expect.stringContaining('Budget “other of search” has spent 100 %')]);
   });
 
   test('a budget without an end is reported only once', () => {
     const house = new House([rule({ on: 'budget_share', at: [1], budgets: [] })]);
     const endless = { budgets: [budget(1, { subject: '', starts: 0, ends: Number.POSITIVE_INFINITY })] };
-    expect(house.lines(endless, NOON)).toEqual(['alert: Budget month has spent 100 % of its 1 Credits.']);
+    expect(house.lines(endless, NOON)).toEqual(['alert: Budget “month” has spent 100 % of its 1 Credits.']);
     expect(house.lines(endless, NOON + 900 * DAY_MS)).toEqual([]);
     expect([...house.marks.values()].every(({ until }) => Number.isSafeInteger(until))).toBe(true);
   });
@@ -53,7 +53,7 @@ test('a forecast beyond the limit is reported once in its window', () => {
   const at = (forecast: number | null) => ({ budgets: [budget(0.4, { forecast })] });
   expect([house.lines(at(null), NOON), house.lines(at(1_000_000), NOON)]).toEqual([[], []]);
   expect(house.lines(at(1_300_000), NOON)).toEqual([
-    'alert: Budget month of search will probably spend 1.3 Credits, 130 % of its limit; it has spent 0.4 Credits; the budget renews at 2026-12-01 00:00 UTC.',
+    'alert: Budget “month of search” will probably spend 1.3 Credits, 130 % of its limit; it has spent 0.4 Credits; the budget renews at 2026-12-01 00:00 UTC.',
   ]);
   expect(house.lines(at(1_400_000), NOON + 9 * DAY_MS)).toEqual([]);
 });

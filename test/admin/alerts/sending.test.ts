@@ -128,7 +128,7 @@ describe('an alert', () => {
     figures = SPENT;
     await pass(4 * 30_000, one);
     expect(texts()).toEqual([
-      'Signalbox, budgets: Budget month of search has spent 90 % of its 1 Credits; the budget renews at 2026-12-01 00:00 UTC.',
+      'Signalbox, budgets: Budget “month of search” has spent 90 % of its 1 Credits; the budget renews at 2026-12-01 00:00 UTC.',
     ]);
     const [due] = await store.alerts.list({ before: null, limit: 1 });
     expect(due!.time - (START + DAY_MS + DAY_MS / 24)).toBeLessThanOrEqual(LOOK_EVERY_MS);
@@ -186,14 +186,17 @@ describe('an alert', () => {
   });
 
   test('an alert is sent to each webhook of its rule, in the format of the webhook', async () => {
-    const one = begun(() => ({ budgets: [budget(0.9, { subject: 'team_7', called: 'R&D <a>' })] }), {
-      webhooks: [OPS, SLACK],
-      rules: [{ ...SHARE, to: ['ops', 'slack'] }],
-    });
+    const one = begun(
+      () => ({ budgets: [budget(0.9, { subject: 'team_7', called: 'R&D <a>' })] }),
+      {
+        webhooks: [OPS, SLACK],
+        rules: [{ ...SHARE, to: ['ops', 'slack'] }],
+      },
+    );
     await pass(15_000, one);
     const [ops, slack] = receiver.received.sort((a, b) => (a.path < b.path ? -1 : 1));
     expect(slack!.body).toBe(
-      '{"text":"Signalbox, budgets: Budget month of R&amp;D &lt;a&gt; (team_7) has spent 90 % of its 1 Credits; the budget renews at 2026-12-01 00:00 UTC."}',
+      '{"text":"Signalbox, budgets: Budget “month of R&amp;D &lt;a&gt;” has spent 90 % of its 1 Credits; the budget renews at 2026-12-01 00:00 UTC."}',
     );
     expect(slack!.headers.get('signalbox-signature')).toBeNull();
     expect(JSON.parse(ops!.body)).toEqual({

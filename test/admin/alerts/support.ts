@@ -20,6 +20,7 @@ export const budget = (share: number, more: Partial<BudgetWindowReading> = {}): 
     name: 'month',
     subject: 'search',
     called: null,
+    title: `${more.name ?? 'month'}${more.subject === '' ? '' : ` of ${more.called ?? more.subject ?? 'search'}`}`,
     limit: 1_000_000,
     spent: share * 1_000_000,
     starts: START,

@@ -4,6 +4,7 @@ import type { FundGroup } from '../../../ledger/audit/funds.ts';
 import { foldJournal } from '../../../ledger/audit/run.ts';
 import { balanceFund } from '../../../ledger/drawn-fund.ts';
 import { forecastOf, runsOutAt } from '../../../ledger/forecast.ts';
+import { titleText } from '../../../ledger/fund-words.ts';
 import { levelOf } from '../../../ledger/holder-budgets.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import { holdAge, OpenHolds } from '../../../ledger/open-holds.ts';
@@ -53,9 +54,13 @@ function subjectNameOf(
   names: HolderNames,
 ): string | null {
   if (subject === '') return null;
-  const level = levelOf(definition);
+  const level = levelOf(definition) ?? kindOfId(subject);
   return level === 'team' || level === 'user' ? names(level, subject) : nameOf(subject) || null;
 }
+
+/** The kind of a subject of a policy's budget. Only the IDs of teams and users have these prefixes. */
+const kindOfId = (subject: string) =>
+  (['team', 'user'] as const).find((kind) => subject.startsWith(`${kind}_`)) ?? null;
 
 /** The ledger as operators see it. */
 export interface LedgerOverview {
@@ -94,6 +99,7 @@ export function fundStatus({ title, limit, spent, held, holds, recent, subjectNa
   const { expected, knownFrom } = forecastOf(spent, title, now, recent);
   return {
     ...{ kind, name, subject, subjectName, limit, spent, held },
+    title: titleText(title, subjectName),
     holder: kind === 'budget' ? levelOf(title.definition) : null,
     left: limit - spent - held,
     forecast: expected,

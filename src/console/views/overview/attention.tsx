@@ -11,7 +11,7 @@ import { periodBefore } from '../../shell/compared.ts';
 import { type DegradedProvider, degradedText, type SlowProvider, timesSlower } from '../../shell/providers.ts';
 import { hrefOf } from '../../shell/router.ts';
 import { isSick } from '../fleet/endpoint-words.tsx';
-import { emptyAt, type FundUsage, fundHref, fundKey, fundName } from './budgets.tsx';
+import { emptyAt, type FundUsage, fundHref, fundKey, fundSubject } from './budgets.tsx';
 
 interface AttentionItem {
   readonly id: string;
@@ -111,7 +111,7 @@ function fundItem(fund: FundUsage, now: number): readonly AttentionItem[] {
   const isSpent = at <= now;
   const text = isSpent ? (
     <>
-      {fund.kind === 'balance' ? 'Balance' : 'Budget'} {fundName(fund)} has no Credits left
+      {fundSubject(fund)} has no Credits left
       {fund.renews_at !== null && (
         <>
           ; it renews <When at={fund.renews_at} />
@@ -120,7 +120,7 @@ function fundItem(fund: FundUsage, now: number): readonly AttentionItem[] {
     </>
   ) : (
     <>
-      Budget {fundName(fund)} will be empty <When at={new Date(at).toISOString()} /> if spending continues at this rate
+      {fundSubject(fund)} will be empty <When at={new Date(at).toISOString()} /> if spending continues at this rate
     </>
   );
   const [tone, word] = isSpent ? (['bad', 'Spent'] as const) : (['warn', 'Budget'] as const);

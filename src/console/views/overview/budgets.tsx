@@ -22,11 +22,13 @@ export function emptyAt(
   return runs_out_at === null ? null : Date.parse(runs_out_at);
 }
 
-/** The name of a fund for people, which contains the name of a key, team or user instead of the ID. */
-export const fundName = ({ name, subject, subject_name: called }: FundUsage): string => {
-  const short = isAddress(name) ? shortAddress(name) : name;
-  return subject === '' ? short : `${short}, ${called ?? subject}`;
-};
+/** The name of a fund for people. */
+export const fundName = ({ name, title }: FundUsage): string =>
+  isAddress(name) ? title.replace(name, shortAddress(name)) : title;
+
+/** A fund at the beginning of a sentence: `Budget “month of team search”`, `The balance of key app`. */
+export const fundSubject = (fund: FundUsage): string =>
+  fund.kind === 'balance' ? `The ${fundName(fund)}` : `Budget “${fundName(fund)}”`;
 
 const HOLDER_PAGES = { key: '/people/keys', team: '/people/teams', user: '/people/members' } as const;
 
@@ -145,9 +147,8 @@ export function budgetsSentence(sorted: readonly FundUsage[], now: number): stri
   const [first] = sorted;
   if (!first) return 'Budgets';
   const at = emptyAt(first, now);
-  const isBalance = first.kind === 'balance';
-  if (at !== null && at <= now) return `${isBalance ? 'Balance' : 'Budget'} ${fundName(first)} is empty.`;
-  if (at !== null) return `At this rate, budget ${fundName(first)} will be empty first, ${soonText(at, now)}.`;
+  if (at !== null && at <= now) return `${fundSubject(first)} is empty.`;
+  if (at !== null) return `${fundSubject(first)} will be empty first, ${soonText(at, now)}, at this rate.`;
   const isAll = sorted.every(({ kind }) => kind === 'balance');
   return isAll ? 'No balance is empty.' : 'At this rate, no budget will be empty before it renews.';
 }

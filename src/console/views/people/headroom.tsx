@@ -70,7 +70,7 @@ interface FullestFundProps {
 export const fullestFundColumn = <Row extends object>(of: (row: Row) => FullestFundProps): Column<Row> => {
   const fullest = (row: Row) =>
     of(row)
-      .funds.map((fund) => ({ ...fund, label: fund.name }))
+      .funds.map((fund) => ({ ...fund, label: fund.title }))
       .toSorted((one, other) => shareOf(other) - shareOf(one))[0];
   return {
     ...{ head: 'Fullest budget', phone: 'second', isFigure: false, sort: true },
