@@ -116,7 +116,7 @@ export const chargedSubjectsOf = (budget: Budget, scopes: BudgetScopes): readonl
  * Returns the subjects whose shares of a budget a request draws on: the subject of its key, and the subject of each parent key, if
  * different, as if the parent key had sent the request. The conditions of holders' budgets find the parent keys of a request themselves.
  */
-function subjectsOf(budget: Budget, scopes: BudgetScopes): readonly string[] {
+export function subjectsOf(budget: Budget, scopes: BudgetScopes): readonly string[] {
   const own = subjectOf(budget, scopes[0]);
   const first = own === null ? NO_SUBJECTS : [own];
   if (scopes.length === 1 || budget.limits) return first;

@@ -2,8 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { FundTitle } from '../core/accounting/fund.ts';
 import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
-import { scopesOfEntries } from './accounts.ts';
-import { type CountedEntries, keysOf } from './count.ts';
+import type { LedgerBooks } from '../store/books.ts';
+import { type KeyLines, scopesOfEntries } from './accounts.ts';
+import { keysOf } from './count.ts';
 import { recentWindow } from './forecast.ts';
 import { subjectsOf } from './funds.ts';
 
@@ -16,19 +17,24 @@ type FundId = Pick<FundTitle, 'name' | 'definition' | 'subject'>;
 /** Names a fund without its window. */
 const idOf = ({ name, definition, subject }: FundId): string => JSON.stringify([name, definition, subject]);
 
+interface ReadEntries {
+  readonly books: Pick<LedgerBooks, 'usage'>;
+  readonly lines: Pick<KeyLines, 'linesOf'>;
+}
+
 /**
  * The charges of the last 24 hours by fund, from which forecasts see that spending has risen. They are read only if a caller needs them.
  * State: recent spend.
  */
 export class RecentSpend {
-  readonly #entries: Pick<CountedEntries, 'books' | 'lines'>;
+  readonly #entries: ReadEntries;
   readonly #budgets: () => readonly Budget[];
   #sums: ReadonlyMap<string, Microcredits> | null = null;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | null = null;
 
   /** @param budgets returns the active budgets */
-  constructor(entries: Pick<CountedEntries, 'books' | 'lines'>, budgets: () => readonly Budget[]) {
+  constructor(entries: ReadEntries, budgets: () => readonly Budget[]) {
     this.#entries = entries;
     this.#budgets = budgets;
   }

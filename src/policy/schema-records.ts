@@ -51,7 +51,10 @@ const ContentText = closed('Stores texts of prompts and answers. Default: Signal
 });
 
 export const RecordsText = closed('The data that Signalbox stores about requests, and for how long.', {
-  retention_days: integer({ minimum: 1, maximum: 3650, default: 30 }, 'How many days decisions and refused requests are stored.'),
+  retention_days: integer(
+    { minimum: 1, maximum: 3650, default: 30 },
+    'How many days decisions and refused requests are stored.',
+  ),
   trail_retention_days: optional.integer(
     { minimum: 30, maximum: 36_500, examples: [400] },
     'How many days entries of the audit trail are stored. Default: forever.',

@@ -60,7 +60,9 @@ describe('the first hold of a request', () => {
     const advice = await advised(key);
     expect(advice.first_hold_credits).toBe(14.85);
     const cap = Math.floor((14_850 - 1_000 * PROMPT) / 4);
-    expect(advice.reasoning).toEndWith(` Its output is capped at ${cap} tokens: the monthly budget of the key cannot pay for more.`);
+    expect(advice.reasoning).toEndWith(
+      ` Its output is capped at ${cap} tokens: the monthly budget of the key cannot pay for more.`,
+    );
     expect(advice.max_cost_credits).toBe((34 + 4 * cap) / 1_000);
     expect(await explained(key)).toMatchObject({ first_hold_credits: 14.85, shortage: null, code: 0 });
     const { out } = await explain(key);

@@ -151,8 +151,12 @@ test('commands show the spending of the budgets of a team and a user as the API 
   expect([ofUser?.spent_credits, ofUser?.left_credits]).toEqual([spent, expect.closeTo(40 - spent, 6)]);
   const served = await bodyOf<Shown>(await box.get(`/admin/teams/${team.id}`));
   expect(served.budgets.map(({ spent_credits }) => spent_credits)).toEqual([spent]);
-  expect(await run('teams', 'show', 'printed')).toMatch(/^budget +90 Credits \(0\.09 USD\) a day, .* Credits spent in this window/m);
-  expect(await run('users', 'show', user.id)).toMatch(/^in force +budgets 40 Credits \(0\.04 USD\) a day, .* Credits spent in this window/m);
+  expect(await run('teams', 'show', 'printed')).toMatch(
+    /^budget +90 Credits \(0\.09 USD\) a day, .* Credits spent in this window/m,
+  );
+  expect(await run('users', 'show', user.id)).toMatch(
+    /^in force +budgets 40 Credits \(0\.04 USD\) a day, .* Credits spent in this window/m,
+  );
 });
 
 test('usage is grouped and filtered by the team and the user that a key belonged to', async () => {

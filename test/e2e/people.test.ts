@@ -297,7 +297,9 @@ test('commands create, show, change and delete teams and users as the API does',
     '--rpm',
     '60',
   );
-  expect(await run('teams', 'show', 'Data Science')).toMatch(/^member defaults +budgets 5 Credits \(0\.005 USD\) a day\b/m);
+  expect(await run('teams', 'show', 'Data Science')).toMatch(
+    /^member defaults +budgets 5 Credits \(0\.005 USD\) a day\b/m,
+  );
   await run('teams', 'change', 'Data Science', '--no-budget', '--no-rpm', '--model', 'best');
   const { body } = await send('GET', '/admin/teams/Data%20Science');
   expect(body).toMatchObject({ budgets: [], limits: null, models: ['best'] });

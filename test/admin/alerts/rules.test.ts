@@ -36,7 +36,9 @@ describe('a share of a budget', () => {
   test('a rule reports only the budgets that it names, and never a limit of 0', () => {
     const house = new House([rule({ on: 'budget_share', at: [1], budgets: ['other'] })]);
     const budgets = [budget(1), budget(1, { name: 'other' }), budget(1, { name: 'other', subject: 'none', limit: 0 })];
-    expect(house.lines({ budgets }, NOON)).toEqual([expect.stringContaining('Budget “other of search” has spent 100 %')]);
+    expect(house.lines({ budgets }, NOON)).toEqual([
+      expect.stringContaining('Budget “other of search” has spent 100 %'),
+    ]);
   });
 
   test('a budget without an end is reported only once', () => {

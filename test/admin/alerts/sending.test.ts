@@ -186,13 +186,10 @@ describe('an alert', () => {
   });
 
   test('an alert is sent to each webhook of its rule, in the format of the webhook', async () => {
-    const one = begun(
-      () => ({ budgets: [budget(0.9, { subject: 'team_7', called: 'R&D <a>' })] }),
-      {
-        webhooks: [OPS, SLACK],
-        rules: [{ ...SHARE, to: ['ops', 'slack'] }],
-      },
-    );
+    const one = begun(() => ({ budgets: [budget(0.9, { subject: 'team_7', called: 'R&D <a>' })] }), {
+      webhooks: [OPS, SLACK],
+      rules: [{ ...SHARE, to: ['ops', 'slack'] }],
+    });
     await pass(15_000, one);
     const [ops, slack] = receiver.received.sort((a, b) => (a.path < b.path ? -1 : 1));
     expect(slack!.body).toBe(
