@@ -47,7 +47,7 @@ symptom instead. Errors have OpenAI's format, [except for clients of Anthropic's
 \`\`\`
 
 - \`param\` is the path of the wrong field.
-- Every answer has the header \`x-request-id\`. If Signalbox made a decision, the answer also has \`x-signalbox-decision-id\`, and
+- Every answer has the header \`x-request-id\`, by which operators [find the request](requests.md). If Signalbox made a decision, the answer also has \`x-signalbox-decision-id\`, and
   \`GET /v1/decisions/{id}\` shows each attempt.
 - \`x-should-retry\` says whether to send the request again, and \`retry-after\` says after how many seconds. \`x-should-retry\` is \`false\` if the
   request may have cost something. It is also \`false\` if \`retry-after\` is longer than 60 s, because SDKs ignore a longer wait and repeat the

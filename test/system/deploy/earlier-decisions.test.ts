@@ -27,7 +27,7 @@ test('the list of decisions indexes the records of 0.1 in batches that survive r
     expect(summary).toEqual(summaryOf(record!));
     const { keyId, facts, labels, stream } = record!;
     const said = { keyId, model: modelOf(record!), task: facts.task, status: statusOf(record!), operation: 'chat' };
-    expect<unknown>(entry).toEqual({ ...said, team: null, user: null, session: null });
+    expect<unknown>(entry).toEqual({ ...said, request: null, team: null, user: null, session: null });
     expect([labels, stream]).toEqual([null, null]);
     const { model, task, status } = entry;
     const found = await log.list({ keyId, model, task, status, operation: 'chat', limit: 500 });
