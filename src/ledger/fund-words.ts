@@ -17,10 +17,10 @@ export function timeZoneOf({ definition }: Pick<FundTitle, 'definition'>): strin
 
 /**
  * Names a fund for people, such as `month of team search, Berlin time`.
- * @param called the name of the key, team or user whose ID is the subject; null if it has none, or if the reader may not see it
+ * @param called the name of the key, team or user whose ID is the subject, or of the key that has the balance; null if it has none, or if the reader may not see it
  */
 export const titleText = (title: FundTitle, called: string | null): string =>
   fundText({
-    ...{ kind: title.kind, name: title.name, subject: called ?? title.subject },
+    ...{ kind: title.kind, name: (title.kind === 'balance' && called) || title.name, subject: called ?? title.subject },
     ...{ holder: levelOf(title.definition), window: title.window ?? null, timeZone: timeZoneOf(title) },
   });

@@ -27,7 +27,7 @@ test('a policy with the examples of docs/spend/rate-limits.md loads without a wa
 });
 
 test.each([
-  ['spend/budgets.md', ['every-team', 'interns-in-a-day', 'run']],
+  ['spend/budgets.md', ['every-team', 'interns-in-a-day', 'everyone', 'run']],
   ['spend/team-budgets.md', ['search-models', 'both-teams']],
 ])('a policy with the examples of docs/%s loads without a warning', (page, names) => {
   expect(snapshotWith(page).budgets.map(({ name }) => name)).toEqual(names);

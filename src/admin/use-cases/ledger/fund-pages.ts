@@ -13,6 +13,8 @@ export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' 
   readonly recent: Microcredits | null;
   /** The current name of the key, team or user whose ID is `subject`; null if there is none, or if the caller may not see it. */
   readonly subjectName?: string | null;
+  /** The name of the key that has the balance; null if there is none, or if the caller may not see it. */
+  readonly keyName?: string | null;
 }
 
 /** The most funds on a page. */

@@ -43,6 +43,7 @@ export async function overviewOf(
     ...use,
     title: sight.titleOf(use.title),
     subjectName: subjectNameOf(use.title, sight, names),
+    ...(use.title.kind === 'balance' && { keyName: sight.nameOf(use.title.name) || null }),
   }));
   return { ...sums, usdPerCredit, funds: seen };
 }
@@ -94,12 +95,13 @@ export function overviewNamed(all: LedgerOverview, name: string | undefined): Le
 }
 
 /** A fund as answers show it. @param now ms since 1970 */
-export function fundStatus({ title, limit, spent, held, holds, recent, subjectName = null }: FundUse, now: number) {
+export function fundStatus({ title, limit, spent, held, holds, recent, ...called }: FundUse, now: number) {
+  const { subjectName = null, keyName = null } = called;
   const { kind, name, subject, starts, ends } = title;
   const { expected, knownFrom } = forecastOf(spent, title, now, recent);
   return {
     ...{ kind, name, subject, subjectName, limit, spent, held },
-    title: titleText(title, subjectName),
+    title: titleText(title, subjectName ?? keyName),
     holder: kind === 'budget' ? levelOf(title.definition) : null,
     left: limit - spent - held,
     forecast: expected,
