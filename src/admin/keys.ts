@@ -309,8 +309,7 @@ export const endKey = operation({
 interface PrintedGrant {
   readonly id: string;
   readonly wallet: string | null;
-  readonly balance: Readonly<Record<'granted_credits' | 'left_credits', number>> &
-    Readonly<Record<'granted_usd' | 'left_usd', string | null>>;
+  readonly balance: Readonly<Record<'granted_credits' | 'left_credits', number>> & { readonly left_usd: string | null };
 }
 
 export const grantCredits = operation({
@@ -328,7 +327,7 @@ export const grantCredits = operation({
   answer: 'The key.',
   errorField: 'credits',
   prints: ({ id, wallet: holder, balance }: PrintedGrant) =>
-    `The balance of ${holder === null ? `key ${id}` : `wallet ${holder}`} is ${bothAmounts(balance.left_credits, balance.left_usd)}. Granted so far: ${bothAmounts(balance.granted_credits, balance.granted_usd)}.\n`,
+    `The balance of ${holder === null ? `key ${id}` : `wallet ${holder}`} is ${bothAmounts(balance.left_credits, balance.left_usd)}, of ${balance.granted_credits} that were granted.\n`,
   examples: {
     grant: { summary: 'Add Credits', value: { credits: 25, note: 'invoice 1042' } },
     usd: { summary: 'Add USD', value: { credits: '20 USD', note: 'invoice 1043' } },

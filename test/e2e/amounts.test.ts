@@ -4,7 +4,7 @@ import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
-import { useSignalbox, useUpstream } from '../support/use.ts';
+import { useLivePolicy, useSignalbox, useUpstream } from '../support/use.ts';
 
 const upstream = useUpstream();
 // A Credit is worth 0.003 USD, so that few amounts of USD are whole Credits.
@@ -118,4 +118,29 @@ test('an ambiguous, foreign, too large or too exact amount is refused at its fie
   const { code, err } = await box.run('keys', 'create', '--budget', '1.000,50/month');
   expect(code).not.toBe(0);
   expect(err).toMatch(/--budget: "1\.000,50" can mean 1,000\.5 or 1\.0005/);
+});
+
+const priced = (worth: string) =>
+  testPolicy(
+    { first: upstream.url },
+    { best: { endpoints: ['first'] } },
+    'budgets: [{ name: all, limit_usd: 30, window: month }]\n',
+  ).replace('usd_per_credit: 0.001', `usd_per_credit: ${worth}`);
+const live = useLivePolicy(() => ({ 'policy.yaml': priced('0.003') }));
+
+test('a new worth of a Credit changes amounts in policy files, and no stored amount', async () => {
+  const budgets = [{ limit_credits: '$3', window: 'day' }];
+  const { id } = (await (await live.box.post('/admin/keys', { budgets })).json()) as Answer;
+  const limits = async () => {
+    const key = (await (await live.box.get(`/admin/keys/${id}`)).json()) as Answer;
+    const status = (await (await live.box.get('/admin/ledger?name=all')).json()) as {
+      funds: readonly { limit_credits: number; limit_usd: string }[];
+    };
+    return [key.budgets[0]?.limit_credits, status.funds[0]?.limit_credits];
+  };
+  expect(await limits()).toEqual([1_000, 10_000]);
+  const { revision } = await live.status();
+  live.replace('policy.yaml', priced('0.001'));
+  await live.changedFrom(revision);
+  expect(await limits()).toEqual([1_000, 30_000]);
 });

@@ -69,7 +69,7 @@ describe('a key that belongs to a wallet', () => {
     const granted = await box.post(`/admin/keys/${one.id}/grant`, { credits: 30, note: 'a gift' });
     expect(await granted.json()).toMatchObject({ id: one.id, wallet, balance: { granted_credits: 30 } });
     const { out } = await box.run('keys', 'grant', other.id, '10.5');
-    expect(out).toBe(`The balance of wallet ${wallet} is 40.5 Credits, of 40.5 that were granted.\n`);
+    expect(out).toBe(`The balance of wallet ${wallet} is 40.5 Credits (0.0405 USD), of 40.5 that were granted.\n`);
     const grantedTo = async (id: string) => (await shownBy('http', id)).balance.granted_credits;
     await waitFor(async () => (await grantedTo(one.id)) === 40.5, WITHIN);
     const first = (await answerOf(await chat(one.key))).platform.credits_consumed;

@@ -137,7 +137,7 @@ test('a key of a wallet is marked as such and shows the wallet’s balance, whic
   expect(await run('list')).toMatch(new RegExp(`^${info.id} +laptop .* ${WALLET}$`, 'm'));
   const shown = await run('show', info.id);
   expect(shown).toMatch(new RegExp(`^wallet +${WALLET}$`, 'm'));
-  expect(shown).toMatch(/^balance +0 Credits granted, 0 spent, 0 left$/m);
+  expect(shown).toMatch(/^balance +0 Credits \(0 USD\) left: 0 Credits granted, 0 spent$/m);
   expect(JSON.parse(await run('show', info.id, '--json'))).toMatchObject({
     wallet: WALLET,
     wallets: null,
