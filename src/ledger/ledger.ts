@@ -119,7 +119,7 @@ export class Ledger {
     this.#contention = new Contention(timers);
     this.#books = books;
     this.#entries = { books, lines };
-    this.#recent = new RecentSpend(this.#entries, () => this.#funds.budgetWindows.map(({ budget }) => budget));
+    this.#recent = new RecentSpend({ books, lines }, () => this.#funds.budgetWindows.map(({ budget }) => budget));
     this.#terms = new PolicyTerms(books);
     this.#onCrash = terms.ledger.onCrash;
     this.#options = options;

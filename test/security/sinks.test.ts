@@ -27,6 +27,7 @@ describe('the store', () => {
         'keys.scopes',
         'keys.labels',
         'keys.models',
+        'keys.not_models',
         'keys.limits',
         'keys.budgets',
         'keys.wallets',

@@ -77,6 +77,7 @@ export const accessMigrations: Migrations = {
     END;
     UPDATE keys SET team = first.team, "user" = first."user" FROM keys AS first
       WHERE first.id = keys.root AND (first.team IS NOT keys.team OR first."user" IS NOT keys."user");`,
+    'ALTER TABLE keys ADD COLUMN not_models TEXT;',
   ],
   steps: { 5: chainEarlier },
 };

@@ -89,4 +89,5 @@ export const SCHEMA: readonly SchemaVersion[] = [
     serves: 1,
   },
   { sql: byBytes(OPENINGS), serves: 1 },
+  { sql: async () => byBytes((await alike()).versionAlike('access', 11)), serves: 1 },
 ];
