@@ -96,16 +96,16 @@ export function endedEntry(entry: KeyEntry): KeyEntry {
   const slim = { keyId, scopes, labels, ...without, ...(line && { line }) };
   return {
     ...entry,
-    info: { ...entry.info, ...without, holders: null },
-    inForce: { ...entry.inForce, ...without, holders: null },
+    info: { ...entry.info, ...without, notModels: null, holders: null },
+    inForce: { ...entry.inForce, ...without, notModels: null, holders: null },
     authentication: { caller: slim, reason: null, ageMs: 0 },
   };
 }
 
 /** Whether everything that a caller object is made from is equal. */
 function hasSameTerms(one: StoredKey['info'], other: StoredKey['info']): boolean {
-  const termsOf = ({ scopes, labels, models, limits, budgets, holders, holder, team, user }: StoredKey['info']) =>
-    JSON.stringify([scopes, labels, models, limits, budgets, holders, holder, team, user]);
+  const termsOf = ({ scopes, labels, models, notModels, limits, budgets, holders, ...of }: StoredKey['info']) =>
+    JSON.stringify([scopes, labels, models, notModels, limits, budgets, holders, of.holder, of.team, of.user]);
   return termsOf(one) === termsOf(other);
 }
 
@@ -125,6 +125,7 @@ function callerOf(info: StoredKey['info']): Caller {
     models: info.models && new Set(info.models),
     limits: info.limits,
     budgets: info.budgets,
+    ...(info.notModels && { notModels: new Set(info.notModels) }),
     ...(info.holders && { holders: new Set(info.holders) }),
     ...(info.team && { team: info.team }),
     ...(info.user && { user: info.user }),

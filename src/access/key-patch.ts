@@ -80,6 +80,7 @@ export function checkChange(before: KeyInfo, after: KeyInfo, now: number): void 
   const isChild = after.parent !== null;
   checkTerms(after, isChild);
   checkModelBytes('key', after.models, before.models);
+  checkModelBytes('key', after.notModels, before.notModels, 'not_models');
   if (isChild) checkChild(after);
   if (isChild && (after.team !== before.team || after.user !== before.user)) {
     throw new KeyTermsError(

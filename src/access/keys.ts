@@ -351,6 +351,7 @@ class StoredKeys extends KeyCopy {
     if (!parts) throw new Error('a new key has an unreadable form');
     checkTerms(grant, place !== null);
     checkModelBytes('key', grant.models ?? null);
+    checkModelBytes('key', grant.notModels ?? null, null, 'not_models');
     const time = this.now();
     const terms = { ...NO_KEY_TERMS, ...statedTerms(grant) };
     const past = { revokedAt: null, suspendedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };

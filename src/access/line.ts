@@ -30,6 +30,7 @@ export function inForceBelow({ info, parentHash }: Pick<StoredKey, 'info' | 'par
     scopes: sharedScopes(info.scopes, upper.scopes),
     labels: labelsBelow(info.labels, upper.labels),
     models: sharedItems(info.models, upper.models),
+    notModels: allItems(info.notModels, upper.notModels),
     holders: sharedItems(info.holders, upper.holders),
     team: upper.team,
     user: upper.user,
@@ -64,6 +65,10 @@ function sharedItems(own: readonly string[] | null, upper: readonly string[] | n
   const allowed = new Set(upper);
   return own.filter((item) => allowed.has(item));
 }
+
+/** Null means none. */
+const allItems = (own: readonly string[] | null, upper: readonly string[] | null): readonly string[] | null =>
+  own === null || upper === null ? (own ?? upper) : [...new Set([...upper, ...own])];
 
 /** Null means never. */
 function earliest(...times: readonly (number | null)[]): number | null {
@@ -139,8 +144,11 @@ export function checkBelow(grant: KeyGrant, upper: Info): void {
         `This API key lacks the scope \`${scope}\`, so it cannot give this scope to another key.`,
       );
   }
-  checkItems('models', models, upper.models, 'This API key may not use the model');
-  checkItems('wallets', holders && normalizedHolders(holders), upper.holders, 'This API key may not name the wallet');
+  const mayUse = (model: string) =>
+    upper.models?.includes(model) !== false && upper.notModels?.includes(model) !== true;
+  checkItems('models', models ?? [], mayUse, 'This API key may not use the model');
+  const mayName = (holder: string) => upper.holders?.includes(holder) !== false;
+  checkItems('wallets', normalizedHolders(holders ?? []), mayName, 'This API key may not name the wallet');
   for (const [name, value] of Object.entries(labels)) {
     const own = Object.hasOwn(upper.labels, name) ? upper.labels[name] : value;
     if (own !== value)
@@ -160,9 +168,8 @@ export function checkChild({ scopes, labels = {} }: Pick<KeyGrant, 'scopes' | 'l
   );
 }
 
-function checkItems(field: string, own: readonly string[] | null, upper: readonly string[] | null, refusal: string) {
-  if (own === null || upper === null) return;
-  const at = own.findIndex((item) => !upper.includes(item));
+function checkItems(field: string, own: readonly string[], has: (item: string) => boolean, refusal: string) {
+  const at = own.findIndex((item) => !has(item));
   if (at >= 0) refuse(`${field}[${at}]`, `${refusal} ${own[at]}, so it cannot give it to another key.`);
 }
 

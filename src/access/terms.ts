@@ -67,19 +67,13 @@ export function checkTerms(grant: KeyGrant, isChild = false): void {
   }
   checkLabels(labels, isChild);
   checkHolderTerms({ models, limits, budgets });
+  if (grant.notModels) checkModels('not_models', grant.notModels, 'deny no model');
   if (holders) checkHolders(holders);
 }
 
 /** Checks the terms that a key, a user, a team and the organization may have. Throws KeyTermsError. */
 export function checkHolderTerms({ models, limits, budgets }: HolderTerms): void {
-  if (models) {
-    if (models.length === 0) refuse('models', 'A list of models must not be empty. Omit it to allow every model.');
-    atMost('models', 'The list of models', models.length, MODELS_MAX, 'items');
-    for (const [i, model] of models.entries()) {
-      if (model === '') refuse(`models[${i}]`, 'The ID of a model must not be empty.');
-      checkText(`models[${i}]`, model);
-    }
-  }
+  if (models) checkModels('models', models, 'allow every model');
   for (const [field, figure] of Object.entries(limits ? limitsBody(limits) : {})) {
     const isPossible = figure === null || (Number.isSafeInteger(figure) && figure >= 1 && figure <= LIMIT_MAX);
     if (!isPossible) refuse(`limits.${field}`, `${field} must be a whole number from 1 to ${LIMIT_MAX}.`);
@@ -87,6 +81,18 @@ export function checkHolderTerms({ models, limits, budgets }: HolderTerms): void
   atMost('budgets', 'The list of budgets', budgets.length, BUDGETS_MAX, 'items');
   for (const [i, budget] of budgets.entries()) checkBudget(budget, i, budgets.slice(0, i));
 }
+
+/** @param omitted the meaning of no list: "allow every model" */
+function checkModels(field: ModelsField, models: readonly string[], omitted: string): void {
+  if (models.length === 0) refuse(field, `A list of models must not be empty. Omit it to ${omitted}.`);
+  atMost(field, 'The list of models', models.length, MODELS_MAX, 'items');
+  for (const [i, model] of models.entries()) {
+    if (model === '') refuse(`${field}[${i}]`, 'The ID of a model must not be empty.');
+    checkText(`${field}[${i}]`, model);
+  }
+}
+
+type ModelsField = 'models' | 'not_models';
 
 /**
  * Checks the size of a new list of models. A list that was too large before this limit existed may stay, or become smaller.
@@ -97,13 +103,14 @@ export function checkModelBytes(
   of: 'key' | 'user' | 'team',
   models: readonly string[] | null,
   before: readonly string[] | null = null,
+  field: ModelsField = 'models',
 ): void {
   const [text, old] = [models, before].map((list) => JSON.stringify(list ?? []));
   const bytes = Buffer.byteLength(text!);
   if (bytes <= MODELS_BYTES_MAX || text === old || bytes < Buffer.byteLength(old!)) return;
   refuse(
-    'models',
-    `The list of models of a ${of} may have at most ${MODELS_BYTES_MAX} bytes as JSON, but this list has ${bytes}. List fewer models, or leave the list out to allow all models.`,
+    field,
+    `The list of models of a ${of} may have at most ${MODELS_BYTES_MAX} bytes as JSON, but this list has ${bytes}. List fewer models${field === 'models' ? ', or leave the list out to allow all models' : ''}.`,
   );
 }
 

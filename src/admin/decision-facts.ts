@@ -128,6 +128,10 @@ export const Facts = field.shape(
       },
     ),
     key_models: field.textListOrNull('The models that the key may use; null for all.'),
+    key_not_models: field.textListOrNull(
+      'The models of the policy that the key may not use; null if it has no such list.',
+      null,
+    ),
     embedding: field.shapeOrNull(
       'The texts to embed; null for other operations.',
       {

@@ -27,6 +27,12 @@ const key = {
   models: f.inCommand(f.orNull(f.list(Type.String(), 'IDs of the models that the key may use; null for all.')), {
     none: 'all',
   }),
+  not_models: f.inCommand(
+    f.orNull(
+      f.list(Type.String(), 'IDs of the models that the key may not use, whatever `models` allows; null for none.'),
+    ),
+    { none: 'none' },
+  ),
   limits: f.inCommand(f.shape('Rate limits of the key.', terms.limits), { none: 'as in the policy' }),
   budgets: f.list(terms.Budget, 'Budgets of the key, in addition to those of the policy.'),
   wallets: f.as(
@@ -144,6 +150,7 @@ const scopes = f.list(
  */
 const narrowedTerms = {
   models: terms.modelIds('IDs of the models that the key may use; null for all.'),
+  not_models: terms.deniedIds('IDs of the models that the key may not use, whatever `models` allows; null for none.'),
   wallets: f.as(
     'holders',
     f.orNull(

@@ -32,6 +32,12 @@ export const modelIds = (description: string) =>
     ...{ none: 'all', noValues: ['all', 'none'] },
   });
 
+/** IDs of models; null for none. */
+export const deniedIds = (description: string) =>
+  f.inCommand(f.orNull(f.list(keptText('The ID of a model.'), description, { minItems: 1 })), {
+    ...{ none: 'none', noValues: ['all', 'none'] },
+  });
+
 const limit = (flag: string, description: string, example: number) =>
   f.inCommand(f.orNull(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), description), {
     ...NONE,

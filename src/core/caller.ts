@@ -75,6 +75,8 @@ export interface Caller {
   readonly labels: Readonly<Record<string, string>>;
   /** IDs of the models that the key may use; null for all. */
   readonly models: ReadonlySet<string> | null;
+  /** IDs of the models that the key may not use, whatever else allows them; absent for none. */
+  readonly notModels?: ReadonlySet<string>;
   /** Limits of the key itself; null for none. */
   readonly limits: KeyLimits | null;
   /** The budgets of the key itself. Budgets of the policy also apply to the key. */

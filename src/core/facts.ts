@@ -106,6 +106,10 @@ export interface Facts {
   /** IDs of the models that the key and each level above it allow; null for all. */
   readonly allowedModels: readonly string[] | null;
   /**
+   * IDs of the models of the policy that the key or a parent key may not use; absent for none. `allowedModels` already lacks them.
+   */
+  readonly deniedModels?: readonly string[];
+  /**
    * The history that a service stores for this conversation. The next turn of such a conversation must go to the service that stores the
    * history. `thread` is absent if no service stores a history.
    */

@@ -73,7 +73,8 @@ const directories = new WeakMap<PolicySnapshot, Map<ListRoute | null, Directorie
 /** @param form the route whose form the list has; null for the list with details */
 function directoryIn(snapshot: PolicySnapshot, caller: ModelLists, form: ListRoute | null): ModelDirectory {
   const isBound = caller.levels?.some(({ models }) => models !== null);
-  const usable = (isBound ? caller.levels : caller.models) ?? snapshot;
+  // Levels and lists of denied models belong to one caller, so they stand for all its lists.
+  const usable = (isBound ? caller.levels : (caller.notModels ?? caller.models)) ?? snapshot;
   return directories
     .getOrInsertComputed(snapshot, () => new Map())
     .getOrInsertComputed(form, () => new WeakMap())

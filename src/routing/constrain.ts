@@ -18,6 +18,8 @@ export interface Requirements {
   readonly task: Task;
   /** IDs of the models that the key may use; null if the key may use all models. */
   readonly allowed: ReadonlySet<string> | null;
+  /** IDs of the models that the key may not use; null for none. */
+  readonly denied: ReadonlySet<string> | null;
   readonly writing: ExpectedWriting;
   readonly limits: RuleLimits;
   /** Whether the request or a constraint limits the cost or the latency. */
@@ -42,7 +44,7 @@ export interface Requirements {
 export function rejectionsOf(
   model: Model,
   index: number,
-  { facts, task, allowed, writing, vectorSpace, windowMin, limits, qualified }: Requirements,
+  { facts, task, allowed, denied, writing, vectorSpace, windowMin, limits, qualified }: Requirements,
   input: number,
   affordable: number,
 ): number {
@@ -50,6 +52,7 @@ export function rejectionsOf(
   let bits = 0;
   if ((model.operations & OPERATIONS[facts.operation].bit) === 0) bits |= REJECTIONS.operation.bit;
   if (allowed !== null && !allowed.has(model.id)) bits |= REJECTIONS.key_models.bit;
+  if (denied?.has(model.id)) bits |= REJECTIONS.key_models.bit;
   if (limits.models !== null && !hasBit(limits.models, index)) bits |= REJECTIONS.selector.bit;
   if (qualified !== null && !hasBit(qualified, index)) bits |= REJECTIONS.language.bit;
   if (thread !== undefined && thread.model !== model.id) bits |= REJECTIONS.thread.bit;

@@ -14,7 +14,7 @@ import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { withoutDroppedTools } from './dropped-tools.ts';
 import { schemaInstead } from './forced-function.ts';
-import { listedFor, mayUse, type NamedTarget, targetOf } from './model-name.ts';
+import { isDenied, listedFor, mayUse, type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
 import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
@@ -159,6 +159,7 @@ function factsOf(
     ceilings: { costCredits: routing.costCreditsMax ?? null, latencyMs: routing.latencyMsMax ?? null },
     budget,
     allowedModels: allowedModels(caller, target, snapshot),
+    ...deniedModels(caller, snapshot),
     funds: null,
     rules: NO_RULES,
   };
@@ -350,6 +351,15 @@ function allowedModels(
   const more = models.filter((one) => one.found && !listed.includes(one.id) && mayUse(caller, one));
   return more.length === 0 ? listed : [...listed, ...more.map(({ id }) => id)];
 }
+
+/** Returns the models of the policy that the caller's list of denied models names, for selectors. A named model is checked by its name. */
+function deniedModels(caller: Caller, { models }: PolicySnapshot): Pick<Facts, 'deniedModels'> {
+  if (caller.notModels === undefined) return NONE_DENIED;
+  const denied = models.filter((one) => isDenied(caller, one)).map(({ id }) => id);
+  return denied.length === 0 ? NONE_DENIED : { deniedModels: denied };
+}
+
+const NONE_DENIED = {};
 
 type Weights = NonNullable<RoutingTerms['weights']>;
 

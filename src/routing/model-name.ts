@@ -26,9 +26,8 @@ export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot)
   if (!snapshot.modelIndex.has(model)) throw unknownName(name, model, caller, snapshot);
   const named = snapshot.models[snapshot.modelIndex.get(model)!]!;
   if (!mayUse(caller, named)) {
-    const level = isListed(caller.models, named)
-      ? caller.levels?.find(({ models }) => !isListed(models, named))
-      : undefined;
+    const isOfKey = isDenied(caller, named) || !isListed(caller.models, named);
+    const level = isOfKey ? undefined : caller.levels?.find(({ models }) => !isListed(models, named));
     const who = level ? `T${levelName(level).slice(1)}` : 'This API key';
     refuse('model', `${who} may not use the model \`${model}\`.`, 'insufficient_permissions');
   }
@@ -76,27 +75,45 @@ function coveredBy(name: string, snapshot: PolicySnapshot): string | null {
 }
 
 /**
- * Returns whether a caller may use a model. The caller's list, and the list of each level above it, must name the model or its wildcard.
+ * Returns whether a caller may use a model. The caller's list, and the list of each level above it, must name the model or its wildcard,
+ * and the caller's list of denied models must name neither.
  */
-export const mayUse = ({ models, levels }: ModelLists, model: ListedModel): boolean =>
-  isListed(models, model) && (levels === undefined || levels.every((level) => isListed(level.models, model)));
+export const mayUse = (caller: ModelLists, model: ListedModel): boolean =>
+  isListed(caller.models, model) &&
+  (caller.levels === undefined || caller.levels.every((level) => isListed(level.models, model))) &&
+  !isDenied(caller, model);
 
 type ListedModel = Pick<Model, 'id' | 'pattern' | 'found'>;
 
 /** The lists of models that a caller is restricted to. */
-export type ModelLists = Pick<Caller, 'models' | 'levels'>;
+export type ModelLists = Pick<Caller, 'models' | 'notModels' | 'levels'>;
 
-function isListed(models: Caller['models'], { id, pattern, found }: ListedModel): boolean {
-  if (models === null || models.has(id)) return true;
+const isListed = (models: Caller['models'], model: ListedModel): boolean => models === null || names(models, model);
+
+export const isDenied = ({ notModels }: Pick<Caller, 'notModels'>, model: ListedModel): boolean =>
+  notModels !== undefined && names(notModels, model);
+
+/** Whether a list names a model, its wildcard or all found models of its provider. */
+function names(list: ReadonlySet<string>, { id, pattern, found }: ListedModel): boolean {
+  if (list.has(id)) return true;
   const all = found ? allOf(found.provider) : pattern;
-  return all !== undefined && models.has(all);
+  return all !== undefined && list.has(all);
 }
 
-/** Returns the IDs that appear on the lists of a caller and of all levels above it; null if there is no list. */
-export function listedFor({ models, levels = [] }: ModelLists): readonly string[] | null {
+/**
+ * Returns the IDs that appear on the lists of a caller and of all levels above it, without denied IDs; null if there is no list of allowed
+ * models.
+ */
+export function listedFor({ models, notModels, levels = [] }: ModelLists): readonly string[] | null {
   const [first, ...others] = [models, ...levels.map((level) => level.models)].filter((list) => list !== null);
-  return first ? [...first].filter((id) => others.every((list) => list.has(id))) : null;
+  return first ? [...first].filter((id) => others.every((list) => list.has(id)) && !notModels?.has(id)) : null;
 }
+
+/** Whether the lists of the sender, as the facts of a request have them, allow a model. @param id of the model */
+export const allowsModel = (
+  { allowedModels, deniedModels }: Pick<Facts, 'allowedModels' | 'deniedModels'>,
+  id: string,
+): boolean => (allowedModels?.includes(id) ?? true) && deniedModels?.includes(id) !== true;
 
 /** @param model the meaning of `name` */
 function unknownName(name: string, model: string, caller: Caller, snapshot: PolicySnapshot): SignalboxError {

@@ -13,6 +13,7 @@ import { OPERATIONS } from '../core/operation.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import { capital } from '../core/text.ts';
 import { forcedFunction } from './forced-function.ts';
+import { allowsModel } from './model-name.ts';
 import { canServe, endpointsFor } from './rules.ts';
 import { type NeededField, neededFields } from './unsupported.ts';
 
@@ -108,7 +109,7 @@ function takers({ facts, rejected }: Refusal, snapshot: PolicySnapshot): string[
   const refused = new Set(rejected.map(({ model }) => model));
   const isTaker = (model: Model, at: number): boolean =>
     !refused.has(at) &&
-    (facts.allowedModels?.includes(model.id) ?? true) &&
+    allowsModel(facts, model.id) &&
     (model.operations & OPERATIONS[facts.operation].bit) !== 0 &&
     canServe(model, facts.needs) &&
     endpointsFor(model, facts, snapshot).length > 0;

@@ -144,6 +144,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       quality,
       readings,
       allowed: facts.allowedModels === null ? null : new Set(facts.allowedModels),
+      denied: facts.deniedModels === undefined ? null : new Set(facts.deniedModels),
       writing: expectedWriting(facts, this.#snapshot, readings),
       limits,
       hasCeilings:

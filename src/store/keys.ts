@@ -9,6 +9,8 @@ export interface KeyTerms {
   readonly labels: Readonly<Record<string, string>>;
   /** IDs of the models that the key may use; null for all. */
   readonly models: readonly string[] | null;
+  /** IDs of the models that the key may not use, whatever `models` allows; null for none. */
+  readonly notModels: readonly string[] | null;
   readonly limits: KeyLimits | null;
   readonly budgets: readonly KeyBudget[];
   /** Addresses of the holders that requests with the key may name; null for all. */
@@ -27,6 +29,7 @@ export const NO_KEY_TERMS: KeyTerms = {
   scopes: [],
   labels: {},
   models: null,
+  notModels: null,
   limits: null,
   budgets: [],
   holders: null,

@@ -60,6 +60,7 @@ describe('/admin/keys', () => {
       scopes: ['chat'],
       labels: { team: 'a' },
       models: ['best'],
+      not_models: ['plain', 'first/*'],
       limits: { requests_per_minute: 60, tokens_per_minute: null, concurrent_streams: 4 },
       budgets: [{ limit_credits: 0.000003, window: 'month', time_zone: 'Europe/Berlin', on_exhausted: 'downgrade' }],
     };
@@ -172,6 +173,9 @@ describe('an invalid request is refused with the name of its field, and changes 
     ['/admin/keys', { scopes: ['root'] }, 'invalid_value', 'scopes[0]'],
     ['/admin/keys', { labels: { team: 7 } }, 'invalid_type', 'labels.team'],
     ['/admin/keys', { models: [] }, 'invalid_value', 'models'],
+    ['/admin/keys', { not_models: [] }, 'invalid_value', 'not_models'],
+    ['/admin/keys', { not_models: [''] }, 'invalid_value', 'not_models[0]'],
+    ['/admin/keys', { not_models: ['a', 'x'.repeat(201)] }, 'invalid_value', 'not_models[1]'],
     ['/admin/keys', { wallets: [] }, 'invalid_value', 'wallets'],
     ['/admin/keys', { wallets: [7] }, 'invalid_type', 'wallets[0]'],
     ['/admin/keys', { wallets: ['0xabc'] }, 'invalid_value', 'wallets[0]'],

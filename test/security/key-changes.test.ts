@@ -16,6 +16,7 @@ const TERMS = {
   name: { name: 'another' },
   scopes: { scopes: ['chat'] },
   models: { models: null },
+  not_models: { not_models: ['toy'] },
   limits: { limits: { requests_per_minute: 5 } },
   budgets: { budgets: [{ limit_credits: 5, window: 'day' }] },
   expires_at: { expires_in_seconds: 600 },
@@ -30,7 +31,7 @@ const ALL = Object.keys(TERMS) as Term[];
 const MAY: Readonly<Partial<Record<PersonName, readonly Term[]>>> = {
   owner: ALL,
   admin: ALL,
-  lead: ['name', 'scopes', 'models', 'limits', 'budgets', 'expires_at'],
+  lead: ['name', 'scopes', 'models', 'not_models', 'limits', 'budgets', 'expires_at'],
   member: ['name'],
 };
 

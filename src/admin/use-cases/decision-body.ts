@@ -94,6 +94,7 @@ export function factsBody(facts: Facts): object {
     max_funded_credits: creditsOrNull(facts.funds?.free),
     capping_fund: cappingFund(facts.funds),
     key_models: facts.allowedModels,
+    key_not_models: facts.deniedModels ?? null,
     embedding: embeddingBody(facts),
     thread: facts.thread ?? null,
     thought_readers: facts.readers ?? null,

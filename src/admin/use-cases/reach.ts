@@ -13,6 +13,7 @@ export const OWNER_TERMS: ReadonlyMap<string, readonly Reach[]> = new Map<string
   // Rules and budgets of the policy use labels, so other labels could give the key rights that the policy reserves for other keys.
   ['labels', []],
   ['models', ['team']],
+  ['not_models', ['team']],
   ['limits', ['team']],
   ['budgets', ['team']],
   ['wallets', []],

@@ -47,9 +47,10 @@ export function decideAgain(
   }
 }
 
-const callerOf = ({ keyId, labels, team, user, facts: { allowedModels } }: DecisionRecord): Caller => ({
+const callerOf = ({ keyId, labels, team, user, facts: { allowedModels, deniedModels } }: DecisionRecord): Caller => ({
   ...OPERATOR,
   ...{ keyId, labels: labels ?? {}, models: allowedModels && new Set(allowedModels) },
+  ...(deniedModels && { notModels: new Set(deniedModels) }),
   ...(team !== null && { team }),
   ...(user !== null && { user }),
 });

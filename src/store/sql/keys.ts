@@ -14,7 +14,8 @@ import {
 import { type SqlReader, type SqlWrite, sql, write } from './statement.ts';
 
 /** Terms that have JSON columns of their own, and terms that a child key takes from the first key of its line. */
-const OTHER_TERMS: readonly string[] = ['scopes', 'labels', 'models', 'limits', 'budgets', 'holders', 'team', 'user'];
+const JSON_TERMS = ['scopes', 'labels', 'models', 'notModels', 'limits', 'budgets', 'holders'] as const;
+const OTHER_TERMS: readonly string[] = [...JSON_TERMS, 'team', 'user'];
 const PLAIN_TERMS = KEY_TERMS.filter((term) => !OTHER_TERMS.includes(term));
 const plainTerms = (form: (column: string, term: string) => string): string =>
   PLAIN_TERMS.map((term) => form(snakeCase(term), term)).join(', ');
@@ -27,14 +28,14 @@ const ofLine = (column: string): string =>
   `(SELECT CASE WHEN first.id IS NULL THEN ? ELSE first.${column} END
       FROM (SELECT 1 AS one) AS new LEFT JOIN keys AS first ON first.id = (${FIRST}))`;
 const INSERT =
-  sql(`INSERT INTO keys (id, hash, ${plainTerms((column) => column)}, scopes, labels, models, limits, budgets, wallets, wallet,
-    created_at, parent, parent_hash, team, "user", maker, root) VALUES (?, ?, ${plainTerms(() => '?')}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+  sql(`INSERT INTO keys (id, hash, ${plainTerms((column) => column)}, scopes, labels, models, not_models, limits, budgets, wallets,
+    wallet, created_at, parent, parent_hash, team, "user", maker, root) VALUES (?, ?, ${plainTerms(() => '?')}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
       ${ofLine('team')}, ${ofLine('"user"')},
       coalesce(?, (SELECT coalesce(first."user", first.maker) FROM keys AS first WHERE first.id = (${FIRST}))),
       (${FIRST}))`);
 const CHANGE =
-  sql(`UPDATE keys SET ${plainTerms((column) => `${column} = ?`)}, scopes = ?, labels = ?, models = ?, limits = ?, budgets = ?,
-    wallets = ?, suspended_at = ?, team = ?, "user" = ? WHERE id = ?`);
+  sql(`UPDATE keys SET ${plainTerms((column) => `${column} = ?`)}, scopes = ?, labels = ?, models = ?, not_models = ?, limits = ?,
+    budgets = ?, wallets = ?, suspended_at = ?, team = ?, "user" = ? WHERE id = ?`);
 const REVOKE = sql('UPDATE keys SET revoked_at = ? WHERE id = ?');
 const REVOKE_OF_WALLET = sql(
   'UPDATE keys SET revoked_at = ? WHERE wallet = ? AND revoked_at IS NULL AND id IS DISTINCT FROM ?',
@@ -49,16 +50,19 @@ const PUT_USES = sql(
   },
 );
 
-const COLUMNS = `id, hash, ${plainTerms((column, term) => `${column} AS ${term}`)}, scopes, labels, models, limits, budgets,
+const COLUMNS = `id, hash, ${plainTerms((column, term) => `${column} AS ${term}`)}, scopes, labels, models, not_models AS notModels, limits, budgets,
     wallets AS holders, wallet AS holder, created_at AS createdAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
     previous_until AS overlapEndsAt, suspended_at AS suspendedAt, parent, team, "user", parent_hash AS parentHash, changed AS version`;
 const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
 const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
 /**
- * The changes of keys leave out the list of models of a revoked key, because copies in memory drop a revoked key, and its list can be long.
+ * The changes of keys leave out the lists of models of a revoked key, because copies in memory drop a revoked key, and its lists can be long.
  */
-const COLUMNS_OF_CHANGE = COLUMNS.replace(' models,', ' CASE WHEN revoked_at IS NULL THEN models END AS models,');
+const COLUMNS_OF_CHANGE = COLUMNS.replace(
+  ' models, not_models AS notModels,',
+  ' CASE WHEN revoked_at IS NULL THEN models END AS models, CASE WHEN revoked_at IS NULL THEN not_models END AS notModels,',
+);
 /** The `+` keeps SQLite from reading the whole table in the order of an index, because only few keys have changed. */
 const SELECT_CHANGED = sql(`SELECT ${COLUMNS_OF_CHANGE} FROM keys WHERE changed > ? ORDER BY +created_at, id`);
 /**
@@ -114,11 +118,11 @@ const COUNT_OF_USER = sql(`SELECT ${unrevokedOf('?1')} AS unrevoked, ${madeBy('?
 type SqlKeyName = Omit<KeyName, 'labels'> & Readonly<Record<'labels', string>>;
 
 /** A row of a key that the database returns. Lists are JSON. */
-type SqlKeyRow = Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budgets' | 'holders'> &
+type SqlKeyRow = Omit<KeyInfo, (typeof JSON_TERMS)[number]> &
   Pick<StoredKey, 'hash' | 'previousHash' | 'parentHash'> &
   Pick<KeyRow, 'version'> &
   Readonly<Record<'scopes' | 'labels' | 'budgets', string>> &
-  Readonly<Record<'models' | 'limits' | 'holders', string | null>>;
+  Readonly<Record<'models' | 'notModels' | 'limits' | 'holders', string | null>>;
 
 export function sqlKeys(db: SqlReader): KeyTable {
   const rowOf = (row: SqlKeyRow): KeyRow => ({ key: keyOf(row), lastUsedAt: row.lastUsedAt, version: row.version });
@@ -167,8 +171,8 @@ export function sqlKeys(db: SqlReader): KeyTable {
 }
 
 /** Returns the terms that are stored as JSON. */
-function textsOf({ scopes, labels, models, limits, budgets, holders }: KeyInfo): (string | null)[] {
-  const values = [scopes, labels, models, limits && limitsBody(limits), budgets.map(budgetRow), holders];
+function textsOf({ scopes, labels, models, notModels, limits, budgets, holders }: KeyInfo): (string | null)[] {
+  const values = [scopes, labels, models, notModels, limits && limitsBody(limits), budgets.map(budgetRow), holders];
   return values.map((value) => value && JSON.stringify(value));
 }
 
@@ -186,13 +190,14 @@ function changeKey(key: KeyInfo): SqlWrite {
 /** Parses a row of a key. The function drops a scope that this version does not know, so that the scope permits nothing. */
 function keyOf(row: SqlKeyRow): StoredKey {
   const { hash, previousHash, parentHash, lastUsedAt: _, version: __, ...more } = row;
-  const { scopes, labels, models, limits, budgets, holders, ...rest } = more;
+  const { scopes, labels, models, notModels, limits, budgets, holders, ...rest } = more;
   const granted: unknown[] = JSON.parse(scopes);
   const info = {
     ...rest,
     scopes: SCOPES.filter((scope) => granted.includes(scope)),
     labels: JSON.parse(labels),
     models: models === null ? null : JSON.parse(models),
+    notModels: notModels === null ? null : JSON.parse(notModels),
     limits: limits === null ? null : limitsOf(JSON.parse(limits)),
     budgets: JSON.parse(budgets).map(budgetOf),
     holders: holders === null ? null : JSON.parse(holders),

@@ -196,7 +196,7 @@ describe('the tab Models', () => {
 });
 
 describe('the choice of models and scopes of a key', () => {
-  const models = (page: Page) => page.getByRole('group', { name: 'Models' });
+  const models = (page: Page) => page.getByRole('group', { name: 'Models', exact: true });
   const open = async (path: string) => (await openConsole(stage, { path })).page;
 
   test('a person selects models and scopes with checkboxes and a search, and the page sends them as the API’s lists', async () => {

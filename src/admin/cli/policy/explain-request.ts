@@ -65,9 +65,9 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const labels = { ...payer?.info.labels, ...pairsOf(flags.label, 'A label') };
   const stated = flags['key-models'];
   const models = stated === undefined ? (payer?.info.models ?? null) : knownModels(stated, runtime);
-  const { team = null, user = null } = payer?.info ?? {};
+  const { team = null, user = null, notModels = null } = payer?.info ?? {};
   const levels = payer?.levels ?? callerLevels(levelsAbove({ team: null, user: null }, organization));
-  const key = { id: flags.key ?? 'explain', labels, models, team, user, levels };
+  const key = { id: flags.key ?? 'explain', labels, models, notModels, team, user, levels };
   const request = readRouteBody(body);
   const funds = payer?.fundsUnder(budgets, labels, request.model);
   const explanation = await explainStored({ request, key, timeMs, funds }, runtime, command.database);

@@ -8,6 +8,7 @@ import type { ParsedPolicy } from '../../../policy/load.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { isRefusal } from '../../../routing/decide.ts';
 import { Evaluation } from '../../../routing/evaluate.ts';
+import { allowsModel } from '../../../routing/model-name.ts';
 import { type DecisionInputs, judgedFigures } from '../../../routing/rejections.ts';
 import type { CaseRun } from './cases.ts';
 
@@ -117,15 +118,10 @@ export class Coverage {
 const keyOf = (kind: PartKind, name: string): string => `${kind} ${name}`;
 
 /** Returns the models that a request considers before rules apply: the named model, or the models that its selector and key allow. */
-function lookedAtBy(
-  { model, pinned, allowedModels }: Facts,
-  { models, modelIndex, selectors }: PolicySnapshot,
-): Model[] {
+function lookedAtBy({ model, pinned, ...facts }: Facts, { models, modelIndex, selectors }: PolicySnapshot): Model[] {
   if (pinned) return [models[modelIndex.get(model)!]!];
   const selector = selectors.get(model) ?? { allows: null };
-  return models.filter(
-    (one, at) => mayChoose(selector, one, at) && (allowedModels === null || allowedModels.includes(one.id)),
-  );
+  return models.filter((one, at) => mayChoose(selector, one, at) && allowsModel(facts, one.id));
 }
 
 /** Sums up a report in the form of answers, and compares it with the least percentage; null for no minimum. */

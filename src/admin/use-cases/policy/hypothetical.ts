@@ -53,6 +53,8 @@ export interface HypotheticalRequest {
     readonly labels: Readonly<Record<string, string>>;
     /** IDs of the models that the key may use; null for all. */
     readonly models: readonly string[] | null;
+    /** IDs of the models that the key may not use; absent or null for none. */
+    readonly notModels?: readonly string[] | null;
     /** IDs of the key's team and user; null for none. */
     readonly team?: string | null;
     readonly user?: string | null;
@@ -78,9 +80,11 @@ export function unknownSender(param: 'key' | 'user' | 'team'): SignalboxError {
 }
 
 /** The caller of a hypothetical request. */
-function hypotheticalCaller({ id: keyId, labels, models, team, user, levels }: HypotheticalRequest['key']): Caller {
+function hypotheticalCaller({ id: keyId, labels, models, notModels, ...of }: HypotheticalRequest['key']): Caller {
+  const { team, user, levels } = of;
   return {
     ...{ ...OPERATOR, keyId, labels, models: models && new Set(models) },
+    ...(notModels && { notModels: new Set(notModels) }),
     ...(team && { team }),
     ...(user && { user }),
     ...(levels && levels.length > 0 && { levels }),

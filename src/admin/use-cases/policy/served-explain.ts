@@ -64,8 +64,11 @@ async function explained(by: Principal, reach: Reach, desk: ExplanationDesk, que
   const request = readRouteBody(bodyOf(query.request));
   const timeMs = query.time === undefined ? gateway.now() : momentOf('`time`', query.time);
   const readings = isInForce ? inForce.readings() : readingsAlike(runtime.snapshot, inForce);
-  const { labels, models, levels = NO_LEVELS } = caller ?? NOBODY;
-  const key = { id: caller?.keyId ?? NOBODY.keyId, labels, models: models && [...models], levels };
+  const { labels, models, notModels = [], levels = NO_LEVELS } = caller ?? NOBODY;
+  const key = {
+    ...{ id: caller?.keyId ?? NOBODY.keyId, labels, levels },
+    ...{ models: models && [...models], notModels: [...notModels] },
+  };
   const explanation = await explainRequest(
     {
       request,

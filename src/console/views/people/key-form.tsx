@@ -5,7 +5,7 @@ import type { FormField, FormPart, InputProps } from '../../kit/field.ts';
 import { param } from '../../shell/router.ts';
 import { reachOfViewer, session } from '../../shell/session.ts';
 import { LABELS, LAST_DAY, LIFETIME, SCOPES } from './coders.ts';
-import { termsParts } from './terms.tsx';
+import { DENIED_MODELS, termsParts } from './terms.tsx';
 import { type TeamAnswer, teamOptions, type UserAnswer, userOptions } from './words.ts';
 
 const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
@@ -83,7 +83,7 @@ export function keyParts(
           },
         ]
       : []),
-    ...(hasTerms ? terms.filter((part) => !(isNew && isBudgets(part))) : []),
+    ...(hasTerms ? [...terms.filter((part) => !(isNew && isBudgets(part))), DENIED_MODELS] : []),
   ];
   if (!isNew) return [name, ...rest];
   const more = `More: ${reach === 'own' ? '' : 'team, member, '}scopes, expiry, models, rate limits`;

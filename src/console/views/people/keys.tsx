@@ -168,6 +168,7 @@ const keyFacts = (
   ['Created by', ({ parent }) => parent && <a href={hrefOf(`/people/keys/${parent}`)}>Key {parent}</a>],
   'scopes',
   ['Models', ({ models }) => modelsText(models), 'All models that the policy, its team and its member allow'],
+  ['Denied models', ({ not_models }) => modelsText(not_models), 'None'],
   ['Rate limits', ({ limits }) => limitsText(limits), 'Limits of the policy, its team and its member'],
   'labels',
   ['Agent wallets', 'wallets'],

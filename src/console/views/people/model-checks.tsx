@@ -7,16 +7,19 @@ import { Checks, Field } from '../../design/field.tsx';
 const SHOWN_MAX = 24;
 
 interface ModelChecksProps {
-  /** Model IDs, and wildcard patterns such as `openrouter/*`. An empty list allows all models. */
+  readonly label: string;
+  /** Model IDs, and wildcard patterns such as `openrouter/*`. */
   readonly values: readonly string[];
   onValues(values: readonly string[]): void;
   /** The meaning of no checked box: "the team may use every model". */
   readonly none: string;
+  /** The meaning of checked boxes: "the use of all other models is not allowed". */
+  readonly some: string;
   readonly error: string | null;
 }
 
 /** A choice of models and wildcards. The viewer can add a model that is not listed, such as a model of a wildcard, by its name. */
-export function ModelChecks({ values, onValues, none, error }: ModelChecksProps) {
+export function ModelChecks({ label, values, onValues, none, some, error }: ModelChecksProps) {
   const [find, setFind] = useState('');
   // The models that were checked when the form was opened come first. The order does not change after the first display, so that a box does
   // not move when it is checked.
@@ -37,15 +40,11 @@ export function ModelChecks({ values, onValues, none, error }: ModelChecksProps)
   };
   return (
     <Checks
-      label="Models"
+      label={label}
       options={found.slice(0, SHOWN_MAX).map((value) => ({ value, label: value }))}
       values={values}
       onValues={onValues}
-      hint={
-        values.length === 0
-          ? `No model is checked: ${none}.`
-          : `${values.length} checked. The use of all other models is not allowed.`
-      }
+      hint={values.length === 0 ? `No model is checked: ${none}.` : `${values.length} checked: ${some}.`}
       error={error}
     >
       {/* biome-ignore lint/a11y/noStaticElementInteractions: Enter in the field must not send the form */}

@@ -19,9 +19,26 @@ const WHEN_SPENT: Readonly<Record<ExhaustedAction, string>> = {
   downgrade: 'Use cheaper models',
 };
 
-const ModelsInput = ({ field, value, set, errorAt }: InputProps<readonly string[]>) => (
-  <ModelChecks values={value} onValues={set} none={field.hint ?? ''} error={errorAt()} />
-);
+const modelsInput =
+  (some: string) =>
+  ({ field, value, set, errorAt }: InputProps<readonly string[]>) => (
+    <ModelChecks
+      label={field.label}
+      values={value}
+      onValues={set}
+      none={field.hint ?? ''}
+      some={some}
+      error={errorAt()}
+    />
+  );
+const ModelsInput = modelsInput('all other models are refused');
+const DeniedModelsInput = modelsInput('these models are refused, also if another list allows them');
+
+/** The field for the models that a key may not use. */
+export const DENIED_MODELS: FormPart = {
+  ...{ of: 'not_models', label: 'Denied models', hint: 'the key may use all models that its other terms allow' },
+  kind: { ...MODELS, Input: DeniedModelsInput },
+};
 
 const LIMIT_LABELS = {
   requests_per_minute: 'Requests a minute',

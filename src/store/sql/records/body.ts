@@ -102,6 +102,7 @@ const RARE_FACTS = [
   'capsOutput',
   'stuck',
   'qualityStep',
+  'deniedModels',
 ] as const;
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
@@ -157,9 +158,9 @@ const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
 function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
   const { addOns, embedding, thread, readers, pdfs, serviceCounts } = facts;
-  const { qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep } = facts;
+  const { qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep, deniedModels } = facts;
   const media = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
-  const rare = [...media, qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep];
+  const rare = [...media, qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep, deniedModels];
   const last = rare.findLastIndex((fact) => fact !== undefined);
   // Absent rare facts before the last present fact are null in the JSON.
   return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];
