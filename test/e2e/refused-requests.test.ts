@@ -109,6 +109,8 @@ describe('a refused request', () => {
         expect([path, broken.status]).toEqual([path, 400]);
         expect(await find(box, idOf(broken))).toMatchObject({ model: '', error: 'invalid_json' });
       }
+      const described = await box.get(`/v1/models/${model}`, withKey(key));
+      expect(await find(box, idOf(described))).toMatchObject({ model, error: 'model_not_found', operation: null });
       const before = (await list(box, 'status=refused')).length;
       const client = openResponses(box, key);
       expect(await client.ask({ model, input: PROMPT })).toMatchObject([{ type: 'error', status: 404 }]);

@@ -7,6 +7,8 @@ export interface Known {
   /** The provider's key that the upstream call used. */
   readonly key: string;
   readonly prompt: string;
+  /** The name of a model that does not exist. */
+  readonly model: string;
   readonly answer: string;
 }
 
@@ -134,7 +136,7 @@ export const FAULTS: readonly Fault[] = [
   { name: 'a body of another type', raw: ({ prompt }) => JSON.stringify([prompt]) },
   { name: 'a field of another type', ask: ({ prompt }) => ({ temperature: prompt }) },
   { name: 'a role that does not exist', ask: ({ prompt }) => ({ messages: [{ role: prompt, content: prompt }] }) },
-  { name: 'a model that does not exist', ask: ({ prompt }) => ({ model: prompt }) },
+  { name: 'a model that does not exist', ask: ({ model }) => ({ model }) },
   {
     name: 'a tool choice that does not exist',
     ask: ({ prompt }) => ({

@@ -109,6 +109,8 @@ export class RequestContext implements Links<RequestContext> {
   prepared: PreparedRequest | null = null;
   /** The error that was answered; null for none, and for the error of a stored answer. */
   error: SignalboxError | null = null;
+  /** The address of a request that was answered with an error; '' for any other request. */
+  url = '';
   /** The parsed body; null before the body is read. */
   body: unknown = null;
   /** The caller of a suspended key; null for any other caller. */
@@ -344,9 +346,10 @@ export class RequestContext implements Links<RequestContext> {
     this.#close();
   }
 
-  /** Notes the end of the handler with an error that is answered. */
-  failed(error: SignalboxError): void {
+  /** Notes the end of the handler with an error that is answered. @param url the address of the request */
+  failed(error: SignalboxError, url: string): void {
     this.error = error;
+    this.url = url;
     this.handled(error.status, error.code);
   }
 

@@ -20,7 +20,9 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const PATIENCE = 120_000;
 /** A caller may receive its own texts again. */
-const OWN = ['prompt', 'answer'];
+const OWN = ['prompt', 'model', 'answer'];
+/** Operators see the model that a refused request named, which is in the database. */
+const OF_OPERATORS = ['model'];
 
 interface Stage {
   readonly nets: Nets;
@@ -103,6 +105,7 @@ async function setUp(form: 'json' | 'pretty'): Promise<Stage> {
     own: caller,
     key: env.FIRST_KEY,
     prompt: nets.add('prompt', makeCanary()),
+    model: nets.add('model', makeCanary()),
     answer: nets.add('answer', makeCanary()),
   };
   return {
@@ -191,14 +194,18 @@ async function lookAround(stage: Stage, when: string): Promise<void> {
   ];
   for (const path of operator) {
     stage.found.push(
-      ...stage.nets.find(`${when}: an operator at ${path}`, await whole(stage, path, withKey(stage.admin))),
+      ...stage.nets.find(
+        `${when}: an operator at ${path}`,
+        await whole(stage, path, withKey(stage.admin)),
+        OF_OPERATORS,
+      ),
     );
   }
 }
 
 function searchWritten({ nets, box, data, found }: Stage, when: string): void {
   found.push(...nets.find(`${when}: log`, box.printed()));
-  for (const { name, text } of filesOf(data)) found.push(...nets.find(`${when}: ${name}`, text));
+  for (const { name, text } of filesOf(data)) found.push(...nets.find(`${when}: ${name}`, text, OF_OPERATORS));
 }
 
 /** Policies with a secret in a wrong place: several invalid ones and a valid one. */

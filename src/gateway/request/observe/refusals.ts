@@ -43,11 +43,11 @@ function isRecorded({ caller, suspended, code, decisionId, isReplayed, isSignedI
 const UNKNOWN: Pick<Caller, 'keyId' | 'labels' | 'team' | 'user'> = { keyId: '', labels: {} };
 
 function refusalOf(request: RequestContext, time: number, dialects: RefusalSink['dialects']): Refusal {
-  const { status, code, method, route, operation, body } = request;
+  const { status, code, method, route, operation } = request;
   const { keyId, labels, team = null, user = null } = request.caller ?? request.suspended ?? UNKNOWN;
   return {
     ...{ id: request.requestNumber, time, keyId, team, user, labels, session: request.run.session },
-    ...{ operation, model: modelIn(body), code, reason: reasonOf(request) },
+    ...{ operation, model: modelIn(request), code, reason: reasonOf(request) },
     ...{ status, dialect: dialectAt(route, dialects), method, route, answers: 1 },
     decision: parseId('dec_', request.decisionId ?? String(request.error?.info.details?.decision_id)),
   };
@@ -58,16 +58,40 @@ function dialectAt(route: string, dialects: RefusalSink['dialects']): string | n
   return null;
 }
 
-/** Returns the model that a body names, without characters that cannot be printed and without secrets; '' for none. */
-function modelIn(body: unknown): string {
-  const model = isObject(body) && typeof body.model === 'string' ? body.model : '';
+/** The route of a model's description ends with the name of the model. */
+const MODEL_PATH = '/v1/models/';
+
+/** Returns the model that a request names, without characters that cannot be printed and without secrets; '' for none. */
+function modelIn({ body, route, url }: RequestContext): string {
+  const inPath =
+    route.startsWith(MODEL_PATH) && URL.canParse(url) ? new URL(url).pathname.slice(MODEL_PATH.length) : '';
+  const model = isObject(body) && typeof body.model === 'string' ? body.model : decoded(inPath);
   const printable = model.slice(0, MODEL_MAX + MARGIN).replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
   return scrub(printable).slice(0, MODEL_MAX).toWellFormed();
 }
 
 /** Returns the message of the error without texts of the request. */
-function reasonOf({ error, body }: RequestContext): string {
+function reasonOf({ error, body, url }: RequestContext): string {
   if (!error) return '';
-  const message = withoutTexts(error.message.slice(0, REASON_MAX + MARGIN), textsIn(body));
+  const message = withoutTexts(error.message.slice(0, REASON_MAX + MARGIN), [...textsIn(body), ...textsInAddress(url)]);
   return redact(message, ['secret', 'email']).slice(0, REASON_MAX).toWellFormed();
+}
+
+/** A part of a path that is a word, such as `completions`. Any other part can be a text. */
+const PATH_WORD = /^[a-z0-9_.:-]{1,15}$/;
+
+/** Returns the texts in an address: its query, and the parts of its path that are no words, as they are and decoded. */
+function textsInAddress(url: string): string[] {
+  if (!URL.canParse(url)) return [url];
+  const { pathname, search } = new URL(url);
+  const parts = pathname.split('/').filter((part) => !PATH_WORD.test(part));
+  return [...parts, search.slice(1)].flatMap((text) => [text, decoded(text)]);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
