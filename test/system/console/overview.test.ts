@@ -151,8 +151,8 @@ test('a budget of a key or team has its name and links to it', async () => {
   const { page } = await openConsole(stage, { path: '/money?tab=budgets' });
   const table = page.getByRole('table', { name: 'Budgets and balances' });
   expect(await table.getByText(id).count()).toBe(0);
-  await table.getByRole('link', { name: 'team-week:cap, delivery' }).waitFor();
-  await table.getByRole('link', { name: 'key-total:cap, nightly-batch' }).click();
+  await table.getByRole('link', { name: 'week of team delivery' }).waitFor();
+  await table.getByRole('link', { name: 'total of key nightly-batch' }).click();
   await page.getByRole('complementary', { name: 'nightly-batch' }).waitFor();
   expect(page.url()).toContain(`/people/keys/${id}`);
 });
