@@ -27,7 +27,7 @@ const bothExact = (amount: string, credits: number): string =>
 
 /** Writes an amount of Credits: `12.3 Credits`. Amounts from 1,000 have four significant digits, smaller amounts have three. */
 export const creditsText = (credits: number): string =>
-  `${new Intl.NumberFormat('en', { maximumSignificantDigits: Math.abs(credits) >= 1_000 ? 4 : 3 }).format(credits)} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
+  `${credits < 0 ? '−' : ''}${new Intl.NumberFormat('en', { maximumSignificantDigits: Math.abs(credits) >= 1_000 ? 4 : 3 }).format(Math.abs(credits))} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
 
 /**
  * A relative time that shows the exact time under the pointer.

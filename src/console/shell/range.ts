@@ -17,8 +17,10 @@ const isRangeName = (name: string): name is RangeName => Object.hasOwn(RANGES, n
 /** The period that all views show: a range that ends now, or days that the viewer chose. */
 export interface TimeRange {
   readonly name: RangeName | 'days';
-  /** "Last 7 days", "3 Nov to 9 Nov". */
+  /** "Last 7 days", "3 Nov to 9 Nov", "October 2026". */
   readonly label: string;
+  /** The range in a sentence: "the last 7 days", "3 Nov to 9 Nov". */
+  readonly phrase: string;
   /** Its length, ms. */
   readonly ms: number;
   /** The first and the last day, `YYYY-MM-DD`, if the viewer chose days; otherwise null. */
@@ -38,7 +40,31 @@ function dayIn(name: 'from' | 'to'): Date {
   throw new AddressError(`The address ${found}. A valid period looks like \`from=2026-11-01&to=2026-11-30\`.`);
 }
 
+const monthLabel = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
 const dayLabel = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+
+/** Names a period by its first and last day: one day, a whole month, or both days. */
+function daysLabel(first: Date, last: Date): string {
+  const next = new Date(last.getTime() + DAY_MS);
+  const isMonth = first.getUTCDate() === 1 && next.getUTCDate() === 1 && first.getUTCMonth() === last.getUTCMonth();
+  if (isMonth && first.getUTCFullYear() === last.getUTCFullYear()) return monthLabel.format(first);
+  return first.getTime() === last.getTime()
+    ? dayLabel.format(first)
+    : `${dayLabel.format(first)} to ${dayLabel.format(last)}`;
+}
+
+/** The day in the viewer's time zone, `YYYY-MM-DD`. */
+export const dayOf = (date: Date): string =>
+  [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-');
+
+/** The first and the last day of the calendar month before a time, in the viewer's time zone. @param now ms since 1970 */
+export function lastMonth(now: number): { readonly from: string; readonly to: string } {
+  const today = new Date(now);
+  const [year, month] = [today.getFullYear(), today.getMonth()];
+  return { from: dayOf(new Date(year, month - 1, 1)), to: dayOf(new Date(year, month, 0)) };
+}
+
+export const viewerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /**
  * The selected range: from the address, or else the last range of this browser, or else the last 24 hours. Reading `range` throws
@@ -52,11 +78,11 @@ export const range = computed((): TimeRange => {
       throw new AddressError(
         `The address has a period from ${from} to ${to}, which ends before it begins. Swap the two days.`,
       );
-    const label = from === to ? dayLabel.format(first) : `${dayLabel.format(first)} to ${dayLabel.format(last)}`;
-    return { name: 'days', label, ms: last.getTime() + DAY_MS - first.getTime(), days: { from, to } };
+    const label = daysLabel(first, last);
+    return { name: 'days', label, phrase: label, ms: last.getTime() + DAY_MS - first.getTime(), days: { from, to } };
   }
   const named = [param('range'), recall('range') ?? ''].find(isRangeName) ?? '24h';
-  return { name: named, ...RANGES[named], days: null };
+  return { name: named, ...RANGES[named], phrase: `the ${RANGES[named].label.toLowerCase()}`, days: null };
 });
 
 export function chooseRange(name: RangeName): void {
@@ -78,7 +104,10 @@ export function stateRange(name: RangeName | 'days' = range.value.name): void {
  * Returns the beginning and the end of a range. The end is null if the range ends now, because the server uses its own clock.
  * @param now ms since 1970
  */
-export function endsOf({ days, ms }: TimeRange, now: number): { readonly from: number; readonly to: number | null } {
+export function endsOf(
+  { days, ms }: Pick<TimeRange, 'ms' | 'days'>,
+  now: number,
+): { readonly from: number; readonly to: number | null } {
   if (!days) return { from: now - ms, to: null };
   // Days begin at midnight in the viewer's time zone.
   const next = new Date(`${days.to}T00:00`);

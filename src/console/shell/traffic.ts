@@ -19,7 +19,7 @@ const stepOf = (ms: number): TrafficStep => (ms <= 2 * STEPS.hour ? 'minute' : m
  * query changes once for each bucket and not every second.
  */
 export function trafficQuery(
-  of: TimeRange,
+  of: Pick<TimeRange, 'ms' | 'days'>,
   now: number,
   { by, limit, isBefore = false, isCompared = false, isCoarse = false, hasPoints = true, only = {} }: TrafficOptions,
 ): Query {
@@ -62,7 +62,7 @@ export const isToldApart = (by: TrafficGrouping, reach: Reach | null): boolean =
 export function rangeOverAll(firstAt: string | null, now: number): RangeName {
   const names = Object.keys(RANGES) as RangeName[];
   const hasAll = (name: RangeName) =>
-    firstAt === null || String(trafficQuery({ name, days: null, ...RANGES[name] }, now, {}).from) <= firstAt;
+    firstAt === null || String(trafficQuery({ days: null, ...RANGES[name] }, now, {}).from) <= firstAt;
   return names.find(hasAll) ?? '90d';
 }
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Field, Select } from '../design/field.tsx';
 import { DAY_MS } from '../design/format.ts';
-import { chooseDays, chooseRange, RANGES, type RangeName, range } from './range.ts';
+import { chooseDays, chooseRange, dayOf, lastMonth, RANGES, type RangeName, range } from './range.ts';
 
 interface ViewHeadProps {
   /** A noun. */
@@ -32,24 +32,22 @@ export const ViewHead = ({ title, summary, hasRange = true, children }: ViewHead
 const NAMES = Object.keys(RANGES) as RangeName[];
 const OPTIONS = [
   ...NAMES.map((value) => ({ value, label: RANGES[value].label })),
+  { value: 'last-month' as const, label: 'Last month' },
   { value: 'days' as const, label: 'Chosen days' },
 ];
-
-/** The day in the viewer's time zone, `YYYY-MM-DD`. */
-const dayOf = (time: number): string => {
-  const date = new Date(time);
-  return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
-    .map((part) => String(part).padStart(2, '0'))
-    .join('-');
-};
+type Choice = (typeof OPTIONS)[number]['value'];
 
 /** Selects the period of all views. */
 function RangePicker() {
   const { name, days } = range.value;
   const [draft, setDraft] = useState(days);
-  const choose = (next: RangeName | 'days') => {
+  const month = lastMonth(Date.now());
+  // The address has the days, so that a link to a month shows the same month later.
+  const isMonth = days?.from === month.from && days.to === month.to;
+  const choose = (next: Choice) => {
+    if (next === 'last-month') return chooseDays(month.from, month.to);
     if (next !== 'days') return chooseRange(next);
-    const week = { from: dayOf(Date.now() - 6 * DAY_MS), to: dayOf(Date.now()) };
+    const week = { from: dayOf(new Date(Date.now() - 6 * DAY_MS)), to: dayOf(new Date()) };
     setDraft(week);
     chooseDays(week.from, week.to);
   };
@@ -61,14 +59,14 @@ function RangePicker() {
   const shown = draft ?? days;
   return (
     <div class="range">
-      {days && (
+      {days && !isMonth && (
         <div class="range-days row">
           <Field isBare label="First day" type="date" value={shown?.from ?? ''} onValue={(from) => edit({ from })} />
           <span class="dim">to</span>
           <Field isBare label="Last day" type="date" value={shown?.to ?? ''} onValue={(to) => edit({ to })} />
         </div>
       )}
-      <Select isBare label="Time range" value={name} onValue={choose} options={OPTIONS} />
+      <Select isBare label="Time range" value={isMonth ? 'last-month' : name} onValue={choose} options={OPTIONS} />
     </div>
   );
 }

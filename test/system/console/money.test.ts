@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { deeply, orDeeply } from '../../deep/deeply.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
+import { sharedBrowser } from '../support/browser.ts';
 import {
   axeFinds,
   CONSOLE_POLICY,
@@ -148,6 +149,45 @@ test('the CSV export has charges by day, and writes a name that is a formula as 
   const sum = lines.slice(1).reduce((usd, line) => usd + Number(line.split(',').at(-1)), 0);
   expect(sum).toBeCloseTo(Number((await read('/admin/usage?by=month')).total_usd), 9);
   expect(faults).toEqual([]);
+});
+
+test('months are shown by two dimensions in a chosen time zone, and exported as they are shown', async () => {
+  const context = await (await sharedBrowser()).newContext({ timezoneId: 'Asia/Tokyo' });
+  const page = await context.newPage();
+  await page.goto(`${stage.box.url}/console/money?tab=months&by=key`);
+  await page.locator('input[type=password]').fill(stage.box.key);
+  await page.locator('button[type=submit]').click();
+  await settled(page);
+  await page.getByText('Six calendar months in UTC').waitFor();
+  await page.getByLabel('And by', { exact: true }).selectOption('model');
+  await page.getByLabel('Time zone').selectOption('Asia/Tokyo');
+  await page.getByText('Six calendar months in Asia/Tokyo').waitFor();
+  const table = page.getByRole('table', { name: 'Spend by key, model and month' });
+  await table.waitFor();
+  const { groups } = await read('/admin/usage?by=key,model&from=2026-01-01&time_zone=Asia/Tokyo');
+  expect(await table.locator('tbody tr').count()).toBe(groups.length);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Export CSV' }).click(),
+  ]);
+  expect(new URL(download.url()).searchParams.get('time_zone')).toBe('Asia/Tokyo');
+  const [head] = (await Bun.file(await download.path()).text()).split('\r\n');
+  expect(head).toBe('month,key_id,key_name,model,charges,input_tokens,output_tokens,credits,usd');
+  // The zone is remembered, and `last month` is a range of Spend with the days of that zone.
+  await page.goto(`${stage.box.url}/console/money?tab=months`);
+  await page.getByText('Six calendar months in Asia/Tokyo').waitFor();
+  await page.goto(`${stage.box.url}/console/money`);
+  await settled(page);
+  await page.getByLabel('Time range').selectOption('last-month');
+  const inTokyo = new Date(Date.now() + 9 * 3_600_000);
+  const [year, month] = [inTokyo.getUTCFullYear(), inTokyo.getUTCMonth()];
+  const [from, to] = [Date.UTC(year, month - 1, 1), Date.UTC(year, month, 0)].map((day) =>
+    new Date(day).toISOString().slice(0, 10),
+  );
+  await page.waitForURL((url) => url.searchParams.get('from') === from && url.searchParams.get('to') === to);
+  await page.getByText(/^[A-Z][a-z]+ \d{4} in Asia\/Tokyo, all teams$/).waitFor();
+  expect(await page.getByLabel('First day').count()).toBe(0);
+  await context.close();
 });
 
 describe('each tab', () => {

@@ -148,11 +148,7 @@ function Hours({ provider, report }: { readonly provider: string; readonly repor
   const { whole, buckets } = report.total;
   const { p50, p95 } = whole.ttft_ms;
   if (whole.requests === 0) {
-    return (
-      <Empty title={`${provider} had no requests`}>
-        Choose a longer time than the {range.value.label.toLowerCase()}.
-      </Empty>
-    );
+    return <Empty title={`${provider} had no requests`}>Choose a longer time than {range.value.phrase}.</Empty>;
   }
   if (p50 === null) {
     return (

@@ -74,8 +74,7 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
           <>
             <p class="fleet-note small dim">
               Each row shows the attempts and speeds that this server has measured since it started. A provider is
-              degraded if it failed at least 10 % of at least 20 attempts in the {range.value.label.toLowerCase()}, on
-              all servers.
+              degraded if it failed at least 10 % of at least 20 attempts in {range.value.phrase}, on all servers.
             </p>
             {[...Map.groupBy(data, (line) => line[by])]
               .sort(([one], [other]) => one.localeCompare(other))

@@ -27,9 +27,7 @@ export default function Fleet() {
   const first = tabs[0]?.id ?? 'models';
   const tab = TABS.find(({ id }) => id === param('tab'))?.id ?? first;
   const summary =
-    tab === 'models'
-      ? 'The models of the policy that you may use'
-      : `Health now, and traffic of the ${range.value.label.toLowerCase()}`;
+    tab === 'models' ? 'The models of the policy that you may use' : `Health now, and traffic of ${range.value.phrase}`;
   return (
     <div class="stack">
       <ViewHead title="Fleet" summary={summary} hasRange={tab === 'endpoints'} />

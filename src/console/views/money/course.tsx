@@ -16,7 +16,7 @@ export function Course({ report }: { readonly report: TrafficReport }) {
   const { total, series } = report;
   if (total.whole.credits === 0 && total.whole.requests === 0) {
     return (
-      <Empty title={`No spend in the ${range.value.label.toLowerCase()}`}>
+      <Empty title={`No spend in ${range.value.phrase}`}>
         Charges of requests appear here. Choose a longer time to see earlier ones.
       </Empty>
     );

@@ -3,9 +3,11 @@ import { BASE, queryText } from '../../api/base.ts';
 import { ButtonLink } from '../../design/button.tsx';
 import { Field, Select } from '../../design/field.tsx';
 import { Empty } from '../../design/states.tsx';
-import { setParams } from '../../shell/router.ts';
+import { recall, remember } from '../../shell/memory.ts';
+import { viewerZone } from '../../shell/range.ts';
+import { param, setParams } from '../../shell/router.ts';
 import { session } from '../../shell/session.ts';
-import { DIMENSION_NAMES, dimensionsOf, isBooked, type SpendDimension, viewerZone } from './spend.ts';
+import { DIMENSION_NAMES, dimensionsOf, isBooked, nounOf, type SpendDimension } from './spend.ts';
 
 /** Whether the viewer signed in with a report key, which may not see people. */
 export function isReportKey(): boolean {
@@ -37,6 +39,49 @@ export function DimensionField({ by, reach }: { readonly by: SpendDimension; rea
   );
 }
 
+/** The second dimension in the address; null if there is none, or if the ledger cannot combine it with the first. */
+export function secondIn(by: SpendDimension, reach: Reach): SpendDimension | null {
+  return isBooked(by) ? (secondsOf(by, reach).find((known) => known === param('and')) ?? null) : null;
+}
+
+const secondsOf = (by: SpendDimension, reach: Reach): readonly SpendDimension[] =>
+  dimensionsOf(reach, isReportKey()).filter((known) => known !== by && isBooked(known));
+
+/** Selects a second dimension, so that spend is divided by team and model, for example. */
+export const SecondField = ({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) =>
+  isBooked(by) ? (
+    <Select
+      isBare
+      label="And by"
+      value={secondIn(by, reach) ?? ''}
+      onValue={(and) => setParams({ and }, false)}
+      options={[
+        { value: '', label: 'No second dimension' },
+        ...secondsOf(by, reach).map((value) => ({ value, label: `And by ${nounOf(value).toLowerCase()}` })),
+      ]}
+    />
+  ) : null;
+
+/** The time zone in which months begin: from the address, or else the last one of this browser, or else UTC. */
+export const zoneIn = (): string => zonesOf().find((known) => known === (param('zone') || recall('zone'))) ?? 'UTC';
+
+const zonesOf = (): readonly string[] => [...new Set(['UTC', viewerZone()])];
+
+/** Selects the time zone in which months begin. Providers mostly bill in UTC. */
+export const ZoneField = () =>
+  zonesOf().length === 1 ? null : (
+    <Select
+      isBare
+      label="Time zone"
+      value={zoneIn()}
+      onValue={(zone) => {
+        remember('zone', zone);
+        setParams({ zone }, false);
+      }}
+      options={zonesOf().map((value) => ({ value, label: value === 'UTC' ? 'Months in UTC' : `Months in ${value}` }))}
+    />
+  );
+
 /** The text that is shown until the viewer names a label. */
 export const NoLabel = () => (
   <Empty title="Name a label">
@@ -48,14 +93,18 @@ interface ExportLinkProps {
   readonly by: SpendDimension;
   readonly period: { readonly from: string; readonly to: string };
   readonly step?: 'day' | 'month';
+  /** A second dimension. */
+  readonly and?: SpendDimension | null;
+  /** The time zone in which days begin. */
+  readonly zone?: string;
 }
 
 /** Downloads the charges of a period as CSV with a line for each day or month. The API writes the file. */
-export const ExportLink = ({ by, period, step = 'day' }: ExportLinkProps) =>
+export const ExportLink = ({ by, period, step = 'day', and = null, zone = viewerZone() }: ExportLinkProps) =>
   isBooked(by) ? (
     <ButtonLink
-      download={`spend-by-${step}-and-${by.replace(/\W+/g, '-')}.csv`}
-      href={`${BASE}/admin/usage${queryText({ by: `${step},${by}`, ...period, time_zone: step === 'month' ? 'UTC' : viewerZone(), format: 'csv' })}`}
+      download={`spend-by-${[step, by, ...(and ? [and] : [])].join('-and-').replace(/\W+/g, '-')}.csv`}
+      href={`${BASE}/admin/usage${queryText({ by: [step, by, ...(and ? [and] : [])].join(','), ...period, time_zone: zone, format: 'csv' })}`}
     >
       Export CSV
     </ButtonLink>

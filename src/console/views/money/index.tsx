@@ -1,10 +1,10 @@
 import { NoPermission } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
-import { range } from '../../shell/range.ts';
+import { range, viewerZone } from '../../shell/range.ts';
 import { param, setParams } from '../../shell/router.ts';
 import { mayView, reachOfViewer } from '../../shell/session.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
-import { isReportKey } from './dimension-field.tsx';
+import { isReportKey, zoneIn } from './dimension-field.tsx';
 import { Funds } from './funds.tsx';
 import { Months } from './months.tsx';
 import { Payments } from './payments.tsx';
@@ -27,8 +27,8 @@ export default function Money() {
   const whose = { all: 'all teams', team: 'your team', own: 'your requests' }[reach];
   const hasRange = tab === 'usage';
   const summaries: Readonly<Record<MoneyTab, string>> = {
-    usage: `${range.value.label}, ${whose}`,
-    months: `Six calendar months in UTC, ${whose}`,
+    usage: `${range.value.label}${range.value.days ? ` in ${viewerZone()}` : ''}, ${whose}`,
+    months: `Six calendar months in ${by === 'task' ? 'UTC' : zoneIn()}, ${whose}`,
     budgets: 'Current budgets and balances of the ledger',
     payments: 'All x402 payments, the newest first',
   };

@@ -6,10 +6,11 @@ import { monthTime, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { type Column, columnsOf } from '../../kit/columns.tsx';
+import { dayOf } from '../../shell/range.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
-import { DimensionField, ExportLink, NoLabel } from './dimension-field.tsx';
-import { type Amount, dayOf, holderOf, isCounted, NO_AMOUNT, noneOf, nounOf, type SpendDimension } from './spend.ts';
+import { DimensionField, ExportLink, NoLabel, SecondField, secondIn, ZoneField, zoneIn } from './dimension-field.tsx';
+import { type Amount, holderOf, isBooked, isCounted, NO_AMOUNT, noneOf, nounOf, type SpendDimension } from './spend.ts';
 
 /** How many months to show. The current month is the last month that is shown. */
 const MONTHS = 6;
@@ -17,22 +18,24 @@ const MONTHS = 6;
 const SERIES = 50;
 
 /**
- * The first days of the shown months and of the next month. Months begin in UTC, because Signalbox keeps daily traffic in UTC for years.
- * Each date is midnight in the viewer's zone, so that the browser writes the right month.
+ * The first days of the shown months and of the next month. Each date is midnight in the viewer's zone, so that the browser writes the right
+ * month.
  * @param now ms since 1970
+ * @param zone the time zone in which months begin
  */
-export function monthsUntil(now: number): readonly Date[] {
-  const today = new Date(now);
-  return Array.from(
-    { length: MONTHS + 1 },
-    (_, at) => new Date(today.getUTCFullYear(), today.getUTCMonth() - MONTHS + 1 + at, 1),
-  );
+export function monthsUntil(now: number, zone: string): readonly Date[] {
+  const format = new Intl.DateTimeFormat('en', { year: 'numeric', month: 'numeric', timeZone: zone });
+  const parts = new Map(format.formatToParts(now).map(({ type, value }) => [type, Number(value)]));
+  const [year, month] = [parts.get('year') ?? 0, parts.get('month') ?? 1];
+  return Array.from({ length: MONTHS + 1 }, (_, at) => new Date(year, month - MONTHS + at, 1));
 }
 
 interface MonthRow {
   /** The ID is null for the row with the sum of all other rows. */
   readonly id: string | null;
   readonly name: string;
+  /** The name in the second dimension; null if there is none. */
+  readonly and: string | null;
   /** The amounts of the row, one for each month. */
   readonly amounts: readonly Amount[];
 }
@@ -42,21 +45,26 @@ const plus = (one: Amount, other: Amount): Amount => ({
   credits: one.credits + other.credits,
 });
 /**
- * Makes a row for each key, team, model …. The largest spender of the latest month comes first.
+ * Makes a row for each key, team, model …, or for each pair of them. The largest spender of the latest month comes first.
  * @param months as `YYYY-MM`
  */
 export function monthRows(
   groups: ReadOf<'/admin/usage'>['groups'],
   by: SpendDimension,
+  and: SpendDimension | null,
   months: readonly string[],
 ): readonly MonthRow[] {
-  const rows = new Map<string, { id: string; name: string; amounts: Amount[] }>();
+  const rows = new Map<string, MonthRow & { amounts: Amount[] }>();
   for (const group of groups) {
     const at = months.indexOf(group.group.month ?? '');
     if (at < 0) continue;
-    const holder = holderOf(group, by);
-    const row = rows.get(holder.id) ?? { ...holder, amounts: months.map(() => NO_AMOUNT) };
-    rows.set(holder.id, row);
+    const [first, second] = [holderOf(group, by), and && holderOf(group, and)];
+    const id = second ? JSON.stringify([first.id, second.id]) : first.id;
+    const row = rows.get(id) ?? {
+      ...{ id, name: first.name, and: second ? second.name : null },
+      amounts: months.map(() => NO_AMOUNT),
+    };
+    rows.set(id, row);
     row.amounts[at] = plus(row.amounts[at] ?? NO_AMOUNT, group);
   }
   return latestFirst([...rows.values()]);
@@ -76,36 +84,43 @@ function trafficRows(report: TrafficReport): readonly MonthRow[] {
   const amountsOf = ({ buckets }: Pick<TrafficReport['total'], 'buckets'>) =>
     buckets.credits.map((credits) => ({ usd: String(Math.round(credits * perCredit * 1e12) / 1e12), credits }));
   const { series, other } = report;
-  const rows = series.map((line) => ({ id: line.value, name: line.name, amounts: amountsOf(line) }));
-  return latestFirst(other ? [...rows, { id: null, name: 'all others', amounts: amountsOf(other) }] : rows);
+  const rows = series.map((line) => ({ id: line.value, name: line.name, and: null, amounts: amountsOf(line) }));
+  return latestFirst(other ? [...rows, { id: null, name: 'all others', and: null, amounts: amountsOf(other) }] : rows);
 }
 
 /** Spend by calendar month, as on a provider's bill. */
 export function Months({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
-  const starts = monthsUntil(Date.now());
+  const [zone, and] = [zoneIn(), secondIn(by, reach)];
+  const starts = monthsUntil(Date.now(), zone);
   const [first, end] = [starts[0] ?? new Date(), starts[MONTHS] ?? new Date()];
   const period = { from: dayOf(first), to: dayOf(end) };
-  const isTraffic = isCounted(by, reach);
+  // Traffic has months of UTC by one dimension, and loads faster than the ledger.
+  const isTraffic = isCounted(by, reach) && (!isBooked(by) || (and === null && zone === 'UTC'));
   const isWanted = by !== 'label:';
   const query = { by, step: 'month', limit: SERIES, ...period };
   const traffic = useResource('/admin/traffic', query, { isWanted: isWanted && isTraffic });
-  const usage = useResource('/admin/usage', { by: `month,${by}`, ...period }, { isWanted: isWanted && !isTraffic });
+  const grouped = { by: ['month', by, ...(and ? [and] : [])].join(','), time_zone: zone, ...period };
+  const usage = useResource('/admin/usage', grouped, { isWanted: isWanted && !isTraffic });
   const shown = starts.slice(0, MONTHS);
   const months = shown.map((start) => dayOf(start).slice(0, 7));
   return (
     <>
       <div class="money-choice">
         <DimensionField by={by} reach={reach} />
+        <SecondField by={by} reach={reach} />
+        {isBooked(by) && <ZoneField />}
       </div>
       {by === 'label:' ? (
         <NoLabel />
       ) : isTraffic ? (
         <Loaded what="Charges" of={traffic}>
-          {(report) => <MonthSpend by={by} period={period} rows={trafficRows(report)} starts={shown} />}
+          {(report) => <MonthSpend {...{ by, and, zone, period }} rows={trafficRows(report)} starts={shown} />}
         </Loaded>
       ) : (
         <Loaded what="Charges" of={usage}>
-          {({ groups }) => <MonthSpend by={by} period={period} rows={monthRows(groups, by, months)} starts={shown} />}
+          {({ groups }) => (
+            <MonthSpend {...{ by, and, zone, period }} rows={monthRows(groups, by, and, months)} starts={shown} />
+          )}
         </Loaded>
       )}
     </>
@@ -114,12 +129,15 @@ export function Months({ by, reach }: { readonly by: SpendDimension; readonly re
 
 interface MonthSpendProps {
   readonly by: SpendDimension;
+  readonly and: SpendDimension | null;
+  readonly zone: string;
   readonly period: { readonly from: string; readonly to: string };
   readonly rows: readonly MonthRow[];
   readonly starts: readonly Date[];
 }
 
-function MonthSpend({ by, period, rows, starts }: MonthSpendProps) {
+function MonthSpend({ by, and, zone, period, rows, starts }: MonthSpendProps) {
+  const title = `Spend by ${[by, ...(and ? [and] : [])].map((one) => nounOf(one).toLowerCase()).join(', ')} and month`;
   const totals = starts.map((_, at) =>
     rows.reduce((sum, { amounts }) => plus(sum, amounts[at] ?? NO_AMOUNT), NO_AMOUNT),
   );
@@ -139,23 +157,32 @@ function MonthSpend({ by, period, rows, starts }: MonthSpendProps) {
       </section>
       <section class="card" aria-labelledby="months">
         <div class="card-head">
-          <h2 id="months">Spend by {nounOf(by).toLowerCase()} and month</h2>
-          <ExportLink by={by} period={period} step="month" />
+          <h2 id="months">{title}</h2>
+          <ExportLink {...{ by, and, zone, period }} step="month" />
         </div>
-        <Table
-          label={`Spend by ${nounOf(by).toLowerCase()} and month`}
-          rows={rows}
-          keyOf={({ id }) => id ?? '~others'}
-          columns={monthColumns(by, starts)}
-        />
+        <Table label={title} rows={rows} keyOf={({ id }) => id ?? '~others'} columns={monthColumns(by, and, starts)} />
       </section>
     </>
   );
 }
 
-const monthColumns = (by: SpendDimension, starts: readonly Date[]): readonly TableColumn<MonthRow>[] =>
+const monthColumns = (
+  by: SpendDimension,
+  and: SpendDimension | null,
+  starts: readonly Date[],
+): readonly TableColumn<MonthRow>[] =>
   columnsOf([
     { head: nounOf(by), name: ({ name }) => name || noneOf(by) },
+    ...(and
+      ? [
+          {
+            head: nounOf(and),
+            cell: (row: MonthRow) => row.and,
+            sort: (row: MonthRow) => row.and,
+            phone: 'third' as const,
+          },
+        ]
+      : []),
     ...starts.map((start, at): Column<MonthRow> => {
       const phone = ({ 1: 'fact', 2: 'second' } as const)[starts.length - at];
       return {

@@ -3,7 +3,7 @@ import type { Action, Reach } from '../../../admin/use-cases/roles.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { type Resource, useResource } from '../../api/resource.ts';
 import { DAY_MS } from '../../design/format.ts';
-import { endsOf, range, type TimeRange } from '../../shell/range.ts';
+import { dayOf, endsOf, range, type TimeRange, viewerZone } from '../../shell/range.ts';
 import { isToldApart, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 
 /** The dimension by which spend is divided. A label dimension has the label's name after the colon. */
@@ -110,10 +110,6 @@ const sortedRows = (rows: readonly SpenderRow[]): readonly SpenderRow[] =>
       other.whole.credits - one.whole.credits,
   );
 
-/** The day in the viewer's time zone, `YYYY-MM-DD`. */
-export const dayOf = (date: Date): string =>
-  [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-');
-
 /**
  * The whole days that a range touches; `to` is the day after the last day.
  * @param turns how many periods of the same length earlier
@@ -129,8 +125,6 @@ export function daysOf(of: TimeRange, now: number, turns = 0): { readonly from: 
   for (const date of [first, end]) date.setDate(date.getDate() - turns * days);
   return { from: dayOf(first), to: dayOf(end) };
 }
-
-export const viewerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** A key, team, model … that spends, given by its dimension and ID. */
 export interface Holder {

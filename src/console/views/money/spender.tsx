@@ -76,7 +76,7 @@ export function Spender({ holder, reach, row }: SpenderProps) {
         ) : (
           !isOwnTraffic && (
             <Empty title="Nothing was charged">
-              Neither in the {range.value.label.toLowerCase()} nor in the {periodBefore()}.
+              Neither in {range.value.phrase} nor in the {periodBefore()}.
             </Empty>
           )
         )}
@@ -105,7 +105,7 @@ function Sums({ name, id, sums: { whole, before } }: SumsProps) {
     <>
       <p>
         <b>
-          {name} spent {usd(whole.usd).short} in the {range.value.label.toLowerCase()}
+          {name} spent {usd(whole.usd).short} in {range.value.phrase}
           {saved !== null && (
             <>
               {' '}

@@ -128,7 +128,7 @@ function Spenders({ by, reach, rows, days, open }: SpendersProps) {
       </div>
       {rows.length === 0 ? (
         <Empty title={`No spend by ${nounOf(by).toLowerCase()} yet`}>
-          Nothing was charged in the {range.value.label.toLowerCase()} or in the {periodBefore()}.
+          Nothing was charged in {range.value.phrase} or in the {periodBefore()}.
         </Empty>
       ) : shown.length === 0 ? (
         <Empty title="No name matches">Clear the field to see all {rows.length}.</Empty>

@@ -54,7 +54,7 @@ export function Course({ traffic, by }: { readonly traffic: Resource<TrafficRepo
         <Loaded what="Traffic figures" of={traffic}>
           {(report) =>
             report.total.whole.requests === 0 ? (
-              <Empty title={`No requests in the ${range.value.label.toLowerCase()}`}>
+              <Empty title={`No requests in ${range.value.phrase}`}>
                 Send a request to <code>/v1/chat/completions</code> with a key, or choose a longer time.
                 <SendOne />
               </Empty>
