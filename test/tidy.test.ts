@@ -33,7 +33,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['admin'],
   ['admin/cli', 'http'],
   ['server', 'tools'],
-  // The console runs in a browser and imports only types of other modules (test/console/rules.test.ts).
+  // The console runs in a browser and imports only types of other modules, and the words for money (test/console/rules.test.ts).
   ['console'],
 ];
 
