@@ -9,6 +9,7 @@ import { DROPPED_HEADER, type StreamPolicy, streamResponse, textsResponse } from
 /** The longest time that an answer is written without a pause for other requests, in ms. A batch of parts is not interrupted. */
 const SLICE_MS = 4;
 
+const DECISION_HEADER = 'x-signalbox-decision-id';
 /** The maximum length of a body that is sent at once, in characters. */
 const WHOLE_MAX = 1_048_576;
 
@@ -31,7 +32,7 @@ export function answer(
   headers: HTTPHeaders,
   policy: StreamPolicy,
 ): Promise<Response | string> {
-  headers['x-signalbox-decision-id'] = idText('dec_', source.decision);
+  headers[DECISION_HEADER] = idText('dec_', source.decision);
   if (!events) return jsonBody(source, json, headers);
   return streamResponse(source, events, policy, headers).catch((cause) => {
     tellPrice(source, headers);
@@ -64,10 +65,8 @@ export async function jsonBody(
     }
     if (source.error) throw source.error;
     if (!source.receipt) throw new Error('the answer ended without a receipt');
-    texts.push(writer.end(source.receipt));
-    headers['content-type'] = 'application/json';
-    headers['x-signalbox-model'] = source.model;
-    if (source.dropped?.length) headers[DROPPED_HEADER] = droppedText(source.dropped);
+    texts.push(source.body ?? writer.end(source.receipt));
+    Object.assign(headers, jsonHeaders(source));
   } catch (cause) {
     // After a bug in this function, no client reads the answer. Without this call, the answer would keep its hold until the deadline.
     source.abandon('caller-gone');
@@ -77,6 +76,18 @@ export async function jsonBody(
   }
   const chars = texts.reduce((sum, { length }) => sum + length, 0);
   return chars <= WHOLE_MAX ? texts.join('') : textsResponse(texts, headers);
+}
+
+/** The headers of a complete JSON answer. */
+export function jsonHeaders(source: AnswerSource): Record<string, string> {
+  const headers: Record<string, string> = {
+    [DECISION_HEADER]: idText('dec_', source.decision),
+    'content-type': 'application/json',
+    'x-signalbox-model': source.model,
+  };
+  if (source.dropped?.length) headers[DROPPED_HEADER] = droppedText(source.dropped);
+  tellPrice(source, headers);
+  return headers;
 }
 
 /** Adds the price to the headers. An error response gets the price, too, because failed attempts may have a cost. */

@@ -25,6 +25,7 @@ import { errorResponse, publicError } from './errors.ts';
 import { HeldRequests } from './held-requests.ts';
 import { operatorOf } from './operator-socket.ts';
 import { recommendRoutes } from './recommend.ts';
+import { Repeats } from './repeats.ts';
 import { requestContexts } from './request-contexts.ts';
 import { type EdgeServer, type RequestCarrier, type RouteServices, STALLED_S } from './route-services.ts';
 import { pathOf, RouteTable, routeRules } from './route-table.ts';
@@ -134,6 +135,7 @@ function servicesOf(
     gateway,
     pipeline: openPipeline(gateway, options.steps ?? NO_STEPS),
     idempotency,
+    repeats: new Repeats(gateway.answers, () => gateway.lease().snapshot.gateway.answersBytesMax),
     answerSecretOf: (id) => tokens.answerSecretOf(id),
     contextOf,
     addressOf,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { HTTPHeaders } from 'elysia';
-import type { Claim, Idempotency } from '../access/idempotency/idempotency.ts';
+import type { Claim, ClaimRefusal, Idempotency } from '../access/idempotency/idempotency.ts';
 import { NameTaken } from '../access/idempotency/run.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
 import { orNothingDone } from '../admin/kit/refusals.ts';
@@ -11,12 +11,14 @@ import { orOverloaded } from '../store/unwritten.ts';
 import { cookieIn, LOGIN_COOKIE } from './console/cookies.ts';
 import { credentialsIn } from './credentials.ts';
 import type { DailyChanges } from './daily-changes.ts';
-import { checkName, keyReused, stillRunning, UNREADABLE } from './replay.ts';
+import { operatorOf } from './operator-socket.ts';
+import { UNREADABLE } from './repeats.ts';
+import { checkName, keyReused, stillRunning } from './replay.ts';
 import type { RouteServices } from './route-services.ts';
 import { isOnceForName, type RouteTable } from './route-table.ts';
 import { codeOf, writtenResponse } from './written-answer.ts';
 
-interface ChangeServices extends Pick<RouteServices, 'bodyOf'> {
+interface ChangeServices extends Pick<RouteServices, 'bodyOf' | 'repeats'> {
   readonly idempotency: Pick<Idempotency, 'claim'>;
   readonly routes: RouteTable;
   readonly changes: Pick<DailyChanges, 'giveBack'>;
@@ -30,7 +32,7 @@ type OpenRun = Extract<Claim, { kind: 'run' }>['run'];
  * Runs each change with an `Idempotency-Key` only once, on every route of `isOnceForName`. This check happens before the routes, so no
  * route needs code for it.
  */
-export function changesOnce({ idempotency, bodyOf, routes, pass, changes }: ChangeServices) {
+export function changesOnce({ idempotency, repeats, bodyOf, routes, pass, changes }: ChangeServices) {
   /** Bodies of requests that have begun. These bodies are read for their hash before the routes request them. */
   const bodies = new WeakMap<Request, { readonly body: unknown }>();
 
@@ -41,17 +43,24 @@ export function changesOnce({ idempotency, bodyOf, routes, pass, changes }: Chan
     if (routes.at(context.route)?.methods.get(method)?.body !== 'none') {
       bodies.set(request, { body: await bodyOf(request, context) });
     }
+    const { keyId } = context.knownCaller;
     const claimed = await orOverloaded(UNREADABLE, () =>
       idempotency.claim({
-        ...{ keyId: context.knownCaller.keyId, secret: proofIn(request.headers), idempotencyKey: named },
+        ...{ keyId, secret: proofIn(request.headers), idempotencyKey: named },
         ...{ body: changeHash(request, context.bodyHash), isChange: true },
       }),
     );
-    if (claimed.kind === 'replay' && !('parts' in claimed.answer)) {
+    if (claimed.kind === 'replay') {
+      const repeat = await repeats.open(claimed, keyId, context);
+      const { answer } = repeat;
+      if (!answer || 'parts' in answer) {
+        repeat.leave();
+        throw refusalOf({ kind: 'unavailable', decision: claimed.decision });
+      }
       changes.giveBack(request);
       context.isReplayed = true;
-      context.code = codeOf(claimed.answer);
-      return writtenResponse(claimed.answer);
+      context.code = codeOf(answer);
+      return writtenResponse(answer, repeat);
     }
     if (claimed.kind !== 'run') throw refusalOf(claimed);
     await begin(claimed.run, context);
@@ -61,12 +70,12 @@ export function changesOnce({ idempotency, bodyOf, routes, pass, changes }: Chan
   return {
     /**
      * Answers an admitted request with an `Idempotency-Key` on a route that supports it. Returns null for other requests, and for a request
-     * that has already begun.
+     * that has already begun. The key of an operator's request over the socket is ignored, because that request has no secret.
      * @param headers the headers that every response to this request has
      */
     answerTo(request: Request, context: RequestContext, headers: HTTPHeaders): Promise<Response> | null {
       if (context.idempotencyKey === null || !isOnceForName(context.method, context.route)) return null;
-      if (bodies.has(request)) return null;
+      if (bodies.has(request) || operatorOf(request)) return null;
       bodies.set(request, { body: {} });
       return answered(request, context, headers);
     },
@@ -140,7 +149,7 @@ function changeHash({ method, url }: Request, body: Uint8Array | null): Uint8Arr
     .digest();
 }
 
-function refusalOf(refusal: Exclude<Claim, { kind: 'run' }>): SignalboxError {
+function refusalOf(refusal: ClaimRefusal): SignalboxError {
   switch (refusal.kind) {
     case 'in-flight':
       return stillRunning('Idempotency-Key', true);

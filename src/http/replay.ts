@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { HTTPHeaders } from 'elysia';
-import type { Claim, ClaimRefusal, KeyedRequest } from '../access/idempotency/idempotency.ts';
+import type { ClaimRefusal, KeptRepeat, KeyedRequest } from '../access/idempotency/idempotency.ts';
 import type { IdempotentRun } from '../access/idempotency/run.ts';
 import type { WaitLimits } from '../access/idempotency/waits.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
@@ -17,17 +17,16 @@ import { shuttingDown } from '../gateway/request/drain.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import type { NamedRequest } from '../gateway/request/served.ts';
 import { orOverloaded } from '../store/unwritten.ts';
-import { type AnswerForm, answer } from './answer.ts';
+import { type AnswerForm, answer, jsonHeaders } from './answer.ts';
 import { credentialsIn } from './credentials.ts';
 import { isTemplate } from './path-template.ts';
+import { UNREADABLE } from './repeats.ts';
 import type { RouteServices } from './route-services.ts';
 import { pathOf } from './route-table.ts';
-import type { StreamPolicy } from './stream.ts';
 import { codeOf, writtenResponse } from './written-answer.ts';
 
 /** How soon to request an unfinished answer again, in ms. */
 const RETRY_MS = 1_000;
-export const UNREADABLE = 'Stored answers cannot be read now, so the request was not started. Try again.';
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /** The name by which Signalbox recognises repeats of a request. */
@@ -137,11 +136,10 @@ export async function claimName(
   );
   if (limits && claim.kind === 'in-flight' && gateway.isDraining) throw shuttingDown();
   if (claim.kind === 'replay') {
-    const policy = gateway.lease().snapshot.gateway;
-    return { kind: 'stored', answer: await replay(claim, name, call, form, policy) };
+    return { kind: 'stored', answer: await replay(services, claim, name, call, form) };
   }
   if (claim.kind !== 'run') throw refusalError(claim, name);
-  return namedRun(services, name, claim.run, call, form.events !== null);
+  return namedRun(services, name, claim.run, call, form);
 }
 
 /**
@@ -160,8 +158,10 @@ function namedRun(
   { toTheEnd }: RequestName,
   run: IdempotentRun,
   { headers }: ReplayableCall,
-  isStream: boolean,
+  { events, json }: AnswerForm,
 ): NamedRun {
+  const isStream = events !== null;
+  const whole = isStream ? null : { writer: json, headers: jsonHeaders };
   const addCredit = () => {
     if (run.givenBack > 0) headers['x-signalbox-given-back'] = String(toCredits(run.givenBack));
   };
@@ -181,27 +181,36 @@ function namedRun(
         const stack = error instanceof Error ? error.stack : String(error);
         gateway.log.error('a stream failed: internal error', { decision: idText('dec_', exchange.decision), stack });
       };
-      return new KeptAnswer({ source: exchange, run, isStream, onDefect });
+      return new KeptAnswer({ source: exchange, run, isStream, whole, onDefect });
     },
   };
 }
 
 /** Sends a stored answer again. */
-function replay(
-  { answer: stored, decision }: Extract<Claim, { kind: 'replay' }>,
+async function replay(
+  { gateway, repeats }: RouteServices,
+  claim: KeptRepeat,
   name: RequestName,
   { context, headers }: ReplayableCall,
   form: AnswerForm,
-  policy: StreamPolicy,
-): Response | Promise<Response | string> {
+): Promise<Response | string> {
+  const { decision } = claim;
+  const repeat = await repeats.open(claim, name.keyId, context);
+  const { answer: stored } = repeat;
+  const policy = gateway.lease().snapshot.gateway;
+  if (stored && !('parts' in stored)) {
+    context.isReplayed = true;
+    context.decisionId = idText('dec_', decision);
+    context.code = codeOf(stored);
+    return writtenResponse(stored, repeat, policy);
+  }
+  const source = stored && replayedAnswer(decision, stored.parts, repeat);
+  if (!source) {
+    repeat.leave();
+    throw refusalError({ kind: 'unavailable', decision }, name);
+  }
   context.isReplayed = true;
   context.decisionId = idText('dec_', decision);
-  if (!('parts' in stored)) {
-    context.code = codeOf(stored);
-    return writtenResponse(stored, policy);
-  }
-  const source = replayedAnswer(decision, stored.parts);
-  if (!source) throw refusalError({ kind: 'unavailable', decision }, name);
   headers['x-signalbox-replayed'] = 'true';
   Object.assign(headers, stored.headers);
   return answer(source, form, headers, policy);

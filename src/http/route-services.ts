@@ -8,6 +8,7 @@ import type { Gateway } from '../gateway/request/gateway.ts';
 import type { Pipeline } from '../gateway/request/pipeline.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import type { Peers } from './address.ts';
+import type { Repeats } from './repeats.ts';
 import type { Sockets } from './sockets.ts';
 
 /**
@@ -60,6 +61,7 @@ export interface RouteServices {
   readonly gateway: Gateway;
   readonly pipeline: Pipeline;
   readonly idempotency: Idempotency;
+  readonly repeats: Repeats;
   /** Returns the secret with which stored answers of a token's subject are encrypted, by the subject's ID. */
   readonly answerSecretOf: Tokens['answerSecretOf'];
   /** Returns the caller of a request on a route that needs a key. */

@@ -8,7 +8,7 @@ import { withoutSecrets } from './errors.ts';
 import { takeHeaders } from './response.ts';
 
 /** The maximum number of bytes that are handed to the server at once. The server copies and keeps bytes that its socket does not accept. */
-const SLICE_BYTES = 65_536;
+export const SLICE_BYTES = 65_536;
 /** The same limit as `SLICE_BYTES`, but in characters, which have at most 3 bytes. */
 const SLICE = Math.floor(SLICE_BYTES / 3);
 
@@ -102,6 +102,40 @@ async function sendHeartbeats(opening: Promise<void>, heartbeat: string, sink: R
 export function textsResponse(texts: string[], common: HTTPHeaders): Response {
   const source: TextSource = { next: () => texts.shift() ?? null, isOver: false };
   return new Response(textsBody(source), { headers: takeHeaders(common) });
+}
+
+/**
+ * Makes a response body that consists of these bytes. The body is sent no faster than its reader accepts it.
+ * @param pace called with the size of each piece before the piece is sent; a promise delays the piece
+ * @param onEnd called once the body was sent or its reader has left, possibly twice
+ */
+export function bytesBody(
+  bytes: Uint8Array,
+  pace: (bytes: number) => Promise<void> | null,
+  onEnd: () => void,
+): ReadableStream {
+  let isGone = false;
+  return new ReadableStream({
+    type: 'direct',
+    async pull(sink) {
+      try {
+        for (let at = 0; at < bytes.length && !isGone; at += SLICE_BYTES) {
+          const piece = bytes.subarray(at, at + SLICE_BYTES);
+          await pace(piece.length);
+          const written = sink.write(piece);
+          if (written instanceof Promise) await written;
+          else sink.flush();
+        }
+        sink.close();
+      } finally {
+        onEnd();
+      }
+    },
+    cancel() {
+      isGone = true;
+      onEnd();
+    },
+  });
 }
 
 /** Makes a response body that consists of these texts. */

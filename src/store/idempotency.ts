@@ -30,11 +30,19 @@ export interface AnswerRow {
   readonly owner: InstanceName | null;
 }
 
+/** A row without its answer, which can have 1 MiB. */
+export interface AnswerHead extends Omit<AnswerRow, 'answer'> {
+  /** Bytes of the encrypted answer; 0 for none. */
+  readonly answerBytes: number;
+}
+
 /** A version of a row of a named request. Each run of a request has its own salt, so no two versions are equal. */
 export type AnswerVersion = Pick<AnswerRow, 'name' | 'state' | 'salt'>;
 
 /** Requests with an `Idempotency-Key`, and their encrypted answers. State: names. */
 export interface IdempotencyTable {
+  /** Reads a row without its answer. */
+  head(name: Uint8Array): Promise<AnswerHead | null>;
   find(name: Uint8Array): Promise<AnswerRow | null>;
   /**
    * Claims a name for a run. The commit of the claim fails with the reason `unmet` unless the stored row is still the version `seen`. A

@@ -2,9 +2,11 @@ import { expect, test } from 'bun:test';
 import { decodeAnswer, FRAME_MARK } from '../../src/access/idempotency/answer.ts';
 import { codeOf, writtenResponse } from '../../src/http/written-answer.ts';
 
+const ALONE = { pace: () => null, leave: () => {} };
+
 /** Answers as version 0.1 stored them: the head, a line break, and the text. */
 function stored(head: object, body: string) {
-  const answer = decodeAnswer(`${JSON.stringify(head)}\n${body}`);
+  const answer = decodeAnswer(Buffer.from(`${JSON.stringify(head)}\n${body}`));
   if (!answer || 'parts' in answer) throw new Error('the stored answer is not read as a response');
   return answer;
 }
@@ -25,7 +27,7 @@ test('a stored stream of version 0.1 is replayed with its frame in every event, 
   const frame = 'data: {"id":"chatcmpl-1","choices":[';
   const events = Array.from({ length: 5_000 }, (_, i) => `${FRAME_MARK}{"index":0,"delta":{"content":"${i}"}}]}\n\n`);
   const head = { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, frame };
-  const response = writtenResponse(stored(head, `${events.join('')}data: [DONE]\n\n`));
+  const response = writtenResponse(stored(head, `${events.join('')}data: [DONE]\n\n`), ALONE);
   expect(response.headers.get('x-signalbox-replayed')).toBe('true');
   expect(await response.text()).toBe(`${events.join('').replaceAll(FRAME_MARK, frame)}data: [DONE]\n\n`);
 });
@@ -38,7 +40,7 @@ test('if the policy says so, the replay of a failed stream of version 0.1 breaks
     [failed, 'end', false],
     [`${FRAME_MARK}"choices":[]}\n\ndata: [DONE]\n\n`, 'break', false],
   ] as const) {
-    const text = await untilThrown(writtenResponse(stored(head, body), { failedStreams }));
+    const text = await untilThrown(writtenResponse(stored(head, body), ALONE, { failedStreams }));
     expect(text).toEqual({ text: body.replaceAll(FRAME_MARK, 'data: {'), breaks });
   }
 });
@@ -46,7 +48,7 @@ test('if the policy says so, the replay of a failed stream of version 0.1 breaks
 test('a stored error of version 0.1 is replayed with its status and headers, and the log has its code', async () => {
   const body = '{"error":{"message":"It broke off.","type":"upstream_error","param":null,"code":"upstream_failed"}}';
   const answer = stored({ status: 502, headers: { 'x-should-retry': 'false' }, frame: '' }, body);
-  const response = writtenResponse(answer);
+  const response = writtenResponse(answer, ALONE);
   expect([response.status, response.headers.get('x-should-retry'), await response.text()]).toEqual([
     502,
     'false',

@@ -31,11 +31,24 @@ export interface PartsAnswer {
 
 export type StoredAnswer = WrittenAnswer | PartsAnswer;
 
+/** A stored text as it is read again: its bytes in UTF-8, which are sent unchanged if `frame` is empty. */
+export interface WrittenBytes extends Omit<WrittenAnswer, 'body'> {
+  readonly body: Uint8Array;
+}
+
+export type OpenedAnswer = WrittenBytes | PartsAnswer;
+
 /** Replaces the frame in a stream: the ID, time and model that every event repeats. JSON contains this character only in escaped form. */
 export const FRAME_MARK = '\u001e';
 
+const LINE_END = 10;
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /** Returns the text of an answer without its head. */
-export const bodyOf = (answer: StoredAnswer): string => ('parts' in answer ? answer.parts : answer.body);
+export function bodyOf(answer: StoredAnswer | OpenedAnswer): string {
+  if ('parts' in answer) return answer.parts;
+  return typeof answer.body === 'string' ? answer.body : decoder.decode(answer.body);
+}
 
 /** Writes an answer. The head is the first line, the body is the rest. */
 export function encodeAnswer(answer: StoredAnswer): string {
@@ -44,12 +57,16 @@ export function encodeAnswer(answer: StoredAnswer): string {
   return `${JSON.stringify({ status, headers: kept, frame })}\n${body}`;
 }
 
-/** Returns null for an answer written by another version. */
-export function decodeAnswer(text: string): StoredAnswer | null {
-  const end = text.indexOf('\n');
+/**
+ * Reads an answer, but not its body.
+ * @param bytes what `encodeAnswer` returned, in UTF-8
+ * @returns null for an answer written by another version
+ */
+export function decodeAnswer(bytes: Uint8Array): OpenedAnswer | null {
+  const end = bytes.indexOf(LINE_END);
   if (end < 0) return null;
-  const head: unknown = JSON.parse(text.slice(0, end));
-  const body = text.slice(end + 1);
-  if (partsHeadForm.accepts(head)) return { headers: head.headers, parts: body };
+  const head: unknown = JSON.parse(decoder.decode(bytes.subarray(0, end)));
+  const body = bytes.subarray(end + 1);
+  if (partsHeadForm.accepts(head)) return { headers: head.headers, parts: decoder.decode(body) };
   return writtenHeadForm.accepts(head) ? { ...head, body } : null;
 }

@@ -2,11 +2,11 @@ import { DAY_MS } from '../../core/clock.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { isAddress } from '../../core/holder-address.ts';
 import type { Timers } from '../../core/timers.ts';
-import type { AnswerRow } from '../../store/idempotency.ts';
+import type { AnswerHead } from '../../store/idempotency.ts';
 import { type Instance, isSameInstance, nameOf } from '../../store/instance.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { Store } from '../../store/store.ts';
-import { decodeAnswer, type StoredAnswer } from './answer.ts';
+import { decodeAnswer, type OpenedAnswer } from './answer.ts';
 import { AnswerSeal, isSame, newSalt, requestNameOf } from './crypto.ts';
 import { type IdempotentRun, NameTaken, StoredRun, takenBy } from './run.ts';
 import { keyOf, RunWaits, type WaitLimits } from './waits.ts';
@@ -63,8 +63,22 @@ export type ClaimRefusal =
 
 export type Claim =
   | { readonly kind: 'run'; readonly run: IdempotentRun }
-  | { readonly kind: 'replay'; readonly answer: StoredAnswer; readonly decision: number }
+  | KeptRepeat
   | ClaimRefusal;
+
+/** A repeat whose answer is stored. The answer is read only with `open`, because it can have 1 MiB. */
+export interface KeptRepeat {
+  readonly kind: 'replay';
+  readonly decision: number;
+  /** Bytes of the stored answer. */
+  readonly bytes: number;
+  /**
+   * Reads and decrypts the answer.
+   * @returns null for an answer that another version has written, or that is no longer stored
+   * @throws StoreError
+   */
+  open(): Promise<OpenedAnswer | null>;
+}
 
 const IN_FLIGHT: Claim = { kind: 'in-flight', isEqual: true };
 /** The name is in use with another secret, so the running request belongs to another sender. */
@@ -166,30 +180,45 @@ export class Idempotency {
   }
 
   /** Finds a row, and whether its run continues on another server, or can still be charged after that server has ended. */
-  async #find(name: Uint8Array): Promise<{ readonly row: AnswerRow | null; readonly isRunning: boolean }> {
+  async #find(name: Uint8Array): Promise<{ readonly row: AnswerHead | null; readonly isRunning: boolean }> {
     const { store, instance, isOpen } = this.#options;
-    const row = await store.idempotency.find(name);
+    const row = await store.idempotency.head(name);
     if (row?.state !== 'running') return { row, isRunning: false };
     const { owner, decision, earlier } = row;
     if (owner && !this.#isOwn(row) && (await instance.lives(owner))) return { row, isRunning: true };
     return { row, isRunning: (await isOpen(decision)) || (earlier !== null && (await isOpen(earlier))) };
   }
 
-  #isOwn({ owner }: AnswerRow): boolean {
+  #isOwn({ owner }: AnswerHead): boolean {
     return owner !== null && isSameInstance(owner, this.#options.instance);
   }
 
   /** Returns the claim that a row allows; null if the request may run. */
-  #claimOf(row: AnswerRow | null, isRunning: boolean, { secret, body, isChange = false }: KeyedRequest): Claim | null {
+  #claimOf(row: AnswerHead | null, isRunning: boolean, { secret, body, isChange = false }: KeyedRequest): Claim | null {
     if (!row) return null;
     const seal = new AnswerSeal(secret, row.salt);
-    if (!isRunning) return this.#isExpired(row) ? null : claimOf(row, seal, body, isChange);
+    if (!isRunning) return this.#isExpired(row) ? null : this.#endedClaim(row, seal, body, isChange);
     // While a request with another secret runs, the bodies cannot be compared.
     if (!isSame(seal.verifier, row.verifier)) return OTHER_IN_FLIGHT;
     return isSame(seal.bodyMark(body), row.body) ? IN_FLIGHT : REUSED;
   }
 
-  #isExpired({ time }: AnswerRow): boolean {
+  /** Returns the claim that the row of an ended run allows; null if the request may run. */
+  #endedClaim(row: AnswerHead, seal: AnswerSeal, bodyHash: Uint8Array, isChange: boolean): Claim | null {
+    const { name, state, salt, verifier, body, decision, answerBytes: bytes, losses } = row;
+    // The row was written with another secret, so neither its body nor its answer can be read.
+    if (!isSame(seal.verifier, verifier)) return { kind: 'unavailable', decision };
+    if (!isSame(seal.bodyMark(bodyHash), body)) return REUSED;
+    if (state !== 'kept') return !isChange && losses < LOSSES_MAX ? null : { kind: 'unavailable', decision };
+    const open = async () => {
+      const found = await this.#options.store.idempotency.find(name);
+      const text = found?.answer && isSame(found.salt, salt) ? seal.openBytes(found.answer, String(decision)) : null;
+      return text && decodeAnswer(text);
+    };
+    return { kind: 'replay', decision, bytes, open };
+  }
+
+  #isExpired({ time }: AnswerHead): boolean {
     return time <= this.#options.now() - RETENTION_MS;
   }
 
@@ -197,7 +226,7 @@ export class Idempotency {
    * Starts a run. The charge of a crashed run is refunded at once, so that it cannot block the new hold. After any other loss, the caller
    * may have read the answer, so at most the charge of the repeat is refunded.
    */
-  async #run(name: Uint8Array, request: KeyedRequest, found: AnswerRow | null, release: () => void): Promise<Claim> {
+  async #run(name: Uint8Array, request: KeyedRequest, found: AnswerHead | null, release: () => void): Promise<Claim> {
     const { store, instance, now, giveBack } = this.#options;
     const { keyId, secret, body } = request;
     const lost = found && !this.#isExpired(found) ? found : null;
@@ -230,13 +259,13 @@ export class Idempotency {
    * the store refuses it.
    * @throws NameTaken if the row has changed since it was read
    */
-  async #adopt(row: AnswerRow, { secret, body }: KeyedRequest): Promise<AnswerRow> {
+  async #adopt(row: AnswerHead, { secret, body }: KeyedRequest): Promise<AnswerHead> {
     const { store, instance } = this.#options;
     const seal = new AnswerSeal(secret, newSalt());
     const { salt, verifier } = seal;
     const adopted = { ...row, salt, verifier, body: seal.bodyMark(body), owner: nameOf(instance) };
     try {
-      await store.commit([store.idempotency.claim(adopted, row)]);
+      await store.commit([store.idempotency.claim({ ...adopted, answer: null }, row)]);
     } catch (cause) {
       throw takenBy(cause);
     }
@@ -258,16 +287,4 @@ function claimBeside(running: Pick<KeyedRequest, 'secret' | 'body'>, { secret, b
   // A different body is an error already, so waiting would not help.
   if (!isSame(running.body, body)) return REUSED;
   return isSame(Buffer.from(running.secret), Buffer.from(secret)) ? IN_FLIGHT : OTHER_IN_FLIGHT;
-}
-
-/** Returns the claim that a row allows; null if the request may run. */
-function claimOf(row: AnswerRow, seal: AnswerSeal, bodyHash: Uint8Array, isChange: boolean): Claim | null {
-  const { state, verifier, body, decision, answer, losses } = row;
-  // The row was written with another secret, so neither its body nor its answer can be read.
-  if (!isSame(seal.verifier, verifier)) return { kind: 'unavailable', decision };
-  if (!isSame(seal.bodyMark(bodyHash), body)) return REUSED;
-  if (state !== 'kept') return !isChange && losses < LOSSES_MAX ? null : { kind: 'unavailable', decision };
-  const text = answer && seal.open(answer, String(decision));
-  const stored = text && decodeAnswer(text);
-  return stored ? { kind: 'replay', answer: stored, decision } : { kind: 'unavailable', decision };
 }

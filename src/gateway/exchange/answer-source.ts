@@ -14,6 +14,8 @@ import type { FundedHold } from '../money/funding.ts';
 export interface AnswerSource extends AnswerIdentity {
   /** The receipt of the answer; null until the answer has ended. */
   readonly receipt: Receipt | null;
+  /** The JSON body of the answer, if it was written before the reader wants it; `read` then returns no parts. Null before the end. */
+  readonly body?: string | null;
   /** Why the answer ended before it was complete; null before the end and after a complete answer. */
   readonly error: SignalboxError | null;
   /**

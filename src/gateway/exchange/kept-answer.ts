@@ -1,7 +1,7 @@
 import { ANSWER_BYTES_MAX } from '../../access/idempotency/answer.ts';
 import type { IdempotentRun } from '../../access/idempotency/run.ts';
 import type { StreamPart } from '../../contract/parts.ts';
-import type { Receipt } from '../../core/answer.ts';
+import type { AnswerIdentity, Receipt } from '../../core/answer.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { arrived } from '../../providers/arrival.ts';
 import type { NextParts } from '../../providers/upstream-call.ts';
@@ -10,11 +10,23 @@ import { slowReaderError } from './failure.ts';
 import { batchLine, endLine } from './replayed-answer.ts';
 import { WaitingParts } from './waiting-parts.ts';
 
+/** Writes an answer without streaming as the body that its caller gets, so that repeats can send the stored bytes unchanged. */
+export interface WholeForm {
+  writer(identity: AnswerIdentity): {
+    write(parts: readonly StreamPart[]): string;
+    end(receipt: Receipt): string;
+  };
+  /** Returns the headers of an answer that has ended. */
+  headers(answer: AnswerSource): Readonly<Record<string, string>>;
+}
+
 export interface KeptAnswerOptions {
   readonly source: Omit<RunningAnswer, 'policy'>;
   readonly run: IdempotentRun;
   /** Whether the answer is streamed to the caller. An error after the first part of a stream is the last event of the stream. */
   readonly isStream: boolean;
+  /** How an answer without streaming is written. Absent: the reader gets the parts of the answer and writes them. */
+  readonly whole?: WholeForm | null;
   /** A function that is called with a defect: an error of the program while the program read the answer, not an error of the answer. */
   readonly onDefect: (error: unknown) => void;
 }
@@ -30,6 +42,8 @@ const CATCH_UP_MS = 10_000;
  */
 export class KeptAnswer implements AnswerSource {
   error: SignalboxError | null = null;
+  /** The body of an answer that was written for its repeats; null before its end. */
+  body: string | null = null;
   readonly #source: KeptAnswerOptions['source'];
   readonly #options: KeptAnswerOptions;
   readonly #recording = new Recording();
@@ -104,13 +118,17 @@ export class KeptAnswer implements AnswerSource {
   async #run(): Promise<void> {
     try {
       const next = () => this.#source.read();
+      const writer = this.#options.whole?.writer(this);
+      const texts: string[] = [];
       for (let batch = await arrived(next); batch !== null; batch = await arrived(next)) {
         this.#recording.add(batch);
-        if (!this.#isLeft) this.#waiting.add(batch);
+        if (writer) texts.push(writer.write(batch));
+        else if (!this.#isLeft) this.#waiting.add(batch);
         this.#tell();
         if (this.#waiting.chars > WAITING_CHARS_MAX) await this.#catchUp();
       }
-      const { error } = this.#source;
+      const { error, receipt } = this.#source;
+      if (writer && receipt && !error) this.body = texts.join('') + writer.end(receipt);
       if (!error) await this.#store(null);
       else if (this.#options.isStream) await this.#endStream(error);
       else await this.#endWithError(error);
@@ -162,10 +180,17 @@ export class KeptAnswer implements AnswerSource {
   }
 
   async #store(error: SignalboxError | null): Promise<void> {
-    const { run } = this.#options;
+    const { run, whole } = this.#options;
+    const { headers } = this.#source.funded;
+    const { body } = this;
+    // A body can repeat members of its request, so it can be too large where its parts are not.
+    if (whole && body !== null && Buffer.byteLength(body) <= ANSWER_BYTES_MAX) {
+      await run.keep({ status: 200, headers: { ...headers, ...whole.headers(this) }, frame: '', body });
+      return;
+    }
     const batches = this.#recording.text();
     if (batches === null) await run.tooLarge();
-    else await run.keep({ headers: this.#source.funded.headers, parts: batches + endLine(this.#source, error) });
+    else await run.keep({ headers, parts: batches + endLine(this.#source, error) });
   }
 
   /** After a defect of the program, the charge of the answer remains, and no answer is stored. */

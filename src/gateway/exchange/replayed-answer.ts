@@ -71,12 +71,22 @@ export function endLine(source: AnswerSource, error: SignalboxError | null): str
   });
 }
 
+/** What a stored answer shares with other repeats while it is sent again. */
+export interface ReplayTerms {
+  /** Waits until the next characters may be parsed; null if they may be parsed at once. */
+  pace(chars: number): Promise<void> | null;
+  /** Called once the answer was read to its end or abandoned, possibly twice. */
+  leave(): void;
+}
+
+const ALONE: ReplayTerms = { pace: () => null, leave: () => {} };
+
 /**
  * Reads a stored answer to send it again. Sending a stored answer calls no model and costs nothing.
  * @param text the lines of batches, and the last line
  * @returns null for a text of another version
  */
-export function replayedAnswer(decision: number, text: string): AnswerSource | null {
+export function replayedAnswer(decision: number, text: string, { pace, leave } = ALONE): AnswerSource | null {
   const endAt = text.lastIndexOf('\n') + 1;
   const end: unknown = JSON.parse(text.slice(endAt));
   if (!endLineForm.accepts(end) || !isReceipt(end.receipt)) return null;
@@ -85,20 +95,33 @@ export function replayedAnswer(decision: number, text: string): AnswerSource | n
   if (code === undefined) return null;
   const error = stored && code && new SignalboxError(code, stored.message, stored.info);
   let at = 0;
+  /** Where the line ends that may be read after a delay. */
+  let pacedTo = 0;
   return {
     ...{ decision, created, model, inputTokens, dropped: receipt.platform.dropped, receipt, error },
     async open() {
-      if (error && endAt === 0) throw error;
+      if (!error || endAt > 0) return;
+      leave();
+      throw error;
     },
     read() {
-      if (at >= endAt) return null;
+      if (at >= endAt) {
+        leave();
+        return null;
+      }
       const lineEnd = text.indexOf('\n', at);
+      if (pacedTo < lineEnd) {
+        pacedTo = lineEnd;
+        const delay = pace(lineEnd - at);
+        if (delay) return delay;
+      }
       const line = text.slice(at, lineEnd);
       at = lineEnd + 1;
       return batchOf(line);
     },
     abandon() {
       at = endAt;
+      leave();
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { HTTPHeaders } from 'elysia';
-import type { Claim } from '../../access/idempotency/idempotency.ts';
+import type { ClaimRefusal } from '../../access/idempotency/idempotency.ts';
 import { type IdempotentRun, NameTaken } from '../../access/idempotency/run.ts';
 import { holderCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
@@ -29,7 +29,7 @@ export async function onceSigned(
   { wanted, request, headers }: WalletCall,
   carryOut: (signed: SignedPayment) => Promise<object>,
 ): Promise<Response> {
-  const { gateway, contextOf, idempotency } = services;
+  const { gateway, contextOf, idempotency, repeats } = services;
   const context = contextOf(request);
   const signature = request.headers.get(SIGNATURE_HEADER);
   if (signature === null) {
@@ -39,10 +39,13 @@ export async function onceSigned(
   const signed = await readSigned(gateway, wanted, signature);
   await context.acceptPayer(holderCaller(signed.payer));
   context.addLimitHeaders(headers);
-  const claim = await stored(() => idempotency.claim(identityOf(signed)));
+  const identity = identityOf(signed);
+  const claim = await stored(() => idempotency.claim(identity));
   if (claim.kind === 'replay') {
-    if ('parts' in claim.answer) throw new Error('The stored answer to a wallet is not a complete response.');
-    return writtenResponse(claim.answer);
+    const repeat = await repeats.open(claim, identity.keyId, context);
+    if (repeat.answer && !('parts' in repeat.answer)) return writtenResponse(repeat.answer, repeat);
+    repeat.leave();
+    throw refusalError({ kind: 'unavailable', decision: claim.decision });
   }
   if (claim.kind !== 'run') throw refusalError(claim);
   const { run } = claim;
@@ -73,7 +76,7 @@ const messageFor = ({ purpose }: WalletRequest): string =>
     ? 'This request needs a payment through x402. Sign the terms in the header PAYMENT-REQUIRED, and send the request again with the header PAYMENT-SIGNATURE.'
     : 'This request needs a proof that you hold the wallet. Sign the terms in the header PAYMENT-REQUIRED, whose amount is 0, and send the request again with the header PAYMENT-SIGNATURE.';
 
-function refusalError({ kind }: Exclude<Claim, { kind: 'run' | 'replay' }>): SignalboxError {
+function refusalError({ kind }: ClaimRefusal): SignalboxError {
   if (kind === 'in-flight') return stillRunning('signature', false);
   const message =
     'This authorization was already used with a different signature. Only that signature gets the answer again.';

@@ -1,4 +1,4 @@
-import type { AnswerRow, IdempotencyTable } from '../idempotency.ts';
+import type { AnswerHead, AnswerRow, IdempotencyTable } from '../idempotency.ts';
 import type { InstanceName } from '../instance.ts';
 import { batchDeletion } from './delete-batches.ts';
 import { ownerOf, type StoredOwner, storedOwner } from './owner.ts';
@@ -6,6 +6,12 @@ import { first, type SqlTables, sql, write } from './statement.ts';
 
 const COLUMNS = 'name, state, decision, earlier, losses, time, salt, verifier, body, answer, slot, epoch';
 const SELECT_ROW = sql(`SELECT ${COLUMNS} FROM idempotency WHERE name = ?`);
+/** Only a running row has an owner. The owner of another row is not read, because the database must read past the long answer to reach it. */
+const SELECT_HEAD = sql(
+  `SELECT name, state, decision, earlier, losses, time, salt, verifier, body, coalesce(length(answer), 0) AS "answerBytes",
+    CASE WHEN state = 'running' THEN slot END AS slot, CASE WHEN state = 'running' THEN epoch END AS epoch
+    FROM idempotency WHERE name = ?`,
+);
 const VALUES = '$name, $state, $decision, $earlier, $losses, $time, $salt, $verifier, $body, $answer, $slot, $epoch';
 /** Whether the stored row is the same claim. If the stored row is the same claim, the repeated claim succeeds. */
 const IS_OWN = `(idempotency.state = 'running' AND idempotency.salt = $salt)`;
@@ -36,16 +42,20 @@ const deleteOld = batchDeletion({
   batch: 100,
 });
 
-type StoredRow = Omit<AnswerRow, 'owner'> & StoredOwner;
+type Stored<Row> = Omit<Row, 'owner'> & StoredOwner;
 
-const answerOf = ({ slot, epoch, ...row }: StoredRow): AnswerRow => ({ ...row, owner: ownerOf({ slot, epoch }) });
+const withOwner = <Row extends StoredOwner>({ slot, epoch, ...row }: Row) => ({ ...row, owner: ownerOf({ slot, epoch }) });
 const storedOf = ({ owner, ...row }: AnswerRow) => ({ ...row, ...storedOwner(owner) });
 
 export function sqlIdempotency(db: SqlTables): IdempotencyTable {
   return {
     async find(name) {
-      const row = await first<StoredRow>(db, SELECT_ROW, name);
-      return row && answerOf(row);
+      const row = await first<Stored<AnswerRow>>(db, SELECT_ROW, name);
+      return row && withOwner(row);
+    },
+    async head(name) {
+      const row = await first<Stored<AnswerHead>>(db, SELECT_HEAD, name);
+      return row && withOwner(row);
     },
     claim: (row, seen) =>
       seen === null

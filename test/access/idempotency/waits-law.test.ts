@@ -167,7 +167,7 @@ class Play {
       this.#count(claim.kind);
       if (claim.kind === 'run' && !(await this.#counted(repeat.name, () => this.#run(claim.run, repeat)))) continue;
       leave?.close();
-      if (claim.kind === 'replay') expect(bodyOf(claim.answer)).toBe(this.#kept.get(repeat.name)!);
+      if (claim.kind === 'replay') expect(bodyOf((await claim.open())!)).toBe(this.#kept.get(repeat.name)!);
       const stopped = this.#stopped.get(repeat.server) ?? Number.POSITIVE_INFINITY;
       if (claim.kind !== 'run') expect(clock.now).toBeLessThanOrEqual(Math.max(Math.min(limit, stopped), repeat.at));
       if (claim.kind === 'in-flight' && claim.isEqual) this.#mayEnd(repeat, limit);
@@ -221,9 +221,9 @@ class Play {
   /** Each call of the store, and each answer, happens when the scheduler allows it. */
   #scheduled(rows: Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'idempotency'>): IdempotencyOptions['store'] {
     const turn = () => this.#scheduler.schedule(Promise.resolve());
-    const find: typeof rows.idempotency.find = async (name) => {
+    const head: typeof rows.idempotency.head = async (name) => {
       await turn();
-      const row = await rows.idempotency.find(name);
+      const row = await rows.idempotency.head(name);
       await turn();
       return row;
     };
@@ -235,7 +235,7 @@ class Play {
       },
       append: (writes) => rows.append(writes),
       idempotency: new Proxy(rows.idempotency, {
-        get: (table, key) => (key === 'find' ? find : Reflect.get(table, key)),
+        get: (table, key) => (key === 'head' ? head : Reflect.get(table, key)),
       }),
     };
   }

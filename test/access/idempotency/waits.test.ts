@@ -8,10 +8,10 @@ import { storeInMemory } from '../../store/memory/store.ts';
 test('if a run ends without an answer, the server reads the store once, however many repeats wait', async () => {
   const store = storeInMemory();
   let reads = 0;
-  const find = store.idempotency.find.bind(store.idempotency);
-  store.idempotency.find = (name) => {
+  const head = store.idempotency.head.bind(store.idempotency);
+  store.idempotency.head = (name) => {
     reads++;
-    return find(name);
+    return head(name);
   };
   const idempotency = new Idempotency({
     ...{ store, instance: loneInstance(), now: Date.now, timers: processTimers },

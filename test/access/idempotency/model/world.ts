@@ -224,8 +224,10 @@ export class World {
     const claims = await Promise.all(Array.from({ length: times }, () => claim(ask)));
     // The accepted claim was the first one.
     claims.sort((a, b) => Number(b.kind === 'run') - Number(a.kind === 'run'));
-    for (const one of claims)
-      this.#observe(name, (state) => reference.claimed(state, { body, secret }, this.#now), toldBy(one));
+    for (const one of claims) {
+      const told = await toldBy(one);
+      this.#observe(name, (state) => reference.claimed(state, { body, secret }, this.#now), told);
+    }
     const [first] = claims;
     if (first?.kind !== 'run') return;
     const { run } = first;
@@ -312,6 +314,8 @@ export class World {
   }
 }
 
-function toldBy(claim: Claim): reference.CallerAnswer {
-  return claim.kind === 'replay' ? { kind: 'replay', answer: bodyOf(claim.answer) } : { kind: claim.kind };
+async function toldBy(claim: Claim): Promise<reference.CallerAnswer> {
+  if (claim.kind !== 'replay') return { kind: claim.kind };
+  const opened = await claim.open();
+  return opened ? { kind: 'replay', answer: bodyOf(opened) } : { kind: 'unavailable' };
 }
