@@ -1,6 +1,7 @@
 import type { Transform } from 'node:stream';
 import { lazy } from '../core/lazy.ts';
 import { codeOf } from '../core/thrown.ts';
+import { type DecoderPlace, DecoderRoom } from './decoder-room.ts';
 import { UpstreamError } from './failures.ts';
 import type { UpstreamReply } from './reply.ts';
 
@@ -45,8 +46,9 @@ const DECODERS: ReadonlyMap<string, (first: number) => Decoder> = new Map<string
  * Decodes the encodings in the answer's `content-encoding`, last one first. Returns the same answer if it has none. `read` throws an
  * `UpstreamError` of kind `malformed` for an unknown encoding, for data that is corrupt, incomplete or followed by other bytes, and for
  * data that expands too much.
+ * @param room the memory that all decoders share
  */
-export function decodedReply(reply: UpstreamReply): UpstreamReply {
+export function decodedReply(reply: UpstreamReply, room = new DecoderRoom()): UpstreamReply {
   const header = reply.header('content-encoding');
   if (header === null) return reply;
   const names = header.split(',').map((name) => name.trim().toLowerCase());
@@ -58,14 +60,29 @@ export function decodedReply(reply: UpstreamReply): UpstreamReply {
       : encodings.length > ENCODINGS_MAX
         ? `the answer has ${encodings.length} content-encodings; the maximum is ${ENCODINGS_MAX}`
         : null;
-  if (refusal !== null) return new DecodedReply(reply, '', new UpstreamError('malformed', refusal));
-  return encodings.reduceRight<UpstreamReply>((inner, encoding) => new DecodedReply(inner, encoding), reply);
+  const place = room.place(encodings);
+  const last = { place, isLast: true };
+  if (refusal !== null) return new DecodedReply(reply, '', last, new UpstreamError('malformed', refusal));
+  return encodings.reduceRight<UpstreamReply>(
+    (inner, encoding, at) => new DecodedReply(inner, encoding, { place, isLast: at === 0 }),
+    reply,
+  );
+}
+
+/** How a decoder shares the room of its answer. */
+interface PlaceTerms {
+  readonly place: DecoderPlace;
+  /** Whether the decoder is the last of its answer, whose end releases the room. */
+  readonly isLast: boolean;
 }
 
 /** An answer from which one encoding is removed, piece by piece as the bytes arrive. The runtime decompresses answers in other threads. */
 class DecodedReply implements UpstreamReply {
   readonly #inner: UpstreamReply;
   readonly #encoding: string;
+  readonly #terms: PlaceTerms;
+  /** The first bytes, while they wait for the room of the decoder. */
+  #first: Uint8Array | null = null;
   /** The decoder is created when the first bytes arrive. */
   #decoder: Decoder | null = null;
   /** The number of bytes given to the decoder, and the number of decoded bytes. */
@@ -79,8 +96,9 @@ class DecodedReply implements UpstreamReply {
   #error: unknown;
   #waiting: PromiseWithResolvers<void> | null = null;
 
-  constructor(inner: UpstreamReply, encoding: string, error: UpstreamError | null = null) {
+  constructor(inner: UpstreamReply, encoding: string, terms: PlaceTerms, error: UpstreamError | null = null) {
     this.#inner = inner;
+    this.#terms = terms;
     this.#encoding = encoding;
     this.#error = error;
   }
@@ -133,14 +151,19 @@ class DecodedReply implements UpstreamReply {
   #feed(): Promise<void> | undefined {
     let piece: Uint8Array | null | Promise<void>;
     try {
-      piece = this.#inner.read();
+      piece = this.#first ?? this.#inner.read();
     } catch (error) {
       this.#fail(error);
       return;
     }
     if (piece instanceof Promise) return piece;
     if (piece === null) this.#endInput();
-    else if (piece.length > 0) this.#write(piece);
+    else if (piece.length > 0) {
+      const turn = this.#decoder ? null : this.#terms.place.enter(piece[0]!);
+      this.#first = turn && piece;
+      if (turn) return turn;
+      this.#write(piece);
+    }
     return;
   }
 
@@ -166,7 +189,7 @@ class DecodedReply implements UpstreamReply {
   #endInput(): void {
     this.#isInputOver = true;
     // An empty body is not valid data of any encoding, but many servers send an empty body with a `content-encoding` header.
-    if (!this.#decoder) this.#isOver = true;
+    if (!this.#decoder) this.#over();
     else {
       this.#isBusy = true;
       // The runtime accepts truncated zstd data. The byte in `NO_FRAME` cannot begin a frame, so it causes an error only if the last zstd
@@ -179,7 +202,7 @@ class DecodedReply implements UpstreamReply {
   /** @param isFollowed whether other bytes follow the data. gzip may be padded with zeros. */
   #end(isFollowed: boolean): void {
     if (isFollowed && DECODERS.get(this.#encoding) !== gunzip) this.#fail(this.#broken());
-    this.#isOver = true;
+    this.#over();
     if (!this.#isInputOver) this.#inner.cancel();
     this.#wake();
   }
@@ -199,8 +222,19 @@ class DecodedReply implements UpstreamReply {
   /** Ends the answer and frees the decoder's memory. */
   #fail(error: unknown): void {
     this.#error ??= error;
+    this.#first = null;
     this.#decoder?.destroy();
+    this.#leave();
     this.#wake();
+  }
+
+  #over(): void {
+    this.#isOver = true;
+    this.#leave();
+  }
+
+  #leave(): void {
+    if (this.#terms.isLast) this.#terms.place.leave();
   }
 
   #wake(): void {

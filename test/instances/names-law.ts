@@ -199,7 +199,7 @@ class Race {
         store: {
           commit: (writes) => scheduled.commit(writes),
           append: (writes) => scheduled.append(writes),
-          idempotency: this.#scheduled(at, rows.idempotency, ['find']),
+          idempotency: this.#scheduled(at, rows.idempotency, ['head', 'find']),
         },
         instance: { ...loneInstance(() => NOON, name), lives },
         now: () => NOON,

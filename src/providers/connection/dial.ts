@@ -3,6 +3,7 @@ import { addressClass, literalAddress } from '../../core/address-class.ts';
 import { codeOf } from '../../core/thrown.ts';
 import { registerSecrets } from '../../host/telemetry/secrets.ts';
 import { decodedReply } from '../decoded-reply.ts';
+import type { DecoderRoom } from '../decoder-room.ts';
 import { UpstreamError } from '../failures.ts';
 import { ConnectionPool, urlBelow } from '../http1/connection-pool.ts';
 import { fetchedReply, type PendingReply, type Post, pendingFetch, type UpstreamReply } from '../reply.ts';
@@ -62,6 +63,7 @@ export class Dial {
   /** The `host` header if a connection uses an address instead of the name; otherwise null. */
   readonly hostHeader: string | null;
   readonly host: string;
+  readonly decoders: DecoderRoom;
   readonly #url: URL;
   readonly #options: DialOptions;
   readonly #resolver: Resolver;
@@ -82,11 +84,12 @@ export class Dial {
    * @param proxy the URL of the proxy; null for none
    * @throws if the base URL is neither http nor https, because fetch supports more schemes
    */
-  constructor(options: DialOptions, resolver: Resolver, proxy: string | null) {
+  constructor(options: DialOptions, resolver: Resolver, proxy: string | null, decoders: DecoderRoom) {
     const url = new URL(options.baseUrl);
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error('not an http address');
     this.#url = url;
     this.#options = options;
+    this.decoders = decoders;
     this.#resolver = resolver;
     this.host = url.hostname;
     this.#servername = url.protocol === 'https:' ? url.hostname.replace(/^\[|\]$|\.$/g, '') : null;
@@ -145,7 +148,7 @@ export class Dial {
     if (!peer) throw new UpstreamError('connect', `no address for \`${this.host}\``);
     const init = { headers, signal, ...(body !== undefined && { method: 'POST', body }) };
     const response = this.#fetches.fetch(urlBelow(peer.base, path), { ...init, redirect: 'manual', decompress: false });
-    return decodedReply(fetchedReply(await response));
+    return decodedReply(fetchedReply(await response), this.decoders);
   }
 
   /**

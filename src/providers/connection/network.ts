@@ -3,6 +3,7 @@ import { literalAddress } from '../../core/address-class.ts';
 import type { Timers } from '../../core/timers.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';
 import { Alarms } from '../alarm.ts';
+import { DecoderRoom } from '../decoder-room.ts';
 import { Dial, type DialOptions } from './dial.ts';
 import { Resolver } from './resolver.ts';
 
@@ -16,6 +17,7 @@ const DIALS_MAX = 1_000;
 export class UpstreamNetwork {
   readonly #dials = new Map<string, Dial>();
   readonly #resolver: Resolver;
+  readonly #decoders = new DecoderRoom();
   readonly alarms: Alarms;
 
   /** @param timers default: the timers of the process */
@@ -32,7 +34,7 @@ export class UpstreamNetwork {
     const key = JSON.stringify([provider, baseUrl, allowPrivate, proxy]);
     const existing = this.#dials.get(key);
     if (existing) return existing;
-    const dial = new Dial(options, this.#resolver, proxy);
+    const dial = new Dial(options, this.#resolver, proxy, this.#decoders);
     if (this.#dials.size >= DIALS_MAX) this.#dials.delete(this.#dials.keys().next().value!);
     this.#dials.set(key, dial);
     return dial;

@@ -75,7 +75,7 @@ export class Opening implements Post {
         if (reply instanceof Promise) return reply;
         this.#isConnecting = false;
         this.#options.dial.answered(this.#peers[this.#at]!);
-        this.#reply = decodedReply(reply);
+        this.#reply = decodedReply(reply, this.#options.dial.decoders);
         return this.#reply;
       } catch (error) {
         const isLast = this.#at + 1 === this.#peers.length || performance.now() >= this.#options.connectBy;

@@ -1,7 +1,7 @@
 import { AnswerSeal } from '../../../../src/access/idempotency/crypto.ts';
 import { type IdempotencyOptions, LOSSES_MAX } from '../../../../src/access/idempotency/idempotency.ts';
 import { StoredRun } from '../../../../src/access/idempotency/run.ts';
-import type { AnswerRow, AnswerVersion, IdempotencyTable } from '../../../../src/store/idempotency.ts';
+import type { AnswerHead, AnswerRow, AnswerVersion, IdempotencyTable } from '../../../../src/store/idempotency.ts';
 import type { Write } from '../../../../src/store/store.ts';
 import type { IdempotencyStore, Mutant } from './world.ts';
 
@@ -39,10 +39,10 @@ const writing = (rewrite: (row: AnswerRow) => AnswerRow | null) =>
 const setting = (change: Partial<AnswerRow>) => writing((row) => ({ ...row, ...change }));
 
 /** Returns a store that changes rows when it reads them. */
-const reading = (reread: (row: AnswerRow) => Partial<AnswerRow>) =>
+const reading = (reread: (row: AnswerHead) => Partial<AnswerHead>) =>
   withTable((table) => ({
-    async find(name) {
-      const row = await table.find(name);
+    async head(name) {
+      const row = await table.head(name);
       return row && { ...row, ...reread(row) };
     },
   }));
