@@ -15,6 +15,7 @@ const keyInfo = (id: string): KeyInfo => ({
   scopes: ['chat'],
   labels: { team: 'blue' },
   models: null,
+  notModels: null,
   limits: { requestsPerMinute: 60, tokensPerMinute: null, concurrentStreams: null },
   budgets: [],
   holders: null,

@@ -245,4 +245,16 @@ describe('the choice of models and scopes of a key', () => {
     await page.getByRole('complementary', { name: 'late' }).getByText('All models that the policy').waitFor();
     expect((await read(`/admin/keys/${id}`)).models).toBe(null);
   });
+
+  test('a person denies a model to a key, and the page shows it', async () => {
+    const { id } = await make('/admin/keys', { name: 'denied', scopes: ['chat'] });
+    const page = await open(`/people/keys/${id}?edit=yes`);
+    const denied = page.getByRole('group', { name: 'Denied models' });
+    await denied.getByText('No model is checked').waitFor();
+    await denied.getByLabel('Find or add a model').fill('luna');
+    await denied.getByLabel('gpt-6-luna').check();
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByRole('complementary', { name: 'denied' }).getByText('gpt-6-luna').waitFor();
+    expect(await read(`/admin/keys/${id}`)).toMatchObject({ models: null, not_models: ['gpt-6-luna'] });
+  });
 });
