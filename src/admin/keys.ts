@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import type { KeyFunds } from '../access/key-body.ts';
 import type { Keys } from '../access/keys.ts';
 import type { People } from '../access/people.ts';
-import { OVERLAP_MAX_MS, OVERLAP_MS } from '../access/terms.ts';
+import { type KeyGrant, OVERLAP_MAX_MS, OVERLAP_MS } from '../access/terms.ts';
 import { bothAmounts, budgetTermsText, type StatedBudget } from '../core/budget-words.ts';
 import { isOperator } from '../core/caller.ts';
 import { refuse } from '../core/errors.ts';
@@ -24,22 +24,26 @@ import {
   WALLET,
 } from './key-fields.ts';
 import * as f from './kit/fields.ts';
+import type { ValueOf } from './kit/fields.ts';
 import { type Call, notFound, type Operation, operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 import { KEYS_LOG, type TrailReader } from './trail.ts';
 import { changeKey, notThere, suspendKey } from './use-cases/key-change.ts';
 import { isSearch, pageOfKeys } from './use-cases/key-pages.ts';
 import {
+  allowedGrant,
   createKey,
   findKey,
   type GrantStore,
   grantToKey,
   type KeyAdmin,
   revokeKey,
+  rotatableKey,
   rotateKey,
 } from './use-cases/keys.ts';
 import { isReached, membershipOf, membershipPatch, ownersIn, type Reaching, userIdIn } from './use-cases/people.ts';
 import { holderOf, type Places } from './use-cases/places.ts';
+import { checkGivable } from './use-cases/reach.ts';
 
 /** The services that operations on keys use. */
 export interface KeyServices {
@@ -142,6 +146,16 @@ export const showKey = operation({
   run: (services, call) => status(call, services),
 });
 
+/** The terms of a new key, as its creator states them. */
+function grantOf(
+  people: People,
+  call: ReachingCall & Pick<Call, 'now'>,
+  { scopes = USUAL_SCOPES, team, user, ...input }: ValueOf<typeof NewKeyInput>,
+): KeyGrant {
+  const owner = membershipOf(people, memberIn(people, { team, user }, call));
+  return { ...grantIn(input, call.now), scopes: [...new Set(scopes)], ...owner };
+}
+
 export const makeKey = operation({
   name: 'keys create',
   http: 'POST /admin/keys',
@@ -169,10 +183,13 @@ export const makeKey = operation({
   },
   isTagged: true,
   prints: printOnce,
-  async run({ keys, people }, call, { scopes: stated = USUAL_SCOPES, team, user, ...input }) {
-    const owner = membershipOf(people, memberIn(people, { team, user }, call));
-    const grant = { ...grantIn(input, call.now), scopes: [...new Set(stated)], ...owner };
-    return issuedKey(await createKey(call.by, keys, grant), call);
+  run: async ({ keys, people }, call, input) =>
+    issuedKey(await createKey(call.by, keys, grantOf(people, call, input)), call),
+  checkRepeat({ people }, call, input) {
+    const { caller } = call.by;
+    // Teams and users may have changed since, and an operator may create keys for all of them.
+    if (call.reach === 'all') checkGivable(caller, input.scopes ?? USUAL_SCOPES);
+    else allowedGrant(caller, call.reach, grantOf(people, call, input));
   },
 });
 
@@ -284,6 +301,9 @@ export const renewKey = operation({
   prints: printOnce,
   run: async ({ keys }, call, { overlapSeconds = OVERLAP_MS / 1_000 }) =>
     issuedKey((await rotateKey(call.by, keys, call.id, overlapSeconds * 1_000)) ?? notValid(), call),
+  async checkRepeat({ keys }, call) {
+    if (!(await rotatableKey(call.by, keys, call.id))) notValid();
+  },
 });
 
 export const endKey = operation({

@@ -136,6 +136,7 @@ function servicesOf(
     pipeline: openPipeline(gateway, options.steps ?? NO_STEPS),
     idempotency,
     repeats: new Repeats(gateway.answers, () => gateway.lease().snapshot.gateway.answersBytesMax),
+    repeatChecks: new Map(),
     answerSecretOf: (id) => tokens.answerSecretOf(id),
     contextOf,
     addressOf,

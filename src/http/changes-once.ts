@@ -18,7 +18,7 @@ import type { RouteServices } from './route-services.ts';
 import { isOnceForName, type RouteTable } from './route-table.ts';
 import { codeOf, writtenResponse } from './written-answer.ts';
 
-interface ChangeServices extends Pick<RouteServices, 'bodyOf' | 'repeats'> {
+interface ChangeServices extends Pick<RouteServices, 'bodyOf' | 'repeats' | 'repeatChecks'> {
   readonly idempotency: Pick<Idempotency, 'claim'>;
   readonly routes: RouteTable;
   readonly changes: Pick<DailyChanges, 'giveBack'>;
@@ -32,7 +32,7 @@ type OpenRun = Extract<Claim, { kind: 'run' }>['run'];
  * Runs each change with an `Idempotency-Key` only once, on every route of `isOnceForName`. This check happens before the routes, so no
  * route needs code for it.
  */
-export function changesOnce({ idempotency, repeats, bodyOf, routes, pass, changes }: ChangeServices) {
+export function changesOnce({ idempotency, repeats, repeatChecks, bodyOf, routes, pass, changes }: ChangeServices) {
   /** Bodies of requests that have begun. These bodies are read for their hash before the routes request them. */
   const bodies = new WeakMap<Request, { readonly body: unknown }>();
 
@@ -51,6 +51,7 @@ export function changesOnce({ idempotency, repeats, bodyOf, routes, pass, change
       }),
     );
     if (claimed.kind === 'replay') {
+      await repeatChecks.get(`${method} ${context.route}`)?.(request, bodies.get(request)?.body);
       const repeat = await repeats.open(claimed, keyId, context);
       const { answer } = repeat;
       if (!answer || 'parts' in answer) {

@@ -1,13 +1,14 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
-import { errorsOf, type Operation, type OperationHost, TextAnswer } from '../admin/kit/operation.ts';
+import { type Call, errorsOf, type Operation, type OperationHost, TextAnswer } from '../admin/kit/operation.ts';
 import { isMap, parsedValue, wordsOf } from '../admin/kit/values.ts';
 import { bodyIn } from './body.ts';
 import { credentialsIn } from './credentials.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { type RouteServices, withoutIdleLimit } from './route-services.ts';
+import { pathOf } from './route-table.ts';
 
-type Edge = Pick<RouteServices, 'gateway' | 'principalOf' | 'server'>;
+type Edge = Pick<RouteServices, 'gateway' | 'principalOf' | 'repeatChecks' | 'server'>;
 
 /** Makes the routes of operations. */
 export function operationRoutes<Services>(
@@ -16,25 +17,33 @@ export function operationRoutes<Services>(
   services: Services & Edge,
 ) {
   const app = new Elysia({ name });
-  const { gateway, principalOf, server } = services;
+  const { gateway, principalOf, repeatChecks, server } = services;
   const host: OperationHost = { usdPerCredit: () => gateway.lease().snapshot.usdPerCredit };
+  const callOf = (request: Request, id: string): Call => ({
+    by: principalOf(request),
+    now: gateway.now(),
+    id,
+    credentials: credentialsIn(request.headers),
+    tags: tagsIn(request.headers),
+  });
   for (const operation of operations) {
     const { method, path, input, isLong } = operation;
     const isRead = method === 'GET';
     const handle = async ({ params, body, request, set }: Handled) => {
-      const call = {
-        by: principalOf(request),
-        now: gateway.now(),
-        id: params?.id ?? '',
-        credentials: credentialsIn(request.headers),
-        tags: tagsIn(request.headers),
-      };
+      const call = callOf(request, params?.id ?? '');
       const given = isRead ? input && queryOf(input, request.url) : body;
       const perform = () => operation.perform({ ...services, ...host }, call, given);
       const { body: answer, tag } = await (isLong ? withoutIdleLimit(server(), request, perform) : perform());
       if (tag !== null) set.headers.etag = `"${tag}"`;
       return answer instanceof TextAnswer ? fileOf(answer) : answer;
     };
+    const { checkRepeat } = operation;
+    if (checkRepeat) {
+      const at = path.split('/').indexOf(':id');
+      repeatChecks.set(`${method} ${path}`, (request, body) =>
+        checkRepeat(services, callOf(request, decodeURIComponent(pathOf(request.url).split('/')[at] ?? '')), body),
+      );
+    }
     app.route(method, path, handle, {
       ...(input && (isRead ? { query: openQuery(input) } : bodyIn(input))),
       ...documented(operation),

@@ -62,6 +62,11 @@ export interface RouteServices {
   readonly pipeline: Pipeline;
   readonly idempotency: Idempotency;
   readonly repeats: Repeats;
+  /**
+   * Checks before a stored answer is sent again, by method and path: `POST /admin/keys`. Each check throws SignalboxError if the caller may
+   * no longer get the answer to this body.
+   */
+  readonly repeatChecks: Map<string, (request: Request, body: unknown) => Promise<void>>;
   /** Returns the secret with which stored answers of a token's subject are encrypted, by the subject's ID. */
   readonly answerSecretOf: Tokens['answerSecretOf'];
   /** Returns the caller of a request on a route that needs a key. */

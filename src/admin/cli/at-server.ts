@@ -13,6 +13,10 @@ import type { commandActor } from './user.ts';
 
 /** How long a command waits for the running server, ms. */
 const ANSWER_MS = 2_000;
+/** The largest answer that a command reads, bytes. Another program in the data folder could pretend to be the server. */
+const ANSWER_BYTES_MAX = 67_108_864;
+/** The server never compresses its answers, so a small answer cannot become a large one. */
+const UNPACKED = { decompress: false } as const;
 
 /**
  * Finds the server that uses a data folder.
@@ -23,8 +27,9 @@ export async function socketOf(data: string): Promise<string | null> {
   const socket = join(data, SOCKET_NAME);
   if (!existsSync(socket)) return null;
   try {
-    const answer = await fetch('http://localhost/healthz', { unix: socket, signal: AbortSignal.timeout(ANSWER_MS) });
-    await answer.arrayBuffer();
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const answer = await fetch('http://localhost/healthz', { unix: socket, signal, ...UNPACKED });
+    await answer.body?.cancel();
     return socket;
   } catch (cause) {
     // If the connection fails, the server was killed or is just stopping.
@@ -49,6 +54,7 @@ export const atServer =
     const query = isRead ? queryOf(operation, input) : '';
     const answer = await fetch(`http://localhost${path.replace(':id', encodeURIComponent(id))}${query}`, {
       unix: socket,
+      ...UNPACKED,
       method,
       headers: {
         'content-type': 'application/json',
@@ -56,20 +62,41 @@ export const atServer =
         ...(from !== null && { [FROM_HEADER]: encodeURIComponent(from) }),
       },
       ...(!isRead && operation.input && { body: JSON.stringify(input) }),
-    }).catch((cause: unknown) => {
-      throw new UsageError(
-        `The server ended before it answered (${codeOf(cause) || messageOf(cause)}). Check whether the change was made.`,
-      );
-    });
+    }).catch(ended);
     const behind = answer.headers.get(BEHIND_HEADER);
     if (behind) warn(`The change is saved. ${notServed(behind.split(',').map(decodeURIComponent))}`);
-    const text = await answer.text();
+    const text = await boundedText(answer).catch(ended);
     const mediaType = answer.headers.get('content-type')?.split(';', 1)[0] ?? '';
     if (answer.ok && mediaType !== 'application/json') return new TextAnswer(text, mediaType, '');
     const body = parseJson(text);
     if (answer.ok) return body;
     throw errorIn(body, answer.status);
   };
+
+/** @throws UsageError because the server ended its answer early */
+function ended(cause: unknown): never {
+  if (cause instanceof UsageError) throw cause;
+  throw new UsageError(
+    `The server ended before it answered (${codeOf(cause) || messageOf(cause)}). Check whether the change was made.`,
+  );
+}
+
+/** @throws UsageError for an answer that is too large */
+async function boundedText({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  let text = '';
+  for await (const piece of body ?? []) {
+    bytes += piece.length;
+    if (bytes > ANSWER_BYTES_MAX) {
+      throw new UsageError(
+        `The answer of the server has more than ${ANSWER_BYTES_MAX / 2 ** 20} MiB. Ask for less, for example with --limit, or check which program uses ${SOCKET_NAME} in the data folder.`,
+      );
+    }
+    text += decoder.decode(piece, { stream: true });
+  }
+  return text + decoder.decode();
+}
 
 /** Reads the error in an answer of the server. */
 function errorIn(body: unknown, status: number): SignalboxError {

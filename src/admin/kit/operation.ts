@@ -103,10 +103,18 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
    */
   readonly run: (
     services: Services,
-    call: Call & { readonly reach: Reach },
+    call: ReachingCall,
     input: ValueOf<Input>,
   ) => Promise<(ValueOf<Output> & Tagged) | TextAnswer>;
+  /**
+   * Checks that the caller may still get the answer, before the stored answer of an `Idempotency-Key` is sent again. For answers that
+   * contain a secret; the roles and the credentials are checked for all answers. @throws SignalboxError
+   */
+  readonly checkRepeat?: (services: Services, call: ReachingCall, input: ValueOf<Input>) => void | Promise<void>;
 }
+
+/** A call, and which subjects the role of its caller reaches. */
+export type ReachingCall = Call & { readonly reach: Reach };
 
 /** An answer that is not JSON, for a file. */
 export class TextAnswer {
@@ -133,7 +141,7 @@ interface Tagged {
 }
 
 /** An operation that needs some services, with any input and output. */
-export interface Operation<Services = never> extends Omit<Definition<Services, TSchema, TSchema>, 'run'> {
+export interface Operation<Services = never> extends Omit<Definition<Services, TSchema, TSchema>, 'run' | 'checkRepeat'> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly takesId: boolean;
@@ -144,6 +152,11 @@ export interface Operation<Services = never> extends Omit<Definition<Services, T
    * @throws SignalboxError
    */
   perform(services: Services & OperationHost, call: Call, input: unknown): Promise<Performed>;
+  /**
+   * Checks that the caller may get the stored answer of a call with the same input; null if there is nothing to check.
+   * @throws SignalboxError
+   */
+  readonly checkRepeat: ((services: Services & OperationHost, call: Call, input: unknown) => Promise<void>) | null;
 }
 
 export interface Performed {
@@ -161,27 +174,35 @@ export const operationsOn =
   <Input extends TSchema, Output extends TSchema>(
     definition: Definition<Services, Input, Output>,
   ): Operation<Services> => {
-    const { http, action, input, output, isTagged = false, run } = definition;
+    const { http, action, input, output, isTagged = false, run, checkRepeat: check } = definition;
     const [word = '', path = ''] = http.split(' ');
     const method = METHODS.find((one) => one === word);
     if (!method) throw new Error(`${http} has no method. Write it like POST /admin/keys.`);
-    const check = input && compileCheck(input);
+    const checkInput = input && compileCheck(input);
     const isMember = (param: string) => param.split(/[.[]/, 1)[0]! in (input?.properties ?? {});
     const hasUsd = statesUsd(output);
     const readsUsd = input !== undefined && takesUsd(input);
-    const perform: Operation<Services>['perform'] = async (services, call, given) => {
-      const reached = { ...call, reach: checkAction(call.by.caller, action) };
-      check?.(given);
+    const reachOf = (call: Call): ReachingCall => ({ ...call, reach: checkAction(call.by.caller, action) });
+    const valueOf = async (services: OperationHost, given: unknown) => {
       const worth = readsUsd ? await services.usdPerCredit() : null;
-      const value = (input ? decode(input, given, worth === null ? null : parseDecimal(worth)) : {}) as ValueOf<Input>;
+      return (input ? decode(input, given, worth === null ? null : parseDecimal(worth)) : {}) as ValueOf<Input>;
+    };
+    const checkRepeat: Operation<Services>['checkRepeat'] =
+      check === undefined
+        ? null
+        : async (services, call, given) => check(services, reachOf(call), await valueOf(services, given));
+    const perform: Operation<Services>['perform'] = async (services, call, given) => {
+      const reached = reachOf(call);
+      checkInput?.(given);
+      const value = await valueOf(services, given);
       const result = await (method === 'GET' ? translated : refused)(() => run(services, reached, value), isMember);
       if (result instanceof TextAnswer) return { body: result, tag: null };
       const usd = usdWriter(hasUsd ? await services.usdPerCredit() : null);
       return { body: encode(output, result, { usd }), tag: (isTagged && result.tag) || null };
     };
     // The conversion drops the types of input and result. `perform` checks the input with the schema before `run` gets it.
-    const erased = definition as unknown as Omit<Definition<Services, TSchema, TSchema>, 'run'>;
-    return { ...erased, method, path, takesId: path.includes('/:id'), perform };
+    const erased = definition as unknown as Omit<Definition<Services, TSchema, TSchema>, 'run' | 'checkRepeat'>;
+    return { ...erased, method, path, takesId: path.includes('/:id'), perform, checkRepeat };
   };
 
 /** The errors that every operation of the same form has, and the operation's own errors. */

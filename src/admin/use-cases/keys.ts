@@ -67,22 +67,40 @@ export async function createKey(
   grant: KeyGrant,
 ): Promise<IssuedKey> {
   const reach = checkAction(caller, 'keys.change');
+  const allowed = allowedGrant(caller, reach, grant);
+  return await (reach === 'all'
+    ? keys.create(allowed, actor)
+    : keys.create(allowed, actor, { maker: caller.user ?? caller.keyId }));
+}
+
+/**
+ * Returns the terms of a key that a caller creates.
+ * @throws SignalboxError `insufficient_permissions` for terms that the caller does not have
+ */
+export function allowedGrant(caller: Caller, reach: Reach, grant: KeyGrant): KeyGrant {
   checkGivable(caller, grant.scopes);
-  if (reach === 'all') return await keys.create(grant, actor);
-  return await keys.create(ownedGrant(caller, reach, grant), actor, { maker: caller.user ?? caller.keyId });
+  return reach === 'all' ? grant : ownedGrant(caller, reach, grant);
+}
+
+/** Finds a key whose secret the principal may renew and receive; null if there is no such key. */
+export async function rotatableKey(
+  { caller }: Principal,
+  keys: Pick<KeyAdmin, 'get'>,
+  id: string,
+): Promise<KeyInfo | null> {
+  const info = await keyWithin(caller, checkAction(caller, 'keys.change'), keys, id);
+  if (info) checkGivable(caller, info.scopes);
+  return info;
 }
 
 /** The principal receives the new secret of the key, so the principal must be allowed to give all the terms of the key. */
 export async function rotateKey(
-  { caller, actor }: Principal,
+  by: Principal,
   keys: Pick<KeyAdmin, 'get' | 'rotate'>,
   id: string,
   overlapMs: number,
 ): Promise<IssuedKey | null> {
-  const info = await keyWithin(caller, checkAction(caller, 'keys.change'), keys, id);
-  if (!info) return null;
-  checkGivable(caller, info.scopes);
-  return await keys.rotate(id, overlapMs, actor);
+  return (await rotatableKey(by, keys, id)) && (await keys.rotate(id, overlapMs, by.actor));
 }
 
 /** Revokes a key. Returns false if there is no key that the principal may revoke. */
