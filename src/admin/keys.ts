@@ -23,8 +23,8 @@ import {
   USUAL_SCOPES,
   WALLET,
 } from './key-fields.ts';
-import * as f from './kit/fields.ts';
 import type { ValueOf } from './kit/fields.ts';
+import * as f from './kit/fields.ts';
 import { type Call, notFound, type Operation, operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 import { KEYS_LOG, type TrailReader } from './trail.ts';

@@ -1,5 +1,5 @@
-import type { KeptRepeat } from '../access/idempotency/idempotency.ts';
 import type { OpenedAnswer } from '../access/idempotency/answer.ts';
+import type { KeptRepeat } from '../access/idempotency/idempotency.ts';
 import type { ByteRoom } from '../core/byte-room.ts';
 import { rootOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';

@@ -121,33 +121,36 @@ test('the operator socket ignores an Idempotency-Key', async () => {
   expect(made[0]!.id).not.toBe(made[1]!.id);
 });
 
-test.each(['/healthz', '/admin/keys'])('a command stops reading an endless answer of another program at its socket: %s', async (endless) => {
-  const data = temporaryFolder();
-  await (await startSignalbox({ data })).stop();
-  const [piece, most] = [new Uint8Array(2 ** 20).fill(32), 160];
-  let pieces = 0;
-  const impostor = Bun.serve({
-    unix: socketIn(data),
-    fetch(request) {
-      if (new URL(request.url).pathname !== endless) return new Response('ok');
-      return new Response(
-        new ReadableStream({
-          pull(sink) {
-            if (pieces++ < most) sink.enqueue(piece);
-            else sink.close();
-          },
-        }),
-      );
-    },
-  });
-  try {
-    await runHere(['keys', 'list', '--data', data]);
-    expect(pieces).toBeGreaterThan(0);
-    expect(pieces).toBeLessThan(most / 2 + 20);
-  } finally {
-    await impostor.stop(true);
-  }
-});
+test.each(['/healthz', '/admin/keys'])(
+  'a command stops reading an endless answer of another program at its socket: %s',
+  async (endless) => {
+    const data = temporaryFolder();
+    await (await startSignalbox({ data })).stop();
+    const [piece, most] = [new Uint8Array(2 ** 20).fill(32), 160];
+    let pieces = 0;
+    const impostor = Bun.serve({
+      unix: socketIn(data),
+      fetch(request) {
+        if (new URL(request.url).pathname !== endless) return new Response('ok');
+        return new Response(
+          new ReadableStream({
+            pull(sink) {
+              if (pieces++ < most) sink.enqueue(piece);
+              else sink.close();
+            },
+          }),
+        );
+      },
+    });
+    try {
+      await runHere(['keys', 'list', '--data', data]);
+      expect(pieces).toBeGreaterThan(0);
+      expect(pieces).toBeLessThan(most / 2 + 20);
+    } finally {
+      await impostor.stop(true);
+    }
+  },
+);
 
 describe('a command that changes nothing writes nothing and does not wait for a server:', () => {
   const wallet = `0x${'7e'.repeat(20)}`;

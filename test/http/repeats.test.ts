@@ -111,11 +111,16 @@ test('many repeats at once get the same bytes as the first request, as JSON and 
           isSame: bytes.equals(Buffer.from(await one.arrayBuffer())),
         }));
         const named = ['content-type', 'x-signalbox-model', 'x-signalbox-credits', 'x-signalbox-decision-id'];
-        return { status, ...response, headers: named.map((name) => headers.get(name)), replayed: headers.get('x-signalbox-replayed') };
+        return {
+          status,
+          ...response,
+          headers: named.map((name) => headers.get(name)),
+          replayed: headers.get('x-signalbox-replayed'),
+        };
       }),
     );
-    const headers = ['content-type', 'x-signalbox-model', 'x-signalbox-credits', 'x-signalbox-decision-id'].map((name) =>
-      first.headers.get(name),
+    const headers = ['content-type', 'x-signalbox-model', 'x-signalbox-credits', 'x-signalbox-decision-id'].map(
+      (name) => first.headers.get(name),
     );
     expect(repeats).toEqual(repeats.map(() => ({ status: 200, isSame: true, headers, replayed: 'true' })));
   }

@@ -247,7 +247,9 @@ class Race {
       idempotencyKey: NAMES[name]!,
     });
     if (claim.kind === 'replay') {
-      const [decision, charged] = bodyOf((await claim.open())!).split(' ').map(Number);
+      const [decision, charged] = bodyOf((await claim.open())!)
+        .split(' ')
+        .map(Number);
       this.delivered.push({ name, decision: decision!, charged: charged!, isKept: true });
       return 'answered';
     }

@@ -61,10 +61,7 @@ export type ClaimRefusal =
   | { readonly kind: 'reused' }
   | { readonly kind: 'unavailable'; readonly decision: number };
 
-export type Claim =
-  | { readonly kind: 'run'; readonly run: IdempotentRun }
-  | KeptRepeat
-  | ClaimRefusal;
+export type Claim = { readonly kind: 'run'; readonly run: IdempotentRun } | KeptRepeat | ClaimRefusal;
 
 /** A repeat whose answer is stored. The answer is read only with `open`, because it can have 1 MiB. */
 export interface KeptRepeat {

@@ -141,7 +141,8 @@ interface Tagged {
 }
 
 /** An operation that needs some services, with any input and output. */
-export interface Operation<Services = never> extends Omit<Definition<Services, TSchema, TSchema>, 'run' | 'checkRepeat'> {
+export interface Operation<Services = never>
+  extends Omit<Definition<Services, TSchema, TSchema>, 'run' | 'checkRepeat'> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly takesId: boolean;

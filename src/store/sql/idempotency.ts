@@ -44,7 +44,10 @@ const deleteOld = batchDeletion({
 
 type Stored<Row> = Omit<Row, 'owner'> & StoredOwner;
 
-const withOwner = <Row extends StoredOwner>({ slot, epoch, ...row }: Row) => ({ ...row, owner: ownerOf({ slot, epoch }) });
+const withOwner = <Row extends StoredOwner>({ slot, epoch, ...row }: Row) => ({
+  ...row,
+  owner: ownerOf({ slot, epoch }),
+});
 const storedOf = ({ owner, ...row }: AnswerRow) => ({ ...row, ...storedOwner(owner) });
 
 export function sqlIdempotency(db: SqlTables): IdempotencyTable {
