@@ -11,7 +11,7 @@ const texts = (description: string, example: Readonly<Record<string, string>>) =
 export const ofKey = {
   key_id: f.orNull(
     f.text(
-      'The ID of the key that made the request, or the address of a wallet; null if you ask with a key with the scope `report`.',
+      'The ID of the key that made the request, or the address of a wallet; null if you ask with a key with the scope `report`, and for requests with an unknown key.',
       'k7mw2pq9x4ta',
     ),
   ),

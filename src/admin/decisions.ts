@@ -72,7 +72,7 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<type
     },
     created: time === null ? null : Math.floor(time / 1_000),
     time,
-    keyId: sight.isNarrow ? null : keyId,
+    keyId: sight.isNarrow ? null : keyId || null,
     keyName: sight.nameOf(keyId),
     user: sight.isNarrow ? null : user,
     labels,

@@ -203,7 +203,7 @@ describe('above 60 a minute for a key', () => {
       const many = entries.filter(({ refusal }) => Number(refusal?.answers) > 1);
       expect(entries).toHaveLength(62);
       expect(many).toMatchObject([
-        { key_id: '', error: 'invalid_api_key', model: '', refusal: { answers: 4 } },
+        { key_id: null, error: 'invalid_api_key', model: '', refusal: { answers: 4 } },
         { key_id: id, error: 'model_not_found', model: '', refusal: { answers: 15 } },
       ]);
       const traffic = Object(await (await later.get('/admin/traffic?step=day')).json());
