@@ -202,6 +202,7 @@ describe('the choice of models and scopes of a key', () => {
   test('a person selects models and scopes with checkboxes and a search, and the page sends them as the API’s lists', async () => {
     const page = await open('/people/keys/new');
     await page.getByLabel('Name', { exact: true }).fill('billing');
+    await page.locator('.form-more > summary').click();
     await page
       .getByRole('group', { name: 'Scopes' })
       .getByLabel(/^embed/)

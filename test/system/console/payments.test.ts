@@ -183,6 +183,8 @@ test('with the keyboard, an operator makes a key prepaid, and its grant becomes 
   await tabTo(page, 'Grant in USD');
   await page.keyboard.type('0.04');
   await page.keyboard.press('Enter');
+  await tabTo(page, 'Make key prepaid');
+  await page.keyboard.press('Enter');
   await page.getByText('40 Credits were added to the balance.').waitFor();
   await panel(page).getByText('A negative amount removes Credits.').waitFor();
   const { balance } = await read(`/admin/keys/${id}`);
