@@ -37,11 +37,14 @@ export function operationRoutes<Services>(
       if (tag !== null) set.headers.etag = `"${tag}"`;
       return answer instanceof TextAnswer ? fileOf(answer) : answer;
     };
-    const { checkRepeat } = operation;
-    if (checkRepeat) {
+    if (operation.checksRepeats) {
       const at = path.split('/').indexOf(':id');
       repeatChecks.set(`${method} ${path}`, (request, body) =>
-        checkRepeat(services, callOf(request, decodeURIComponent(pathOf(request.url).split('/')[at] ?? '')), body),
+        checkRepeat(
+          { ...services, ...host },
+          callOf(request, decodeURIComponent(pathOf(request.url).split('/')[at] ?? '')),
+          body,
+        ),
       );
     }
     app.route(method, path, handle, {

@@ -153,11 +153,13 @@ export interface Operation<Services = never>
    * @throws SignalboxError
    */
   perform(services: Services & OperationHost, call: Call, input: unknown): Promise<Performed>;
+  /** Whether `checkRepeat` checks anything. */
+  readonly checksRepeats: boolean;
   /**
-   * Checks that the caller may get the stored answer of a call with the same input; null if there is nothing to check.
+   * Checks that the caller may get the stored answer of a call with the same input.
    * @throws SignalboxError
    */
-  readonly checkRepeat: ((services: Services & OperationHost, call: Call, input: unknown) => Promise<void>) | null;
+  checkRepeat(services: Services & OperationHost, call: Call, input: unknown): Promise<void>;
 }
 
 export interface Performed {
@@ -188,10 +190,8 @@ export const operationsOn =
       const worth = readsUsd ? await services.usdPerCredit() : null;
       return (input ? decode(input, given, worth === null ? null : parseDecimal(worth)) : {}) as ValueOf<Input>;
     };
-    const checkRepeat: Operation<Services>['checkRepeat'] =
-      check === undefined
-        ? null
-        : async (services, call, given) => check(services, reachOf(call), await valueOf(services, given));
+    const checkRepeat: Operation<Services>['checkRepeat'] = async (services, call, given) =>
+      check?.(services, reachOf(call), await valueOf(services, given));
     const perform: Operation<Services>['perform'] = async (services, call, given) => {
       const reached = reachOf(call);
       checkInput?.(given);
@@ -203,7 +203,15 @@ export const operationsOn =
     };
     // The conversion drops the types of input and result. `perform` checks the input with the schema before `run` gets it.
     const erased = definition as unknown as Omit<Definition<Services, TSchema, TSchema>, 'run' | 'checkRepeat'>;
-    return { ...erased, method, path, takesId: path.includes('/:id'), perform, checkRepeat };
+    return {
+      ...erased,
+      method,
+      path,
+      takesId: path.includes('/:id'),
+      perform,
+      checksRepeats: check !== undefined,
+      checkRepeat,
+    };
   };
 
 /** The errors that every operation of the same form has, and the operation's own errors. */
