@@ -40,7 +40,7 @@ export function operationRoutes<Services>(
     if (operation.checksRepeats) {
       const at = path.split('/').indexOf(':id');
       repeatChecks.set(`${method} ${path}`, (request, body) =>
-        checkRepeat(
+        operation.checkRepeat(
           { ...services, ...host },
           callOf(request, decodeURIComponent(pathOf(request.url).split('/')[at] ?? '')),
           body,
