@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, spyOn, test } from 'bun:test';
-import { brotliCompressSync, deflateSync, Gunzip, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateSync, Gunzip, gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { arrived } from '../../src/providers/arrival.ts';
 import { decodedReply } from '../../src/providers/decoded-reply.ts';
+import { DecoderRoom } from '../../src/providers/decoder-room.ts';
 import { listModels } from '../../src/providers/model-list.ts';
 import { effort } from '../deep/effort.ts';
 import { type RawUpstream, type ServerConnection, startRawUpstream } from '../fault/raw-upstream.ts';
@@ -174,6 +175,44 @@ test('a call that is cancelled frees the decoder, although decoded bytes still w
   } finally {
     destroyed.mockRestore();
   }
+});
+
+test('however compressed answers end, they release the memory of their decoders', async () => {
+  const room = new DecoderRoom();
+  const wide = { params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 4 } };
+  const [good, bomb] = ['good', 'x'.repeat(2_000_000)].map((text) => brotliCompressSync(text, wide));
+  const replyOf = (bytes: Uint8Array, header = 'br') => {
+    const pieces = [bytes];
+    const inner = { status: 200, headers: new Headers(), header: () => header, cancel() {} };
+    return decodedReply({ ...inner, read: () => pieces.shift() ?? null }, room);
+  };
+  const read = async (reply: ReturnType<typeof replyOf>) => {
+    let text = '';
+    for (let piece = await arrived(() => reply.read()); piece; piece = await arrived(() => reply.read()))
+      text += Buffer.from(piece).toString();
+    return text;
+  };
+  const ends: readonly (() => Promise<unknown>)[] = [
+    () => read(replyOf(good!)),
+    () => read(replyOf(bomb!)),
+    () => read(replyOf(good!.subarray(0, -1))),
+    () => read(replyOf(brotliCompressSync(good!, wide), 'br, br')),
+    () => read(replyOf(good!, 'br, br')),
+    async () => {
+      const reply = replyOf(bomb!);
+      await arrived(() => reply.read());
+      reply.cancel();
+    },
+    async () => {
+      const reply = replyOf(good!);
+      const reading = read(reply);
+      reply.cancel();
+      await reading;
+    },
+  ];
+  // There is room for seven decoders of this kind, so most of these answers wait.
+  for (const end of ends) await Promise.allSettled(Array.from({ length: 20 }, end));
+  expect(await read(replyOf(good!))).toBe('good');
 });
 
 test('through a proxy, and for a list of models, compressed answers are also read', async () => {

@@ -11,7 +11,7 @@ import type { IdempotentRun } from '../../../src/access/idempotency/run.ts';
 import type { StreamPart } from '../../../src/contract/parts.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import type { AnswerSource } from '../../../src/gateway/exchange/answer-source.ts';
-import { KeptAnswer, type KeptAnswerOptions } from '../../../src/gateway/exchange/kept-answer.ts';
+import { KeptAnswer, type KeptAnswerOptions, type WholeForm } from '../../../src/gateway/exchange/kept-answer.ts';
 import { replayedAnswer } from '../../../src/gateway/exchange/replayed-answer.ts';
 import type { NextParts } from '../../../src/providers/upstream-call.ts';
 import { tries } from '../../deep/effort.ts';
@@ -102,6 +102,35 @@ describe('an answer that is stored for repeats', () => {
     expect(await batchesOf(replay)).toEqual([...BATCHES]);
     const { decision, created, model, receipt, error } = answer;
     expect(replay).toMatchObject({ decision, created, model, receipt: receipt!, error });
+  });
+
+  test('an answer in one body is stored as this body, or as its parts if only the body is too large to store', async () => {
+    for (const [extra, isWhole] of [
+      [0, true],
+      [ANSWER_BYTES_MAX, false],
+    ] as const) {
+      const run = new RunLog();
+      const whole: WholeForm = {
+        writer: () => {
+          let text = '';
+          const write = (parts: readonly StreamPart[]) => {
+            for (const part of parts) if (part.type === 'text') text += part.text;
+            return '';
+          };
+          return { write, end: () => text + '.'.repeat(extra) };
+        },
+        headers: ({ model }) => ({ model }),
+      };
+      const source = new ScriptedExchange({ batches: BATCHES });
+      const answer = new KeptAnswer({ source, run, isStream: false, whole, onDefect: () => {} });
+      await answer.open();
+      expect(await nextBatch(answer)).toBeNull();
+      const body = `One two\n${'.'.repeat(extra)}`;
+      expect(answer.body).toBe(body);
+      const headers = { 'x-payment-id': 'pay_1', model: answer.model };
+      if (isWhole) expect(run.ends).toEqual([{ status: 200, headers, frame: '', body }]);
+      else expect(await batchesOf(replayOf(run))).toEqual([...BATCHES]);
+    }
   });
 
   test('a stored answer is read to its end without a reader, and after its reader has left', async () => {
