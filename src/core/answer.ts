@@ -26,6 +26,8 @@ export interface AnswerIdentity {
 /** The member `platform` of an answer has the answer's model, price and attempts. JSON answers and streams have the same `platform`. */
 export interface Platform {
   readonly routed_model: string;
+  /** The alias that the request used as `model`; absent for none. */
+  readonly alias?: string;
   readonly route_reason: string;
   readonly credits_consumed: number;
   readonly cost_saved_credits: number;

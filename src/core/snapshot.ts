@@ -1,5 +1,6 @@
 import type { AbortBilling } from './abort-billing.ts';
 import type { AlertPolicy } from './alert-policy.ts';
+import type { AliasNames } from './alias-names.ts';
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
 import type { DroppableName } from './droppable.ts';
@@ -57,7 +58,9 @@ export interface PolicySnapshot {
   /** Another name that callers may send as `model` → the selector or model that it stands for, even if that model cannot be served. */
   readonly aliases: ReadonlyMap<string, string>;
   /** Prefixes of further aliases → the selector or model, the longest prefix first. Alias patterns do not apply to a name that exists. */
-  readonly aliasPatterns: readonly (readonly [start: string, name: string])[];
+  readonly aliasPatterns: AliasNames['patterns'];
+  /** The aliases that built-in selectors have without being listed. They apply only to names that no model here has. */
+  readonly defaultAliases: AliasNames;
   /** Whether `aliasPatterns` also apply to models with public figures that a wildcard serves. */
   readonly patternsCoverKnown: boolean;
   /** Weights to use where `route_strategy` leaves one out. */

@@ -7,7 +7,7 @@ import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.t
 import type { Model as CatalogModel, PolicySnapshot, Selector, WildcardFigure } from '../core/snapshot.ts';
 import { listBody, modelBody } from '../dialects/openai-chat/models.ts';
 import type { ListedModel, ListRoute } from '../dialects/surface.ts';
-import { type ModelLists, mayUse } from '../routing/model-name.ts';
+import { listedAliases, type ModelLists, mayUse } from '../routing/model-name.ts';
 import { isWildcard, modelDetails, writesText } from './model-details.ts';
 import type { DetailedModel } from './schemas/models.ts';
 
@@ -115,8 +115,11 @@ function listModels(snapshot: PolicySnapshot, caller: ModelLists, others: readon
       .filter(isUsable)
       .map((model) => modelEntry(model, wildcards)),
   ];
-  const aliases = Map.groupBy(snapshot.aliases.keys(), (alias) => snapshot.aliases.get(alias)!);
-  return named.flatMap((entry) => [entry, ...(aliases.get(entry.id) ?? []).map((alias) => ({ ...entry, id: alias }))]);
+  const aliases = Map.groupBy(listedAliases(snapshot), ([, of]) => of);
+  return named.flatMap((entry) => [
+    entry,
+    ...(aliases.get(entry.id) ?? []).map(([alias]) => ({ ...entry, id: alias })),
+  ]);
 }
 
 function modelEntry(model: CatalogModel, wildcards: PolicySnapshot['wildcards']): Entry {

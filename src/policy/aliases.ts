@@ -1,8 +1,26 @@
+import { aliasNames } from '../core/alias-names.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import type { NamedParts } from './named-parts.ts';
 import type { Report } from './report.ts';
 import type { NamedItem } from './section-checks.ts';
 import { placeAt, valueAt } from './tree.ts';
+
+/**
+ * The names that coding agents send by default, by the built-in selector that they stand for. A name that ends in `*` covers all models of
+ * one class of Claude. No name here may cover the models of a whole service.
+ */
+export const AGENT_NAMES = {
+  auto: ['claude-auto', 'opus', 'claude-opus-*', 'sonnet', 'claude-sonnet-*'],
+  'auto-cheap': ['claude-auto-cheap', 'haiku', 'claude-haiku-*'],
+  'auto-fast': ['claude-auto-fast'],
+} as const;
+
+/** The default aliases of a policy: each name or pattern with its selector. */
+export const agentAliases = (setting: 'agents' | 'none'): ReadonlyMap<string, string> =>
+  setting === 'none'
+    ? new Map()
+    : new Map(Object.entries(AGENT_NAMES).flatMap(([selector, names]) => names.map((name) => [name, selector])));
 
 /** The selector or model that an alias stands for. */
 type Target = Pick<NamedItem<unknown>, 'name' | 'path' | 'tree'>;
@@ -53,23 +71,15 @@ export function draftAliases({ models, ids, selectors }: AliasTargets, report: R
   return { aliases, standIns };
 }
 
-/**
- * Resolves each alias of the policy in this environment. `compileAliases` returns aliases that end in `*` separately, the longest first.
- */
+/** Resolves each alias of the policy in this environment. */
 export function compileAliases(
-  { aliases, standIns }: AliasDraft,
+  { aliases, standIns, defaultAliases }: AliasDraft & Pick<NamedParts, 'defaultAliases'>,
   served: PolicySnapshot['modelIndex'],
-): Pick<PolicySnapshot, 'aliases' | 'aliasPatterns'> {
+): Pick<PolicySnapshot, 'aliases' | 'aliasPatterns' | 'defaultAliases'> {
   const all = new Map(aliases);
   for (const [alias, selector] of standIns) if (!served.has(aliases.get(alias) ?? alias)) all.set(alias, selector);
-  const isPattern = ([alias]: readonly [string, string]) => alias.endsWith('*');
-  return {
-    aliases: new Map([...all].filter((one) => !isPattern(one))),
-    aliasPatterns: [...all]
-      .filter(isPattern)
-      .map(([alias, name]) => [alias.slice(0, -1), name] as const)
-      .sort(([a], [b]) => b.length - a.length),
-  };
+  const { names, patterns } = aliasNames(all);
+  return { aliases: names, aliasPatterns: patterns, defaultAliases: aliasNames(defaultAliases) };
 }
 
 /** Returns the texts in `aliases`. The texts in `aliases` are read from the tree, so that other mistakes in the entry do not hide them. */

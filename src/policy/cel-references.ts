@@ -1,3 +1,4 @@
+import { type AliasNames, aliasTarget } from '../core/alias-names.ts';
 import { MODEL_CAPABILITIES } from '../core/capability.ts';
 import { DIFFICULTIES } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
@@ -14,6 +15,8 @@ export interface ReferenceNames {
   readonly selectors: readonly string[];
   /** Maps each alias to the selector or model that it stands for. */
   readonly aliases: ReadonlyMap<string, string>;
+  /** Aliases that apply only to names without another meaning. */
+  readonly defaultAliases: AliasNames;
   readonly tasks: readonly string[];
   /** Returns the ID that a name outside the catalog means through a wildcard; null for none. */
   wildcard(name: string): string | null;
@@ -36,9 +39,9 @@ export function checkReferences(
   for (const { text, path, literal } of comparedTexts(ast)) {
     const refuse = (message: string, expected: string, hint?: string) =>
       report.add('unknown-reference', placeOf(literal), message, { expected, hint });
-    const meant = path === 'request.model' ? names.aliases.get(text) : undefined;
     const [what, known] = knownAt(path, names) ?? [];
-    if (meant !== undefined) {
+    const meant = path === 'request.model' ? aliasMeaning(text, known ?? [], names) : null;
+    if (meant !== null) {
       refuse(
         `\`${text}\` is an alias, and rules see only the name that it stands for`,
         `\`${meant}\`, the name that the alias stands for`,
@@ -54,6 +57,13 @@ export function checkReferences(
     if (canonical === text) continue;
     refuse(`there is no language \`${text}\``, 'the canonical name, in lower case', didYouMean(canonical));
   }
+}
+
+/** Returns the selector or model that an alias stands for; null for a name that is no alias. */
+function aliasMeaning(name: string, known: readonly string[], names: ReferenceNames): string | null {
+  const listed = names.aliases.get(name);
+  if (listed !== undefined) return listed;
+  return known.includes(name) || names.wildcard(name) !== null ? null : aliasTarget(names.defaultAliases, name);
 }
 
 /** Returns a hint for a tag that no model has. A tag that no model has is not an error by itself. */

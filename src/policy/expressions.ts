@@ -1,3 +1,4 @@
+import { aliasNames, aliasTarget } from '../core/alias-names.ts';
 import type { TeamNames } from '../core/people.ts';
 import type { SentName } from './cases.ts';
 import {
@@ -40,6 +41,7 @@ export function createChecker(parsed: NamedParts, { labels, teams: known, facts 
     models: [...parsed.modelIds.keys()],
     selectors: parsed.selectors.map(({ name }) => name),
     aliases: parsed.aliases,
+    defaultAliases: aliasNames(parsed.defaultAliases),
     providers: parsed.providers.map(({ name }) => name),
     wildcard: openNames(parsed, facts),
   };
@@ -56,6 +58,7 @@ export function createChecker(parsed: NamedParts, { labels, teams: known, facts 
     /** Checks a name that callers send. A name that callers send may be known only from public figures. */
     sent({ name, place }: SentName): void {
       if (sendable.has(name) || names.wildcard(name) !== null) return;
+      if (aliasTarget(names.defaultAliases, name) !== null) return;
       report.addUnknown('selector or model', name, sendable, place);
     },
     /** Checks the ID of a model that an issuer of tokens admits. */

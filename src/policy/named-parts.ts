@@ -21,6 +21,8 @@ export interface NamedParts {
   readonly selectors: Named;
   /** Maps each alias to the selector or model that it stands for. */
   readonly aliases: ReadonlyMap<string, string>;
+  /** The aliases of the built-in selectors that the policy does not list. Any other meaning of a name comes first. */
+  readonly defaultAliases: ReadonlyMap<string, string>;
   readonly people: PeopleDraft;
   readonly cases: readonly PolicyCase[];
 }

@@ -1,6 +1,6 @@
 import { type Decimal, plainText } from '../core/decimal.ts';
 import type { GatewayPolicy, ReferenceOrigin } from '../core/snapshot.ts';
-import { type AliasDraft, draftAliases } from './aliases.ts';
+import { type AliasDraft, agentAliases, draftAliases } from './aliases.ts';
 import { camelKeys } from './camel-keys.ts';
 import { type CaseNames, draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
@@ -141,6 +141,8 @@ function checkSections(context: CheckContext) {
     selectors,
     aliases,
     standIns,
+    /** The aliases of the built-in selectors that the policy does not list. */
+    defaultAliases: agentAliases(values.defaultAliases),
     constraints,
     preferences,
     people: draftPeople({ ...context, usdPerCredit }, zone, {
@@ -217,6 +219,7 @@ function readSettings(
     hardQualityFactor,
     unstatedLanguages,
     aliasPatterns,
+    defaultAliases: ___,
     unstatedLatency: _,
     unstatedQuality: __,
     ...values

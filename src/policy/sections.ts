@@ -191,6 +191,19 @@ export const LANGUAGE = {
         'Which names are covered by aliases that end in `*`. A model of the policy always keeps its name. `unknown_names`: a model with public figures that a wildcard serves keeps its name, too. `all_names`: the aliases also cover such models.',
     }),
   ),
+  default_aliases: value(
+    oneOfExplained({
+      means: {
+        agents: 'The built-in selectors have the names that coding agents send as aliases.',
+        none: 'Selectors have only the aliases that they list.',
+      },
+      default: 'agents',
+      formerDefault: 'none',
+      examples: ['none'],
+      description:
+        'Which aliases the built-in selectors have in addition to the listed ones. `agents`: the names that Claude Code sends, such as `claude-auto`, `sonnet` and `claude-sonnet-*`. They apply only to names that no model here has. `none`: no others.',
+    }),
+  ),
   constraints: ordinary(listOf(ConstraintText, 'Hard rules, which reject models and endpoints.'), [
     'Choose',
     'language.md#constraints-and-preferences',

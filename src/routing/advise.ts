@@ -21,6 +21,7 @@ export function advise(decision: Decision, snapshot: PolicySnapshot, note: strin
   const [choice, ...rest] = decision.ranked;
   return {
     recommended_model: snapshot.models[choice.model]!.id,
+    ...(decision.facts.alias !== null && { alias: decision.facts.alias }),
     reasoning: reasoning(decision, snapshot, note),
     estimated_cost_credits: shownCredits(choice.costCredits),
     estimated_latency_ms: shownMs(choice.latencyMs),

@@ -1,3 +1,4 @@
+import { aliasTarget } from '../core/alias-names.ts';
 import { type Caller, isOperator } from '../core/caller.ts';
 import { editDistance } from '../core/edit-distance.ts';
 import { refuse, SignalboxError } from '../core/errors.ts';
@@ -36,14 +37,15 @@ export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot)
 
 /**
  * Resolves the name in a request's `model` field. `meaningOf` tries, in order: an ID, an alias, a known model of a wildcard, the longest
- * matching alias pattern, and any other name that a wildcard covers.
+ * matching alias pattern, any other name that a wildcard covers, and, if the result cannot be served here, a default alias.
  * @returns the selector or model that the name stands for; the name itself if nothing matches
  */
 export function meaningOf(sent: string, snapshot: PolicySnapshot): Pick<NamedTarget, 'model' | 'alias'> {
-  const { selectors, modelIndex, aliases } = snapshot;
+  const { selectors, modelIndex, aliases, defaultAliases } = snapshot;
   const name = sent.replace(MILLION_SUFFIX_IN_CAPITALS, MILLION_SUFFIX);
   if (selectors.has(name) || modelIndex.has(name)) return { model: name, alias: null };
-  const meant = aliases.get(name) ?? coveredBy(name, snapshot);
+  const stated = aliases.get(name) ?? coveredBy(name, snapshot);
+  const meant = isLeftOut(stated, snapshot) ? (aliasTarget(defaultAliases, name) ?? stated) : stated;
   return meant === null || meant === name ? { model: name, alias: null } : { model: meant, alias: name };
 }
 
@@ -63,15 +65,25 @@ const MILLION_SUFFIX_IN_CAPITALS = /\[1M\]$/;
 export const windowAsked = ({ alias }: Pick<Facts, 'alias'>): number =>
   alias?.endsWith(MILLION_SUFFIX) ? 1_000_000 : 0;
 
+/** Whether a name has no meaning in the policy, or means a model that cannot be served here. */
+const isLeftOut = (meant: string | null, { leftOut }: PolicySnapshot): boolean =>
+  meant === null || leftOut.some((one) => one.kind === 'model' && one.name === meant);
+
 /** Returns the meaning of a name that is neither a name nor an alias in the policy; null if the name has no meaning. */
 function coveredBy(name: string, snapshot: PolicySnapshot): string | null {
-  const { aliasPatterns, patternsCoverKnown, modelIndex, wildcards, leftOut } = snapshot;
-  if (leftOut.some((one) => one.kind === 'model' && one.name === name)) return null;
+  const { aliasPatterns, patternsCoverKnown, modelIndex, wildcards } = snapshot;
+  if (isLeftOut(name, snapshot)) return null;
   if (name.endsWith(MILLION_SUFFIX)) return meaningOf(name.slice(0, -MILLION_SUFFIX.length), snapshot).model;
   const pattern = aliasPatterns.find(([start]) => name.startsWith(start));
   const model = wildcards?.meaning(name) ?? null;
   if (!pattern || !wildcards || model === null) return pattern?.[1] ?? model;
   return !patternsCoverKnown && (modelIndex.has(model) || wildcards.isKnown(model)) ? model : pattern[1];
+}
+
+/** Returns the aliases that a list of models shows, without patterns, each with the selector or model that it stands for. */
+export function listedAliases(snapshot: PolicySnapshot): readonly (readonly [alias: string, name: string])[] {
+  const isDefault = ([name, selector]: readonly [string, string]) => meaningOf(name, snapshot).model === selector;
+  return [...snapshot.aliases, ...[...snapshot.defaultAliases.names].filter(isDefault)];
 }
 
 /**
@@ -130,7 +142,7 @@ function unknownName(name: string, model: string, caller: Caller, snapshot: Poli
   const usable = (models: readonly Model[] = []) => models.filter((one) => mayUse(caller, one)).map(({ id }) => id);
   const models = usable(snapshot.models);
   const meant = new Set([...selectors, ...models]);
-  const aliases = [...snapshot.aliases].flatMap(([alias, of]) => (meant.has(of) ? [alias] : []));
+  const aliases = listedAliases(snapshot).flatMap(([alias, of]) => (meant.has(of) ? [alias] : []));
   // The shortest name comes first, because several providers can offer a model and its maker usually has a shorter name than a reseller.
   const listed = usable(wildcards?.listed()).sort((a, b) => a.length - b.length);
   const hint = nameHint(name, [...meant, ...aliases, ...listed]);

@@ -4,6 +4,7 @@ import { shipped } from '../../plugins/index.ts';
 import { HELP } from '../../src/admin/cli/help-texts.ts';
 import { jsonText } from '../../src/admin/cli/text.ts';
 import { policySchema, schemaText } from '../../src/policy/json-schema.ts';
+import { AGENT_NAMES_PAGE, agentNamesPage } from './agent-names-page.ts';
 import { decisionPicture } from './decision-picture.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';
 import { errorsPage } from './errors-page.ts';
@@ -23,6 +24,7 @@ import { selectorsPicture } from './selectors-picture.ts';
 
 /** Files that are generated from code, completely or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
+  [AGENT_NAMES_PAGE]: agentNamesPage,
   'docs/benchmarks-routing.md': routingBenchmarksPage,
   'docs/operate/errors.md': errorsPage,
   'docs/policies/diagnostics.md': diagnosticsPage,

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { aliasTarget } from '../../src/core/alias-names.ts';
 import { OPERATOR } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { loadFacts } from '../../src/policy/facts.ts';
 import { meaningOf } from '../../src/routing/model-name.ts';
 import { anyText } from '../../src/tools/conformance/answers.ts';
 import { model, snapshot } from '../routing/build.ts';
@@ -128,4 +130,13 @@ test('the shipped policy serves the names that Claude Code sends, with the key o
     ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'],
     ...['claude-haiku-4-5', 'claude-opus-5-5', 'claude-opus-5-5', 'claude-opus-5-5'],
   ]);
+});
+
+test('default aliases cover models of three classes of Claude, and no other model with a public price', async () => {
+  const { defaultAliases } = shippedSnapshot({});
+  const table = await loadFacts();
+  const ids = ['anthropic', 'openai', 'gemini', 'mistral', 'openrouter'].flatMap((service) => table.ids(service));
+  const covered = ids.filter((id) => aliasTarget(defaultAliases, id) !== null);
+  expect(covered.length).toBeGreaterThan(5);
+  expect(covered.filter((id) => !/^claude-(opus|sonnet|haiku)-/.test(id))).toEqual([]);
 });

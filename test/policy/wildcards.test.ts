@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { aliasTarget } from '../../src/core/alias-names.ts';
 import { OPERATOR } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
@@ -295,5 +296,41 @@ describe('a wildcard with a mistake is reported:', () => {
     ['one: { provider: sim, unknown_price: refuse }', 'unknown-key `models.one` has no key `unknown_price`'],
   ])('is reported: %s', (text, problem) => {
     expect(problemsOf(text)).toContain(problem);
+  });
+});
+
+describe('default aliases', () => {
+  const claude = fc.constantFrom('claude-opus-4-8', 'claude-sonnet-5-5-20260101', 'claude-haiku-9', 'gpt-4o');
+  const aliases = ['opus', 'claude-opus-*', 'claude-*', 'claude-auto', 'claude-haiku-9'] as const;
+  const worlds: fc.Arbitrary<World> = fc.record({
+    models: fc.array(
+      fc.record({
+        provider: fc.constantFrom('a', 'b'),
+        upstream: claude,
+        aliases: fc.uniqueArray(fc.constantFrom(...aliases), { maxLength: 2 }),
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
+    patterns: fc.uniqueArray(fc.constantFrom('a/*', 'b/*', 'claude-opus-*'), { maxLength: 2 }),
+    rows: fc.uniqueArray(claude, { maxLength: 2 }),
+  });
+  const names = fc.oneof(claude, fc.constantFrom('opus', 'sonnet', 'claude-auto', 'm0', 'auto', 'a/claude-haiku-9'));
+  const law = (by: Resolve) =>
+    fc.property(worlds, names, (given, name) => {
+      const without = snapshotOf(given);
+      const meant = resolve(name, without);
+      const has =
+        without.modelIndex.has(meant) || without.selectors.has(meant) || without.wildcards?.meaning(name) != null;
+      const snapshot = snapshotOf(given, factsOf(given.rows), 'default_aliases: agents\n');
+      return by(name, snapshot) === (has ? meant : (aliasTarget(snapshot.defaultAliases, name) ?? name));
+    });
+
+  test('default aliases give a meaning only to names that have none', () => {
+    fc.assert(law(resolve), { seed, numRuns: runs });
+  });
+
+  test('the law detects default aliases that come before models', () => {
+    const eager: Resolve = (name, snapshot) => aliasTarget(snapshot.defaultAliases, name) ?? resolve(name, snapshot);
+    expect(fc.check(law(eager), { seed, numRuns: 300, endOnFailure: true }).failed).toBe(true);
   });
 });

@@ -97,6 +97,14 @@ export const shapeOrNull = <Fields extends TProperties>(description: string, fie
 export const textOrNull = (description: string, ...examples: (string | null)[]) =>
   orNull(Type.String(), description, ...examples);
 
+/** The member `alias` of an answer or a recommendation. */
+export const aliasUsed = Type.Optional(
+  text(
+    'The name that the request used as `model`, if it is an alias or another name of a selector or model. Absent otherwise.',
+    'claude-sonnet-5-5',
+  ),
+);
+
 /** Describes `output_capped_by`. @param what the cap that was lowered @param none the value if neither a fund nor the model lowered it */
 export const cappedByText = (what: string, none: 'Absent' | 'Null'): string =>
   `What lowered ${what}: the name of a budget, \`balance\`, or \`model\` for the model’s own maximum. ${none} if none of them did. \`budget_limit\` and the context window are not reported.`;

@@ -28,6 +28,7 @@ export const PlatformPayment = field.named('PlatformPayment', 'How a wallet paid
 
 export const Platform = field.named('Platform', 'The routing and the cost of the answer.', {
   routed_model: field.modelId('The model that answered.'),
+  alias: field.aliasUsed,
   route_reason: field.routeReason,
   credits_consumed: Type.Union([Type.Number(), Type.Null()], {
     description:

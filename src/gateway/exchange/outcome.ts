@@ -57,10 +57,10 @@ export function receiptOf(
   outcome: DecisionOutcome,
   payment: PlatformPayment | null,
 ) {
-  const { id, revision, reason, ranked } = decision;
+  const { id, revision, reason, ranked, facts } = decision;
   const choice = snapshot.models[ranked[0].model]!.id;
   const model = running?.model.id ?? choice;
-  const platform = platformOf(outcome, { id, revision, reason, choice }, model, running?.dropped, payment);
+  const platform = platformOf(outcome, { id, revision, reason, choice, facts }, model, running?.dropped, payment);
   return { usage: outcome.usage ?? plainUsage(0, 0), platform, saved: outcome.saved };
 }
 

@@ -29,6 +29,11 @@ export function savedBy(
 
 const NONE: readonly string[] = [];
 
+/** The parts of a decision that an answer shows. */
+interface DecisionHead extends Pick<DecisionRecord, 'id' | 'revision' | 'reason' | 'choice'> {
+  readonly facts: Pick<Facts, 'alias'>;
+}
+
 /**
  * Makes the member `platform` of an answer.
  * @param model the ID of the model that answered, or of the chosen model if none answered
@@ -36,13 +41,14 @@ const NONE: readonly string[] = [];
  */
 export function platformOf(
   outcome: DecisionOutcome,
-  { id, revision, reason, choice }: Pick<DecisionRecord, 'id' | 'revision' | 'reason' | 'choice'>,
+  { id, revision, reason, choice, facts }: DecisionHead,
   model: string,
   dropped = NONE,
   payment: PlatformPayment | null = null,
 ): Platform {
   return {
     routed_model: model,
+    alias: facts.alias ?? undefined,
     route_reason: model === choice ? reason : `${reason}:fallback`,
     credits_consumed: toCredits(outcome.charged),
     cost_saved_credits: toCredits(outcome.saved),

@@ -137,7 +137,7 @@ function record(
   };
   const platform = platformOf(
     outcome,
-    { id, revision: snapshot.revision, reason, choice: model },
+    { id, revision: snapshot.revision, reason, choice: model, facts },
     model,
     dropped,
     money?.shown(charged) ?? null,

@@ -35,6 +35,7 @@ const terms = {
 
 export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat request with the same facts would get.', {
   recommended_model: field.modelId('The recommendation.'),
+  alias: field.aliasUsed,
   reasoning: field.text(
     'The reason for the recommendation, in words and figures.',
     'For the task coding, gpt-6-luna is the best of 2 eligible models by auto:balanced.',

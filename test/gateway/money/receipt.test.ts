@@ -12,7 +12,7 @@ const usage = plainUsage(10, 5);
 const baseline = model('b', { cost: price(1, 4) });
 const unpinned = facts();
 const { outcome } = resultOf({ charged: 12_000, saved: 18_000 });
-const decision = { id: 1, revision: 'r', reason: 'best', choice: 'a' };
+const decision = { id: 1, revision: 'r', reason: 'best', choice: 'a', facts: unpinned };
 
 test('the receipt shows the Credits saved or lost against the baseline; it shows none if the request names a model', () => {
   // The baseline would cost 10 + 4 × 5 millicredits.

@@ -67,6 +67,7 @@ const WRITTEN_OUT: Readonly<Record<string, string>> = {
   quality_step: '0.02',
   unstated_languages: 'admit',
   alias_patterns: 'unknown_names',
+  default_aliases: 'agents',
   language_worth: '0.06',
   hard_quality_factor: '8',
   'gateway.output_above_maximum': 'cap',
@@ -100,6 +101,7 @@ const OWN: Readonly<Record<string, string>> = {
   quality_step: '0.01',
   unstated_languages: 'exclude',
   alias_patterns: 'all_names',
+  default_aliases: 'none',
   language_worth: '0.2',
   hard_quality_factor: '3',
   'gateway.output_above_maximum': 'refuse',
@@ -152,6 +154,7 @@ function effectOf({ tasks, selectors, models, languages, ...others }: PolicySnap
     referencePrice,
     defaultWeights,
     patternsCoverKnown,
+    defaultAliases,
     gateway,
   } = others;
   return {
@@ -169,6 +172,7 @@ function effectOf({ tasks, selectors, models, languages, ...others }: PolicySnap
       referencePrice,
       defaultWeights,
       patternsCoverKnown,
+      defaultAliases,
       gateway,
     },
   };

@@ -41,6 +41,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     decision: request.decisionId ?? undefined,
     operation: facts?.operation,
     selector: routing ? selectorOf(routing) : undefined,
+    alias: facts?.alias ?? undefined,
     session: request.run.session ?? undefined,
     agent: request.run.agent ?? undefined,
     stream: request.isStream || undefined,
