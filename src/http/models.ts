@@ -1,8 +1,9 @@
 import { Elysia, t } from 'elysia';
 import { ErrorBody } from '../core/api/error-schema.ts';
 import { refuse } from '../core/errors.ts';
+import { capital } from '../core/text.ts';
 import type { ListRoute, Surface } from '../dialects/surface.ts';
-import { meaningOf, nameHint } from '../routing/model-name.ts';
+import { excluderName, mayUse, meaningOf, nameHint } from '../routing/model-name.ts';
 import { API_ERRORS, type RouteDocs, routeDocs } from './docs/route-docs.ts';
 import { detailedDirectoryOf, directoryOf, type PageQuery } from './model-list.ts';
 import type { RouteServices } from './route-services.ts';
@@ -67,8 +68,16 @@ function listRoutes({ gateway, callerOf }: RouteServices, route: ListRoute, surf
     const { byId } = directory(request);
     const found = byId.get(id);
     if (found) return route.model(found);
-    const meant = byId.get(meaningOf(id, gateway.lease().snapshot).model);
+    const { snapshot } = gateway.lease();
+    const { model: meaning } = meaningOf(id, snapshot);
+    const meant = byId.get(meaning);
     if (meant) return route.model({ ...meant, id, shownAs: meant.id });
+    const model = snapshot.models.find((one) => one.id === meaning);
+    const caller = callerOf(request);
+    if (model && !mayUse(caller, model)) {
+      const who = capital(excluderName(caller, model));
+      refuse('model', `${who} may not use the model \`${model.id}\`.`, 'model_not_found');
+    }
     const name = id.slice(0, 100);
     // The shortest ID comes first: if several services have a model, that is usually its maker and not a reseller.
     const names = [...byId.keys()].sort((a, b) => a.length - b.length);

@@ -36,7 +36,7 @@ import { adaptedFields } from './forced-function.ts';
 import { expectedInput } from './input-tokens.ts';
 import { outputCappedBy } from './output-maximum.ts';
 import { type TieBreaker, tieBreaker, tieOrder } from './rank.ts';
-import { refusalError } from './refuse.ts';
+import { type RefusedRequest, refusalError } from './refuse.ts';
 import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';
 
@@ -46,16 +46,19 @@ import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';
  */
 export type Certificate = Readonly<ReturnType<typeof certify>>;
 
+/** The inputs of a repeated decision. A record has neither the request nor the caller. */
+type CertificateContext = DecisionContext & Pick<RefusedRequest, 'request' | 'caller'>;
+
 /** Repeats a decision and keeps every candidate. The first candidate is the model that `Decider.decide` chooses for the same arguments. */
-export function certify(snapshot: PolicySnapshot, facts: Facts, context: DecisionContext) {
-  const { id, readings = priorReadings(snapshot), estimate = null } = context;
+export function certify(snapshot: PolicySnapshot, facts: Facts, context: CertificateContext) {
+  const { id, readings = priorReadings(snapshot), estimate = null, caller, request } = context;
   const evaluation = new Evaluation(snapshot);
   const quality = evaluation.fill(facts, readings, estimate);
   const shares = sharesOf(evaluation, snapshot);
   const { n, rejected, isLastResort: lastResort } = evaluation.shortlist;
   const estimateOf = estimatesOf(estimate, evaluation.declared(facts));
   const writing = expectedWriting(facts, snapshot, readings);
-  const inputs: CertificateInputs = { facts, readings, snapshot, lastResort, writing, estimateOf };
+  const inputs: CertificateInputs = { facts, readings, snapshot, lastResort, writing, estimateOf, caller };
   const outcome = n > 0 ? evaluation.choose(facts, context, n) : null;
   const best = outcome && snapshot.models[evaluation.shortlist.model[outcome.best]!]!.id;
   // A model that the request names is chosen without a score, but the explanation shows its score.
@@ -71,7 +74,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
   const [choice = null, runnerUp = null] = candidates.filter(({ rank }) => rank !== null);
   const baseline = n === 0 || facts.pinned ? null : snapshot.models[evaluation.baseline(facts)]!.id;
   const refusal = n === 0 ? refusalOf(facts, readings, rejected) : null;
-  const error = refusal && refusalError(refusal, snapshot, undefined, timeOfId(id));
+  const error = refusal && refusalError(refusal, snapshot, { now: timeOfId(id), caller, request });
   // This function must run after everything else that reads the shortlist, because each call overwrites the shortlist.
   const choiceOf = (other: Facts, by: Estimate | null): string | null => {
     evaluation.fill(other, readings, by);

@@ -27,10 +27,11 @@ export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot)
   if (!snapshot.modelIndex.has(model)) throw unknownName(name, model, caller, snapshot);
   const named = snapshot.models[snapshot.modelIndex.get(model)!]!;
   if (!mayUse(caller, named)) {
-    const isOfKey = isDenied(caller, named) || !isListed(caller.models, named);
-    const level = isOfKey ? undefined : caller.levels?.find(({ models }) => !isListed(models, named));
-    const who = level ? `T${levelName(level).slice(1)}` : 'This API key';
-    refuse('model', `${who} may not use the model \`${model}\`.`, 'insufficient_permissions');
+    refuse(
+      'model',
+      `${capital(excluderName(caller, named))} may not use the model \`${model}\`.`,
+      'insufficient_permissions',
+    );
   }
   return { model, pinned: true, alias };
 }
@@ -94,6 +95,13 @@ export const mayUse = (caller: ModelLists, model: ListedModel): boolean =>
   isListed(caller.models, model) &&
   (caller.levels === undefined || caller.levels.every((level) => isListed(level.models, model))) &&
   !isDenied(caller, model);
+
+/** Names the first level whose list of models excludes a model that the caller may not use: `the team \`search\``, or `this API key`. */
+export function excluderName(caller: ModelLists, model: ListedModel): string {
+  const isOfKey = isDenied(caller, model) || !isListed(caller.models, model);
+  const level = isOfKey ? undefined : caller.levels?.find((one) => !isListed(one.models, model));
+  return level ? levelName(level) : 'this API key';
+}
 
 type ListedModel = Pick<Model, 'id' | 'pattern' | 'found'>;
 

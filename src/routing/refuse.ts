@@ -1,5 +1,4 @@
 import { CAPABILITIES, capabilityNames, missingBits } from '../core/capability.ts';
-import { shownCredits, shownMs } from '../core/ceiling.ts';
 import type { NativeTool } from '../core/conversation.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
@@ -7,19 +6,18 @@ import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { pathText } from '../core/original.ts';
-import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import { affordableCap, dearestCase, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
+import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import { affordableCap, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
 import { expectedInput } from './input-tokens.ts';
-import { windowAsked } from './model-name.ts';
+import { type ModelLists, windowAsked } from './model-name.ts';
+import { leastBudget, movesText, nearestModel, reasonsWithFixes } from './nearest-model.ts';
 import {
   type DecisionInputs,
   dimensionsOf,
-  excessOutputs,
   healthOf,
-  isSet,
-  judgedFigures,
   languagesMissing,
   leavesUsefulOutput,
+  movesFor,
   nativeToolText,
   type RefusalNames,
   rejectionsAgainst,
@@ -30,30 +28,35 @@ import { remediesFor } from './remedies.ts';
 import { endpointsFor } from './rules.ts';
 import { unavailableError } from './unavailable.ts';
 
+/** What is known about a refused request in addition to its facts. */
+export interface RefusedRequest {
+  /** The request, for the names of its fields; null if only its facts are known. */
+  readonly request?: ModelRequest | null;
+  /** Unix ms, from which waits are counted. */
+  readonly now?: number;
+  /** The caller, to name the list that excludes a model. */
+  readonly caller?: ModelLists;
+}
+
 /**
- * Converts a refusal into an error. The error of a refusal contains the reasons for each model and the smallest change that would make a
- * model eligible.
- *
- * @param request the refused request, for the names of its fields; null if only its facts are known
- * @param now Unix ms, from which waits are counted
+ * Converts a refusal into an error. The message names the nearest model with the reasons against it, and the smallest change that would
+ * make a model eligible. The details contain the reasons for each model.
  */
 export function refusalError(
   refusal: Refusal,
   snapshot: PolicySnapshot,
-  request: ModelRequest | null = null,
-  now = 0,
+  { request = null, now = 0, caller }: RefusedRequest = {},
 ): SignalboxError {
   const { facts } = refusal;
   if (!facts.pinned && snapshot.models.every(({ found }) => found?.isNamedOnly))
     return nothingToChoose(facts, snapshot);
   const names = request ? { ...request.names, nativeTools: request.conversation.nativeTools } : USUAL_NAMES;
-  const task = taskOf(facts, snapshot);
   if (refusal.group === 'health') return healthError(refusal, snapshot, now);
-  if (refusal.group === 'budget') return budgetError(refusal, snapshot, task);
+  if (refusal.group === 'budget') return budgetError(refusal, snapshot);
   if (refusal.group === 'context') return contextError(refusal, snapshot, names.turns);
   const wide = facts.embedding && heldBackBy(refusal, snapshot, 'dimensions');
   if (wide && wide.length > 0) return dimensionsError(facts, wide);
-  const inputs = { ...refusal, snapshot, names };
+  const inputs = { ...refusal, snapshot, names, caller };
   const unpriced = heldBackBy(refusal, snapshot, 'unpriced', ...UNBOUNDED)
     .map((model) => unpricedIn(model, facts, names))
     .filter((parts) => parts.length > 0);
@@ -65,20 +68,42 @@ export function refusalError(
     reasons: rejectionsAgainst(snapshot.models[model]!, rejections, inputs).map(({ text }) => text),
   }));
   const relaxation = nearestRelaxation(refusal, snapshot, names);
-  const reasons = [...new Set(rejected.flatMap((one) => one.reasons))];
-  // The message of the error contains the reasons if all models share one reason or the request names one model. The details of the error
-  // always contain every reason.
-  const why = reasons.length === 1 || facts.pinned ? `: ${reasons.join('; ')}` : '';
-  const summary = `${facts.pinned ? `\`${facts.model}\` cannot serve this request` : 'No model can serve this request'}${why}`;
   const remedies = remediesFor(refusal, snapshot, request);
+  const summary = summaryOf(inputs, request, relaxation ?? remedies);
   const sentences = [
-    relaxation ? `${summary}; ${relaxation}.` : `${summary}.`,
+    relaxation ? `${summary}; ${relaxation.text}.` : `${summary}.`,
     ...(remedies.text ? [remedies.text] : []),
   ];
   return new SignalboxError('no_eligible_model', sentences.join(' '), {
     ...(remedies.param !== undefined && { param: remedies.param }),
-    details: { rejected, ...(relaxation && { relaxation }) },
+    details: { rejected, ...(relaxation && { relaxation: relaxation.text }) },
   });
+}
+
+/**
+ * Says why no model can serve the request: by the reason that all models share, or by the reasons against the nearest model.
+ * @param change the change that the error suggests, with the model that it is for
+ */
+function summaryOf(
+  inputs: DecisionInputs & Pick<Refusal, 'rejected'>,
+  request: ModelRequest | null,
+  { text, model }: Partial<Suggestion>,
+): string {
+  const { facts, snapshot, rejected } = inputs;
+  const subject = facts.pinned ? `\`${facts.model}\` cannot serve this request` : 'No model can serve this request';
+  const all = rejected.flatMap((one) => rejectionsAgainst(snapshot.models[one.model]!, one.rejections, inputs));
+  const [reason, ...others] = new Set(all.map((one) => one.text));
+  if (reason === undefined) return subject;
+  if (others.length === 0) return `${subject}: ${reason}`;
+  const nearest = rejected.find((one) => one.model === model) ?? nearestModel(rejected, inputs)!;
+  const reasons = text
+    ? rejectionsAgainst(snapshot.models[nearest.model]!, nearest.rejections, inputs)
+        .map((one) => one.text)
+        .join('; ')
+    : reasonsWithFixes(nearest, inputs, request);
+  return facts.pinned
+    ? `${subject}: ${reasons}`
+    : `${subject}. The nearest is \`${snapshot.models[nearest.model]!.id}\`: ${reasons}`;
 }
 
 /**
@@ -160,10 +185,10 @@ function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): S
   return unavailableError(subject, shut, now);
 }
 
-function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): SignalboxError {
+function budgetError(refusal: Refusal, snapshot: PolicySnapshot): SignalboxError {
   const { facts } = refusal;
   const least = heldBackBy(refusal, snapshot, 'health', 'funds', 'budget_limit').map((model) =>
-    dearestCase(model, endpointsFor(model, facts, snapshot), facts, usefulOutput(model, facts, task)),
+    leastBudget(model, facts, snapshot),
   );
   const needed = toCredits(Math.min(...least));
   return new SignalboxError(
@@ -226,11 +251,11 @@ function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string)
   return new SignalboxError('context_length_exceeded', message, { param, details });
 }
 
-/** A change of one limit of the request. */
-interface Move {
-  readonly field: string;
-  readonly from: number;
-  readonly to: number;
+/** A change that makes a model eligible. */
+interface Suggestion {
+  readonly text: string;
+  /** Index of the model in the snapshot. */
+  readonly model: number;
 }
 
 /** The smallest amount of Credits in a comparison. The smallest amount replaces 0 in comparisons of proportions. */
@@ -240,48 +265,41 @@ const FIGURE_MIN = 1e-6;
  * Returns the proportionally smallest change of limits that makes a model eligible. If no change of limits helps, `nearestRelaxation`
  * suggests fewer languages, or no `budget_limit`.
  */
-function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, names: RefusalNames): string | null {
-  let nearest: { effort: number; text: string } | null = null;
+function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, names: RefusalNames): Suggestion | null {
+  let nearest: (Suggestion & { readonly effort: number }) | null = null;
   for (const { model: at, rejections } of rejectedBy(refusal, 'max_cost', 'max_latency', 'max_output')) {
     const model = snapshot.models[at]!;
     const moves = movesFor(model, rejections, { ...refusal, snapshot, names });
     const effort = moves.reduce((sum, { from, to }) => sum + effortOf(from, to), 0);
     if (nearest === null || effort < nearest.effort) {
-      const shown = moves.map(({ field, from, to }) => `${field} from ${from} to ${to}`);
-      nearest = { effort, text: `change ${shown.join(' and ')} to use \`${model.id}\`` };
+      nearest = { effort, model: at, text: `${movesText(moves)} to use \`${model.id}\`` };
     }
   }
-  return nearest?.text ?? fewestLanguages(refusal, snapshot) ?? withoutBudget(refusal, snapshot);
-}
-
-/** Returns the changes of the request's limits that make a model eligible if it has only these rejections. */
-function movesFor(model: Model, rejections: number, inputs: DecisionInputs): Move[] {
-  const { costCredits, latencyMs } = inputs.facts.ceilings;
-  const figures = judgedFigures(model, 0, inputs);
-  const moves: Move[] = [];
-  if (costCredits !== null && isSet(rejections, 'max_cost'))
-    moves.push({ field: 'max_cost_credits', from: costCredits, to: shownCredits(figures.costCredits) });
-  if (latencyMs !== null && isSet(rejections, 'max_latency'))
-    moves.push({ field: 'max_latency_ms', from: latencyMs, to: shownMs(figures.latencyMs) });
-  if (isSet(rejections, 'max_output'))
-    // Two excess figures can have the same field, and each field is changed once.
-    for (const [field, value] of new Map(excessOutputs(model, inputs).map(({ field, value }) => [field, value])))
-      moves.push({ field, from: value, to: model.maxOutput });
-  return moves;
+  return nearest ?? fewestLanguages(refusal, snapshot) ?? withoutBudget(refusal, snapshot);
 }
 
 const effortOf = (from: number, to: number): number =>
   Math.abs(Math.log(Math.max(to, FIGURE_MIN) / Math.max(from, FIGURE_MIN)));
 
 /** Suggests leaving `budget_limit` out: a model can serve media without an upper bound on tokens, but Signalbox cannot limit their cost. */
-function withoutBudget(refusal: Refusal, snapshot: PolicySnapshot): string | null {
+function withoutBudget(refusal: Refusal, snapshot: PolicySnapshot): Suggestion | null {
   if (refusal.facts.funds !== null) return null;
   const [first] = heldBackBy(refusal, snapshot, 'unbounded_media');
-  return first ? `leave budget_limit out to use \`${first.id}\`` : null;
+  return first ? suggestionFor(first, snapshot, `leave budget_limit out to use \`${first.id}\``) : null;
 }
 
-function fewestLanguages(refusal: Refusal, snapshot: PolicySnapshot): string | null {
+function fewestLanguages(refusal: Refusal, snapshot: PolicySnapshot): Suggestion | null {
   const missing = (model: Model) => languagesMissing(model, refusal.facts.languages, snapshot);
   const [first] = heldBackBy(refusal, snapshot, 'language').sort((a, b) => missing(a).length - missing(b).length);
-  return first ? `remove ${missing(first).join(', ')} from required_languages to use \`${first.id}\`` : null;
+  if (!first) return null;
+  return suggestionFor(
+    first,
+    snapshot,
+    `remove ${missing(first).join(', ')} from required_languages to use \`${first.id}\``,
+  );
 }
+
+const suggestionFor = ({ id }: Model, { modelIndex }: PolicySnapshot, text: string): Suggestion => ({
+  text,
+  model: modelIndex.get(id)!,
+});

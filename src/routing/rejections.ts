@@ -27,7 +27,7 @@ import {
 } from './estimate.ts';
 import { expectedOutput } from './expected-length.ts';
 import { expectedInput } from './input-tokens.ts';
-import { windowAsked } from './model-name.ts';
+import { excluderName, type ModelLists, windowAsked } from './model-name.ts';
 import { OUTPUT_NEEDS, outputsAbove } from './output-maximum.ts';
 import { endpointsFor, openEndpoints, vectorSpaceOf } from './rules.ts';
 
@@ -39,6 +39,8 @@ export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
    * every refusal.
    */
   readonly lastResort?: boolean;
+  /** The caller, to name the list that excludes a model. Without `caller`, texts name all levels that can have a list. */
+  readonly caller?: ModelLists;
   /** The caller's names of fields. Without `names`, texts use the names of OpenAI Chat, which every record uses. */
   readonly names?: RefusalNames;
 }
@@ -76,7 +78,8 @@ function textsFor(
     selector: () => `the selector \`${facts.model}\` does not include it`,
     constraint: () => `the policy rejects it: ${constraints.map(({ name }) => name).join(', ')}`,
     operation: () => `it does not serve the operation \`${facts.operation}\``,
-    key_models: () => 'the API key may not use it',
+    key_models: () =>
+      `${inputs.caller ? excluderName(inputs.caller, model) : 'the API key, its user or its team'} may not use it`,
     capability: () => capabilityText(model, facts.needs),
     language: () => languagesAgainst(model, facts.languages, snapshot).join(', and '),
     max_output: () =>
@@ -268,6 +271,29 @@ export function excessOutputs(
   add('expected', cap, outputTokensMax, `the expected answer (${Math.ceil(expected)} tokens) is ${above}`);
   add('useful', cap, outputTokensMax, `it needs ${taskUseful(model, task)} tokens ${aim}, ${above}`);
   return found;
+}
+
+/** A change of one limit of the request. */
+export interface Move {
+  readonly field: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Returns the changes of the request's limits that make a model eligible if it has only these rejections. */
+export function movesFor(model: Model, rejections: number, inputs: DecisionInputs): Move[] {
+  const { costCredits, latencyMs } = inputs.facts.ceilings;
+  const figures = judgedFigures(model, 0, inputs);
+  const moves: Move[] = [];
+  if (costCredits !== null && isSet(rejections, 'max_cost'))
+    moves.push({ field: 'max_cost_credits', from: costCredits, to: shownCredits(figures.costCredits) });
+  if (latencyMs !== null && isSet(rejections, 'max_latency'))
+    moves.push({ field: 'max_latency_ms', from: latencyMs, to: shownMs(figures.latencyMs) });
+  if (isSet(rejections, 'max_output'))
+    // Two excess figures can have the same field, and each field is changed once.
+    for (const [field, value] of new Map(excessOutputs(model, inputs).map(({ field, value }) => [field, value])))
+      moves.push({ field, from: value, to: model.maxOutput });
+  return moves;
 }
 
 /** Returns the expected cost and latency at the endpoint that the rejections of a model are based on. */

@@ -8,6 +8,7 @@ import {
   SCHEMA_INSTEAD,
 } from '../core/capability.ts';
 import { REJECTIONS, type Refusal } from '../core/decision.ts';
+import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
@@ -25,6 +26,8 @@ interface Remedies {
   readonly param?: string;
   /** The suggestions as sentences; empty if nothing helps. */
   readonly text: string;
+  /** Index of the model that the suggested change of the request is for; undefined without a change for one model. */
+  readonly model?: number;
 }
 
 /** Returns the changes to the request, its model or the policy that would let a refused request succeed. */
@@ -35,25 +38,34 @@ export function remediesFor(refusal: Refusal, snapshot: PolicySnapshot, request:
   if (lacking.length === 0) return { text: '' };
   const fields = request && fieldsAtFault(lacking, refusal, neededFields(request, refusal.facts.needs));
   const schema = forcedCallRemedy(lacking, refusal, snapshot, request);
-  const ways = [...(fields ? withoutFields(fields) : []), ...schema.ways, ...takers(refusal, snapshot)];
+  const ways = [...(fields ? withoutFields(fields.fields) : []), ...schema.ways, ...takers(refusal, snapshot)];
   const text = [schema.why, sentenceOf(ways), declaration(lacking, refusal)].filter((one) => one !== '').join(' ');
-  return fields ? { param: fields[0].name, text } : { text };
+  const model = snapshot.modelIndex.get((fields?.model ?? lacking[0]!).id);
+  return fields ? { param: fields.fields[0].name, text, model } : { text, model };
 }
 
-/** Returns the smallest set of fields whose removal makes a model eligible; null if removing fields is not enough. */
-function fieldsAtFault(
-  lacking: readonly Model[],
-  { facts }: Refusal,
-  fields: readonly NeededField[],
-): SomeFields | null {
-  let fewest: SomeFields | null = null;
-  for (const { capabilities } of lacking) {
-    const missing = missingBits(facts.needs, capabilities);
-    const [first, ...others] = fields.filter(({ bits }) => (bits & missing) !== 0);
-    if (!first || (missing & ~[first, ...others].reduce((all, { bits }) => all | bits, 0)) !== 0) continue;
-    if (fewest === null || others.length + 1 < fewest.length) fewest = [first, ...others];
+/** Returns the fields to leave out of a request so that it needs only what a model can do, as text; null if this is not enough. */
+export function fieldsToLeaveOut(model: Model, { needs }: Facts, request: ModelRequest): string | null {
+  const fields = fieldsOf(model, needs, neededFields(request, needs));
+  return fields && withoutFields(fields)[0]!;
+}
+
+/** Returns the model that needs the fewest fields to be removed, with these fields; null if removing fields is not enough for any model. */
+function fieldsAtFault(lacking: readonly Model[], { facts }: Refusal, needed: readonly NeededField[]) {
+  let fewest: { readonly model: Model; readonly fields: SomeFields } | null = null;
+  for (const model of lacking) {
+    const fields = fieldsOf(model, facts.needs, needed);
+    if (fields && (fewest === null || fields.length < fewest.fields.length)) fewest = { model, fields };
   }
   return fewest;
+}
+
+/** Returns the fields that need what a model lacks; null if removing them is not enough. */
+function fieldsOf({ capabilities }: Model, needs: number, needed: readonly NeededField[]): SomeFields | null {
+  const missing = missingBits(needs, capabilities);
+  const [first, ...others] = needed.filter(({ bits }) => (bits & missing) !== 0);
+  if (!first || (missing & ~[first, ...others].reduce((all, { bits }) => all | bits, 0)) !== 0) return null;
+  return [first, ...others];
 }
 
 function withoutFields(fields: SomeFields): string[] {

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openStore } from '../../src/store/open.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { waitFor } from '../support/answers.ts';
+import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { overlaid } from '../support/overlaid.ts';
@@ -94,7 +94,19 @@ describe('422 no_eligible_model', () => {
       })),
     );
     expect(details).not.toHaveProperty('relaxation');
-    expect(message).toStartWith('No model can serve this request');
+    expect(message).toStartWith('No model can serve this request. The nearest is `best`: ');
+    expect(message).toContain('`klingon` is not a known programming language');
+    expect(message).toContain('(remove klingon from required_languages)');
+    // Agents show only the message, so that both changes together have to be enough.
+    const [, latency] = /\(change max_latency_ms from 10 to (\d+)\)/.exec(message)!;
+    const changed = await chat({ constraints: { max_latency_ms: Number(latency), required_languages: [] } });
+    expect((await answerOf(changed)).platform.routed_model).toBe('best');
+  });
+
+  test('the message names the field that the nearest model does not support', async () => {
+    const logprobs = { logprobs: true, constraints: { max_latency_ms: 10 } };
+    const { message } = await expectError(await chat(logprobs), 'no_eligible_model');
+    expect(message).toContain('it lacks logprobs (leave `logprobs` out)');
   });
 });
 

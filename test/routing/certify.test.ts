@@ -20,7 +20,7 @@ const agrees = (of: typeof certify) =>
     const certificate = of(from, request, given);
     const ranked = certificate.candidates.filter(({ rank }) => rank !== null);
     if (isRefusal(outcome)) {
-      const { code, message } = refusalError(outcome, from, undefined, Date.UTC(2026, 0, 1));
+      const { code, message } = refusalError(outcome, from, { now: Date.UTC(2026, 0, 1) });
       return Bun.deepEquals(
         [certificate.choice, certificate.refusedBy, certificate.refusal, ranked.length, certificate.candidates.length],
         [null, outcome.group, { code, message }, 0, outcome.rejected.length],

@@ -43,7 +43,7 @@ const decided = (outcome: Decision | Refusal, from: PolicySnapshot) =>
 const under = (from: PolicySnapshot, states: readonly HealthState[], request = facts()) =>
   outcomeOf(from, request, byQuality, readingsOf(from, states));
 const errorOf = (from: PolicySnapshot, outcome: Decision | Refusal): SignalboxError =>
-  refusalError(outcome as Refusal, from, undefined, NOW);
+  refusalError(outcome as Refusal, from, { now: NOW });
 
 describe('the shortlist', () => {
   const two = snapshot([withEndpoints('a', [1, 2], 0.9), withEndpoints('b', [1])]);

@@ -9,6 +9,7 @@ import type { Facts } from '../../src/core/facts.ts';
 import { costBound } from '../../src/core/price.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
+import { nearestModel } from '../../src/routing/nearest-model.ts';
 import { leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
 import { tries } from '../deep/effort.ts';
 import {
@@ -370,7 +371,9 @@ describe('an error for a request that no model can serve', () => {
       ],
       relaxation: 'change max_latency_ms from 800 to 950 to use `near`',
     });
-    expect(error.message).toBe('No model can serve this request; change max_latency_ms from 800 to 950 to use `near`.');
+    expect(error.message).toBe(
+      'No model can serve this request. The nearest is `near`: its expected latency of 950 ms is above max_latency_ms; change max_latency_ms from 800 to 950 to use `near`.',
+    );
   });
 
   test('suggests changing two limits if one is not enough, and fewer languages if limits do not help', () => {
@@ -384,6 +387,52 @@ describe('an error for a request that no model can serve', () => {
         { model: 'near', reasons: ['the policy does not say whether it handles go'] },
       ],
     });
+  });
+
+  test('names the nearest model with all its reasons if no single change helps', () => {
+    const several = snapshot([
+      model('embedder', { operations: 0 }),
+      model('many', { q: 0.9, lacksLanguages: new Set(['cobol', 'go']) }),
+      model('near-a', { q: 0.6, lacksLanguages: new Set(['cobol']) }),
+      model('near-b', { q: 0.7, lacksLanguages: new Set(['cobol']) }),
+    ]);
+    const { message } = errorOf(several, facts({ languages: ['go', 'cobol'], ceilings: ceilings(null, 800) }));
+    expect(message).toBe(
+      'No model can serve this request. The nearest is `near-b`: it does not handle cobol (remove cobol from required_languages); its expected latency of 4500 ms is above max_latency_ms (change max_latency_ms from 800 to 4500).',
+    );
+  });
+
+  /** Whether the message names a model that no other model is nearer than, with all its reasons. */
+  const nearestLaw = (by: typeof nearestModel) =>
+    fc.property(funded, ({ snapshot: from, facts: request }) => {
+      const outcome = outcomeOf(from, request);
+      if (!isRefusal(outcome) || outcome.group !== 'constraints') return true;
+      const inputs = { ...outcome, snapshot: from };
+      const countOf = ({ model: at, rejections }: (typeof outcome.rejected)[number]) => {
+        const one = from.models[at]!;
+        const names = namesOf(rejections);
+        const missing = (request.needs & ~one.capabilities).toString(2).replaceAll('0', '').length;
+        const lacking = request.languages.filter((name) => !mayServe(one, name, from.models)).length;
+        const counts = names.map((name) => (name === 'capability' ? missing : name === 'language' ? lacking : 1));
+        const isElsewhere = names.includes('operation');
+        return counts.reduce((sum, count) => sum + count, isElsewhere ? 1_000 : 0);
+      };
+      const least = Math.min(...outcome.rejected.map(countOf));
+      const named = by(outcome.rejected, inputs)!;
+      return countOf(named) === least && by(outcome.rejected.toReversed(), inputs)!.model === named.model;
+    });
+
+  test('the nearest model has the fewest reasons, in whatever order the models are compared', () => {
+    fc.assert(nearestLaw(nearestModel), tries('the nearest model has the fewest reasons', 400, 20_000));
+  });
+
+  test('the law detects a nearest model that is only the first', () => {
+    expect(
+      fc.check(
+        nearestLaw((rejected) => rejected[0]!),
+        { numRuns: 400, endOnFailure: true, seed: 1 },
+      ).failed,
+    ).toBe(true);
   });
 
   test('suggests no change if none helps', () => {

@@ -159,7 +159,7 @@ describe('a story', () => {
   test('names the reasons of a refusal and the smallest change that helps', () => {
     expect(tell(facts({ ceilings: { costCredits: null, latencyMs: 800 } })).slice(2)).toEqual([
       '4 models were rejected, each because its expected latency is above max_latency_ms: best, blind, good, slow.',
-      'Refused with no_eligible_model: No model can serve this request; change max_latency_ms from 800 to 4500 to use `best`.',
+      'Refused with no_eligible_model: No model can serve this request. The nearest is `best`: its expected latency of 4500 ms is above max_latency_ms; change max_latency_ms from 800 to 4500 to use `best`.',
     ]);
   });
 

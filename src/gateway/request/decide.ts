@@ -218,7 +218,7 @@ function decisionOf(
   { runtime, caller }: DecisionTerms,
 ): Decision {
   if (shortage) throw shortageError(shortage, caller, gateway);
-  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, request, gateway.now());
+  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, { request, now: gateway.now(), caller });
   return outcome;
 }
 

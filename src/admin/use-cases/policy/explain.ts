@@ -108,7 +108,9 @@ function explained(
   const { outcome, shortage } = tryFor(asked, runtime, { funds, estimate, readings });
   // The facts of the outcome contain the money that the decision was based on.
   const { facts } = outcome;
-  const certificate = certify(snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), estimate, readings });
+  const caller = key && { models: key.models && new Set(key.models), levels: key.levels };
+  const given = { ...UNNAMED, ...strategyOf(facts, runtime), estimate, readings, caller, request };
+  const certificate = certify(snapshot, facts, given);
   const decided = isRefusal(outcome) || shortage ? null : { runtime, decision: outcome, request };
   const firstHold = decided && (funds ? heldOf(funds.firstHold(holdTermsOf(decided)), decided) : trancheOf(decided));
   return {
