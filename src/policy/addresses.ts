@@ -73,3 +73,24 @@ export function refuseForbidden(url: string, what: string, place: SourceSpan, re
       : 'Signalbox never calls cloud metadata, link-local or multicast addresses',
   });
 }
+
+/**
+ * Warns about an address that has only a host, although services of this kind have their API at a path. A slash at the end of the address
+ * says that the service has no path.
+ * @param written the address as it was written
+ * @param path the usual path, such as `/v1`
+ * @param isSecret whether the message may not show the address
+ */
+export function reviewPath(
+  { written, isSecret }: { readonly written: string; readonly isSecret: boolean },
+  what: string,
+  path: string,
+  place: SourceSpan,
+  report: Report,
+): void {
+  if (written.endsWith('/') || new URL(written).pathname !== '/') return;
+  const message = `${what} has no path, but services of this kind have their API at \`${path}\``;
+  report.add('address-without-path', place, message, {
+    hint: `${isSecret ? `add \`${path}\` to it` : `write \`${written}${path}\``}; if your service has no path, end the address with a slash`,
+  });
+}

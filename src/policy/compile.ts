@@ -151,12 +151,12 @@ function* compile(
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
   const plugged = withOwnPlugins(parsed.plugins, installed, { loaded: plugins, outside, estimators }, report);
-  const setups = yield* inSteps(parsed.providers, (one) =>
-    compileProvider(one, { env, report, providers: plugged.providers, version: parsed.version }),
-  );
+  const { version } = parsed;
+  const scope = { env, report, providers: plugged.providers, version, isReviewed: today !== undefined };
+  const setups = yield* inSteps(parsed.providers, (one) => compileProvider(one, scope));
   const states = new Map(setups.map((setup) => [setup.name, setup]));
   const prices = priceFound({ parsed, setups: states, found }, report);
-  const strategies = strategiesIn(plugged.strategies, parsed.version);
+  const strategies = strategiesIn(plugged.strategies, version);
   const selectors = yield* compileSelectors(parsed.selectors, strategies, report);
   checkAdapters(parsed.models, states, report);
   const vectors = parsed.models.flatMap(({ vectors }) => vectors ?? []);

@@ -104,6 +104,8 @@ const WARNINGS = {
   'webhook-unset': 'An environment variable of an alert webhook is not set, so the webhook cannot send.',
   'private-host':
     'The host of a provider or of an issuer of tokens probably leads to a private network, where Signalbox sends no requests by default.',
+  'address-without-path':
+    'The address of a provider has only a host, but services of its kind have their API at a path such as `/v1`.',
   'short-key':
     'The API key of a provider has fewer than 8 characters. Signalbox does not remove it from messages of the provider, because so short a text can be part of an ordinary word.',
   'free-model': 'A provider that uses an API key has a price of 0, so Signalbox does not charge for its use.',

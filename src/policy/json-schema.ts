@@ -49,6 +49,7 @@ const FOR_THE_LOADER: ReadonlySet<string> = new Set([
   'formerDefault',
   'hints',
   'isFormer',
+  'writtenAs',
 ]);
 
 /**

@@ -14,8 +14,26 @@ export function keyRemedy(unknown: UnknownKey): KeyRemedy | undefined {
   const hint =
     ownerHint(key, written, known) ?? twinHint(peer?.meant ?? key, written, known) ?? commaHint(key, unknown.owner);
   if (hint !== undefined) return { hint, meant: peer?.meant };
-  return peer ?? ruleRemedy(unknown) ?? priceRemedy(unknown) ?? usdKeyHint(key, written, known, creditWorth);
+  return (
+    peer ??
+    alertRemedy(unknown) ??
+    ruleRemedy(unknown) ??
+    priceRemedy(unknown) ??
+    usdKeyHint(key, written, known, creditWorth)
+  );
 }
+
+/** Budgets of teams, users and the organization have no `alert_at`: a rule of `alerts` watches all budgets. */
+function alertRemedy({ key, value, known }: UnknownKey): KeyRemedy | undefined {
+  if (key !== 'alert_at' || !['limit_credits', 'budgets'].some((one) => known.includes(one))) return undefined;
+  const shares =
+    value?.kind === 'list' ? value.items.flatMap((one) => (one.kind === 'scalar' ? [one.source] : [])) : [];
+  return { hint: alertRuleHint(shares) };
+}
+
+/** Says how to be told about shares of any budget. @param shares such as `0.5`; empty for the usual shares */
+export const alertRuleHint = (shares: readonly string[]): string =>
+  `only the section \`budgets\` has \`alert_at\`. For every budget, add an alert rule: \`alerts: { rules: [{ name: budgets, on: budget_share, at: [${(shares.length > 0 ? shares : ['0.8', '1']).join(', ')}], to: [WEBHOOK] }] }\``;
 
 /** Keys of other rule languages for the models that may serve. */
 const ADMITTING: ReadonlySet<string> = new Set('then allow only use route route_to model models'.split(' '));

@@ -4,13 +4,13 @@ import { UNKNOWN_BILLING } from '../core/abort-billing.ts';
 import { RUN_MIN } from '../core/runs.ts';
 import type { Provider } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
-import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from './addresses.ts';
+import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPath, reviewPrivateName } from './addresses.ts';
 import { checkOptions, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { DISCOVERED_PRESETS, discoverOf, isOwnServer } from './discover.ts';
 import { checkExcluded } from './key-rules.ts';
 import { isStated } from './peer-keys.ts';
-import { findService, isServiceAddress, type ProviderService } from './provider-service.ts';
+import { findService, isServiceAddress, type ProviderService, usualPath } from './provider-service.ts';
 import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
 import { readAbortBilling, reviewAbortBilling } from './schema-abort.ts';
@@ -52,6 +52,8 @@ interface ProviderContext {
   readonly env: Environment;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
   readonly version: LanguageVersion;
+  /** Whether to report the warnings that only `policy check` shows. */
+  readonly isReviewed: boolean;
 }
 
 /** Compiles a provider and finds the environment variables that are not set. */
@@ -69,7 +71,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   const service = findService(named, parts, scope.providers, scope.report);
   const preset = service?.preset ?? {};
   const adapter = service && prepareAdapter(named, service, scope);
-  const address = resolveAddress(named, parts, preset, scope);
+  const address = resolveAddress(named, parts, preset, service && usualPath(service), scope);
   const state = { name, place, whenAlone };
   if (!data) return { ...state, provider: null, unset: [] };
   const apiKeyEnv = data.api_key_env ?? preset.apiKeyEnv ?? null;
@@ -192,11 +194,15 @@ function reviewKey(
   });
 }
 
-/** Returns the address of a provider. `unset` names the environment variable for the address, if that variable is not set. */
+/**
+ * Returns the address of a provider. `unset` names the environment variable for the address, if that variable is not set.
+ * @param usual the path at which services of this kind have their API; null for none
+ */
 function resolveAddress(
   { path, tree }: NamedItem<ProviderText>,
   data: Partial<ProviderText>,
   preset: ProviderPreset,
+  usual: string | null,
   scope: ProviderContext,
 ): { readonly url: string | null; readonly unset: readonly string[] } {
   const isStated = data.base_url !== undefined || data.base_url_env !== undefined;
@@ -204,7 +210,14 @@ function resolveAddress(
     ? data
     : { base_url: preset.baseUrl, base_url_env: preset.baseUrlEnv };
   const isPermitted = valueAt(tree, 'allow_private_network') ? data.allow_private_network : preset.allowPrivateNetwork;
-  const reviewUrl = (url: string, source: string, address: string, place: SourceSpan) => {
+  const reviewUrl = (
+    url: string,
+    written: Parameters<typeof reviewPath>[0],
+    source: string,
+    address: string,
+    place: SourceSpan,
+  ) => {
+    if (usual !== null && isStated && scope.isReviewed) reviewPath(written, address, usual, place, scope.report);
     refuseForbidden(url, source, place, scope.report);
     if (!isPermitted) reviewPrivateName(url, source, place, scope.report);
     refusePathOfCall(url, address, place, scope.report);
@@ -215,7 +228,7 @@ function resolveAddress(
     const place = placeAt(tree, 'base_url');
     const what = `\`${path}.base_url\``;
     if (url === null) reportNoAddress(literal, what, place, scope.report);
-    else reviewUrl(url, what, what, place);
+    else reviewUrl(url, { written: literal.trim(), isSecret: false }, what, what, place);
     return { url, unset: [] };
   }
   if (variable === undefined) return { url: null, unset: [] };
@@ -226,7 +239,8 @@ function resolveAddress(
   // The message does not show the value of the variable, because it may be a secret in the wrong variable.
   if (url === null)
     scope.report.add('bad-environment', place, `the environment variable ${variable} does not hold a URL`, ADDRESS);
-  else reviewUrl(url, `the variable ${variable}`, `the address in ${variable}`, place);
+  else
+    reviewUrl(url, { written: value, isSecret: true }, `the variable ${variable}`, `the address in ${variable}`, place);
   return { url, unset: [] };
 }
 

@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { RouteChat, RouteQuery } from '../core/api/route-query.ts';
 import { withoutNull } from '../core/nullable.ts';
 import { USER_ROLES } from '../core/people.ts';
-import { closed, closedOrEmpty, excludes, oneOf, optional, string } from './schema-parts.ts';
+import { closed, excludes, oneOf, optional, string, writtenAs } from './schema-parts.ts';
 
 const query = RouteChat.properties;
 const { operation, input, dimensions } = RouteQuery.properties;
@@ -39,17 +39,21 @@ const labels = (description: string, example: Record<string, string>) =>
   Type.Record(Type.String(), Type.String(), { default: {}, examples: [example], description });
 const name = (description: string, example: string) => string({ minLength: 1, maxLength: 256, example }, description);
 
-const CaseKeyText = closedOrEmpty('The API key of the request.', {
-  id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the key.'),
-  labels: labels('Labels of the key.', { department: 'legal' }),
-  models: Type.Optional(
-    Type.Array(Type.String({ minLength: 1 }), {
-      minItems: 1,
-      examples: [['gpt-5-mini']],
-      description: 'Models that the key may use. Default: all.',
-    }),
-  ),
-});
+const CaseKeyText = closed(
+  'The API key of the request.',
+  {
+    id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the key.'),
+    labels: labels('Labels of the key.', { department: 'legal' }),
+    models: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        minItems: 1,
+        examples: [['gpt-5-mini']],
+        description: 'Models that the key may use. Default: all.',
+      }),
+    ),
+  },
+  { default: {}, ...writtenAs('id') },
+);
 
 const GIVEN = {
   model: string(
@@ -67,10 +71,14 @@ const GIVEN = {
   metadata: labels('The `metadata` of the request.', { interactive: 'true' }),
   key: CaseKeyText,
   team: Type.Optional(
-    closed('The team that the key belongs to. If the policy declares the team, its terms apply. Default: none.', {
-      name: string({ minLength: 1, maxLength: 128, example: 'search' }, 'Name of the team.'),
-      id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the team.'),
-    }),
+    closed(
+      'The team that the key belongs to. If the policy declares the team, its terms apply. Default: none.',
+      {
+        name: string({ minLength: 1, maxLength: 128, example: 'search' }, 'Name of the team.'),
+        id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the team.'),
+      },
+      writtenAs('name'),
+    ),
   ),
   user: Type.Optional(
     closed(
@@ -80,6 +88,7 @@ const GIVEN = {
         id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the user.'),
         role: oneOf(USER_ROLES, { default: 'member', examples: ['lead'], description: 'Role of the user.' }),
       },
+      writtenAs('name'),
     ),
   ),
   time: optional.string(

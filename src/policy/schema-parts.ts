@@ -19,6 +19,9 @@ export const closed = <Keys extends TProperties>(description: string, keys: Keys
 export const closedOrEmpty = <Keys extends TProperties>(description: string, keys: Keys) =>
   closed(description, keys, { default: {} });
 
+/** Schema options for a map that people state as one text: the hint writes the text as the value of this key. */
+export const writtenAs = (key: string) => ({ writtenAs: key });
+
 /** Joins words to a choice: `a, b or c`. */
 export const either = (keys: readonly string[]): string => keys.join(', ').replace(/, ([^,]*)$/, ' or $1');
 

@@ -13,6 +13,7 @@ export function typeHint(schema: TSchema, tree: Tree, key: string, creditWorth: 
     return (
       missingSpaceHint(tree.source, Object.keys(schema.properties ?? {})) ??
       asFilter(schema, alternativesIn(tree.source) ?? [], key) ??
+      asMap(schema, tree.source, key) ??
       example(schema)
     );
   }
@@ -43,6 +44,12 @@ const namesOf = ({ items }: ListTree): readonly string[] =>
 function asFilter({ properties = {} }: TSchema, names: readonly string[], key: string): string | undefined {
   if (key !== 'models' || properties.require === undefined || names.length === 0) return undefined;
   return `write \`models: { require: '${modelTest(names)}' }\``;
+}
+
+/** Returns a hint for a text where a map belongs that has the text in one of its keys: `write \`team: { name: search }\``. */
+function asMap({ writtenAs }: TSchema, text: string, key: string): string | undefined {
+  if (typeof writtenAs !== 'string') return undefined;
+  return `write \`${key}: { ${writtenAs}: ${/^\w[\w-]*$/.test(text) ? text : JSON.stringify(text)} }\``;
 }
 
 /**

@@ -245,7 +245,7 @@ interface ExcessOutput {
 }
 
 /** Returns the reasons for a `max_output` rejection. If each field is lowered to the model's maximum, the model can serve the request. */
-export function excessOutputs(
+function excessOutputs(
   model: Model,
   { facts, readings, snapshot, names = USUAL_NAMES }: DecisionInputs,
 ): ExcessOutput[] {

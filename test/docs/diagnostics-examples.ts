@@ -111,6 +111,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Add `allow_private_network: true` to the provider.',
       correction: ['gpu-box:8000/v1"', 'gpu-box:8000/v1", allow_private_network: true'],
     },
+    'address-without-path': {
+      golden: 'address-without-path',
+      mend: 'Add the path. If the service has none, end the address with a slash.',
+      correction: ['http://127.0.0.1:8000"', 'http://127.0.0.1:8000/v1"'],
+    },
     'short-key': { golden: 'key-too-short', mend: 'Use a longer key, or no key if the server needs none.' },
     'free-model': {
       golden: 'price-zero-with-key',

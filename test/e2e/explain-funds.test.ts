@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { type MeteredService, type ServiceAnswer, startMeteredService } from '../support/metered-service.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
@@ -67,7 +68,7 @@ describe('the first hold of a request', () => {
     expect(await explained(key)).toMatchObject({ first_hold_credits: 14.85, shortage: null, code: 0 });
     const { out } = await explain(key);
     expect(out.replace(/\s+/g, ' ')).toContain(
-      `14.85 Credits of the key’s money are held. The output is capped at ${cap} tokens: the monthly budget of the key cannot pay for more.`,
+      `14.85 Credits of the caller’s money are held. The output is capped at ${cap} tokens: the monthly budget of the key cannot pay for more.`,
     );
     await answerOf(await ask(key));
     expect(service.bills.at(-1)!.cap).toBe(cap);
@@ -79,7 +80,7 @@ describe('the first hold of a request', () => {
     const args = ['policy', 'explain', folder, '-', '--key', id, '--data', box.data];
     const { out } = await runHere(args, UPSTREAM_ENV, JSON.stringify({ ...hi, max_tokens: 32_000 }));
     expect(out.replace(/\s+/g, ' ')).toContain(
-      `${(34 + 4 * 15_360) / 1_000} Credits of the key’s money are held. The output is capped at 15360 tokens: the model cannot return more.`,
+      `${(34 + 4 * 15_360) / 1_000} Credits of the caller’s money are held. The output is capped at 15360 tokens: the model cannot return more.`,
     );
   });
 
@@ -110,7 +111,7 @@ describe('the first hold of a request', () => {
   test('no first hold is shown if no money limits the key', async () => {
     const key = await box.makeKey();
     expect(await advised(key)).not.toHaveProperty('first_hold_credits');
-    expect((await explain(key)).out).not.toContain('of the key’s money');
+    expect((await explain(key)).out).not.toContain('of the caller’s money');
   });
 });
 
@@ -162,4 +163,88 @@ describe('`policy explain --key` for a child key of a user in a team', () => {
     expect((await ask(key)).status).toBe(403);
     expect((await explain(key)).err).toContain('team `ads`');
   });
+});
+
+describe('`policy explain --team` and `--user`', () => {
+  type Made = { readonly id: string; readonly key: string };
+  const made = async (path: string, body: object) => (await box.post(path, body)).json() as Promise<Made>;
+  const of = (credits: number) => [{ limit_credits: credits, window: 'month', on_exhausted: 'cap' }];
+  const asked = (where: string, ...flags: string[]) =>
+    runHere(['policy', 'explain', where, '--model', 'm', '--message', 'hi', ...flags], UPSTREAM_ENV);
+  const askedHere = (...flags: string[]) => asked(folder, '--data', box.data, ...flags);
+  const holdOf = async (...flags: string[]) => {
+    const { out } = await askedHere(...flags, '--json');
+    return (JSON.parse(out) as { first_hold_credits: number | null }).first_hold_credits;
+  };
+
+  test('use the terms and the money of the team and the user, as a key of theirs and as the server does', async () => {
+    const team = await made('/admin/teams', { name: 'sales', budgets: of(26) });
+    const user = await made('/admin/users', { name: 'Eve', team: team.id, budgets: of(18) });
+    const ofTeam = await made('/admin/keys', { team: team.id });
+    const ofUser = await made('/admin/keys', { user: user.id });
+    for (const [flags, { key }, credits] of [
+      [['--team', 'sales'], ofTeam, 13],
+      [['--team', team.id], ofTeam, 13],
+      [['--user', user.id], ofUser, 9],
+    ] as const) {
+      expect((await advised(key)).first_hold_credits).toBe(credits);
+      expect(await holdOf(...flags)).toBe(credits);
+      const served = await runHere(
+        ['policy', 'explain', '--url', box.url, '--model', 'm', '--message', 'hi', '--json', ...flags],
+        { SIGNALBOX_KEY: box.key },
+      );
+      expect(JSON.parse(served.out)).toMatchObject({ first_hold_credits: credits });
+    }
+  });
+
+  test('refuse a model that the list of the team excludes, and name the team', async () => {
+    await made('/admin/teams', { name: 'design', models: ['another'] });
+    expect((await askedHere('--team', 'design')).err).toContain('The team `design` may not use the model `m`.');
+    const { out, code } = await runHere(
+      ['policy', 'explain', folder, '--message', 'hi', '--data', box.data, '--team', 'design'],
+      UPSTREAM_ENV,
+    );
+    expect([code, out]).toEqual([2, expect.stringContaining('the team `design` may not use it')]);
+  });
+
+  test('accept a team that only the policy declares, with or without a database', async () => {
+    const declared = writePolicy(
+      (await Bun.file(join(folder, 'policy.yaml')).text()).replace(
+        'budgets:\n',
+        'teams: [{ name: new-team, models: [m], budgets: [{ limit_credits: 4, window: month }] }]\nbudgets:\n  - { name: of-new, match: \'team.name == "new-team"\', limit_credits: 2, window: total, on_exhausted: reject }\n',
+      ),
+    );
+    for (const data of [box.data, join(declared, 'nowhere')]) {
+      const { out, code } = await asked(declared, '--team', 'new-team', '--data', data);
+      expect([code, out]).toEqual([
+        2,
+        expect.stringContaining('is refused with 402 request_exceeds_budget: The budget `of-new`'),
+      ]);
+    }
+    rmSync(declared, { recursive: true, force: true });
+  });
+
+  test('refuse an unknown sender and two senders', async () => {
+    expect((await askedHere('--team', 'nobody')).err).toContain('There is no team with this ID');
+    expect((await askedHere('--user', 'user_0')).err).toContain('There is no user with this ID');
+    expect((await askedHere('--team', 'sales', '--user', 'user_0')).err).toContain(
+      'Name only one of --key, --team and --user.',
+    );
+  });
+});
+
+test('a failing case does not stop `policy explain`, and `policy check` shows warnings together with it', async () => {
+  const text = await Bun.file(join(folder, 'policy.yaml')).text();
+  const failing = writePolicy(
+    `${text.replace(/base_url: "[^"]*"/, 'base_url: "http://127.0.0.1:9"')}
+cases: [{ name: wrong, given: { model: m }, expect: { task: coding } }]
+`,
+  );
+  const { code, out } = await runHere(['policy', 'explain', failing, '--model', 'm', '--message', 'hi'], UPSTREAM_ENV);
+  expect([code, out]).toEqual([0, expect.stringContaining('m was requested by name')]);
+  const checked = await runHere(['policy', 'check', failing], UPSTREAM_ENV);
+  expect([checked.code, checked.out]).toEqual([2, expect.stringContaining('case-failed')]);
+  expect(checked.out).toContain('warning address-without-path');
+  expect(checked.out).not.toContain('not shown');
+  rmSync(failing, { recursive: true, force: true });
 });

@@ -267,7 +267,11 @@ describe('a key of a user in a team', () => {
     const closed = await setUp('closed', { models: ['other'] });
     const refusal = await expectError(await chat(closed.first), 'insufficient_permissions', 'model');
     expect(refusal.message).toBe('The team `closed` may not use the model `m`.');
-    const listed = await expectError(await box.get('/v1/models/m', withKey(closed.first.key)), 'model_not_found', 'model');
+    const listed = await expectError(
+      await box.get('/v1/models/m', withKey(closed.first.key)),
+      'model_not_found',
+      'model',
+    );
     expect(listed.message).toBe('The team `closed` may not use the model `m`.');
     const constraints = { max_latency_ms: 1 };
     const chosen = await expectError(await chat(closed.first, { model: 'auto', constraints }), 'no_eligible_model');

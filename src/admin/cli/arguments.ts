@@ -3,6 +3,7 @@ import { commandName } from '../../core/command-name.ts';
 import { capital, didYouMean } from '../../core/text.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { alertRuleHint } from '../../policy/key-remedies.ts';
 import { nearest } from '../../policy/nearest.ts';
 import { listed, unknownCommand } from './unknown-command.ts';
 
@@ -60,6 +61,7 @@ const GLOBAL_FLAGS = ['data', 'help'];
 function rewordedFault(message: string, known: readonly string[]): string {
   const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
   const meant = unknown === undefined ? null : nearest(unknown, [...known, ...GLOBAL_FLAGS]);
+  if (unknown === 'alert-at') return `Unknown option '--alert-at'. ${capital(alertRuleHint([]))}.`;
   if (meant !== null && meant !== unknown) return `Unknown option '--${unknown}'. ${capital(didYouMean(`--${meant}`))}`;
   const [, valueless] = /^Option '(--?[^' ]+)[^']*' argument (?:is ambiguous|missing)/.exec(message) ?? [];
   if (valueless !== undefined) return `${valueless} needs a value.`;

@@ -75,6 +75,30 @@ afterAll(() => {
 
 const MENDED: Readonly<Record<string, string>> = { 'base.yaml': readFileSync(join(GOLDEN, 'base.yaml'), 'utf8') };
 
+test('an address without a path is reported only for services that have their API at a path', async () => {
+  const folder = writePolicy(`version: 2
+providers:
+  bare: { adapter: openai-compatible, base_url: "http://127.0.0.1:8000" }
+  ours: { preset: ollama, base_url: "http://127.0.0.1:11434" }
+  whole: { adapter: openai-compatible, base_url: "http://127.0.0.1:8000/v1" }
+  pathless: { adapter: openai-compatible, base_url: "https://api.perplexity.ai/" }
+  claude: { adapter: anthropic, base_url: "https://claude.example", api_key_env: CLAUDE_KEY }
+models:
+  m: { provider: whole, price: { input: 0, output: 0, basis: own }, context_window: 9000, max_output: 900, quality: { default: 0.5, basis: guessed } }
+`);
+  const { out } = await runHere(['policy', 'check', folder, '--json']);
+  const { diagnostics } = JSON.parse(out) as { diagnostics: { code: string; line: number; hint: string }[] };
+  const found = diagnostics.filter(({ code }) => code === 'address-without-path');
+  expect(found.map(({ line }) => line)).toEqual([3, 4, 7]);
+  expect(found[1]?.hint).toStartWith('write `http://127.0.0.1:11434/v1`');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('a flag for shares of a budget leads to the alert rule that watches all budgets', async () => {
+  const { code, err } = await runHere(['policy', 'check', '--alert-at', '0.5']);
+  expect([code, err]).toEqual([1, expect.stringContaining('on: budget_share')]);
+});
+
 describe('signalbox policy check', () => {
   test.each(MISTAKES)('%s: policy check shows the location and the fix', async (golden, place, mend) => {
     const folder = writePolicy({ ...MENDED, 'p.yaml': readFileSync(join(GOLDEN, golden, 'p.yaml'), 'utf8') });

@@ -173,7 +173,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   storedOverview: [MONEY, (by) => storedOverview(by, stub, 0)],
   storedPayer: [
     [...AUDITED, 'finance', ...MEMBERS],
-    (by) => storedPayer(by, '/nowhere/signalbox.db', 'k', { now: 0, timeMs: 0 }),
+    (by) => storedPayer(by, '/nowhere/signalbox.db', { key: 'k' }, { now: 0, timeMs: 0 }, stub),
   ],
   storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],
   suspendKey: [OPERATORS, (by) => suspendKey(by, stub, 'k', true)],

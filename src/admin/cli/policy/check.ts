@@ -42,6 +42,8 @@ export async function runCheck(args: readonly string[], options: PolicyCommand):
 /** Warnings that may explain an error, such as an option of another strategy or a misspelt value. */
 const CAUSES: ReadonlySet<Diagnostic['code']> = new Set(['former-option', 'misspelt-value']);
 const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || CAUSES.has(code);
+/** A failed case is no mistake in the text of the policy, so warnings do not distract from it and may explain it. */
+const isMistake = ({ severity, code }: Diagnostic): boolean => severity === 'error' && code !== 'case-failed';
 
 /** Many figures of a catalog become outdated at the same time, so a single line reports all outdated figures. */
 const isOfFigure = ({ code }: Diagnostic): boolean => code === 'stale-figure' || code === 'unverified-figure';
@@ -131,8 +133,8 @@ function asText(
   { folder, all, colour, choices: setting }: CheckForm,
 ): string {
   const { diagnostics: found, errors, not_read: unread, left_out_here: missing, unchecked_teams: teams } = check;
-  // While the policy has errors, the output hides the warnings, because warnings would distract from the errors.
-  const shown = errors > 0 ? found.filter(isTold) : found;
+  // While the policy has mistakes, the output hides the warnings, because warnings would distract from them.
+  const shown = found.some(isMistake) ? found.filter(isTold) : found;
   const figures = shown.filter(isOfFigure);
   const others = shown.filter((one) => !isOfFigure(one));
   const parts = others.length === 0 ? [] : [problemsText(others, bundle, colour)];

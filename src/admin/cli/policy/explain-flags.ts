@@ -12,7 +12,7 @@ const BODY_FLAGS = {
 /** The flags of `policy explain`. */
 export const EXPLAIN_FLAGS = {
   ...BODY_FLAGS,
-  ...{ label: LIST, time: TEXT, key: TEXT, 'key-models': TEXT, url: TEXT },
+  ...{ label: LIST, time: TEXT, key: TEXT, team: TEXT, user: TEXT, 'key-models': TEXT, url: TEXT },
   ...{ case: TEXT, decision: TEXT, here: SWITCH, json: SWITCH },
 };
 

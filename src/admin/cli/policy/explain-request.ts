@@ -25,7 +25,8 @@ import { missingText, placeText } from './test-text.ts';
 const NOTE =
   'The figures come from the policy, adjusted for the lengths of questions that this data folder has recorded. Only a running server knows measured answer lengths and latencies, which endpoints are healthy, and the models that it found at model servers. To use its knowledge, name the server with --url.';
 const SERVED = 'The server used its own policy and measurements.';
-const UNFUNDED = 'Budgets and balances are not considered. Name a key with --key to consider those of the key.';
+const UNFUNDED =
+  'Budgets and balances are not considered. Name a sender with --key, --team or --user to consider those of the sender.';
 const FUNDED =
   'Budgets and balances come from the stored ledger. A budget that the ledger does not know counts as unspent.';
 
@@ -44,36 +45,50 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
     throw new UsageError(
       '--here works only with --case. Explanations of other requests always use the variables that are set.',
     );
+  refuseSeveralSenders(flags);
   const body = withFlags(bodyOf(file === undefined ? {} : await jsonOf(file, command)), flags);
   if (flags.url !== undefined) {
-    const { url, key, time, json, label, 'key-models': keyModels } = flags;
+    const { url, key, team, user, time, json, label, 'key-models': keyModels } = flags;
     // The server explains a request with its own policy, and with the labels and models of its own keys.
     const others = [named && 'the folder', ...command.folderFlags, label && '--label', keyModels && '--key-models'];
     const other = others.find(Boolean);
     if (other) throw new UsageError(`--url uses the policy and the keys of the server. Remove ${other}.`);
-    const answer = await explainedAt(url, { request: body, key, time }, command.judge.env);
+    const answer = await explainedAt(url, { request: body, key, team, user, time }, command.judge.env);
     return explanationResult(answer, { json, terminal, note: SERVED });
   }
   const runtime = await runtimeOf(folder, command.judge);
   const now = command.judge.now();
   const timeMs = flags.time === undefined ? now : momentOf('--time', flags.time);
   const { organization, budgets } = runtime.snapshot;
+  const { key: keyId, team: ofTeam, user: ofUser } = flags;
   const payer =
-    flags.key === undefined
-      ? null
-      : await storedPayer(operator(), command.database, flags.key, { now, timeMs }, organization);
+    (keyId ?? ofTeam ?? ofUser)
+      ? await storedPayer(
+          operator(),
+          command.database,
+          { key: keyId, team: ofTeam, user: ofUser },
+          { now, timeMs },
+          runtime.snapshot,
+        )
+      : null;
   const labels = { ...payer?.info.labels, ...pairsOf(flags.label, 'A label') };
   const stated = flags['key-models'];
   const models = stated === undefined ? (payer?.info.models ?? null) : knownModels(stated, runtime);
   const { team = null, user = null, notModels = null } = payer?.info ?? {};
   const levels = payer?.levels ?? callerLevels(levelsAbove({ team: null, user: null }, organization));
-  const key = { id: flags.key ?? 'explain', labels, models, notModels, team, user, levels };
+  const key = { id: payer?.info.id ?? 'explain', labels, models, notModels, team, user, levels };
   const request = readRouteBody(body);
   const funds = payer?.fundsUnder(budgets, labels, request.model);
   const explanation = await explainStored({ request, key, timeMs, funds }, runtime, command.database);
   return explanationResult(explanationBody(explanation, { isMeasured: false, isFunded: payer !== null }), {
     ...{ json: flags.json, terminal, note: `${NOTE} ${payer ? FUNDED : UNFUNDED}` },
   });
+}
+
+/** Throws UsageError if flags name several senders. */
+function refuseSeveralSenders(flags: { readonly key?: string; readonly team?: string; readonly user?: string }): void {
+  const [, second] = (['key', 'team', 'user'] as const).filter((flag) => flags[flag] !== undefined);
+  if (second) throw new UsageError(`Name only one of --key, --team and --user. Remove --${second}.`);
 }
 
 /** Reads IDs of models. Throws UsageError for a model that the policy does not declare. */

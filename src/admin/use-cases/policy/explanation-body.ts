@@ -77,7 +77,7 @@ function holdNote({ certificate, firstHold, isFunded, shortage }: HypotheticalEx
     : capped
       ? `. The output is capped at ${capped.outputCap} tokens: ${capReason(capped.by)}`
       : '';
-  return `${credits} Credits of the key’s money are held${more}.`;
+  return `${credits} Credits of the caller’s money are held${more}.`;
 }
 
 /** Returns the eligible models for which no other model is at least as good in quality, cost and latency and better in one of them. */

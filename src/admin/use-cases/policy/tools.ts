@@ -5,7 +5,7 @@ import { UsageError } from '../../../core/usage-error.ts';
 import type { PluginLoader } from '../../../host/plugins/load.ts';
 import type { Diagnostic } from '../../../policy/diagnostics.ts';
 import { PLACEHOLDER } from '../../../policy/providers.ts';
-import { buildCandidate, isRejected, type PolicyTools } from '../../../policy/runtime/candidate.ts';
+import { compileCandidate, isRejected, type PolicyTools } from '../../../policy/runtime/candidate.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { type PolicyBundle, PolicySourceError, readBundle } from '../../../policy/runtime/source.ts';
 
@@ -85,9 +85,9 @@ export const idleText = ({ hint, message }: Diagnostic): string =>
 export const nothingServes = (folder: string, { hint, message }: Diagnostic): UsageError =>
   new UsageError(`No provider of ${folder} can serve with the variables of this environment: ${hint ?? message}.`);
 
-/** Builds the policy as `serve` would in this environment. Throws UsageError. */
+/** Builds the policy as `serve` would in this environment, without its test cases. Throws UsageError. */
 export async function runtimeOf(folder: string, tools: JudgeTools): Promise<Runtime> {
-  const judged = await buildCandidate(await readPolicy(folder), { ...tools, folder });
+  const judged = await compileCandidate(await readPolicy(folder), { ...tools, folder });
   if (!isRejected(judged)) return judged.runtime;
   const idle = idleIn(judged.problems);
   if (idle) throw nothingServes(folder, idle);
