@@ -288,7 +288,8 @@ async function changing(
   try {
     const isServed = () => isStoreLocked(file);
     const { result, behind } = await served.followed(store, isServed, async () => {
-      const output = await run(args, { keys, people, store, blocklist, file, now, log: { warn() {} } });
+      const tell = (text: string) => warn(complaint(text));
+      const output = await run(args, { keys, people, store, blocklist, file, now, warn: tell, log: { warn() {} } });
       const { text, code } = resultOf(output);
       // Print before waiting for the servers. A new key is shown only once, and the user can interrupt the wait.
       await write(text);

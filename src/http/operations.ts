@@ -2,6 +2,8 @@ import type { TSchema } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
 import { type Call, errorsOf, type Operation, type OperationHost, TextAnswer } from '../admin/kit/operation.ts';
 import { isMap, parsedValue, wordsOf } from '../admin/kit/values.ts';
+import { WARNINGS_HEADER } from '../admin/use-cases/operator-socket.ts';
+import { listWarnings } from '../routing/model-name.ts';
 import { bodyIn } from './body.ts';
 import { credentialsIn } from './credentials.ts';
 import { routeDocs } from './docs/route-docs.ts';
@@ -18,7 +20,10 @@ export function operationRoutes<Services>(
 ) {
   const app = new Elysia({ name });
   const { gateway, principalOf, repeatChecks, server } = services;
-  const host: OperationHost = { usdPerCredit: () => gateway.lease().snapshot.usdPerCredit };
+  const host: OperationHost = {
+    usdPerCredit: () => gateway.lease().snapshot.usdPerCredit,
+    modelWarnings: (list, caller) => listWarnings(list, caller, gateway.lease().snapshot),
+  };
   const callOf = (request: Request, id: string): Call => ({
     by: principalOf(request),
     now: gateway.now(),
@@ -33,8 +38,9 @@ export function operationRoutes<Services>(
       const call = callOf(request, params?.id ?? '');
       const given = isRead ? input && queryOf(input, request.url) : body;
       const perform = () => operation.perform({ ...services, ...host }, call, given);
-      const { body: answer, tag } = await (isLong ? withoutIdleLimit(server(), request, perform) : perform());
+      const { body: answer, tag, warnings } = await (isLong ? withoutIdleLimit(server(), request, perform) : perform());
       if (tag !== null) set.headers.etag = `"${tag}"`;
+      if (warnings.length > 0) set.headers[WARNINGS_HEADER] = warnings.map(encodeURIComponent).join(',');
       return answer instanceof TextAnswer ? fileOf(answer) : answer;
     };
     if (operation.checksRepeats) {

@@ -158,6 +158,36 @@ function unknownName(name: string, model: string, caller: Caller, snapshot: Poli
   return new SignalboxError('model_not_found', message, { param: 'model' });
 }
 
+/**
+ * Returns a warning for each entry of a list of models that allows no model, such as a misspelt ID.
+ * @param caller who states the list; the warnings suggest only models that the caller may use
+ */
+export function listWarnings(list: readonly string[], caller: ModelLists, snapshot: PolicySnapshot): string[] {
+  const { models, wildcards, selectors, providers } = snapshot;
+  const entries = new Set([
+    ...[...models, ...(wildcards?.patterns ?? [])].map(({ id }) => id),
+    ...[...providers.values()].flatMap(({ name, discover }) => (discover ? [allOf(name)] : [])),
+  ]);
+  const usable = () => [...models, ...(wildcards?.listed() ?? [])].filter((one) => mayUse(caller, one));
+  return list.flatMap((entry) => {
+    if (entries.has(entry) || isLeftOut(entry, snapshot)) return [];
+    if (wildcards && (wildcards.meaning(entry) === entry || wildcards.leftOut(entry) !== null)) return [];
+    const { model } = meaningOf(entry, snapshot);
+    if (selectors.has(model))
+      return [
+        `\`${entry}\` is no model but the name of a selector. A list of models names the models that selectors may choose.`,
+      ];
+    if (model !== entry)
+      return [`\`${entry}\` is another name of \`${model}\`. A list of models needs the ID \`${model}\`.`];
+    return [
+      `The policy has no model \`${entry}\`.${nameHint(
+        entry,
+        usable().map(({ id }) => id),
+      )}`,
+    ];
+  });
+}
+
 const HOW_TO_SERVE =
   'A policy serves the names listed in `models` and in the `aliases` of a model or selector. See docs/policies/guide.md, “Add a model”.';
 

@@ -6,7 +6,7 @@ import { codeOf, messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type Operation, TextAnswer } from '../kit/operation.ts';
 import { isMap } from '../kit/values.ts';
-import { BEHIND_HEADER, FROM_HEADER, NAME_HEADER, SOCKET_NAME } from '../use-cases/operator-socket.ts';
+import { BEHIND_HEADER, FROM_HEADER, NAME_HEADER, SOCKET_NAME, WARNINGS_HEADER } from '../use-cases/operator-socket.ts';
 import { notServed } from '../use-cases/served.ts';
 import type { Performer } from './operations.ts';
 import type { commandActor } from './user.ts';
@@ -65,6 +65,8 @@ export const atServer =
     }).catch(ended);
     const behind = answer.headers.get(BEHIND_HEADER);
     if (behind) warn(`The change is saved. ${notServed(behind.split(',').map(decodeURIComponent))}`);
+    const warnings = answer.headers.get(WARNINGS_HEADER);
+    if (warnings) for (const one of warnings.split(',')) warn(decodeURIComponent(one));
     const text = await boundedText(answer).catch(ended);
     const mediaType = answer.headers.get('content-type')?.split(';', 1)[0] ?? '';
     if (answer.ok && mediaType !== 'application/json') return new TextAnswer(text, mediaType, '');

@@ -24,6 +24,8 @@ export type Performer = (id: string, input: object) => Promise<unknown>;
 /** The inputs that every command of an operation needs. */
 interface OperationCommand {
   now(): number;
+  /** Writes a sentence to the standard error. */
+  warn?(text: string): void;
 }
 
 /** A host without the value of a Credit, for operations whose answers contain no amounts. */
@@ -40,7 +42,9 @@ export const commandsOf = <Services, Command extends OperationCommand>(
       (args: readonly string[], command: Command) =>
         runOperation(operation, args, async (id, input) => {
           const call = { by: operator(), now: command.now(), id, credentials: null, tags: null };
-          return (await operation.perform(servicesIn(command), call, input)).body;
+          const { body, warnings } = await operation.perform(servicesIn(command), call, input);
+          for (const one of warnings) command.warn?.(one);
+          return body;
         }),
     ]),
   );

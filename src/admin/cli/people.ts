@@ -1,5 +1,5 @@
 import { type PeopleServices, TEAM_OPERATIONS } from '../teams.ts';
-import { storedUsdPerCredit } from '../use-cases/key-funds.ts';
+import { storedModelWarnings, storedUsdPerCredit } from '../use-cases/key-funds.ts';
 import type { PeopleDesk } from '../use-cases/people.ts';
 import { storedBudgetUses } from '../use-cases/people-money.ts';
 import { USER_OPERATIONS } from '../users.ts';
@@ -12,11 +12,14 @@ interface PeopleCommand extends PeopleDesk {
   readonly file: string;
   /** ms since 1970 */
   now(): number;
+  /** Writes a sentence to the standard error. */
+  warn?(text: string): void;
 }
 
 const servicesIn = ({ people, keys, file }: PeopleCommand) => ({
   ...{ people, keys },
   usdPerCredit: () => storedUsdPerCredit(file),
+  modelWarnings: (list: readonly string[]) => storedModelWarnings(file, list),
   usesOf: (...[holder, budgets, now]: Parameters<PeopleServices['usesOf']>) =>
     storedBudgetUses(file, holder, budgets, now),
   teamPlaces: () => new Map(),

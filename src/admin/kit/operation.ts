@@ -1,6 +1,8 @@
 import type { TSchema } from '@sinclair/typebox';
+import type { Caller } from '../../core/caller.ts';
 import { parseDecimal } from '../../core/decimal.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
+import { objectOf } from '../../core/object.ts';
 import { usdWriter } from '../../core/usd.ts';
 import { compileCheck } from '../../core/validation.ts';
 import type { Principal } from '../use-cases/principal.ts';
@@ -25,6 +27,8 @@ export interface Call {
 export interface OperationHost {
   /** The value of a Credit in USD, an exact decimal; null if the database never had a policy. */
   usdPerCredit(): string | null | Promise<string | null>;
+  /** Returns warnings for a list of models that a caller states; absent if the host does not know the policy. */
+  modelWarnings?(list: readonly string[], caller: Caller): readonly string[] | Promise<readonly string[]>;
 }
 
 /** The table that a command prints for a list. */
@@ -167,6 +171,8 @@ export interface Performed {
   readonly body: unknown;
   /** The version of the answer; null if it has none. */
   readonly tag: string | null;
+  /** What is probably a mistake in the input, although the operation was carried out. */
+  readonly warnings: readonly string[];
 }
 
 const METHODS = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'] as const;
@@ -197,9 +203,11 @@ export const operationsOn =
       checkInput?.(given);
       const value = await valueOf(services, given);
       const result = await (method === 'GET' ? translated : refused)(() => run(services, reached, value), isMember);
-      if (result instanceof TextAnswer) return { body: result, tag: null };
+      if (result instanceof TextAnswer) return { body: result, tag: null, warnings: [] };
       const usd = usdWriter(hasUsd ? await services.usdPerCredit() : null);
-      return { body: encode(output, result, { usd }), tag: (isTagged && result.tag) || null };
+      const list = method === 'GET' ? [] : modelsIn(given);
+      const warnings = list.length > 0 ? ((await services.modelWarnings?.(list, call.by.caller)) ?? []) : [];
+      return { body: encode(output, result, { usd }), tag: (isTagged && result.tag) || null, warnings };
     };
     // The conversion drops the types of input and result. `perform` checks the input with the schema before `run` gets it.
     const erased = definition as unknown as Omit<Definition<Services, TSchema, TSchema>, 'run' | 'checkRepeat'>;
@@ -213,6 +221,15 @@ export const operationsOn =
       checkRepeat,
     };
   };
+
+/** The models that an input lists, for a key, a team or a user, and for the members of a team. */
+function modelsIn(input: unknown): readonly string[] {
+  const { models, member_defaults: members } = objectOf(input);
+  return [models, objectOf(members).models].flatMap((list) => (isTexts(list) ? list : []));
+}
+
+const isTexts = (list: unknown): list is readonly string[] =>
+  Array.isArray(list) && list.every((one) => typeof one === 'string');
 
 /** The errors that every operation of the same form has, and the operation's own errors. */
 export function errorsOf({ method, input, takesId, takesTags, errors = [] }: Operation): readonly ErrorCode[] {

@@ -1,8 +1,10 @@
 import { type KeyFunds, visibleBalance } from '../../access/key-body.ts';
 import { holderOf } from '../../access/key-entry.ts';
 import type { Window } from '../../core/accounting/window.ts';
+import { capital, didYouMean } from '../../core/text.ts';
 import { holderBudgetUses } from '../../ledger/holder-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { similarName } from '../../routing/model-name.ts';
 import type { KeyInfo, KeyRow } from '../../store/keys.ts';
 import { readStore } from '../../store/open.ts';
 
@@ -49,4 +51,18 @@ function familyIn(rows: readonly KeyRow[], keyId: string): readonly string[] {
 export async function storedUsdPerCredit(database: string): Promise<string | null> {
   using reader = await readStore(database, ['access', 'ledger']);
   return (await reader.ledger.exists()) ? await reader.journal.usdPerCredit() : null;
+}
+
+/**
+ * Returns a warning for each entry of a list of models that resembles a model of the policy that served last, but is none. Models that this
+ * policy declares and could not serve are not known here, so other unknown names get no warning.
+ */
+export async function storedModelWarnings(database: string, list: readonly string[]): Promise<readonly string[]> {
+  using reader = await readStore(database, ['records']);
+  const [last] = await reader.records.revisions.findByPrefix('');
+  const models = last === undefined ? [] : ((await reader.records.revisions.find(last))?.models ?? []);
+  return list.flatMap((entry) => {
+    const meant = models.includes(entry) ? null : similarName(entry, models);
+    return meant === null ? [] : [`The policy has no model \`${entry}\`. ${capital(didYouMean(meant))}`];
+  });
 }

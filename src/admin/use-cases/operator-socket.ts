@@ -7,3 +7,5 @@ export const NAME_HEADER = 'x-signalbox-operator';
 export const FROM_HEADER = 'x-signalbox-terminal';
 /** In an answer: the servers that have not applied a change yet, percent-encoded and separated by commas. */
 export const BEHIND_HEADER = 'x-signalbox-behind';
+/** The header with the warnings of an operation: percent-encoded sentences, separated by commas. */
+export const WARNINGS_HEADER = 'x-signalbox-warnings';

@@ -94,11 +94,6 @@ models:
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('a flag for shares of a budget leads to the alert rule that watches all budgets', async () => {
-  const { code, err } = await runHere(['policy', 'check', '--alert-at', '0.5']);
-  expect([code, err]).toEqual([1, expect.stringContaining('on: budget_share')]);
-});
-
 describe('signalbox policy check', () => {
   test.each(MISTAKES)('%s: policy check shows the location and the fix', async (golden, place, mend) => {
     const folder = writePolicy({ ...MENDED, 'p.yaml': readFileSync(join(GOLDEN, golden, 'p.yaml'), 'utf8') });

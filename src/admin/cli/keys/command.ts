@@ -12,6 +12,8 @@ export interface KeysCommand {
   readonly keys: Keys;
   readonly people: People;
   readonly store: Pick<Repositories, 'ledger' | 'trail'>;
+  /** Writes a sentence to the standard error. */
+  readonly warn?: (text: string) => void;
 }
 
 /** Throws UsageError if no server of this version has used the database yet. */

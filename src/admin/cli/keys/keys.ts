@@ -1,7 +1,7 @@
 import { KEY_COMMANDS, type KeyServices } from '../../keys.ts';
 import type { OperationHost } from '../../kit/operation.ts';
 import type { TrailReader } from '../../trail.ts';
-import { storedKeyFunds, storedUsdPerCredit } from '../../use-cases/key-funds.ts';
+import { storedKeyFunds, storedModelWarnings, storedUsdPerCredit } from '../../use-cases/key-funds.ts';
 import { Places } from '../../use-cases/places.ts';
 import { groupOf } from '../arguments.ts';
 import { commandsOf } from '../operations.ts';
@@ -17,6 +17,7 @@ function servicesIn({ keys, people, store, file }: KeysCommand): KeyServices & T
     ...{ keys, people, store },
     checkLedger: () => requireLedger(store),
     usdPerCredit: () => storedUsdPerCredit(file),
+    modelWarnings: (list) => storedModelWarnings(file, list),
     searches: new Places(UNBOUNDED),
     fundsOf: (info, now) => storedKeyFunds(file, info, now),
     // The command refreshes nothing, because a running server notices the grant in the database.
