@@ -8,8 +8,8 @@ const weight = (of: 'quality' | 'cost' | 'latency') => ({
 });
 
 /**
- * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T`: the operator's weights applied to quality, cost and latency. Only the ratios of the weights
- * matter.
+ * `U = w_q·Q − w_c·C/(h·v·C_ref) − w_l·L/(h·T)`: the operator's weights applied to quality, cost and latency. `weigh` explains the symbols.
+ * Only the ratios of the weights matter.
  */
 export const auto = defineStrategy({
   name: 'auto',

@@ -8,8 +8,8 @@ const EVEN: CallerWeights = { quality: 0.5, cost: 0.5 };
 const PATIENCE_MS = DEFAULTS.patience_ms;
 
 /**
- * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T` with the caller's weights: another percentage point of quality is worth up to `0.01·v·w_q/w_c`
- * reference costs. The score does not depend on the other candidates, so adding a model never reorders the rest.
+ * `U = w_q·Q − w_c·C/(h·v·C_ref) − w_l·L/(h·T)` with the caller's weights, in the symbols of `weigh`: without a weight on latency, another
+ * percentage point of quality is worth up to `0.01·h·v·w_q/w_c` reference costs. The score does not depend on the other candidates, so adding a model never reorders the rest.
  */
 export const weighted = defineStrategy({
   name: 'weighted',

@@ -44,9 +44,9 @@ export const flooredAt = (floor: number | undefined): Pick<PreparedStrategy, 'qu
   floor === undefined ? {} : { qualityFloor: floor };
 
 /**
- * `U = w_q·Q − w_c·C/(h·v·C_ref) − w_l·L/(h·T)`, with the weights divided by their sum. h is the factor for a hard request, otherwise 1,
- * and is part of `costReference`. With `hard_patience: usual`, the patience is T instead of h·T. Raising one raw weight never worsens the
- * criterion of that weight.
+ * `U = w_q·Q − w_c·C/(h·v·C_ref) − w_l·L/(h·T)`, with the weights divided by their sum. h is the hard factor of the request (1 if it is not
+ * hard), v the policy's `answer_worth`, C_ref the reference cost and T the patience. `costReference` is h·v·C_ref, the worth of a good
+ * answer. With `hard_patience: usual`, latency is divided by T alone. Raising one raw weight never worsens the criterion of that weight.
  *
  * @throws Error if all three weights are 0.
  */

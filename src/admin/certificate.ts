@@ -162,7 +162,7 @@ export const CERTIFICATE = {
     'The source of the expected length: the request, the prompt, `max_tokens`, answers measured by this server, or the policy. `blended` combines measured and declared lengths, if `answer_length` says so.',
   ),
   answer_worth_credits: field.figureOrNull(
-    'How much a good answer to the request is worth: v·C_ref. In Credits.',
+    'How much a good answer to the request is worth: h·v·C_ref. In Credits.',
     32.3,
   ),
   reference_price: field.shapeOrNull(

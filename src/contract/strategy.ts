@@ -15,11 +15,11 @@ export interface Candidates {
   readonly cost: Float64Array;
   /** L: expected milliseconds to the end of the answer. */
   readonly latency: Float64Array;
-  /** v·C_ref: Credits that a good answer to this request is worth, multiplied by `qualityFactor`. `costReference` is above 0. */
+  /** h·v·C_ref: what a good answer to this request is worth, in Credits, above 0. The hard factor h is included. */
   readonly costReference: number;
   /**
-   * How many times as much quality counts for this request: 1, or more for a hard request. `qualityFactor` is 1 by default. A strategy that
-   * scores latency divides the latency term by this factor.
+   * h: the hard factor of this request, which says how many times as much quality counts. It is 1 by default, and more for a hard request.
+   * A strategy that scores latency divides the latency by it.
    */
   readonly qualityFactor?: number;
   /**

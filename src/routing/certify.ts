@@ -117,7 +117,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
     expectedLength: expectedLength(facts, snapshot, readings),
     /** The tasks whose measured answer lengths are part of the expected length. */
     measuredTasks: measuredTasks(facts, snapshot, readings),
-    /** v·C_ref: the worth of a good answer to this request, in Credits. */
+    /** h·v·C_ref: the worth of a good answer to this request, in Credits. */
     answerWorth: costReference(snapshot, facts, readings),
     /** The price that defines the reference cost of the request. */
     reference: snapshot.referenceOrigin,

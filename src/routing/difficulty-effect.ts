@@ -6,7 +6,7 @@ interface Effect {
   readonly logits: number;
   /** The factor for the usual hidden reasoning of the task. */
   readonly reasoning: number;
-  /** The factor for the worth of a good answer in Credits, if `hard_quality_factor` is `none`. */
+  /** h, the hard factor of the worth of a good answer, if `hard_quality_factor` is `none`. */
   readonly worth: number;
 }
 
@@ -22,7 +22,7 @@ const EFFECTS: Readonly<Record<Difficulty, Effect>> = {
   hard: { logits: -1.5, reasoning: 2, worth: 2 },
 };
 
-/** Returns the factor for the worth of a good answer, in Credits. */
+/** Returns h, the hard factor: how many times as much a good answer to the request is worth as a good answer to a usual one. */
 export const worthFactor = ({ difficulty, qualityFactor }: Pick<Facts, 'difficulty' | 'qualityFactor'>): number =>
   qualityFactor ?? EFFECTS[difficulty].worth;
 export const reasoningFactor = (difficulty: Difficulty): number => EFFECTS[difficulty].reasoning;

@@ -152,8 +152,8 @@ function isWarm(facts: Facts, model: Model, endpoint: number): boolean {
 }
 
 /**
- * v·C_ref: the worth of a good answer to this request, in Credits. The worth of a good answer is the cost of the expected tokens at the
- * policy's reference price, times `answer_worth`, times the factor for a hard request.
+ * h·v·C_ref: the worth of a good answer to this request, in Credits. C_ref is the cost of the expected tokens at the policy's reference
+ * price, v the policy's `answer_worth` and h the hard factor.
  */
 export function costReference(
   snapshot: PolicySnapshot,
