@@ -1,5 +1,5 @@
 /**
- * Bounds the memory that many callers use together, in bytes. Each caller may take at most half of the space that the other callers leave
+ * A room: a bounded amount of memory that many callers share, in bytes. Each caller may take at most half of the space that the other callers leave
  * free, so that a new caller always finds some. A `ByteRoom` has no clock or timer: its users decide when to take and release bytes.
  */
 export class ByteRoom {

@@ -17,7 +17,7 @@ interface WaitingBody {
   begin(): void;
 }
 
-/** Lets large bodies that arrive together proceed one after the other, about 4 MiB in each turn of the event loop. State: gate. */
+/** A pace: a throttle that lets large bodies proceed one after the other, about 4 MiB in each turn of the event loop. State: gate. */
 export class TurnPace {
   readonly #line: WaitingBody[] = [];
   readonly #onBegin: (bytes: number) => void;
@@ -65,7 +65,7 @@ export class TurnPace {
   }
 }
 
-/** The bodies of all requests, as the pace needs them. */
+/** The bodies of all requests, as the throttle needs them. */
 interface HeldBodies {
   /** The total size of all bodies in memory, in bytes. */
   readonly bytes: number;
@@ -74,14 +74,14 @@ interface HeldBodies {
 
 /**
  * Limits the memory of large bodies that arrive together. A waiting body is in memory once. While a body is parsed, decided and sent, it
- * has three to five copies, and the JavaScript engine collects the copies late because they are few objects. Bodies therefore proceed at a
- * limited pace, followed by garbage collections. 1,500 chats of 150 kB at once then take 506 MiB instead of 1,372 (Bun 1.4.4, 2 cores).
+ * has three to five copies, and the JavaScript engine collects the copies late because they are few objects. Bodies are therefore
+ * throttled, and garbage is collected in between. 1,500 chats of 150 kB at once then take 506 MiB instead of 1,372 (Bun 1.4.4, 2 cores).
  * State: gate.
  */
 export class BodyPace {
-  /** The pace of bodies that may have arrived completely. */
+  /** Throttles bodies that may have arrived completely. */
   readonly reading = new TurnPace();
-  /** The pace of bodies that have been read, because slow bodies can also complete at the same time. */
+  /** Throttles bodies that have been read, because slow bodies can also complete at the same time. */
   readonly work = new TurnPace((bytes) => this.#begun(bytes));
   readonly #held: HeldBodies;
   readonly #collect: () => void;
@@ -105,7 +105,7 @@ export class BodyPace {
     this.#look.unref();
   }
 
-  /** The pace ends each burst of bodies with a garbage collection. Otherwise the garbage of one burst would still be in memory when the next burst arrives. */
+  /** Ends each burst of bodies with a garbage collection. Otherwise its garbage would still be in memory when the next burst arrives. */
   #endShortage(): void {
     if (this.#held.bytes >= SHORT_BYTES) return;
     this.#look?.close();

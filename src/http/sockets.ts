@@ -17,7 +17,7 @@ export interface SocketLimits {
   readonly socketBytesMax: number;
 }
 
-/** The open WebSockets: how many each key has, how much of the room for bodies they take, and which are idle. State: gate. */
+/** The open WebSockets: how many each key has, how much of the memory for bodies they reserve, and which are idle. State: gate. */
 export class Sockets {
   readonly #limits: SocketLimits;
   readonly #policy: () => AdmissionPolicy;
@@ -37,8 +37,8 @@ export class Sockets {
   }
 
   /**
-   * Takes a place for a connection, with room for its largest message. The caller must always leave the place.
-   * @throws SignalboxError `rate_limit_exceeded` if the key holds too many connections, or `overloaded` without room
+   * Takes a slot for a connection, and reserves memory for its largest message. The caller must always leave the slot.
+   * @throws SignalboxError `rate_limit_exceeded` if the key holds too many connections, or `overloaded` without memory
    */
   enter(keyId: string): SocketPlace {
     const count = this.#held.get(keyId) ?? 0;
@@ -54,7 +54,7 @@ export class Sockets {
     return place;
   }
 
-  /** Takes room for this many bytes in addition to the largest message. Only `SocketPlace` calls `resize`. */
+  /** Reserves memory for this many bytes in addition to the largest message. Only `SocketPlace` calls `resize`. */
   resize({ keyId, room }: SocketPlace, bytes: number): boolean {
     const { gate, socketBytesMax } = this.#limits;
     return gate.resize(room, callerOf(keyId), socketBytesMax + bytes, this.#policy());
@@ -68,10 +68,10 @@ export class Sockets {
   }
 }
 
-/** The connections of a key count as a caller of their own, so that they cannot take room that the key's requests need. */
+/** The connections of a key count as a caller of their own, so that they cannot take memory that the key's requests need. */
 const callerOf = (keyId: string): string => `sockets of ${keyId}`;
 
-/** The place of a connection among the open connections of its key. */
+/** The slot of a connection among the open connections of its key, with the memory that it reserves (`room`). */
 export class SocketPlace implements WatchedItem<SocketPlace> {
   before: SocketPlace | null = null;
   after: SocketPlace | null = null;
@@ -125,14 +125,14 @@ export class SocketPlace implements WatchedItem<SocketPlace> {
   }
 
   /**
-   * Takes room for all data that the connection remembers.
-   * @returns false if there is not enough room
+   * Reserves memory for all data that the connection remembers.
+   * @returns false if there is not enough memory
    */
   remember(bytes: number): boolean {
     return this.#isLeft || this.#sockets.resize(this, bytes);
   }
 
-  /** Leaves the place. The room of an unfinished message is released once the message must be gone. Further calls do nothing. */
+  /** Leaves the slot. The memory of an unfinished message is released once the message must be gone. Further calls do nothing. */
   leave(): void {
     if (this.#isLeft) return;
     this.remember(0);

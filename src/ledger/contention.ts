@@ -97,10 +97,7 @@ export class Contention {
     return waiting;
   }
 
-  /**
-   * Lets requests that wait for the given funds try again. The ledger calls this method whenever money becomes free. The method never
-   * throws.
-   */
+  /** Lets requests that wait for the given funds try again. The ledger calls this method whenever money becomes free. It never throws. */
   wake(funds: readonly Pick<FundStanding, 'title'>[]): void {
     if (this.#lines.size === 0) return;
     for (const { title } of funds) this.#serve(fundName(title));

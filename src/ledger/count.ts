@@ -103,8 +103,8 @@ export async function countIn(
 function countNow(windows: BudgetWindows, { books, lines }: CountedEntries): void {
   const uncounted = books.uncounted(windows.generation, windows.window);
   if (uncounted instanceof Promise) {
-    // If the books must be waited for, the regular count, which runs every second, counts the charges after the swap of the policy. The
-    // regular count also repeats a failed query.
+    // If the books must be waited for, the regular count, which runs every second, counts the charges after the swap of the policy. It also
+    // repeats a failed query.
     uncounted.catch(() => {});
   } else if (!isCounted(uncounted)) {
     const { from, to, charges } = uncounted;

@@ -81,9 +81,7 @@ function budgetOf({ kind, depth, from, limits }: Alike, lines: KeyLines): Budget
 /** An ID that no holder has. */
 const NOBODY = ' ';
 
-/**
- * Returns a function that finds the holder of a level for a request. The function returns null if the request has no holder of this level.
- */
+/** Returns a function that finds the holder of a level for a request. It returns null if the request has no holder of this level. */
 function holderFinder(kind: HolderKind, depth: number, { lineOf }: KeyLines): (scope: BudgetScope) => string | null {
   if (kind === 'organization') return () => '';
   if (kind === 'team') return ({ team }) => team.id || null;
@@ -100,8 +98,8 @@ function entriesFinder(kind: HolderKind, { descendantsOf }: KeyLines): NonNullab
 }
 
 /**
- * The name of a shared budget, such as `team-month`. The name contains the time zone unless the zone is UTC, and the action unless the
- * action is `reject`.
+ * The name of a shared budget, such as `team-month`. It contains the time zone unless the zone is UTC, and the action unless the action is
+ * `reject`.
  */
 function nameOf(kind: HolderKind, { window, timeZone, onExhausted }: KeyBudget): string {
   const zone = timeZone === 'UTC' ? '' : `@${timeZone}`;

@@ -144,7 +144,7 @@ export class Ledger {
     if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 
-  /** The current time for windows. The time for windows never goes back, even if the clock does. */
+  /** The current time for windows. It never goes back, even if the clock does. */
   get #time(): number {
     this.#latest = Math.max(this.#latest, this.#options.now());
     return this.#latest;
@@ -182,8 +182,8 @@ export class Ledger {
   /**
    * Computes the money that a caller can still spend in the windows of `timeMs`.
    * @param timeMs ms since 1970; now by default
-   * @param windowsOnly true to leave out the balance, for a request that a payment will cover. The payment covers the worst case, so no
-   * output is capped.
+   * @param windowsOnly true to leave out the balance, for a request that a payment will cover. It covers the worst case, so no output is
+   * capped.
    * @returns null if no fund applies
    */
   availableFunds(
@@ -247,7 +247,7 @@ export class Ledger {
   }
 
   /**
-   * Adds a deposit to the balance of a holder, and writes `also` in the same commit. The deposit is durable when this method resolves.
+   * Adds a deposit to the balance of a holder, and writes `also` in the same commit. It is durable when this method resolves.
    * @throws StoreError by rejecting
    */
   async deposit(holder: string, deposit: Deposit, also: readonly Write[]): Promise<void> {

@@ -9,8 +9,8 @@ export interface FundHolds {
 }
 
 /**
- * The open requests at one moment, by the funds whose money the requests hold. The open requests are counted on demand, so that counting
- * costs requests no time.
+ * The open requests at one moment, by the funds whose money the requests hold. They are counted on demand, so that counting costs requests
+ * no time.
  */
 export class OpenHolds {
   readonly #byFund = new Map<string, FundHolds>();

@@ -174,9 +174,9 @@ export function costReference(
 export function usefulOutput(model: Model, facts: Facts, task: Task): number {
   const { outputTokensMax, outputTokensMin = 0, capsOutput, pinned } = facts;
   const useful = Math.min(Math.max(taskUseful(model, task), outputTokensMin), model.maxOutput);
-  if (outputTokensMax === null) return Math.min(useful, uncappedOutput(model, facts));
+  if (outputTokensMax === null) return Math.min(useful, defaultOutputCap(model, facts));
   const most = Math.min(useful, outputTokensMax);
-  return capsOutput && pinned ? Math.min(most, uncappedOutput(model, facts)) : most;
+  return capsOutput && pinned ? Math.min(most, defaultOutputCap(model, facts)) : most;
 }
 
 /** Returns the minimum useful output of a model for a task in tokens, regardless of the request's own limits. */
@@ -184,7 +184,7 @@ export const taskUseful = ({ reasoningTokens }: Model, { minUsefulOutput }: Task
   reasoningTokens > 0 ? Math.max(REASONING_OUTPUT_MIN, reasoningTokens) : minUsefulOutput;
 
 /** Returns the maximum output tokens of one choice if the caller sets no cap: the model's default, unless more output is expected. */
-function uncappedOutput(model: Model, { outputTokens, outputTokensMin = 0 }: Facts): number {
+function defaultOutputCap(model: Model, { outputTokens, outputTokensMin = 0 }: Facts): number {
   const expected = outputTokens === null ? 0 : outputTokens + model.reasoningTokens;
   return Math.max(model.defaultMaxOutput, expected, outputTokensMin);
 }
@@ -197,7 +197,7 @@ function uncappedOutput(model: Model, { outputTokens, outputTokensMin = 0 }: Fac
 export const outputCap = (model: Model, facts: Facts, input = expectedInput(facts, model)): number =>
   Math.max(
     0,
-    Math.min(facts.outputTokensMax ?? uncappedOutput(model, facts), model.maxOutput, model.contextWindow - input),
+    Math.min(facts.outputTokensMax ?? defaultOutputCap(model, facts), model.maxOutput, model.contextWindow - input),
   );
 
 /**

@@ -22,6 +22,7 @@ const CLOCK_STEP_MS = 100;
 interface ReportSources {
   readonly store: Pick<OpenStore, 'commit' | 'instance' | 'instanceReports'>;
   readonly version: string;
+  /** Where this server takes its policy from: its own files, or the pushes in the store. */
   readonly follows: PolicyOrigin;
   status(): PolicyStatus;
   /** The number of the pushed policy that is active on this server; null if the policy comes from files. */

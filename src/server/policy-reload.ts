@@ -78,7 +78,7 @@ export async function firstPolicy(
     const found = await compileCandidate(bundle, tools);
     return isRejected(found) || tools.rehearsed?.isOf(found) ? found : rehearseCandidate(found, tools);
   };
-  const judged = await minded(judge, err);
+  const judged = await withExitWarning(judge, err);
   const found = isRejected(judged) ? judged.problems : judged.warnings;
   printDiagnostics(found, bundle.files, err);
   if (isRejected(judged)) {
@@ -97,7 +97,7 @@ export async function withFound(plain: PolicyCandidate, tools: PolicyTools): Pro
 }
 
 /** Runs a plugin's code for the first time. If a plugin ends the process, the exit code must not look like a normal stop. */
-async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
+async function withExitWarning<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
   const tell = (code: number) => {
     err.write(
       'signalbox: A plugin of the policy ended the process while the policy was loaded. Remove the call that exits from the plugin.\n',
@@ -179,7 +179,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
   const parser = createParser();
   const loader: PolicyTools['loader'] = {
     ...tools.loader,
-    load: (specifiers, folder) => minded(() => tools.loader.load(specifiers, folder), err),
+    load: (specifiers, folder) => withExitWarning(() => tools.loader.load(specifiers, folder), err),
   };
   // The policy reload uses a separate parser, so that rebuilding an earlier policy cannot delay an edit.
   const pastParser = createParser();

@@ -58,7 +58,7 @@ export interface HoldOp extends NamedOp {
  */
 export interface EarmarkOp extends Omit<HoldOp, 'kind'> {
   readonly kind: 'earmark';
-  /** Microcredits that the payment will add to the balance. The balance itself does not need to have this part of the amount. */
+  /** Microcredits that the payment will add to the balance. It does not need to have this part of the amount. */
   readonly expected: Microcredits;
 }
 
@@ -384,10 +384,10 @@ export interface LedgerBooks {
    * each ID at most once. A repeated operation changes nothing and returns its first result, which the books look up in the store; the
    * writes in its `also` are not written again. The books do not remember refused operations.
    *
-   * The promise resolves once the results survive the end of this process. The promise rejects with StoreError if the results could not be
-   * written. After a rejection, holds, extensions, captures, grants, corrections and deposits have not happened. Settlements, posts,
-   * expiries and waivers have happened, and are written as soon as possible. With the reason `unknown`, operations of the first group may
-   * have happened: repeat or void them.
+   * The promise resolves once the results survive the end of this process. It rejects with StoreError if the results could not be written.
+   * After a rejection, holds, extensions, captures, grants, corrections and deposits have not happened. Settlements, posts, expiries and
+   * waivers have happened, and are written as soon as possible. With the reason `unknown`, operations of the first group may have happened:
+   * repeat or void them.
    *
    * @param also writes of repositories for the same commit, whether the operations are granted or refused. If the only operation is a hold
    * and the hold is refused, these writes are dropped.

@@ -9,7 +9,7 @@ import type { RateStore } from './rates.ts';
 import type { Repositories } from './repositories.ts';
 import type { Deferral, Store, StoreError } from './store.ts';
 
-/** A room: a group of tables that belong together and are versioned together. */
+/** A room: a namespace of the store. Its tables belong together and are versioned together. */
 export type StoreRoom =
   | 'access'
   | 'alerts'
@@ -65,7 +65,7 @@ export interface StoreLock {
 export interface SpoolSettlements {
   /** The path of the spool, as the caller gave it. */
   readonly path: string;
-  /** The generation of the spool's entries. The generation grows each time that the spool is emptied. 0: there is no spool. */
+  /** The generation of the spool's entries. It grows each time that the spool is emptied. 0: there is no spool. */
   readonly generation: number;
   /** The number of complete entries. */
   readonly entries: number;

@@ -31,7 +31,7 @@ interface Unit<Own extends Write> extends WriteUnit<Own> {
   readonly reject: ((error: StoreError) => void) | null;
 }
 
-/** The kind of transactions that a database prefers. */
+/** The pace of a database: how large its transactions are, how far apart, and how it behaves while it fails. */
 export interface GroupPace {
   /** The most units in one transaction. */
   readonly unitsMax: number;
@@ -42,8 +42,8 @@ export interface GroupPace {
   /** Whether the database can commit without a sync. A commit without a sync survives a crash of the process but not of the machine. */
   readonly canSkipSync: boolean;
   /**
-   * Whether commits are refused at once while the database fails. The database may be slow to fail: an attempt to write may take as long as
-   * a connection timeout.
+   * Whether commits are refused at once while the database fails. It may be slow to fail: an attempt to write may take as long as a
+   * connection timeout.
    */
   readonly failsFast: boolean;
 }

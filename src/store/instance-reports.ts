@@ -13,6 +13,7 @@ export interface InstanceReport extends InstanceName {
   readonly name: string;
   /** The build of Signalbox that the instance runs. */
   readonly version: string;
+  /** Where the instance takes its policy from: its own files, or the pushes in the store. */
   readonly follows: PolicyOrigin;
   /** The policy revision that is active on the instance. */
   readonly revision: string;

@@ -28,7 +28,7 @@ export interface Login {
 /** A stored login. */
 export interface LoginRow {
   readonly login: Login;
-  /** SHA-256 of the cookie's value. The value itself is not stored. */
+  /** SHA-256 of the cookie's value. The value is not stored. */
   readonly hash: Uint8Array;
 }
 

@@ -95,7 +95,7 @@ class Follower {
   }
 }
 
-/** The listeners of an open store. The store passes to them the numbers that it reads or is notified of. State: news. */
+/** The listeners of an open store. It passes to them the numbers that it reads or is notified of. State: news. */
 export class NewsDesk {
   readonly #followers = new Map<NewsSubject, Set<Follower>>();
   /** When each subject's changes were last known to be read, by the store's own clock. */

@@ -6,9 +6,7 @@ export type RateUnit = 'requests' | 'tokens' | 'streams';
 /** The time in which an instance may use units that it took in advance, ms. */
 export const AHEAD_MS = 1_000;
 
-/**
- * A request of an instance for units of a rate limit and a subject. The request also reports the units that the instance used and holds.
- */
+/** A request of an instance for units of a rate limit and a subject. It also reports the units that the instance used and holds. */
 export interface RateDemand {
   readonly limit: string;
   readonly subject: string;

@@ -122,12 +122,12 @@ export interface TrailEvent {
   readonly details: TrailDetails;
 }
 
-/** A change of a subject. A change of a subject is committed together with its trail entry. */
+/** A change of a subject, which is committed together with its trail entry. */
 export interface SubjectEvent extends TrailEvent {
   readonly subject: TrailSubject;
 }
 
-/** A change of a key. A change of a key is committed together with its trail entry. */
+/** A change of a key, which is committed together with its trail entry. */
 export interface KeyEvent extends TrailEvent {
   readonly keyId: string;
 }

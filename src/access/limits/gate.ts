@@ -22,13 +22,16 @@ const SLOW_AFTER_MS = 1_000;
 const SMALL_BYTES = 65_536;
 /** The limit of `SMALL_BYTES` while there are enough slots and memory, so that no other request suffers. */
 const MEDIUM_BYTES = 1_048_576;
-/** The most bytes of all bodies in one room together, and of one caller in it. The only body of a caller may be larger. */
+/**
+ * A room is memory that the bodies of many callers share: its most bytes, and the most bytes of one caller. The only body of a caller may
+ * be larger.
+ */
 interface RoomBounds {
   readonly bytesMax: number;
   readonly callerBytesMax?: number;
 }
 /**
- * Where the bytes of a body count. `callers`: requests with a key or a login. `strangers`: requests with neither, by address. `unproven`:
+ * The room whose memory a body uses. `callers`: requests with a key or a login. `strangers`: requests with neither, by address. `unproven`:
  * requests whose token is still being checked, by address; many programs at the same address may get new tokens at once.
  */
 export type BodyRoom = 'callers' | 'strangers' | 'unproven';
@@ -103,7 +106,7 @@ export class Gate {
   }
 
   /**
-   * Takes a slot, or a place in the queue, and reserves `bytes` of memory for the caller's body, as `bytesAtOnce` says. The request must
+   * Takes a slot, or a position in the queue, and reserves `bytes` of memory for the caller's body, as `bytesAtOnce` says. The request must
    * always leave the gate, even after an error.
    * @param of the room; a caller without a key or a login is named by its address
    * @throws SignalboxError `overloaded` like `check`
@@ -273,7 +276,7 @@ interface OpenBody {
   cut(): void;
 }
 
-/** A slot among the running requests or a place in the queue, with the memory of the request's body; or only that memory. */
+/** What a request occupies at the gate: a slot or a position in the queue, and the memory of its body; or only that memory. */
 export class GatePlace {
   readonly caller: string;
   /** The bytes of the body. For the gate. */

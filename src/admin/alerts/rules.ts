@@ -146,7 +146,7 @@ class RuleJudge {
   }
 
   #policy({ refusal }: AlertReadings): void {
-    this.#last(this.#id('policy'), {
+    this.#noteLasting(this.#id('policy'), {
       isDown: refusal !== null,
       down: lines.policyRefused(refusal),
       up: lines.policyAgain,
@@ -158,7 +158,7 @@ class RuleJudge {
 
   #split(afterMs: number, { split }: AlertReadings): void {
     const { now } = this.#memory;
-    this.#last(this.#id('split'), {
+    this.#noteLasting(this.#id('split'), {
       isDown: split !== null && now - split.since >= afterMs,
       down: lines.policySplit(split?.instances ?? [], now - (split?.since ?? now)),
       up: lines.policyJoined,
@@ -171,7 +171,7 @@ class RuleJudge {
     for (const { name, isUp, isUnpaid, downSince, shut, endpoints } of providers) {
       // An account without credit does not recover by waiting, so it is reported at once.
       const isDown = downSince !== null && (isUnpaid || now - downSince >= afterMs);
-      this.#last(this.#id(name), {
+      this.#noteLasting(this.#id(name), {
         isDown: isDown || (isUp ? false : null),
         down: isUnpaid
           ? lines.providerUnpaid(name)
@@ -187,7 +187,7 @@ class RuleJudge {
     const share = input === 0 ? 0 : cached / input;
     const isKnown = input >= CACHED_INPUT_MIN;
     const isWell = share >= Math.min(1, below * CACHED_AGAIN);
-    this.#last(this.#id('cached'), {
+    this.#noteLasting(this.#id('cached'), {
       isDown: isKnown ? share < below || (isWell ? false : null) : null,
       down: lines.cachedShare(share, below, windowMs),
       up: () => lines.cachedAgain(share),
@@ -214,7 +214,7 @@ class RuleJudge {
   }
 
   /** Notes a problem that is reported when it begins and when it ends. */
-  #last(id: string, { isDown, down, up, details }: LastingState): void {
+  #noteLasting(id: string, { isDown, down, up, details }: LastingState): void {
     this.lasting.add(id);
     const { marks, now, owner, mayClose } = this.#memory;
     const seen = marks.get(id) ?? null;

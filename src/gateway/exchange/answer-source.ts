@@ -8,8 +8,8 @@ import type { FundedHold } from '../money/funding.ts';
  * An answer source returns one answer in parts. A running exchange is a source, and so is a stored answer that is sent again. Writers and
  * streams depend only on this interface.
  *
- * The reader of an answer source must call `open`, then `read` until `read` returns null, or `abandon`. A reader that stops in the middle
- * without `abandon` holds money and a place in the queue of requests until the deadline.
+ * The reader of an answer source must call `open`, then `read` until it returns null, or `abandon`. If it stops in the middle without
+ * `abandon`, it holds money and a place in the queue of requests until the deadline.
  */
 export interface AnswerSource extends AnswerIdentity {
   /** The receipt of the answer; null until the answer has ended. */

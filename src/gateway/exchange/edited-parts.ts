@@ -7,8 +7,8 @@ type TextualPart = Extract<StreamPart, { readonly place?: EventPlace }>;
 
 /**
  * Returns a batch with changed texts, each also changed in the event that it was read from. Only this function may change an answer that
- * may be passed through unchanged. The function adds and removes no part; text that waits for later text moves into a later part. State
- * parts stay as their model wrote them, including the thoughts in them.
+ * may be passed through unchanged. It adds and removes no part; text that waits for later text moves into a later part. State parts stay as
+ * their model wrote them, including the thoughts in them.
  * @param textFor returns the new text for a part, or the same text for no change
  */
 export function withTexts(

@@ -130,7 +130,7 @@ export function unansweredError({ failed, shut, model, billed, request, now }: U
 }
 
 /**
- * Makes the error for a request whose attempts all failed. The error names models, never addresses or keys.
+ * Makes the error for a request whose attempts all failed. It names models, never addresses or keys.
  *
  * @param billed whether the last attempt is charged; the error then tells the client not to repeat the request
  */

@@ -138,7 +138,7 @@ export class Plan {
     current.readyAt = waitMs > 0 ? this.#options.clock() + waitMs : 0;
   }
 
-  /** Returns the next untried endpoint. The next endpoint is computed on demand, because most requests need only one endpoint. */
+  /** Returns the next untried endpoint. It is computed on demand, because most requests need only one endpoint. */
   #peek(): RankedUpstream | null {
     const { ranked, lastResorts } = this.#decision;
     for (;;) {

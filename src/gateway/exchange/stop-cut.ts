@@ -38,7 +38,7 @@ export function fitStops(
 
 type Part<Type extends StreamPart['type']> = Extract<StreamPart, { readonly type: Type }>;
 
-/** The state of a choice in which stop sequences are searched. The state of a choice is small, because an answer may have 128 choices. */
+/** The state of a choice in which stop sequences are searched. It is small, because an answer may have 128 choices. */
 interface ChoiceText {
   readonly choice: number;
   /** The state of the search after the text so far. */

@@ -34,7 +34,7 @@ export interface FundingRequest {
   readonly idempotencyKey: string | null;
   /** The URL that the request was sent to. */
   readonly url: string;
-  /** The headers of the HTTP request. The headers may contain a payment. */
+  /** The headers of the HTTP request. They may contain a payment. */
   readonly headers: Pick<Headers, 'get'>;
   /**
    * Decides the request without carrying it out, for a quote.
@@ -84,7 +84,7 @@ interface KeylessAdmission {
   advice(keyHeader: string): string;
 }
 
-/** The payments that a recommendation mentions. The recommendation itself spends nothing. */
+/** The payments that a recommendation mentions. It spends nothing itself. */
 interface FundingAdvice {
   /** Whether a caller without a balance would be required to pay. */
   mayPay(caller: Caller): boolean;
@@ -125,8 +125,7 @@ export interface RepeatIdentity extends KeyedRequest {
 }
 
 /**
- * A claim of the name of a request. The claim is stored before a provider is called. The program calls either `write` or `drop` of a claim,
- * once.
+ * A claim of the name of a request. It is stored before a provider is called. The program calls either `write` or `drop` of a claim, once.
  */
 export type RequestClaim = Pick<IdempotentRun, 'claim' | 'begin'>;
 

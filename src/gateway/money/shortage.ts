@@ -69,10 +69,7 @@ export const isShortageCode = (code: ErrorCode): boolean =>
 /** The caller who needs money, with the names of its organization, team and user. */
 type PayingCaller = Pick<Caller, 'keyId' | 'line' | 'levels'>;
 
-/**
- * Makes the error if a fund of a parent key is too low. The error shows no figures of that fund, because the figures belong to the parent
- * key.
- */
+/** Makes the error if a fund of a parent key is too low. It shows no figures, because they belong to the parent key. */
 function shortageAbove(shortage: FundShortage, above: string): SignalboxError {
   const { kind, why, name, window, level, needed, subject, renewsAt } = shortage;
   const details = {

@@ -70,9 +70,9 @@ export const mayReadOn = (terms: TrancheTerms, paid: number, counted: number): b
   neededOutput(terms, counted) <= paid;
 
 /**
- * Returns the next extension of the hold. The extension keeps the paid output ahead of the answer by the usual length, because an answer
- * that has reached the usual length may become twice as long. Returns null if the hold is far enough ahead. If the funds have plenty, the
- * extension pays for half of the usual length, else for an eighth of the usual length (in both cases for at least the margin).
+ * Returns the next extension of the hold. It keeps the paid output ahead of the answer by the usual length, because an answer that has
+ * reached the usual length may become twice as long. Returns null if the hold is far enough ahead. If the funds have plenty, the extension
+ * pays for half of the usual length, else for an eighth of the usual length (in both cases for at least the margin).
  */
 export function nextTranche(terms: TrancheTerms, left: Microcredits, counted: number): HoldExtension | null {
   const { margin, expected, outputMax } = terms;

@@ -15,8 +15,8 @@ const TURNS_MAX = 32;
 
 /**
  * Remembers which models answered which prompts of each key. For a repeat or the next turn of a conversation, the affinity finds the
- * provider whose cache has most of the prompt, and the models that wrote the messages. The affinity stores hashes, no text. The affinity is
- * local to the process and bounded: the least recently used answer is removed first. State: affinity.
+ * provider whose cache has most of the prompt, and the models that wrote the messages. It stores hashes, no text. It is local to the
+ * process and bounded: the least recently used answer is removed first. State: affinity.
  */
 export class Affinity {
   readonly #clock: () => number;
@@ -35,7 +35,7 @@ export class Affinity {
     return this.#answers.size;
   }
 
-  /** Returns the history of the prompt of a key's request. The prompt is read when it is first needed. */
+  /** Returns the history of the prompt of a key's request. It is read when it is first needed. */
   history(keyId: string, request: ModelRequest): PromptHistory {
     return new PromptHistory(keyId, request, this.#answers, this.#clock, this.#seed);
   }

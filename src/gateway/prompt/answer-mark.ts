@@ -2,8 +2,8 @@ import type { StreamPart } from '../../contract/parts.ts';
 import type { Turn } from '../../core/conversation.ts';
 
 /**
- * A mark is a number computed from an answer's text and the IDs of its calls. The mark is the same however the answer is split into parts,
- * and contains no text. A caller who constructs two answers with the same mark deceives only itself.
+ * A mark is a number computed from an answer's text and the IDs of its calls. It is the same however the answer is split into parts, and
+ * contains no text. A caller who constructs two answers with the same mark deceives only itself.
  */
 export class AnswerMark {
   #text = 0;

@@ -102,7 +102,7 @@ export class AnswerTable {
     return found ?? NO_ANSWERS;
   }
 
-  /** Adds an answer to a prompt of a key. The answer replaces an earlier answer of the same model. */
+  /** Adds an answer to a prompt of a key. It replaces an earlier answer of the same model. */
   add(hash: bigint, keyId: string, answer: PromptAnswer): void {
     if (this.#next.length === 0) this.#makeRows();
     for (let row = this.#find(hash, keyId); row !== 0; ) {

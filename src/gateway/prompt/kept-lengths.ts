@@ -15,7 +15,7 @@ interface KeptLengthsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** The lengths of questions on a server. The lengths are stored, so that they survive a restart. */
+/** The lengths of questions on a server. They are stored, so that they survive a restart. */
 export class KeptLengths extends QuestionLengths {
   readonly #options: KeptLengthsOptions;
   readonly #saving: Timer;

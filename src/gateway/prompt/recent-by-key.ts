@@ -15,8 +15,8 @@ interface RecentValue<T> {
 }
 
 /**
- * Values that callers name. Each API key has its own names, so no key can reach the values of another key. The values are bounded in number
- * and age, and local to the process.
+ * Values that callers name. Each API key has its own names, so no key can reach the values of another key. They are bounded in number and
+ * age, and local to the process.
  */
 export class RecentByKey<T> {
   readonly #clock: () => number;

@@ -22,10 +22,10 @@ const PLAIN = /^[\x21-\x7e]{1,128}$/;
 export const OTHER_SESSIONS = '…';
 
 /**
- * The sessions that callers name, and the agents in them. A name is only a claim, so a name applies only within the key that sent it, and
- * never affects what another key spends or caches. Names are bounded in number and age. Names beyond the limit count together as one
- * session, so that a limit for each session also applies to these names. The names are local to the process; the books store what a session
- * has spent. State: sessions.
+ * The sessions that callers name, and the agents in them. A name is only a claim, so it applies only within the key that sent it, and never
+ * affects what another key spends or caches. Names are bounded in number and age. Names beyond the limit count together as one session, so
+ * that a limit for each session also applies to these names. The names are local to the process; the books store what a session has spent.
+ * State: sessions.
  */
 export class Sessions {
   readonly #names: RecentByKey<string>;

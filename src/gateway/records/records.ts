@@ -102,7 +102,7 @@ export function openRecords(options: RecordsOptions) {
       store.defer(log.add(record));
       onAdd(record);
     },
-    /** Writes data that belongs to a record without a settlement. The data is durable within milliseconds. */
+    /** Writes data that belongs to a record without a settlement. It is durable within milliseconds. */
     append(writes: readonly Write[]) {
       if (writes.length > 0) store.append(writes, true);
     },

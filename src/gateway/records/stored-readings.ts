@@ -64,8 +64,8 @@ export class StoredReadings {
   }
 
   /**
-   * Drops the writes once the readings can be read from the store. The writes are kept until then, because the store may have rejected the
-   * record that the readings were written with.
+   * Drops the writes once the readings can be read from the store. They are kept until then, because the store may have rejected the record
+   * that the readings were written with.
    */
   async #confirm(state: ReadingsState): Promise<void> {
     state.isConfirming = true;

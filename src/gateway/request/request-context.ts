@@ -36,11 +36,11 @@ export interface PromptCountEnd {
   readonly end: 'counted' | 'refused' | 'failed';
 }
 
-/** The caller, place and rate limits of an admitted request. */
+/** The caller, the slot at the gate and the rate limits of an admitted request. */
 export interface Admission {
   /** The caller; null for a caller without a key, until a payer has proved its identity. */
   readonly caller: Caller | null;
-  /** The place of the request in the gate; null on routes that do not count against the gate. */
+  /** The slot of the request at the gate; null on routes that do not count against the gate. */
   readonly place: GatePlace | null;
   /** The rate limits of the request; null on routes that do not count, and without a key. */
   readonly quota: Quota | null;

@@ -14,8 +14,8 @@ export type PreparingStep = (prepared: PreparedRequest) => Awaitable<void>;
 export type Next = () => Awaitable<RunningAnswer>;
 
 /**
- * A step from the prepared request to its answer. A step works on the request before it calls `next`, and on the answer afterwards; a guard
- * on answers wraps the answer that `next` returns. A step that does not wait stays in its turn of the event loop.
+ * A step from the prepared request to its answer. It works on the request before it calls `next`, and on the answer afterwards; a guard on
+ * answers wraps the answer that `next` returns. A step that does not wait stays in its turn of the event loop.
  * @throws SignalboxError to refuse the request; a promise that rejects does the same
  */
 export type Step = (served: ServedRequest, next: Next) => Awaitable<RunningAnswer>;

@@ -79,9 +79,9 @@ const groupName = ({ kind, name, subject, starts }: FundGroup): string => {
  * Recomputes the funds from the journal. The audit shares no code with the ledger, because shared code would have the same mistakes in
  * both.
  *
- * The audit checks the opening figures of funds. A balance is used without a break from its first grant on, so the opening figure of a
- * balance must equal the sum spent so far. A budget may be removed and added again. A budget that was added again counts everything that
- * its accounts were charged in the window, from any fund, so its opening figure cannot be compared with the fund's own sum. The check of a
+ * It checks the opening figures of funds. A balance is used without a break from its first grant on, so the opening figure of a balance
+ * must equal the sum spent so far. A budget may be removed and added again. A budget that was added again counts everything that its
+ * accounts were charged in the window, from any fund, so its opening figure cannot be compared with the fund's own sum. The check of a
  * budget uses that an account and the definition of a budget alone determine whether the account belongs to a share:
  *
  * - An account that ever drew on the share always counts in it.

@@ -17,7 +17,7 @@ const SELECT_REQUESTED = sql(
   `SELECT kind, key_id, reservation, amount, note, time FROM adjustments WHERE adopted = 0 ORDER BY id`,
 );
 
-/** A SQLite database that is being created. The database gets its triggers after all rows are copied. */
+/** A SQLite database that is being created. It gets its triggers after all rows are copied. */
 class SqliteTarget implements CopyTarget {
   readonly db: Database;
   readonly #triggers: readonly { readonly name: string; readonly sql: string }[];
@@ -59,7 +59,7 @@ class SqliteTarget implements CopyTarget {
 
 /**
  * Copies a PostgreSQL store, as it is at one moment, to a new SQLite file.
- * @param path the path of the file. The file appears there only when the copy is complete.
+ * @param path the path of the file. It appears there only when the copy is complete.
  */
 export async function copyToSqlite(from: SqlReader, path: string): Promise<void> {
   await (await openSqlite(path, [...ALL_TABLES, FENCE_TABLE])).close();

@@ -31,7 +31,7 @@ const isHere = (host: string): boolean =>
  * Reads `postgres://USER@HOST:PORT/DATABASE?sslmode=verify-full&sslrootcert=FILE&password_file=FILE`. For a database on another machine,
  * the connection uses TLS and verifies the host name in the certificate, unless the URL says `sslmode=disable`. The password file contains
  * only the password.
- * @throws StoreError of one sentence. The sentence does not repeat the URL, because the URL may contain a password.
+ * @throws StoreError of one sentence. It does not repeat the URL, which may contain a password.
  */
 export function addressOf(text: string): PostgresAddress {
   const url = URL.parse(text);

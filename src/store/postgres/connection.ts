@@ -194,7 +194,7 @@ export class Connection {
     await this.#client.end().catch((cause) => messageOf(cause));
   }
 
-  /** Requests the process ID again. The process ID changes if a pooler assigns each transaction to another server process. */
+  /** Requests the process ID again. It changes if a pooler assigns each transaction to another server process. */
   async backendNow(): Promise<number | null> {
     const { rows } = await this.#client.query<{ backend: number }>('SELECT pg_backend_pid() AS backend');
     return rows[0]?.backend ?? null;

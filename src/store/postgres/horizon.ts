@@ -2,7 +2,7 @@ import { pause, type Timers } from '../../core/timers.ts';
 import { StoreError } from '../store.ts';
 import type { BooksQuery } from './books/names.ts';
 
-/** The pause before the writers are polled again, ms. The pause doubles with each poll, up to `LOOK_MS_MAX`. */
+/** The pause before the writers are polled again, ms. It doubles with each poll, up to `LOOK_MS_MAX`. */
 const LOOK_MS = 5;
 const LOOK_MS_MAX = 80;
 /**

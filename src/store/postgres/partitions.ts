@@ -11,8 +11,8 @@ const BOUNDS = sql('SELECT unnest(records_bounds_1()) AS bound');
 const AHEAD = idSpan(7 * DAY_MS);
 const AHEAD_MAX = 7;
 /**
- * The width of the last partition, in multiples of the width of the other partitions. The last partition takes the records while no
- * partition can be created because a lock is busy.
+ * The width of the last partition, in multiples of the width of the other partitions. It takes the records while no partition can be
+ * created because a lock is busy.
  */
 const RESERVE = 50;
 /**

@@ -46,7 +46,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   return store;
 }
 
-/** Returns a store without checking the database. The store opens connections when they are needed. */
+/** Returns a store without checking the database. It opens connections when they are needed. */
 export function handleOf(options: PostgresOptions): PostgresStore {
   const address = addressOf(options.url);
   return new PostgresStore(() => Connection.open(address), options);

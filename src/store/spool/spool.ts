@@ -168,7 +168,7 @@ export class Spool {
     this.#capacity = capacity;
   }
 
-  /** Adds units as a single entry, all or nothing. The entry is on the disk when this method returns. Throws SpoolError. */
+  /** Adds units as a single entry, all or nothing. It is on the disk when this method returns. Throws SpoolError. */
   add(units: readonly SpooledUnit[]): void {
     if (this.#isUncertain)
       throw new SpoolError('the spool cannot be written, because an earlier attempt to empty it failed');

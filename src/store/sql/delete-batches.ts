@@ -17,8 +17,8 @@ export interface BatchDeletion {
 }
 
 /**
- * @returns a function that deletes the rows up to a bound, one batch in each transaction, and returns the number of deleted rows. The
- * function rejects with StoreError; some batches may already have been deleted.
+ * @returns a function that deletes the rows up to a bound, one batch in each transaction, and returns the number of deleted rows. It
+ * rejects with StoreError; some batches may already have been deleted.
  */
 export function batchDeletion({ table, key, by, comparison, only, batch, around }: BatchDeletion) {
   const rows = `FROM ${table} WHERE ${by} ${comparison} ?${only ? ` AND ${only}` : ''}`;

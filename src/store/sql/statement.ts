@@ -54,9 +54,9 @@ export interface SqlWrite extends Write {
   readonly statement: Statement;
   readonly params: readonly SqlParam[];
   /**
-   * A function that makes further writes in the same transaction, depending on the rows that the statement selected. The function is meant
-   * for writes that SQL cannot express, such as a chain of hashes. The store does not call the function if the statement selected no row,
-   * and may call it again if the commit is retried.
+   * A function that makes further writes in the same transaction, depending on the rows that the statement selected. It is meant for writes
+   * that SQL cannot express, such as a chain of hashes. The store does not call the function if the statement selected no row, and may call
+   * it again if the commit is retried.
    */
   readonly follow?: (rows: readonly SqlRow[]) => SqlScript;
 }

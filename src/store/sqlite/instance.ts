@@ -54,8 +54,8 @@ const SELECT = sql('SELECT ids_through AS through FROM instances');
 const NOTE = sql('UPDATE instances SET ids_through = ?', { mustChange: true });
 
 /**
- * How far the stored ID mark is ahead of the IDs in use. The mark costs one small write a second under load. After a crash, IDs start this
- * much ahead of the clock.
+ * How far the stored ID mark is ahead of the IDs in use. It costs one small write a second under load. After a crash, IDs start this much
+ * ahead of the clock.
  */
 const AHEAD = idSpan(1_000);
 /** Pause after the ID mark could not be written, ms. */

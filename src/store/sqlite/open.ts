@@ -116,9 +116,9 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
 }
 
 /**
- * Books the settlements that an earlier run left in its spool, and gives the store a new spool. The settlements are booked before the books
- * are opened, because opening the books closes all reservations that are still open. The function changes nothing if the spool is damaged
- * or belongs to another database.
+ * Books the settlements that an earlier run left in its spool, and gives the store a new spool. They are booked before the books are
+ * opened, because opening the books closes all reservations that are still open. The function changes nothing if the spool is damaged or
+ * belongs to another database.
  */
 async function takeInSpool(path: string, notes: SpoolNotes | null, store: WatchedStore): Promise<SpoolReport> {
   const { generation, units, isTorn } = readSpool(path);

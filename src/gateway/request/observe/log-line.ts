@@ -13,8 +13,8 @@ interface RequestLine {
 }
 
 /**
- * Makes the log line of a request that has ended. The line has names and figures only. Of the caller's text it has only the names of the
- * session and the agent, whose length is bounded.
+ * Makes the log line of a request that has ended. It has names and figures only. Of the caller's text it has only the names of the session
+ * and the agent, whose length is bounded.
  * @param now ms on the gateway's clock
  * @param suppressed how many similar requests before this one have no line
  */

@@ -12,7 +12,7 @@ import type { WireAnswer, WireResult } from './wire.ts';
 
 const DECIDE = 'SELECT ledger_decide_2($1, $2, $3, $4, $5, $6) AS answer';
 
-/** A column of the answer. The column is null if the answer has no row for this column. */
+/** A column of the answer. It is null if the answer has no row for it. */
 type Column<Value> = readonly Value[] | null;
 type Numbers = Column<number>;
 type DecideAnswer = readonly [

@@ -58,7 +58,7 @@ CREATE TABLE rate_streams (
   PRIMARY KEY (name, subject, slot, epoch)
 );`;
 
-/** The database functions. The functions do not depend on the order in which texts are sorted. */
+/** The database functions. They do not depend on the order in which texts are sorted. */
 const FUNCTIONS = NAMES + RECALL + FIRST_DECIDE + TAKE + PARTITION;
 
 /** Compares texts by their bytes, as SQLite does, independently of the locale of the database. */

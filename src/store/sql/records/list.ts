@@ -36,7 +36,7 @@ export interface RecordSource {
 
 /**
  * Returns the newest matching records: records of the index, and records that are not indexed yet. The search reads the index by the rows
- * of one filter, which leads the search. The search examines a limited number of rows at a time, until the page is full or enough rows were
+ * of one filter, which leads the search. It examines a limited number of rows at a time, until the page is full or enough rows were
  * examined.
  * @throws StoreError
  */

@@ -57,8 +57,8 @@ export const inPostgres = (sql: string): string =>
     .replaceAll('+r.', 'r.');
 
 /**
- * Returns a limit to write into the text of a statement, where planners can use it. The limit is rounded up to a power of 2, so that there
- * are few different texts.
+ * Returns a limit to write into the text of a statement, where planners can use it. It is rounded up to a power of 2, so that there are few
+ * different texts.
  */
 export const limitFor = (rows: number): string => `LIMIT ${2 ** Math.ceil(Math.log2(rows))}`;
 

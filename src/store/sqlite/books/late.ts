@@ -16,7 +16,7 @@ export function capped<Cost>(
   return { ...step, next: { ...step.next, amount: state.amount } };
 }
 
-/** Notes a post on an expired reservation. The post counts once the reservation is settled. */
+/** Notes a post on an expired reservation. It counts once the reservation is settled. */
 export function postLate(made: BookedReservation, cost: Microcredits, most: Microcredits): OpResult {
   if (made.late === null) return { kind: 'charged', charged: 0, overrun: 0 };
   const step = capped(made.late, most, post, cost);

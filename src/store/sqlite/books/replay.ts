@@ -103,7 +103,7 @@ export class Replay implements UnbookedSettlements {
     return true;
   }
 
-  /** Notes a post on a hold that has expired. The post counts once the hold is settled. */
+  /** Notes a post on a hold that has expired. It counts once the hold is settled. */
   async #post(op: SpooledOp, hold: ReplayedHold): Promise<boolean> {
     if (hold.steps.some(({ kind, step }) => kind === 'post' && step === op.step)) return false;
     hold.posted += op.amount;

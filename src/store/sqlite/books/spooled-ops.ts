@@ -66,6 +66,6 @@ function opOf({ name, params }: SpooledRow, journal: Pick<Journal, 'tariffOf' | 
   return { kind, reservation, amount, at, tariff, usage: rest.slice(0, 6) as number[], note, step, holder: null };
 }
 
-/** Returns the operations of a unit. The operations need no check, because this file's code wrote them, and a checksum protects them. */
+/** Returns the operations of a unit. They need no check, because this file's code wrote them, and a checksum protects them. */
 export const opsOf = (unit: SpooledUnit): SpooledOp[] =>
   unit.flatMap(({ name, params }) => (name === OPERATION ? [JSON.parse(String(params[0])) as SpooledOp] : []));

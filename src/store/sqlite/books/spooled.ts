@@ -172,7 +172,7 @@ const isSame = (one: SpooledEntry, other: SpooledEntry): boolean =>
 
 const JOURNAL_NAMES: ReadonlySet<string | undefined> = new Set(SPOOLED_IN_JOURNAL.map(({ spooledAs }) => spooledAs));
 
-/** Returns the journal rows of a unit. The rows need no check, because this program wrote them, and a checksum protects them. */
+/** Returns the journal rows of a unit. They need no check, because this program wrote them, and a checksum protects them. */
 const entriesOf = (unit: SpooledUnit): SpooledEntry[] =>
   unit.flatMap(({ name, params }) => {
     if (!JOURNAL_NAMES.has(name)) return [];
