@@ -107,7 +107,7 @@ export function admit(
   try {
     place = rule ? unprovenPlace(request, rules, peers, context, rule) : null;
   } catch (cause) {
-    // The request is refused before its caller is known. If the caller is known later, no room may be reserved for the refused request.
+    // The request is refused before its caller is known. If the caller is known later, no memory may be reserved for the refused request.
     caller.catch(() => {});
     throw cause;
   }
@@ -118,8 +118,8 @@ export function admit(
 const UNREAD_BYTES_MAX = 1_048_576;
 
 /**
- * Reserves room for the body of a request whose caller is not known yet, because a token is being checked or a login is being renewed. The
- * server holds the body unread until it knows the caller.
+ * Reserves memory for the body of a request whose caller is not known yet, because a token is being checked or a login is being renewed.
+ * The server holds the body unread until it knows the caller.
  * @throws SignalboxError for a body that no caller may send, and `overloaded`
  */
 function unprovenPlace(
@@ -279,7 +279,7 @@ function uncounted(
 const roomOf = (caller: Caller | null): BodyRoom => (caller ? 'callers' : 'strangers');
 
 /**
- * Reserves room for the body of a request without a place in the gate.
+ * Reserves memory for the body of a request without a slot at the gate.
  * @throws SignalboxError `overloaded`
  */
 function bodyPlace(
@@ -294,8 +294,8 @@ function bodyPlace(
 }
 
 /**
- * Takes a place in the gate and counts the request. A request without a place is not counted, and a request over a limit takes no place. A
- * caller without a key is counted only when its payment has been verified.
+ * Takes a slot at the gate and counts the request. A request without a slot is not counted, and a request over a limit takes none. A caller
+ * without a key is counted only when its payment has been verified.
  */
 function counted(
   request: Request,

@@ -45,7 +45,7 @@ export function checkBody(
 
 /**
  * Whether a body of unknown length is refused before its first byte, because the server could hold more than 1 MiB before a handler reads
- * it. Model requests and operators' policy tools may send such bodies; they count the bytes against their room.
+ * it. Model requests and operators' policy tools may send such bodies; the bytes count against their memory.
  */
 const needsLength = ({ body, access, path }: RouteRule): boolean =>
   body !== 'policy' && (access === 'open' || path.startsWith('/admin/'));

@@ -27,8 +27,8 @@ export class BodyReader {
   }
 
   /**
-   * Reads the text of a body, within `bytesMax` bytes and in time. The bytes of the body count against the request's place in the gate.
-   * @param atOnce the size of a body that has its room and is read in one piece; 0 if it takes room as it arrives
+   * Reads the text of a body, within `bytesMax` bytes and in time. The bytes count against the request's slot at the gate.
+   * @param atOnce the size of a body whose memory is reserved and that is read in one piece; 0 if memory is reserved as it arrives
    * @throws SignalboxError 413, 408, 503, or 400 for an incomplete body
    */
   text(request: Request, atOnce: number, bytesMax: number, place: GatePlace | null): Promise<string> | string {

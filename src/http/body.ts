@@ -15,8 +15,8 @@ export interface BodyReading {
 }
 
 /**
- * Waits for the request's turn at the gate, and reads its JSON body. The bytes count against the request's place in the gate. For a request
- * with an `Idempotency-Key`, the context gets the hash of the body.
+ * Waits for the request's turn at the gate, and reads its JSON body. The bytes count against its slot at the gate. For a request with an
+ * `Idempotency-Key`, the context gets the hash of the body.
  * @param valuesMax the maximum number of list elements and object members together
  * @throws SignalboxError 413, 408, 503 or 400
  */

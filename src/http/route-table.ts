@@ -17,7 +17,7 @@ export const RouteAccess = Type.Object({
   body: Type.Optional(Type.Union([Type.Literal('none'), Type.Literal('policy'), Type.Integer({ minimum: 1 })])),
   /** Whether only pages of the console may send the request. Host and origin are checked before the body is read. */
   ownPages: Type.Optional(Type.Boolean()),
-  /** Whether the request takes a place in the gate and counts against the rate limits. */
+  /** Whether the request takes a slot at the gate and counts against the rate limits. */
   counts: Type.Optional(Type.Boolean()),
   /** Whether a caller without a key may pay for the request, if the policy accepts payments. */
   pays: Type.Optional(Type.Boolean()),

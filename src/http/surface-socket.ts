@@ -204,7 +204,7 @@ class Connection {
         await this.#send(socket, data);
       }
     }
-    // When the connection stores the conversation, the room of the request itself is already free.
+    // When the connection stores the conversation, the memory of the request itself is already free.
     if (!place.remember(dialogue.bytes))
       socket.close(TRY_AGAIN_LATER, 'The server has no room to remember this conversation.');
   }

@@ -62,7 +62,7 @@ interface RunningWork {
  * The context of a request, from the first byte until the request is answered and all its work has ended. The HTTP edge makes the context.
  * Every step of a request notes facts in the context, from which the log, metrics and the trace are written at the end.
  *
- * The place in the gate, the rate limits and the trace of the request end together, exactly once: after `handled`, and also after `endWork`
+ * The slot at the gate, the rate limits and the trace of the request end together, exactly once: after `handled`, and also after `endWork`
  * if `beginWork` was called.
  */
 export class RequestContext implements Links<RequestContext> {
@@ -87,8 +87,8 @@ export class RequestContext implements Links<RequestContext> {
    */
   sentBy: string | null = null;
   /**
-   * The place in the gate. On routes that do not count against the gate, the place is only room for the body. Null if no body is read, and
-   * before admission.
+   * The slot at the gate. On routes that do not count against the gate, it is only memory for the body. Null if no body is read, and before
+   * admission.
    */
   place: GatePlace | null = null;
   /** The names of the request's run (an agent's session), as the books and records store them. */
