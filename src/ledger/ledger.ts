@@ -324,19 +324,22 @@ export class Ledger {
     return { usdPerCredit, budgets: budgets.filter(isOfPolicy).map(({ name }) => name) };
   }
 
-  async status(): Promise<LedgerStatus> {
-    await this.#recent.refresh(this.#time);
+  status(): Promise<LedgerStatus> {
     return statusOf(this.#books, this.#funds.budgetWindows, this.#time);
   }
 
   /**
    * Returns the microcredits that a fund was charged in the last 24 hours; null until they are read for the first time. The answer comes
-   * from memory and is at most about a minute old if callers ask often; `status` waits for a current one.
+   * from memory and is at most about a minute old if callers ask often; `readRecent` waits for a current one.
    */
   recentSpend(title: Pick<FundTitle, 'name' | 'definition' | 'subject'>): Microcredits | null {
-    // A reading that failed is repeated at the next call.
-    this.#recent.refresh(this.#time).catch(() => {});
+    void this.readRecent();
     return this.#recent.of(title);
+  }
+
+  /** Reads the charges of the last 24 hours if the known ones are older than a minute. If the store fails, the known ones stay. Never rejects. */
+  readRecent(): Promise<void> {
+    return this.#recent.refresh(this.#time).catch(() => {});
   }
 
   /** The active windows of budgets that requests have drawn on, read from memory. */
@@ -388,7 +391,7 @@ export class Ledger {
       async (budget, { starts }) => {
         const fund = this.#funds.ofHolder(holder, budget, starts);
         if (!fund) return await chargedTo(this.#books, holder, recentWindow(now));
-        await this.#recent.refresh(now);
+        await this.readRecent();
         return this.#recent.of(fund.title);
       },
     );

@@ -16,6 +16,7 @@ async function spend({ ledger }: Opened, key: string, cost: number, hours: numbe
 
 /** Returns the charges of the last 24 hours and the forecast of each fund. */
 async function forecasts({ ledger }: Opened, now: number) {
+  await ledger.readRecent();
   const { funds } = await ledger.status();
   const shown = usesOf(ledger, funds).map((use) => {
     return [[use.title.name, use.title.subject].join(' '), use.recent, fundStatus(use, now).forecast] as const;

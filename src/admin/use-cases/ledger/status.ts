@@ -30,12 +30,13 @@ export const usesOf = (
 /** Returns the overview of a running ledger, as far as a caller may see it. @param usdPerCredit of the active policy */
 export async function overviewOf(
   by: Principal,
-  ledger: Pick<Ledger, 'status' | 'openHolds' | 'recentSpend'>,
+  ledger: Pick<Ledger, 'status' | 'openHolds' | 'recentSpend' | 'readRecent'>,
   usdPerCredit: string,
   sight: Sight,
   names: HolderNames,
 ): Promise<LedgerOverview> {
   checkAction(by.caller, 'ledger.read');
+  await ledger.readRecent();
   const { funds, ...sums } = await ledger.status();
   // The subject of a budget for each session is the ID of a key followed by the session.
   await sight.learn(funds.flatMap(({ title: { name, subject } }) => [name, subject, subject.split('/', 1)[0]!]));
