@@ -150,6 +150,22 @@ describe('a refused request', () => {
   );
 
   test(
+    'has no characters in its message that control the terminal of an operator',
+    async () => {
+      const box = await start();
+      const model = 'gpt\u001b]0;title\u0007\u001b[2J\u009b\u202e9';
+      const response = await box.post('/v1/chat/completions', { model, messages });
+      expect(response.status).toBe(404);
+      const { refusal } = await find(box, idOf(response));
+      expect(refusal?.message).toMatch(/gpt.*title.*9/);
+      expect(refusal?.message).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+      const { out } = await box.run('decisions', 'show', idOf(response));
+      expect(out.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    },
+    PATIENCE,
+  );
+
+  test(
     'counts in traffic, and not as a request that ran',
     async () => {
       const box = await start();

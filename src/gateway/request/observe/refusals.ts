@@ -2,6 +2,7 @@ import type { Caller } from '../../../core/caller.ts';
 import { parseId } from '../../../core/id.ts';
 import { isObject } from '../../../core/object.ts';
 import type { Refusal } from '../../../core/refusal.ts';
+import { visible } from '../../../core/visible.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
 import { textsIn, withoutTexts } from '../../exchange/upstream-message.ts';
 import { redact } from '../../records/redact.ts';
@@ -70,11 +71,11 @@ function modelIn({ body, route, url }: RequestContext): string {
   return scrub(printable).slice(0, MODEL_MAX).toWellFormed();
 }
 
-/** Returns the message of the error without texts of the request. */
+/** Returns the message of the error without texts of the request. The message can name a model, so it is made safe to show in a terminal. */
 function reasonOf({ error, body, url }: RequestContext): string {
   if (!error) return '';
   const message = withoutTexts(error.message.slice(0, REASON_MAX + MARGIN), [...textsIn(body), ...textsInAddress(url)]);
-  return redact(message, ['secret', 'email']).slice(0, REASON_MAX).toWellFormed();
+  return visible(redact(message, ['secret', 'email']).slice(0, REASON_MAX));
 }
 
 /** A part of a path that is a word, such as `completions`. Any other part can be a text. */
