@@ -2,6 +2,8 @@
 const BYTES_MAX = 134_217_728;
 /** What a decoder needs in addition to its window, bytes. */
 const DECODER_BYTES = 65_536;
+/** An answer whose decoders need at most this many bytes does not wait in line while there is room: three decoders without large windows. */
+const SMALL_BYTES = 3 * DECODER_BYTES;
 /** The largest windows, by the name of the encoding. The windows of other encodings are part of `DECODER_BYTES`. */
 const WINDOWS: ReadonlyMap<string, number> = new Map([
   ['br', 16_777_216],
@@ -23,7 +25,8 @@ function bytesOf(encoding: string, first: number): number {
 }
 
 /**
- * Bounds the memory of all decoders of compressed answers. An answer without room waits, first in, first out, until its call is over.
+ * Bounds the memory of all decoders of compressed answers. An answer without room waits, first in, first out, until its call is over. An answer
+ * whose decoders have small windows does not wait for answers that need more room than there is.
  * State: connections.
  */
 export class DecoderRoom {
@@ -35,9 +38,10 @@ export class DecoderRoom {
     return new DecoderPlace(this, encodings);
   }
 
-  /** Takes room for a place, unless others wait or there is too little. Only `DecoderPlace` calls this function. */
+  /** Takes room for a place, unless there is too little or larger places wait. Only `DecoderPlace` calls this function. */
   take(place: DecoderPlace): boolean {
-    if (this.#line.size === 0 && place.bytes <= this.#free) {
+    const isNext = this.#line.size === 0 || place.bytes <= SMALL_BYTES;
+    if (isNext && place.bytes <= this.#free) {
       this.#free -= place.bytes;
       return true;
     }
