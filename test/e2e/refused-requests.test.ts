@@ -202,6 +202,23 @@ describe('a refused request', () => {
 
 describe('above 60 a minute for a key', () => {
   test(
+    'the requests of its child keys count with its own',
+    async () => {
+      const box = await start();
+      const { key: parent } = await makeKey(box, '--scope', 'chat,delegate');
+      const child = async () =>
+        Object(await (await box.post('/v1/keys', { name: 'child' }, withKey(parent))).json()).key as string;
+      for (const key of [parent, await child(), await child()]) {
+        await Promise.all(Array.from({ length: 60 }, () => chat(box, key, { model: 'none' })));
+      }
+      const entries = await list(box, 'status=refused&limit=200');
+      // A new minute can begin in between, and then each minute has its own limit and the numbers of the first one.
+      expect(entries.filter(({ refusal }) => refusal?.answers === 1).length).toBeWithin(60, 180);
+    },
+    PATIENCE,
+  );
+
+  test(
     'refused requests are stored as a number for each code, and requests with an unknown key only as a number',
     async () => {
       const data = newPath();

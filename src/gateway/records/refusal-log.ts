@@ -7,7 +7,7 @@ import type { RecordLog } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 
 /**
- * How many refusals of a key are stored one by one in a minute. The rest of the minute is stored as a number, one record for each error code.
+ * How many refusals of a line of keys are stored one by one in a minute. The rest of the minute is stored as a number, one record for each error code.
  */
 export const REFUSALS_A_MINUTE = 60;
 /** The most refusals that wait for the store. */
@@ -35,7 +35,7 @@ export class RefusalLog {
   readonly #options: RefusalLogOptions;
   readonly #ends = { stored: 0, dropped: 0 };
   #minute = 0;
-  /** How many refusals of each key were queued in this minute. */
+  /** How many refusals of each line of keys were queued in this minute. */
   readonly #queuedOf = new Map<string, number>();
   /** The refusals of this minute that are only counted, by key and code. */
   readonly #rest = new Map<string, Refusal>();
@@ -53,16 +53,19 @@ export class RefusalLog {
     return this.#ends;
   }
 
-  /** Adds a refusal of one request. Refusals without a key are only counted. */
-  add(refusal: Refusal): void {
+  /**
+   * Adds a refusal of one request. Refusals without a key are only counted.
+   * @param root the top key of the key's line, whose keys share the limit of a minute
+   */
+  add(refusal: Refusal, root = refusal.keyId): void {
     const minute = Math.floor(refusal.time / MINUTE_MS);
     if (minute !== this.#minute) this.#endMinute();
     this.#minute = minute;
     const { keyId } = refusal;
-    const queued = this.#queuedOf.get(keyId) ?? 0;
+    const queued = this.#queuedOf.get(root) ?? 0;
     if (keyId === '' || queued >= REFUSALS_A_MINUTE || this.#queuedOf.size >= COUNTED_MAX) this.#count(refusal);
     else {
-      this.#queuedOf.set(keyId, queued + 1);
+      this.#queuedOf.set(root, queued + 1);
       this.#enqueue(refusal);
     }
   }

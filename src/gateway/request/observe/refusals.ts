@@ -1,4 +1,4 @@
-import type { Caller } from '../../../core/caller.ts';
+import { type Caller, rootOf } from '../../../core/caller.ts';
 import { parseId } from '../../../core/id.ts';
 import { isObject } from '../../../core/object.ts';
 import type { Refusal } from '../../../core/refusal.ts';
@@ -27,7 +27,8 @@ interface RefusalSink {
 /** Returns a reporter that records the answers with a status from 400 up that have no decision record. */
 export function recordRefusals({ refusals, now, dialects }: RefusalSink): RequestReporter {
   return (request) => {
-    if (request.status >= 400 && isRecorded(request)) refusals.add(refusalOf(request, now(), dialects));
+    if (request.status < 400 || !isRecorded(request)) return;
+    refusals.add(refusalOf(request, now(), dialects), rootOf(request.caller ?? request.suspended ?? UNKNOWN));
   };
 }
 
