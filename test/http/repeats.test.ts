@@ -139,7 +139,8 @@ test('repeats share the memory for answers until their callers have read them or
   for (let at = 0; at < 2 * FITTING; at++) {
     const text = await waitFor(async () => {
       const response = await ask(small, key, true);
-      return response.status === 200 ? await response.text() : (await response.text(), null);
+      const body = await response.text();
+      return response.status === 200 ? body : null;
     });
     expect(text).toContain('[DONE]');
   }

@@ -192,16 +192,16 @@ export const operationsOn =
     const hasUsd = statesUsd(output);
     const readsUsd = input !== undefined && takesUsd(input);
     const reachOf = (call: Call): ReachingCall => ({ ...call, reach: checkAction(call.by.caller, action) });
-    const valueOf = async (services: OperationHost, given: unknown) => {
+    const inputOf = async (services: OperationHost, given: unknown) => {
       const worth = readsUsd ? await services.usdPerCredit() : null;
       return (input ? decode(input, given, worth === null ? null : parseDecimal(worth)) : {}) as ValueOf<Input>;
     };
     const checkRepeat: Operation<Services>['checkRepeat'] = async (services, call, given) =>
-      check?.(services, reachOf(call), await valueOf(services, given));
+      check?.(services, reachOf(call), await inputOf(services, given));
     const perform: Operation<Services>['perform'] = async (services, call, given) => {
       const reached = reachOf(call);
       checkInput?.(given);
-      const value = await valueOf(services, given);
+      const value = await inputOf(services, given);
       const result = await (method === 'GET' ? translated : refused)(() => run(services, reached, value), isMember);
       if (result instanceof TextAnswer) return { body: result, tag: null, warnings: [] };
       const usd = usdWriter(hasUsd ? await services.usdPerCredit() : null);
