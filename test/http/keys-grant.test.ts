@@ -24,7 +24,7 @@ test('a stored grant is reported as done, even if the ledger cannot be read at t
   const lease = () => ({ snapshot: { usdPerCredit: '0.001' } });
   const services = {
     gateway: { now: () => MORNING, lease },
-    ...{ principalOf, keys, store },
+    ...{ principalOf, repeatChecks: new Map(), keys, store },
     checkLedger: async () => {},
     refresh: ledger.refresh,
     fundsOf: async () => ({ uses: await ledger.budgetUses(), balance: ledger.balanceOf(), usdPerCredit: null }),
