@@ -179,8 +179,7 @@ export function createApp(options: AppOptions) {
   const services = servicesOf(options, contexts, edge, door, () => rules);
   const requests = requestRoutes(services, options, () => app.server);
   // The admission rules need the routes, so they are created later.
-  const countFailure = (request: Request) => countFailedAuth(request, rules, services.server());
-  const others = apiRoutes(services, door, countFailure, options);
+  const others = apiRoutes(services, door, (request) => countFailedAuth(request, rules, services.server()), options);
   const documented = [others, requests, documentedTemplates(services, surfaces)];
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(documented), surfaces));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));

@@ -151,7 +151,7 @@ function* compile(
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
   const plugged = withOwnPlugins(parsed.plugins, installed, { loaded: plugins, outside, estimators }, report);
-  const { version } = parsed;
+  const { version, settings, credit, reference: priced } = parsed;
   const scope = { env, report, providers: plugged.providers, version, isReviewed: today !== undefined };
   const setups = yield* inSteps(parsed.providers, (one) => compileProvider(one, scope));
   const states = new Map(setups.map((setup) => [setup.name, setup]));
@@ -180,7 +180,6 @@ function* compile(
     if (teams && teamsWithKeys) reviewReplacedTeams(parsed.people.teams, teams, teamsWithKeys, report);
   }
   // `compile` checks whether anything can be served only if the policy is otherwise valid.
-  const { settings, credit, reference: priced } = parsed;
   if (report.failed || !settings || !credit || !priced) {
     if (parsed.hasSoundModels) yield* evaluateSoundRules(parsed, programs, report);
     return null;
@@ -195,9 +194,9 @@ function* compile(
     ...{ parsed, rules: programs, setups: states, prices, serving: available.providers, facts },
     ...{ usdPerCredit: credit.usd, firstSlot: slotCount(models) },
   });
-  const mayFind = [...available.providers.values()].some(({ discover }) => discover !== undefined);
-  if (models.length === 0 && !wildcards?.patterns.length && !mayFind)
-    reportNoProvider(states, parsed.providersPlace, report);
+  const mayFind = available.providers.values().some(({ discover }) => discover !== undefined);
+  const hasNone = models.length === 0 && !wildcards?.patterns.length && !mayFind;
+  if (hasNone) reportNoProvider(states, parsed.providersPlace, report);
   checkSelectorSpaces(parsed.selectors, vectors, models, report);
   yield;
   const rules = yield* compileRules({ ...parsed, models: drafts }, programs, available, report);

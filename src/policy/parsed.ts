@@ -76,6 +76,8 @@ export function parseWith(readYaml: YamlReader, given: readonly PolicyFile[]) {
   };
 }
 
+const isHosted = ({ data }: NamedItem<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
+
 function checkSections(context: CheckContext) {
   const { sections, start } = context;
   const version = readVersion(context);
@@ -87,7 +89,6 @@ function checkSections(context: CheckContext) {
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
   const providers = checkNamed('providers', ProviderText, context);
   const needsKey = new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined]));
-  const isHosted = ({ data }: NamedItem<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
   const problemsBefore = context.report.found.length;
   const openings = openingsOf(providers, version);
