@@ -96,7 +96,7 @@ test('the playground shows the decision at once and updates it with weights and 
   const rows = page.getByRole('table', { name: 'Candidates' }).locator('tbody tr');
   expect(await rows.filter({ hasText: 'noisy-jay' }).textContent()).toMatch(/calm-only policy\.yaml:\d+$/);
   await page.getByLabel('Cost, Credits').fill('0.0001');
-  await heading(page, 'No model can serve this request; change max_cost_credits');
+  await heading(page, 'change max_cost_credits');
   expect(await rows.filter({ hasText: 'claude-mirror-4' }).textContent()).toContain('cost');
   expect(await decisions()).toEqual([]);
   expect(faults).toEqual([]);

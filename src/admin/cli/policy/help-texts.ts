@@ -26,9 +26,9 @@ Exit code: 0 if all cases hold, 2 if a case fails or coverage is below --min, 1 
     usage: `[DIR] [REQUEST.json | -] [--model auto] [--task T] [--message TEXT]
 [--input-tokens N] [--output-tokens N]
 [--cost-weight N] [--quality-weight N] [--latency-weight N]
-[--label K=V]... [--metadata K=V]... [--key ID | --team NAME | --user ID] [--key-models ID,ID]
-[--time 2026-11-20T08:00:00Z] [--case NAME] [--decision ID] [--here] [--json]
-[--data DIR] [--url http://127.0.0.1:8787]`,
+[--label K=V]... [--metadata K=V]... [--key ID | --team NAME | --user ID]
+[--key-models ID,ID] [--time 2026-11-20T08:00:00Z] [--case NAME]
+[--decision ID] [--here] [--json] [--data DIR] [--url http://127.0.0.1:8787]`,
     summary: 'Show which model a request gets, and why.',
     details: `Lists every model with its estimates and utility, or with the rule that rejects it.
 REQUEST.json is a body for /v1/chat/completions, /v1/messages, /v1/responses or /v1/route; put flags before it.
