@@ -1,4 +1,4 @@
-import type { Caller, KeyBudgets } from '../core/caller.ts';
+import { budgetsAt, type Caller, type KeyBudgets } from '../core/caller.ts';
 import { DAY_MS } from '../core/clock.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import { processTimers } from '../host/telemetry/process-timers.ts';
@@ -219,10 +219,15 @@ export class KeyCopy {
     return [...(this.#below.get(id) ?? [])].flatMap((below) => this.entryOf(below) ?? []);
   }
 
-  /** Returns the budgets of all valid keys that have budgets. Cheap. */
-  budgets(): readonly KeyBudgets[] {
-    const now = this.now();
-    return [...this.#budgets.values()].filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+  /**
+   * Returns the budgets of all valid keys that have budgets. Cheap.
+   * @param at the earliest moment for which the result must be right, ms since 1970
+   */
+  budgets(at = 0): readonly KeyBudgets[] {
+    const now = Math.max(at, this.now());
+    return [...this.#budgets.values()]
+      .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+      .map(({ keyId, budgets }) => ({ keyId, budgets: budgetsAt(budgets, now) }));
   }
 
   /** Reads the changes of other servers and applies new budgets. Writes last uses once a minute. */

@@ -1,5 +1,5 @@
 import { CHILD_LABEL, type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/caller.ts';
-import { DAY_MS } from '../core/clock.ts';
+import { DAY_MS, iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
 import type { HolderTerms } from '../core/people.ts';
@@ -191,7 +191,11 @@ function checkLabels(labels: Readonly<Record<string, string>>, isChild: boolean)
   }
 }
 
-function checkBudget({ limit, window, timeZone, onExhausted }: KeyBudget, at: number, before: readonly KeyBudget[]) {
+function checkBudget(
+  { limit, window, timeZone, onExhausted, until }: KeyBudget,
+  at: number,
+  before: readonly KeyBudget[],
+) {
   const param = `budgets[${at}]`;
   if (!Number.isSafeInteger(limit) || limit < 0 || toCredits(limit) > BUDGET_CREDITS_MAX) {
     refuse(
@@ -206,7 +210,10 @@ function checkBudget({ limit, window, timeZone, onExhausted }: KeyBudget, at: nu
     );
   }
   const isSame = (other: KeyBudget) =>
-    other.window === window && other.timeZone === timeZone && other.onExhausted === onExhausted;
+    (other.until === undefined) === (until === undefined) &&
+    other.window === window &&
+    other.timeZone === timeZone &&
+    other.onExhausted === onExhausted;
   if (before.some(isSame))
     refuse(param, `Two budgets have the same window, ${window} in ${timeZone}. Keep one of them.`);
 }
@@ -230,6 +237,9 @@ export function refuse(param: string, message: string): never {
   throw new KeyTermsError(param, message);
 }
 
-export function budgetBody({ limit, window, timeZone, onExhausted }: KeyBudget) {
-  return { limit_credits: toCredits(limit), window, time_zone: timeZone, on_exhausted: onExhausted };
+export function budgetBody({ limit, window, timeZone, onExhausted, until }: KeyBudget) {
+  return {
+    ...{ limit_credits: toCredits(limit), window, time_zone: timeZone, on_exhausted: onExhausted },
+    ...(until !== undefined && { until: iso(until) }),
+  };
 }

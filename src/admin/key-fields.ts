@@ -4,7 +4,7 @@ import { keyTag } from '../access/key-patch.ts';
 import type { IssuedKey } from '../access/keys.ts';
 import { EXPIRY_MAX_MS, type KeyGrant, NO_LIMITS, statedLimits } from '../access/terms.ts';
 import { bothAmounts } from '../core/budget-words.ts';
-import { SCOPES, type Scope } from '../core/caller.ts';
+import { SCOPES, type Scope, unendedBudgets } from '../core/caller.ts';
 import { ADDRESS_PATTERN } from '../core/holder-address.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import * as f from './kit/fields.ts';
@@ -34,7 +34,7 @@ const key = {
     { none: 'none' },
   ),
   limits: f.inCommand(f.shape('Rate limits of the key.', terms.limits), { none: 'as in the policy' }),
-  budgets: f.list(terms.Budget, 'Budgets of the key, in addition to those of the policy.'),
+  budgets: f.list(terms.KeyBudget, 'Budgets of the key, in addition to those of the policy.'),
   wallets: f.as(
     'holders',
     f.inCommand(
@@ -84,7 +84,7 @@ export const NewApiKey = f.named('NewApiKey', 'A key with its new secret, which 
 export const ApiKeyList = f.page('ApiKeyList', 'Keys, including revoked keys.', ApiKey, 'Oldest first.');
 export const ApiKeyStatus = f.named('ApiKeyStatus', 'A key with its money.', {
   ...key,
-  budgets: f.list(terms.BudgetStatus, 'The current state of the key’s own budgets.'),
+  budgets: f.list(terms.KeyBudgetStatus, 'The current state of the key’s own budgets.'),
   balance: f.inCommand(
     f.orNull(
       f.shape(
@@ -120,6 +120,7 @@ interface PrintedBalance extends Readonly<Record<'granted_credits' | 'spent_cred
  */
 export const shownKey = (info: KeyInfo, now: number) => ({
   ...info,
+  budgets: unendedBudgets(info.budgets, now),
   state: keyStateOf(info.inForce ?? info, now),
   limits: info.limits ?? NO_LIMITS,
   // After the overlap, only one secret works. `now` may be a few ms earlier than a rotation that the same call has made.
@@ -175,7 +176,7 @@ export const USUAL_SCOPES: readonly Scope[] = ['chat', 'route'];
 export const keyInput = {
   name: terms.keptText('A name for people. Lists show it.', 'billing-app'),
   limits: terms.LimitsInput,
-  budgets: f.list(terms.BudgetInput, 'Budgets of the key, in addition to the budgets of the policy.'),
+  budgets: f.list(terms.KeyBudgetInput, 'Budgets of the key, in addition to the budgets of the policy.'),
   ...narrowedTerms,
 };
 export const NewKeyInput = f.body(
@@ -198,7 +199,7 @@ export function grantIn(input: KeyInput, now: number): Omit<KeyGrant, 'scopes'> 
     name,
     expiresAt: inMs(expiresInSeconds, now),
     limits: statedLimits({ ...NO_LIMITS, ...limits }),
-    budgets: budgets.map(terms.wholeBudget),
+    budgets: terms.keyBudgetsIn(budgets, now),
   };
 }
 
@@ -227,8 +228,8 @@ export const KeyChange = f.body(
     ),
     budgets: f.orNull(
       f.list(
-        terms.BudgetInput,
-        'All budgets of the key. A budget with the same window and time zone as before keeps its spend. Null removes all budgets.',
+        terms.KeyBudgetInput,
+        'All budgets of the key. A budget with the same window and time zone as before keeps its spend. If each budget of the list has `until`, the budgets without it stay. Null removes all budgets.',
       ),
     ),
     ...narrowedTerms,

@@ -228,10 +228,15 @@ export const alterKey = operation({
       ...patch,
       ...(expiresAt !== undefined && { expiresAt }),
       ...(expiresInSeconds !== undefined && { expiresAt: inMs(expiresInSeconds, now) }),
-      ...(budgets !== undefined && { budgets: budgets?.map(terms.wholeBudget) ?? null }),
       ...membershipPatch(people, memberIn(people, { team, user }, { by, reach })),
     };
-    return shownKey((await changeKey(by, keys, id, () => whole, tags)) ?? absent(), now);
+    const stated = budgets && terms.keyBudgetsIn(budgets, now);
+    const budgetsPatch = ({ budgets: before }: KeyInfo) =>
+      stated === undefined ? {} : { budgets: stated && terms.changedBudgets(before, stated) };
+    return shownKey(
+      (await changeKey(by, keys, id, (info) => ({ ...whole, ...budgetsPatch(info) }), tags)) ?? absent(),
+      now,
+    );
   },
 });
 

@@ -2,13 +2,13 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, LIMIT_MAX, NO_LIMITS, ONE_LINE, statedLimits, TEXT_MAX } from '../access/terms.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/budget.ts';
 import { budgetTermsText, type StatedBudget } from '../core/budget-words.ts';
-import type { BudgetUse, KeyBudget } from '../core/caller.ts';
+import type { KeyBudget as BudgetOfKey, BudgetUse } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { refuse } from '../core/errors.ts';
 import type { HolderTerms, MemberTerms } from '../core/people.ts';
 import { UsageError } from '../core/usage-error.ts';
 import * as f from './kit/fields.ts';
-import { budgetIn, durationIn, durationText } from './kit/texts.ts';
+import { budgetIn, durationIn, durationText, keyBudgetIn } from './kit/texts.ts';
 import { withoutNull } from './kit/values.ts';
 
 /** This file has the terms that keys, teams and users have in common. */
@@ -74,17 +74,56 @@ export const Budget = f.inCommand(f.shape('A budget.', budget), {
   text: budgetTermsText,
 });
 
-export const BudgetInput = f.inCommand(
-  f.body('A spending limit.', {
-    limit_credits: f.as('limit', f.amount('The amount that may be spent in each window.', 500, limitBounds)),
-    window: budget.window,
-    ...f.allOptional({ time_zone: budget.time_zone, on_exhausted: budget.on_exhausted }),
-  }),
-  {
-    form: 'AMOUNT/WINDOW[@ZONE][:ACTION]',
-    read: budgetIn,
-  },
-);
+const budgetInput = {
+  limit_credits: f.as('limit', f.amount('The amount that may be spent in each window.', 500, limitBounds)),
+  window: budget.window,
+  ...f.allOptional({ time_zone: budget.time_zone, on_exhausted: budget.on_exhausted }),
+};
+export const BudgetInput = f.inCommand(f.body('A spending limit.', budgetInput), {
+  form: 'AMOUNT/WINDOW[@ZONE][:ACTION]',
+  read: budgetIn,
+});
+
+const ending = {
+  until: f.optional(
+    f.moment(
+      'When the budget ends; absent for never. Until then, budgets of the key with the same `window` and without `until` do not apply.',
+      '2026-11-29T00:00:00.000Z',
+    ),
+  ),
+};
+export const KeyBudget = f.inCommand(f.shape('A budget of a key.', { ...budget, ...ending }), {
+  text: budgetTermsText,
+});
+
+export const KeyBudgetInput = f.inCommand(f.body('A spending limit of a key.', { ...budgetInput, ...ending }), {
+  form: 'AMOUNT/WINDOW[@ZONE][:ACTION]',
+  read: (text) => keyBudgetIn(text),
+});
+
+/**
+ * Returns the budgets of a key from a request, with the defaults filled in.
+ * @param now ms since 1970
+ * @throws SignalboxError for a budget that has ended already
+ */
+export const keyBudgetsIn = (
+  budgets: readonly f.ValueOf<typeof KeyBudgetInput>[],
+  now: number,
+): readonly BudgetOfKey[] =>
+  budgets.map(({ until, ...stated }, at) => {
+    if (until === undefined) return wholeBudget(stated);
+    if (until > now) return { ...wholeBudget(stated), until };
+    return refuse(`budgets[${at}].until`, 'The end of a budget must be in the future.');
+  });
+
+/** Returns the budgets of a key after a change. Budgets that all have an end leave the budgets without an end as they are. */
+export const changedBudgets = (
+  before: readonly BudgetOfKey[],
+  stated: readonly BudgetOfKey[],
+): readonly BudgetOfKey[] => {
+  const areEnding = stated.length > 0 && stated.every(({ until }) => until !== undefined);
+  return areEnding ? [...before.filter(({ until }) => until === undefined), ...stated] : stated;
+};
 
 /** A budget from a request, with the defaults filled in. */
 export const wholeBudget = ({
@@ -92,7 +131,7 @@ export const wholeBudget = ({
   window,
   timeZone = 'UTC',
   onExhausted = 'cap',
-}: f.ValueOf<typeof BudgetInput>): KeyBudget => ({ limit: most, window, timeZone, onExhausted });
+}: f.ValueOf<typeof BudgetInput>): BudgetOfKey => ({ limit: most, window, timeZone, onExhausted });
 
 /** Two members for an amount: Credits, and their value in USD. */
 export const spent = (description: string, credits: number, dollars: string) => ({
@@ -126,20 +165,23 @@ interface SpentBudget extends StatedBudget {
 }
 
 /** A budget with the amount that is spent. */
-export const BudgetStatus = f.inCommand(
-  f.shape('A budget with the amount that is spent.', {
-    ...budget,
-    ...spent('Charged in the current window.', 120.5, '0.1205'),
-    ...left('The amount that is left. Running requests may hold a part of it.', 379.5, '0.3795'),
-    ...forecast(480.2, '0.4802', '2026-11-03T23:00:00.000Z'),
-    renews_at: f.orNull(f.moment('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z')),
-  }),
-  {
-    text: ({ spent_credits, forecast_credits, ...budget }: SpentBudget) => {
-      const expected = forecast_credits === null ? '' : `, ${forecast_credits} expected by the end of the window`;
-      return `${budgetTermsText(budget)}: ${spent_credits} Credits spent in this window${expected}`;
-    },
+const status = {
+  ...budget,
+  ...spent('Charged in the current window.', 120.5, '0.1205'),
+  ...left('The amount that is left. Running requests may hold a part of it.', 379.5, '0.3795'),
+  ...forecast(480.2, '0.4802', '2026-11-03T23:00:00.000Z'),
+  renews_at: f.orNull(f.moment('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z')),
+};
+const statusText = {
+  text: ({ spent_credits, forecast_credits, ...budget }: SpentBudget) => {
+    const expected = forecast_credits === null ? '' : `, ${forecast_credits} expected by the end of the window`;
+    return `${budgetTermsText(budget)}: ${spent_credits} Credits spent in this window${expected}`;
   },
+};
+export const BudgetStatus = f.inCommand(f.shape('A budget with the amount that is spent.', status), statusText);
+export const KeyBudgetStatus = f.inCommand(
+  f.shape('A budget of a key with the amount that is spent.', { ...status, ...ending }),
+  statusText,
 );
 
 /** Returns a budget with its use, as the ledger reports the use. */

@@ -32,6 +32,22 @@ export interface KeyBudget {
   /** IANA name of the time zone. */
   readonly timeZone: string;
   readonly onExhausted: ExhaustedAction;
+  /**
+   * When the budget ends, ms since 1970; absent for never. Until then, the budgets of the key that have the same kind of window and no end
+   * do not apply.
+   */
+  readonly until?: number;
+}
+
+/** Returns the budgets that have not ended. @param now ms since 1970 */
+export const unendedBudgets = (budgets: readonly KeyBudget[], now: number): readonly KeyBudget[] =>
+  budgets.filter(({ until = Number.POSITIVE_INFINITY }) => until > now);
+
+/** Returns the budgets that apply at a moment. @param now ms since 1970 */
+export function budgetsAt(budgets: readonly KeyBudget[], now: number): readonly KeyBudget[] {
+  const unended = unendedBudgets(budgets, now);
+  const replaced = new Set(unended.flatMap(({ until, window }) => (until === undefined ? [] : [window])));
+  return unended.filter(({ until, window }) => until !== undefined || !replaced.has(window));
 }
 
 /** How full a key's budget is in the current window. */

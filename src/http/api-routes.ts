@@ -68,8 +68,8 @@ const keyServices = (services: RouteServices, { keys, people, store }: AppOption
   ...{ keys, store },
   people: people?.people,
   searches: new Places(KEY_SEARCHES),
-  fundsOf: (info: KeyInfo) =>
-    servedKeyFunds(services.gateway.ledger, info, services.gateway.lease().snapshot.usdPerCredit),
+  fundsOf: (info: KeyInfo, now: number) =>
+    servedKeyFunds(services.gateway.ledger, info, now, services.gateway.lease().snapshot.usdPerCredit),
   checkLedger: async () => {},
   refresh: () => services.gateway.ledger.refresh(),
 });

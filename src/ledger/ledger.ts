@@ -43,7 +43,10 @@ const ALWAYS: GrantingInstance = { slot: 0, epoch: 0, isCurrent: true };
 const SESSIONS_SHOWN = 100;
 
 /** The parts of a policy that concern money. */
-export type LedgerTerms = CountedTerms & Pick<PolicySnapshot, 'ledger'>;
+export interface LedgerTerms extends CountedTerms, Pick<PolicySnapshot, 'ledger'> {
+  /** When the budgets change by themselves, because a budget ends, ms since 1970. Absent for never. */
+  readonly until?: number;
+}
 
 interface LedgerOptions extends LedgerNotifierOptions {
   readonly books: LedgerBooks;
@@ -99,6 +102,11 @@ export class Ledger {
   #preparing: Promise<void> = Promise.resolve();
   /** The active policy's rule for holds whose process has crashed. */
   #onCrash: LedgerTerms['ledger']['onCrash'];
+  /** When the active terms end, ms since 1970. No hold is granted after this time before new terms are active. */
+  #until = Number.POSITIVE_INFINITY;
+  #renew: (at: number) => Promise<void> = async () => {};
+  /** The renewal of the terms that is in progress; null for none. */
+  #renewal: Promise<void> | null = null;
   readonly #openSettlement: OpenSettlement = { ops: null };
   readonly #terms: PolicyTerms;
   /** The rank of the budgets that are active in this process. */
@@ -140,7 +148,11 @@ export class Ledger {
     this.#every(CHECKPOINT_MS, () => this.#sweep());
     // A count that failed is repeated the next time.
     this.#every(COUNT_MS, () => this.#countIn().catch(() => {}));
-    this.#every(COUNT_MS, () => this.#notifier.lookAtAll(this.#funds.budgetWindows, this.#time));
+    this.#every(COUNT_MS, () => {
+      // A renewal that failed is repeated the next time.
+      this.renewed()?.catch(() => {});
+      this.#notifier.lookAtAll(this.#funds.budgetWindows, this.#time);
+    });
     if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 
@@ -205,10 +217,32 @@ export class Ledger {
    */
   reserve(request: HoldRequest): Promise<Hold | FundShortage> {
     try {
-      return this.#desk.hold(request, this.#accountFor(request));
+      const account = this.#accountFor(request);
+      const renewal = this.renewed();
+      return renewal ? renewal.then(() => this.#desk.hold(request, account)) : this.#desk.hold(request, account);
     } catch (cause) {
       return Promise.reject(cause);
     }
+  }
+
+  /** Sets the function that activates the terms of a moment, ms since 1970, with `prepare`. */
+  renewWith(renew: (at: number) => Promise<void>): void {
+    this.#renew = renew;
+  }
+
+  /**
+   * Activates new terms if a budget has ended.
+   * @returns a promise of the new terms; null if the active terms still apply, as they nearly always do
+   * @throws StoreError by rejecting
+   */
+  renewed(): Promise<void> | null {
+    if (this.#until === Number.POSITIVE_INFINITY) return null;
+    const time = Math.max(this.#latest, this.#options.now());
+    if (time < this.#until) return null;
+    this.#renewal ??= this.#renew(time).finally(() => {
+      this.#renewal = null;
+    });
+    return this.#renewal;
   }
 
   /**
@@ -238,6 +272,8 @@ export class Ledger {
   async earmark(request: HoldRequest, expected: Microcredits): Promise<Earmark | FundShortage> {
     if (!(expected >= 0)) throw new RangeError(`the expected amount must be 0 or more, not ${expected}`);
     if (!isAddress(request.holder ?? request.caller.keyId)) throw new Error('only a wallet can earmark money');
+    const renewal = this.renewed();
+    if (renewal) await renewal;
     return this.#desk.earmark(request, this.#accountFor(request), expected);
   }
 
@@ -303,6 +339,7 @@ export class Ledger {
     return () => {
       this.#funds.use(windowsAt(this.#time));
       this.#onCrash = terms.ledger.onCrash;
+      this.#until = terms.until ?? Number.POSITIVE_INFINITY;
       prepared.dispose();
       this.#contention.wakeAll();
       return enforced;

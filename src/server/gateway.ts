@@ -8,11 +8,11 @@ import { decisionEvent } from '../admin/use-cases/events.ts';
 import { instanceStatus } from '../admin/use-cases/instance.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { ByteRoom } from '../core/byte-room.ts';
+import type { KeyBudgets } from '../core/caller.ts';
 import { HOUR_MS } from '../core/clock.ts';
 import type { DecisionRecord } from '../core/decision-record.ts';
 import { addressOf } from '../core/holder-address.ts';
 import { LinkedSet } from '../core/linked-set.ts';
-import type { GroupTerms } from '../core/people.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/timers.ts';
@@ -103,12 +103,12 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
   const { now, idsAbove } = store.instance;
   const { timers } = host;
   const lines = new Lines(keys);
-  const ofHolders = (organization: GroupTerms) =>
-    holderBudgets([...people.budgets(organization), ...holdersOf(keys.budgets())], lines);
-  const terms: TermsOf = (snapshot) => {
+  const terms: TermsOf = (snapshot, at) => {
     const { budgets, ledger, usdPerCredit, organization } = snapshot;
+    const ofKeys = keys.budgets(at);
+    const own = holderBudgets([...people.budgets(organization), ...holdersOf(ofKeys)], lines);
     const rateLimits = statedLimits(snapshot);
-    return { budgets: [...budgets, ...ofHolders(organization)], ledger, usdPerCredit, rateLimits };
+    return { budgets: [...budgets, ...own], ledger, usdPerCredit, rateLimits, until: firstEnd(ofKeys) };
   };
   const ledger = await openLedger({
     books: await store.openBooks(now),
@@ -127,6 +127,12 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
   watchClock(log, idsAbove, { now, timers });
   return { ledger, terms };
 }
+
+/** Returns when the first budget ends, ms since 1970; Infinity for never. */
+const firstEnd = (ofKeys: readonly KeyBudgets[]): number =>
+  ofKeys
+    .flatMap(({ budgets }) => budgets)
+    .reduce((first, { until = first }) => Math.min(first, until), Number.POSITIVE_INFINITY);
 
 /**
  * Opens the decision records; each added record is also sent as an event. `count` counts the requests that wait to be added to the traffic
@@ -318,13 +324,13 @@ export async function openGateway(
     policy.stop();
     stopDeclarations();
   };
-  const recount = async () => {
-    const use = await ledger.prepare(terms(reloader.lease().snapshot));
+  const recount = async (at?: number) => {
+    const use = await ledger.prepare(terms(reloader.lease().snapshot, at));
     await untilEnforced(timers, use());
   };
+  ledger.renewWith(recount);
   const status = { health: tools.health, ...statusOf(lease, resources) };
-  const levels = new Levels(people);
   const { desk } = policies;
   const run = { reloader, reporter, rehearse, recount, stop };
-  return { gateway, desk, idempotency, status, audits, levels, leadership, ...run };
+  return { gateway, desk, idempotency, status, audits, levels: new Levels(people), leadership, ...run };
 }

@@ -58,9 +58,13 @@ export type ServerPolicyTools = PolicyTools & {
   readonly servers?: ModelServers;
 };
 
-/** Adds the budgets of keys, teams and users to the terms that a policy sets for the ledger. */
+/**
+ * Adds the budgets of keys, teams and users to the terms that a policy sets for the ledger. `at` is the earliest moment for which the terms
+ * must be right, ms since 1970.
+ */
 export type TermsOf = (
   snapshot: Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit' | 'organization' | 'rateLimits' | 'gateway'>,
+  at?: number,
 ) => LedgerTerms;
 
 /**

@@ -1,6 +1,9 @@
+import { windowAt } from '../../core/accounting/window.ts';
 import { parseAmount } from '../../core/amount.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
+import { iso } from '../../core/clock.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { isTimeZone } from '../../core/zoned-time.ts';
 
 /** This file reads and writes the short forms in which commands take values. */
 
@@ -29,17 +32,35 @@ const BUDGET = new RegExp(`^([^/]+)/(${WINDOWS.join('|')})(?:@(.+?))?(?::(${EXHA
 /**
  * Reads a budget such as `500/month`, `20USD/month@Europe/Berlin` or `20,000/month@Europe/Berlin:downgrade`.
  * @returns the JSON form of the budget, with the amount as it is written
+ * @param words the windows that the error lists
  * @throws UsageError
  */
-export function budgetIn(text: string) {
+export function budgetIn(text: string, words: readonly string[] = WINDOWS) {
   const [, amount = '', name, zone = 'UTC', action = 'cap'] = BUDGET.exec(text) ?? [];
   const window = WINDOWS.find((known) => known === name);
   if (!window) {
     throw new UsageError(
-      `A budget must look like 500/month, 20USD/day@Europe/Berlin or 20,000/total:downgrade, not "${text}". The windows are ${WINDOWS.join(', ')}. The actions after the colon are ${EXHAUSTED_ACTIONS.join(', ')}.`,
+      `A budget must look like 500/month, 20USD/day@Europe/Berlin or 20,000/total:downgrade, not "${text}". The windows are ${words.join(', ')}. The actions after the colon are ${EXHAUSTED_ACTIONS.join(', ')}.`,
     );
   }
   const read = parseAmount(amount);
   if ('problem' in read) throw new UsageError(`"${amount}" ${read.problem}`);
   return { limit_credits: amount, window, time_zone: zone, on_exhausted: action };
+}
+
+/** Windows that end with the current day, week or month. */
+const CURRENT = { today: 'day', 'this-week': 'week', 'this-month': 'month' } as const;
+const CURRENT_WINDOW = new RegExp(`/(${Object.keys(CURRENT).join('|')})(?=[@:]|$)`);
+
+/**
+ * Reads a budget like `budgetIn`, and also a budget that ends with the current window, such as `20USD/today@Europe/Berlin`.
+ * @param now ms since 1970
+ */
+export function keyBudgetIn(text: string, now = Date.now()) {
+  const word = Object.entries(CURRENT).find(([name]) => name === CURRENT_WINDOW.exec(text)?.[1]);
+  if (!word) return budgetIn(text, [...WINDOWS, ...Object.keys(CURRENT)]);
+  const [, window] = word;
+  const budget = budgetIn(text.replace(CURRENT_WINDOW, `/${window}`));
+  if (!isTimeZone(budget.time_zone)) return budget;
+  return { ...budget, until: iso(windowAt(window, budget.time_zone, now).ends) };
 }

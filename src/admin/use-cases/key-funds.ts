@@ -1,6 +1,7 @@
 import { type KeyFunds, visibleBalance } from '../../access/key-body.ts';
 import { holderOf } from '../../access/key-entry.ts';
 import type { Window } from '../../core/accounting/window.ts';
+import { unendedBudgets } from '../../core/caller.ts';
 import { capital, didYouMean } from '../../core/text.ts';
 import { holderBudgetUses } from '../../ledger/holder-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -15,9 +16,10 @@ import { readStore } from '../../store/open.ts';
 export async function servedKeyFunds(
   ledger: Pick<Ledger, 'budgetUses' | 'balanceOf'>,
   info: KeyInfo,
+  now: number,
   usdPerCredit: string,
 ): Promise<KeyFunds> {
-  const uses = await ledger.budgetUses({ kind: 'key', id: info.id }, info.budgets);
+  const uses = await ledger.budgetUses({ kind: 'key', id: info.id }, unendedBudgets(info.budgets, now));
   const balance = ledger.balanceOf(holderOf(info));
   return {
     uses,
@@ -35,7 +37,7 @@ export async function storedKeyFunds(database: string, info: KeyInfo, now: numbe
     const spent = await Promise.all(family.map((id) => ledger?.spentIn(id, window) ?? 0));
     return spent.reduce((sum, one) => sum + one, 0);
   };
-  const uses = await holderBudgetUses(spentIn, info.budgets, now);
+  const uses = await holderBudgetUses(spentIn, unendedBudgets(info.budgets, now), now);
   const balance = visibleBalance(info, (await ledger?.balance(holderOf(info))) ?? null);
   return { uses, balance, usdPerCredit: ledger && (await reader.journal.usdPerCredit()) };
 }

@@ -39,6 +39,7 @@ export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller): S
   const { kind, why, name, subject, window, level, needed, limit, spent, held } = shortage;
   const above = keyAbove(shortage, caller);
   if (above !== null) return shortageAbove(shortage, above);
+  const until = endOf(shortage, caller);
   const details = {
     ...(kind === 'budget' ? { budget: name, subject, window, ...(level && { level }) } : { balance: name }),
     limit_credits: toCredits(limit),
@@ -46,11 +47,12 @@ export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller): S
     reserved_credits: toCredits(held),
     needed_credits: toCredits(needed),
     renews_at: shortage.renewsAt === null ? null : iso(shortage.renewsAt),
+    ...(until !== undefined && { until: iso(until) }),
   };
   const cost = `This request needs ${credits(needed)}; a lower limit on its output reduces this amount.`;
   // A balance has no fixed total: it grows with every grant.
   if (kind === 'budget' && needed > limit) {
-    const never = `${capital(fundText({ ...shortage, subject: level ? subject : '' }, caller))} is ${credits(limit)} in total, so this request can never fit.`;
+    const never = `${capital(fundText({ ...shortage, subject: level ? subject : '' }, caller))} is ${credits(limit)} in total, so this request can never fit.${endText(until)}`;
     return new SignalboxError('request_exceeds_budget', `${never} ${cost}`, { details });
   }
   if (why === 'exhausted')
@@ -67,7 +69,15 @@ export const isShortageCode = (code: ErrorCode): boolean =>
   code === 'insufficient_quota' || code === 'request_exceeds_budget';
 
 /** The caller who needs money, with the names of its organization, team and user. */
-type PayingCaller = Pick<Caller, 'keyId' | 'line' | 'levels'>;
+type PayingCaller = Pick<Caller, 'keyId' | 'line' | 'levels'> & Partial<Pick<Caller, 'budgets'>>;
+
+/** When a budget of the caller's own key ends, ms since 1970; undefined for never, and for other funds. */
+const endOf = ({ level, window, timeZone, limit }: FundShortage, { budgets = [] }: PayingCaller): number | undefined =>
+  level === 'key'
+    ? budgets.find(
+        (one) => one.until !== undefined && one.window === window && one.timeZone === timeZone && one.limit === limit,
+      )?.until
+    : undefined;
 
 /** Makes the error if a fund of a parent key is too low. It shows no figures, because they belong to the parent key. */
 function shortageAbove(shortage: FundShortage, above: string): SignalboxError {
@@ -101,9 +111,14 @@ function keyAbove({ kind, level, name, subject }: FundShortage, { keyId, line = 
 function stateOf(shortage: FundShortage, caller: PayingCaller): string {
   const { kind, limit, spent, renewsAt } = shortage;
   const figures = `${toCredits(spent)} of its ${credits(limit)}`;
-  if (kind !== 'balance') return `${capital(fundText(shortage, caller))} has spent ${figures}.${renewsText(renewsAt)}`;
+  const end = endText(endOf(shortage, caller));
+  if (kind !== 'balance')
+    return `${capital(fundText(shortage, caller))} has spent ${figures}.${renewsText(renewsAt)}${end}`;
   return `This key has spent ${toCredits(spent)} of the ${credits(limit)} granted to it.`;
 }
+
+const endText = (until: number | undefined): string =>
+  until === undefined ? '' : ` This budget ends at ${iso(until)}.`;
 
 const renewsText = (renewsAt: number | null): string => (renewsAt === null ? '' : ` It renews at ${iso(renewsAt)}.`);
 

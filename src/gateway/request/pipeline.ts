@@ -102,7 +102,9 @@ async function failed({ context, exchange, funded }: ServedRequest, cause: unkno
 }
 
 const decision: Step = (served, next) => {
-  const reserved = whenReady(decide(served), next);
+  // If a budget has ended, the decision already uses the budgets that apply now. A failure is reported by the hold.
+  const renewal = served.gateway.ledger.renewed()?.catch(() => {});
+  const reserved = whenReady(renewal, () => whenReady(decide(served), next));
   if (!(reserved instanceof Promise)) return reserved;
   return reserved.catch((cause) => {
     if (!(cause instanceof HoldRefused && cause.shortage.why === 'exhausted')) throw cause;

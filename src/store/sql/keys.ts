@@ -212,16 +212,18 @@ const limitsOf = (stored: ReturnType<typeof limitsBody>): KeyLimits => ({
 });
 
 /** The stored limit is in microcredits, because only programs read it. */
-const budgetRow = ({ limit, window, timeZone, onExhausted }: KeyBudget) => ({
+const budgetRow = ({ limit, window, timeZone, onExhausted, until }: KeyBudget) => ({
   limit,
   window,
   time_zone: timeZone,
   on_exhausted: onExhausted,
+  ...(until !== undefined && { until }),
 });
 
-const budgetOf = ({ limit, window, time_zone, on_exhausted }: ReturnType<typeof budgetRow>): KeyBudget => ({
+const budgetOf = ({ limit, window, time_zone, on_exhausted, until }: ReturnType<typeof budgetRow>): KeyBudget => ({
   limit,
   window,
   timeZone: time_zone,
   onExhausted: on_exhausted,
+  ...(until !== undefined && { until }),
 });

@@ -4,6 +4,7 @@ import { isOut, levelsAbove } from '../../../access/people-copy.ts';
 import { type FundStanding, fundName } from '../../../core/accounting/fund.ts';
 import { windowAt } from '../../../core/accounting/window.ts';
 import type { Budget } from '../../../core/budget.ts';
+import { budgetsAt } from '../../../core/caller.ts';
 import { NO_LINES } from '../../../core/holder.ts';
 import type { GroupTerms } from '../../../core/people.ts';
 import type { PolicySnapshot } from '../../../core/snapshot.ts';
@@ -107,7 +108,7 @@ function payerOf(
      */
     fundsUnder: (budgets: readonly Budget[], labels: KeyInfo['labels'], model: string) => {
       const scope = scopeOf({ keyId: info.id, labels, team: info.team, user: info.user }, model);
-      const keys = line.map(({ id, budgets }) => ({ kind: 'key' as const, id, budgets }));
+      const keys = line.map(({ id, budgets }) => ({ kind: 'key' as const, id, budgets: budgetsAt(budgets, timeMs) }));
       const own = holderBudgets([...levels, ...keys], lines);
       const drawn: DrawnFund[] = [...budgets, ...own].flatMap((budget) => {
         const subject = subjectOf(budget, scope);

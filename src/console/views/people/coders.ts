@@ -34,7 +34,13 @@ export const LIMITS: Coder<Texts> = {
     ),
 };
 
-export const NEW_BUDGET: Texts = { limit_credits: '', window: 'month', time_zone: 'UTC', on_exhausted: 'cap' };
+export const NEW_BUDGET: Texts = {
+  limit_credits: '',
+  window: 'month',
+  time_zone: 'UTC',
+  on_exhausted: 'cap',
+  until: '',
+};
 
 /** The limit of a budget as the viewer would type it. The conversion to USD and back is exact. */
 function limitIn(budget: unknown): string {
@@ -48,9 +54,10 @@ export const BUDGETS: Coder<readonly Texts[]> = {
   write: (value) =>
     value.length === 0
       ? null
-      : value.map(({ limit_credits = '', time_zone = '', ...rest }) => ({
+      : value.map(({ limit_credits = '', time_zone = '', until = '', ...rest }) => ({
           ...{
             ...rest,
+            ...(until !== '' && { until }),
             limit_credits: amountToSend(limit_credits),
             time_zone: time_zone.trim() || 'UTC',
           },

@@ -34,12 +34,16 @@ const WINDOWS = { day: 'Day', week: 'Week', month: 'Month', total: 'In total' } 
 /** The use of a budget of a key, person or team. The ledger adds details if the viewer may read the ledger. */
 function usageOf(budget: Budget, funds: readonly Fund[]): BudgetUse {
   const fund = funds.find(({ name }) => name.endsWith(endOfName(budget)));
-  const { window, time_zone } = budget;
+  const { window, time_zone, until } = budget;
   return {
     ...UNTOLD,
     ...budget,
     ...(fund && { held_usd: fund.held_usd, held_credits: fund.held_credits, runs_out_at: fund.runs_out_at }),
-    label: [WINDOWS[window], time_zone === 'UTC' || window === 'total' ? '' : timeZoneText(time_zone)]
+    label: [
+      WINDOWS[window],
+      time_zone === 'UTC' || window === 'total' ? '' : timeZoneText(time_zone),
+      until === undefined ? '' : `until ${momentTime(Date.parse(until))}`,
+    ]
       .filter(Boolean)
       .join(', '),
   };

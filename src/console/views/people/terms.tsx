@@ -73,12 +73,14 @@ const BUDGET: readonly BudgetPart[] = [
   { of: 'time_zone', label: 'Time zone' },
   { of: 'on_exhausted', label: 'When spent', options: optionsOf(WHEN_SPENT) },
 ];
+/** Only a budget that has an end shows this field. */
+const UNTIL: BudgetPart = { of: 'until', label: 'Ends at' };
 const BudgetsInput = ({ value, set, errorAt }: InputProps<readonly Texts[]>) => (
   <fieldset class="people-budgets">
     <legend class="field-label">Budgets</legend>
     {value.map((budget, at) => (
       <div key={at} class="people-budget">
-        {BUDGET.map(({ of, label, options, isAmount }) => {
+        {(budget.until ? [...BUDGET, UNTIL] : BUDGET).map(({ of, label, options, isAmount }) => {
           const shared = {
             ...{ label, value: budget[of] ?? '', error: errorAt(`[${at}].${of}`) },
             onValue: (text: string) => set(value.with(at, { ...budget, [of]: text })),
