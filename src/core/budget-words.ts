@@ -34,13 +34,13 @@ export interface StatedBudget {
   readonly until?: string;
 }
 
+/** Writes when a budget ends: `; ends at 2026-11-29 00:00 UTC`. Empty for a budget that never ends. */
+const endText = (until: string | undefined): string =>
+  until === undefined ? '' : `; ends at ${until.slice(0, 16).replace('T', ' ')} UTC`;
+
 /** Writes the terms of a budget: `20,000 Credits (20 USD) a month, Berlin time, then cheaper models`. */
 export const budgetTermsText = ({ window, time_zone, on_exhausted, until, ...limit }: StatedBudget): string =>
   `${bothAmounts(limit.limit_credits, limit.limit_usd)} ${PER[window]}${inZone(window, time_zone)}, ${THEN[on_exhausted]}${endText(until)}`;
-
-/** Writes when a budget ends: `; ends at 2026-11-29 00:00 UTC`. Empty for a budget that never ends. */
-export const endText = (until: string | undefined): string =>
-  until === undefined ? '' : `; ends at ${until.slice(0, 16).replace('T', ' ')} UTC`;
 
 /** Writes an amount in both units: `20,000 Credits (20 USD)`. */
 export const bothAmounts = (credits: number, usd: string | null): string => {
