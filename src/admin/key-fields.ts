@@ -226,11 +226,16 @@ export const KeyChange = f.body(
       terms.LimitsInput,
       'Limits to set. Other limits stay unchanged. With null, the key has only the limits of the policy.',
     ),
-    budgets: f.orNull(
-      f.list(
-        terms.KeyBudgetInput,
-        'All budgets of the key. A budget with the same window and time zone as before keeps its spend. If each budget of the list has `until`, the budgets without it stay. Null removes all budgets.',
+    budgets: f.inCommand(
+      f.orNull(
+        f.list(
+          terms.KeyBudgetInput,
+          'All budgets of the key. A budget with the same window and time zone as before keeps its spend. If each budget of the list has `until`, the budgets without it stay. Null removes all budgets.',
+        ),
       ),
+      {
+        help: 'All budgets of the key. A budget with the same window and time zone as before keeps its spend. A budget for today, this-week or this-month ends with it; if all are such budgets, the others stay. --no-budget removes all budgets.',
+      },
     ),
     ...narrowedTerms,
     ...operatorTerms,
