@@ -201,8 +201,12 @@ function serverOf(setup: ProviderSetup | undefined, name: string): string {
   // While a policy is only checked, unknown addresses have a placeholder.
   if (baseUrl === null || new URL(baseUrl).origin === UNKNOWN_ORIGIN) return name;
   const { protocol, hostname, port } = new URL(baseUrl);
-  const host = isLoopbackHost(hostname) ? 'localhost' : hostname.replace(/\.$/, '');
+  const isHere = isLoopbackHost(hostname) || LOOPBACK_IN_IPV6.test(hostname);
+  const host = isHere ? 'localhost' : hostname.replace(/\.$/, '');
   return `${host}:${port || (protocol === 'https:' ? 443 : 80)}`;
 }
+
+/** An IPv4 address of this machine as an IPv6 address, in the form that `URL` returns. */
+const LOOPBACK_IN_IPV6 = /^\[::ffff:7f[0-9a-f]{2}:/;
 
 const UNKNOWN_ORIGIN = new URL(PLACEHOLDER).origin;

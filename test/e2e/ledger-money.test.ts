@@ -77,7 +77,7 @@ describe('ledger refund', () => {
         [[decision, '0'], 'above 0'],
         [[decision, '-0.1'], 'above 0'],
         [[decision, '0.0000001'], '6 decimals'],
-        [[decision, '1e-3'], '6 decimals'],
+        [[decision, '1e-3'], 'is not an amount'],
         [[decision, String(credits + 0.001)], 'you cannot refund'],
         [[decision, '--nte', 'x'], 'nte'],
       ];
@@ -103,7 +103,7 @@ describe('keys grant', () => {
       expect((await chat(box, key)).status).toBe(200);
       const first = await box.run('keys', 'grant', id, '0.5', '--note', '=trial');
       expect([first.code, first.err]).toEqual([0, '']);
-      expect(first.out).toBe(`The balance of key ${id} is 0.5 Credits, of 0.5 that were granted.\n`);
+      expect(first.out).toBe(`The balance of key ${id} is 0.5 Credits (0.0005 USD), of 0.5 that were granted.\n`);
       await waitFor(async () => (await grants(box)).length === 1, FOLLOWS);
       expect((await chat(box, key)).status).toBe(200);
       // The balance pays for answers of fewer and fewer tokens, until it pays for none.
@@ -140,11 +140,11 @@ describe('keys grant', () => {
       await box.run('keys', 'revoke', id);
       const cases: [string[], RegExp][] = [
         [[], /keys grant needs an ID/],
-        [[id], /CREDITS is required/],
+        [[id], /AMOUNT is required/],
         [[id, '1', '-2'], /keys grant does not take/],
         [[id, '0'], /not be 0/],
         [[id, '1.0000001'], /at most 6 decimals/],
-        [[id, 'ten'], /CREDITS must be a number/],
+        [[id, 'ten'], /is not an amount/],
         [[id, '5'], /No valid key/],
         [['nobody', '5'], /No valid key/],
       ];

@@ -122,12 +122,11 @@ ${priceOf('box/big*', 1_000)}${priceOf('box/*', 100)}`;
     const server = fake('ollama', BIG, ...COPIES);
     const { port } = new URL(server.url);
     const providers = `  box: { adapter: openai-compatible, base_url: "http://127.0.0.1:${port}/v1" }
-  again: { preset: ollama, base_url: "http://localhost:${port}/v1" }`;
+  again: { preset: ollama, base_url: "http://localhost:${port}/v1" }
+  mapped: { preset: ollama, base_url: "http://[::ffff:127.0.0.1]:${port}/v1" }`;
     const signalbox = await start(policyFor('', providers), {});
-    expect(await costsOf(signalbox, ['house-big', 'again/big', 'again/copy', 'again/BIG'])).toEqual({
-      'house-big': 7,
-      ...refused(['again/big', 'again/copy', 'again/BIG']),
-    });
+    const others = ['again', 'mapped'].flatMap((name) => [`${name}/big`, `${name}/copy`, `${name}/BIG`]);
+    expect(await costsOf(signalbox, ['house-big', ...others])).toEqual({ 'house-big': 7, ...refused(others) });
   });
 
   test('makes equal weights at another server need a price, and a stated price of 0 is one', async () => {

@@ -228,7 +228,7 @@ describe('signalbox policy check', () => {
     expect(told.diagnostics.map((found) => found.code)).toContain('unknown-key');
   });
 
-  test('next to errors, `policy check` shows the warning that explains them, and no other', async () => {
+  test('next to a failing case, `policy check` shows the warnings; next to other errors, only a warning that explains them', async () => {
     const frugal = 'selectors:\n  frugal: { strategy: auto-cheap, options: { quality_margin: 0.05 } }\n';
     const cases = 'cases:\n  - { name: weighs, given: { model: frugal }, expect: { reason: "auto-cheap:cost" } }\n';
     const open = policy.replace('passthrough: [verbosity]', 'passthrough: ["*"]');
@@ -238,7 +238,13 @@ describe('signalbox policy check', () => {
     expect(out).toContain('warning former-option  `selectors.frugal` sets `quality_margin`');
     expect(out).toContain('case-failed');
     expect(out).not.toContain('unverified-figure');
-    expect(out).toContain('1 error, 2 warnings (1 not shown)');
+    expect(out).toContain('warning passthrough-all');
+    expect(out).toContain('1 error, 2 warnings.');
+    writeFileSync(join(folder, 'wrong.yaml'), 'constrains: []\n');
+    const { out: other } = await runHere(['policy', 'check', folder], UPSTREAM_ENV);
+    expect(other).toContain('warning former-option');
+    expect(other).not.toContain('passthrough-all');
+    expect(other).toContain('1 error, 2 warnings (1 not shown)');
   });
 
   test('`policy check` exits with 0 for warnings, and with 2 if they count', async () => {
