@@ -97,7 +97,7 @@ describe('an operator', () => {
     const fresh = payer();
     expect((await admin(`/admin/wallets/${fresh.address}/credit`, { credits: 3 })).body.balance_credits).toBe(3);
     expect((await app.pay(fresh, KEYS, {})).status).toBe(201);
-    for (const body of [{ credits: 0 }, { credits: 1e-7 }, { credits: 1, note: 'a\nb' }, {}, { credits: '1' }]) {
+    for (const body of [{ credits: 0 }, { credits: 1e-7 }, { credits: 1, note: 'a\nb' }, {}, { credits: '1,5' }]) {
       expect((await admin(`/admin/wallets/${wallet}/credit`, body)).status).toBe(400);
     }
   });

@@ -43,7 +43,7 @@ const MISTAKES: readonly (readonly [golden: string, place: string, mend: string]
   ['yaml-dash-missing', 'p.yaml:4:3', 'a list needs a dash before the first key of each item: `- name: second`'],
   ['yaml-dash-without-a-space', 'p.yaml:2:3', 'write `- name: first`'],
   ['model-with-a-flat-price', 'p.yaml:4:5', 'write `price: { input: 3, output: 12.50 }`'],
-  ['credits-in-usd', 'p.yaml:6:16', 'with `usd_per_credit: 0.01`, 2.5 USD are `limit_credits: 250`'],
+  ['credits-in-usd', 'p.yaml:8:16', 'with `usd_per_credit: 0.01`, 0.05 USD are `max_cost_credits: 5`'],
 ];
 
 /** Later than the day on which some of the shipped figures were checked. */
@@ -61,7 +61,7 @@ const SLIPS: readonly (readonly [golden: string, place: string, warning: string,
     'allows 1 endpoint without `regions`, of `nowhere`',
     '`"eu" in endpoint.regions`',
   ],
-  ['budget-in-usd', 'p.yaml:2:40', '0.5 Credits are 0.0005 USD', 'if you mean 0.5 USD, write `limit_credits: 500`'],
+  ['budget-in-usd', 'p.yaml:2:40', '0.5 Credits are 0.0005 USD', 'if you mean 0.5 USD, write `limit_usd: 0.5`'],
   ['budget-in-usd', 'p.yaml:3:37', '0.5 Credits are 0.0005 USD', 'requests that could cost more are refused'],
   ['region-in-capitals', 'p.yaml:4:15', 'no endpoint has the region `EU`', 'did you mean `"eu"`?'],
   ['tag-misspelt', 'p.yaml:3:15', 'no model has the tag `privat`', 'did you mean `"private"`?'],
