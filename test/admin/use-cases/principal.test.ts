@@ -12,14 +12,21 @@ import {
   migrateDatabase,
 } from '../../../src/admin/use-cases/database.ts';
 import { decisionMoney } from '../../../src/admin/use-cases/decision-money.ts';
-import { listDecisions } from '../../../src/admin/use-cases/decisions.ts';
+import { findShown, listDecisions } from '../../../src/admin/use-cases/decisions.ts';
 import { endpointStatus } from '../../../src/admin/use-cases/endpoints.ts';
 import { checkFollower } from '../../../src/admin/use-cases/events.ts';
 import { explainDecision } from '../../../src/admin/use-cases/explain-decision.ts';
 import { instanceStatus } from '../../../src/admin/use-cases/instance.ts';
 import { changeKey, suspendKey } from '../../../src/admin/use-cases/key-change.ts';
 import { pageOfKeys } from '../../../src/admin/use-cases/key-pages.ts';
-import { createKey, findKey, grantToKey, revokeKey, rotateKey } from '../../../src/admin/use-cases/keys.ts';
+import {
+  createKey,
+  findKey,
+  grantToKey,
+  revokeKey,
+  rotatableKey,
+  rotateKey,
+} from '../../../src/admin/use-cases/keys.ts';
 import { lastAudit, runAudit } from '../../../src/admin/use-cases/ledger/audit.ts';
 import { backUp } from '../../../src/admin/use-cases/ledger/backup.ts';
 import { readBooks } from '../../../src/admin/use-cases/ledger/reading.ts';
@@ -128,6 +135,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
     (by) => explainStoredDecision(by, 'dec_0a4x1wm3zk0', { judge: stub, database: '/nowhere', folder: '' }),
   ],
   exportedTrail: [AUDITED, (by) => exportedTrail(by, stub, { from: 0, to: 1 }, 0)],
+  findShown: [[...REPORTED, ...MEMBERS], (by) => findShown(by, stub, 'dec_0a4x1wm3zk0', FULL_SIGHT)],
   findKey: [[...AUDITED, 'finance', ...MEMBERS], (by) => findKey(by, stub, 'k')],
   findPayment: [PEOPLE_AND_KEYS, (by) => findPayment(by, stub, 'pay_0a4x1wm3zk0')],
   findSubject: [[...AUDITED, 'finance'], (by) => findSubject(by, stub, 's')],
@@ -167,6 +175,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   revokeKey: [[...OPERATORS, ...MEMBERS], (by) => revokeKey(by, stub, 'k')],
   removeUser: [[...OPERATORS, 'lead'], (by) => removeUser(by, stub, 'u')],
   revokeChildKey: [['caller'], (by) => revokeChildKey(by, stub, 'k')],
+  rotatableKey: [[...OPERATORS, ...MEMBERS], (by) => rotatableKey(by, stub, 'k')],
   rotateKey: [[...OPERATORS, ...MEMBERS], (by) => rotateKey(by, stub, 'k', 0)],
   runAudit: [[...AUDITED, 'finance'], (by) => runAudit(by, stub)],
   servedUsage: [[...MONEY, ...MEMBERS], (by) => servedUsage(by, stub, FULL_SIGHT, stub)],

@@ -1,7 +1,9 @@
 import { afterAll, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import type { StoredAnswer } from '../../../src/access/idempotency/answer.ts';
+import { ByteRoom } from '../../../src/core/byte-room.ts';
 import { changesOnce } from '../../../src/http/changes-once.ts';
+import { Repeats } from '../../../src/http/repeats.ts';
 import { RouteTable } from '../../../src/http/route-table.ts';
 import { waitFor } from '../../support/answers.ts';
 import { expectError } from '../../support/error-contract.ts';
@@ -70,6 +72,8 @@ test('the server stores the answer of an internal error, but not of a refusal', 
     idempotency: { claim: async () => ({ kind: 'run', run }) },
     bodyOf: async () => ({}),
     routes: new RouteTable([]),
+    repeats: new Repeats(new ByteRoom(), () => Number.POSITIVE_INFINITY),
+    repeatChecks: new Map(),
     changes: { giveBack() {} },
     pass: async () => new Response('the text', { status: statuses.shift()!, headers: { etag: '"a"', 'x-own': 'b' } }),
   });
