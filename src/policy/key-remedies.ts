@@ -1,4 +1,5 @@
 import { didYouMean } from '../core/text.ts';
+import { alertRuleHint } from './alert-rule-hint.ts';
 import { type KeyRemedy, peerKey, type UnknownKey } from './peer-keys.ts';
 import { priceRemedy } from './price-remedies.ts';
 import { alternativesIn, commaHint, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from './slip-hints.ts';
@@ -30,10 +31,6 @@ function alertRemedy({ key, value, known }: UnknownKey): KeyRemedy | undefined {
     value?.kind === 'list' ? value.items.flatMap((one) => (one.kind === 'scalar' ? [one.source] : [])) : [];
   return { hint: alertRuleHint(shares) };
 }
-
-/** Says how to be told about shares of any budget. @param shares such as `0.5`; empty for the usual shares */
-export const alertRuleHint = (shares: readonly string[]): string =>
-  `only the section \`budgets\` has \`alert_at\`. For every budget, add an alert rule: \`alerts: { rules: [{ name: budgets, on: budget_share, at: [${(shares.length > 0 ? shares : ['0.8', '1']).join(', ')}], to: [WEBHOOK] }] }\``;
 
 /** Keys of other rule languages for the models that may serve. */
 const ADMITTING: ReadonlySet<string> = new Set('then allow only use route route_to model models'.split(' '));

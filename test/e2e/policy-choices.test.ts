@@ -17,7 +17,7 @@ const MODELS = [
   model('large', 5, 25, 'default: 0.90, coding: 0.92'),
 ];
 const policyOf = (models: readonly string[], more = '') =>
-  `version: 2\nproviders: { sim: { adapter: simulated }, far: { adapter: openai-compatible, base_url: https://far.example, api_key_env: FAR_KEY } }\nmodels:\n${models.join('')}${more}`;
+  `version: 2\nproviders: { sim: { adapter: simulated }, far: { adapter: openai-compatible, base_url: https://far.example/v1, api_key_env: FAR_KEY } }\nmodels:\n${models.join('')}${more}`;
 const THREE = policyOf(MODELS);
 /** The scale that the policy of this repository states for its own models. */
 const SHIPPED = 'reference_price: { input: 1, output: 4 }\n';

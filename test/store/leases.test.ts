@@ -210,7 +210,7 @@ describe('a lease', () => {
     let given = 0;
     while ((await reasonOf(one.instance.nextId)) === null) given++;
     expect(await reasonOf(one.instance.nextId)).toBe('crowded');
-    expect(given).toBe(64_001);
+    expect(given).toBe(32_001);
     await stand.pass(4_000);
     expect(timeOfId(one.instance.nextId())).toBe(stand.time);
   });

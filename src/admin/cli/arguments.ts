@@ -3,7 +3,7 @@ import { commandName } from '../../core/command-name.ts';
 import { capital, didYouMean } from '../../core/text.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { alertRuleHint } from '../../policy/key-remedies.ts';
+import { alertRuleHint } from '../../policy/alert-rule-hint.ts';
 import { nearest } from '../../policy/nearest.ts';
 import { listed, unknownCommand } from './unknown-command.ts';
 
