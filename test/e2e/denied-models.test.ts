@@ -129,7 +129,7 @@ describe('a key with denied models', () => {
     const refusal = async (name: string) =>
       (await answerOf(await box.post('/v1/chat/completions', { model: name, messages }, withKey(key.key)))).error;
     expect((await refusal('best')).message).toBe('This API key may not use the model `best`.');
-    expect(JSON.stringify((await refusal('auto')).details)).toContain('the API key may not use it');
+    expect(JSON.stringify((await refusal('auto')).details)).toContain('this API key may not use it');
   });
 
   test('has records that show the list, replay, and are decided again with it', async () => {

@@ -80,7 +80,7 @@ test('the event feed reports that an endpoint is ejected and has recovered, and 
     type: 'alert',
     rule: 'budgets',
     on: 'budget_share',
-    text: expect.stringMatching(/^Signalbox, budgets: Budget all-month has spent \d+ % of its 4 Credits/),
+    text: expect.stringMatching(/^Signalbox, budgets: Budget “all-month” has spent \d+ % of its 4 Credits/),
   });
   expect(reader.text).not.toContain('canary');
 });

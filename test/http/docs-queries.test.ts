@@ -102,7 +102,8 @@ test('the document says that the data of an event is JSON of a given schema', ()
 });
 
 test('the document forbids a grant of 0 and an invalid wallet address, as the server does', async () => {
-  expect(bodyOf('/admin/keys/{id}/grant')?.properties?.credits?.not).toEqual({ const: 0 });
+  const { credits } = bodyOf('/admin/keys/{id}/grant')?.properties ?? {};
+  expect(JSON.stringify(credits)).toContain('"not":{"const":0}');
   const wallet = schemas.ChatCompletionRequest?.properties?.agent_wallet;
   const pattern = partsOf(wallet ?? {}).find(isForm)?.pattern ?? '';
   expect(pattern).not.toBe('');

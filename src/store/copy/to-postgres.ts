@@ -126,8 +126,8 @@ export async function copyToPostgres(from: SqlReader, url: string): Promise<void
  */
 const INDEX_RECORDS = `DELETE FROM record_labels AS l WHERE NOT EXISTS (SELECT 1 FROM records AS r WHERE r.id = l.id);
     WITH missing AS (
-      INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id)
-        SELECT id, key_id, operation, status, model, task, session, team_id, user_id FROM records ON CONFLICT DO NOTHING RETURNING id
+      INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id, code, request)
+        SELECT id, key_id, operation, status, model, task, session, team_id, user_id, code, request FROM records ON CONFLICT DO NOTHING RETURNING id
     )
     INSERT INTO record_labels (name, value, id)
       SELECT l.key, l.value, r.id FROM records AS r JOIN missing AS m ON m.id = r.id, json_each_text(r.labels::json) AS l

@@ -104,7 +104,7 @@ async function copyBooks(from: SqlReader, to: SqliteTarget): Promise<void> {
   for await (const rows of journal.funds())
     await to.insert(
       'funds',
-      rows.map(({ afterSeq: after_seq, ...row }) => ({ ...row, after_seq })),
+      rows.map(({ afterSeq: after_seq, counted: _, ...row }) => ({ ...row, after_seq })),
     );
   for await (const rows of journal.spend()) await to.insert('spend', rows.map(spendOf));
   const balances = await journal.balances();

@@ -82,7 +82,8 @@ test('a server serves a generated folder, and its lists, decisions, traffic and 
       .filter(({ runs_out_at }) => runs_out_at !== null)
       .sort((one, two) => (one.runs_out_at! < two.runs_out_at! ? -1 : 1))[0];
     expect(first?.name).toBe(budget.name);
-    expect(Math.abs(Date.parse(first!.runs_out_at!) - budget.runsOutAt)).toBeLessThan(600_000);
+    // The forecast also knows the last 24 hours, in which the spend may be higher than on average.
+    expect(Date.parse(first!.runs_out_at!)).toBeLessThan(budget.runsOutAt + 600_000);
   } finally {
     await box.stop();
   }

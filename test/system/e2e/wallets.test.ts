@@ -164,8 +164,8 @@ describe('signalbox wallets', () => {
     [['show'], /wallets show needs an ID/],
     [['block', '0x12'], /0x and 40 hexadecimal digits/],
     [['show', '0x12'], /0x and 40 hexadecimal digits/],
-    [['credit', `0x${'1'.repeat(40)}`], /CREDITS|credits/],
-    [['credit', `0x${'1'.repeat(40)}`, '0'], /CREDITS must not be 0/],
+    [['credit', `0x${'1'.repeat(40)}`], /AMOUNT|credits/],
+    [['credit', `0x${'1'.repeat(40)}`, '0'], /AMOUNT must not be 0/],
     [
       ['credit', `0x${'1'.repeat(64)}`, '5'],
       /^signalbox: The address of a wallet must be 0x and 40 hexadecimal digits, .*\.$/m,
