@@ -102,7 +102,7 @@ export const listRecords = operationsOn<DecisionReader>()({
   action: 'decisions.list',
   summary: 'List decisions and refused requests',
   details:
-    'Lists the decisions and the refused requests that match all filters, newest first. A request is refused if its answer has a status from 400 up and no model was decided. For each key the list has at most 60 refused requests of a minute, and the number of the others. For each page the server examines at most about 100,000 entries. If few of them match, the page may have fewer than `limit` entries, or none. Continue the list with `next_after`. `GET /v1/decisions/{id}` explains one decision. After an update from version 0.1, the server adds older records to the list in the background, newest first.',
+    'Lists the decisions and the refused requests that match all filters, newest first. A request is refused if its answer has a status from 400 up and no model was decided. For each key together with its child keys the list has at most 60 refused requests of a minute, and the number of the others. For each page the server examines at most about 100,000 entries. If few of them match, the page may have fewer than `limit` entries, or none. Continue the list with `next_after`. `GET /v1/decisions/{id}` explains one decision. After an update from version 0.1, the server adds older records to the list in the background, newest first.',
   input: f.body('Which decisions.', {
     ...f.allOptional({
       from: f.momentIn(

@@ -60,7 +60,7 @@ export async function findShown(
   const entry = listed ?? (record && entryOf(record));
   if (!entry || keyIds?.has(entry.keyId) === false) {
     const message =
-      'There is no request or decision with this ID, or this key cannot see it. A request appears when it ends. For each key, only 60 refused requests of a minute are stored with their ID.';
+      'There is no request or decision with this ID, or this key cannot see it. A request appears when it ends. For each key together with its child keys, only 60 refused requests of a minute are stored with their ID.';
     throw new SignalboxError('not_found', message);
   }
   await sight.learn([entry.keyId]);
