@@ -13,13 +13,18 @@ export function termsBody(info: KeyInfo) {
   const { name, scopes, labels, models, limits, budgets, holders, holder, expiresAt, parent, team, user } = info;
   // Keep the order of the members: the tag of a key depends on it.
   const body = {
-    ...{ name, scopes, labels, models },
+    name,
+    scopes,
+    labels,
+    models,
     limits: limits && limitsBody(limits),
     budgets: budgets.map(budgetBody),
     wallets: holders,
     wallet: holder,
     expires_at: isoOrNull(expiresAt),
-    ...{ parent, team, user },
+    parent,
+    team,
+    user,
   };
   const others = BODY_NAMES.filter(([, member]) => !(member in body));
   return { ...body, ...Object.fromEntries(others.map(([term, member]) => [member, info[term]])) };

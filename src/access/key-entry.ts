@@ -65,7 +65,10 @@ export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undef
   // A child key has no effective terms until `bringInLine` computes them.
   const inForce = info.parent === null ? info : (before?.inForce ?? inForceAlone(info));
   return {
-    ...{ info, inForce, hash, parentHash },
+    info,
+    inForce,
+    hash,
+    parentHash,
     previousHash: previousHash ?? NO_HASH,
     previousUntil: info.overlapEndsAt ?? 0,
     authentication:

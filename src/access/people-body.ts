@@ -30,7 +30,12 @@ export const teamTermsBody = ({ name, origin = 'api', memberDefaults, ...terms }
 
 /** The terms of a user, for the audit trail. */
 export const userTermsBody = ({ issuer, sub, name, email, team, role, terms }: UserDraft) => ({
-  ...{ name, email, issuer, sub, team, role },
+  name,
+  email,
+  issuer,
+  sub,
+  team,
+  role,
   models: terms.models,
   limits: limitsOrNull(terms.limits),
   budgets: terms.budgets?.map(budgetBody) ?? null,

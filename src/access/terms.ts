@@ -239,7 +239,10 @@ export function refuse(param: string, message: string): never {
 
 export function budgetBody({ limit, window, timeZone, onExhausted, until }: KeyBudget) {
   return {
-    ...{ limit_credits: toCredits(limit), window, time_zone: timeZone, on_exhausted: onExhausted },
+    limit_credits: toCredits(limit),
+    window,
+    time_zone: timeZone,
+    on_exhausted: onExhausted,
     ...(until !== undefined && { until: iso(until) }),
   };
 }

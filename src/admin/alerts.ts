@@ -150,7 +150,9 @@ export const AlertTest = f.named('AlertTest', 'The result of a test message.', {
 
 const shownMessage = ({ id, time, content, deliveries }: AlertMessage) => ({
   ...content,
-  ...{ id: alertId(id), time, text: alertText(content) },
+  id: alertId(id),
+  time,
+  text: alertText(content),
   deliveries: deliveries.map(({ nextAt, ...delivery }) => ({
     ...delivery,
     nextTryAt: delivery.state === 'waiting' ? nextAt : null,

@@ -45,9 +45,23 @@ const ID = { form: 'ID' } as const;
 
 /** The summary for a record that cannot be read. */
 const UNREADABLE: Readonly<Record<keyof RecordSummary, null>> = {
-  ...{ time: null, stream: null, labels: null, metadata: null, reason: null, revision: null, selector: null },
-  ...{ provider: null, error: null, attempts: null, charged: null, saved: null },
-  ...{ firstPartMs: null, totalMs: null, inputTokens: null, outputTokens: null, refused: null },
+  time: null,
+  stream: null,
+  labels: null,
+  metadata: null,
+  reason: null,
+  revision: null,
+  selector: null,
+  provider: null,
+  error: null,
+  attempts: null,
+  charged: null,
+  saved: null,
+  firstPartMs: null,
+  totalMs: null,
+  inputTokens: null,
+  outputTokens: null,
+  refused: null,
 };
 
 /** Shows a decision or a refused request, without the fields that its reader may not see. */

@@ -29,13 +29,15 @@ export const removable = <Schema extends TSchema>(field: Schema) => f.inCommand(
 /** IDs of models; null for all. A request to the API can name a model `all` or `none`, but a command cannot. */
 export const modelIds = (description: string) =>
   f.inCommand(f.orNull(f.list(keptText('The ID of a model.'), description, { minItems: 1 })), {
-    ...{ none: 'all', noValues: ['all', 'none'] },
+    none: 'all',
+    noValues: ['all', 'none'],
   });
 
 /** IDs of models; null for none. */
 export const deniedIds = (description: string) =>
   f.inCommand(f.orNull(f.list(keptText('The ID of a model.'), description, { minItems: 1 })), {
-    ...{ none: 'none', noValues: ['all', 'none'] },
+    none: 'none',
+    noValues: ['all', 'none'],
   });
 
 const limit = (flag: string, description: string, example: number) =>

@@ -163,7 +163,11 @@ export const reportUsage = operation({
     checkShown(sight, { user });
     const query = {
       ...periodOf(stated, now),
-      ...{ keyId, team: null, user: null, model, labels },
+      keyId,
+      team: null,
+      user: null,
+      model,
+      labels,
       ...ownersOf(caller, { team, user }),
       by: groupingsIn(by),
     };

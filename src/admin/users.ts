@@ -71,7 +71,12 @@ const UserInput = f.body(
 type UserPatch = f.ValueOf<typeof UserInput>;
 
 const NEW_USER: UserDraft = {
-  ...{ name: '', email: null, issuer: null, sub: null, team: null, role: 'member' },
+  name: '',
+  email: null,
+  issuer: null,
+  sub: null,
+  team: null,
+  role: 'member',
   terms: INHERITED,
 };
 

@@ -180,7 +180,12 @@ export function summaryOf({
   outcome,
 }: DecisionRecord): RecordSummary {
   return {
-    ...{ time, stream, labels, metadata, reason, revision },
+    time,
+    stream,
+    labels,
+    metadata,
+    reason,
+    revision,
     selector: facts.pinned ? 'pinned' : facts.model,
     provider: outcome?.attempts.at(-1)?.provider ?? null,
     error: outcome?.error ?? null,
@@ -199,8 +204,22 @@ export function summaryOf({
 export const refusalSummary = (refusal: Refusal): RecordSummary => {
   const { time, labels, reason, code, status, dialect, method, route, decision, answers } = refusal;
   return {
-    ...{ time, stream: false, labels, metadata: {}, reason, revision: '', selector: '', provider: null, error: code },
-    ...{ attempts: 0, charged: null, saved: null, firstPartMs: null, totalMs: null },
-    ...{ inputTokens: null, outputTokens: null, refused: { status, dialect, method, route, decision, answers } },
+    time,
+    stream: false,
+    labels,
+    metadata: {},
+    reason,
+    revision: '',
+    selector: '',
+    provider: null,
+    error: code,
+    attempts: 0,
+    charged: null,
+    saved: null,
+    firstPartMs: null,
+    totalMs: null,
+    inputTokens: null,
+    outputTokens: null,
+    refused: { status, dialect, method, route, decision, answers },
   };
 };

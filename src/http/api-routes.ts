@@ -43,7 +43,9 @@ import { x402Routes } from './x402/routes.ts';
 import type { X402Gateway } from './x402/services.ts';
 
 const subjectSource = ({ payments, log, now }: X402Gateway, store: AppOptions['store']): SubjectSource => ({
-  ...{ store, log, now },
+  store,
+  log,
+  now,
   blocklist: payments.blocklist,
 });
 
@@ -65,7 +67,8 @@ const ownersOf =
 
 const keyServices = (services: RouteServices, { keys, people, store }: AppOptions) => ({
   ...services,
-  ...{ keys, store },
+  keys,
+  store,
   people: people?.people,
   searches: new Places(KEY_SEARCHES),
   fundsOf: (info: KeyInfo, now: number) =>
@@ -110,7 +113,8 @@ function ownUsageServices(services: RouteServices) {
 const decisionServices = (services: RouteServices, { people, store, levels = NO_LEVELS }: AppOptions) => ({
   ...services,
   ownersOf: ownersOf({ people }),
-  ...{ store, records: services.gateway.records },
+  store,
+  records: services.gateway.records,
   levelsOf: (caller: Caller) => levels.of(caller),
 });
 
@@ -123,7 +127,8 @@ const VERIFICATIONS = {
 
 const trailServices = (services: RouteServices, { store, trailHeads = () => [] }: AppOptions) => ({
   ...services,
-  ...{ store, trailHeads },
+  store,
+  trailHeads,
   verifications: new Places(VERIFICATIONS),
 });
 
@@ -140,7 +145,9 @@ export const apiRoutes = (
     .use(metricsRoutes(metrics))
     .use(
       operationRoutes<PolicyServices>('policy', [...POLICY_OPERATIONS, ...POLICY_TOOLS, explainRequested, listPushed], {
-        ...{ ...services, policy, desk },
+        ...services,
+        policy,
+        desk,
       }),
     )
     .use(

@@ -46,8 +46,11 @@ export function changesOnce({ idempotency, repeats, repeatChecks, bodyOf, routes
     const { keyId } = context.knownCaller;
     const claimed = await orOverloaded(UNREADABLE, () =>
       idempotency.claim({
-        ...{ keyId, secret: proofIn(request.headers), idempotencyKey: named },
-        ...{ body: changeHash(request, context.bodyHash), isChange: true },
+        keyId,
+        secret: proofIn(request.headers),
+        idempotencyKey: named,
+        body: changeHash(request, context.bodyHash),
+        isChange: true,
       }),
     );
     if (claimed.kind === 'replay') {

@@ -111,7 +111,9 @@ function documented(operation: Operation) {
     summary,
     description: `${details}${takesTags ? ONE_OF_TWO : ''}${isBodiless ? ' The body is ignored.' : ''}`,
     answer: {
-      ...{ schema: output, description: answer, ...(differs && { differs }) },
+      schema: output,
+      description: answer,
+      ...(differs && { differs }),
       ...(text && (output.type === 'string' ? { mediaType: text.mediaType, example: text.example } : { text })),
     },
     ...(isTagged && { headers: { etag: 'The version, to send as `If-Match`.' } }),

@@ -38,7 +38,8 @@ function checkWait(offence: Offence, sent: string, retryAfterMs: number): void {
   if (retryAfterMs === 0) return;
   const limit = offence === 'failed-auth' ? 'gateway.failed_auth_per_minute' : 'gateway.keyless_per_minute';
   throw new SignalboxError('rate_limit_exceeded', `${sent}. Try again in ${durationText(retryAfterMs)}.`, {
-    ...{ details: { limit, kind: 'requests' }, retryAfterMs },
+    details: { limit, kind: 'requests' },
+    retryAfterMs,
     // The error allows no retry, because a retry cannot make an invalid key valid.
     ...(offence === 'failed-auth' && { retry: false }),
   });

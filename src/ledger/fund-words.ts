@@ -21,6 +21,10 @@ export function timeZoneOf({ definition }: Pick<FundTitle, 'definition'>): strin
  */
 export const titleText = (title: FundTitle, called: string | null): string =>
   fundText({
-    ...{ kind: title.kind, name: (title.kind === 'balance' && called) || title.name, subject: called ?? title.subject },
-    ...{ holder: levelOf(title.definition), window: title.window ?? null, timeZone: timeZoneOf(title) },
+    kind: title.kind,
+    name: (title.kind === 'balance' && called) || title.name,
+    subject: called ?? title.subject,
+    holder: levelOf(title.definition),
+    window: title.window ?? null,
+    timeZone: timeZoneOf(title),
   });

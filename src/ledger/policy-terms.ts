@@ -59,5 +59,9 @@ export class PolicyTerms {
 export const isOfPolicy = ({ limits }: Budget): boolean => limits === undefined;
 
 const storedOf = ({ name, definition, window, timeZone, limit }: Budget): StoredBudget => ({
-  ...{ name, definition, window, timeZone, limit },
+  name,
+  definition,
+  window,
+  timeZone,
+  limit,
 });

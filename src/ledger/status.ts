@@ -49,7 +49,9 @@ export async function statusOf(
     ...unusedFunds(budgets.filter(isOfPolicy), drawnOn, timeMs),
   ];
   return {
-    ...{ charged, held, open: count },
+    charged,
+    held,
+    open: count,
     funds: [...drawnOn, ...books.balances(), ...unused],
   };
 }

@@ -43,5 +43,10 @@ const unused = (
   timeMs: number,
 ): FundStanding => ({
   title: { kind: 'budget', name, subject, definition, window, ...windowAt(window, timeZone, timeMs) },
-  ...{ limit, spent: 0, held: 0, free: limit, unspent: limit, ageMs: 0 },
+  limit,
+  spent: 0,
+  held: 0,
+  free: limit,
+  unspent: limit,
+  ageMs: 0,
 });

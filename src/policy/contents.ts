@@ -15,8 +15,11 @@ export function draftContent({ content }: Static<typeof RecordsText>): ContentDr
   if (!content) return null;
   const { keep, redact, retention_days: days, readable_by: readers } = content;
   return {
-    ...{ keepsPrompt: keep.includes('prompt'), keepsAnswer: keep.includes('answer') },
-    ...{ redact, days, isOwnReadable: readers === 'own' },
+    keepsPrompt: keep.includes('prompt'),
+    keepsAnswer: keep.includes('answer'),
+    redact,
+    days,
+    isOwnReadable: readers === 'own',
   };
 }
 

@@ -15,7 +15,10 @@ const closed = { additionalProperties: false };
 const RowText = Type.Object(
   {
     price: Type.Object({ input, cached_input, cache_write, output, tiers: Type.Optional(tiers) }, closed),
-    ...{ context_window, max_output, capabilities, released },
+    context_window,
+    max_output,
+    capabilities,
+    released,
     temperature: Type.Optional(temperature),
   },
   closed,

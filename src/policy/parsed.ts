@@ -181,7 +181,10 @@ interface NamedParts
 function caseNamesOf({ ids, aliases, taskIndex, wildcards, drafts, openings, ...parts }: NamedParts): CaseNames {
   const namesIn = (named: readonly { readonly name: string }[]) => new Set(named.map(({ name }) => name));
   return {
-    ...{ models: ids, aliases, tasks: taskIndex, sent: [] },
+    models: ids,
+    aliases,
+    tasks: taskIndex,
+    sent: [],
     providers: namesIn(parts.providers),
     selectors: namesIn(parts.selectors),
     constraints: namesIn(parts.constraints),

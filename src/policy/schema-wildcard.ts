@@ -33,12 +33,23 @@ export const WildcardText = closed('Any model of a provider, by its ID.', {
     price,
     unknown_price: UnknownPrice,
   },
-  ...{ context_window, max_output, default_max_output, lacks, tags, family, tokenizer },
+  context_window,
+  max_output,
+  default_max_output,
+  lacks,
+  tags,
+  family,
+  tokenizer,
   // `capabilities` has no default, because a public fact applies if the policy leaves the key out.
   capabilities: Type.Optional(Type.Array(items, { description, examples })),
   temperature: Type.Optional(temperature),
-  ...{ reasoning_tokens, latency, deadlines },
-  ...{ image_tokens_max, page_tokens_max, pages_max, audio_tokens_per_second_max },
+  reasoning_tokens,
+  latency,
+  deadlines,
+  image_tokens_max,
+  page_tokens_max,
+  pages_max,
+  audio_tokens_per_second_max,
 });
 export type WildcardText = Static<typeof WildcardText>;
 

@@ -27,7 +27,8 @@ import { TOKENS } from './tokens.ts';
 import { inVersion, LATEST_VERSION, type LanguageVersion, VERSIONS } from './versions.ts';
 
 const section = <Text extends TSchema>(text: Text, guard: string, page?: Section['page']): Section<Text> => ({
-  ...{ text, guard },
+  text,
+  guard,
   ...(page && { page }),
 });
 const ordinary = <Text extends TSchema>(text: Text, page?: Section['page']) => section(text, ORDINARY, page);

@@ -52,6 +52,8 @@ export async function keepDeclarations(
 }
 
 const fieldsOf = ({ provider, model, upstream, excess }: BrokenDeclaration) => ({
-  ...{ provider, model, upstream },
+  provider,
+  model,
+  upstream,
   excess_credits: toCredits(excess),
 });

@@ -132,7 +132,15 @@ export class InstanceReporter {
     const { revision, since, last } = status();
     const known = this.#written?.clockOffsetMs ?? clockOffsetMs;
     return {
-      ...{ slot, epoch, name: this.#name, version, follows, revision, since, rank: rank(), pushed: pushed() },
+      slot,
+      epoch,
+      name: this.#name,
+      version,
+      follows,
+      revision,
+      since,
+      rank: rank(),
+      pushed: pushed(),
       error: last.result === 'refused' ? (firstError(last.diagnostics) ?? last.message) : null,
       ...this.#judgement,
       seen: this.#seen,

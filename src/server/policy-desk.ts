@@ -43,7 +43,10 @@ export function openPolicyDesk(
     folder: tools.folder,
     home,
     judge: {
-      ...{ ...judging, ...reloader.surroundings, labels: keys.labels, teamsWithKeys: keys.teamsWithKeys },
+      ...judging,
+      ...reloader.surroundings,
+      labels: keys.labels,
+      teamsWithKeys: keys.teamsWithKeys,
       parse: oneAtATime(parser.parse),
     },
     findRevision: gateway.records.findRevision,

@@ -43,20 +43,30 @@ export function openPolicies(
   const reloading = keepReloading(first, tools, { ...services, home, onAttempt: () => void reporter.note() });
   const { reloader } = reloading;
   const reporter: InstanceReporter = new InstanceReporter({
-    ...{ store, log, timers, version, follows: home.origin, rank: services.ledger.rank },
+    store,
+    log,
+    timers,
+    version,
+    follows: home.origin,
+    rank: services.ledger.rank,
     status: () => reloader.status(),
     pushed: () => reloader.inForce.bundle.pushed?.id ?? null,
   });
   // The policy reload uses a separate parser, so that the check of a revision cannot delay an edit.
   const parser = createParser();
   const follower = new PushFollower({
-    ...{ store, log, timers, reloader, reporter },
+    store,
+    log,
+    timers,
+    reloader,
+    reporter,
     judge: (bundle) =>
       buildCandidate(bundle, { ...tools, found: undefined, ...reloader.surroundings, parse: parser.parse }),
   });
   return {
     ...reloading,
-    ...{ home, reporter },
+    home,
+    reporter,
     async begin() {
       services.people.followTeamNames(() => void reloader.followTeams());
       // Teams that the policy declares had no ID when the policy was first loaded.

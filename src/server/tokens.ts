@@ -11,7 +11,10 @@ export async function openTokens({
 }: Pick<GatewayResources, 'store' | 'log' | 'people' | 'host'>): Promise<Tokens> {
   const { now } = store.instance;
   return new Tokens({
-    ...{ clock, now, log, secret: await loadSecret(store) },
+    clock,
+    now,
+    log,
+    secret: await loadSecret(store),
     teams: {
       idOf: (name) => people.teamNamed(name)?.id ?? null,
       has: (id) => people.team(id)?.removedAt === null,

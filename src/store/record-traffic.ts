@@ -80,8 +80,15 @@ export const trafficOf = (record: DecisionRecord): RecordTraffic =>
  * @param answers the number of answers that the refusal counts
  */
 export const refusedTraffic = (place: Omit<TrafficPlace, 'provider'>, answers: number): RecordTraffic => ({
-  ...{ ...place, model: '', provider: '', figures: { ...NO_TRAFFIC, refused: answers } },
-  ...{ ttft: null, duration: null, attemptTtft: null, attemptDuration: null, failures: [] },
+  ...place,
+  model: '',
+  provider: '',
+  figures: { ...NO_TRAFFIC, refused: answers },
+  ttft: null,
+  duration: null,
+  attemptTtft: null,
+  attemptDuration: null,
+  failures: [],
 });
 
 export const labelsOf = (labels: DecisionRecord['labels']): readonly string[] =>

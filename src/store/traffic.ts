@@ -90,8 +90,17 @@ export interface TrafficFigures {
   readonly refused: number;
 }
 export const NO_TRAFFIC: TrafficFigures = {
-  ...{ requests: 0, errors: 0, failedAttempts: 0, microcredits: 0, saved: 0 },
-  ...{ input: 0, cached: 0, output: 0, visible: 0, visibleMs: 0, refused: 0 },
+  requests: 0,
+  errors: 0,
+  failedAttempts: 0,
+  microcredits: 0,
+  saved: 0,
+  input: 0,
+  cached: 0,
+  output: 0,
+  visible: 0,
+  visibleMs: 0,
+  refused: 0,
 };
 export const TRAFFIC_FIGURES = Object.keys(NO_TRAFFIC) as (keyof TrafficFigures)[];
 

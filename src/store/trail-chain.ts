@@ -67,13 +67,19 @@ export function linkAfter(head: TrailHead, event: SubjectEvent): TrailLink {
 
 /** Makes the event that records a deletion of old entries: the event names the last deleted entry. */
 export const anchorOf = ({ id, hash }: TrailHead, time: number): SubjectEvent => ({
-  ...{ time, actor: SERVER, action: 'anchor', subject: THE_TRAIL },
+  time,
+  actor: SERVER,
+  action: 'anchor',
+  subject: THE_TRAIL,
   details: { through: id, hash },
 });
 
 /** Makes the event that records an erasure. @param places the erased words, by entry and slot, for example `12.by` */
 export const erasureOf = (places: readonly string[], actor: Actor, time: number): SubjectEvent => ({
-  ...{ time, actor, action: 'erase', subject: THE_TRAIL },
+  time,
+  actor,
+  action: 'erase',
+  subject: THE_TRAIL,
   details: { words: places },
 });
 
@@ -98,7 +104,11 @@ export function entryOf(link: TrailLink): TrailEntry {
   const { id, time, actor, action, subject, facts, requestId, words } = link;
   const personal = words.details ? detailsIn(words.details.text) : {};
   return {
-    ...{ id, time, action, subject, requestId },
+    id,
+    time,
+    action,
+    subject,
+    requestId,
     actor: { kind: actor, name: words.by?.text ?? null },
     from: words.from?.text ?? null,
     details: joined(detailsIn(facts), personal),

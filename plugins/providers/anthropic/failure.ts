@@ -46,7 +46,9 @@ export function readFailure(status: number, _headers: Headers, body: string, pas
   const words = textOf(error.message) || textOf(error.type) || plainText(body);
   const kind = kindOf(error, status);
   const failure: ProviderFailure = {
-    ...{ kind, message: oneLine(words) || `status ${status}`, status },
+    kind,
+    message: oneLine(words) || `status ${status}`,
+    status,
     ...(isOutOfCredit(error) && { ofAccount: true }),
     ...(kind === 'not_found' && saysUnknownModel(words) && { unknownModel: true }),
   };
@@ -59,7 +61,8 @@ export function failureOfError(error: unknown): ProviderFailure {
   const fields = objectOf(error);
   const words = textOf(fields.message) || textOf(fields.type);
   return {
-    ...{ kind: kindOf(fields, null), message: oneLine(words) || 'the upstream reported an error' },
+    kind: kindOf(fields, null),
+    message: oneLine(words) || 'the upstream reported an error',
     ...(isOutOfCredit(fields) && { ofAccount: true }),
   };
 }

@@ -52,7 +52,8 @@ function failureOf(error: Json, status: number | undefined, words: string): Prov
   const isOutOfCredit = OUT_OF_CREDIT.test(words) || details.some(({ reason }) => reason === BILLING_DISABLED);
   const kind = isOutOfCredit ? 'credit' : kindOf(error, status, details, words.slice(0, READ_MAX));
   return {
-    ...{ kind, message: oneLine(words) },
+    kind,
+    message: oneLine(words),
     ...(isOutOfCredit && { ofAccount: true }),
     ...(kind === 'not_found' && saysUnknownModel(words) && { unknownModel: true }),
     ...(status !== undefined && { status }),

@@ -8,7 +8,9 @@ import type { NewestRates, RateStore } from '../../store/rates.ts';
 export const REPORTS = 'gateway.reports_per_minute';
 
 export const reportLimits = (perMinute: number): KeyLimits => ({
-  ...{ requestsPerMinute: perMinute, tokensPerMinute: null, concurrentStreams: null },
+  requestsPerMinute: perMinute,
+  tokensPerMinute: null,
+  concurrentStreams: null,
 });
 
 /** The limits of a policy, in the form in which servers with an older policy apply them. */

@@ -198,7 +198,12 @@ export class Alerts {
     const { store, now } = this.#options;
     const time = now();
     const deliveries = [...new Set(to)].map((webhook) => ({
-      ...{ webhook, state: 'waiting' as const, tries: 0, triedAt: null, nextAt: time, problem: null },
+      webhook,
+      state: 'waiting' as const,
+      tries: 0,
+      triedAt: null,
+      nextAt: time,
+      problem: null,
     }));
     return { id: store.instance.nextId(), time, content, deliveries, owner: nameOf(store.instance) };
   }

@@ -36,7 +36,13 @@ export async function sendOnce(
     const body = bodyOf(message, format);
     const headers = headersOf(body, secret, now());
     const { status } = await outbound({
-      ...{ url, method: 'POST', headers, body, allowPrivate, timeoutMs, bytesMax: ANSWER_MAX },
+      url,
+      method: 'POST',
+      headers,
+      body,
+      allowPrivate,
+      timeoutMs,
+      bytesMax: ANSWER_MAX,
     });
     if (status >= 200 && status < 300) return null;
     return status >= 300 && status < 400

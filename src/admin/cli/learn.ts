@@ -54,7 +54,13 @@ async function* linesOf(...given: Parameters<typeof outcomePages>) {
 
 function parseExport(args: readonly string[]): { filter: OutcomeFilter; format: 'jsonl' | 'csv' } {
   const flags = parseFlags(args, {
-    ...{ from: TEXT, to: TEXT, 'time-zone': TEXT, key: TEXT, model: TEXT, source: TEXT, format: TEXT },
+    from: TEXT,
+    to: TEXT,
+    'time-zone': TEXT,
+    key: TEXT,
+    model: TEXT,
+    source: TEXT,
+    format: TEXT,
   });
   const format = choiceOf('--format', flags.format ?? 'jsonl', ['jsonl', 'csv']);
   const source = flags.source === undefined ? null : choiceOf('--source', flags.source, OUTCOME_SOURCES);

@@ -144,8 +144,17 @@ function processesOf(count: string | undefined, number: string | undefined, data
 
 function serveCommand(args: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
   const options = {
-    ...{ port: TEXT, host: TEXT, data: TEXT, policies: TEXT, 'drain-ms': TEXT, metrics: TEXT, log: TEXT },
-    ...{ 'allow-policy-writes': SWITCH, 'policies-from': TEXT, processes: TEXT, 'metrics-port': TEXT },
+    port: TEXT,
+    host: TEXT,
+    data: TEXT,
+    policies: TEXT,
+    'drain-ms': TEXT,
+    metrics: TEXT,
+    log: TEXT,
+    'allow-policy-writes': SWITCH,
+    'policies-from': TEXT,
+    processes: TEXT,
+    'metrics-port': TEXT,
     // The parent process passes this number to each of several processes.
     process: TEXT,
   };
@@ -163,7 +172,9 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
     options: {
       port: at,
       host: host ?? (env.HOST || '127.0.0.1'),
-      ...{ home, data: processes.process === null ? home : processFolder(home, processes.process), database },
+      home,
+      data: processes.process === null ? home : processFolder(home, processes.process),
+      database,
       ...processes,
       metricsPort,
       policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(home)),

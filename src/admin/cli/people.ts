@@ -17,7 +17,8 @@ interface PeopleCommand extends PeopleDesk {
 }
 
 const servicesIn = ({ people, keys, file }: PeopleCommand) => ({
-  ...{ people, keys },
+  people,
+  keys,
   usdPerCredit: () => storedUsdPerCredit(file),
   modelWarnings: (list: readonly string[]) => storedModelWarnings(file, list),
   usesOf: (...[holder, budgets, now]: Parameters<PeopleServices['usesOf']>) =>

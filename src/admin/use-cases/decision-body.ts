@@ -62,7 +62,11 @@ export function factsBody(facts: Facts): object {
   const { operation, model, alias, pinned, task, weights, ceilings, addOns } = facts;
   const { images, audioBytes, pdfs, pages, unboundedMedia } = facts;
   return {
-    ...{ operation, model, alias, pinned, task },
+    operation,
+    model,
+    alias,
+    pinned,
+    task,
     task_shares: facts.mix,
     difficulty: facts.difficulty,
     quality_factor: facts.qualityFactor ?? null,
@@ -85,7 +89,8 @@ export function factsBody(facts: Facts): object {
     adapts_forced_tool: (facts.needs & SCHEMA_INSTEAD) !== 0,
     required_languages: facts.languages,
     route_strategy: weights && {
-      ...{ cost_weight: weights.cost, quality_weight: weights.quality },
+      cost_weight: weights.cost,
+      quality_weight: weights.quality,
       ...(weights.latency !== undefined && { latency_weight: weights.latency }),
     },
     max_cost_credits: ceilings.costCredits,

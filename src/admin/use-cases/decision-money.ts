@@ -76,7 +76,12 @@ function shownEntry(entry: ReservationEntry, worth: Decimal | null) {
   const price = entry.price !== null && isCharge(kind) ? readPrice(entry.price) : null;
   return [
     {
-      ...{ kind, time, amount, model, provider, upstream },
+      kind,
+      time,
+      amount,
+      model,
+      provider,
+      upstream,
       priceRevision: price && entry.price !== null ? hashOf(entry.price) : null,
       estimated: price && entry.estimated,
       lines: price && linesOf(entry, price).map((line) => shownLine(line, price, worth)),
@@ -98,7 +103,11 @@ function shownLine({ item, name, units, rate }: BillLine, { divisor }: Price, wo
   const isTokens = item !== 'tool' && item !== 'request';
   const usdRate = worth && quotient(BigInt(rate) * worth.digits, isTokens ? over : over * MILLION);
   return {
-    ...{ item, name: name === '' ? null : name, units, per: isTokens ? 1_000_000 : 1, rateUsd: usdRate },
+    item,
+    name: name === '' ? null : name,
+    units,
+    per: isTokens ? 1_000_000 : 1,
+    rateUsd: usdRate,
     credits: (units * rate) / divisor / 1_000_000,
     usd: worth && quotient(BigInt(units) * BigInt(rate) * worth.digits, over * MILLION),
   };

@@ -17,7 +17,8 @@ export async function explainDecision(
 ): Promise<Explanation> {
   const keyIds = await sight.idsWithin(checkAction(caller, 'decisions.explain'));
   const explanation = await explain(records, id, {
-    ...{ keyIds, namesVariables: isOperator(caller) },
+    keyIds,
+    namesVariables: isOperator(caller),
     replays: roleOf(caller) !== 'report',
   });
   await sight.learn([explanation.record.keyId]);

@@ -153,7 +153,8 @@ function ownedGrant(caller: Caller, reach: Reach, grant: KeyGrant): KeyGrant {
   if (grant.models?.some(isBeyond)) throw beyond('models', 'You can allow only models that you may use yourself.');
   return {
     ...grant,
-    ...{ labels: caller.labels, team: team ?? null },
+    labels: caller.labels,
+    team: team ?? null,
     user: (reach === 'own' ? user : grant.user) ?? null,
     models: grant.models ?? (caller.models && [...caller.models]),
   };

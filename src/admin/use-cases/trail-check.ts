@@ -76,8 +76,13 @@ export class TrailCheck {
       this.#fault(id, `personal data of this entry was removed without an erasure (${place})`);
     const head = this.#last && { id: this.#last.id, hash: this.#last.hash };
     return {
-      ...{ entries: this.#entries, first: this.#first?.id ?? null, head },
-      ...{ erased: this.#erased.size, confirmed: this.#confirmed, more: this.#more, faults: this.#faults },
+      entries: this.#entries,
+      first: this.#first?.id ?? null,
+      head,
+      erased: this.#erased.size,
+      confirmed: this.#confirmed,
+      more: this.#more,
+      faults: this.#faults,
     };
   }
 

@@ -53,7 +53,11 @@ export async function eraseWords(
 /** A line of an export: the entry in readable form, and everything that its hash is computed from. */
 const lineOf = (link: TrailLink) => ({
   ...trailBody(entryOf(link)),
-  ...{ previous: link.previous, hash: link.hash, facts: link.facts, seals: link.seals, words: link.words },
+  previous: link.previous,
+  hash: link.hash,
+  facts: link.facts,
+  seals: link.seals,
+  words: link.words,
 });
 
 /** A period of time, ms since 1970. `to` is exclusive. */

@@ -113,7 +113,8 @@ async function* servedPages(
   const { by, keyId, team, user } = query;
   const owner = {
     ...(sight.isNarrow ? { keyId: null, team, user: null } : { keyId, team, user }),
-    ...{ keyIds: ids, hasRuns: by.some((grouping) => RUNS.includes(grouping)) },
+    keyIds: ids,
+    hasRuns: by.some((grouping) => RUNS.includes(grouping)),
   };
   const isOfAll = [owner.keyIds, team, owner.user].every((one) => one === null);
   const sliceMs = owner.keyId === null ? SLICE_MS[isOfAll ? 'all' : 'owner'] : Number.POSITIVE_INFINITY;
@@ -131,7 +132,13 @@ async function* servedPages(
         // The sums that a running server keeps in memory do not have all figures of a report.
         ...NO_FIGURES,
         ...charges,
-        ...{ keyId: sight.keyOf(key), team, labels, selector, session, agent, moment: window.from },
+        keyId: sight.keyOf(key),
+        team,
+        labels,
+        selector,
+        session,
+        agent,
+        moment: window.from,
         // A caller who may see no IDs must not see persons either.
         user: sight.isNarrow ? '' : user,
         model: charges.model ?? '',
@@ -242,11 +249,17 @@ function keyName(id: string, sight: Sight): string | null {
 export function usageAnswer({ query, total, groups }: UsageReport, sight = FULL_SIGHT, nameOf: HolderNames = NO_NAMES) {
   const { from, to, timeZone, by } = query;
   return {
-    ...{ from: from.toString(), to: to.toString(), timeZone, total },
+    from: from.toString(),
+    to: to.toString(),
+    timeZone,
+    total,
     by: [...by],
     groups: groups.map(({ names, charges, input, output, charged }) => ({
       group: groupOf(by, names, nameOf, sight),
-      ...{ charges, input, output, charged },
+      charges,
+      input,
+      output,
+      charged,
     })),
   };
 }

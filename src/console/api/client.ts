@@ -29,7 +29,10 @@ async function exchange<Result>(
   const hasBody = body !== undefined;
   try {
     const response = await fetch(BASE + path + queryText(query), {
-      ...{ method, credentials: 'same-origin', cache: 'no-store', redirect: 'manual' },
+      method,
+      credentials: 'same-origin',
+      cache: 'no-store',
+      redirect: 'manual',
       headers: { ...(hasBody && { 'content-type': 'application/json' }), ...headers },
       ...(hasBody && { body: JSON.stringify(body) }),
       ...(given && { signal: given }),

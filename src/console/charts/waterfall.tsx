@@ -69,8 +69,12 @@ export function Waterfall({ heading, spans }: { readonly heading: string; readon
             ))}
             {spans.map(({ name, note, tone, startMs, endMs, firstTokenMs }, row) => {
               const bar = (from: number, least: number) => ({
-                ...{ x: x(from), y: TOP + row * ROW + 20, width: Math.max(least, x(endMs) - x(from)) },
-                ...{ height: row === at ? 12 : 10, rx: 2, fill: 'currentColor' },
+                x: x(from),
+                y: TOP + row * ROW + 20,
+                width: Math.max(least, x(endMs) - x(from)),
+                height: row === at ? 12 : 10,
+                rx: 2,
+                fill: 'currentColor',
               });
               return (
                 <g key={row} style={inkOf(tone)}>

@@ -137,8 +137,12 @@ export const exactTime = (time: number): string => exactly.format(time);
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const dayOf = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const dayAndClock = new Intl.DateTimeFormat(undefined, {
-  ...{ weekday: 'short', day: 'numeric', month: 'short' },
-  ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
 });
 
 export const clockTime = (time: number): string => clock.format(time);

@@ -205,7 +205,8 @@ export function ChangeForm<Path extends ReadPath>({ what, path, parts, onDone, o
     const now = draftOf(parts, result.value);
     const before = version && draftOf(parts, version.value);
     setVersion({
-      ...{ value: result.value, etag: result.etag },
+      value: result.value,
+      etag: result.etag,
       first: draft && before ? rebased(draft, before, now) : now,
       // Only the members of the form are compared, because other members, such as usage, change all the time.
       moved: draft && before ? differences(before, now) : [],

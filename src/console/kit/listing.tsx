@@ -137,7 +137,9 @@ const placeOf = <Row,>(
   at: (id: string | null) => string,
   filters: readonly Filter[],
 ): Place<Row> => ({
-  ...{ id, list, closeHref: at(null) },
+  id,
+  list,
+  closeHref: at(null),
   put: (row) => list.put(id, row),
   removed() {
     list.put(id, null);
@@ -186,7 +188,10 @@ function ListBar({ noun, at, mayMake, buttons, filters, error }: ListBarProps) {
 function FilterField({ filter, error }: { readonly filter: Omit<Filter, 'Input'>; readonly error: string | null }) {
   const { label, options, any = label, clears = [] } = filter;
   const shared = {
-    ...{ isBare: true, label, error, value: statedIn(filter) },
+    isBare: true,
+    label,
+    error,
+    value: statedIn(filter),
     onValue: (value: string) =>
       setParams({ ...Object.fromEntries(clears.map((name) => [name, null])), [filter.param ?? filter.of]: value }),
   };

@@ -328,8 +328,12 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const [last, failure] = [this.#last, this.#failed.at(-1)?.failure];
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
     const error = unansweredError({
-      ...{ failed: this.#failed, shut: [...this.#shut.values()], model: last?.model ?? null },
-      ...{ billed: cut || this.#billed, request: this.#runnable.request, now: this.#parts.now() },
+      failed: this.#failed,
+      shut: [...this.#shut.values()],
+      model: last?.model ?? null,
+      billed: cut || this.#billed,
+      request: this.#runnable.request,
+      now: this.#parts.now(),
     });
     this.error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);

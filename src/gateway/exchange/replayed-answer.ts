@@ -98,7 +98,13 @@ export function replayedAnswer(decision: number, text: string, { pace, leave } =
   /** Where the line ends that may be read after a delay. */
   let pacedTo = 0;
   return {
-    ...{ decision, created, model, inputTokens, dropped: receipt.platform.dropped, receipt, error },
+    decision,
+    created,
+    model,
+    inputTokens,
+    dropped: receipt.platform.dropped,
+    receipt,
+    error,
     async open() {
       if (!error || endAt > 0) return;
       leave();

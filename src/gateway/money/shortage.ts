@@ -84,7 +84,8 @@ function shortageAbove(shortage: FundShortage, above: string): SignalboxError {
   const { kind, why, name, window, level, needed, subject, renewsAt } = shortage;
   const details = {
     ...(kind === 'balance' ? { balance: name } : { budget: name, subject, window, ...(level && { level }) }),
-    ...{ needed_credits: toCredits(needed), renews_at: renewsAt === null ? null : iso(renewsAt) },
+    needed_credits: toCredits(needed),
+    renews_at: renewsAt === null ? null : iso(renewsAt),
   };
   const named = kind === 'budget' && level === null ? `budget \`${name}\`` : `${adjectiveOf(window)}${kind}`;
   const fund = `${named} of the parent key \`${above}\` of this API key`;

@@ -17,7 +17,10 @@ export async function findRequest(log: Pick<RecordLog, 'list'>, request: number)
     const end = request + idSpan(ms);
     for (let after: number | null = end; after !== null; ) {
       const { entries, next }: Awaited<ReturnType<RecordLog['list']>> = await log.list({
-        ...{ request, newerThan, after, limit: 1 },
+        request,
+        newerThan,
+        after,
+        limit: 1,
       });
       if (entries[0]) return entries[0];
       after = next;

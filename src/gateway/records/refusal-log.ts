@@ -150,7 +150,14 @@ export class RefusalLog {
 
 /** The facts in which several refusals can differ. */
 const OF_MANY = {
-  ...{ model: '', operation: null, reason: '', session: null, status: null, dialect: null, method: '', route: '' },
+  model: '',
+  operation: null,
+  reason: '',
+  session: null,
+  status: null,
+  dialect: null,
+  method: '',
+  route: '',
   decision: null,
 } as const;
 

@@ -44,7 +44,12 @@ export interface Hindsight {
 
 /** @param reason a sentence that says why the decision was not repeated */
 export const withoutReplay = (record: DecisionRecord, reason: string): RecordedCertificate => ({
-  ...{ record, reason, certificate: null, matches: null, hindsight: null, leftOut: null },
+  record,
+  reason,
+  certificate: null,
+  matches: null,
+  hindsight: null,
+  leftOut: null,
 });
 
 /**

@@ -49,7 +49,9 @@ export function decideAgain(
 
 const callerOf = ({ keyId, labels, team, user, facts: { allowedModels, deniedModels } }: DecisionRecord): Caller => ({
   ...OPERATOR,
-  ...{ keyId, labels: labels ?? {}, models: allowedModels && new Set(allowedModels) },
+  keyId,
+  labels: labels ?? {},
+  models: allowedModels && new Set(allowedModels),
   ...(deniedModels && { notModels: new Set(deniedModels) }),
   ...(team !== null && { team }),
   ...(user !== null && { user }),

@@ -154,7 +154,8 @@ async function unbookedIn({ home, database }: ServeOptions): Promise<number[]> {
 async function serveMetrics({ host: hostname, metricsPort: port }: ServeOptions, fleet: Fleet) {
   try {
     return Bun.serve({
-      ...{ hostname, port },
+      hostname,
+      port,
       async fetch({ url, method }) {
         const at = URL.parse(url);
         // The server answers 421 if the Host header is not a valid host.

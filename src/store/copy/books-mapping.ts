@@ -54,7 +54,10 @@ export class BooksMapping {
     for (const row of rows) {
       const key = keyOf(row);
       const fund = this.#funds.getOrInsertComputed(key, () => ({
-        ...{ id: this.#funds.size + 1, last: row, spent: 0, held: 0 },
+        id: this.#funds.size + 1,
+        last: row,
+        spent: 0,
+        held: 0,
       }));
       Object.assign(fund, { last: row, spent: row.opening });
       this.#byRow.set(row.id, fund);
@@ -98,7 +101,12 @@ export class BooksMapping {
   rest(): readonly (readonly [table: string, rows: readonly CopiedRow[]])[] {
     const funds = [...this.#funds.values()];
     const fundRows = this.#rows.map(({ id, most, opening, afterSeq, counted }) => ({
-      ...{ id, fund: this.#byRow.get(id)?.id ?? 0, most, opening, after_seq: afterSeq, counted },
+      id,
+      fund: this.#byRow.get(id)?.id ?? 0,
+      most,
+      opening,
+      after_seq: afterSeq,
+      counted,
     }));
     return [
       ['funds', funds.map((fund) => this.#fundOf(fund))],
@@ -144,7 +152,14 @@ export class BooksMapping {
     const isBalance = kind === 'balance';
     const balance = isBalance ? this.#balances.get(name) : undefined;
     return {
-      ...{ id, kind, name, subject, definition, starts, ends, held },
+      id,
+      kind,
+      name,
+      subject,
+      definition,
+      starts,
+      ends,
+      held,
       // The digest of a past window may be any unique text, because the program looks up past windows only by their number.
       digest: Uint8Array.fromHex(digestOf(isBalance ? balanceText(name) : `copied ${keyOf(last)}`)),
       budget: isBalance ? 0 : -1,
@@ -168,5 +183,11 @@ const holdOf = ({ open, funds, first, note, overrun, steps }: MappedHold): Copie
     expires: open.expires ?? null,
     state: 'open',
   },
-  ...{ funds: `{${funds}}`, first, amount: open.amount, charged: open.charged, overrun, note, steps: `{${steps}}` },
+  funds: `{${funds}}`,
+  first,
+  amount: open.amount,
+  charged: open.charged,
+  overrun,
+  note,
+  steps: `{${steps}}`,
 });

@@ -126,8 +126,13 @@ function namesOf(funds: unknown): string | null {
 }
 
 const spendOf = ({ input, output, quarter, account, tariff, charges, microcredits }: SpendRow): CopiedRow => ({
-  ...{ quarter, account, tariff, charges, microcredits },
-  ...{ input_tokens: input, output_tokens: output },
+  quarter,
+  account,
+  tariff,
+  charges,
+  microcredits,
+  input_tokens: input,
+  output_tokens: output,
 });
 
 /**

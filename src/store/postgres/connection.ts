@@ -69,7 +69,11 @@ function configOf(address: PostgresAddress, bounds: PostgresBounds): ClientConfi
   const { host, port, database, user, password, authorities } = address;
   const { connectMs, silenceMs } = bounds;
   return {
-    ...{ host, port, database, user, password },
+    host,
+    port,
+    database,
+    user,
+    password,
     ssl: authorities === null ? false : { rejectUnauthorized: true, ...(authorities !== '' && { ca: authorities }) },
     application_name: 'signalbox',
     client_encoding: 'UTF8',

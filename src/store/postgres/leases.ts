@@ -42,7 +42,9 @@ export const postgresLeases = (db: SqlTables): LeaseTable => ({
     const change = seen
       ? write(CHANGE, {
           ...values,
-          ...{ seenEpoch: seen.epoch, seenUntil: seen.until, seenIdsThrough: seen.idsThrough },
+          seenEpoch: seen.epoch,
+          seenUntil: seen.until,
+          seenIdsThrough: seen.idsThrough,
           seenIsReleased: seen.isReleased ? 1 : 0,
         })
       : write(TAKE_FIRST, values);

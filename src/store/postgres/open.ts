@@ -109,7 +109,9 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const ends: (() => unknown)[] = [() => rates?.close()];
   const shut = db.close.bind(db);
   return Object.assign(db, repositories, {
-    ...{ news, instance, rates },
+    news,
+    instance,
+    rates,
     leaders: mode === 'serve' ? postgresLeaders(beside, () => instance) : null,
     async openBooks() {
       const deciding = db.deciding(table.check);
@@ -183,7 +185,8 @@ async function read(url: string): Promise<StoreReader> {
   return {
     ...postgresRepositories(db, null),
     unbooked: (spool) => unbookedIn(db, spool),
-    ...{ close, [Symbol.dispose]: close },
+    close,
+    [Symbol.dispose]: close,
   };
 }
 

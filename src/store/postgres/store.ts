@@ -70,7 +70,10 @@ export class PostgresStore extends GroupCommit<SqlWrite> implements Store, Defer
     const { onError = () => {}, timers = processTimers, doubtMs } = options;
     const dialect = new PostgresDialect();
     const writer = new PostgresWriter({
-      ...{ dialect, onError, timers, doubtMs },
+      dialect,
+      onError,
+      timers,
+      doubtMs,
       open: () => this.open(),
       fence: () => this.fence,
       onDoubt: () => this.stopWaiting(),

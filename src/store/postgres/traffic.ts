@@ -42,7 +42,11 @@ export function postgresTraffic(db: SqlTables, options: CountOptions = {}): Traf
     put: (buckets) => {
       const rows = buckets.map(
         ({ failedAttempts: failed_attempts, visibleMs: visible_ms, ttft, duration, ...row }) => ({
-          ...{ ...row, failed_attempts, visible_ms, ttft: ttft.toHex(), duration: duration.toHex() },
+          ...row,
+          failed_attempts,
+          visible_ms,
+          ttft: ttft.toHex(),
+          duration: duration.toHex(),
         }),
       );
       return [write(PUT, JSON.stringify(rows))];

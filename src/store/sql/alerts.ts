@@ -66,7 +66,10 @@ export const sqlAlerts = (db: SqlReader): AlertTable => ({
     const { slot, epoch } = seen.owner;
     return write(CHANGE_MARK, {
       ...row,
-      ...{ seenState: seen.state, seenSince: seen.since, seenSlot: slot, seenEpoch: epoch },
+      seenState: seen.state,
+      seenSince: seen.since,
+      seenSlot: slot,
+      seenEpoch: epoch,
     });
   },
   insert: (message) => write(INSERT, rowOf(message)),

@@ -121,7 +121,9 @@ class SqliteStore extends GroupCommit<SqlWrite> implements SqlStore {
       {
         pace: PACE,
         transact: (units, synced) => this.#transact(units, synced),
-        ...{ faultOf, textOf: messageOf, onError },
+        faultOf,
+        textOf: messageOf,
+        onError,
         keep: (units) => appends.keep(units),
         written: (synced) => appends.written(synced),
       },

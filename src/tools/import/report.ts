@@ -30,7 +30,9 @@ export function reportJson({ file, folder, others, imported: { files, report } }
       keys: report.keys.map(({ path, included, line, column, outcome, to, note, file: target, fileLine }) => ({
         key: path,
         file: included ?? file,
-        ...{ line, column, outcome },
+        line,
+        column,
+        outcome,
         to: to === null || to.length === 0 ? null : to.join('.'),
         note,
         place: target === null ? null : `${target}:${fileLine}`,

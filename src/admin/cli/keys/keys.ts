@@ -14,7 +14,9 @@ const UNBOUNDED = { own: Number.MAX_SAFE_INTEGER, all: Number.MAX_SAFE_INTEGER, 
 
 function servicesIn({ keys, people, store, file }: KeysCommand): KeyServices & TrailReader & OperationHost {
   return {
-    ...{ keys, people, store },
+    keys,
+    people,
+    store,
     checkLedger: () => requireLedger(store),
     usdPerCredit: () => storedUsdPerCredit(file),
     modelWarnings: (list) => storedModelWarnings(file, list),

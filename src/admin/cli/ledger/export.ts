@@ -10,8 +10,16 @@ import { flagMonth, flagPeriod, inFlags } from './period.ts';
 
 /** The flags that select and group entries of the ledger. */
 const ENTRY_FLAGS = {
-  ...{ from: TEXT, to: TEXT, month: TEXT, 'time-zone': TEXT },
-  ...{ key: TEXT, team: TEXT, user: TEXT, label: LIST, model: TEXT, by: TEXT },
+  from: TEXT,
+  to: TEXT,
+  month: TEXT,
+  'time-zone': TEXT,
+  key: TEXT,
+  team: TEXT,
+  user: TEXT,
+  label: LIST,
+  model: TEXT,
+  by: TEXT,
 };
 
 /**

@@ -41,7 +41,10 @@ export interface LedgerCommand extends BooksFiles {
 /** Runs `signalbox ledger status|audit|usage|export|backup|refund`. Throws UsageError, or an Error of one sentence. */
 export const runLedger = groupOf<LedgerCommand, CommandOutput>('ledger', {
   ...commandsOf(LEDGER_COMMANDS, servicesIn),
-  ...{ audit, export: exportEntries, backup, refund: refundDecision },
+  audit,
+  export: exportEntries,
+  backup,
+  refund: refundDecision,
 });
 
 /**

@@ -5,15 +5,31 @@ import { LIST, pairsOf, type parseFlags, SWITCH, TEXT } from '../arguments.ts';
 
 /** Flags that set fields of a request's body. */
 const BODY_FLAGS = {
-  ...{ model: TEXT, task: TEXT, 'input-tokens': TEXT, 'output-tokens': TEXT, message: TEXT, metadata: LIST },
-  ...{ 'cost-weight': TEXT, 'quality-weight': TEXT, 'latency-weight': TEXT },
+  model: TEXT,
+  task: TEXT,
+  'input-tokens': TEXT,
+  'output-tokens': TEXT,
+  message: TEXT,
+  metadata: LIST,
+  'cost-weight': TEXT,
+  'quality-weight': TEXT,
+  'latency-weight': TEXT,
 };
 
 /** The flags of `policy explain`. */
 export const EXPLAIN_FLAGS = {
   ...BODY_FLAGS,
-  ...{ label: LIST, time: TEXT, key: TEXT, team: TEXT, user: TEXT, 'key-models': TEXT, url: TEXT },
-  ...{ case: TEXT, decision: TEXT, here: SWITCH, json: SWITCH },
+  label: LIST,
+  time: TEXT,
+  key: TEXT,
+  team: TEXT,
+  user: TEXT,
+  'key-models': TEXT,
+  url: TEXT,
+  case: TEXT,
+  decision: TEXT,
+  here: SWITCH,
+  json: SWITCH,
 };
 
 /**

@@ -81,7 +81,9 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const funds = payer?.fundsUnder(budgets, labels, request.model);
   const explanation = await explainStored({ request, key, timeMs, funds }, runtime, command.database);
   return explanationResult(explanationBody(explanation, { isMeasured: false, isFunded: payer !== null }), {
-    ...{ json: flags.json, terminal, note: `${NOTE} ${payer ? FUNDED : UNFUNDED}` },
+    json: flags.json,
+    terminal,
+    note: `${NOTE} ${payer ? FUNDED : UNFUNDED}`,
   });
 }
 
@@ -151,7 +153,9 @@ async function runExplainCase(
     ...explanationBody(explanation, { isMeasured: false, isFunded: false, missing }),
   };
   return explanationResult(body, {
-    ...{ json, terminal, note: CASE_NOTE },
+    json,
+    terminal,
+    note: CASE_NOTE,
     before: [`The case “${name}” (${placeText(place)}), ${SETTING_WORDS[settings[0]!]}.`],
     after: [keys.length === 0 ? 'The case holds.' : `The case fails: ${keys.join('; ')}.`],
   });

@@ -76,7 +76,9 @@ export function propose(sources: ProposalSources) {
   });
   const left = new Set(unfit.map(([id]) => id));
   return {
-    ...{ provider, factsSource, today },
+    provider,
+    factsSource,
+    today,
     // Listed models that are not for conversations, or whose name a policy does not allow: ID and reason.
     unfit,
     // Listed models that are new to the policy, with complete or missing figures.

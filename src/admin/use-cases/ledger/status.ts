@@ -101,7 +101,13 @@ export function fundStatus({ title, limit, spent, held, holds, recent, ...called
   const { kind, name, subject, starts, ends } = title;
   const { expected, knownFrom } = forecastOf(spent, title, now, recent);
   return {
-    ...{ kind, name, subject, subjectName, limit, spent, held },
+    kind,
+    name,
+    subject,
+    subjectName,
+    limit,
+    spent,
+    held,
     title: titleText(title, subjectName ?? keyName),
     holder: kind === 'budget' ? levelOf(title.definition) : null,
     left: limit - spent - held,

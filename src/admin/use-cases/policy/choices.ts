@@ -48,8 +48,13 @@ function choiceOf(selector: string, task: string, difficulty: Difficulty, runtim
 }
 
 const NO_CHOICE = {
-  ...{ model: null, provider: null, reason: null },
-  ...{ cost_credits: null, cost_usd: null, latency_ms: null, quality: null },
+  model: null,
+  provider: null,
+  reason: null,
+  cost_credits: null,
+  cost_usd: null,
+  latency_ms: null,
+  quality: null,
 };
 
 const ANYONE = { id: '', labels: {}, models: null };

@@ -36,8 +36,12 @@ export function explanationBody(
   const { revision, usdPerCredit } = runtime.snapshot;
   const body = certificateBody(certificate, facts);
   return {
-    ...{ policy_revision: revision, route_reason: reason, choice, refusal },
-    ...{ facts: factsBody(facts), ...body },
+    policy_revision: revision,
+    route_reason: reason,
+    choice,
+    refusal,
+    facts: factsBody(facts),
+    ...body,
     explanation: [...body.explanation, ...lacksIn(runtime.snapshot).map((lack) => `${lack}.`)],
     first_hold_credits: firstHold && toCredits(firstHold.amount),
     hold_note: holdNote(explanation),

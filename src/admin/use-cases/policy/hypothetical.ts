@@ -83,7 +83,10 @@ export function unknownSender(param: 'key' | 'user' | 'team'): SignalboxError {
 function hypotheticalCaller({ id: keyId, labels, models, notModels, ...of }: HypotheticalRequest['key']): Caller {
   const { team, user, levels } = of;
   return {
-    ...{ ...OPERATOR, keyId, labels, models: models && new Set(models) },
+    ...OPERATOR,
+    keyId,
+    labels,
+    models: models && new Set(models),
     ...(notModels && { notModels: new Set(notModels) }),
     ...(team && { team }),
     ...(user && { user }),

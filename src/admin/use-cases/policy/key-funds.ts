@@ -78,7 +78,14 @@ type TeamRow = GroupTerms & Pick<Team, 'id' | 'name'>;
 
 /** The key of a sender without a key. */
 const keyless = (owner: Partial<Pick<SenderKey, 'team' | 'user'>>): SenderKey => ({
-  ...{ id: 'explain', labels: {}, models: null, notModels: null, holder: null, budgets: [], team: null, user: null },
+  id: 'explain',
+  labels: {},
+  models: null,
+  notModels: null,
+  holder: null,
+  budgets: [],
+  team: null,
+  user: null,
   ...owner,
 });
 

@@ -129,7 +129,10 @@ function refusalText(
 }
 
 const refusedMiss = ({ code }: SignalboxError, hint: string): Miss => ({
-  ...{ got: refusedText(code), message: `refused with \`${code}\``, expected: 'a model', hint },
+  got: refusedText(code),
+  message: `refused with \`${code}\``,
+  expected: 'a model',
+  hint,
 });
 
 const modelMiss: MissOf<readonly string[]> = (models, decision, runtime) => {

@@ -77,10 +77,15 @@ export async function pushRevision(
   const body = difference && (await differenceBody(difference));
   return {
     object: 'policy.write',
-    ...{ id: stored.id, revision: stored.revision, previous },
-    ...{ files: edits.map(changeOf), guarded, difference: body },
+    id: stored.id,
+    revision: stored.revision,
+    previous,
+    files: edits.map(changeOf),
+    guarded,
+    difference: body,
     // The names of servers on which the revision is not active yet, and of servers that use their files.
-    ...{ lagging: await lagging(desk), following_files: followingFiles },
+    lagging: await lagging(desk),
+    following_files: followingFiles,
     is_followed: others.length > followingFiles.length,
   };
 }

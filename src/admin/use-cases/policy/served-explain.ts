@@ -66,8 +66,11 @@ async function explained(by: Principal, reach: Reach, desk: ExplanationDesk, que
   const readings = isInForce ? inForce.readings() : readingsAlike(runtime.snapshot, inForce);
   const { labels, models, notModels = [], levels = NO_LEVELS } = caller ?? NOBODY;
   const key = {
-    ...{ id: caller?.keyId ?? NOBODY.keyId, labels, levels },
-    ...{ models: models && [...models], notModels: [...notModels] },
+    id: caller?.keyId ?? NOBODY.keyId,
+    labels,
+    levels,
+    models: models && [...models],
+    notModels: [...notModels],
   };
   const explanation = await explainRequest(
     {

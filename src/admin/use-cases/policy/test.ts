@@ -117,8 +117,13 @@ function caseBody(result: CaseResult, settings: readonly PolicySetting[]) {
 }
 
 const NO_CHOICE = {
-  ...{ choice: null, provider: null, reason: null },
-  ...{ cost_credits: null, cost_usd: null, latency_ms: null, quality: null },
+  choice: null,
+  provider: null,
+  reason: null,
+  cost_credits: null,
+  cost_usd: null,
+  latency_ms: null,
+  quality: null,
 };
 
 function outcomeBody({ case: { given }, outcome }: CaseRun, { runtime }: PolicySetting) {

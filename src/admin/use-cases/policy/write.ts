@@ -283,8 +283,11 @@ export function editNotes(
   return {
     done: (more) =>
       note({
-        ...{ files: edits.map(changeOf), guarded, patch: patch.slice(0, TRAIL_PATCH_MAX) },
-        ...{ is_cut: patch.length > TRAIL_PATCH_MAX, ...more },
+        files: edits.map(changeOf),
+        guarded,
+        patch: patch.slice(0, TRAIL_PATCH_MAX),
+        is_cut: patch.length > TRAIL_PATCH_MAX,
+        ...more,
       }),
     undone: (more) => note({ undone: true, ...more }),
     inForce: (name) => {

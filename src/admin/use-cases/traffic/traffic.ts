@@ -68,14 +68,20 @@ export async function trafficOf({ caller }: Principal, sources: TrafficSources, 
   const allBefore: LineSpend | null = before?.[0].all ?? null;
   const earlier = before && new Map([...told.keys()].map((value) => [value, spendBefore(selection, before, value)]));
   return {
-    ...{ from, to, step, timeZone, by },
+    from,
+    to,
+    step,
+    timeZone,
+    by,
     countedUntil: Math.min(progress.freshFrom ?? (isWritten ? now : (progress.lastAt ?? 0)), now),
     firstAt: progress.firstAt,
     countingSince: progress.pastBefore === null ? null : Math.min(progress.pastBefore, now),
     times: hasPoints ? period.times : [],
     total: { ...lineFigures(total), before: allBefore },
     series: [...told].map(([value, line]) => ({
-      ...{ value, name: nameIn(value), ...lineFigures(line) },
+      value,
+      name: nameIn(value),
+      ...lineFigures(line),
       before: earlier && (earlier.get(value) ?? NOTHING),
     })),
     other:

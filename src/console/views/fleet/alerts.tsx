@@ -103,7 +103,12 @@ function deliveryOf({ deliveries }: AlertReport['data'][number]) {
 
 /** Sends a test alert to all webhooks. */
 const TEST: Change = {
-  ...{ label: 'Send a test', busy: 'Sending…', action: 'alerts.test', path: '/admin/alerts/test', body: {}, done: '' },
+  label: 'Send a test',
+  busy: 'Sending…',
+  action: 'alerts.test',
+  path: '/admin/alerts/test',
+  body: {},
+  done: '',
   onDone(answer: unknown) {
     // The response has the schema of the route.
     const { data } = answer as Static<typeof AlertTest>;

@@ -171,7 +171,9 @@ const columnsOf = (
       figure: (line) => percent(attemptsOf(line) === 0 ? null : failedOf(line) / attemptsOf(line)),
     },
     {
-      ...{ id: 'ttft', head: 'First token, median', phone: 'second' },
+      id: 'ttft',
+      head: 'First token, median',
+      phone: 'second',
       figure: (line) => duration(line.ttft_ms?.p50 ?? null),
       cell: (line, measured) => (
         <>

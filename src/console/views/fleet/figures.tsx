@@ -24,7 +24,8 @@ export function FleetFigures({ endpoints, traffic, status, alerts }: FleetFigure
   const healthy = lines?.filter((line) => !isSick(line) && !degraded.has(line.provider)).length;
   const webhooks = alerts?.data?.webhooks;
   const server = status.data && {
-    ...{ short: status.data.is_current ? 'Writes' : 'Refuses', exact: status.data.problem ?? '' },
+    short: status.data.is_current ? 'Writes' : 'Refuses',
+    exact: status.data.problem ?? '',
   };
   return (
     <Heroes>

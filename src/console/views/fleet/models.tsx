@@ -107,25 +107,42 @@ const columnsOf = (holders: ModelHolders | null): readonly TableColumn<ModelLine
   },
   { id: 'provider', head: 'Provider', cell: ({ owned_by }) => owned_by, sort: true },
   {
-    ...{ id: 'input', head: 'Input', unit: 'per 1M', phone: 'more', sort: true },
+    id: 'input',
+    head: 'Input',
+    unit: 'per 1M',
+    phone: 'more',
+    sort: true,
     figure: ({ price }) => (price ? priceFigure(price.input_usd) : NONE),
   },
   {
-    ...{ id: 'output', head: 'Output', unit: 'per 1M', phone: 'more', sort: true },
+    id: 'output',
+    head: 'Output',
+    unit: 'per 1M',
+    phone: 'more',
+    sort: true,
     figure: (model) => priceFigure(outputPrice(model)),
   },
   {
-    ...{ id: 'context', head: 'Context', unit: 'tokens', phone: 'more', sort: true },
+    id: 'context',
+    head: 'Context',
+    unit: 'tokens',
+    phone: 'more',
+    sort: true,
     figure: ({ max_input_tokens }) => figure(max_input_tokens),
   },
   {
-    ...{ id: 'quality', head: 'Quality', phone: 'more', sort: true },
+    id: 'quality',
+    head: 'Quality',
+    phone: 'more',
+    sort: true,
     figure: ({ quality }) => percent(quality?.default ?? null),
   },
   ...(holders
     ? [
         {
-          ...{ id: 'who', head: 'Who may use it', phone: 'more' as const },
+          id: 'who',
+          head: 'Who may use it',
+          phone: 'more' as const,
           cell: (model: ModelLine) => {
             const text = accessText(model, holders);
             return (

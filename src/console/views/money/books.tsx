@@ -23,8 +23,13 @@ export function Books() {
               <Actions
                 of={[
                   {
-                    ...{ label: 'Audit the ledger', busy: 'Auditing…', isBusy: report.running_since !== null },
-                    ...{ action: 'ledger.audit', path: '/admin/ledger/audit', body: {}, done: '' },
+                    label: 'Audit the ledger',
+                    busy: 'Auditing…',
+                    isBusy: report.running_since !== null,
+                    action: 'ledger.audit',
+                    path: '/admin/ledger/audit',
+                    body: {},
+                    done: '',
                   },
                 ]}
               />

@@ -21,11 +21,14 @@ import { Books } from './books.tsx';
 
 const FIGURES: readonly ViewFigure<ReadOf<'/admin/ledger'>>[] = [
   {
-    ...{ label: 'Charged', value: (books) => usd(books.charged_usd) },
+    label: 'Charged',
+    value: (books) => usd(books.charged_usd),
     notes: (books) => [creditsText(books.charged_credits), 'since the first request, minus refunds'],
   },
   {
-    ...{ label: 'Held now', term: 'held', value: (books) => usd(books.held_usd) },
+    label: 'Held now',
+    term: 'held',
+    value: (books) => usd(books.held_usd),
     notes: (books) => [creditsText(books.held_credits), runningText(books.open_reservations)],
   },
   { label: 'Budgets and balances', value: (books) => figure(books.funds_total) },

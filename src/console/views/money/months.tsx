@@ -61,7 +61,9 @@ export function monthRows(
     const [first, second] = [holderOf(group, by), and && holderOf(group, and)];
     const id = second ? JSON.stringify([first.id, second.id]) : first.id;
     const row = rows.get(id) ?? {
-      ...{ id, name: first.name, and: second ? second.name : null },
+      id,
+      name: first.name,
+      and: second ? second.name : null,
       amounts: months.map(() => NO_AMOUNT),
     };
     rows.set(id, row);

@@ -14,7 +14,11 @@ export const PAYMENT_WORDS: Readonly<Record<WalletPayment['state'], string>> = {
   failed: 'Failed',
 };
 const TONES: Readonly<Record<WalletPayment['state'], Tone>> = {
-  ...{ settling: 'quiet', captured: 'quiet', settled: 'good', unknown: 'warn', failed: 'bad' },
+  settling: 'quiet',
+  captured: 'quiet',
+  settled: 'good',
+  unknown: 'warn',
+  failed: 'bad',
 };
 
 const PURPOSES: Readonly<Record<WalletPayment['purpose'], string>> = {

@@ -88,7 +88,10 @@ export function PaymentPanel({ payment, closeHref, usdOf, onChanged }: PaymentPa
             <Actions
               of={[
                 {
-                  ...{ label: 'Check the chain', busy: 'Checking…', path: `/admin/payments/${id}/reconcile`, done: '' },
+                  label: 'Check the chain',
+                  busy: 'Checking…',
+                  path: `/admin/payments/${id}/reconcile`,
+                  done: '',
                   onDone(answer) {
                     // The response is the payment.
                     const now = (answer as WalletPayment).state;

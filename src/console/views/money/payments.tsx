@@ -29,7 +29,8 @@ export function Payments() {
         ]}
         columns={[
           {
-            ...{ head: 'Wallet', phone: 'main' },
+            head: 'Wallet',
+            phone: 'main',
             cell: ({ payer }) => (
               <span class="mono" title={payer}>
                 {shortAddress(payer)}

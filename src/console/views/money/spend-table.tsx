@@ -45,7 +45,8 @@ function columnsBy(
     { head: 'Spend', money: ({ whole }) => whole, phone: 'fact' },
     { head: 'Before', money: ({ before }) => before },
     {
-      ...{ head: CHANGE, phone: 'second' },
+      head: CHANGE,
+      phone: 'second',
       figure: (row) => (row.before ? usd(Number(row.whole.usd) - Number(row.before.usd)) : NONE),
       cell: (row, rise) => <Change row={row} rise={rise} />,
       // The row with the sum of all other rows has no rise, so this row stays at the end.

@@ -78,8 +78,12 @@ export function holderOf({ group }: Pick<UsageGroup, 'group'>, by: SpendDimensio
 
 export const NO_AMOUNT: Amount = { usd: '0', credits: 0 };
 const NO_SUMS: Sums = {
-  ...{ ...NO_AMOUNT, requests: 0, input_tokens: 0, output_tokens: 0 },
-  ...{ saved_usd: null, saved_credits: null },
+  ...NO_AMOUNT,
+  requests: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  saved_usd: null,
+  saved_credits: null,
 };
 
 /** The rows of usage in two periods, including spenders that appear in only one period. */

@@ -66,25 +66,30 @@ const eachOf = (sums: Pick<Sums, 'usd' | 'requests'> | null): number | null =>
 
 const FIGURES: readonly ViewFigure<TrafficReport>[] = [
   {
-    ...{ label: 'Spend', value: ({ total: { whole } }) => usd(whole.usd) },
+    label: 'Spend',
+    value: ({ total: { whole } }) => usd(whole.usd),
     notes: ({ total: { whole, before } }) => [
       creditsText(whole.credits),
       compared(whole.credits, before?.credits ?? null),
     ],
   },
   {
-    ...{ label: 'Saved', term: 'saved', value: ({ total: { whole } }) => usd(whole.saved_usd) },
+    label: 'Saved',
+    term: 'saved',
+    value: ({ total: { whole } }) => usd(whole.saved_usd),
     notes: ({ total: { whole } }) => savedNotes(whole),
   },
   {
-    ...{ label: 'A request, on average', value: ({ total: { whole } }) => usd(eachOf(whole)) },
+    label: 'A request, on average',
+    value: ({ total: { whole } }) => usd(eachOf(whole)),
     notes: ({ total: { whole, before } }) => [
       `${figure(whole.requests).short} requests`,
       compared(eachOf(whole) ?? 0, eachOf(before)),
     ],
   },
   {
-    ...{ label: 'Tokens', value: ({ total: { whole } }) => figure(whole.input_tokens + whole.output_tokens) },
+    label: 'Tokens',
+    value: ({ total: { whole } }) => figure(whole.input_tokens + whole.output_tokens),
     notes: ({ total: { whole } }) => [
       `${figure(whole.input_tokens).short} in, ${figure(whole.output_tokens).short} out`,
       whole.input_tokens > 0 && `${percent(whole.cached_input_tokens / whole.input_tokens).short} of input from caches`,

@@ -87,12 +87,20 @@ function WalletChanges({ wallet: { wallet, is_blocked } }: { readonly wallet: Wa
       <Actions
         of={[
           {
-            ...{ label: 'Unblock wallet', slot: 'state', isHidden: !is_blocked, path: `${path}/unblock` },
+            label: 'Unblock wallet',
+            slot: 'state',
+            isHidden: !is_blocked,
+            path: `${path}/unblock`,
             done: 'The wallet may pay again.',
           },
           {
-            ...{ label: 'Block wallet', slot: 'state', kind: 'danger', isHidden: is_blocked },
-            ...{ path: `${path}/block`, body: {}, done: 'The wallet is blocked.' },
+            label: 'Block wallet',
+            slot: 'state',
+            kind: 'danger',
+            isHidden: is_blocked,
+            path: `${path}/block`,
+            body: {},
+            done: 'The wallet is blocked.',
             question: [
               `Block wallet ${shortAddress(wallet)}?`,
               'From now on, Signalbox refuses its payments and keys. It keeps its balance. You can unblock it.',

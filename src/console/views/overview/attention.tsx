@@ -82,19 +82,27 @@ const itemsOf = (
   ...(ledger.data?.funds ?? []).flatMap((fund) => fundItem(fund, now)),
   ...(endpoints.data?.data ?? []).filter(isSick).map(
     ({ provider, upstream, state }): AttentionItem => ({
-      ...{ id: `endpoint ${provider} ${upstream}`, tone: state === 'cooling' ? 'warn' : 'bad', word: 'Provider' },
-      ...{ text: `${provider}, ${upstream}: ${WORDS[state] ?? state}`, href: hrefOf('/fleet') },
+      id: `endpoint ${provider} ${upstream}`,
+      tone: state === 'cooling' ? 'warn' : 'bad',
+      word: 'Provider',
+      text: `${provider}, ${upstream}: ${WORDS[state] ?? state}`,
+      href: hrefOf('/fleet'),
     }),
   ),
   ...degraded.map(
     (provider): AttentionItem => ({
-      ...{ id: `degraded ${provider.name}`, tone: 'warn', word: 'Provider', href: hrefOf('/fleet') },
+      id: `degraded ${provider.name}`,
+      tone: 'warn',
+      word: 'Provider',
+      href: hrefOf('/fleet'),
       text: `Provider ${provider.name} is degraded: ${degradedText(provider)}`,
     }),
   ),
   ...slow.map(
     (provider): AttentionItem => ({
-      ...{ id: `slow ${provider.name}`, tone: 'warn', word: 'Provider' },
+      id: `slow ${provider.name}`,
+      tone: 'warn',
+      word: 'Provider',
       // For example: `5 times as long as in the 24 hours before`.
       text: `Provider ${provider.name} is slow: ${duration(provider.ttftMs).short} to the first token, ${timesSlower(provider)} times as long as in the ${periodBefore()}`,
       href: hrefOf('/', { by: 'provider', measure: 'ttft' }),
@@ -154,7 +162,10 @@ function alertItems({ data, webhooks }: ReadOf<'/admin/alerts'>, now: number): r
   const latest = data.find(({ type, time }) => type === 'alert' && now - Date.parse(time) < DAY_MS);
   const href = hrefOf('/fleet');
   const item = latest && {
-    ...{ id: latest.id, tone: 'warn' as const, word: 'Alert', href },
+    id: latest.id,
+    tone: 'warn' as const,
+    word: 'Alert',
+    href,
     text: (
       <>
         {latest.text} <When at={latest.time} />
@@ -164,7 +175,10 @@ function alertItems({ data, webhooks }: ReadOf<'/admin/alerts'>, now: number): r
   return [
     ...failing.map(
       ({ name, problem }): AttentionItem => ({
-        ...{ id: `webhook ${name}`, tone: 'bad', word: 'Webhook', href },
+        id: `webhook ${name}`,
+        tone: 'bad',
+        word: 'Webhook',
+        href,
         text: <Coded text={`Alerts do not reach ${name}${problem === null ? '' : `: ${problem}`}`} />,
       }),
     ),

@@ -87,7 +87,9 @@ function linesOf(of: Measure, report: TrafficReport): readonly ChartLine[] {
   const markIn = marksOf(series.map(({ value }) => value));
   return [
     ...series.map(({ name, value, buckets }) => ({
-      ...{ name: name || 'none', mark: markIn(value), values: of.values(buckets, perCredit) },
+      name: name || 'none',
+      mark: markIn(value),
+      values: of.values(buckets, perCredit),
     })),
     ...(other && of.hasOther
       ? [{ name: 'other', mark: 'mark-other', values: of.values(other.buckets, perCredit) }]

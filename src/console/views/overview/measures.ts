@@ -27,7 +27,9 @@ export interface Measure {
 /** The figures that the chart can show, one at a time. */
 export const MEASURES = {
   spend: {
-    ...{ label: 'Spend', write: usd, hasOther: true },
+    label: 'Spend',
+    write: usd,
+    hasOther: true,
     values: ({ credits }, perCredit) => credits.map((spent) => spent * perCredit),
     sentence(whole, most) {
       const first = most(({ credits }) => credits);
@@ -38,12 +40,16 @@ export const MEASURES = {
     },
   },
   requests: {
-    ...{ label: 'Requests', write: figure, hasOther: true },
+    label: 'Requests',
+    write: figure,
+    hasOther: true,
     values: ({ requests }) => requests,
     sentence: ({ requests }) => `There were ${figure(requests).short} requests`,
   },
   errors: {
-    ...{ label: 'Errors', write: percent, hasOther: true },
+    label: 'Errors',
+    write: percent,
+    hasOther: true,
     values: ({ errors, requests }) => errors.map((count, at) => ratio(count, requests[at] ?? 0)),
     sentence({ errors, requests }, most) {
       if (errors === 0) return 'No request failed';
@@ -53,7 +59,9 @@ export const MEASURES = {
     },
   },
   ttft: {
-    ...{ label: 'Time to first token', write: duration, hasOther: false },
+    label: 'Time to first token',
+    write: duration,
+    hasOther: false,
     values: ({ ttft_p50_ms }) => ttft_p50_ms,
     sentence({ ttft_ms }, most, isSeveral) {
       const slowest = isSeveral && most((sums) => sums.ttft_ms.p50);
@@ -62,7 +70,9 @@ export const MEASURES = {
     },
   },
   speed: {
-    ...{ label: 'Tokens a second', write: figure, hasOther: false },
+    label: 'Tokens a second',
+    write: figure,
+    hasOther: false,
     values: ({ tokens_per_second }) => tokens_per_second,
     sentence({ tokens_per_second: speed }, most, isSeveral) {
       const fastest = isSeveral && most((sums) => sums.tokens_per_second);

@@ -43,11 +43,17 @@ export const Providers = ({ endpoints, traffic, slow }: ProvidersProps) => (
             { id: 'requests', head: 'Requests', figure: ({ requests }) => figure(requests), sort: true },
             { id: 'failed', head: 'Failed attempts', figure: ({ failed }) => figure(failed), sort: true },
             {
-              ...{ id: 'ttft', head: 'First token, median', phone: 'second', sort: true },
+              id: 'ttft',
+              head: 'First token, median',
+              phone: 'second',
+              sort: true,
               figure: ({ ttftMs }) => duration(ttftMs),
             },
             {
-              ...{ id: 'speed', head: 'Speed', unit: 'tokens/s', sort: true },
+              id: 'speed',
+              head: 'Speed',
+              unit: 'tokens/s',
+              sort: true,
               figure: ({ tokensPerSecond }) => figure(tokensPerSecond),
             },
           ]}

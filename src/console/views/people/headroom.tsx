@@ -25,8 +25,12 @@ type BudgetUse = Pick<Fund, 'limit_usd' | 'limit_credits' | 'spent_usd' | 'spent
 };
 
 const UNTOLD = {
-  ...{ held_usd: null, held_credits: null, forecast_usd: null, forecast_credits: null },
-  ...{ runs_out_at: null, renews_at: null },
+  held_usd: null,
+  held_credits: null,
+  forecast_usd: null,
+  forecast_credits: null,
+  runs_out_at: null,
+  renews_at: null,
 };
 
 const WINDOWS = { day: 'Day', week: 'Week', month: 'Month', total: 'In total' } as const;
@@ -77,7 +81,10 @@ export const fullestFundColumn = <Row extends object>(of: (row: Row) => FullestF
       .funds.map((fund) => ({ ...fund, label: fund.title }))
       .toSorted((one, other) => shareOf(other) - shareOf(one))[0];
   return {
-    ...{ head: 'Fullest budget', phone: 'second', isFigure: false, sort: true },
+    head: 'Fullest budget',
+    phone: 'second',
+    isFigure: false,
+    sort: true,
     figure(row) {
       const use = fullest(row);
       return percent(use ? shareOf(use) : null);
@@ -171,8 +178,11 @@ export function Budgets({ of, holder, balance, none }: BudgetsProps) {
     ...(balance
       ? [
           {
-            ...{ ...UNTOLD, ...balance, label: 'Balance' },
-            ...{ limit_usd: balance.granted_usd, limit_credits: balance.granted_credits },
+            ...UNTOLD,
+            ...balance,
+            label: 'Balance',
+            limit_usd: balance.granted_usd,
+            limit_credits: balance.granted_credits,
           },
         ]
       : []),

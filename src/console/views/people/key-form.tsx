@@ -39,11 +39,14 @@ export function keyParts(
   const reach = reachOfViewer('keys.change');
   const hasTerms = isNew || reach !== 'own';
   const team: FormField = {
-    ...{ of: 'team', label: 'Team', sets: () => ({ user: '' }) },
+    of: 'team',
+    label: 'Team',
+    sets: () => ({ user: '' }),
     options: (draft) => withKept(teamOptions(teams), draft.team, 'No team'),
   };
   const user: FormField = {
-    ...{ of: 'user', label: 'Member' },
+    of: 'user',
+    label: 'Member',
     options: (draft) =>
       withKept(userOptions(users.filter((one) => !draft.team || one.team === draft.team)), draft.user, 'Nobody'),
     sets(id) {
@@ -52,7 +55,8 @@ export function keyParts(
     },
   };
   const expires = {
-    ...{ label: 'Expires after', type: 'date' as const },
+    label: 'Expires after',
+    type: 'date' as const,
     hint: 'The key expires at the end of this day in your time zone. Leave it empty for a key that never expires.',
   };
   const name: FormField = { of: 'name', label: 'Name', placeholder: 'billing-app' };
@@ -78,7 +82,11 @@ export function keyParts(
     ...(reach === 'all'
       ? [
           {
-            ...{ of: 'labels', label: 'Labels', kind: LABELS, rows: 2, placeholder: 'app=billing' },
+            of: 'labels',
+            label: 'Labels',
+            kind: LABELS,
+            rows: 2,
+            placeholder: 'app=billing',
             hint: 'Write name=value, one on each line. Rules and budgets of the policy can use labels.',
           },
         ]

@@ -45,7 +45,10 @@ export function KeysTab({ id }: { readonly id: string | null }) {
         ...(isWide
           ? [
               {
-                ...{ of: 'team', label: 'Team', any: 'Any team', clears: ['user'] },
+                of: 'team',
+                label: 'Team',
+                any: 'Any team',
+                clears: ['user'],
                 options: teamOptions(teams?.data ?? []),
               },
               { of: 'user', label: 'Member', any: 'Anybody', options: userOptions(users?.data ?? []) },
@@ -203,7 +206,10 @@ function keyActions(key: KeyAnswer, onRotated: (answer: unknown) => void) {
       ? { ...state, label: 'Resume', path: `${path}/resume`, done: resumed, undo: [`${path}/suspend`, suspended] }
       : { ...state, label: 'Suspend', path: `${path}/suspend`, done: suspended, undo: [`${path}/resume`, resumed] };
   const rotate: Change = {
-    ...{ label: 'Rotate', action: 'keys.change', isHidden: isEnded, path: `${path}/rotate` },
+    label: 'Rotate',
+    action: 'keys.change',
+    isHidden: isEnded,
+    path: `${path}/rotate`,
     done: `${name} has a new secret.`,
     question: [`Rotate ${name}?`, 'The key gets a new secret, which is shown only once.', 'Rotate key'],
     input: {
@@ -216,7 +222,11 @@ function keyActions(key: KeyAnswer, onRotated: (answer: unknown) => void) {
     onDone: onRotated,
   };
   const revoke: Change = {
-    ...{ label: 'Revoke', action: 'keys.change', kind: 'danger', isHidden: isRevoked, path: `${path}/revoke` },
+    label: 'Revoke',
+    action: 'keys.change',
+    kind: 'danger',
+    isHidden: isRevoked,
+    path: `${path}/revoke`,
     done: `${name} is revoked.`,
     question: [
       `Revoke ${name}?`,

@@ -37,7 +37,8 @@ export function LoginsTab() {
           ? []
           : [
               {
-                ...{ head: 'Action', phone: 'fact' as const },
+                head: 'Action',
+                phone: 'fact' as const,
                 cell: (row: LoginRow) => (
                   <EndLogin of={row} isOwn={row.id === own} onDone={() => logins.put(row.id, null)} />
                 ),
@@ -72,8 +73,12 @@ const EndLogin = ({ of: row, isOwn, onDone }: EndLoginProps) => (
   <Actions
     of={[
       {
-        ...{ label: 'End', name: `End the login of ${holderName(row)}`, kind: 'danger' },
-        ...{ path: `/admin/logins/${row.id}`, method: 'DELETE', onDone },
+        label: 'End',
+        name: `End the login of ${holderName(row)}`,
+        kind: 'danger',
+        path: `/admin/logins/${row.id}`,
+        method: 'DELETE',
+        onDone,
         done: `The login of ${holderName(row)} has ended.`,
         question: [
           `End the login of ${holderName(row)}?`,

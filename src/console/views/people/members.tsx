@@ -43,7 +43,9 @@ export function MembersTab({ id }: { readonly id: string | null }) {
               { of: 'team', label: 'Team', any: 'Any team', options: teamOptions(teams) },
               { of: 'role', label: 'Role', any: 'Any role', options: optionsOf(ROLE_WORDS) },
               {
-                ...{ of: 'state', label: 'State', any: 'Any state' },
+                of: 'state',
+                label: 'State',
+                any: 'Any state',
                 options: optionsOf({ active: 'Active', suspended: 'Suspended' }),
               },
             ]
@@ -150,7 +152,9 @@ function MemberPanel({ place }: { readonly place: Place<UserAnswer> }) {
 }
 
 const ROLE = {
-  ...{ of: 'role', label: 'Role', usual: 'member' },
+  of: 'role',
+  label: 'Role',
+  usual: 'member',
   options: ({ role: now }: Readonly<Record<string, unknown>>) =>
     optionsOf(ROLE_WORDS).filter(({ value }) => value === now || mayChange(value as UserRole)),
 };
@@ -166,15 +170,25 @@ function MemberActions({ of: { id, role, state, ...user }, onRemoved }: { readon
         { label: 'Change', href: hrefWith({ edit: 'yes' }) },
         state === 'active'
           ? {
-              ...{ label: 'Suspend', slot: 'state', path: `${path}/suspend`, done: suspended },
+              label: 'Suspend',
+              slot: 'state',
+              path: `${path}/suspend`,
+              done: suspended,
               undo: [`${path}/resume`, resumed],
             }
           : {
-              ...{ label: 'Resume', slot: 'state', path: `${path}/resume`, done: resumed },
+              label: 'Resume',
+              slot: 'state',
+              path: `${path}/resume`,
+              done: resumed,
               undo: [`${path}/suspend`, suspended],
             },
         {
-          ...{ label: 'Remove', kind: 'danger', path, method: 'DELETE', done: `${name} is removed.` },
+          label: 'Remove',
+          kind: 'danger',
+          path,
+          method: 'DELETE',
+          done: `${name} is removed.`,
           question: [
             `Remove ${name}?`,
             'All keys of the member are revoked within a second, and the name and email are erased. You cannot undo this. To lock a member out for some time, suspend the member instead.',

@@ -68,7 +68,11 @@ function subjectActions({ id, sub, is_blocked }: Subject) {
   const served = `${sub} is unblocked.`;
   return [
     {
-      ...{ ...shared, label: 'Block', kind: 'danger' as const, isHidden: is_blocked, path: block },
+      ...shared,
+      label: 'Block',
+      kind: 'danger' as const,
+      isHidden: is_blocked,
+      path: block,
       done: `${sub} is blocked. Signalbox answers its tokens with status 403.`,
       undo: [unblock, served] as const,
       question: [

@@ -166,13 +166,21 @@ function TeamActions({ of, onRemoved }: { readonly of: TeamMoney; onRemoved(): v
       <Actions
         of={[
           {
-            ...{ label: 'Take over', kind: 'first', isHidden: origin !== 'former' },
-            ...{ path, method: 'PATCH', body: { origin: 'api' } },
+            label: 'Take over',
+            kind: 'first',
+            isHidden: origin !== 'former',
+            path,
+            method: 'PATCH',
+            body: { origin: 'api' },
             done: `From now on, team ${name} is changed here and not in the policy.`,
           },
           { label: 'Change', isHidden: origin === 'former', href: hrefWith({ edit: 'yes' }) },
           {
-            ...{ label: 'Remove', kind: 'danger', path, method: 'DELETE', done: `Team ${name} is removed.` },
+            label: 'Remove',
+            kind: 'danger',
+            path,
+            method: 'DELETE',
+            done: `Team ${name} is removed.`,
             question: [
               `Remove team ${name}?`,
               'You can remove a team only if it has no members and no valid keys. Its past usage stays under its ID.',

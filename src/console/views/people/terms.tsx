@@ -36,7 +36,9 @@ const DeniedModelsInput = modelsInput('these models are refused, also if another
 
 /** The field for the models that a key may not use. */
 export const DENIED_MODELS: FormPart = {
-  ...{ of: 'not_models', label: 'Denied models', hint: 'the key may use all models that its other terms allow' },
+  of: 'not_models',
+  label: 'Denied models',
+  hint: 'the key may use all models that its other terms allow',
   kind: { ...MODELS, Input: DeniedModelsInput },
 };
 
@@ -82,7 +84,9 @@ const BudgetsInput = ({ value, set, errorAt }: InputProps<readonly Texts[]>) => 
       <div key={at} class="people-budget">
         {(budget.until ? [...BUDGET, UNTIL] : BUDGET).map(({ of, label, options, isAmount }) => {
           const shared = {
-            ...{ label, value: budget[of] ?? '', error: errorAt(`[${at}].${of}`) },
+            label,
+            value: budget[of] ?? '',
+            error: errorAt(`[${at}].${of}`),
             onValue: (text: string) => set(value.with(at, { ...budget, [of]: text })),
           };
           if (options) return <Select key={of} {...shared} options={options} />;

@@ -19,7 +19,9 @@ import { namesIn, useTeams, useUsers } from './words.ts';
 
 const KINDS = ['key', 'user', 'team', 'wallet', 'policy', 'subject', 'login', 'decision', 'payment', 'model', 'trail'];
 const KIND_WORDS: Readonly<Record<string, string>> = {
-  ...{ user: 'person', subject: 'workload', policy_files: 'policy files' },
+  user: 'person',
+  subject: 'workload',
+  policy_files: 'policy files',
 };
 const kindText = (kind: string): string => KIND_WORDS[kind] ?? kind;
 
@@ -42,7 +44,9 @@ export function TrailTab({ id }: { readonly id: string | null }) {
       filters={[
         { of: 'subject', label: 'ID of the changed object', any: 'Any ID' },
         {
-          ...{ of: 'kind', label: 'Kind', any: 'Any kind' },
+          of: 'kind',
+          label: 'Kind',
+          any: 'Any kind',
           options: KINDS.map((value) => ({ value, label: `Kind: ${kindText(value)}` })),
         },
       ]}

@@ -19,7 +19,10 @@ export const KEY_STATE_WORDS: Readonly<Record<KeyAnswer['state'], string>> = {
   revoked: 'Revoked',
 };
 export const KEY_TONES: Readonly<Record<KeyAnswer['state'], Tone>> = {
-  ...{ valid: 'good', suspended: 'warn', expired: 'quiet', revoked: 'bad' },
+  valid: 'good',
+  suspended: 'warn',
+  expired: 'quiet',
+  revoked: 'bad',
 };
 
 export const ROLE_WORDS: Readonly<Record<UserRole, string>> = {

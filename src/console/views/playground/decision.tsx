@@ -51,7 +51,9 @@ export function DecisionCard({ explained, hasText, isReadable }: DecisionCardPro
         cost={costWriter(explanation.usd_per_credit)}
         columns={({ quality, price, time }) => [
           {
-            ...{ id: 'model', head: 'Model', sort: ({ model }) => model },
+            id: 'model',
+            head: 'Model',
+            sort: ({ model }) => model,
             cell: ({ model }) => <span class="table-name">{model}</span>,
           },
           quality,

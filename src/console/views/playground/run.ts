@@ -60,8 +60,17 @@ async function carryOut(request: RunRequest, signal: AbortSignal, show: (run: Ru
   const { dialect, body, key, hold } = request;
   const sentAt = performance.now();
   let run: Run = {
-    ...{ state: 'waiting', dialect, isStreamed: body.stream === true, hold, parts: NO_PARTS, failure: null },
-    ...{ decisionId: null, record: null, money: null, firstMs: null, endMs: null },
+    state: 'waiting',
+    dialect,
+    isStreamed: body.stream === true,
+    hold,
+    parts: NO_PARTS,
+    failure: null,
+    decisionId: null,
+    record: null,
+    money: null,
+    firstMs: null,
+    endMs: null,
   };
   const put = (part: Partial<Run>) => {
     run = { ...run, ...part };

@@ -86,7 +86,9 @@ function ChoiceTable({ choices }: { readonly choices: readonly Choice[] }) {
     { id: 'task', head: 'Task', cell: (row) => row.task },
     { id: 'difficulty', head: 'Difficulty', phone: 'more', cell: (row) => row.difficulty },
     ...selectors.map((selector) => ({
-      ...{ id: `by-${selector}`, head: selector, phone: 'more' as const },
+      id: `by-${selector}`,
+      head: selector,
+      phone: 'more' as const,
       cell: (row: ChoiceRow) => <Chosen choice={row.choices.get(selector)} />,
     })),
   ];

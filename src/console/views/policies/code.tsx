@@ -60,7 +60,9 @@ export function Code(props: CodeProps) {
   useEffect(() => {
     if (!code || !host.current) return;
     const opened = code.openEditor(host.current, {
-      ...{ name, text, isReadOnly },
+      name,
+      text,
+      isReadOnly,
       schema: () => now.current.schema ?? null,
       onText: (next) => now.current.onText?.(next),
       onLine: (next) => now.current.onLine(next),

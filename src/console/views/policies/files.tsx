@@ -60,8 +60,12 @@ export function FilesPage({ files, judgement, mayEdit }: FilesPageProps) {
             { id: 'name', head: 'File', sort: true, cell: (name) => name },
             { id: 'state', head: 'State', phone: 'second', cell: stateOf },
             {
-              ...{ id: 'lines', head: 'Lines', isFigure: true, phone: 'fact' },
-              ...{ sort: linesOf, cell: (name) => linesOf(name) ?? '–' },
+              id: 'lines',
+              head: 'Lines',
+              isFigure: true,
+              phone: 'fact',
+              sort: linesOf,
+              cell: (name) => linesOf(name) ?? '–',
             },
           ]}
         />

@@ -59,7 +59,10 @@ export async function inTurn<Result>(
 export function useTool<Name extends ToolName>(name: Name, body: unknown, pauseMs = 0): Resource<ToolAnswers[Name]> {
   const [turn, setTurn] = useState(0);
   const [state, setState] = useState<Omit<Resource<ToolAnswers[Name]>, 'renew'>>({
-    ...{ data: null, failure: null, isLoading: true, at: null },
+    data: null,
+    failure: null,
+    isLoading: true,
+    at: null,
   });
   const text = body === null ? null : JSON.stringify(body);
   useEffect(() => {

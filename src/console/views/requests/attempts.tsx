@@ -69,7 +69,10 @@ function spansOf({ attempts }: Outcome): readonly WaterfallSpan[] | null {
       spans.push({ ...decided, tone: 'mark-other', note: duration(startMs).short });
     }
     spans.push({
-      ...{ name: `${model} at ${provider}`, startMs, endMs: startMs + ms, tone: failure === null ? 'accent' : 'bad' },
+      name: `${model} at ${provider}`,
+      startMs,
+      endMs: startMs + ms,
+      tone: failure === null ? 'accent' : 'bad',
       firstTokenMs: first === null ? null : startMs + first,
       note: failure === null ? duration(ms).short : `failed: ${failure.replaceAll('_', ' ')}`,
     });

@@ -65,7 +65,9 @@ export const Candidates = ({ heading, label, candidates, choice, cost, columns, 
       current={choice ?? undefined}
       columns={columns({
         quality: {
-          ...{ id: 'quality', head: 'Quality', sort: true },
+          id: 'quality',
+          head: 'Quality',
+          sort: true,
           figure: ({ quality, counted_quality }) => percent(quality === null ? null : counted_quality),
         },
         price: { id: 'cost', head: 'Cost', figure: (one) => cost(one.cost_credits), sort: true, phone: 'fact' },

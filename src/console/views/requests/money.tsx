@@ -137,7 +137,8 @@ function savingRows({ outcome, baseline, runner_up }: DecisionRead, perCredit: s
       : [
           row('The same tokens on the baseline model', amount(ofBaseline), { note: baseline?.model, term: 'baseline' }),
           row(saved < 0 ? 'More than on the baseline model' : 'Saved', amount(Math.abs(saved)), {
-            ...{ term: 'saved', isSum: true },
+            term: 'saved',
+            isSum: true,
           }),
         ]),
   ];

@@ -48,9 +48,22 @@ function refusalOf(request: RequestContext, time: number, dialects: RefusalSink[
   const { status, code, method, route, operation } = request;
   const { keyId, labels, team = null, user = null } = request.caller ?? request.suspended ?? UNKNOWN;
   return {
-    ...{ id: request.requestNumber, time, keyId, team, user, labels, session: request.run.session },
-    ...{ operation, model: modelIn(request), code, reason: reasonOf(request) },
-    ...{ status, dialect: dialectAt(route, dialects), method, route, answers: 1 },
+    id: request.requestNumber,
+    time,
+    keyId,
+    team,
+    user,
+    labels,
+    session: request.run.session,
+    operation,
+    model: modelIn(request),
+    code,
+    reason: reasonOf(request),
+    status,
+    dialect: dialectAt(route, dialects),
+    method,
+    route,
+    answers: 1,
     decision: parseId('dec_', request.decisionId ?? String(request.error?.info.details?.decision_id)),
   };
 }

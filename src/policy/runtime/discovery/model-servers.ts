@@ -158,7 +158,9 @@ export class ModelServers {
       if (this.#servers.has(key)) continue;
       const kept = this.#kept.get(key);
       this.#servers.set(key, {
-        ...{ provider: provider.name, origin, server },
+        provider: provider.name,
+        origin,
+        server,
         found: kept?.server ?? null,
         contexts: new Map(kept?.contexts),
         details: new Map(),

@@ -71,7 +71,9 @@ export const WordTableFile = Type.Object({ about, source, base64: Type.String({ 
 /** The features of a question. */
 export const FeatureFile = Type.Object(
   {
-    ...{ about, source, fields },
+    about,
+    source,
+    fields,
     lists: Type.Record(Type.String(), Type.String()),
     features: Type.Array(
       Type.Object(
@@ -97,7 +99,8 @@ const role = Type.Union(['lead', 'on_text', 'object', 'thing'].map((name) => Typ
 /** The signs, in order. The file of signs describes each of its fields. */
 export const SignFile = Type.Object(
   {
-    ...{ about, fields },
+    about,
+    fields,
     votes: Type.Record(Type.String(), Type.Number({ exclusiveMinimum: 0 })),
     weights: Type.Record(Type.String(), Type.Number({ exclusiveMinimum: 0 })),
     signs: Type.Record(
@@ -107,7 +110,9 @@ export const SignFile = Type.Object(
           means: Type.String({ minLength: 1 }),
           noun: Type.Optional(Type.Boolean()),
           roles: Type.Optional(Type.Array(role, { minItems: 1 })),
-          ...{ unit_tokens: tokens, answer_tokens: tokens, piece_tokens: tokens },
+          unit_tokens: tokens,
+          answer_tokens: tokens,
+          piece_tokens: tokens,
         },
         closed,
       ),
@@ -124,7 +129,8 @@ const vote = Type.Number({ exclusiveMinimum: 0, maximum: 1 });
 /** Letters that indicate a natural language. The file of letters describes each of its fields. */
 export const LetterFile = Type.Object(
   {
-    ...{ about, fields },
+    about,
+    fields,
     votes: Type.Object({ script: vote, shared_script: vote, typical_letter: vote }, closed),
     scripts: Type.Array(
       Type.Object(

@@ -77,7 +77,8 @@ const ADJUSTING: ReadonlySet<LedgerOp['kind']> = new Set(['grant', 'correct', 'd
 const balanceOf = (holder: string): FundRef => ({
   key: balanceText(holder),
   title: { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Number.POSITIVE_INFINITY },
-  ...{ budget: 0, limit: 0 },
+  budget: 0,
+  limit: 0,
 });
 
 /**

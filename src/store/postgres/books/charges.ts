@@ -106,7 +106,9 @@ export async function uncountedBy(
     rows
       .filter((row) => (row.isOfOwner ?? 0) === isOfOwner)
       .map(({ quarter, microcredits, to: _, isOfOwner: __, ...account }) => ({
-        ...{ dimensions: dimensionsOf(account), microcredits, quarter },
+        dimensions: dimensionsOf(account),
+        microcredits,
+        quarter,
       }));
   return { from, to: rows[0]?.to ?? horizon, charges: of(0), ofOwners: of(1) };
 }

@@ -339,6 +339,10 @@ const isTold = ({ isKept, ops }: Unit): boolean => isKept || ops.every(({ op }) 
 
 /** A unit whose caller already has the answer. */
 const silent = (ops: readonly AskedOp[]): Unit => ({
-  ...{ ops, also: NOTHING, isSure: true, isKept: false },
-  ...{ resolve: () => {}, reject: () => {} },
+  ops,
+  also: NOTHING,
+  isSure: true,
+  isKept: false,
+  resolve: () => {},
+  reject: () => {},
 });

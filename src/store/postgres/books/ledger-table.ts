@@ -43,7 +43,11 @@ const INSERT_REFUND = sql(
 );
 
 const deleteHolds = batchDeletion({
-  ...{ table: 'holds', key: 'id', by: 'id', comparison: '<', batch: 5_000 },
+  table: 'holds',
+  key: 'id',
+  by: 'id',
+  comparison: '<',
+  batch: 5_000,
   only: `state IN ('closed', 'void')`,
 });
 

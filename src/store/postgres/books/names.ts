@@ -103,7 +103,11 @@ export class Names {
       this.#number(
         'ledger_tariffs_1',
         asked.map(({ digest, thing: { model, provider, upstream, price } }) => ({
-          ...{ digest, model, provider, upstream, price },
+          digest,
+          model,
+          provider,
+          upstream,
+          price,
         })),
       ),
     );

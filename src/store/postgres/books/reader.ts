@@ -160,7 +160,8 @@ export class BooksReader {
 
   async accept({ usdPerCredit, budgets, rateLimits = [], counted, rank }: OfferedTerms): Promise<AcceptedTerms> {
     const named = counted.map(({ name, definition }) => ({
-      ...{ name, definition },
+      name,
+      definition,
       digest: digestOf(budgetText({ name, definition })),
     }));
     const row = await this.#first<{ rank: number; generations: string }>(

@@ -191,7 +191,11 @@ export function dimensionsOfHolder(holder: string): { readonly key: string; read
 }
 
 const enforced = ({ budget, rank, limit: most, limits }: EnforcedBudget): WireOp => ({
-  ...{ kind: 'enforce', budget, rank, most, limits: limits ? Object.fromEntries(limits) : null },
+  kind: 'enforce',
+  budget,
+  rank,
+  most,
+  limits: limits ? Object.fromEntries(limits) : null,
 });
 
 /**

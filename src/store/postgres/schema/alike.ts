@@ -10,8 +10,23 @@ import { raisedBy } from './access.ts';
  * The versions of the SQLite schema, by room, from which version 1 of the PostgreSQL schema is built. These versions must never be edited.
  */
 const FIRST: Readonly<Record<string, number>> = {
-  ...{ news: 2, access: 8, alerts: 1, endpoints: 2, idempotency: 2, identity: 1, instances: 2, learning: 2 },
-  ...{ ledger: 13, logins: 2, payments: 3, people: 1, policies: 1, records: 8, subjects: 1, threads: 1, traffic: 2 },
+  news: 2,
+  access: 8,
+  alerts: 1,
+  endpoints: 2,
+  idempotency: 2,
+  identity: 1,
+  instances: 2,
+  learning: 2,
+  ledger: 13,
+  logins: 2,
+  payments: 3,
+  people: 1,
+  policies: 1,
+  records: 8,
+  subjects: 1,
+  threads: 1,
+  traffic: 2,
 };
 
 /** Tables and views of SQLite that PostgreSQL lacks or defines in its own way. */
@@ -32,7 +47,10 @@ const PARTITIONED: Change = [/\) STRICT.*$/, ') PARTITION BY RANGE (id)'];
 
 /** The differences between the CREATE statements of a table in PostgreSQL and in SQLite. */
 const CHANGES: Readonly<Record<string, readonly Change[]>> = {
-  ...{ idempotency: [NUMBERED], learning_resets: [NUMBERED], subjects: [NUMBERED], threads: [NUMBERED] },
+  idempotency: [NUMBERED],
+  learning_resets: [NUMBERED],
+  subjects: [NUMBERED],
+  threads: [NUMBERED],
   accounts: [NAMED, [/,\s+agent_wallet TEXT/, '']],
   tariffs: [NAMED],
   spend: [[/(quarter|account|tariff) INTEGER/g, '$1 integer']],
@@ -57,8 +75,13 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
 };
 
 const WORDS: Readonly<Record<string, string>> = {
-  ...{ INTEGER: 'BIGINT', BLOB: 'BYTEA', REAL: 'FLOAT8', user: '"user"', only: '"only"' },
-  ...{ ' STRICT': '', ', WITHOUT ROWID': '' },
+  INTEGER: 'BIGINT',
+  BLOB: 'BYTEA',
+  REAL: 'FLOAT8',
+  user: '"user"',
+  only: '"only"',
+  ' STRICT': '',
+  ', WITHOUT ROWID': '',
 };
 
 /** Translates SQLite statements that create tables and indexes or add columns. */

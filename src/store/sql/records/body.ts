@@ -272,7 +272,12 @@ export const packRefused = (refused: RefusedAnswer): RefusedValues => [
 ];
 
 export const unpackRefused = ([status, dialect, method, route, decision, answers]: RefusedValues): RefusedAnswer => ({
-  ...{ status, dialect, method, route, decision, answers },
+  status,
+  dialect,
+  method,
+  route,
+  decision,
+  answers,
 });
 
 /** The position of a refused answer in a body, after all positions of a decision's body. */

@@ -50,9 +50,22 @@ export function decodeSummary(text: string): RecordSummary | null {
   const [isPinned, model, stream, metadata, reason, error, provider, ...figures] = ofBody;
   const [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens, refused] = figures;
   return {
-    ...{ time, stream: labels === null ? null : stream === 1, labels, metadata: metadata ?? {}, reason, revision },
+    time,
+    stream: labels === null ? null : stream === 1,
+    labels,
+    metadata: metadata ?? {},
+    reason,
+    revision,
     selector: isPinned ? 'pinned' : model,
-    ...{ error, attempts, provider, charged, saved, firstPartMs, totalMs, inputTokens, outputTokens },
+    error,
+    attempts,
+    provider,
+    charged,
+    saved,
+    firstPartMs,
+    totalMs,
+    inputTokens,
+    outputTokens,
     refused: refused ? unpackRefused(refused) : null,
   };
 }

@@ -113,7 +113,13 @@ const placeOf = (
   tariff: Readonly<Record<'model' | 'provider', string | null>> | null,
   record: ChargedRecord | null,
 ): TrafficPlace => ({
-  ...{ id, key, team, user, labels, task: record?.task ?? '', status: record?.status ?? '' },
+  id,
+  key,
+  team,
+  user,
+  labels,
+  task: record?.task ?? '',
+  status: record?.status ?? '',
   model: tariff?.model ?? record?.model ?? '',
   provider: tariff?.provider ?? record?.provider ?? '',
 });

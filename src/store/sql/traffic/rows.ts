@@ -76,7 +76,13 @@ export async function additionsTo(
     addBucket(row, { figures, ttft: TimeHistogram.decode(ttft), duration: TimeHistogram.decode(duration) });
   }
   const stored = [...rows.values()].map(({ place: [width, kind, bucket, series], figures, ttft, duration }) => ({
-    ...{ width, kind, bucket, series, ...figures, ttft: ttft.encode(), duration: duration.encode() },
+    width,
+    kind,
+    bucket,
+    series,
+    ...figures,
+    ttft: ttft.encode(),
+    duration: duration.encode(),
   }));
   return [...series.writes, ...put(stored)];
 }

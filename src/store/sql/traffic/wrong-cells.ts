@@ -96,7 +96,9 @@ export async function wrongCells(db: SqlReader, now: number): Promise<readonly W
   });
   const rows = await db.query<WrongRow>(WRONG, [...from, idAt(Math.min(...from) * STEP_MS.minute)]);
   return rows.map(({ width, bucket, kind, ...row }) => ({
-    ...{ step: TRAFFIC_STEPS.find((step) => widthOf(step) === width)!, kind: TRAFFIC_KINDS[kind]! },
-    ...{ time: bucket * width * STEP_MS.minute, ...row },
+    step: TRAFFIC_STEPS.find((step) => widthOf(step) === width)!,
+    kind: TRAFFIC_KINDS[kind]!,
+    time: bucket * width * STEP_MS.minute,
+    ...row,
   }));
 }

@@ -193,7 +193,9 @@ export class Reservations {
     return this.open()
       .filter(isOrphan)
       .map(({ id, state, funds }) => ({
-        ...{ id, reserved: state.amount, charged: state.charged },
+        id,
+        reserved: state.amount,
+        charged: state.charged,
         holder: funds.find(({ isBalance }) => isBalance)?.title.name ?? null,
       }));
   }

@@ -225,8 +225,10 @@ export function openComparison(
   const unified = unifiedMergeView({ original: a.text, mergeControls: false, gutter: true, ...folded });
   const view = isWide
     ? new MergeView({
-        ...{ a: { doc: a.text, extensions: earlier ?? [] }, b: { doc: b.text, extensions: later ?? [] } },
-        ...{ ...place, ...folded },
+        a: { doc: a.text, extensions: earlier ?? [] },
+        b: { doc: b.text, extensions: later ?? [] },
+        ...place,
+        ...folded,
       })
     : new EditorView({ doc: b.text, extensions: [later ?? [], unified], ...place });
   return () => view.destroy();
