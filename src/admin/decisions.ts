@@ -203,10 +203,13 @@ export const listRecords = operationsOn<DecisionReader>()({
     };
     const bodyOf = f.sizedAs(DecisionSummary);
     const page = await listDecisions(by, records, query, sight, (entry) => bodyOf(shown(entry, sight)));
+    const data = page.entries.map((entry) => shown(entry, sight));
+    // The ID of a row if the page ends with it, so that the row can be found by the value of `next_after`.
+    const ends = page.next === page.entries.at(-1)?.id ? data.at(-1)?.id : undefined;
     return {
-      data: page.entries.map((entry) => shown(entry, sight)),
+      data,
       hasMore: page.next !== null,
-      nextAfter: page.next === null ? null : idText('dec_', page.next),
+      nextAfter: page.next === null ? null : (ends ?? idText('dec_', page.next)),
     };
   },
 });

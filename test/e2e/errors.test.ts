@@ -357,12 +357,18 @@ const UNKNOWN_CALLER: ReadonlySet<ErrorCode> = new Set([
   'headers_too_large',
 ]);
 
-/** Checks that an answer is found by the ID of its request, exactly if its caller is known. */
+/** Checks that an answer is found by the ID of its request, exactly if its caller is known. The entry follows the answer. */
 async function expectFound(response: Response, code: ErrorCode, isKnown: boolean): Promise<void> {
   const id = response.headers.get('x-request-id');
-  const found = await fetch(new URL(`/admin/requests/${id}`, response.url), withKey(box.key));
-  if (isKnown) expect(await found.json()).toMatchObject({ request_id: id, error: code });
-  else expect(found.status).toBe(404);
+  const look = () => fetch(new URL(`/admin/requests/${id}`, response.url), withKey(box.key));
+  if (!isKnown) expect((await look()).status).toBe(404);
+  else {
+    const found = await waitFor(async () => {
+      const answer = await look();
+      return answer.ok ? answer : null;
+    });
+    expect(await found.json()).toMatchObject({ request_id: id, error: code });
+  }
 }
 
 describe('each error has its documented status, type, code, param and headers, and no other field:', () => {

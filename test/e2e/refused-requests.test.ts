@@ -15,7 +15,12 @@ interface Entry extends Readonly<Record<string, unknown>> {
   readonly attempt_details: readonly Readonly<Record<string, unknown>>[];
 }
 
-const jsonOf = async (response: Response) => (await response.json()) as { readonly data: readonly Entry[] };
+interface Page {
+  readonly data: readonly Entry[];
+  readonly next_after: string | null;
+}
+
+const jsonOf = async (response: Response) => (await response.json()) as Page;
 
 const list = async (box: Signalbox, query: string, key = box.key) =>
   (await jsonOf(await box.get(`/admin/decisions?${query}`, withKey(key)))).data;
@@ -111,6 +116,8 @@ describe('a refused request', () => {
       }
       const described = await box.get(`/v1/models/${model}`, withKey(key));
       expect(await find(box, idOf(described))).toMatchObject({ model, error: 'model_not_found', operation: null });
+      const page = await jsonOf(await box.get('/admin/decisions?status=refused&limit=1', withKey(box.key)));
+      expect(page.next_after).toBe(page.data[0]!.id);
       const before = (await list(box, 'status=refused')).length;
       const client = openResponses(box, key);
       expect(await client.ask({ model, input: PROMPT })).toMatchObject([{ type: 'error', status: 404 }]);
