@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { Caller } from '../core/caller.ts';
-import { RECORD_STATUSES, type RecordSummary } from '../core/decision-record.ts';
+import { NO_FIGURES, RECORD_STATUSES, type RecordSummary } from '../core/decision-record.ts';
 import { ERROR_CODES, refuse } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
@@ -55,12 +55,7 @@ const UNREADABLE: Readonly<Record<keyof RecordSummary, null>> = {
   provider: null,
   error: null,
   attempts: null,
-  charged: null,
-  saved: null,
-  firstPartMs: null,
-  totalMs: null,
-  inputTokens: null,
-  outputTokens: null,
+  ...NO_FIGURES,
   refused: null,
 };
 

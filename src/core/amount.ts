@@ -14,7 +14,7 @@ export interface AmountProblem {
   readonly problem: string;
 }
 
-/** What converts an amount to Credits. */
+/** The facts that convert an amount to Credits. */
 export interface AmountTerms {
   /** The unit of a number without a unit. */
   readonly bare: AmountUnit;

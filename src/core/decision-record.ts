@@ -200,6 +200,16 @@ export function summaryOf({
   };
 }
 
+/** The figures in the summary of a record that no model answered, or that cannot be read. */
+export const NO_FIGURES = {
+  charged: null,
+  saved: null,
+  firstPartMs: null,
+  totalMs: null,
+  inputTokens: null,
+  outputTokens: null,
+} as const;
+
 /** The summary of a refusal in a list. */
 export const refusalSummary = (refusal: Refusal): RecordSummary => {
   const { time, labels, reason, code, status, dialect, method, route, decision, answers } = refusal;
@@ -214,12 +224,7 @@ export const refusalSummary = (refusal: Refusal): RecordSummary => {
     provider: null,
     error: code,
     attempts: 0,
-    charged: null,
-    saved: null,
-    firstPartMs: null,
-    totalMs: null,
-    inputTokens: null,
-    outputTokens: null,
+    ...NO_FIGURES,
     refused: { status, dialect, method, route, decision, answers },
   };
 };

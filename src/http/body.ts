@@ -8,7 +8,7 @@ import type { RequestContext } from '../gateway/request/request-context.ts';
 import { type BodyPace, LARGE_BYTES_MIN } from './body-pace.ts';
 import type { BodyReader } from './body-reading.ts';
 
-/** What reads a body: the reader, and the pace that throttles large bodies to limit their memory. */
+/** The reader of a body, and the pace that throttles large bodies to limit their memory. */
 export interface BodyReading {
   readonly reader: BodyReader;
   readonly pace: BodyPace;

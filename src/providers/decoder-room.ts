@@ -1,6 +1,6 @@
 /** The memory of all decoders of a process together, bytes. */
 const BYTES_MAX = 134_217_728;
-/** What a decoder needs in addition to its window, bytes. */
+/** The memory of a decoder in addition to its window, bytes. */
 const DECODER_BYTES = 65_536;
 /** An answer whose decoders need at most this many bytes does not wait in line while there is room: three decoders without large windows. */
 const SMALL_BYTES = 3 * DECODER_BYTES;

@@ -28,7 +28,7 @@ import { remediesFor } from './remedies.ts';
 import { endpointsFor } from './rules.ts';
 import { unavailableError } from './unavailable.ts';
 
-/** What is known about a refused request in addition to its facts. */
+/** Knowledge about a refused request in addition to its facts. */
 export interface RefusedRequest {
   /** The request, for the names of its fields; null if only its facts are known. */
   readonly request?: ModelRequest | null;

@@ -455,7 +455,7 @@ export interface LedgerBooks {
     owners?: readonly EntryOwner[],
   ): UncountedCharges | Promise<UncountedCharges>;
   /**
-   * Returns those of these subjects that a budget with separate limits counts. A budget of several processes never stops counting a
+   * Returns the given subjects that a budget with separate limits counts. A budget of several processes never stops counting a
    * subject. Rejects with StoreError.
    */
   countedOf(budget: number, subjects: readonly string[]): ReadonlySet<string> | Promise<ReadonlySet<string>>;

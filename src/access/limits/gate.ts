@@ -276,7 +276,7 @@ interface OpenBody {
   cut(): void;
 }
 
-/** What a request occupies at the gate: a slot or a position in the queue, and the memory of its body; or only that memory. */
+/** The share of the gate that a request occupies: a slot or a position in the queue, and the memory of its body; or only that memory. */
 export class GatePlace {
   readonly caller: string;
   /** The bytes of the body. For the gate. */

@@ -171,7 +171,7 @@ export interface Performed {
   readonly body: unknown;
   /** The version of the answer; null if it has none. */
   readonly tag: string | null;
-  /** What is probably a mistake in the input, although the operation was carried out. */
+  /** Probable mistakes in the input, although the operation was carried out. */
   readonly warnings: readonly string[];
 }
 

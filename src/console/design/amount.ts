@@ -2,7 +2,7 @@ import { type AmountTerms, parseAmount, readAmount } from '../../core/amount.ts'
 import { parseDecimal } from '../../core/decimal.ts';
 import { creditsText } from '../../core/text.ts';
 
-/** What a viewer means by an amount: a number without a unit is in USD. */
+/** The terms of the amounts that a viewer types: a number without a unit is in USD. */
 export const amountTerms = (usdPerCredit: string | null): AmountTerms => ({
   bare: 'USD',
   usdPerCredit: usdPerCredit === null ? null : parseDecimal(usdPerCredit),

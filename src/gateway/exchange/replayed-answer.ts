@@ -71,7 +71,7 @@ export function endLine(source: AnswerSource, error: SignalboxError | null): str
   });
 }
 
-/** What a stored answer shares with other repeats while it is sent again. */
+/** The memory and the turns that a stored answer shares with other repeats while it is sent again. */
 export interface ReplayTerms {
   /** Waits until the next characters may be parsed; null if they may be parsed at once. */
   pace(chars: number): Promise<void> | null;

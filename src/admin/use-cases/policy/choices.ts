@@ -8,11 +8,11 @@ import { isNearlyBest } from '../../../policy/reference-price.ts';
 import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
 import { BUILT_IN_SELECTORS } from '../../../policy/selectors.ts';
 import { Evaluation } from '../../../routing/evaluate.ts';
-import { figuresBody, isRefused, requestOutcomeOf } from './compare.ts';
+import { figuresBody, isRefused, NO_CHOICE, requestOutcomeOf } from './compare.ts';
 import { decideFor, hypotheticalFacts, UNNAMED } from './hypothetical.ts';
 import { USUAL_TIME } from './reasons.ts';
 
-/** What a selector chooses for a task and a difficulty, as commands print it and the API returns it. */
+/** The choice of a selector for a task and a difficulty, as commands print it and the API returns it. */
 export type PolicyChoice = ReturnType<typeof choiceOf>;
 
 /** The most choices of one check. */
@@ -42,20 +42,10 @@ export function* choicesIn(runtime: Runtime): Generator<undefined, PolicyChoice[
 function choiceOf(selector: string, task: string, difficulty: Difficulty, runtime: Runtime) {
   const outcome = requestOutcomeOf(decideFor(factsOf(selector, task, difficulty, runtime), runtime), runtime.snapshot);
   const asked = { selector, task, difficulty };
-  if (isRefused(outcome)) return { ...asked, ...NO_CHOICE, refused: outcome.code };
+  if (isRefused(outcome)) return { ...asked, model: null, ...NO_CHOICE, refused: outcome.code };
   const { model, provider, reason } = outcome;
   return { ...asked, model, provider, reason, ...figuresBody(outcome, 1), refused: null };
 }
-
-const NO_CHOICE = {
-  model: null,
-  provider: null,
-  reason: null,
-  cost_credits: null,
-  cost_usd: null,
-  latency_ms: null,
-  quality: null,
-};
 
 const ANYONE = { id: '', labels: {}, models: null };
 

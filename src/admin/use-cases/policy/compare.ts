@@ -199,3 +199,13 @@ export const figuresBody = ({ costCredits, costUsd, latencyMs, quality }: Figure
   latency_ms: answered === 0 ? null : tidy(latencyMs / answered),
   quality: answered === 0 ? null : tidy(quality / answered),
 });
+
+/** An absent choice, in the form of answers. */
+export const NO_CHOICE = {
+  provider: null,
+  reason: null,
+  cost_credits: null,
+  cost_usd: null,
+  latency_ms: null,
+  quality: null,
+};

@@ -5,7 +5,7 @@ import { inSlices } from '../../../policy/runtime/slices.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
 import { type CaseRun, casesNamed, runCase } from './cases.ts';
-import { figuresBody, isRefused, requestOutcomeOf } from './compare.ts';
+import { figuresBody, isRefused, NO_CHOICE, requestOutcomeOf } from './compare.ts';
 import { Coverage, type CoverageReport, summaryOf } from './coverage.ts';
 import { isDecision } from './reasons.ts';
 import { type PolicySetting, type Settings, settingsOf } from './settings.ts';
@@ -116,20 +116,10 @@ function caseBody(result: CaseResult, settings: readonly PolicySetting[]) {
   return { name, file, line, column, ...first, settings: ofRuns };
 }
 
-const NO_CHOICE = {
-  choice: null,
-  provider: null,
-  reason: null,
-  cost_credits: null,
-  cost_usd: null,
-  latency_ms: null,
-  quality: null,
-};
-
 function outcomeBody({ case: { given }, outcome }: CaseRun, { runtime }: PolicySetting) {
-  if (outcome === null || !isDecision(outcome)) return NO_CHOICE;
+  if (outcome === null || !isDecision(outcome)) return { choice: null, ...NO_CHOICE };
   const choice = requestOutcomeOf(outcome, runtimeFor(runtime, given.model).snapshot);
-  if (isRefused(choice)) return NO_CHOICE;
+  if (isRefused(choice)) return { choice: null, ...NO_CHOICE };
   const { model, provider, reason } = choice;
   return { choice: model, provider, reason, ...figuresBody(choice, 1), quality: outcome.ranked[0].share };
 }

@@ -129,7 +129,7 @@ function searchFor(
   return [selectWithOwners(`a.${column} = ANY ($5::text[])`), [...since, first, arrayOf(ids)]];
 }
 
-/** @returns those of these subjects that a budget counts */
+/** @returns the given subjects that a budget counts */
 export async function countedOf(
   query: BooksQuery,
   budget: number,
