@@ -1,8 +1,8 @@
 import { cpus } from 'node:os';
 import { shipped } from '../plugins/index.ts';
 import type { ChatRequest } from '../src/core/api/chat-request.ts';
-import { SCOPES } from '../src/core/caller.ts';
 import { createIds } from '../src/core/id.ts';
+import { SCOPES } from '../src/core/people/caller.ts';
 import { readChatRequest } from '../src/dialects/openai-chat/reader.ts';
 import { QuestionLengths } from '../src/gateway/prompt/question-lengths.ts';
 import { newSeed } from '../src/gateway/request/decide.ts';

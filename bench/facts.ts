@@ -4,14 +4,14 @@ import { parseArgs } from 'node:util';
 import { rowsOf, type TomlFile } from './catalog/models-dev.ts';
 
 /**
- * `npm run facts -- CLONE`: writes `src/policy/facts.json`, the public models of the shipped presets, from a clone of
+ * `npm run facts -- CLONE`: writes `src/policy/models/facts.json`, the public models of the shipped presets, from a clone of
  * github.com/anomalyco/models.dev. `--commit REVISION` reads another commit than HEAD. `--out FILE` writes another file.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     commit: { type: 'string', default: 'HEAD' },
-    out: { type: 'string', default: join(import.meta.dir, '../src/policy/facts.json') },
+    out: { type: 'string', default: join(import.meta.dir, '../src/policy/models/facts.json') },
   },
 });
 const [clone, ...rest] = positionals;

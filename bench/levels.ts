@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Caller } from '../src/core/caller.ts';
-import { HOLDER_KINDS, type HolderKind } from '../src/core/caller.ts';
-import type { HolderBudgets } from '../src/core/holder.ts';
 import { idAt } from '../src/core/id.ts';
+import type { HolderBudgets } from '../src/core/money/holder.ts';
+import type { Caller } from '../src/core/people/caller.ts';
+import { HOLDER_KINDS, type HolderKind } from '../src/core/people/caller.ts';
 import { isShortage } from '../src/ledger/available-funds.ts';
 import { holderBudgets } from '../src/ledger/holder-budgets.ts';
 import { type Ledger, openLedger } from '../src/ledger/ledger.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
-import { tokenWeight } from '../src/core/tokens.ts';
+import { tokenWeight } from '../src/core/request/tokens.ts';
 import { median, quantile, table } from './stats.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { DataArguments, PolicyArguments, parseCommand } from './admin/cli/o
 import type { PolicyCommand } from './admin/cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './admin/cli/result.ts';
 import type { Operation } from './admin/kit/operation.ts';
-import { visibleLines } from './core/visible.ts';
+import { visibleLines } from './core/text/visible.ts';
 import { scrub } from './host/telemetry/secrets.ts';
 import { type DataPlace, keysOnDisk, spoolsOf, stateOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';

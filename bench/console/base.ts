@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DecisionRecord } from '../../src/core/decision-record.ts';
-import type { Price } from '../../src/core/price.ts';
+import type { DecisionRecord } from '../../src/core/decision/record.ts';
+import type { Price } from '../../src/core/money/price.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { readPrice } from '../../src/ledger/export/price.ts';
 import { storeUrlOf } from '../../src/store/open.ts';

@@ -1,7 +1,7 @@
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../src/core/decision-record.ts';
+import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../src/core/decision/record.ts';
 import { idAt } from '../../src/core/id.ts';
-import { costOf } from '../../src/core/price.ts';
-import type { Usage } from '../../src/core/usage.ts';
+import { costOf } from '../../src/core/money/price.ts';
+import type { Usage } from '../../src/core/money/usage.ts';
 import type { Base, MadeKey, Template } from './base.ts';
 import { type Random, spread, WeightedDraw } from './random.ts';
 import {

@@ -1,7 +1,7 @@
 import { Database, type Statement as Prepared, type SQLQueryBindings } from 'bun:sqlite';
 import { quarterOf } from '../../src/core/accounting/window.ts';
-import type { Microcredits } from '../../src/core/credits.ts';
-import type { DecisionRecord } from '../../src/core/decision-record.ts';
+import type { DecisionRecord } from '../../src/core/decision/record.ts';
+import type { Microcredits } from '../../src/core/money/credits.ts';
 import { trafficOf } from '../../src/store/record-traffic.ts';
 import type { SqlReader, SqlWrite, Statement } from '../../src/store/sql/statement.ts';
 import { additionsTo } from '../../src/store/sql/traffic/rows.ts';

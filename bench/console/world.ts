@@ -1,5 +1,5 @@
 import { type Window, windowAt } from '../../src/core/accounting/window.ts';
-import type { WindowKind } from '../../src/core/budget.ts';
+import type { WindowKind } from '../../src/core/money/budget.ts';
 import type { Random } from './random.ts';
 
 /** The generated installation: its models, teams and keys, and the irregularities in them. */

@@ -1,7 +1,7 @@
 import { shipped } from '../../plugins/index.ts';
 import type { ChatRequest } from '../../src/core/api/chat-request.ts';
-import { type Caller, SCOPES } from '../../src/core/caller.ts';
-import type { Facts } from '../../src/core/facts.ts';
+import { type Caller, SCOPES } from '../../src/core/people/caller.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
 import { QuestionLengths } from '../../src/gateway/prompt/question-lengths.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';

@@ -1,4 +1,4 @@
-import { logitOf, sigmoid } from '../../src/core/estimate.ts';
+import { logitOf, sigmoid } from '../../src/core/decision/estimate.ts';
 import { chanceOf, gaussOf } from './chance.ts';
 import { coarseTask, taskOf } from './coarse.ts';
 import type { Data, Row } from './data.ts';

@@ -1,6 +1,6 @@
-import { type BudgetUse, limitsBody } from '../core/caller.ts';
-import { iso } from '../core/clock.ts';
-import { snakeCase } from '../core/text.ts';
+import { type BudgetUse, limitsBody } from '../core/people/caller.ts';
+import { snakeCase } from '../core/text/text.ts';
+import { iso } from '../core/time/clock.ts';
 import { KEY_TERMS, type KeyInfo } from '../store/keys.ts';
 import type { StoredBalance } from '../store/ledger-table.ts';
 import { budgetBody } from './terms.ts';

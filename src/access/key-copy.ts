@@ -1,6 +1,6 @@
-import { budgetsAt, type Caller, type KeyBudgets } from '../core/caller.ts';
-import { DAY_MS } from '../core/clock.ts';
-import type { Timer, Timers } from '../core/timers.ts';
+import { budgetsAt, type Caller, type KeyBudgets } from '../core/people/caller.ts';
+import { DAY_MS } from '../core/time/clock.ts';
+import type { Timer, Timers } from '../core/time/timers.ts';
 import { processTimers } from '../host/telemetry/process-timers.ts';
 import type { KeyInfo, KeyName, KeyOwner, KeyRow } from '../store/keys.ts';
 import type { News } from '../store/news.ts';

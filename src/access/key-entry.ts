@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { type Caller, FULL_SCOPES, holderCaller, permissionsOf, rootOf } from '../core/caller.ts';
+import { type Caller, FULL_SCOPES, holderCaller, permissionsOf, rootOf } from '../core/people/caller.ts';
 import type { Reading } from '../core/reading.ts';
 import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 import { callerBelow, inForceAlone, inForceBelow } from './line.ts';

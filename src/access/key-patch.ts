@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { KeyLimits, Scope } from '../core/caller.ts';
+import type { KeyLimits, Scope } from '../core/people/caller.ts';
 import type { KeyInfo, KeyTerms } from '../store/keys.ts';
 import { changeableBody } from './key-body.ts';
 import { checkChild } from './line.ts';

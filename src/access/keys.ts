@@ -1,5 +1,5 @@
-import { FULL_SCOPES } from '../core/caller.ts';
-import { iso } from '../core/clock.ts';
+import { FULL_SCOPES } from '../core/people/caller.ts';
+import { iso } from '../core/time/clock.ts';
 import { inBatches } from '../store/batches.ts';
 import { type KeyInfo, type KeyPageQuery, type KeyRow, NO_KEY_TERMS } from '../store/keys.ts';
 import { isMet, type Write } from '../store/store.ts';

@@ -1,5 +1,5 @@
-import { type Caller, CHILD_LABEL, permissionsOf, SCOPES, type Scope } from '../core/caller.ts';
-import { DAY_MS } from '../core/clock.ts';
+import { type Caller, CHILD_LABEL, permissionsOf, SCOPES, type Scope } from '../core/people/caller.ts';
+import { DAY_MS } from '../core/time/clock.ts';
 import type { StoredKey } from '../store/keys.ts';
 import { type KeyGrant, KeyTermsError, LABELS_MAX, normalizedHolders, refuse } from './terms.ts';
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { HOUR_MS, MINUTE_MS } from '../core/clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../core/time/clock.ts';
 import type { Login, LoginRow } from '../store/logins.ts';
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';

@@ -1,5 +1,5 @@
-import { type KeyLimits, limitsBody } from '../core/caller.ts';
-import type { HolderTerms } from '../core/people.ts';
+import { type KeyLimits, limitsBody } from '../core/people/caller.ts';
+import type { HolderTerms } from '../core/people/people.ts';
 import type { Team, TeamOrigin, User } from '../store/people.ts';
 import type { TrailDetails } from '../store/trail.ts';
 import { budgetBody } from './terms.ts';

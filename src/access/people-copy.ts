@@ -1,4 +1,4 @@
-import type { Caller, KeyBudget, KeyLimits } from '../core/caller.ts';
+import type { Caller, KeyBudget, KeyLimits } from '../core/people/caller.ts';
 import {
   type GroupTerms,
   type HolderTerms,
@@ -6,7 +6,7 @@ import {
   NO_TERMS,
   type TeamNames,
   type UserRole,
-} from '../core/people.ts';
+} from '../core/people/people.ts';
 import type { News } from '../store/news.ts';
 import { type PeopleChanges, type Team, teamNamesOf, type User, type VersionedRow } from '../store/people.ts';
 import type { Repositories } from '../store/repositories.ts';

@@ -1,4 +1,4 @@
-import { FORMER_NAMES_MAX, type HolderTerms } from '../core/people.ts';
+import { FORMER_NAMES_MAX, type HolderTerms } from '../core/people/people.ts';
 import type { Team, TeamOrigin, User } from '../store/people.ts';
 import type { TeamDraft, UserDraft } from './people-body.ts';
 import { checkHolderTerms, checkModelBytes, checkText, KeyTermsError } from './terms.ts';

@@ -5,7 +5,7 @@ import {
   renamedTeam,
   type TeamDeclaration,
   type UserRole,
-} from '../core/people.ts';
+} from '../core/people/people.ts';
 import type { Team, User, UserMaker, VersionedRow } from '../store/people.ts';
 import { isMet, type Write } from '../store/store.ts';
 import { type Actor, SERVER, type TrailAction, type TrailDetails } from '../store/trail.ts';

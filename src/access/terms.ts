@@ -1,10 +1,10 @@
-import { CHILD_LABEL, type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/caller.ts';
-import { DAY_MS, iso } from '../core/clock.ts';
-import { toCredits } from '../core/credits.ts';
-import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
-import type { HolderTerms } from '../core/people.ts';
-import { snakeCase } from '../core/text.ts';
-import { isTimeZone } from '../core/zoned-time.ts';
+import { toCredits } from '../core/money/credits.ts';
+import { ADDRESS_FORM, addressOf } from '../core/money/holder-address.ts';
+import { CHILD_LABEL, type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/people/caller.ts';
+import type { HolderTerms } from '../core/people/people.ts';
+import { snakeCase } from '../core/text/text.ts';
+import { DAY_MS, iso } from '../core/time/clock.ts';
+import { isTimeZone } from '../core/time/zoned-time.ts';
 import { KEY_TERMS, type KeyTerms, NO_KEY_TERMS, type UserKeyCounts } from '../store/keys.ts';
 
 /** The terms that the creator of a key states. All terms that the creator does not state come from `NO_KEY_TERMS`. */

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
-import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/alert-policy.ts';
 import { refuse } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
-import { TRIGGERS } from '../policy/schema-alerts.ts';
+import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/policy/alerts.ts';
+import { TRIGGERS } from '../policy/schema/alerts.ts';
 import type { AlertMessage, AlertTable } from '../store/alerts.ts';
 import { inBatches } from '../store/batches.ts';
 import { alertId, alertText } from './alerts/message.ts';

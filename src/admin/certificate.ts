@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../core/api/parts.ts';
-import { REJECTIONS } from '../core/decision.ts';
-import { LEARNING_MODES } from '../core/estimate.ts';
-import { LENGTH_SOURCES } from '../core/expected-length.ts';
-import { HEALTH } from '../core/readings.ts';
+import { REJECTIONS } from '../core/decision/decision.ts';
+import { LEARNING_MODES } from '../core/decision/estimate.ts';
+import { HEALTH } from '../core/decision/readings.ts';
+import { LENGTH_SOURCES } from '../core/request/expected-length.ts';
 import { TIE_BREAKERS } from '../routing/rank.ts';
 import { REFERENCE_PRICE } from './policy-shapes.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { CHILD_LIFE, LINE_LIMITS } from '../access/line.ts';
-import { CHILD_LABEL, SCOPES } from '../core/caller.ts';
+import { CHILD_LABEL, SCOPES } from '../core/people/caller.ts';
 import { ApiKey, grantIn, issuedKey, keyInput, NewApiKey, scope, shownKey } from './key-fields.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';

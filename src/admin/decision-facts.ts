@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../core/api/parts.ts';
-import { CAPABILITY_NAMES } from '../core/capability.ts';
-import { DIFFICULTIES } from '../core/facts.ts';
-import { OPERATION_NAMES } from '../core/operation.ts';
+import { CAPABILITY_NAMES } from '../core/request/capability.ts';
+import { DIFFICULTIES } from '../core/request/facts.ts';
+import { OPERATION_NAMES } from '../core/request/operation.ts';
 import { cachedTokens } from './certificate.ts';
 
 export const Facts = field.shape(

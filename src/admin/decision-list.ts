@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { ERROR_CODES } from '../core/api/error-schema.ts';
 import * as parts from '../core/api/parts.ts';
-import { RECORD_STATUSES } from '../core/decision-record.ts';
-import { OPERATION_NAMES } from '../core/operation.ts';
+import { RECORD_STATUSES } from '../core/decision/record.ts';
+import { OPERATION_NAMES } from '../core/request/operation.ts';
 import * as f from './kit/fields.ts';
 
 const texts = (description: string, example: Readonly<Record<string, string>>) =>

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { ERROR_CODES } from '../core/api/error-schema.ts';
 import * as field from '../core/api/parts.ts';
 import { Platform } from '../core/api/platform.ts';
-import { DECISION_STATUSES } from '../core/decision-record.ts';
+import { DECISION_STATUSES } from '../core/decision/record.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';
 import { CERTIFICATE, Readings, Replay } from './certificate.ts';
 import { Facts } from './decision-facts.ts';

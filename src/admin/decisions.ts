@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
-import type { Caller } from '../core/caller.ts';
-import { NO_FIGURES, RECORD_STATUSES, type RecordSummary } from '../core/decision-record.ts';
+import { NO_FIGURES, RECORD_STATUSES, type RecordSummary } from '../core/decision/record.ts';
 import { ERROR_CODES, refuse } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
-import { OPERATION_NAMES } from '../core/operation.ts';
+import type { Caller } from '../core/people/caller.ts';
+import { OPERATION_NAMES } from '../core/request/operation.ts';
 import type { RecordReader } from '../gateway/records/records.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RecordEntry, RecordLog } from '../store/records.ts';

@@ -3,9 +3,9 @@ import type { KeyFunds } from '../access/key-body.ts';
 import type { Keys } from '../access/keys.ts';
 import type { People } from '../access/people.ts';
 import { type KeyGrant, OVERLAP_MAX_MS, OVERLAP_MS } from '../access/terms.ts';
-import { bothAmounts, budgetTermsText, type StatedBudget } from '../core/budget-words.ts';
-import { isOperator } from '../core/caller.ts';
 import { refuse } from '../core/errors.ts';
+import { bothAmounts, budgetTermsText, type StatedBudget } from '../core/money/budget-words.ts';
+import { isOperator } from '../core/people/caller.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { User } from '../store/people.ts';
 import {

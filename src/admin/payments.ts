@@ -1,6 +1,6 @@
 import { refuse } from '../core/errors.ts';
-import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf } from '../core/holder-address.ts';
 import { idText, parseId } from '../core/id.ts';
+import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf } from '../core/money/holder-address.ts';
 import {
   PAYMENT_PURPOSES,
   PAYMENT_STATES,

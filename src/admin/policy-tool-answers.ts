@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
 import * as field from '../core/api/parts.ts';
-import { DIFFICULTIES } from '../core/facts.ts';
+import { DIFFICULTIES } from '../core/request/facts.ts';
 import * as f from './kit/fields.ts';
 import { fileName, guarded, PolicyChange, REFERENCE_PRICE } from './policy-shapes.ts';
 

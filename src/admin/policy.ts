@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { policySchema } from '../policy/json-schema.ts';
+import { policySchema } from '../policy/schema/json-schema.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn, TextAnswer } from './kit/operation.ts';
 import * as answers from './policy-answers.ts';

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import * as parts from '../core/api/parts.ts';
-import { HEALTH } from '../core/readings.ts';
+import { HEALTH } from '../core/decision/readings.ts';
 import type { Health } from '../providers/health/health.ts';
 import { POLICY_ORIGINS } from '../store/instance-reports.ts';
 import { NEWS_SUBJECTS } from '../store/news.ts';

@@ -1,5 +1,5 @@
 import { refuse } from '../core/errors.ts';
-import { isSubject, SUBJECT, SUBJECT_FORM } from '../core/subject.ts';
+import { isSubject, SUBJECT, SUBJECT_FORM } from '../core/people/subject.ts';
 import * as f from './kit/fields.ts';
 import { type Call, notFound, operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';

@@ -1,9 +1,9 @@
 import type { TSchema } from '@sinclair/typebox';
 import { PeopleError } from '../access/people-terms.ts';
-import type { BudgetUse, KeyBudget } from '../core/caller.ts';
-import type { BudgetHolder } from '../core/holder.ts';
-import { NO_TERMS } from '../core/people.ts';
-import type { SourcePlace } from '../core/source-place.ts';
+import type { BudgetHolder } from '../core/money/holder.ts';
+import type { BudgetUse, KeyBudget } from '../core/people/caller.ts';
+import { NO_TERMS } from '../core/people/people.ts';
+import type { SourcePlace } from '../core/policy/source-place.ts';
 import { TEAM_ORIGINS, type Team as TeamRow } from '../store/people.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';

@@ -1,11 +1,11 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, LIMIT_MAX, NO_LIMITS, ONE_LINE, statedLimits, TEXT_MAX } from '../access/terms.ts';
-import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/budget.ts';
-import { budgetTermsText, type StatedBudget } from '../core/budget-words.ts';
-import type { KeyBudget as BudgetOfKey, BudgetUse } from '../core/caller.ts';
-import type { Microcredits } from '../core/credits.ts';
 import { refuse } from '../core/errors.ts';
-import type { HolderTerms, MemberTerms } from '../core/people.ts';
+import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/money/budget.ts';
+import { budgetTermsText, type StatedBudget } from '../core/money/budget-words.ts';
+import type { Microcredits } from '../core/money/credits.ts';
+import type { KeyBudget as BudgetOfKey, BudgetUse } from '../core/people/caller.ts';
+import type { HolderTerms, MemberTerms } from '../core/people/people.ts';
 import { UsageError } from '../core/usage-error.ts';
 import * as f from './kit/fields.ts';
 import { budgetIn, durationIn, durationText, keyBudgetIn } from './kit/texts.ts';

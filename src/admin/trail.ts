@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import * as parts from '../core/api/parts.ts';
 import { refuse, SignalboxError } from '../core/errors.ts';
-import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
-import { isEmpty } from '../core/object.ts';
+import { isEmpty } from '../core/json/object.ts';
+import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/money/holder-address.ts';
 import type { Store } from '../store/store.ts';
 import { TRAIL_ACTIONS, TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailHead, type TrailTable } from '../store/trail.ts';
 import * as f from './kit/fields.ts';

@@ -1,6 +1,6 @@
 import type { People } from '../access/people.ts';
 import type { UserDraft } from '../access/people-body.ts';
-import { INHERITED, NO_TERMS, USER_ROLES } from '../core/people.ts';
+import { INHERITED, NO_TERMS, USER_ROLES } from '../core/people/people.ts';
 import type { User as UserRow } from '../store/people.ts';
 import * as f from './kit/fields.ts';
 import { type Call, operationsOn } from './kit/operation.ts';

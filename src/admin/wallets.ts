@@ -1,5 +1,5 @@
 import { refuse, SignalboxError } from '../core/errors.ts';
-import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf, isAddress } from '../core/holder-address.ts';
+import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf, isAddress } from '../core/money/holder-address.ts';
 import * as f from './kit/fields.ts';
 import { type Call, notFound, operationsOn } from './kit/operation.ts';
 import { Payment, shownPayment, walletAddress } from './payments.ts';

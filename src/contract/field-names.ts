@@ -1,4 +1,4 @@
-import type { FieldNames } from '../core/model-request.ts';
+import type { FieldNames } from '../core/request/model-request.ts';
 
 /** Field names that most dialects share. A dialect that has other field names defines its own `FieldNames`. */
 export const FIELD_NAMES: FieldNames = {

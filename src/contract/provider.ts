@@ -1,8 +1,8 @@
 import type { Static, TObject } from '@sinclair/typebox';
-import type { AbortBilling } from '../core/abort-billing.ts';
-import type { Capability } from '../core/capability.ts';
-import type { EmbeddingInput } from '../core/embedding.ts';
-import type { ModelRequest } from '../core/model-request.ts';
+import type { AbortBilling } from '../core/money/abort-billing.ts';
+import type { Capability } from '../core/request/capability.ts';
+import type { EmbeddingInput } from '../core/request/embedding.ts';
+import type { ModelRequest } from '../core/request/model-request.ts';
 import type { ModelServerAdapter } from './model-server.ts';
 import type { ProviderFailure, StreamPart } from './parts.ts';
 import type { PluginStatus } from './status.ts';

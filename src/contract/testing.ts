@@ -1,5 +1,5 @@
-import type { ModelSettings } from '../core/conversation.ts';
-import { type ModelRequest, modelRequest, type RequestReader } from '../core/model-request.ts';
+import type { ModelSettings } from '../core/request/conversation.ts';
+import { type ModelRequest, modelRequest, type RequestReader } from '../core/request/model-request.ts';
 import { FIELD_NAMES } from './field-names.ts';
 
 interface TextBody {

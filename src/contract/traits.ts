@@ -1,5 +1,5 @@
-import { capabilityNames, OF_EVERY_DIALECT } from '../core/capability.ts';
-import type { Model } from '../core/snapshot.ts';
+import type { Model } from '../core/policy/snapshot.ts';
+import { capabilityNames, OF_EVERY_DIALECT } from '../core/request/capability.ts';
 import type { ModelTraits } from './provider.ts';
 
 type DescribedModel = Pick<Model, 'capabilities' | 'acceptsTemperature' | 'latency'>;

@@ -1,4 +1,4 @@
-import { objectOf, textOf } from './object.ts';
+import { objectOf, textOf } from './json/object.ts';
 
 /** Returns the message of any thrown value. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

@@ -1,5 +1,5 @@
-import type { Members } from '../core/original.ts';
-import { unwrapState } from '../core/wrapped-state.ts';
+import type { Members } from '../core/json/original.ts';
+import { unwrapState } from '../core/request/wrapped-state.ts';
 
 /** The reasoning of an earlier answer in the neutral form, collected from the items or blocks that contained it. */
 export class EarlierReasoning {

@@ -1,6 +1,6 @@
 import { NO_EXTRAS } from '../core/api/extras.ts';
-import type { ContentPart, TextPart } from '../core/conversation.ts';
-import type { OriginalPath } from '../core/original.ts';
+import type { OriginalPath } from '../core/json/original.ts';
+import type { ContentPart, TextPart } from '../core/request/conversation.ts';
 
 /** Returns the text part for content that is a plain string. */
 export const textPart = (text: string, at: OriginalPath): TextPart => ({

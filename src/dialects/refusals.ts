@@ -1,5 +1,5 @@
 import { SignalboxError } from '../core/errors.ts';
-import type { Members } from '../core/original.ts';
+import type { Members } from '../core/json/original.ts';
 
 /** @param param the path of the field at fault */
 export const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });

@@ -1,7 +1,7 @@
 import { refuse, SignalboxError } from '../core/errors.ts';
-import type { ModelRequest } from '../core/model-request.ts';
-import { isObject } from '../core/object.ts';
-import type { Members } from '../core/original.ts';
+import { isObject } from '../core/json/object.ts';
+import type { Members } from '../core/json/original.ts';
+import type { ModelRequest } from '../core/request/model-request.ts';
 import { readRoute } from './openai-chat/read-body.ts';
 import { readRouteRequest } from './openai-chat/reader.ts';
 import { openaiChat } from './openai-chat/surface.ts';

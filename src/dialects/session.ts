@@ -1,4 +1,4 @@
-import { NO_RUN, type RunNames } from '../core/run-names.ts';
+import { NO_RUN, type RunNames } from '../core/request/run-names.ts';
 
 /** Headers in which agents name their session, by precedence: Claude Code's header, then Codex's old and new header. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;

@@ -1,10 +1,10 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { StreamPart } from '../contract/parts.ts';
-import type { AnswerIdentity, PromptCount, Receipt } from '../core/answer.ts';
 import type { SignalboxError } from '../core/errors.ts';
-import type { ModelRequest } from '../core/model-request.ts';
-import type { Operation } from '../core/operation.ts';
-import type { Members } from '../core/original.ts';
+import type { Members } from '../core/json/original.ts';
+import type { AnswerIdentity, PromptCount, Receipt } from '../core/request/answer.ts';
+import type { ModelRequest } from '../core/request/model-request.ts';
+import type { Operation } from '../core/request/operation.ts';
 
 /**
  * A dialect that callers speak: its routes, and how it writes errors. A surface is pure: it uses no clock, randomness, socket or store. For

@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns/promises';
-import { addressText, parseAddress } from '../core/address.ts';
-import { addressClass, literalAddress } from '../core/address-class.ts';
+import { addressText, parseAddress } from '../core/net/address.ts';
+import { addressClass, literalAddress } from '../core/net/address-class.ts';
 import { codeOf } from '../core/thrown.ts';
 
 /** The most addresses of one host name that Signalbox tries. */

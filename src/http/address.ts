@@ -5,7 +5,7 @@ import {
   isWithin,
   neighbourhoodOf,
   parseAddress,
-} from '../core/address.ts';
+} from '../core/net/address.ts';
 
 /** Returns the peer addresses of requests. The running server implements it. */
 export interface Peers {

@@ -24,7 +24,7 @@ import type { Sight } from '../admin/use-cases/sight.ts';
 import type { SubjectSource } from '../admin/use-cases/subjects.ts';
 import { namesFor, ownUsage, servedUsage, type UsageQuery } from '../admin/use-cases/usage.ts';
 import { USER_OPERATIONS } from '../admin/users.ts';
-import type { Caller } from '../core/caller.ts';
+import type { Caller } from '../core/people/caller.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { type AppOptions, NO_LEVELS, type ServerStatus } from './app-options.ts';
 import type { LoginDoor } from './console/login-door.ts';

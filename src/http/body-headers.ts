@@ -1,5 +1,5 @@
 import { SignalboxError } from '../core/errors.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { FundingSource } from '../gateway/money/funding.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { tooLarge } from './body-reading.ts';

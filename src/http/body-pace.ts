@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../core/timers.ts';
+import type { Timer, Timers } from '../core/time/timers.ts';
 
 /** Bodies from this size on, in bytes, may have to wait. A body of unknown length counts as a large body. */
 export const LARGE_BYTES_MIN = 65_537;

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import type { TSchema } from '@sinclair/typebox';
 import { SignalboxError } from '../core/errors.ts';
-import { jsonFault } from '../core/json-fault.ts';
-import { beyondLimits, DEPTH_MAX } from '../core/json-limits.ts';
-import { compileCheck } from '../core/validation.ts';
+import { jsonFault } from '../core/json/fault.ts';
+import { beyondLimits, DEPTH_MAX } from '../core/json/limits.ts';
+import { compileCheck } from '../core/schema/validation.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { type BodyPace, LARGE_BYTES_MIN } from './body-pace.ts';
 import type { BodyReader } from './body-reading.ts';

@@ -1,7 +1,7 @@
 import type { HTTPHeaders } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
-import type { GatewayPolicy } from '../core/snapshot.ts';
-import { webOriginOf } from '../core/web-origin.ts';
+import { webOriginOf } from '../core/net/web-origin.ts';
+import type { GatewayPolicy } from '../core/policy/snapshot.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { RouteEntry } from './route-table.ts';
 import { printable } from './unknown-path.ts';

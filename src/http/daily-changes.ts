@@ -1,7 +1,7 @@
 import { durationText } from '../access/limits/refusal.ts';
-import { type Caller, isOperator } from '../core/caller.ts';
-import { DAY_MS } from '../core/clock.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { type Caller, isOperator } from '../core/people/caller.ts';
+import { DAY_MS } from '../core/time/clock.ts';
 import { isOnceForName, type RouteRule } from './route-table.ts';
 
 /** The maximum number of changes by one user within 24 hours after the first change. */

@@ -1,6 +1,6 @@
 import { NotFoundError, ValidationError } from 'elysia';
 import { ERRORS, SignalboxError } from '../core/errors.ts';
-import { isObject } from '../core/object.ts';
+import { isObject } from '../core/json/object.ts';
 import type { Surface } from '../dialects/surface.ts';
 import { hasSecret, scrub, scrubAll } from '../host/telemetry/secrets.ts';
 import { awayError } from '../store/unwritten.ts';

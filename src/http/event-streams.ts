@@ -1,6 +1,6 @@
 import { eventFor } from '../admin/use-cases/events.ts';
 import { Places } from '../admin/use-cases/places.ts';
-import type { Caller } from '../core/caller.ts';
+import type { Caller } from '../core/people/caller.ts';
 import type { EventFeed, PlacedEvent } from './event-feed.ts';
 import { Watch, type WatchedItem } from './late-watch.ts';
 

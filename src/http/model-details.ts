@@ -1,9 +1,9 @@
 import type { Static } from '@sinclair/typebox';
-import { iso } from '../core/clock.ts';
-import { parseDecimal } from '../core/decimal.ts';
-import { type FoundMark, guessesIn, mayChoose } from '../core/found-models.ts';
-import { OPERATIONS } from '../core/operation.ts';
-import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import { parseDecimal } from '../core/money/decimal.ts';
+import { type FoundMark, guessesIn, mayChoose } from '../core/policy/found-models.ts';
+import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import { OPERATIONS } from '../core/request/operation.ts';
+import { iso } from '../core/time/clock.ts';
 import { usdLine } from '../ledger/export/price.ts';
 import type { ModelDetails } from './schemas/models.ts';
 

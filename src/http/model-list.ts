@@ -1,10 +1,10 @@
 import type { Static } from '@sinclair/typebox';
 import { pageOfList } from '../admin/use-cases/pages.ts';
-import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { refuse } from '../core/errors.ts';
-import { mayChoose } from '../core/found-models.ts';
-import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
-import type { Model as CatalogModel, PolicySnapshot, Selector, WildcardFigure } from '../core/snapshot.ts';
+import { mayChoose } from '../core/policy/found-models.ts';
+import type { Model as CatalogModel, PolicySnapshot, Selector, WildcardFigure } from '../core/policy/snapshot.ts';
+import { capabilityNames, MODEL_CAPABILITIES } from '../core/request/capability.ts';
+import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/request/operation.ts';
 import { listBody, modelBody } from '../dialects/openai-chat/models.ts';
 import type { ListedModel, ListRoute } from '../dialects/surface.ts';
 import { listedAliases, type ModelLists, mayUse } from '../routing/model-name.ts';

@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia';
 import { ErrorBody } from '../core/api/error-schema.ts';
 import { refuse } from '../core/errors.ts';
-import { capital } from '../core/text.ts';
+import { capital } from '../core/text/text.ts';
 import type { ListRoute, Surface } from '../dialects/surface.ts';
 import { excluderName, mayUse, meaningOf, nameHint } from '../routing/model-name.ts';
 import { API_ERRORS, type RouteDocs, routeDocs } from './docs/route-docs.ts';

@@ -1,8 +1,8 @@
 import type { OpenedAnswer } from '../access/idempotency/answer.ts';
 import type { KeptRepeat } from '../access/idempotency/idempotency.ts';
 import type { ByteRoom } from '../core/byte-room.ts';
-import { rootOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { rootOf } from '../core/people/caller.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 

@@ -4,10 +4,10 @@ import type { ClaimRefusal, KeptRepeat, KeyedRequest } from '../access/idempoten
 import type { IdempotentRun } from '../access/idempotency/run.ts';
 import type { WaitLimits } from '../access/idempotency/waits.ts';
 import { bearerOf, parseKey } from '../access/key.ts';
-import { toCredits } from '../core/credits.ts';
 import { ERRORS, refuse, SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import { isSubject } from '../core/subject.ts';
+import { toCredits } from '../core/money/credits.ts';
+import { isSubject } from '../core/people/subject.ts';
 import type { ServedRoute } from '../dialects/surface.ts';
 import type { AnswerSource, RunningAnswer } from '../gateway/exchange/answer-source.ts';
 import { KeptAnswer } from '../gateway/exchange/kept-answer.ts';

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ACTION_NAMES } from '../admin/use-cases/roles.ts';
-import { isObject } from '../core/object.ts';
-import { OPERATION_NAMES } from '../core/operation.ts';
-import { SchemaCheck } from '../core/schema-check.ts';
+import { isObject } from '../core/json/object.ts';
+import { OPERATION_NAMES } from '../core/request/operation.ts';
+import { SchemaCheck } from '../core/schema/check.ts';
 import { GEMINI_METHOD } from '../dialects/unserved.ts';
 import { isTemplate, PathTemplate } from './path-template.ts';
 

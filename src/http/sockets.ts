@@ -1,7 +1,7 @@
 import { type Gate, overloaded } from '../access/limits/gate.ts';
 import type { ByteHold } from '../core/byte-room.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { AdmissionPolicy } from '../core/rate-limit.ts';
+import type { AdmissionPolicy } from '../core/people/rate-limit.ts';
 import { Watch, type WatchedItem } from './late-watch.ts';
 
 /** The maximum number of connections that one key may hold at once. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
-import type { GatewayPolicy } from '../core/snapshot.ts';
+import type { GatewayPolicy } from '../core/policy/snapshot.ts';
 import type { EventForm, EventWriter } from '../dialects/surface.ts';
 import type { AnswerSource } from '../gateway/exchange/answer-source.ts';
 import { droppedText } from '../gateway/money/extras.ts';

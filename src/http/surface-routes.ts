@@ -2,7 +2,7 @@ import type { Context, HTTPHeaders } from 'elysia';
 import { NameTaken } from '../access/idempotency/run.ts';
 import { DECISION_ERRORS } from '../admin/kit/operation.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import type { ModelRequest } from '../core/model-request.ts';
+import type { ModelRequest } from '../core/request/model-request.ts';
 import { type AnswerRoute, operationOf, type RouteInput, type ServedRoute } from '../dialects/surface.ts';
 import type { AnswerSource, RunningAnswer } from '../gateway/exchange/answer-source.ts';
 import type { Funding } from '../gateway/money/funding.ts';

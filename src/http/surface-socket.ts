@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
-import { type Caller, rootOf } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { type Caller, rootOf } from '../core/people/caller.ts';
 import { type AnswerRoute, operationOf, type SocketDialogue, type Surface } from '../dialects/surface.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { type RouteServices, UNREAD_S } from './route-services.ts';

@@ -1,6 +1,6 @@
 import type { Principal } from '../admin/use-cases/principal.ts';
-import type { Caller } from '../core/caller.ts';
 import { refuse } from '../core/errors.ts';
+import type { Caller } from '../core/people/caller.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 
 /**

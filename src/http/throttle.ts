@@ -1,7 +1,7 @@
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
 import { durationText } from '../access/limits/refusal.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 
 /** The limits for requests without a valid key. */
 interface ThrottleRules {

@@ -1,9 +1,9 @@
-import { editDistance } from '../core/edit-distance.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { Operation } from '../core/operation.ts';
-import { capital, didYouMean } from '../core/text.ts';
+import type { Operation } from '../core/request/operation.ts';
+import { editDistance } from '../core/text/edit-distance.ts';
+import { capital, didYouMean } from '../core/text/text.ts';
 import { UNSERVED } from '../dialects/surfaces.ts';
-import { nearest } from '../policy/nearest.ts';
+import { nearest } from '../policy/hints/nearest.ts';
 import { isTemplate } from './path-template.ts';
 import type { RouteTable } from './route-table.ts';
 

@@ -1,6 +1,6 @@
 import { bodyOf, FRAME_MARK, type WrittenBytes } from '../access/idempotency/answer.ts';
 import { ERROR_CODES, type ErrorCode } from '../core/errors.ts';
-import { objectOf } from '../core/object.ts';
+import { objectOf } from '../core/json/object.ts';
 import { DONE } from '../dialects/openai-chat/chunks.ts';
 import type { OpenRepeat } from './repeats.ts';
 import { bytesBody, SLICE_BYTES, type StreamPolicy, type TextSource, textsBody } from './stream.ts';

@@ -1,8 +1,8 @@
 import { cappingName, type FundBlock, type FundStanding, type FundTitle } from '../core/accounting/fund.ts';
-import type { ExhaustedAction } from '../core/budget.ts';
-import type { HolderKind } from '../core/caller.ts';
-import type { Microcredits } from '../core/credits.ts';
-import type { FundCap, FundFacts } from '../core/facts.ts';
+import type { ExhaustedAction } from '../core/money/budget.ts';
+import type { Microcredits } from '../core/money/credits.ts';
+import type { HolderKind } from '../core/people/caller.ts';
+import type { FundCap, FundFacts } from '../core/request/facts.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import { type FirstHold, firstHoldOf, type HoldTerms, leastIn } from './first-hold.ts';
 import { timeZoneOf } from './fund-words.ts';

@@ -1,6 +1,6 @@
 import { type FundBlock, type FundRef, type FundStanding, fundName } from '../core/accounting/fund.ts';
-import { Spread } from '../core/spread.ts';
-import type { Timers } from '../core/timers.ts';
+import { Spread } from '../core/time/spread.ts';
+import type { Timers } from '../core/time/timers.ts';
 import type { Waits } from './sample.ts';
 
 /** How many requests may wait for one fund. Further requests are refused at once. */

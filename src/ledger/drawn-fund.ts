@@ -1,7 +1,7 @@
 import { budgetKey, type FundRef, type FundTitle } from '../core/accounting/fund.ts';
 import type { Window } from '../core/accounting/window.ts';
-import type { Budget, ExhaustedAction } from '../core/budget.ts';
-import type { Microcredits } from '../core/credits.ts';
+import type { Budget, ExhaustedAction } from '../core/money/budget.ts';
+import type { Microcredits } from '../core/money/credits.ts';
 
 /** A fund with the terms that the policy gives to the fund. */
 export interface DrawnFund extends FundRef {

@@ -1,5 +1,5 @@
 import { type FundStanding, fit, isBlocked } from '../core/accounting/fund.ts';
-import type { Microcredits } from '../core/credits.ts';
+import type { Microcredits } from '../core/money/credits.ts';
 import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { HoldRequest } from './hold-request.ts';
 

@@ -1,6 +1,6 @@
 import { QUARTER_MS, type Window } from '../core/accounting/window.ts';
-import type { Forecast } from '../core/budget.ts';
-import type { Microcredits } from '../core/credits.ts';
+import type { Forecast } from '../core/money/budget.ts';
+import type { Microcredits } from '../core/money/credits.ts';
 
 /** A forecast needs this share of the window to be over: three days of a month, 2.4 hours of a day. */
 const KNOWN_FROM_SHARE = 0.1;

@@ -1,5 +1,5 @@
 import type { FundTitle } from '../core/accounting/fund.ts';
-import { fundText } from '../core/budget-words.ts';
+import { fundText } from '../core/money/budget-words.ts';
 import { levelOf } from './holder-budgets.ts';
 
 /** Where the definitions of budgets have the time zone: after the word of the level and the window, or after `match`, `each` and the window. */

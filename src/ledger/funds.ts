@@ -1,9 +1,9 @@
 import { type Window, windowAt } from '../core/accounting/window.ts';
-import type { Budget, BudgetScope } from '../core/budget.ts';
-import type { KeyBudget } from '../core/caller.ts';
-import { holds, subjectIn } from '../core/condition.ts';
-import type { BudgetHolder } from '../core/holder.ts';
-import { isAddress } from '../core/holder-address.ts';
+import type { Budget, BudgetScope } from '../core/money/budget.ts';
+import type { BudgetHolder } from '../core/money/holder.ts';
+import { isAddress } from '../core/money/holder-address.ts';
+import type { KeyBudget } from '../core/people/caller.ts';
+import { holds, subjectIn } from '../core/policy/condition.ts';
 import type { EnforcedBudget } from '../store/books.ts';
 import type { Account, BudgetScopes } from './accounts.ts';
 import { BudgetFund, balanceFund, type CountedBudget, type DrawnFund } from './drawn-fund.ts';

@@ -1,9 +1,9 @@
 import { checkDeposit } from '../core/accounting/entry.ts';
 import { type FundBlock, fit, isBlocked } from '../core/accounting/fund.ts';
-import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
 import { LinkedSet } from '../core/linked-set.ts';
-import type { Timers } from '../core/timers.ts';
+import { type Microcredits, toCredits } from '../core/money/credits.ts';
+import type { Timers } from '../core/time/timers.ts';
 import type { AttachOp, HoldOp, LedgerBooks, LedgerOp, OpResult } from '../store/books.ts';
 import type { Instance } from '../store/instance.ts';
 import { StoreError, type Write } from '../store/store.ts';

@@ -1,5 +1,5 @@
-import type { Caller } from '../core/caller.ts';
-import type { Microcredits } from '../core/credits.ts';
+import type { Microcredits } from '../core/money/credits.ts';
+import type { Caller } from '../core/people/caller.ts';
 import type { Write } from '../store/store.ts';
 
 /** The first part of a hold that grows with its answer, microcredits. */

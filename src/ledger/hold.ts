@@ -1,11 +1,11 @@
 import type { Deposit, EntryLine, Settlement } from '../core/accounting/entry.ts';
 import { type FundBlock, type FundTitle, fit, isBlocked } from '../core/accounting/fund.ts';
 import { type HeldSum, isCost, leftOf, openHeldSum, post, raise, settle } from '../core/accounting/held-sum.ts';
-import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { Links } from '../core/linked-set.ts';
-import type { Timers } from '../core/timers.ts';
-import { isPlausible } from '../core/usage.ts';
+import { type Microcredits, toCredits } from '../core/money/credits.ts';
+import { isPlausible } from '../core/money/usage.ts';
+import type { Timers } from '../core/time/timers.ts';
 import type { ExtendOp, LedgerBooks, LedgerOp, OpResult, PostOp, Sequel, SettleOp } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';

@@ -1,8 +1,14 @@
 import { type Window, windowAt } from '../core/accounting/window.ts';
-import type { Budget, BudgetScope } from '../core/budget.ts';
-import { type BudgetUse, HOLDER_KINDS, type HolderKind, type KeyBudget, type KeyBudgets } from '../core/caller.ts';
-import type { Microcredits } from '../core/credits.ts';
-import { type BudgetHolder, type HolderBudgets, type KeyLines, NO_LINES } from '../core/holder.ts';
+import type { Budget, BudgetScope } from '../core/money/budget.ts';
+import type { Microcredits } from '../core/money/credits.ts';
+import { type BudgetHolder, type HolderBudgets, type KeyLines, NO_LINES } from '../core/money/holder.ts';
+import {
+  type BudgetUse,
+  HOLDER_KINDS,
+  type HolderKind,
+  type KeyBudget,
+  type KeyBudgets,
+} from '../core/people/caller.ts';
 import type { LedgerBooks } from '../store/books.ts';
 import { forecastOf, recentWindow } from './forecast.ts';
 

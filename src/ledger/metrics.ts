@@ -1,4 +1,4 @@
-import { toCredits } from '../core/credits.ts';
+import { toCredits } from '../core/money/credits.ts';
 import { gauge, gaugeBy, oncePerTurn, spread, totalBy } from '../host/telemetry/counts.ts';
 import type { Family } from '../host/telemetry/families.ts';
 import { WAIT_BOUNDS } from './contention.ts';

@@ -1,5 +1,5 @@
-import type { Microcredits } from '../core/credits.ts';
-import { isAddress } from '../core/holder-address.ts';
+import type { Microcredits } from '../core/money/credits.ts';
+import { isAddress } from '../core/money/holder-address.ts';
 import type { LedgerBooks } from '../store/books.ts';
 
 /** The holds of ended instances that a sweep closed. Amounts are microcredits. */

@@ -1,5 +1,5 @@
-import type { Budget, StoredBudget } from '../core/budget.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Budget, StoredBudget } from '../core/money/budget.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { LedgerBooks, OfferedTerms } from '../store/books.ts';
 import { isUnmet } from '../store/store.ts';
 import type { CountedBudget } from './drawn-fund.ts';

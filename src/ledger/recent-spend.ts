@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { FundTitle } from '../core/accounting/fund.ts';
-import type { Budget } from '../core/budget.ts';
-import type { Microcredits } from '../core/credits.ts';
-import type { KeyLines } from '../core/holder.ts';
+import type { Budget } from '../core/money/budget.ts';
+import type { Microcredits } from '../core/money/credits.ts';
+import type { KeyLines } from '../core/money/holder.ts';
 import type { LedgerBooks } from '../store/books.ts';
 import { scopesOfEntries } from './accounts.ts';
 import { keysOf } from './count.ts';

@@ -1,4 +1,4 @@
-import { pause, type Timers } from '../core/timers.ts';
+import { pause, type Timers } from '../core/time/timers.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../store/books.ts';
 import { StoreError, type Write } from '../store/store.ts';
 

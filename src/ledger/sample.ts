@@ -1,7 +1,7 @@
 import type { FundStanding } from '../core/accounting/fund.ts';
-import type { Budget } from '../core/budget.ts';
-import type { Microcredits } from '../core/credits.ts';
-import type { Spread } from '../core/spread.ts';
+import type { Budget } from '../core/money/budget.ts';
+import type { Microcredits } from '../core/money/credits.ts';
+import type { Spread } from '../core/time/spread.ts';
 import { OTHER } from '../host/telemetry/counts.ts';
 import type { LedgerBooks } from '../store/books.ts';
 import type { BudgetWindows } from './funds.ts';

@@ -1,5 +1,5 @@
 import type { FundStanding } from '../core/accounting/fund.ts';
-import type { Microcredits } from '../core/credits.ts';
+import type { Microcredits } from '../core/money/credits.ts';
 import type { LedgerBooks } from '../store/books.ts';
 import type { BudgetWindows } from './funds.ts';
 import { isOfPolicy } from './policy-terms.ts';

@@ -1,7 +1,7 @@
 import type { FundStanding } from '../core/accounting/fund.ts';
 import { windowAt } from '../core/accounting/window.ts';
-import type { Budget, StoredBudget } from '../core/budget.ts';
-import type { Microcredits } from '../core/credits.ts';
+import type { Budget, StoredBudget } from '../core/money/budget.ts';
+import type { Microcredits } from '../core/money/credits.ts';
 
 /**
  * Returns a fund without a subject for each budget that no request has drawn on in the current window: the future subjects of the budget

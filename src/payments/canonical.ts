@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isObject } from '../core/object.ts';
+import { isObject } from '../core/json/object.ts';
 
 /** Returns the same text for equal JSON values, by sorting their members. The server limits how deep bodies are nested. */
 export function canonicalJson(value: unknown): string {

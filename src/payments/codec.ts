@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../core/errors.ts';
-import { beyondLimits } from '../core/json-limits.ts';
-import { parseJson } from '../core/object.ts';
-import { SchemaCheck } from '../core/schema-check.ts';
+import { beyondLimits } from '../core/json/limits.ts';
+import { parseJson } from '../core/json/object.ts';
+import { SchemaCheck } from '../core/schema/check.ts';
 
 /** The maximum number of values in a payment's JSON. A standard x402 client writes about thirty. */
 const VALUES_MAX = 512;

@@ -1,4 +1,4 @@
-import { MICROCREDITS } from '../core/credits.ts';
+import { MICROCREDITS } from '../core/money/credits.ts';
 import { counter } from '../host/telemetry/counts.ts';
 import type { Family } from '../host/telemetry/families.ts';
 import { PAYMENT_PURPOSES, type Payment, type PaymentPurpose } from '../store/payments.ts';

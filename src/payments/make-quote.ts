@@ -1,6 +1,6 @@
-import type { Microcredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
-import { atomicOf, type PaymentNetwork, type PaymentPolicy } from '../core/payment-policy.ts';
+import type { Microcredits } from '../core/money/credits.ts';
+import { atomicOf, type PaymentNetwork, type PaymentPolicy } from '../core/policy/payments.ts';
 import type { NetworkConnection } from './networks.ts';
 import type { Quote, QuoteRequest, QuoteTerms } from './quote.ts';
 import type { QuoteSeal } from './seal.ts';

@@ -1,6 +1,6 @@
-import type { PaymentNetwork } from '../core/payment-policy.ts';
+import type { PaymentNetwork } from '../core/policy/payments.ts';
 import { messageOf } from '../core/thrown.ts';
-import type { Timer, Timers } from '../core/timers.ts';
+import type { Timer, Timers } from '../core/time/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import {
   FacilitatorUnavailable,

@@ -1,5 +1,5 @@
-import type { PaymentPolicy } from '../core/payment-policy.ts';
-import type { Timers } from '../core/timers.ts';
+import type { PaymentPolicy } from '../core/policy/payments.ts';
+import type { Timers } from '../core/time/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Instance } from '../store/instance.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { DAY_MS } from '../core/clock.ts';
+import { DAY_MS } from '../core/time/clock.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { PendingSettlements } from './facilitator/facilitator.ts';

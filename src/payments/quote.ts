@@ -1,5 +1,5 @@
 import type { PaymentRequired } from '@x402/core/types';
-import type { Microcredits } from '../core/credits.ts';
+import type { Microcredits } from '../core/money/credits.ts';
 import type { PaymentPurpose } from '../store/payments.ts';
 
 /** The terms of a quote, in microcredits. The quote and the payment contain them in sealed form, because quotes are not stored. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../core/errors.ts';
-import { SchemaCheck } from '../core/schema-check.ts';
+import { SchemaCheck } from '../core/schema/check.ts';
 import { decodePayment } from './codec.ts';
 import type { Authorization } from './facilitator/facilitator.ts';
 import { PaymentRefused, type PaymentSubmission } from './payments.ts';

@@ -1,5 +1,5 @@
-import { HOUR_MS, MINUTE_MS } from '../core/clock.ts';
-import type { Timer } from '../core/timers.ts';
+import { HOUR_MS, MINUTE_MS } from '../core/time/clock.ts';
+import type { Timer } from '../core/time/timers.ts';
 import { isSameInstance } from '../store/instance.ts';
 import type { Payment } from '../store/payments.ts';
 import type { PaymentParts } from './parts.ts';

@@ -1,6 +1,6 @@
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import { isSubject } from '../core/subject.ts';
+import { isSubject } from '../core/people/subject.ts';
 import { StoreError } from '../store/store.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { FacilitatorUnavailable } from './facilitator/facilitator.ts';

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { PaymentRequirements } from '@x402/core/types';
-import { iso } from '../core/clock.ts';
+import { iso } from '../core/time/clock.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import { canonicalJson } from './canonical.ts';

@@ -1,6 +1,6 @@
-import type { Microcredits } from '../core/credits.ts';
-import type { PaymentPolicy } from '../core/payment-policy.ts';
-import type { Timers } from '../core/timers.ts';
+import type { Microcredits } from '../core/money/credits.ts';
+import type { PaymentPolicy } from '../core/policy/payments.ts';
+import type { Timers } from '../core/time/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import { processTimers } from '../host/telemetry/process-timers.ts';
 import type { Ledger } from '../ledger/ledger.ts';

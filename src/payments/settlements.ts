@@ -1,5 +1,5 @@
-import { type Microcredits, toCredits } from '../core/credits.ts';
-import { worthOf } from '../core/payment-policy.ts';
+import { type Microcredits, toCredits } from '../core/money/credits.ts';
+import { worthOf } from '../core/policy/payments.ts';
 import { messageOf } from '../core/thrown.ts';
 import { isSameInstance, nameOf } from '../store/instance.ts';
 import type { AuthorizationId, Payment } from '../store/payments.ts';

@@ -1,8 +1,8 @@
-import type { AlertPolicy, AlertRule, AlertTrigger, AlertWebhook } from '../core/alert-policy.ts';
+import type { AlertPolicy, AlertRule, AlertTrigger, AlertWebhook } from '../core/policy/alerts.ts';
 import { checkValue, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { listNames } from './nearest.ts';
-import type { Environment } from './providers.ts';
+import { listNames } from './hints/nearest.ts';
+import type { Environment } from './providers/providers.ts';
 import type { Report } from './report.ts';
 import {
   AlertMembers,
@@ -11,11 +11,11 @@ import {
   TRIGGER_KEYS,
   type TriggerName,
   WebhookText,
-} from './schema-alerts.ts';
-import { ITEM_NAME } from './schema-parts.ts';
-import { sectionSubject } from './section-checks.ts';
-import { BY_KEY, type DraftContext, defineSection } from './section-definition.ts';
-import { type Entry, entryOf, placeAt, type Tree, valueAt } from './tree.ts';
+} from './schema/alerts.ts';
+import { ITEM_NAME } from './schema/parts.ts';
+import { sectionSubject } from './schema/section-checks.ts';
+import { BY_KEY, type DraftContext, defineSection } from './schema/section-definition.ts';
+import { type Entry, entryOf, placeAt, type Tree, valueAt } from './yaml/tree.ts';
 
 const KEYS_OF = Object.entries(TRIGGER_KEYS);
 const NAME = new RegExp(ITEM_NAME.pattern);

@@ -1,10 +1,10 @@
-import { aliasNames } from '../core/alias-names.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import { aliasNames } from '../core/policy/alias-names.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { NamedParts } from './named-parts.ts';
 import type { Report } from './report.ts';
-import type { NamedItem } from './section-checks.ts';
-import { placeAt, valueAt } from './tree.ts';
+import type { NamedItem } from './schema/section-checks.ts';
+import { placeAt, valueAt } from './yaml/tree.ts';
 
 /**
  * The names that coding agents send by default, by the built-in selector that they stand for. A name that ends in `*` covers all models of

@@ -1,14 +1,14 @@
-import { REJECTIONS } from '../core/decision.ts';
+import { REJECTIONS } from '../core/decision/decision.ts';
 import { ERRORS } from '../core/errors.ts';
-import type { PolicyCase } from '../core/policy-case.ts';
+import type { PolicyCase } from '../core/policy/case.ts';
 import { validPartsOf } from './check.ts';
 import type { Diagnostic, SourceSpan } from './diagnostics.ts';
-import { checkExcluded } from './key-rules.ts';
+import { checkExcluded } from './hints/key-rules.ts';
 import { Report } from './report.ts';
-import { CaseText, ExpectText, GivenText } from './schema-case.ts';
-import { type CheckContext, checkList, emptyMap, type NamedItem } from './section-checks.ts';
-import { alternativesIn } from './slip-hints.ts';
-import { entryOf, placeAt, valueAt } from './tree.ts';
+import { CaseText, ExpectText, GivenText } from './schema/case.ts';
+import { type CheckContext, checkList, emptyMap, type NamedItem } from './schema/section-checks.ts';
+import { alternativesIn } from './yaml/slip-hints.ts';
+import { entryOf, placeAt, valueAt } from './yaml/tree.ts';
 
 /** The names that test cases may refer to. */
 type NamesOf = Record<'models' | 'providers' | 'selectors' | 'aliases' | 'constraints' | 'tasks', Names>;

@@ -1,18 +1,18 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import type { PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
-import { isObject, objectOf } from '../core/object.ts';
-import { mostTelling, stepsOf } from '../core/schema-errors.ts';
-import { plural } from '../core/text.ts';
+import { isObject, objectOf } from '../core/json/object.ts';
+import { mostTelling, stepsOf } from '../core/schema/errors.ts';
+import { plural } from '../core/text/text.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { keyRemedy } from './key-remedies.ts';
-import { listNames, nearest, nearestHint } from './nearest.ts';
-import { insteadOf, type KeyRemedy } from './peer-keys.ts';
+import { keyRemedy } from './hints/key-remedies.ts';
+import { listNames, nearest, nearestHint } from './hints/nearest.ts';
+import { insteadOf, type KeyRemedy } from './hints/peer-keys.ts';
+import { example, formHint, typeHint } from './hints/value-hints.ts';
 import type { Report } from './report.ts';
-import { literalsOf } from './schema-parts.ts';
-import { describe, entryOf, placeAt, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
-import { example, formHint, typeHint } from './value-hints.ts';
+import { literalsOf } from './schema/parts.ts';
+import { describe, entryOf, placeAt, type ScalarTree, type Tree, toData, valueAt } from './yaml/tree.ts';
 
 /** A value to check, with its path and location for messages. */
 export interface Subject {

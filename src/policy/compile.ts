@@ -1,47 +1,47 @@
 import type { PluginMaps } from '../contract/kinds.ts';
-import type { LedgerState } from '../core/budget.ts';
-import type { FoundModels } from '../core/found-models.ts';
-import { languageSupport } from '../core/language-support.ts';
-import { OPERATIONS } from '../core/operation.ts';
-import type { TeamNames } from '../core/people.ts';
-import { slotCount } from '../core/readings.ts';
-import type { GatewayPolicy, Model, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import { slotCount } from '../core/decision/readings.ts';
+import type { LedgerState } from '../core/money/budget.ts';
+import type { TeamNames } from '../core/people/people.ts';
+import type { FoundModels } from '../core/policy/found-models.ts';
+import type { GatewayPolicy, Model, PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
+import { languageSupport } from '../core/request/language-support.ts';
+import { OPERATIONS } from '../core/request/operation.ts';
 import { compileAliases } from './aliases.ts';
+import { createChecker } from './cel/expressions.ts';
+import { compileContent, compileReportedRuns } from './contents.ts';
+import type { Diagnostic, DiagnosticCode } from './diagnostics.ts';
+import { deepFreeze } from './freeze.ts';
+import type { KnownLabels } from './hints/misspelt-values.ts';
+import { dependsOnIntent } from './intent.ts';
+import { checkLedgerState } from './ledger-state.ts';
+import { checkLimit, compileBudget } from './limits/limits.ts';
+import { reviewSmallBudgets } from './limits/small-budgets.ts';
+import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './models/embeddings.ts';
+import { reviewFigure } from './models/figures.ts';
+import { draftFound, judgeFound, withChoices } from './models/found.ts';
+import { priceFound } from './models/found-prices.ts';
+import { compileReference } from './models/reference-price.ts';
+import { compileWildcards } from './models/wildcard-models.ts';
+import type { PublicFigures } from './models/wildcard-names.ts';
+import { servable } from './models/wildcards.ts';
+import type { ParsedPolicy, PolicySettings } from './parsed.ts';
+import { reviewTeams } from './people/people.ts';
+import { reviewReplacedTeams } from './people/team-renames.ts';
 import {
   type Availability,
   environmentFacts,
   narrowCapabilities,
   reportNoProvider,
   selectAvailable,
-} from './availability.ts';
-import { compileContent, compileReportedRuns } from './contents.ts';
-import type { Diagnostic, DiagnosticCode } from './diagnostics.ts';
-import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './embeddings.ts';
-import { createChecker } from './expressions.ts';
-import { reviewFigure } from './figures.ts';
-import { draftFound, judgeFound, withChoices } from './found.ts';
-import { priceFound } from './found-prices.ts';
-import { deepFreeze } from './freeze.ts';
-import { dependsOnIntent } from './intent.ts';
-import { checkLedgerState } from './ledger-state.ts';
-import { checkLimit, compileBudget } from './limits.ts';
-import type { KnownLabels } from './misspelt-values.ts';
-import type { ParsedPolicy, PolicySettings } from './parsed.ts';
-import { reviewTeams } from './people.ts';
-import { type LoadedPlugin, withOwnPlugins } from './plugins.ts';
-import { cachedTokensMin, compileProvider, type Environment } from './providers.ts';
-import { compileReference } from './reference-price.ts';
+} from './providers/availability.ts';
+import { type LoadedPlugin, withOwnPlugins } from './providers/plugins.ts';
+import { cachedTokensMin, compileProvider, type Environment } from './providers/providers.ts';
 import { Report } from './report.ts';
-import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
-import { compileSections } from './sections.ts';
+import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules/rules.ts';
+import { compileSections } from './schema/sections.ts';
 import { compileSelectors } from './selectors.ts';
-import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
-import { reviewReplacedTeams } from './team-renames.ts';
 import { strategiesIn } from './versions.ts';
-import { compileWildcards } from './wildcard-models.ts';
-import type { PublicFigures } from './wildcard-names.ts';
-import { servable } from './wildcards.ts';
 
 /** A compiled policy without its revision, and the effects of the environment on that revision. */
 interface CompiledPolicy {

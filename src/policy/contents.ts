@@ -1,11 +1,11 @@
 import type { Static } from '@sinclair/typebox';
-import type { ContentPolicy } from '../core/content.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { Program } from './cel-check.ts';
-import { budgetViewOf, limitViewOf } from './cel-types.ts';
-import { type ExpressionDraft, expressionAt } from './rule-drafts.ts';
-import type { RecordsText } from './schema-records.ts';
-import { type CheckContext, sectionSubject } from './section-checks.ts';
+import type { ContentPolicy } from '../core/policy/content.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
+import type { Program } from './cel/check.ts';
+import { budgetViewOf, limitViewOf } from './cel/types.ts';
+import { type ExpressionDraft, expressionAt } from './rules/drafts.ts';
+import type { RecordsText } from './schema/records.ts';
+import { type CheckContext, sectionSubject } from './schema/section-checks.ts';
 
 /** The content policy without its compiled `match`. */
 export type ContentDraft = Omit<ContentPolicy, 'match'>;

@@ -1,7 +1,7 @@
-import { webOriginOf } from '../core/web-origin.ts';
+import { webOriginOf } from '../core/net/web-origin.ts';
 import type { Report } from './report.ts';
-import type { GatewayText } from './schema.ts';
-import { placeAt, type Tree } from './tree.ts';
+import type { GatewayText } from './schema/policy.ts';
+import { placeAt, type Tree } from './yaml/tree.ts';
 
 /** An origin with a scheme other than http or https, such as the origin of a browser extension. */
 const OF_APPLICATION = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+$/;

@@ -1,6 +1,6 @@
-import { type Paint, painter } from '../core/paint.ts';
-import type { SourceSpan } from '../core/source-place.ts';
-import { visibleLines } from '../core/visible.ts';
+import type { SourceSpan } from '../core/policy/source-place.ts';
+import { type Paint, painter } from '../core/text/paint.ts';
+import { visibleLines } from '../core/text/visible.ts';
 import { excerptOf, type FileText, sourceLines } from './excerpt.ts';
 
 const ERRORS = {
@@ -132,7 +132,7 @@ export const DIAGNOSTICS: Readonly<Record<DiagnosticCode, string>> = { ...ERRORS
 export const severityOf = (code: DiagnosticCode): Diagnostic['severity'] =>
   Object.hasOwn(ERRORS, code) ? 'error' : 'warning';
 
-export type { SourceSpan } from '../core/source-place.ts';
+export type { SourceSpan } from '../core/policy/source-place.ts';
 
 /** One problem in a policy, with its location. A diagnostic never contains a secret. */
 export interface Diagnostic extends SourceSpan, DiagnosticDetails {

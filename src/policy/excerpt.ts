@@ -1,5 +1,5 @@
-import type { SourceSpan } from '../core/source-place.ts';
-import { visibleLines } from '../core/visible.ts';
+import type { SourceSpan } from '../core/policy/source-place.ts';
+import { visibleLines } from '../core/text/visible.ts';
 import { maskSecrets } from './mask.ts';
 
 /** Code points that take no column in a terminal: combining marks, joiners, variation selectors. */

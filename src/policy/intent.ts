@@ -1,7 +1,7 @@
-import { UNREAD_TASK } from '../core/facts.ts';
-import type { RuleScope } from '../core/rules.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
-import { type ASTNode, accessesOf } from './cel-ast.ts';
+import type { RuleScope } from '../core/policy/rules.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
+import { UNREAD_TASK } from '../core/request/facts.ts';
+import { type ASTNode, accessesOf } from './cel/ast.ts';
 
 /** Fields of a request that are known without reading the text of its prompt. */
 const WITHOUT_INTENT: ReadonlySet<string> = new Set<keyof RuleScope['request']>([

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
-import type { ExplorePolicy } from '../core/exploration.ts';
-import { camelKeys } from './camel-keys.ts';
+import type { ExplorePolicy } from '../core/decision/exploration.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { type CheckContext, sectionSubject } from './section-checks.ts';
-import { entryOf, type Tree, valueAt } from './tree.ts';
+import { camelKeys } from './schema/camel-keys.ts';
+import { type CheckContext, sectionSubject } from './schema/section-checks.ts';
+import { entryOf, type Tree, valueAt } from './yaml/tree.ts';
 
 /** The page that explains what replaced learning. */
 const PAGE = 'docs/route/learning.md';

@@ -1,5 +1,5 @@
-import type { LedgerState } from '../core/budget.ts';
-import { listNames } from './nearest.ts';
+import type { LedgerState } from '../core/money/budget.ts';
+import { listNames } from './hints/nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 

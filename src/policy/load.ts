@@ -1,14 +1,14 @@
 import { compileSteps, type LoadContext, type LoadResult } from './compile.ts';
-import type { PolicyFile } from './parse.ts';
 import { type ParsedPolicy, parseWith } from './parsed.ts';
 import { atOnce } from './steps.ts';
-import { readYaml } from './yaml-reader.ts';
+import type { PolicyFile } from './yaml/parse.ts';
+import { readYaml } from './yaml/reader.ts';
 
 export type { LoadContext, LoadResult } from './compile.ts';
-export type { FileProblem, PolicyFile } from './parse.ts';
 export type { ParsedPolicy } from './parsed.ts';
-export type { LoadedPlugin } from './plugins.ts';
-export type { Environment } from './providers.ts';
+export type { LoadedPlugin } from './providers/plugins.ts';
+export type { Environment } from './providers/providers.ts';
+export type { FileProblem, PolicyFile } from './yaml/parse.ts';
 
 /** Reads and checks the files of a policy, in any order. `parsePolicy` is pure. */
 export const parsePolicy = (files: readonly PolicyFile[]): ParsedPolicy => parseWith(readYaml, files);

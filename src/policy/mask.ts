@@ -1,4 +1,4 @@
-import { SECRET_SHAPES } from '../core/secret-shapes.ts';
+import { SECRET_SHAPES } from '../core/text/secret-shapes.ts';
 
 const LOOKS = new RegExp(SECRET_SHAPES, 'g');
 const CREDENTIALS_IN_URL = /(?<=:\/\/)[^/\s@:]*:[^/\s@]+(?=@)/g;

@@ -1,11 +1,11 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { nearest } from './nearest.ts';
-import { insteadOf, LITELLM_SECTIONS, peerKey } from './peer-keys.ts';
+import { nearest } from './hints/nearest.ts';
+import { insteadOf, LITELLM_SECTIONS, peerKey } from './hints/peer-keys.ts';
 import type { Report } from './report.ts';
-import { isEmpty, reportWrongKind, type Sections } from './section-checks.ts';
-import { SECTIONS, type SectionName } from './sections.ts';
-import { type Entry, type MapTree, type Tree, toData } from './tree.ts';
+import { isEmpty, reportWrongKind, type Sections } from './schema/section-checks.ts';
+import { SECTIONS, type SectionName } from './schema/sections.ts';
+import { type Entry, type MapTree, type Tree, toData } from './yaml/tree.ts';
 
 const NAMES = Object.keys(SECTIONS);
 

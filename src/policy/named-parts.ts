@@ -1,9 +1,9 @@
-import type { PolicyCase } from '../core/policy-case.ts';
+import type { PolicyCase } from '../core/policy/case.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import type { ModelDraft } from './models.ts';
-import type { PolicyFile } from './parse.ts';
-import type { PeopleDraft } from './people.ts';
-import type { WildcardDraft } from './wildcards.ts';
+import type { ModelDraft } from './models/models.ts';
+import type { WildcardDraft } from './models/wildcards.ts';
+import type { PeopleDraft } from './people/people.ts';
+import type { PolicyFile } from './yaml/parse.ts';
 
 type Named = readonly { readonly name: string }[];
 

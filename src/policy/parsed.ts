@@ -1,26 +1,29 @@
-import { type Decimal, plainText } from '../core/decimal.ts';
-import type { GatewayPolicy, ReferenceOrigin } from '../core/snapshot.ts';
+import { type Decimal, plainText } from '../core/money/decimal.ts';
+import type { GatewayPolicy, ReferenceOrigin } from '../core/policy/snapshot.ts';
 import { type AliasDraft, agentAliases, draftAliases } from './aliases.ts';
-import { camelKeys } from './camel-keys.ts';
 import { type CaseNames, draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
 import { contentMatch, draftContent, reportedRunsMatch } from './contents.ts';
 import { readOrigins } from './cors.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { openingsOf } from './discover.ts';
+import { findSecrets } from './hints/secrets.ts';
 import { draftLearning } from './learning.ts';
-import { draftBudgets, readProxies, readSocketBytes } from './limit-drafts.ts';
+import { draftBudgets, readProxies, readSocketBytes } from './limits/drafts.ts';
 import { mergeFiles } from './merge.ts';
-import { draftModels, type ModelDraft } from './models.ts';
-import { type PolicyFile, parseFile, type YamlReader } from './parse.ts';
-import { draftPeople, type ModelNames } from './people.ts';
-import { draftPlugins } from './plugins.ts';
-import { decimalAt } from './prices.ts';
-import { derivedReference } from './reference-price.ts';
+import { openingsOf } from './models/discover.ts';
+import { draftModels, type ModelDraft } from './models/models.ts';
+import { decimalAt } from './models/prices.ts';
+import { derivedReference } from './models/reference-price.ts';
+import { compileTasks } from './models/tasks.ts';
+import { openNames } from './models/wildcard-names.ts';
+import { draftWildcards, type WildcardDraft } from './models/wildcards.ts';
+import { draftPeople, type ModelNames } from './people/people.ts';
+import { readPublicUrl } from './people/sign-in.ts';
+import { draftPlugins } from './providers/plugins.ts';
 import { Report } from './report.ts';
-import { draftConstraints, draftPreferences } from './rule-drafts.ts';
-import { GatewayText, ProviderText } from './schema.ts';
-import { findSecrets } from './secrets.ts';
+import { draftConstraints, draftPreferences } from './rules/drafts.ts';
+import { camelKeys } from './schema/camel-keys.ts';
+import { GatewayText, ProviderText } from './schema/policy.ts';
 import {
   type CheckContext,
   checkNamed,
@@ -28,16 +31,13 @@ import {
   type NamedItem,
   sectionSubject,
   statedSubject,
-} from './section-checks.ts';
-import { draftSections, readValues, SECTIONS } from './sections.ts';
+} from './schema/section-checks.ts';
+import { draftSections, readValues, SECTIONS } from './schema/sections.ts';
 import { draftSelectors } from './selectors.ts';
-import { readPublicUrl } from './sign-in.ts';
-import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
-import { placeAt, toData, valueAt } from './tree.ts';
 import { LATEST_VERSION, type LanguageVersion } from './versions.ts';
-import { openNames } from './wildcard-names.ts';
-import { draftWildcards, type WildcardDraft } from './wildcards.ts';
+import { type PolicyFile, parseFile, type YamlReader } from './yaml/parse.ts';
+import { placeAt, toData, valueAt } from './yaml/tree.ts';
 
 /**
  * A policy after all checks that need no plugins, expressions or environment. A parsed policy is plain data, so a worker can send it by

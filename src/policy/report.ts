@@ -5,8 +5,8 @@ import {
   type SourceSpan,
   severityOf,
 } from './diagnostics.ts';
+import { byNearness, listNames, NAMES_SHOWN, nearestHint } from './hints/nearest.ts';
 import { maskSecrets } from './mask.ts';
-import { byNearness, listNames, NAMES_SHOWN, nearestHint } from './nearest.ts';
 
 /** The most errors that one load lists, and the most warnings. */
 const LISTED_MAX = 1_000;

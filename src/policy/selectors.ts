@@ -1,12 +1,12 @@
 import type { StrategyPlugin } from '../contract/strategy.ts';
-import type { Selector } from '../core/snapshot.ts';
+import type { Selector } from '../core/policy/snapshot.ts';
 import { checkOptions, optionsOf, type Subject } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { Report } from './report.ts';
-import { SelectorText } from './schema.ts';
-import { type CheckContext, checkNamed, emptyMap, type NamedItem } from './section-checks.ts';
+import { SelectorText } from './schema/policy.ts';
+import { type CheckContext, checkNamed, emptyMap, type NamedItem } from './schema/section-checks.ts';
 import { inSteps } from './steps.ts';
-import { entryOf, placeAt, valueAt } from './tree.ts';
+import { entryOf, placeAt, valueAt } from './yaml/tree.ts';
 
 /** Selectors that every policy has, each with the strategy of the same name. */
 export const BUILT_IN_SELECTORS = ['auto', 'auto-fast', 'auto-cheap'] as const;

@@ -1,4 +1,4 @@
-import { isTimeZone } from '../core/zoned-time.ts';
+import { isTimeZone } from '../core/time/zoned-time.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 

@@ -1,10 +1,10 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { StrategyPlugin } from '../contract/strategy.ts';
-import { isObject, objectOf, textOf } from '../core/object.ts';
-import { discoverOf } from './discover.ts';
-import { SECTIONS } from './sections.ts';
+import { isObject, objectOf, textOf } from '../core/json/object.ts';
+import { discoverOf } from './models/discover.ts';
+import { changedTasks } from './models/tasks.ts';
+import { SECTIONS } from './schema/sections.ts';
 import { BUILT_IN_SELECTORS } from './selectors.ts';
-import { changedTasks } from './tasks.ts';
 import { changedKeys, formerDefault, formerKeys, LATEST_VERSION } from './versions.ts';
 
 const NO_OPTIONS: TSchema = Type.Object({});

@@ -1,5 +1,5 @@
 import { LinkedSet, type Links } from '../core/linked-set.ts';
-import type { Timer, Timers } from '../core/timers.ts';
+import type { Timer, Timers } from '../core/time/timers.ts';
 
 /** The longest delay that setTimeout accepts, in ms. */
 const TIMEOUT_MAX = 2_147_483_647;

@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { EmbeddingCall, InProcessAdapter, ProviderCall, WireAdapter } from '../contract/provider.ts';
+import { isPlausible, plainUsage } from '../core/money/usage.ts';
 import {
   batchesOf,
   type EmbeddingInput,
   type EmbeddingModel,
   type EmbeddingQuery,
   inputTokens,
-} from '../core/embedding.ts';
-import { isPlausible, plainUsage } from '../core/usage.ts';
+} from '../core/request/embedding.ts';
 import type { NextParts, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
 type Batch = readonly EmbeddingInput[];

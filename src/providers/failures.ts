@@ -1,5 +1,5 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
-import type { Members } from '../core/original.ts';
+import type { Members } from '../core/json/original.ts';
 import { codeOf } from '../core/thrown.ts';
 import { SECRET, SECRET_LENGTH_MIN, scrub } from '../host/telemetry/secrets.ts';
 

@@ -1,5 +1,5 @@
 import type { ListedModel } from '../contract/provider.ts';
-import { beyondLimits } from '../core/json-limits.ts';
+import { beyondLimits } from '../core/json/limits.ts';
 import { openFailure, sanitizeFailure, UpstreamError } from './failures.ts';
 import { callHeaders } from './http-request.ts';
 import { readText } from './read-text.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time/clock.ts';
 
 /** The longest wait that is accepted from a provider: a day, in ms. */
 const RETRY_AFTER_MAX = DAY_MS;

@@ -1,6 +1,6 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall, TokenCountAdapter, WireAdapter } from '../contract/provider.ts';
-import { isPlausible, plainUsage } from '../core/usage.ts';
+import { isPlausible, plainUsage } from '../core/money/usage.ts';
 import { openCall } from './call.ts';
 import type { CountPause, EndpointHealth } from './health/types.ts';
 import type { CallTerms, UpstreamTarget } from './upstream-call.ts';

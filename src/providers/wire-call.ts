@@ -1,6 +1,6 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall, StreamReader, WireAdapter } from '../contract/provider.ts';
-import { beyondLimits } from '../core/json-limits.ts';
+import { beyondLimits } from '../core/json/limits.ts';
 import { type AlarmOwner, DeadlineAlarm } from './alarm.ts';
 import { AnswerCompletion, USAGE_WAIT_MS } from './completion.ts';
 import { Opening } from './connection/opening.ts';

@@ -1,9 +1,9 @@
-import { shownCredits, shownMs } from '../core/ceiling.ts';
-import { toCredits } from '../core/credits.ts';
-import type { Decision, RankedModel } from '../core/decision.ts';
-import { type Facts, isIntentRead } from '../core/facts.ts';
+import type { Decision, RankedModel } from '../core/decision/decision.ts';
 import { idText } from '../core/id.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import { shownCredits, shownMs } from '../core/money/ceiling.ts';
+import { toCredits } from '../core/money/credits.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
+import { type Facts, isIntentRead } from '../core/request/facts.ts';
 import { adaptedFields } from './forced-function.ts';
 import { capReason, outputCappedBy } from './output-maximum.ts';
 

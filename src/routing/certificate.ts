@@ -1,8 +1,8 @@
-import type { Rejection } from '../core/decision.ts';
-import type { LanguageState } from '../core/language-support.ts';
-import type { HealthState } from '../core/readings.ts';
-import type { DeclaredLatency } from '../core/snapshot.ts';
-import type { SourcePlace } from '../core/source-place.ts';
+import type { Rejection } from '../core/decision/decision.ts';
+import type { HealthState } from '../core/decision/readings.ts';
+import type { DeclaredLatency } from '../core/policy/snapshot.ts';
+import type { SourcePlace } from '../core/policy/source-place.ts';
+import type { LanguageState } from '../core/request/language-support.ts';
 
 /** The parts of a quality estimate before languages and preferences: the declared quality and the shares added to it, in order. */
 export interface EstimateEntry {

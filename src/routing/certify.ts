@@ -1,12 +1,12 @@
-import { toCredits } from '../core/credits.ts';
-import type { RankedModel } from '../core/decision.ts';
-import { type Estimate, type LearningMode, moved } from '../core/estimate.ts';
-import type { Facts } from '../core/facts.ts';
+import type { RankedModel } from '../core/decision/decision.ts';
+import { type Estimate, type LearningMode, moved } from '../core/decision/estimate.ts';
+import { priorReadings, type Readings } from '../core/decision/readings.ts';
 import { timeOfId } from '../core/id.ts';
-import { KNOWN, languageState } from '../core/language-support.ts';
-import { priorReadings, type Readings } from '../core/readings.ts';
-import { hasBit, type Preference } from '../core/rules.ts';
-import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import { toCredits } from '../core/money/credits.ts';
+import { hasBit, type Preference } from '../core/policy/rules.ts';
+import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import type { Facts } from '../core/request/facts.ts';
+import { KNOWN, languageState } from '../core/request/language-support.ts';
 import type {
   AppliedPreference,
   AppliedRule,

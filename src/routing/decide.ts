@@ -5,12 +5,12 @@ import {
   REJECTIONS,
   type Refusal,
   type RejectionGroup,
-} from '../core/decision.ts';
-import type { Estimate } from '../core/estimate.ts';
-import type { Facts } from '../core/facts.ts';
-import { buildOf } from '../core/found-models.ts';
-import { priorReadings, type Readings } from '../core/readings.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+} from '../core/decision/decision.ts';
+import type { Estimate } from '../core/decision/estimate.ts';
+import { priorReadings, type Readings } from '../core/decision/readings.ts';
+import { buildOf } from '../core/policy/found-models.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
+import type { Facts } from '../core/request/facts.ts';
 import { type ChoiceOptions, Evaluation, type RankingOptions } from './evaluate.ts';
 
 /** The inputs of a decision other than the facts. */

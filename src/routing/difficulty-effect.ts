@@ -1,4 +1,4 @@
-import type { Difficulty, Facts } from '../core/facts.ts';
+import type { Difficulty, Facts } from '../core/request/facts.ts';
 
 /** The effect that the difficulty of a request has on estimates. */
 interface Effect {

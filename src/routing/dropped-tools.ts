@@ -1,8 +1,8 @@
-import type { NativeTool } from '../core/conversation.ts';
-import type { ModelRequest } from '../core/model-request.ts';
-import { isObject } from '../core/object.ts';
-import { type Edit, pathText } from '../core/original.ts';
-import type { GatewayPolicy } from '../core/snapshot.ts';
+import { isObject } from '../core/json/object.ts';
+import { type Edit, pathText } from '../core/json/original.ts';
+import type { GatewayPolicy } from '../core/policy/snapshot.ts';
+import type { NativeTool } from '../core/request/conversation.ts';
+import type { ModelRequest } from '../core/request/model-request.ts';
 
 const NONE: readonly string[] = [];
 const NO_KINDS: ReadonlySet<string> = new Set();

@@ -1,8 +1,8 @@
-import { MICROCREDITS, type Microcredits } from '../core/credits.ts';
-import type { Facts } from '../core/facts.ts';
-import { costBound, lineFor, outputWithin, type Price } from '../core/price.ts';
-import type { Readings } from '../core/readings.ts';
-import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
+import type { Readings } from '../core/decision/readings.ts';
+import { MICROCREDITS, type Microcredits } from '../core/money/credits.ts';
+import { costBound, lineFor, outputWithin, type Price } from '../core/money/price.ts';
+import type { Model, PolicySnapshot, Task } from '../core/policy/snapshot.ts';
+import type { Facts } from '../core/request/facts.ts';
 import { reasoningFactor, worthFactor } from './difficulty-effect.ts';
 import { expectedOutput, referenceOutput, type Tasks } from './expected-length.ts';
 import { expectedInput, heldInput, inputBound } from './input-tokens.ts';

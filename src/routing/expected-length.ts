@@ -1,7 +1,7 @@
-import type { ExpectedLength, LengthSource } from '../core/expected-length.ts';
-import type { Facts } from '../core/facts.ts';
-import type { Readings } from '../core/readings.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Readings } from '../core/decision/readings.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
+import type { ExpectedLength, LengthSource } from '../core/request/expected-length.ts';
+import type { Facts } from '../core/request/facts.ts';
 
 /** The tasks of a policy. */
 export type Tasks = Pick<PolicySnapshot, 'tasks' | 'taskIndex'>;

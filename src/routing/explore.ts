@@ -1,5 +1,5 @@
 import type { Candidates } from '../contract/strategy.ts';
-import type { ExplorePolicy } from '../core/exploration.ts';
+import type { ExplorePolicy } from '../core/decision/exploration.ts';
 
 /**
  * Returns the probabilities of a random draw: `(1 − share)·softmax(U/temperature) + share/n`. The draw includes the model with the highest

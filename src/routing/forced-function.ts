@@ -1,11 +1,11 @@
 import { FIELD_NAMES } from '../contract/field-names.ts';
-import { CAPABILITIES, getsSchemaInstead, SCHEMA_INSTEAD } from '../core/capability.ts';
-import type { Conversation, ToolDefinition, Turn } from '../core/conversation.ts';
-import type { ModelRequest, NamedSchema } from '../core/model-request.ts';
-import { isObject } from '../core/object.ts';
-import { type Edit, pathText } from '../core/original.ts';
-import type { Endpoint, GatewayPolicy } from '../core/snapshot.ts';
-import { structuredSchema } from '../core/structured-schema.ts';
+import { isObject } from '../core/json/object.ts';
+import { type Edit, pathText } from '../core/json/original.ts';
+import type { Endpoint, GatewayPolicy } from '../core/policy/snapshot.ts';
+import { CAPABILITIES, getsSchemaInstead, SCHEMA_INSTEAD } from '../core/request/capability.ts';
+import type { Conversation, ToolDefinition, Turn } from '../core/request/conversation.ts';
+import type { ModelRequest, NamedSchema } from '../core/request/model-request.ts';
+import { structuredSchema } from '../core/schema/structured.ts';
 
 /** The reason why a forced call cannot be requested as an answer in a JSON schema, as a clause for an error. */
 interface NoForcedFunction {

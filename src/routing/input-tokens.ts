@@ -1,5 +1,5 @@
-import type { Facts } from '../core/facts.ts';
-import type { Model, PagesMax } from '../core/snapshot.ts';
+import type { Model, PagesMax } from '../core/policy/snapshot.ts';
+import type { Facts } from '../core/request/facts.ts';
 
 /** The tokens of an image if the model states no maximum. Only estimates use this number of image tokens. */
 const IMAGE_TOKENS = 1_000;

@@ -1,12 +1,12 @@
-import { aliasTarget } from '../core/alias-names.ts';
-import { type Caller, isOperator } from '../core/caller.ts';
-import { editDistance } from '../core/edit-distance.ts';
 import { refuse, SignalboxError } from '../core/errors.ts';
-import type { Facts } from '../core/facts.ts';
-import { allOf } from '../core/found-models.ts';
-import { levelName } from '../core/holder.ts';
-import type { Model, PolicySnapshot } from '../core/snapshot.ts';
-import { capital, didYouMean } from '../core/text.ts';
+import { levelName } from '../core/money/holder.ts';
+import { type Caller, isOperator } from '../core/people/caller.ts';
+import { aliasTarget } from '../core/policy/alias-names.ts';
+import { allOf } from '../core/policy/found-models.ts';
+import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import type { Facts } from '../core/request/facts.ts';
+import { editDistance } from '../core/text/edit-distance.ts';
+import { capital, didYouMean } from '../core/text/text.ts';
 
 /** The meaning of a request's `model` field. */
 export interface NamedTarget {

@@ -1,9 +1,9 @@
-import { capabilityNames, missingBits } from '../core/capability.ts';
-import { type Microcredits, toCredits } from '../core/credits.ts';
-import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
-import type { ModelRequest } from '../core/model-request.ts';
-import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import { REJECTIONS, type Refusal, type Rejection } from '../core/decision/decision.ts';
+import { type Microcredits, toCredits } from '../core/money/credits.ts';
+import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import { capabilityNames, missingBits } from '../core/request/capability.ts';
+import type { Facts } from '../core/request/facts.ts';
+import type { ModelRequest } from '../core/request/model-request.ts';
 import type { RejectionEntry } from './certificate.ts';
 import { dearestCase, taskOf, usefulOutput } from './estimate.ts';
 import {

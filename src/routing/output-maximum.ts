@@ -1,7 +1,7 @@
-import { cappingText } from '../core/budget-words.ts';
-import type { RankedModel } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
-import type { Model, Task } from '../core/snapshot.ts';
+import type { RankedModel } from '../core/decision/decision.ts';
+import { cappingText } from '../core/money/budget-words.ts';
+import type { Model, Task } from '../core/policy/snapshot.ts';
+import type { Facts } from '../core/request/facts.ts';
 import { taskUseful } from './estimate.ts';
 
 /** Bits for the output lengths that a model's maximum output must cover. */

@@ -1,4 +1,4 @@
-import type { Turn } from '../core/conversation.ts';
+import type { Turn } from '../core/request/conversation.ts';
 import { questionOf } from './texts.ts';
 
 /** The maximum length of text that is read, in UTF-16 code units. The maximum length limits the time. */

@@ -1,18 +1,18 @@
-import type { AskedAddOns } from '../core/add-ons.ts';
-import { CAPABILITIES, capabilityNames, missingBits } from '../core/capability.ts';
-import { isAbove, shownCredits, shownMs } from '../core/ceiling.ts';
-import type { NativeTool } from '../core/conversation.ts';
-import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
-import { type LanguageState, languageState, qualifiesFor } from '../core/language-support.ts';
-import { isKnownLanguage, nearestLanguage } from '../core/languages.ts';
-import type { FieldNames } from '../core/model-request.ts';
-import { pathText } from '../core/original.ts';
-import { coversAll } from '../core/price.ts';
-import { HEALTH, type HealthState, type Readings } from '../core/readings.ts';
-import { type Constraint, hasBit } from '../core/rules.ts';
-import type { Model, PolicySnapshot } from '../core/snapshot.ts';
-import { didYouMean } from '../core/text.ts';
+import { REJECTIONS, type Refusal, type Rejection } from '../core/decision/decision.ts';
+import { HEALTH, type HealthState, type Readings } from '../core/decision/readings.ts';
+import { pathText } from '../core/json/original.ts';
+import type { AskedAddOns } from '../core/money/add-ons.ts';
+import { isAbove, shownCredits, shownMs } from '../core/money/ceiling.ts';
+import { coversAll } from '../core/money/price.ts';
+import { type Constraint, hasBit } from '../core/policy/rules.ts';
+import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import { CAPABILITIES, capabilityNames, missingBits } from '../core/request/capability.ts';
+import type { NativeTool } from '../core/request/conversation.ts';
+import type { Facts } from '../core/request/facts.ts';
+import { type LanguageState, languageState, qualifiesFor } from '../core/request/language-support.ts';
+import { isKnownLanguage, nearestLanguage } from '../core/request/languages.ts';
+import type { FieldNames } from '../core/request/model-request.ts';
+import { didYouMean } from '../core/text/text.ts';
 import type { RejectionEntry } from './certificate.ts';
 import {
   affordableCap,

@@ -1,3 +1,5 @@
+import { REJECTIONS, type Refusal } from '../core/decision/decision.ts';
+import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import {
   CAPABILITIES,
   capabilityNames,
@@ -6,13 +8,11 @@ import {
   lackingBits,
   missingBits,
   SCHEMA_INSTEAD,
-} from '../core/capability.ts';
-import { REJECTIONS, type Refusal } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
-import type { ModelRequest } from '../core/model-request.ts';
-import { OPERATIONS } from '../core/operation.ts';
-import type { Model, PolicySnapshot } from '../core/snapshot.ts';
-import { capital } from '../core/text.ts';
+} from '../core/request/capability.ts';
+import type { Facts } from '../core/request/facts.ts';
+import type { ModelRequest } from '../core/request/model-request.ts';
+import { OPERATIONS } from '../core/request/operation.ts';
+import { capital } from '../core/text/text.ts';
 import { forcedFunction } from './forced-function.ts';
 import { allowsModel } from './model-name.ts';
 import { canServe, endpointsFor } from './rules.ts';

@@ -1,9 +1,7 @@
-import type { Caller } from '../core/caller.ts';
-import { CAPABILITIES, capabilityNames, missingBits } from '../core/capability.ts';
-import { toCredits } from '../core/credits.ts';
-import type { Facts } from '../core/facts.ts';
-import { groupsOf } from '../core/holder.ts';
-import { HEALTH, type Readings } from '../core/readings.ts';
+import { HEALTH, type Readings } from '../core/decision/readings.ts';
+import { toCredits } from '../core/money/credits.ts';
+import { groupsOf } from '../core/money/holder.ts';
+import type { Caller } from '../core/people/caller.ts';
 import {
   bothBits,
   type Constraint,
@@ -12,8 +10,10 @@ import {
   hasBit,
   type Preference,
   type RuleScope,
-} from '../core/rules.ts';
-import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+} from '../core/policy/rules.ts';
+import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import { CAPABILITIES, capabilityNames, missingBits } from '../core/request/capability.ts';
+import type { Facts } from '../core/request/facts.ts';
 import { referenceOutput } from './expected-length.ts';
 
 /** The parts of a request that only rules read. */

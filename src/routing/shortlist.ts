@@ -1,11 +1,11 @@
 import type { Candidates } from '../contract/strategy.ts';
-import { missingBits } from '../core/capability.ts';
-import { REJECTIONS, type Refusal } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
-import { qualifiedFor } from '../core/language-support.ts';
-import { OPERATIONS, type Operation } from '../core/operation.ts';
-import { HEALTH, type Readings } from '../core/readings.ts';
-import type { Endpoint, Model, PolicySnapshot, Task } from '../core/snapshot.ts';
+import { REJECTIONS, type Refusal } from '../core/decision/decision.ts';
+import { HEALTH, type Readings } from '../core/decision/readings.ts';
+import type { Endpoint, Model, PolicySnapshot, Task } from '../core/policy/snapshot.ts';
+import { missingBits } from '../core/request/capability.ts';
+import type { Facts } from '../core/request/facts.ts';
+import { qualifiedFor } from '../core/request/language-support.ts';
+import { OPERATIONS, type Operation } from '../core/request/operation.ts';
 import { ceilingRejections, type Requirements, rejectionsOf } from './constrain.ts';
 import {
   affordableCap,

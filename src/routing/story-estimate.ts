@@ -1,4 +1,4 @@
-import type { Facts } from '../core/facts.ts';
+import type { Facts } from '../core/request/facts.ts';
 import type { CandidateEntry } from './certificate.ts';
 import type { Certificate } from './certify.ts';
 

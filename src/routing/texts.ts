@@ -1,5 +1,5 @@
-import type { Turn } from '../core/conversation.ts';
-import type { ModelRequest } from '../core/model-request.ts';
+import type { Turn } from '../core/request/conversation.ts';
+import type { ModelRequest } from '../core/request/model-request.ts';
 
 /**
  * Returns the texts of a conversation that every chat template passes on unchanged, in order: the turns of users, models and operators.

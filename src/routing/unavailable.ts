@@ -1,5 +1,5 @@
+import type { HealthState } from '../core/decision/readings.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { HealthState } from '../core/readings.ts';
 
 /** An endpoint that accepts no requests at the moment. */
 export interface UnavailableEndpoint {

@@ -1,7 +1,7 @@
-import { type Capability, FORCED_CALLS, lackingBits } from '../core/capability.ts';
-import { DROPPABLE_SETTINGS, type DroppableName } from '../core/droppable.ts';
-import type { FieldNames, ModelRequest } from '../core/model-request.ts';
-import { type Edit, pathText } from '../core/original.ts';
+import { type Edit, pathText } from '../core/json/original.ts';
+import { type Capability, FORCED_CALLS, lackingBits } from '../core/request/capability.ts';
+import { DROPPABLE_SETTINGS, type DroppableName } from '../core/request/droppable.ts';
+import type { FieldNames, ModelRequest } from '../core/request/model-request.ts';
 
 type DroppableNames = ReadonlySet<DroppableName>;
 

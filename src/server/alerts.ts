@@ -10,8 +10,8 @@ import {
 } from '../admin/alerts/readings.ts';
 import { alertEvent } from '../admin/use-cases/events.ts';
 import type { FundStanding } from '../core/accounting/fund.ts';
-import type { Microcredits } from '../core/credits.ts';
 import { lazy } from '../core/lazy.ts';
+import type { Microcredits } from '../core/money/credits.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RequestReporter } from '../gateway/request/observe/observer.ts';
 import type { Family } from '../host/telemetry/families.ts';

@@ -1,5 +1,5 @@
 import { commandName } from '../core/command-name.ts';
-import { plural } from '../core/text.ts';
+import { plural } from '../core/text/text.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import { type ServingProvider, servingText } from '../policy/runtime/candidate.ts';
 import type { FirstKey } from './first-key.ts';

@@ -2,7 +2,7 @@ import type { AuditReport, AuditResult, ServerAudits } from '../admin/use-cases/
 import type { BooksFiles } from '../admin/use-cases/ledger/reading.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { messageOf } from '../core/thrown.ts';
-import type { Timers } from '../core/timers.ts';
+import type { Timers } from '../core/time/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { AuditReply } from './audit-worker.ts';
 

@@ -1,5 +1,5 @@
-import { isLoopbackHost } from '../core/loopback.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import { isLoopbackHost } from '../core/net/loopback.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import { type BuiltConsole, readBuiltConsole } from '../http/console/built.ts';
 

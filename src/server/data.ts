@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { processFolder, type ServeOptions } from '../admin/use-cases/serve-options.ts';
-import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
-import type { TeamNames } from '../core/people.ts';
+import { type LedgerState, NO_LEDGER } from '../core/money/budget.ts';
+import type { TeamNames } from '../core/people/people.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { PolicyTools } from '../policy/runtime/candidate.ts';
 import { readStore, storeExists } from '../store/open.ts';

@@ -1,5 +1,5 @@
-import { toCredits } from '../core/credits.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import { toCredits } from '../core/money/credits.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { Declarations } from '../providers/health/declarations.ts';
 import type { OpenStore } from '../store/driver.ts';

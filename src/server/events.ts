@@ -1,8 +1,8 @@
 import type { FundStanding } from '../core/accounting/fund.ts';
-import { iso } from '../core/clock.ts';
-import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import { toCredits } from '../core/money/credits.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
+import { iso } from '../core/time/clock.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { OrphansClosed } from '../ledger/orphans.ts';
 import { firstError } from '../policy/diagnostics.ts';

@@ -1,10 +1,10 @@
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
-import { CAPABILITY_NAMES } from '../core/capability.ts';
-import { parseJson } from '../core/object.ts';
-import { OPERATION_NAMES } from '../core/operation.ts';
-import { SchemaCheck } from '../core/schema-check.ts';
+import { parseJson } from '../core/json/object.ts';
+import { CAPABILITY_NAMES } from '../core/request/capability.ts';
+import { OPERATION_NAMES } from '../core/request/operation.ts';
+import { SchemaCheck } from '../core/schema/check.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { KeptModels } from '../policy/runtime/discovery/model-servers.ts';

@@ -1,6 +1,6 @@
-import { CAPABILITIES } from '../core/capability.ts';
-import { OPERATIONS } from '../core/operation.ts';
-import type { Model, PolicySnapshot } from '../core/snapshot.ts';
+import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import { CAPABILITIES } from '../core/request/capability.ts';
+import { OPERATIONS } from '../core/request/operation.ts';
 import type { Log } from '../host/telemetry/log.ts';
 
 /** The most models of a server that the start names. */

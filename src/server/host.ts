@@ -1,5 +1,5 @@
 import type { Plugin } from '../contract/kinds.ts';
-import type { Timers } from '../core/timers.ts';
+import type { Timers } from '../core/time/timers.ts';
 import type { AddedSteps } from '../gateway/request/steps.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { Sink } from '../host/telemetry/sink.ts';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { PolicySplit } from '../admin/alerts/readings.ts';
-import type { Timer, Timers } from '../core/timers.ts';
+import type { Timer, Timers } from '../core/time/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import { firstError } from '../policy/diagnostics.ts';
 import type { PolicyStatus } from '../policy/runtime/status.ts';

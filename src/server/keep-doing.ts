@@ -1,4 +1,4 @@
-import type { Timers } from '../core/timers.ts';
+import type { Timers } from '../core/time/timers.ts';
 
 /**
  * Calls a function at once and then at an interval, one call at a time. After a failed call of the function, the next call tries again. The

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
-import { parseJson } from '../core/object.ts';
-import { SchemaCheck } from '../core/schema-check.ts';
+import { parseJson } from '../core/json/object.ts';
+import { SchemaCheck } from '../core/schema/check.ts';
 import { codeOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { syncFolder, writeAll } from '../store/durable-file.ts';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Timers } from '../core/timers.ts';
+import type { Timers } from '../core/time/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { OpenStore, SpoolNotes, SpoolSettlements } from '../store/driver.ts';

@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../core/timers.ts';
+import type { Timer, Timers } from '../core/time/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import { firstError } from '../policy/diagnostics.ts';
 import { isRejected, type PolicyCandidate, type RejectedPolicy } from '../policy/runtime/candidate.ts';

@@ -1,7 +1,7 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Alerts } from '../admin/alerts/alerts.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
-import { pause, type Timers, within } from '../core/timers.ts';
+import { pause, type Timers, within } from '../core/time/timers.ts';
 import { drain } from '../gateway/request/drain.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { Tracer } from '../host/telemetry/tracing/start.ts';

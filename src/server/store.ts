@@ -1,4 +1,4 @@
-import { toCredits } from '../core/credits.ts';
+import { toCredits } from '../core/money/credits.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { OpenStore, SpoolNotes, SpoolReport } from '../store/driver.ts';

@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../core/timers.ts';
+import type { Timer, Timers } from '../core/time/timers.ts';
 import type { Instance } from '../store/instance.ts';
 import { ALONE, type Lead } from '../store/leaders.ts';
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { headLine } from '../admin/use-cases/trail.ts';
 import { headsIn, linksOf, TrailCheck } from '../admin/use-cases/trail-check.ts';
-import type { Timers } from '../core/timers.ts';
+import type { Timers } from '../core/time/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { moveDurably, writeDurably } from '../store/durable-file.ts';

@@ -1,5 +1,5 @@
 import type { Keys } from '../access/keys.ts';
-import { type Timers, within } from '../core/timers.ts';
+import { type Timers, within } from '../core/time/timers.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { keepDoing } from './keep-doing.ts';
 

@@ -1,7 +1,7 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
-import { DAY_MS, iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
+import { DAY_MS, iso } from '../core/time/clock.ts';
 import type { Threads } from '../gateway/prompt/threads.ts';
 import type { Records } from '../gateway/records/records.ts';
 import type { Scores } from '../gateway/records/scores.ts';

@@ -1,4 +1,4 @@
-import type { Spread } from '../core/spread.ts';
+import type { Spread } from '../core/time/spread.ts';
 
 /**
  * Upper bounds of the durations of transactions, in seconds. A sync takes less than 1 ms on a good disk and more than 10 ms on a bad one.

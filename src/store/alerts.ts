@@ -1,4 +1,4 @@
-import type { AlertContent } from '../core/alert.ts';
+import type { AlertContent } from '../core/people/alert.ts';
 import type { InstanceName } from './instance.ts';
 import type { Write } from './store.ts';
 

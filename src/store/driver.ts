@@ -1,5 +1,5 @@
-import type { Microcredits } from '../core/credits.ts';
-import type { Timers } from '../core/timers.ts';
+import type { Microcredits } from '../core/money/credits.ts';
+import type { Timers } from '../core/time/timers.ts';
 import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
 import type { Instance } from './instance.ts';

@@ -1,5 +1,5 @@
-import type { StoppedBilling } from '../core/abort-billing.ts';
-import type { Microcredits } from '../core/credits.ts';
+import type { StoppedBilling } from '../core/money/abort-billing.ts';
+import type { Microcredits } from '../core/money/credits.ts';
 import type { Write } from './store.ts';
 
 /** An endpoint, identified by names that the policy uses. */

@@ -1,5 +1,5 @@
-import { Spread } from '../core/spread.ts';
-import type { Timer, Timers } from '../core/timers.ts';
+import { Spread } from '../core/time/spread.ts';
+import type { Timer, Timers } from '../core/time/timers.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from './activity.ts';
 import { StoreError, type StoreErrorReason, type Write } from './store.ts';
 

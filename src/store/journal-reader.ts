@@ -1,5 +1,5 @@
 import type { FundTitle } from '../core/accounting/fund.ts';
-import type { Microcredits } from '../core/credits.ts';
+import type { Microcredits } from '../core/money/credits.ts';
 import type { Cursor } from './cursor.ts';
 import type { StoredBalance } from './ledger-table.ts';
 import type { Payment } from './payments.ts';

@@ -1,4 +1,4 @@
-import type { KeyBudget, KeyLimits, Scope } from '../core/caller.ts';
+import type { KeyBudget, KeyLimits, Scope } from '../core/people/caller.ts';
 import type { Write } from './store.ts';
 import type { UserRoom } from './trail.ts';
 

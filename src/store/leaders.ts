@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../core/timers.ts';
+import type { Timer, Timers } from '../core/time/timers.ts';
 import { type Instance, type InstanceName, isSameInstance, nameOf } from './instance.ts';
 import { LEASE_MS, RENEW_MS } from './lease.ts';
 import type { Write } from './store.ts';

@@ -1,5 +1,5 @@
 import { createIds, idAt } from '../core/id.ts';
-import { pause, type Timer, type Timers } from '../core/timers.ts';
+import { pause, type Timer, type Timers } from '../core/time/timers.ts';
 import { type Instance, type InstanceName, isSameInstance, nameOf } from './instance.ts';
 import {
   isFree,

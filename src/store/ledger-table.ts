@@ -1,6 +1,6 @@
 import type { Window } from '../core/accounting/window.ts';
-import type { LedgerState, StoredBudget } from '../core/budget.ts';
-import type { Microcredits } from '../core/credits.ts';
+import type { LedgerState, StoredBudget } from '../core/money/budget.ts';
+import type { Microcredits } from '../core/money/credits.ts';
 import type { Write } from './store.ts';
 
 /** An open hold without an owner: the epoch of its instance is dead, or the hold expired long ago. */

@@ -1,4 +1,4 @@
-import type { Microcredits } from '../core/credits.ts';
+import type { Microcredits } from '../core/money/credits.ts';
 import type { InstanceName } from './instance.ts';
 import type { Write } from './store.ts';
 

@@ -1,4 +1,4 @@
-import type { DeclaredTeam, MemberTerms, NamedTeam, TeamNames, UserRole } from '../core/people.ts';
+import type { DeclaredTeam, MemberTerms, NamedTeam, TeamNames, UserRole } from '../core/people/people.ts';
 import type { Write } from './store.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { type DecisionOutcome, type DecisionRecord, modelOf, statusOf } from '../core/decision-record.ts';
-import { isOfProvider } from '../core/failure-kinds.ts';
-import type { Refusal } from '../core/refusal.ts';
+import { isOfProvider } from '../core/decision/failure-kinds.ts';
+import { type DecisionOutcome, type DecisionRecord, modelOf, statusOf } from '../core/decision/record.ts';
+import type { Refusal } from '../core/decision/refusal.ts';
 import { labelSeries, NO_TRAFFIC, type TrafficFigures } from './traffic.ts';
 
 /** The series in which a request or a charge counts; an empty name for none. */

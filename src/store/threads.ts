@@ -1,4 +1,4 @@
-import type { AskedAddOns } from '../core/add-ons.ts';
+import type { AskedAddOns } from '../core/money/add-ons.ts';
 import type { Write } from './store.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { timeOfId } from '../core/id.ts';
-import { TimeHistogram } from '../core/time-histogram.ts';
+import { TimeHistogram } from '../core/time/histogram.ts';
 import type { RecordTraffic, TrafficPlace } from './record-traffic.ts';
 import {
   keyModelSeries,

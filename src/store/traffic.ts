@@ -1,6 +1,6 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/clock.ts';
-import type { Microcredits } from '../core/credits.ts';
-import type { TimeHistogram } from '../core/time-histogram.ts';
+import type { Microcredits } from '../core/money/credits.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../core/time/clock.ts';
+import type { TimeHistogram } from '../core/time/histogram.ts';
 
 /** The bucket lengths. */
 export const TRAFFIC_STEPS = ['minute', 'hour', 'day'] as const;

@@ -1,5 +1,5 @@
 import { hash as digest, randomBytes } from 'node:crypto';
-import { visible } from '../core/visible.ts';
+import { visible } from '../core/text/visible.ts';
 import { scrubAll } from '../host/telemetry/secrets.ts';
 import {
   type Actor,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { isStrong, parseKey } from '../../src/access/key.ts';
 import { openKeys } from '../../src/access/keys.ts';
-import { FULL_SCOPES } from '../../src/core/caller.ts';
+import { FULL_SCOPES } from '../../src/core/people/caller.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { tempFolder } from '../store/support.ts';

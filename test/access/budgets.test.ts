@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { KeyBudget } from '../../src/core/caller.ts';
+import type { KeyBudget } from '../../src/core/people/caller.ts';
 import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 import { MORNING, open, reasonOf } from './support.ts';

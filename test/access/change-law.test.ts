@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { changeableBody } from '../../src/access/key-body.ts';
 import { type KeyPatch, patched } from '../../src/access/key-patch.ts';
 import { type Keys, openKeys } from '../../src/access/keys.ts';
-import { SCOPES, type Scope } from '../../src/core/caller.ts';
+import { SCOPES, type Scope } from '../../src/core/people/caller.ts';
 import type { TrailTable } from '../../src/store/trail.ts';
 import { tries } from '../deep/effort.ts';
 import { openHostile, openInMemory, openInSqlite, type TestedStore } from '../store/implementations.ts';

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { KeyTermsError } from '../../src/access/terms.ts';
-import type { KeyBudget } from '../../src/core/caller.ts';
+import type { KeyBudget } from '../../src/core/people/caller.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { Levels, type LevelTerms, Lines, type PeopleTerms } from '../../src/access/levels.ts';
 import { Limiter } from '../../src/access/limits/limiter.ts';
-import type { Caller, KeyLimits } from '../../src/core/caller.ts';
 import type { SignalboxError } from '../../src/core/errors.ts';
+import type { Caller, KeyLimits } from '../../src/core/people/caller.ts';
 import { shortageErrorOf } from '../../src/gateway/money/shortage.ts';
 import type { FundShortage } from '../../src/ledger/available-funds.ts';
 import { listedFor, mayUse } from '../../src/routing/model-name.ts';

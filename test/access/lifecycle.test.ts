@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { DenialReason } from '../../src/access/key-entry.ts';
 import type { IssuedKey, Keys } from '../../src/access/keys.ts';
-import type { Caller } from '../../src/core/caller.ts';
+import type { Caller } from '../../src/core/people/caller.ts';
 import { tempFolder } from '../store/support.ts';
 import { type Clock, MORNING, type OpenedKeys, open, reasonOf } from './support.ts';
 

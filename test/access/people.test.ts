@@ -4,7 +4,7 @@ import { openPeople, type People } from '../../src/access/people.ts';
 import type { TeamDraft, UserDraft } from '../../src/access/people-body.ts';
 import { PeopleError } from '../../src/access/people-terms.ts';
 import { KeyTermsError } from '../../src/access/terms.ts';
-import { INHERITED, NO_TERMS } from '../../src/core/people.ts';
+import { INHERITED, NO_TERMS } from '../../src/core/people/people.ts';
 import { SERVER } from '../../src/store/trail.ts';
 import { effort } from '../deep/effort.ts';
 import { openInMemory, type TestedStore } from '../store/implementations.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { openPeople, type People } from '../../src/access/people.ts';
 import { PeopleError } from '../../src/access/people-terms.ts';
-import { FORMER_NAMES_MAX, NO_TERMS } from '../../src/core/people.ts';
+import { FORMER_NAMES_MAX, NO_TERMS } from '../../src/core/people/people.ts';
 import type { Team } from '../../src/store/people.ts';
 import { SERVER } from '../../src/store/trail.ts';
 import { effort } from '../deep/effort.ts';

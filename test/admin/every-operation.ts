@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Glob } from 'bun';
 import type { Operation } from '../../src/admin/kit/operation.ts';
-import { isObject } from '../../src/core/object.ts';
+import { isObject } from '../../src/core/json/object.ts';
 
 const FOLDER = `${import.meta.dir}/../../src/admin`;
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { GatheredText } from '../../src/core/gathered-text.ts';
-import { JsonEnd } from '../../src/core/json-end.ts';
+import { JsonEnd } from '../../src/core/json/end.ts';
+import { GatheredText } from '../../src/core/text/gathered-text.ts';
 
 const cut = (text: string, at: readonly number[]): string[] => {
   const places = [0, ...at.map((place) => place % (text.length + 1)).sort((a, b) => a - b), text.length];

@@ -10,8 +10,8 @@ import type {
   ResponseReasoningItem,
   ResponseUsage,
 } from 'openai/resources/responses/responses';
-import { objectOf, objectsIn, parseJson } from '../../src/core/object.ts';
-import type { Members as Json } from '../../src/core/original.ts';
+import { objectOf, objectsIn, parseJson } from '../../src/core/json/object.ts';
+import type { Members as Json } from '../../src/core/json/original.ts';
 import { startBench } from '../support/dialect-bench.ts';
 import { useSignalbox } from '../support/use.ts';
 

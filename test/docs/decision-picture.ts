@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { wrapped } from '../../src/core/text.ts';
+import { wrapped } from '../../src/core/text/text.ts';
 import { runHere } from '../support/run-here.ts';
 import { ACCENT, CHOSEN, DIM, GREY, LINE, onLine, picture, text, WARM } from './svg.ts';
 

@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode, SignalboxError } from '../../src/core/errors.ts';
-import { isObject } from '../../src/core/object.ts';
+import { isObject } from '../../src/core/json/object.ts';
 import type { Surface } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { wrapped } from '../../src/core/text.ts';
+import { wrapped } from '../../src/core/text/text.ts';
 import { runHere } from '../support/run-here.ts';
 import { escaped } from './svg.ts';
 

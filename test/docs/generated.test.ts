@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { HELP } from '../../src/admin/cli/help-texts.ts';
 import { jsonText } from '../../src/admin/cli/text.ts';
-import { policySchema, schemaText } from '../../src/policy/json-schema.ts';
+import { policySchema, schemaText } from '../../src/policy/schema/json-schema.ts';
 import { AGENT_NAMES_PAGE, agentNamesPage } from './agent-names-page.ts';
 import { decisionPicture } from './decision-picture.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';

@@ -1,10 +1,10 @@
 import { OptionalKind, type TSchema } from '@sinclair/typebox';
 import { shipped } from '../../plugins/index.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
-import { CAPABILITIES, CAPABILITY_NAMES } from '../../src/core/capability.ts';
-import { FIELDS, isTypeName, type TypeName, VARIABLES } from '../../src/policy/cel-types.ts';
-import type { Section } from '../../src/policy/section-definition.ts';
-import { LANGUAGE } from '../../src/policy/sections.ts';
+import { CAPABILITIES, CAPABILITY_NAMES } from '../../src/core/request/capability.ts';
+import { FIELDS, isTypeName, type TypeName, VARIABLES } from '../../src/policy/cel/types.ts';
+import type { Section } from '../../src/policy/schema/section-definition.ts';
+import { LANGUAGE } from '../../src/policy/schema/sections.ts';
 import { cell, code, limitsOf, typeName } from './schema-words.ts';
 
 const ALL = Object.entries<Section>(LANGUAGE);

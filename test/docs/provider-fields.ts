@@ -1,6 +1,6 @@
 import type { ModelTraits, WireAdapter } from '../../src/contract/provider.ts';
 import type { ChatMessage, ChatRequest } from '../../src/core/api/chat-request.ts';
-import { CAPABILITIES, type Capability, capabilityNames } from '../../src/core/capability.ts';
+import { CAPABILITIES, type Capability, capabilityNames } from '../../src/core/request/capability.ts';
 import { profile } from '../support/chat-body.ts';
 import { providerCall } from '../support/provider-call.ts';
 

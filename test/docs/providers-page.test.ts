@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LACKED_CAPABILITIES } from '../../src/core/capability.ts';
+import { LACKED_CAPABILITIES } from '../../src/core/request/capability.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { shippedContext } from '../policy/shipped.ts';
 import { snapshotOf } from '../policy/support.ts';

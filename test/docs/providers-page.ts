@@ -4,7 +4,7 @@ import { shipped } from '../../plugins/index.ts';
 import { type DialectSettings, PLAIN } from '../../plugins/providers/openai-compatible/settings.ts';
 import type { ModelTraits, PreparedProvider, ProviderPlugin, ProviderPreset } from '../../src/contract/provider.ts';
 import { traitsOf } from '../../src/contract/traits.ts';
-import { CAPABILITY_NAMES, type Capability } from '../../src/core/capability.ts';
+import { CAPABILITY_NAMES, type Capability } from '../../src/core/request/capability.ts';
 import { EVERY_VARIABLE, SERVICES, shippedSnapshot } from '../policy/shipped.ts';
 import { WIRE_ADAPTERS } from '../support/wire-adapters.ts';
 import { madeOf, neededBy, PROBES, type Probe, type Probed } from './provider-fields.ts';

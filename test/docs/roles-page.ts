@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ACTION_NAMES, reachOf } from '../../src/admin/use-cases/roles.ts';
-import { ROLES } from '../../src/core/role.ts';
+import { ROLES } from '../../src/core/people/role.ts';
 import { code } from './schema-words.ts';
 
 const PAGE = join(import.meta.dir, '../../docs/operate/roles.md');

@@ -1,5 +1,5 @@
 import { Kind, type TSchema } from '@sinclair/typebox';
-import { CAPABILITY_NAMES } from '../../src/core/capability.ts';
+import { CAPABILITY_NAMES } from '../../src/core/request/capability.ts';
 
 /** Words for the parts of a schema, for a Markdown table. */
 export const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { isObject, objectOf, objectsIn, parseJson } from '../../src/core/object.ts';
+import { isObject, objectOf, objectsIn, parseJson } from '../../src/core/json/object.ts';
 import { expectError } from '../support/error-contract.ts';
 import {
   CITY,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import { LOOK_EVERY_MS } from '../../src/admin/alerts/alerts.ts';
 import { AlertList, AlertTest } from '../../src/admin/alerts.ts';
-import type { Timers } from '../../src/core/timers.ts';
+import type { Timers } from '../../src/core/time/timers.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { startReceiver } from '../admin/alerts/receiver.ts';
 import { waitFor } from '../support/answers.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import { ClusterStatus } from '../../src/admin/status.ts';
-import type { Timers } from '../../src/core/timers.ts';
+import type { Timers } from '../../src/core/time/timers.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { REPORT_EVERY_MS } from '../../src/server/instance-report.ts';
 import { World } from '../store/hostile/world.ts';

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { utf8Bytes } from '../../src/core/tokens.ts';
+import { utf8Bytes } from '../../src/core/request/tokens.ts';
 import { tries } from '../deep/effort.ts';
 import { closedBooks } from '../gateway/money/books.ts';
 import { type VectorsAnswer, waitFor } from '../support/answers.ts';

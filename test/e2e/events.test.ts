@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { LOOK_EVERY_MS } from '../../src/admin/alerts/alerts.ts';
-import type { Timers } from '../../src/core/timers.ts';
+import type { Timers } from '../../src/core/time/timers.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { startReceiver } from '../admin/alerts/receiver.ts';
 import { waitFor } from '../support/answers.ts';

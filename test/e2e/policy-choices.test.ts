@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import type { Static, TSchema } from '@sinclair/typebox';
 import { PolicyExplanation } from '../../src/admin/policy-explanation.ts';
 import { PolicyCheck, PolicyDifference } from '../../src/admin/policy-tool-answers.ts';
-import { SchemaCheck } from '../../src/core/schema-check.ts';
+import { SchemaCheck } from '../../src/core/schema/check.ts';
 import { runHere } from '../support/run-here.ts';
 import { writePolicy } from '../support/signalbox.ts';
 import { useLivePolicy } from '../support/use.ts';

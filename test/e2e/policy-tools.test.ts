@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Static, TSchema } from '@sinclair/typebox';
 import { PolicyExplanation } from '../../src/admin/policy-explanation.ts';
 import * as schemas from '../../src/admin/policy-tool-answers.ts';
-import { SchemaCheck } from '../../src/core/schema-check.ts';
+import { SchemaCheck } from '../../src/core/schema/check.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readFileSync, symlinkSync, unlinkSync, writeFile
 import type { Static } from '@sinclair/typebox';
 import { PolicyFiles, PolicyRevision, PolicyRevisions, PolicyWrite } from '../../src/admin/policy-answers.ts';
 import type { KeyTrail } from '../../src/admin/trail.ts';
-import { SchemaCheck } from '../../src/core/schema-check.ts';
+import { SchemaCheck } from '../../src/core/schema/check.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import type { LivePolicy } from '../support/live-policy.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../plugins/providers/json.ts';
-import type { Platform } from '../../src/core/answer.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
+import type { Platform } from '../../src/core/request/answer.ts';
 import { createMessage } from '../../src/dialects/anthropic-messages/surface.ts';
 import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
 import { createResponse } from '../../src/dialects/openai-responses/surface.ts';

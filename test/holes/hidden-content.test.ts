@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { isObject, type Json } from '../../plugins/providers/json.ts';
-import { tokenWeight } from '../../src/core/tokens.ts';
+import { tokenWeight } from '../../src/core/request/tokens.ts';
 import { Meter } from '../../src/gateway/money/meter.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { closedBooks, entriesOf } from '../gateway/money/books.ts';

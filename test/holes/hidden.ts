@@ -1,6 +1,6 @@
 import type { Json } from '../../plugins/providers/json.ts';
 import { isObject, listOf, objectOf } from '../../plugins/providers/json.ts';
-import { tokenWeight } from '../../src/core/tokens.ts';
+import { tokenWeight } from '../../src/core/request/tokens.ts';
 import { type AnswerPart, CHAT, type UnmeteredDialect } from './unmetered.ts';
 
 /** Services whose answers have members that no dialect of the gateway has, so that no caller gets everything. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { REDACTIONS } from '../../src/core/content.ts';
-import { TOKENIZERS } from '../../src/core/tokenizer.ts';
+import { REDACTIONS } from '../../src/core/policy/content.ts';
+import { TOKENIZERS } from '../../src/core/request/tokenizer.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
-import { environmentOf } from '../../src/policy/cel-types.ts';
+import { environmentOf } from '../../src/policy/cel/types.ts';
 import { effort, isDeep, someOf } from '../deep/effort.ts';
 import { load, SMALL } from '../policy/support.ts';
 import { GROWTH_MAX, type GrowthOptions, growthOf, type Shape } from '../support/in-time.ts';

@@ -1,5 +1,5 @@
 import { isObject, type Json, listOf, objectOf, textOf } from '../../plugins/providers/json.ts';
-import { tokenWeight } from '../../src/core/tokens.ts';
+import { tokenWeight } from '../../src/core/request/tokens.ts';
 import { startOwnServer } from '../support/own-server.ts';
 
 /**

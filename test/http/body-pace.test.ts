@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import type { Timers } from '../../src/core/timers.ts';
+import type { Timers } from '../../src/core/time/timers.ts';
 import { BodyPace, TurnPace } from '../../src/http/body-pace.ts';
 
 const TURN = 4_194_304;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { JWTPayload } from 'jose';
-import { rowFor } from '../../src/core/sign-in-policy.ts';
-import type { Claims } from '../../src/core/token-issuer.ts';
+import type { Claims } from '../../src/core/people/token-issuer.ts';
+import { rowFor } from '../../src/core/policy/sign-in.ts';
 import { effort } from '../deep/effort.ts';
 import { BASE } from '../policy/golden.ts';
 import { load } from '../policy/support.ts';

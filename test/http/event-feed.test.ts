@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { OPERATOR } from '../../src/core/caller.ts';
+import { OPERATOR } from '../../src/core/people/caller.ts';
 import { EventFeed, type PlacedEvent } from '../../src/http/event-feed.ts';
 import { EventStreams } from '../../src/http/event-streams.ts';
 import { tries } from '../deep/effort.ts';

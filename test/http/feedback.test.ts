@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
-import type { Caller } from '../../src/core/caller.ts';
-import type { DecisionRecord } from '../../src/core/decision-record.ts';
+import type { DecisionRecord } from '../../src/core/decision/record.ts';
 import { idAt, idText } from '../../src/core/id.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { Caller } from '../../src/core/people/caller.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
 import type { AnswerScore, ScoreReceipt } from '../../src/gateway/records/scores.ts';
 import type { FeedbackGateway } from '../../src/gateway/request/feedback.ts';

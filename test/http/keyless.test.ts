@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { Gate } from '../../src/access/limits/gate.ts';
 import { Limiter } from '../../src/access/limits/limiter.ts';
-import { type Caller, holderCaller } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
-import type { PaymentPolicy } from '../../src/core/payment-policy.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { type Caller, holderCaller } from '../../src/core/people/caller.ts';
+import type { PaymentPolicy } from '../../src/core/policy/payments.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { type AdmissionRules, admit } from '../../src/http/admission.ts';
 import { preflightRefusal } from '../../src/http/cors.ts';
 import { x402Funding } from '../../src/payments/funding/funding.ts';

@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import { BlockList, isIP } from 'node:net';
 import fc from 'fast-check';
-import { addressText, isWithin, neighbourhoodOf, parseAddress, parseRange, startOf } from '../../src/core/address.ts';
+import {
+  addressText,
+  isWithin,
+  neighbourhoodOf,
+  parseAddress,
+  parseRange,
+  startOf,
+} from '../../src/core/net/address.ts';
 import { behindProxies, callerAddress } from '../../src/http/address.ts';
 
 const ipv4 = fc.ipV4();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { OPERATOR } from '../../src/core/caller.ts';
+import { OPERATOR } from '../../src/core/people/caller.ts';
 import { listModels } from '../../src/dialects/openai-chat/models.ts';
 import { directoryOf } from '../../src/http/model-list.ts';
 import { model, snapshot } from '../routing/build.ts';

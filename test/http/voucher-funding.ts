@@ -1,6 +1,6 @@
-import type { Caller } from '../../src/core/caller.ts';
-import { toCredits } from '../../src/core/credits.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
+import { toCredits } from '../../src/core/money/credits.ts';
+import type { Caller } from '../../src/core/people/caller.ts';
 import type {
   FundedHold,
   Funding,

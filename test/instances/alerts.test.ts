@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { LOOK_EVERY_MS } from '../../src/admin/alerts/alerts.ts';
-import type { Timers } from '../../src/core/timers.ts';
+import type { Timers } from '../../src/core/time/timers.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { RENEW_MS } from '../../src/store/lease.ts';
 import { startReceiver } from '../admin/alerts/receiver.ts';

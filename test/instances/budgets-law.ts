@@ -1,8 +1,8 @@
 import { expect } from 'bun:test';
 import fc from 'fast-check';
 import { windowAt } from '../../src/core/accounting/window.ts';
-import type { Budget } from '../../src/core/budget.ts';
 import { idAt } from '../../src/core/id.ts';
+import type { Budget } from '../../src/core/money/budget.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { LedgerBooks } from '../../src/store/books.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { budgetsAt, type KeyBudget } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
+import { budgetsAt, type KeyBudget } from '../../src/core/people/caller.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { tries } from '../deep/effort.ts';
 import { caller, keyBudgets, NOON, terms } from '../ledger/support.ts';

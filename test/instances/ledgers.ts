@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Budget } from '../../src/core/budget.ts';
+import type { Budget } from '../../src/core/money/budget.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import { isShortage } from '../../src/ledger/available-funds.ts';
 import type { Hold } from '../../src/ledger/hold.ts';

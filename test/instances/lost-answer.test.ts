@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { Timers } from '../../src/core/timers.ts';
+import type { Timers } from '../../src/core/time/timers.ts';
 import type { LedgerBooks } from '../../src/store/books.ts';
 import { StoreError, type Write } from '../../src/store/store.ts';
 import { held, line, order } from '../ledger/support.ts';

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { bodyOf } from '../../src/access/idempotency/answer.ts';
 import { Idempotency, type IdempotencyOptions } from '../../src/access/idempotency/idempotency.ts';
-import type { Timers } from '../../src/core/timers.ts';
+import type { Timers } from '../../src/core/time/timers.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerBooks } from '../../src/store/books.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { toCredits } from '../../src/core/credits.ts';
+import { toCredits } from '../../src/core/money/credits.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import { quietFor, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';

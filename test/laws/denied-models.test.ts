@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
 import { decideFor, hypotheticalFacts } from '../../src/admin/use-cases/policy/hypothetical.ts';
 import { USUAL_TIME } from '../../src/admin/use-cases/policy/reasons.ts';
-import type { Facts } from '../../src/core/facts.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { buildRuntime } from '../../src/policy/runtime/runtime.ts';
 import { effort } from '../deep/effort.ts';

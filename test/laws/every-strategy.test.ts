@@ -6,7 +6,7 @@ import { autoCheap, autoFast } from '../../plugins/strategies/auto-fast-cheap.ts
 import { cheapestWithinMargin, fastestWithinMargin } from '../../plugins/strategies/margin.ts';
 import { weighted } from '../../plugins/strategies/weighted.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
-import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { Model, PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { dominates } from '../../src/tools/conformance/candidates.ts';
 import { tries } from '../deep/effort.ts';
 import { decisionOf, facts, loaded, prepared } from '../routing/build.ts';

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
-import type { Decision } from '../../src/core/decision.ts';
+import type { Decision } from '../../src/core/decision/decision.ts';
 import { latency, quality, qualityFactor } from '../../src/tools/conformance/candidates.ts';
 import { tries } from '../deep/effort.ts';
 import { decisionOf, facts, GENERAL, model, price, snapshot } from '../routing/build.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { windowAt } from '../../src/core/accounting/window.ts';
-import type { Budget } from '../../src/core/budget.ts';
-import type { Caller, HolderKind } from '../../src/core/caller.ts';
-import type { HolderBudgets, KeyLines } from '../../src/core/holder.ts';
 import { idAt } from '../../src/core/id.ts';
+import type { Budget } from '../../src/core/money/budget.ts';
+import type { HolderBudgets, KeyLines } from '../../src/core/money/holder.ts';
+import type { Caller, HolderKind } from '../../src/core/people/caller.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import { holderBudgets } from '../../src/ledger/holder-budgets.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';

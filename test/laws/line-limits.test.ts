@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Limiter } from '../../src/access/limits/limiter.ts';
 import { callerBelow } from '../../src/access/line.ts';
-import type { Caller, KeyLimits } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
-import { NO_GROUPS } from '../../src/core/holder.ts';
-import type { RateLimit } from '../../src/core/rate-limit.ts';
+import { NO_GROUPS } from '../../src/core/money/holder.ts';
+import type { Caller, KeyLimits } from '../../src/core/people/caller.ts';
+import type { RateLimit } from '../../src/core/people/rate-limit.ts';
 import { atOnce } from '../access/limits/support.ts';
 import { tries } from '../deep/effort.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { IssuedKey, Keys } from '../../src/access/keys.ts';
 import type { KeyGrant } from '../../src/access/terms.ts';
-import { type Caller, permissionsOf, type Scope } from '../../src/core/caller.ts';
+import { type Caller, permissionsOf, type Scope } from '../../src/core/people/caller.ts';
 import { sql, write } from '../../src/store/sql/statement.ts';
 import { SERVER } from '../../src/store/trail.ts';
 import { type Clock, MORNING, type OpenedKeys, open } from '../access/support.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { OPERATOR } from '../../src/core/caller.ts';
-import { type Facts, isIntentRead } from '../../src/core/facts.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { OPERATOR } from '../../src/core/people/caller.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import { type Facts, isIntentRead } from '../../src/core/request/facts.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { expectedWriting, ttftFactor } from '../../src/routing/estimate.ts';
 import { withRules } from '../../src/routing/rules.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
 import { decideFor, hypotheticalFacts } from '../../src/admin/use-cases/policy/hypothetical.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { readRouteRequest } from '../../src/dialects/openai-chat/reader.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { buildRuntime, type Runtime } from '../../src/policy/runtime/runtime.ts';

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { costOf, type Price } from '../../src/core/price.ts';
+import { costOf, type Price } from '../../src/core/money/price.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import { sqliteJournal } from '../../src/store/sqlite/books/journal-reader.ts';
 import { tempFolder } from '../store/support.ts';

@@ -1,6 +1,6 @@
 import { describe, expect } from 'bun:test';
-import type { Budget } from '../../src/core/budget.ts';
 import { idAt } from '../../src/core/id.ts';
+import type { Budget } from '../../src/core/money/budget.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/available-funds.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';

@@ -1,6 +1,6 @@
 import { describe, expect } from 'bun:test';
-import { holderCaller } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
+import { holderCaller } from '../../src/core/people/caller.ts';
 import { FundStates } from '../../src/store/sqlite/books/fund-states.ts';
 import { ledgerTest } from './books-test.ts';
 import { fundsOf, reload } from './model/spending.ts';

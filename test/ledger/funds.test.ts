@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { Budget } from '../../src/core/budget.ts';
 import { idAt } from '../../src/core/id.ts';
+import type { Budget } from '../../src/core/money/budget.ts';
 import { flaky, tempFolder } from '../store/support.ts';
 import { ledgerTest } from './books-test.ts';
 import { adjust, fundsOf, reload, spent } from './model/spending.ts';

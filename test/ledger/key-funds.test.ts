@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
-import type { KeyBudget } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
+import type { KeyBudget } from '../../src/core/people/caller.ts';
 import { holderBudgetUses } from '../../src/ledger/holder-budgets.ts';
 import { grantWrite, spentIn, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
 import { ledgerTest } from './books-test.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { FundStanding } from '../../src/core/accounting/fund.ts';
-import { MICROCREDITS } from '../../src/core/credits.ts';
+import { MICROCREDITS } from '../../src/core/money/credits.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/available-funds.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';

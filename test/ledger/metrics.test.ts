@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { Fund } from '../../src/core/accounting/fund.ts';
-import type { Budget } from '../../src/core/budget.ts';
-import { MICROCREDITS } from '../../src/core/credits.ts';
 import { idAt } from '../../src/core/id.ts';
+import type { Budget } from '../../src/core/money/budget.ts';
+import { MICROCREDITS } from '../../src/core/money/credits.ts';
 import { BudgetWindows } from '../../src/ledger/funds.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { OpenHolds } from '../../src/ledger/open-holds.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { fundStatus, usesOf } from '../../src/admin/use-cases/ledger/status.ts';
-import type { Budget } from '../../src/core/budget.ts';
 import { idAt } from '../../src/core/id.ts';
+import type { Budget } from '../../src/core/money/budget.ts';
 import { ledgerTest } from './books-test.ts';
 import { budget, caller, held, line, NOON, type Opened, order, terms } from './support.ts';
 

@@ -1,8 +1,8 @@
 import { expect } from 'bun:test';
 import type { Deposit } from '../../src/core/accounting/entry.ts';
-import type { Budget } from '../../src/core/budget.ts';
-import { type Caller, holderCaller } from '../../src/core/caller.ts';
 import { idText } from '../../src/core/id.ts';
+import type { Budget } from '../../src/core/money/budget.ts';
+import { type Caller, holderCaller } from '../../src/core/people/caller.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/available-funds.ts';
 import type { Earmark } from '../../src/ledger/hold.ts';
 import type { HoldRequest } from '../../src/ledger/hold-request.ts';

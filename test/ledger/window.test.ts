@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { QUARTER_MS, windowAt } from '../../src/core/accounting/window.ts';
-import { WINDOWS } from '../../src/core/budget.ts';
+import { WINDOWS } from '../../src/core/money/budget.ts';
 import { spanOf } from './model/calendar.ts';
 
 const FROM = Date.UTC(2020, 0, 1);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { priorReadings } from '../../src/core/readings.ts';
-import { TASK_NAMES } from '../../src/core/tasks.ts';
+import { priorReadings } from '../../src/core/decision/readings.ts';
+import { TASK_NAMES } from '../../src/core/request/tasks.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { Evaluation } from '../../src/routing/evaluate.ts';
 import { chooseAll, constantReading, decideOne, factsFor, rightReading, runtimeWith } from './decide.ts';

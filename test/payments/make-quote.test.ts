@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { getAddress } from 'viem/utils';
 import { SignalboxError } from '../../src/core/errors.ts';
-import { atomicOf, worthOf } from '../../src/core/payment-policy.ts';
+import { atomicOf, worthOf } from '../../src/core/policy/payments.ts';
 import { priceOf } from '../../src/payments/make-quote.ts';
 import { FakeNetwork } from './fake-network.ts';
 import {

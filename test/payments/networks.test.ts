@@ -1,6 +1,6 @@
 import { describe, expect } from 'bun:test';
 import { SignalboxError } from '../../src/core/errors.ts';
-import type { PaymentNetwork } from '../../src/core/payment-policy.ts';
+import type { PaymentNetwork } from '../../src/core/policy/payments.ts';
 import { waitFor } from '../support/answers.ts';
 import { FakeNetwork } from './fake-network.ts';
 import {

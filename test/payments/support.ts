@@ -6,7 +6,7 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import type { Deposit } from '../../src/core/accounting/entry.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { createIds } from '../../src/core/id.ts';
-import type { PaymentNetwork, PaymentPolicy } from '../../src/core/payment-policy.ts';
+import type { PaymentNetwork, PaymentPolicy } from '../../src/core/policy/payments.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { NetworkHost } from '../../src/payments/facilitator/facilitator.ts';
 import { type Book, PaymentRefused } from '../../src/payments/payments.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { aliasTarget } from '../../src/core/alias-names.ts';
-import { OPERATOR } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
-import { loadFacts } from '../../src/policy/facts.ts';
+import { OPERATOR } from '../../src/core/people/caller.ts';
+import { aliasTarget } from '../../src/core/policy/alias-names.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import { loadFacts } from '../../src/policy/models/facts.ts';
 import { meaningOf } from '../../src/routing/model-name.ts';
 import { anyText } from '../../src/tools/conformance/answers.ts';
 import { model, snapshot } from '../routing/build.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { holds } from '../../src/core/condition.ts';
-import { NO_GROUPS } from '../../src/core/holder.ts';
-import type { RuleScope } from '../../src/core/rules.ts';
+import { NO_GROUPS } from '../../src/core/money/holder.ts';
+import { holds } from '../../src/core/policy/condition.ts';
+import type { RuleScope } from '../../src/core/policy/rules.ts';
 import { effort } from '../deep/effort.ts';
 import { inTime } from '../support/in-time.ts';
 import { load, SMALL } from './support.ts';

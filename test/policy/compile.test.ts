@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { capabilityNames, OF_EVERY_DIALECT } from '../../src/core/capability.ts';
+import { capabilityNames, OF_EVERY_DIALECT } from '../../src/core/request/capability.ts';
 import { brief, load, loadText, SMALL, snapshotOf } from './support.ts';
 
 const model = (lines: string) => `version: 1

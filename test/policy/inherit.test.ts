@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { PATIENCE_MS_MAX } from '../../plugins/strategies/weights.ts';
-import type { Facts } from '../../src/core/facts.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
 import { tries } from '../deep/effort.ts';
 import { facts, loaded, loadWith, outcomeOf, prepared, registry } from '../routing/build.ts';
 import { EVERY_VARIABLE } from './shipped.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { shipped } from '../../plugins/index.ts';
 import type { Diagnostic, DiagnosticCode } from '../../src/policy/diagnostics.ts';
-import { policySchema } from '../../src/policy/json-schema.ts';
+import { policySchema } from '../../src/policy/schema/json-schema.ts';
 import { tries } from '../deep/effort.ts';
 import { checkerOf } from './json-schema-check.ts';
 import { policies } from './json-schema-policies.ts';

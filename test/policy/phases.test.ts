@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { caseDiagnostics } from '../../src/policy/cases.ts';
 import { compileSteps } from '../../src/policy/compile.ts';
 import { diagnosticsBody, formatDiagnostics } from '../../src/policy/diagnostics.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { capabilityNames, OF_EVERY_DIALECT } from '../../src/core/capability.ts';
+import { capabilityNames, OF_EVERY_DIALECT } from '../../src/core/request/capability.ts';
 import { loadShipped } from './shipped.ts';
 import { brief, loadText, snapshotOf } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { shipped } from '../../plugins/index.ts';
 import type { ProviderPlugin, ProviderPreset } from '../../src/contract/provider.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import {
   compilePolicy,

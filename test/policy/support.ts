@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { defineProvider, defineStrategy, Type } from '../../src/contract/plugin.ts';
 import type { ProviderPlugin } from '../../src/contract/provider.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import type { Diagnostic, DiagnosticCode } from '../../src/policy/diagnostics.ts';
 import { type LoadContext, type LoadResult, loadPolicy, type PolicyFile } from '../../src/policy/load.ts';
 

@@ -9,7 +9,12 @@ import type {
   WireAdapter,
 } from '../../src/contract/provider.ts';
 import type { ChatMessage } from '../../src/core/api/chat-request.ts';
-import { capabilityBits, lackingBits, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../../src/core/capability.ts';
+import {
+  capabilityBits,
+  lackingBits,
+  MODEL_CAPABILITIES,
+  OF_EVERY_DIALECT,
+} from '../../src/core/request/capability.ts';
 import { callerMessage } from '../support/caller-message.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';
 import { DIALECTS, type DialectName } from '../support/dialects/index.ts';

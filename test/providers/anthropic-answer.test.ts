@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ChatMessage } from '../../src/core/api/chat-request.ts';
-import { plainUsage } from '../../src/core/usage.ts';
+import { plainUsage } from '../../src/core/money/usage.ts';
 import { tries } from '../deep/effort.ts';
 import { callerMessage } from '../support/caller-message.ts';
 import { toolCall as call, details, finish, refusal, shownOf, text, thought } from '../support/parts.ts';

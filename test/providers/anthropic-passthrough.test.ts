@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { passRequest } from '../../plugins/providers/anthropic/passthrough.ts';
 import type { HttpCall, ProviderCall } from '../../src/contract/provider.ts';
-import { wrapState } from '../../src/core/wrapped-state.ts';
+import { wrapState } from '../../src/core/request/wrapped-state.ts';
 import { createMessage } from '../../src/dialects/anthropic-messages/surface.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { readOn } from '../support/read-request.ts';

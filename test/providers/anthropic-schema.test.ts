@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { structuredSchema } from '../../src/core/structured-schema.ts';
+import { structuredSchema } from '../../src/core/schema/structured.ts';
 import { inTime } from '../support/in-time.ts';
 
 const closed = { type: 'object', additionalProperties: false } as const;

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { rulesOf } from '../../plugins/providers/anthropic/models.ts';
 import { anthropic } from '../../plugins/providers/anthropic.ts';
 import type { ChatMessage, ChatRequest } from '../../src/core/api/chat-request.ts';
-import type { Capability } from '../../src/core/capability.ts';
-import { structuredSchema } from '../../src/core/structured-schema.ts';
+import type { Capability } from '../../src/core/request/capability.ts';
+import { structuredSchema } from '../../src/core/schema/structured.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireAdapter, wireRequest } from '../support/wire-request.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import { plainUsage } from '../../src/core/usage.ts';
+import { plainUsage } from '../../src/core/money/usage.ts';
 import { AnswerCompletion } from '../../src/providers/completion.ts';
 
 const said = (choice: number, text = 'x'): StreamPart => ({ type: 'text', choice, text });

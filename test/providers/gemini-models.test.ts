@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { Capability } from '../../src/core/capability.ts';
+import type { Capability } from '../../src/core/request/capability.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 import { geminiAdapter } from './fixtures/gemini/adapter.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from 'bun:test';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { InProcessAdapter, Pause } from '../../src/contract/provider.ts';
-import type { Deadlines } from '../../src/core/snapshot.ts';
+import type { Deadlines } from '../../src/core/policy/snapshot.ts';
 import { openCall } from '../../src/providers/call.ts';
 import { ALARMS, DEADLINES, failureIn, nextBatch, partsOf, providerCall, textIn } from '../support/provider-call.ts';
 

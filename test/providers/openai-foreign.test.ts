@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { chatBodyOf } from '../../plugins/providers/openai-compatible/body.ts';
-import type { Conversation } from '../../src/core/conversation.ts';
-import type { ModelRequest } from '../../src/core/model-request.ts';
+import type { Conversation } from '../../src/core/request/conversation.ts';
+import type { ModelRequest } from '../../src/core/request/model-request.ts';
 import { readChatRequest } from '../../src/dialects/openai-chat/reader.ts';
 import { chatRequest } from '../support/model-request.ts';
 

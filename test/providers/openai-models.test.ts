@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
 import { openai } from '../../plugins/providers/openai.ts';
 import type { ChatRequest } from '../../src/core/api/chat-request.ts';
-import type { Capability } from '../../src/core/capability.ts';
+import type { Capability } from '../../src/core/request/capability.ts';
 import { providerCall } from '../support/provider-call.ts';
 import { wireAdapter, wireRequest } from '../support/wire-request.ts';
 

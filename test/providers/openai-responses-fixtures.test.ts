@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import { isPlausible } from '../../src/core/usage.ts';
+import { isPlausible } from '../../src/core/money/usage.ts';
 import { details, finish, refusal, text, thought, toolCall, used } from '../support/parts.ts';
 import { joinParts } from '../support/provider-call.ts';
 import { streamed } from '../support/wire-request.ts';

@@ -4,7 +4,7 @@ import { EFFORTS } from '../../plugins/providers/openai-compatible/efforts.ts';
 import { presets } from '../../plugins/providers/openai-compatible/presets.ts';
 import { DialectSettings, PLAIN } from '../../plugins/providers/openai-compatible/settings.ts';
 import type { ChatMessage, ChatRequest } from '../../src/core/api/chat-request.ts';
-import type { Capability } from '../../src/core/capability.ts';
+import type { Capability } from '../../src/core/request/capability.ts';
 import { openaiAdapter, providerCall } from '../support/provider-call.ts';
 import { wireRequest } from '../support/wire-request.ts';
 

@@ -3,7 +3,7 @@ import { simulated } from '../../plugins/providers/simulated.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { Pause, ProviderCall } from '../../src/contract/provider.ts';
 import type { ChatRequest, ChatTool } from '../../src/core/api/chat-request.ts';
-import { estimateTokens } from '../../src/core/tokens.ts';
+import { estimateTokens } from '../../src/core/request/tokens.ts';
 import { openCall } from '../../src/providers/call.ts';
 import { inTime } from '../support/in-time.ts';
 import { ALARMS, DEADLINES, partsOf, providerCall, textIn } from '../support/provider-call.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { systemFirst } from '../../plugins/providers/openai-compatible/system-first.ts';
-import type { Members } from '../../src/core/original.ts';
+import type { Members } from '../../src/core/json/original.ts';
 import { tries } from '../deep/effort.ts';
 
 /** Texts that state their positions, as a string or as parts. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { AskedAddOns } from '../../src/core/add-ons.ts';
-import type { Facts } from '../../src/core/facts.ts';
+import type { AskedAddOns } from '../../src/core/money/add-ons.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { inputBound } from '../../src/routing/input-tokens.ts';
 import { refusalError } from '../../src/routing/refuse.ts';

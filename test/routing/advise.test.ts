@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { RankedModel } from '../../src/core/decision.ts';
+import type { RankedModel } from '../../src/core/decision/decision.ts';
 import { advise, tradeOff } from '../../src/routing/advise.ts';
 import { routeFacts } from '../support/chat-body.ts';
 import { decisionOf, facts, model, outcomeOf, price, snapshot } from './build.ts';

@@ -1,18 +1,18 @@
 import { Value } from '@sinclair/typebox/value';
 import { shipped } from '../../plugins/index.ts';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
-import type { Decision, Refusal } from '../../src/core/decision.ts';
-import type { Facts, FundFacts } from '../../src/core/facts.ts';
-import { languageSupport } from '../../src/core/language-support.ts';
+import type { Decision, Refusal } from '../../src/core/decision/decision.ts';
+import type { Readings } from '../../src/core/decision/readings.ts';
 import { lazy } from '../../src/core/lazy.ts';
-import { OPERATIONS } from '../../src/core/operation.ts';
-import type { Price } from '../../src/core/price.ts';
-import type { Readings } from '../../src/core/readings.ts';
-import { type Constraint, NO_RULES } from '../../src/core/rules.ts';
-import type { Endpoint, Model, PolicySnapshot, Provider, Task } from '../../src/core/snapshot.ts';
+import type { Price } from '../../src/core/money/price.ts';
+import { type Constraint, NO_RULES } from '../../src/core/policy/rules.ts';
+import type { Endpoint, Model, PolicySnapshot, Provider, Task } from '../../src/core/policy/snapshot.ts';
+import type { Facts, FundFacts } from '../../src/core/request/facts.ts';
+import { languageSupport } from '../../src/core/request/language-support.ts';
+import { OPERATIONS } from '../../src/core/request/operation.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
-import { cachedTokensMin } from '../../src/policy/providers.ts';
+import { cachedTokensMin } from '../../src/policy/providers/providers.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 
 export const registry = createRegistry(shipped);

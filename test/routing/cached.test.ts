@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { priorReadings } from '../../src/core/readings.ts';
-import type { Endpoint } from '../../src/core/snapshot.ts';
+import { priorReadings } from '../../src/core/decision/readings.ts';
+import type { Endpoint } from '../../src/core/policy/snapshot.ts';
 import { costReference, expectedCost, expectedLatency } from '../../src/routing/estimate.ts';
 import { decisionOf, facts, idsOf, model, price, snapshot, usual } from './build.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type Caller, OPERATOR } from '../../src/core/caller.ts';
-import { NO_GROUPS } from '../../src/core/holder.ts';
-import type { RuleScope } from '../../src/core/rules.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { NO_GROUPS } from '../../src/core/money/holder.ts';
+import { type Caller, OPERATOR } from '../../src/core/people/caller.ts';
+import type { RuleScope } from '../../src/core/policy/rules.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { withRules } from '../../src/routing/rules.ts';
 import { type ChatBody, chatFacts } from '../support/chat-body.ts';
 import { constraint, facts, loadWith, model, snapshot } from './build.ts';

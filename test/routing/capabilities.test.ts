@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { CAPABILITIES, CAPABILITY_NAMES } from '../../src/core/capability.ts';
-import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { Model, PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import { CAPABILITIES, CAPABILITY_NAMES } from '../../src/core/request/capability.ts';
 import { rejectionsAgainst } from '../../src/routing/rejections.ts';
 import { effort } from '../deep/effort.ts';
 import { decisionOf, facts, model, outcomeOf, price, snapshot } from './build.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Facts } from '../../src/core/facts.ts';
-import { costBound } from '../../src/core/price.ts';
-import { priorReadings } from '../../src/core/readings.ts';
-import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
+import { priorReadings } from '../../src/core/decision/readings.ts';
+import { costBound } from '../../src/core/money/price.ts';
+import type { Model, PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
 import { raisedWay } from '../../src/gateway/money/raised-way.ts';
 import type { Upstream } from '../../src/policy/runtime/upstream.ts';
 import { isRefusal } from '../../src/routing/decide.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { RouteQuery } from '../../src/core/api/route-query.ts';
-import type { Decision } from '../../src/core/decision.ts';
+import type { Decision } from '../../src/core/decision/decision.ts';
 import { EVERY_VARIABLE } from '../policy/shipped.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { routeFacts } from '../support/chat-body.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
-import { type Estimate, moved } from '../../src/core/estimate.ts';
-import type { Facts } from '../../src/core/facts.ts';
-import { HEALTH, priorReadings, type Readings, slotCount } from '../../src/core/readings.ts';
-import { type Constraint, emptyBits, type Preference, setBit } from '../../src/core/rules.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { type Estimate, moved } from '../../src/core/decision/estimate.ts';
+import { HEALTH, priorReadings, type Readings, slotCount } from '../../src/core/decision/readings.ts';
+import { type Constraint, emptyBits, type Preference, setBit } from '../../src/core/policy/rules.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
 import type { DecisionContext } from '../../src/routing/decide.ts';
 import { GENERAL, snapshot, usual } from './build.ts';
 import { worlds } from './worlds.ts';

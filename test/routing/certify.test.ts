@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
-import { CAPABILITIES } from '../../src/core/capability.ts';
-import { toCredits } from '../../src/core/credits.ts';
-import type { Estimate } from '../../src/core/estimate.ts';
-import { HEALTH, priorReadings, type Readings } from '../../src/core/readings.ts';
+import type { Estimate } from '../../src/core/decision/estimate.ts';
+import { HEALTH, priorReadings, type Readings } from '../../src/core/decision/readings.ts';
+import { toCredits } from '../../src/core/money/credits.ts';
+import { CAPABILITIES } from '../../src/core/request/capability.ts';
 import { certify } from '../../src/routing/certify.ts';
 import { createDecider, type DecisionContext, isRefusal } from '../../src/routing/decide.ts';
 import { refusalError } from '../../src/routing/refuse.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { CallerWeights, PreparedStrategy } from '../../src/contract/strategy.ts';
-import { CAPABILITIES } from '../../src/core/capability.ts';
-import { type Decision, REJECTIONS, type Refusal } from '../../src/core/decision.ts';
-import type { Facts } from '../../src/core/facts.ts';
-import { HEALTH, type HealthState, priorReadings, type Readings } from '../../src/core/readings.ts';
-import type { Constraint, Preference } from '../../src/core/rules.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { type Decision, REJECTIONS, type Refusal } from '../../src/core/decision/decision.ts';
+import { HEALTH, type HealthState, priorReadings, type Readings } from '../../src/core/decision/readings.ts';
+import type { Constraint, Preference } from '../../src/core/policy/rules.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import { CAPABILITIES } from '../../src/core/request/capability.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 import { expectedOutput } from '../../src/routing/expected-length.ts';
 import { expectedInput, inputBound } from '../../src/routing/input-tokens.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { DIFFICULTIES } from '../../src/core/facts.ts';
+import { DIFFICULTIES } from '../../src/core/request/facts.ts';
 import { atDifficulty, reasoningFactor, worthFactor } from '../../src/routing/difficulty-effect.ts';
 import { quality } from '../../src/tools/conformance/candidates.ts';
 import { decisionOf, facts, model, snapshot } from './build.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { RouteQuery } from '../../src/core/api/route-query.ts';
-import type { Decision } from '../../src/core/decision.ts';
+import type { Decision } from '../../src/core/decision/decision.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { routeFacts } from '../support/chat-body.ts';
 import { decisionOf, loaded, prepared } from './build.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Decision, Refusal } from '../../src/core/decision.ts';
+import type { Decision, Refusal } from '../../src/core/decision/decision.ts';
+import { HEALTH, type HealthState, priorReadings, type Readings } from '../../src/core/decision/readings.ts';
 import type { ErrorCode, SignalboxError } from '../../src/core/errors.ts';
-import { HEALTH, type HealthState, priorReadings, type Readings } from '../../src/core/readings.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { byQuality, facts, model, outcomeOf, price, snapshot } from './build.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
-import type { Facts } from '../../src/core/facts.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
 import { certify } from '../../src/routing/certify.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { languageWorth } from '../../src/routing/evaluate.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { REJECTIONS } from '../../src/core/decision.ts';
+import { REJECTIONS } from '../../src/core/decision/decision.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { decisionOf, facts, idsOf, model, refusalOf, snapshot } from './build.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { Facts } from '../../src/core/facts.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
 import { outputCappedBy } from '../../src/routing/output-maximum.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { decisionOf, facts, funds, idsOf, model, refusalOf, snapshot } from './build.ts';

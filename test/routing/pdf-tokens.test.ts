@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { PagesMax } from '../../src/core/snapshot.ts';
+import type { PagesMax } from '../../src/core/policy/snapshot.ts';
 import { expectedInput, inputBound } from '../../src/routing/input-tokens.ts';
 import { tries } from '../deep/effort.ts';
 import { facts, model } from './build.ts';

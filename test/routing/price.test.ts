@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { limitFromCredits, toCredits } from '../../src/core/credits.ts';
-import { type Decimal, parseDecimal } from '../../src/core/decimal.ts';
-import { compilePrice, costBound, costOf, lineFor, outputWithin, type Price } from '../../src/core/price.ts';
-import { plainUsage, type Usage } from '../../src/core/usage.ts';
+import { limitFromCredits, toCredits } from '../../src/core/money/credits.ts';
+import { type Decimal, parseDecimal } from '../../src/core/money/decimal.ts';
+import { compilePrice, costBound, costOf, lineFor, outputWithin, type Price } from '../../src/core/money/price.ts';
+import { plainUsage, type Usage } from '../../src/core/money/usage.ts';
 
 const decimal = (text: string): Decimal => {
   const parsed = parseDecimal(text);

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type Decision, REJECTIONS, type Refusal } from '../../src/core/decision.ts';
-import type { Facts } from '../../src/core/facts.ts';
-import { HEALTH, priorReadings } from '../../src/core/readings.ts';
+import { type Decision, REJECTIONS, type Refusal } from '../../src/core/decision/decision.ts';
+import { HEALTH, priorReadings } from '../../src/core/decision/readings.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
 import { createDecider, type DecisionContext, isRefusal } from '../../src/routing/decide.ts';
 import { byQuality, facts, model, snapshot } from './build.ts';
 

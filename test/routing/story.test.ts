@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
-import { CAPABILITIES } from '../../src/core/capability.ts';
-import type { Estimate, LearnedQuality } from '../../src/core/estimate.ts';
-import type { Facts } from '../../src/core/facts.ts';
-import { HEALTH, priorReadings, type Readings } from '../../src/core/readings.ts';
-import { emptyBits, setBit } from '../../src/core/rules.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { Estimate, LearnedQuality } from '../../src/core/decision/estimate.ts';
+import { HEALTH, priorReadings, type Readings } from '../../src/core/decision/readings.ts';
+import { emptyBits, setBit } from '../../src/core/policy/rules.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import { CAPABILITIES } from '../../src/core/request/capability.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
 import { certify } from '../../src/routing/certify.ts';
 import { story } from '../../src/routing/story.ts';
 import { byQuality, facts, funds, GENERAL, model, price, snapshot, usual } from './build.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { decode, encode, countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
-import { canonicalLanguage } from '../../src/core/languages.ts';
-import { addTextSize, estimateTokens, tokenWeight, utf8Bytes } from '../../src/core/tokens.ts';
+import { canonicalLanguage } from '../../src/core/request/languages.ts';
+import { addTextSize, estimateTokens, tokenWeight, utf8Bytes } from '../../src/core/request/tokens.ts';
 import { tries } from '../deep/effort.ts';
 import { inTime } from '../support/in-time.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { CAPABILITIES } from '../../src/core/capability.ts';
-import type { Facts } from '../../src/core/facts.ts';
-import { OPERATIONS } from '../../src/core/operation.ts';
-import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { Model, PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import { CAPABILITIES } from '../../src/core/request/capability.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
+import { OPERATIONS } from '../../src/core/request/operation.ts';
 import { facts, model, price, snapshot } from './build.ts';
 
 /** A catalog, and a request that some, all or none of its models can serve. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RUN_MIN } from '../../src/core/runs.ts';
+import { RUN_MIN } from '../../src/core/text/runs.ts';
 import { waitFor } from '../support/answers.ts';
 import { cleanEnvironment, PROGRAM } from '../support/signalbox.ts';
 

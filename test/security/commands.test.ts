@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { HELP } from '../../src/admin/cli/help-texts.ts';
 import { operator } from '../../src/admin/cli/user.ts';
 import * as roles from '../../src/admin/use-cases/roles.ts';
-import { roleOf } from '../../src/core/caller.ts';
+import { roleOf } from '../../src/core/people/caller.ts';
 import { openDoor } from '../../src/server/processes/control.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { openStore } from '../../src/store/open.ts';

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
-import type { ContentPolicy } from '../../src/core/content.ts';
+import type { ContentPolicy } from '../../src/core/policy/content.ts';
 import { CONTENT_MAX, recordContent } from '../../src/gateway/records/contents.ts';
 import { openRecords } from '../../src/gateway/records/records.ts';
 import { sqlContents } from '../../src/store/sql/records/contents.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { INHERITED } from '../../src/core/people.ts';
+import { INHERITED } from '../../src/core/people/people.ts';
 import { openStore } from '../../src/store/open.ts';
 import { keyInfo } from '../store/suites/access.ts';
 import { aUser } from '../store/suites/people.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { INHERITED, NO_TERMS } from '../../src/core/people.ts';
+import { INHERITED, NO_TERMS } from '../../src/core/people/people.ts';
 import { openStore } from '../../src/store/open.ts';
 import { LOGIN, loginOf, startGateway } from '../sign-in/stage.ts';
 import { aTeam, aUser } from '../store/suites/people.ts';

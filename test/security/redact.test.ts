@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseAddress } from '../../src/core/address.ts';
-import { REDACTIONS, type Redaction } from '../../src/core/content.ts';
+import { parseAddress } from '../../src/core/net/address.ts';
+import { REDACTIONS, type Redaction } from '../../src/core/policy/content.ts';
 import { redact } from '../../src/gateway/records/redact.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 

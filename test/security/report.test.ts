@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { GROUPINGS } from '../../src/admin/use-cases/report/grouping.ts';
 import { sightOf } from '../../src/admin/use-cases/sight.ts';
-import { OPERATOR } from '../../src/core/caller.ts';
+import { OPERATOR } from '../../src/core/people/caller.ts';
 import { tries } from '../deep/effort.ts';
 import { LOGIN, loginOf } from '../sign-in/stage.ts';
 import { answerOf } from '../support/answers.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
 import type { ChatRequest } from '../../src/core/api/chat-request.ts';
-import type { ModelRequest } from '../../src/core/model-request.ts';
+import type { ModelRequest } from '../../src/core/request/model-request.ts';
 import { loggableMessage } from '../../src/gateway/exchange/upstream-message.ts';
 import { chatRequest } from '../support/model-request.ts';
 

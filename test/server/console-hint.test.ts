@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { SignInPolicy } from '../../src/core/sign-in-policy.ts';
+import type { SignInPolicy } from '../../src/core/policy/sign-in.ts';
 import { consoleHint } from '../../src/server/console.ts';
 import { buildConsoleHere } from '../support/console.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { openKeys } from '../../src/access/keys.ts';
-import type { Timers } from '../../src/core/timers.ts';
+import type { Timers } from '../../src/core/time/timers.ts';
 import { keepTrailNote, lastChange } from '../../src/server/trail-note.ts';
 import { openStore } from '../../src/store/open.ts';
 import { tempFolder } from '../store/support.ts';

@@ -5,7 +5,7 @@ import { type Logins, openLogins } from '../../src/access/logins.ts';
 import { openPeople, type People } from '../../src/access/people.ts';
 import { Issuer, IssuerAway } from '../../src/access/sign-in/issuer.ts';
 import { SignIn, SignInError } from '../../src/access/sign-in/sign-in.ts';
-import type { SignInPolicy } from '../../src/core/sign-in-policy.ts';
+import type { SignInPolicy } from '../../src/core/policy/sign-in.ts';
 import { loginDoor } from '../../src/http/console/login-door.ts';
 import type { LoginTable } from '../../src/store/logins.ts';
 import { tries } from '../deep/effort.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../src/core/decision-record.ts';
+import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../src/core/decision/record.ts';
 import { idAt } from '../../src/core/id.ts';
-import { plainUsage } from '../../src/core/usage.ts';
+import { plainUsage } from '../../src/core/money/usage.ts';
 import { type RecordTraffic, WrittenTraffic } from '../../src/store/record-traffic.ts';
 import { BY_ID, selectTraffic } from '../../src/store/sql/traffic/stored.ts';
 import { openSqlite, type SqliteRepositories } from '../../src/store/sqlite/database.ts';

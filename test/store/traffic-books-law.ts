@@ -1,9 +1,9 @@
 import { expect } from 'bun:test';
 import fc from 'fast-check';
 import { type Dimensions, labelsOf, type Tariff } from '../../src/core/accounting/entry.ts';
-import type { DecisionRecord } from '../../src/core/decision-record.ts';
+import type { DecisionRecord } from '../../src/core/decision/record.ts';
 import { idAt } from '../../src/core/id.ts';
-import { plainUsage } from '../../src/core/usage.ts';
+import { plainUsage } from '../../src/core/money/usage.ts';
 import type { ExpireOp, HoldOp, LedgerBooks, PostOp, SettleOp } from '../../src/store/books.ts';
 import type { JournalReader, MoneyEntry } from '../../src/store/journal-reader.ts';
 import type { Repositories } from '../../src/store/repositories.ts';

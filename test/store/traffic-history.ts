@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import type { DecisionRecord } from '../../src/core/decision-record.ts';
+import type { DecisionRecord } from '../../src/core/decision/record.ts';
+import type { Refusal } from '../../src/core/decision/refusal.ts';
 import { idAt } from '../../src/core/id.ts';
-import type { Refusal } from '../../src/core/refusal.ts';
-import { plainUsage } from '../../src/core/usage.ts';
+import { plainUsage } from '../../src/core/money/usage.ts';
 import type { MoneyEntry } from '../../src/store/journal-reader.ts';
 import type { RecordLog } from '../../src/store/records.ts';
 import { type SqlWrite, sql, write } from '../../src/store/sql/statement.ts';

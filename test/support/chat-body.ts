@@ -1,8 +1,8 @@
 import type { ChatRequest } from '../../src/core/api/chat-request.ts';
 import type { RouteRequest } from '../../src/core/api/route-query.ts';
-import type { Caller } from '../../src/core/caller.ts';
-import type { Facts } from '../../src/core/facts.ts';
-import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { Caller } from '../../src/core/people/caller.ts';
+import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import type { Facts } from '../../src/core/request/facts.ts';
 import { readRouteRequest } from '../../src/dialects/openai-chat/reader.ts';
 import { atOnce } from '../../src/policy/steps.ts';
 import * as facts from '../../src/routing/facts.ts';

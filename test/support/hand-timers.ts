@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../../src/core/timers.ts';
+import type { Timer, Timers } from '../../src/core/time/timers.ts';
 
 interface HandTimer extends Timer {
   readonly ms: number;

@@ -1,4 +1,4 @@
-import type { AbortBilling } from '../../src/core/abort-billing.ts';
+import type { AbortBilling } from '../../src/core/money/abort-billing.ts';
 import { CHAT_WIRE, type MeteredWire } from './metered-wires.ts';
 import { startOwnServer } from './own-server.ts';
 

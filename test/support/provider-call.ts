@@ -3,7 +3,7 @@ import { openaiCompatible } from '../../plugins/providers/openai-compatible.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ModelTraits, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
 import type { ChatRequest } from '../../src/core/api/chat-request.ts';
-import type { Deadlines } from '../../src/core/snapshot.ts';
+import type { Deadlines } from '../../src/core/policy/snapshot.ts';
 import { arrived } from '../../src/providers/arrival.ts';
 import { openCall } from '../../src/providers/call.ts';
 import { UpstreamNetwork } from '../../src/providers/connection/network.ts';

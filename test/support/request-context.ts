@@ -1,5 +1,5 @@
-import { type Caller, holderCaller } from '../../src/core/caller.ts';
-import type { AttemptRecord, DecisionOutcome } from '../../src/core/decision-record.ts';
+import type { AttemptRecord, DecisionOutcome } from '../../src/core/decision/record.ts';
+import { type Caller, holderCaller } from '../../src/core/people/caller.ts';
 import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
 import { type ExchangeResult, RequestContext } from '../../src/gateway/request/request-context.ts';
 import type { Trace } from '../../src/host/telemetry/trace.ts';

@@ -1,8 +1,8 @@
 import { shipped } from '../../plugins/index.ts';
 import { parseCommand } from '../../src/admin/cli/options.ts';
 import { complaint, runCommand } from '../../src/commands.ts';
-import { steady } from '../../src/core/clock.ts';
 import { messageOf } from '../../src/core/thrown.ts';
+import { steady } from '../../src/core/time/clock.ts';
 import { defaultPolicies } from '../../src/server/shipped-policies.ts';
 import { serveHere } from './serve-here.ts';
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Timers } from '../../src/core/timers.ts';
+import type { Timers } from '../../src/core/time/timers.ts';
 import type { Surface } from '../../src/dialects/surface.ts';
 import type { AddedSteps } from '../../src/gateway/request/steps.ts';
 import type { OpenStore } from '../../src/store/driver.ts';

@@ -1,4 +1,4 @@
-import { logitOf, sigmoid } from '../../../src/core/estimate.ts';
+import { logitOf, sigmoid } from '../../../src/core/decision/estimate.ts';
 import { chanceOf, shuffled } from '../chance.ts';
 import type { Row } from '../data.ts';
 import type { Sheet } from '../pools.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { SchemaCheck } from '../../core/schema-check.ts';
+import { SchemaCheck } from '../../core/schema/check.ts';
 
 /** The most bytes of a stored answer without its head, in UTF-8. */
 export const ANSWER_BYTES_MAX = 1_048_576;

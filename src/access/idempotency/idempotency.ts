@@ -1,7 +1,7 @@
-import { DAY_MS } from '../../core/clock.ts';
-import type { Microcredits } from '../../core/credits.ts';
-import { isAddress } from '../../core/holder-address.ts';
-import type { Timers } from '../../core/timers.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import { isAddress } from '../../core/money/holder-address.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
+import type { Timers } from '../../core/time/timers.ts';
 import type { AnswerHead } from '../../store/idempotency.ts';
 import { type Instance, isSameInstance, nameOf } from '../../store/instance.ts';
 import type { Repositories } from '../../store/repositories.ts';

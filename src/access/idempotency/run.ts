@@ -1,4 +1,4 @@
-import type { Microcredits } from '../../core/credits.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
 import type { AnswerRow, AnswerVersion } from '../../store/idempotency.ts';
 import { type InstanceName, nameOf } from '../../store/instance.ts';
 import type { Repositories } from '../../store/repositories.ts';

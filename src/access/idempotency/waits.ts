@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../../core/timers.ts';
+import type { Timer, Timers } from '../../core/time/timers.ts';
 
 /** How often the row of a name is read while its run is on another server, ms. */
 const POLL_MS = 1_000;

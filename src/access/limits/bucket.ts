@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../core/clock.ts';
+import { MINUTE_MS } from '../../core/time/clock.ts';
 /**
  * A token bucket in integers. The level of a bucket is counted in grains of 1/60,000 of a unit. Each millisecond adds exactly `perMinute`
  * grains, so nothing is rounded. With limits up to 10^9, all numbers stay below 2^53 and are exact as floating-point numbers. The law: in

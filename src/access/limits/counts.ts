@@ -1,4 +1,4 @@
-import type { KeyLimits } from '../../core/caller.ts';
+import type { KeyLimits } from '../../core/people/caller.ts';
 import type { RateUnit } from '../../store/rates.ts';
 import { refill, take, waitMs } from './bucket.ts';
 import type { LimitShortage, RequestLimit } from './refusal.ts';

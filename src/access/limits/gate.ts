@@ -1,7 +1,7 @@
 import { type ByteHold, ByteRoom } from '../../core/byte-room.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import type { AdmissionPolicy } from '../../core/rate-limit.ts';
-import type { Timer, Timers } from '../../core/timers.ts';
+import type { AdmissionPolicy } from '../../core/people/rate-limit.ts';
+import type { Timer, Timers } from '../../core/time/timers.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';
 
 type Bounds = Pick<AdmissionPolicy, 'concurrencyMax' | 'bodiesBytesMax' | 'queueMax' | 'queueMs'>;

@@ -1,7 +1,7 @@
-import type { Caller, KeyLimits } from '../../core/caller.ts';
-import { holds, subjectIn } from '../../core/condition.ts';
-import { type CallerGroups, groupsOf } from '../../core/holder.ts';
-import type { LimitScope, RateLimit } from '../../core/rate-limit.ts';
+import { type CallerGroups, groupsOf } from '../../core/money/holder.ts';
+import type { Caller, KeyLimits } from '../../core/people/caller.ts';
+import type { LimitScope, RateLimit } from '../../core/people/rate-limit.ts';
+import { holds, subjectIn } from '../../core/policy/condition.ts';
 import { type AccountTable, bucketOf, LimitAccounts } from './accounts.ts';
 import { take, waitMs } from './bucket.ts';
 import { type LimitCounts, LocalCounts } from './counts.ts';

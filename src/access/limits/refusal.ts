@@ -1,6 +1,6 @@
-import type { CallerLevel, KeyLimits } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { levelName } from '../../core/holder.ts';
+import { levelName } from '../../core/money/holder.ts';
+import type { CallerLevel, KeyLimits } from '../../core/people/caller.ts';
 import type { Reading } from '../../core/reading.ts';
 import type { LimitAccount } from './accounts.ts';
 import { type Bucket, fullAfterMs, unitsLeft } from './bucket.ts';

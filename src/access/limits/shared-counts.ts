@@ -1,4 +1,4 @@
-import { type Timer, type Timers, within } from '../../core/timers.ts';
+import { type Timer, type Timers, within } from '../../core/time/timers.ts';
 import { AHEAD_MS, type RateGrant, type RateStore, rateOrder } from '../../store/rates.ts';
 import { StoreError } from '../../store/store.ts';
 import type { LimitAccount } from './accounts.ts';

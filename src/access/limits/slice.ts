@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../core/clock.ts';
+import { MINUTE_MS } from '../../core/time/clock.ts';
 import { AHEAD_MS, type RateDemand, type RateUnit } from '../../store/rates.ts';
 import type { LimitAccount } from './accounts.ts';
 import { type Bucket, refill, take } from './bucket.ts';

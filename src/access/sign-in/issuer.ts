@@ -1,7 +1,7 @@
 import * as oidc from 'openid-client';
-import { isLoopbackHost } from '../../core/loopback.ts';
-import type { SignInPolicy } from '../../core/sign-in-policy.ts';
-import type { Claims } from '../../core/token-issuer.ts';
+import { isLoopbackHost } from '../../core/net/loopback.ts';
+import type { Claims } from '../../core/people/token-issuer.ts';
+import type { SignInPolicy } from '../../core/policy/sign-in.ts';
 import { outbound } from '../../host/outbound.ts';
 import type { Transaction } from './transaction.ts';
 

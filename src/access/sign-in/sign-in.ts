@@ -1,8 +1,8 @@
-import { type Caller, roleOf } from '../../core/caller.ts';
 import { lazy } from '../../core/lazy.ts';
-import { rowFor, type SignInPolicy } from '../../core/sign-in-policy.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
-import type { Claims } from '../../core/token-issuer.ts';
+import { type Caller, roleOf } from '../../core/people/caller.ts';
+import type { Claims } from '../../core/people/token-issuer.ts';
+import { rowFor, type SignInPolicy } from '../../core/policy/sign-in.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import type { Log } from '../../host/telemetry/log.ts';
 import type { Login } from '../../store/logins.ts';
 import type { User } from '../../store/people.ts';

@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import type { Claims, TokenIssuer } from '../../core/people/token-issuer.ts';
 import { orElse } from '../../core/thrown.ts';
-import type { Claims, TokenIssuer } from '../../core/token-issuer.ts';
 import { hasPlainSignature } from './form.ts';
 import type { TokenRefusal } from './refusal.ts';
 

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose';
-import { DAY_MS } from '../../core/clock.ts';
-import type { KeySet } from '../../core/token-issuer.ts';
+import type { KeySet } from '../../core/people/token-issuer.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
 
 /** A set of keys for checking tokens. A changed set is a new object. */
 export interface SigningKeys {

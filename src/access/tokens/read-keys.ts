@@ -1,5 +1,5 @@
-import { isObject, objectsIn, parseJson, textOf } from '../../core/object.ts';
-import type { IssuerKeys, KeySet } from '../../core/token-issuer.ts';
+import { isObject, objectsIn, parseJson, textOf } from '../../core/json/object.ts';
+import type { IssuerKeys, KeySet } from '../../core/people/token-issuer.ts';
 import { outbound } from '../../host/outbound.ts';
 
 /** The time limit of reading one document, ms. The most bytes follow below. */

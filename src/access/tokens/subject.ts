@@ -1,7 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
-import { type Caller, permissionsOf } from '../../core/caller.ts';
+import { type Caller, permissionsOf } from '../../core/people/caller.ts';
+import type { Claims, TokenIssuer } from '../../core/people/token-issuer.ts';
 import { orElse } from '../../core/thrown.ts';
-import type { Claims, TokenIssuer } from '../../core/token-issuer.ts';
 
 /** The most characters of a label's value, as for labels of keys. */
 const LABEL_LENGTH_MAX = 200;

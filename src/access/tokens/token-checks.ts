@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
-import type { Caller } from '../../core/caller.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { Claims, TokenIssuer } from '../../core/people/token-issuer.ts';
 import { messageOf, orElse } from '../../core/thrown.ts';
-import type { Claims, TokenIssuer } from '../../core/token-issuer.ts';
 import type { Log } from '../../host/telemetry/log.ts';
 import type { TokenSubject } from '../../store/subjects.ts';
 import { ALGORITHMS, readToken, type TokenClaim } from './claims.ts';

@@ -1,6 +1,6 @@
-import type { Caller } from '../../core/caller.ts';
 import { lazy } from '../../core/lazy.ts';
-import type { TokenIssuer } from '../../core/token-issuer.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { TokenIssuer } from '../../core/people/token-issuer.ts';
 import { answerSecretOf } from './subject.ts';
 import type { TokenCheck, TokenChecks, TokenChecksOptions } from './token-checks.ts';
 

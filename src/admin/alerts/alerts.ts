@@ -1,7 +1,7 @@
-import type { AlertContent, AlertType } from '../../core/alert.ts';
-import type { AlertPolicy, AlertWebhook } from '../../core/alert-policy.ts';
+import type { AlertContent, AlertType } from '../../core/people/alert.ts';
+import type { AlertPolicy, AlertWebhook } from '../../core/policy/alerts.ts';
 import { messageOf } from '../../core/thrown.ts';
-import type { Timer, Timers } from '../../core/timers.ts';
+import type { Timer, Timers } from '../../core/time/timers.ts';
 import type { Log } from '../../host/telemetry/log.ts';
 import type { AlertMark, AlertMarkChange, AlertMessage, AlertTable } from '../../store/alerts.ts';
 import type { OpenStore } from '../../store/driver.ts';

@@ -1,5 +1,5 @@
-import { DAY_MS, HOUR_MS, iso, MINUTE_MS } from '../../core/clock.ts';
-import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import { DAY_MS, HOUR_MS, iso, MINUTE_MS } from '../../core/time/clock.ts';
 import { revisionsIn } from '../../store/instance-reports.ts';
 import type { BudgetWindowReading, PolicyRefusal, PolicySplit } from './readings.ts';
 

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
-import type { AlertContent } from '../../core/alert.ts';
-import type { WebhookFormat } from '../../core/alert-policy.ts';
-import { iso } from '../../core/clock.ts';
 import { idText } from '../../core/id.ts';
+import type { AlertContent } from '../../core/people/alert.ts';
+import type { WebhookFormat } from '../../core/policy/alerts.ts';
+import { iso } from '../../core/time/clock.ts';
 import type { AlertMessage } from '../../store/alerts.ts';
 
 /** The header with the time of a try, and a signature of that time and the body. */

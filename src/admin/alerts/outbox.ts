@@ -1,4 +1,4 @@
-import type { AlertPolicy } from '../../core/alert-policy.ts';
+import type { AlertPolicy } from '../../core/policy/alerts.ts';
 import type { Log } from '../../host/telemetry/log.ts';
 import { type AlertDelivery, type AlertMessage, isWaiting } from '../../store/alerts.ts';
 import type { OpenStore } from '../../store/driver.ts';

@@ -1,6 +1,6 @@
-import { MINUTE_MS } from '../../core/clock.ts';
-import type { Microcredits } from '../../core/credits.ts';
-import type { HealthState } from '../../core/readings.ts';
+import type { HealthState } from '../../core/decision/readings.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import { MINUTE_MS } from '../../core/time/clock.ts';
 import type { InstanceReport } from '../../store/instance-reports.ts';
 
 /** A window of a budget for one subject. Times are ms since 1970. */

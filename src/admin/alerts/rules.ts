@@ -1,7 +1,7 @@
-import type { AlertSubject } from '../../core/alert.ts';
-import type { AlertRule } from '../../core/alert-policy.ts';
-import { DAY_MS, iso } from '../../core/clock.ts';
-import { toCredits } from '../../core/credits.ts';
+import { toCredits } from '../../core/money/credits.ts';
+import type { AlertSubject } from '../../core/people/alert.ts';
+import type { AlertRule } from '../../core/policy/alerts.ts';
+import { DAY_MS, iso } from '../../core/time/clock.ts';
 import type { AlertMark, AlertMarkChange } from '../../store/alerts.ts';
 import type { InstanceName } from '../../store/instance.ts';
 import { revisionsIn } from '../../store/instance-reports.ts';

@@ -1,4 +1,4 @@
-import type { AlertWebhook } from '../../core/alert-policy.ts';
+import type { AlertWebhook } from '../../core/policy/alerts.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { OutboundError, outbound } from '../../host/outbound.ts';
 import { registerSecrets } from '../../host/telemetry/secrets.ts';

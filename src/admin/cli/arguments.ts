@@ -1,10 +1,10 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { commandName } from '../../core/command-name.ts';
-import { capital, didYouMean } from '../../core/text.ts';
+import { capital, didYouMean } from '../../core/text/text.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { alertRuleHint } from '../../policy/alert-rule-hint.ts';
-import { nearest } from '../../policy/nearest.ts';
+import { alertRuleHint } from '../../policy/hints/alert-rule-hint.ts';
+import { nearest } from '../../policy/hints/nearest.ts';
 import { listed, unknownCommand } from './unknown-command.ts';
 
 /** The kinds of flags for node's parser. */

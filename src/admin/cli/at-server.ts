@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
-import { objectOf, parseJson, textOf } from '../../core/object.ts';
+import { objectOf, parseJson, textOf } from '../../core/json/object.ts';
 import { codeOf, messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type Operation, TextAnswer } from '../kit/operation.ts';

@@ -1,4 +1,4 @@
-import { creditsText } from '../../core/text.ts';
+import { creditsText } from '../../core/text/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import {
   acceptDatabase,

@@ -1,5 +1,5 @@
-import { iso } from '../../core/clock.ts';
 import { idAt, idText, timeOfId } from '../../core/id.ts';
+import { iso } from '../../core/time/clock.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { OUTCOME_SOURCES, type OutcomeFilter, type OutcomeRow } from '../../store/learning.ts';
 import { type LearningServices, showLearning } from '../learning.ts';

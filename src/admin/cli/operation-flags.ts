@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { wrapped } from '../../core/text.ts';
+import { wrapped } from '../../core/text/text.ts';
 import { type CommandForm, commandOf } from '../kit/fields.ts';
 import type { Operation } from '../kit/operation.ts';
 import { isMap, withoutNull, wordsOf } from '../kit/values.ts';

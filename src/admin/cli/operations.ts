@@ -1,6 +1,6 @@
 import { commandName } from '../../core/command-name.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { isObject, objectOf, objectsIn } from '../../core/object.ts';
+import { isObject, objectOf, objectsIn } from '../../core/json/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { commandOf } from '../kit/fields.ts';
 import { type Operation, type OperationHost, TextAnswer } from '../kit/operation.ts';

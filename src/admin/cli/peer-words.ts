@@ -1,4 +1,4 @@
-import { capital, didYouMean } from '../../core/text.ts';
+import { capital, didYouMean } from '../../core/text/text.ts';
 
 /** Command names of other tools, and the Signalbox command that does the same. */
 interface PeerWords {

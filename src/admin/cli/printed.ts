@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
-import { isObject, objectOf, objectsIn } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
+import { isObject, objectOf, objectsIn } from '../../core/json/object.ts';
+import type { Members } from '../../core/json/original.ts';
 import { commandOf } from '../kit/fields.ts';
 import type { Columns, Operation } from '../kit/operation.ts';
 import { isMap, withoutNull } from '../kit/values.ts';

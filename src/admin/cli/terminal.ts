@@ -1,5 +1,5 @@
-import { wrapped } from '../../core/text.ts';
-import { visible } from '../../core/visible.ts';
+import { wrapped } from '../../core/text/text.ts';
+import { visible } from '../../core/text/visible.ts';
 
 /** The width of printed text, in columns. */
 export const WIDTH = 100;

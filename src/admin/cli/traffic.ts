@@ -1,5 +1,5 @@
 import type { People } from '../../access/people.ts';
-import { iso } from '../../core/clock.ts';
+import { iso } from '../../core/time/clock.ts';
 import type { OpenStore } from '../../store/driver.ts';
 import { showTraffic, type TrafficServices } from '../traffic.ts';
 import { ownersIn } from '../use-cases/people.ts';

@@ -11,13 +11,13 @@ import {
   type TSchema,
   Type,
 } from '@sinclair/typebox';
-import { AMOUNT_LENGTH_MAX, readAmount } from '../../core/amount.ts';
 import * as parts from '../../core/api/parts.ts';
-import { iso, parseMoment } from '../../core/clock.ts';
-import { type Microcredits, toCredits } from '../../core/credits.ts';
-import type { Decimal } from '../../core/decimal.ts';
 import { type ErrorCode, refuse } from '../../core/errors.ts';
-import { exactMillionths } from '../../core/exact-millionths.ts';
+import { AMOUNT_LENGTH_MAX, readAmount } from '../../core/money/amount.ts';
+import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import type { Decimal } from '../../core/money/decimal.ts';
+import { exactMillionths } from '../../core/money/exact-millionths.ts';
+import { iso, parseMoment } from '../../core/time/clock.ts';
 
 /**
  * The fields of operations. A field is the JSON Schema of a value, and also defines the form of the value in the program. Amounts are

@@ -1,10 +1,10 @@
 import type { TSchema } from '@sinclair/typebox';
-import type { Caller } from '../../core/caller.ts';
-import { parseDecimal } from '../../core/decimal.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
-import { objectOf } from '../../core/object.ts';
-import { usdWriter } from '../../core/usd.ts';
-import { compileCheck } from '../../core/validation.ts';
+import { objectOf } from '../../core/json/object.ts';
+import { parseDecimal } from '../../core/money/decimal.ts';
+import { usdWriter } from '../../core/money/usd.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import { compileCheck } from '../../core/schema/validation.ts';
 import type { Principal } from '../use-cases/principal.ts';
 import { type Action, checkAction, type Reach } from '../use-cases/roles.ts';
 import { decode, encode, statesUsd, takesUsd, type ValueOf } from './fields.ts';

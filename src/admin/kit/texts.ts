@@ -1,9 +1,9 @@
 import { windowAt } from '../../core/accounting/window.ts';
-import { parseAmount } from '../../core/amount.ts';
-import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
-import { iso } from '../../core/clock.ts';
+import { parseAmount } from '../../core/money/amount.ts';
+import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/money/budget.ts';
+import { iso } from '../../core/time/clock.ts';
+import { isTimeZone } from '../../core/time/zoned-time.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { isTimeZone } from '../../core/zoned-time.ts';
 
 /** This file reads and writes the short forms in which commands take values. */
 

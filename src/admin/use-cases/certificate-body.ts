@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
-import { shownCredits } from '../../core/ceiling.ts';
-import type { ExpectedLength } from '../../core/expected-length.ts';
-import type { Facts } from '../../core/facts.ts';
+import { shownCredits } from '../../core/money/ceiling.ts';
+import type { ExpectedLength } from '../../core/request/expected-length.ts';
+import type { Facts } from '../../core/request/facts.ts';
 import type { AppliedRule, CandidateEntry, EstimateEntry } from '../../routing/certificate.ts';
 import type { Certificate } from '../../routing/certify.ts';
 import { story } from '../../routing/story.ts';

@@ -1,6 +1,6 @@
 import type { IssuedKey, Keys } from '../../access/keys.ts';
-import type { Caller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import type { Caller } from '../../core/people/caller.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';

@@ -1,8 +1,8 @@
-import type { Caller } from '../../core/caller.ts';
-import type { DecisionRecord } from '../../core/decision-record.ts';
+import type { DecisionRecord } from '../../core/decision/record.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText, parseId } from '../../core/id.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import type { Log } from '../../host/telemetry/log.ts';
 import type { StoredContent } from '../../store/records.ts';
 import type { Principal } from './principal.ts';

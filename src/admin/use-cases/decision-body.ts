@@ -1,16 +1,16 @@
-import { capabilityNames, SCHEMA_INSTEAD } from '../../core/capability.ts';
-import { iso } from '../../core/clock.ts';
-import { type Microcredits, toCredits } from '../../core/credits.ts';
 import {
   type AttemptRecord,
   type DecisionOutcome,
   type DecisionRecord,
   isRunning,
   statusOf,
-} from '../../core/decision-record.ts';
-import type { Facts, FundFacts } from '../../core/facts.ts';
+} from '../../core/decision/record.ts';
 import { idText } from '../../core/id.ts';
-import { NO_RUN } from '../../core/run-names.ts';
+import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import { capabilityNames, SCHEMA_INSTEAD } from '../../core/request/capability.ts';
+import type { Facts, FundFacts } from '../../core/request/facts.ts';
+import { NO_RUN } from '../../core/request/run-names.ts';
+import { iso } from '../../core/time/clock.ts';
 import { usageBody } from '../../dialects/openai-chat/completion.ts';
 import { platformOf } from '../../gateway/money/receipt.ts';
 import type { Hindsight } from '../../gateway/request/certificate.ts';

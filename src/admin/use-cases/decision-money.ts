@@ -1,7 +1,7 @@
 import { type BillLine, billOf } from '../../core/accounting/bill.ts';
-import type { Microcredits } from '../../core/credits.ts';
-import { type Decimal, parseDecimal } from '../../core/decimal.ts';
-import type { Price } from '../../core/price.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import { type Decimal, parseDecimal } from '../../core/money/decimal.ts';
+import type { Price } from '../../core/money/price.ts';
 import type { RecordReader } from '../../gateway/records/records.ts';
 import { visibleRecord } from '../../gateway/request/explain.ts';
 import { quotient, readAddOns, readPrice } from '../../ledger/export/price.ts';

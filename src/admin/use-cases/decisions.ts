@@ -1,4 +1,4 @@
-import { type AttemptRecord, type DecisionRecord, modelOf, statusOf, summaryOf } from '../../core/decision-record.ts';
+import { type AttemptRecord, type DecisionRecord, modelOf, statusOf, summaryOf } from '../../core/decision/record.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { parseId } from '../../core/id.ts';
 import type { RecordReader } from '../../gateway/records/records.ts';

@@ -1,9 +1,9 @@
-import { type Caller, roleOf } from '../../core/caller.ts';
-import { iso } from '../../core/clock.ts';
-import { toCredits } from '../../core/credits.ts';
-import { type DecisionRecord, modelOf, statusOf, summaryOf } from '../../core/decision-record.ts';
+import { type DecisionRecord, modelOf, statusOf, summaryOf } from '../../core/decision/record.ts';
 import { idText } from '../../core/id.ts';
-import { usdWriter } from '../../core/usd.ts';
+import { toCredits } from '../../core/money/credits.ts';
+import { usdWriter } from '../../core/money/usd.ts';
+import { type Caller, roleOf } from '../../core/people/caller.ts';
+import { iso } from '../../core/time/clock.ts';
 import { errorsIn } from '../../policy/diagnostics.ts';
 import type { ReloadAttempt } from '../../policy/runtime/status.ts';
 import type { HealthChange } from '../../providers/health/types.ts';

@@ -1,4 +1,4 @@
-import { isOperator, roleOf } from '../../core/caller.ts';
+import { isOperator, roleOf } from '../../core/people/caller.ts';
 import { type Explanation, explain } from '../../gateway/request/explain.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';

@@ -1,7 +1,7 @@
 import { differenceOf, type KeyPatch, patched } from '../../access/key-patch.ts';
 import type { Keys, Tags } from '../../access/keys.ts';
-import { type Caller, permissionsOf } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { type Caller, permissionsOf } from '../../core/people/caller.ts';
 import { listedFor } from '../../routing/model-name.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { Principal } from './principal.ts';

@@ -1,8 +1,8 @@
 import { type KeyFunds, visibleBalance } from '../../access/key-body.ts';
 import { holderOf } from '../../access/key-entry.ts';
 import type { Window } from '../../core/accounting/window.ts';
-import { unendedBudgets } from '../../core/caller.ts';
-import { capital, didYouMean } from '../../core/text.ts';
+import { unendedBudgets } from '../../core/people/caller.ts';
+import { capital, didYouMean } from '../../core/text/text.ts';
 import { holderBudgetUses } from '../../ledger/holder-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { similarName } from '../../routing/model-name.ts';

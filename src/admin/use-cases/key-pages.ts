@@ -1,7 +1,7 @@
 import { type KeyState, keyStateOf } from '../../access/key-entry.ts';
-import type { Caller } from '../../core/caller.ts';
 import { refuse } from '../../core/errors.ts';
-import { isEmpty } from '../../core/object.ts';
+import { isEmpty } from '../../core/json/object.ts';
+import type { Caller } from '../../core/people/caller.ts';
 import type { KeyInfo, KeyPageQuery } from '../../store/keys.ts';
 import type { KeyAdmin } from './keys.ts';
 import { type Page, pageOf } from './pages.ts';

@@ -1,9 +1,9 @@
 import { BODY_NAMES } from '../../access/key-body.ts';
 import type { IssuedKey, Keys } from '../../access/keys.ts';
 import type { KeyGrant } from '../../access/terms.ts';
-import type { Caller } from '../../core/caller.ts';
-import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import type { Caller } from '../../core/people/caller.ts';
 import { listedFor } from '../../routing/model-name.ts';
 import { type KeyInfo, NO_KEY_TERMS } from '../../store/keys.ts';
 import type { LedgerTable } from '../../store/ledger-table.ts';

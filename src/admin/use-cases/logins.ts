@@ -1,8 +1,8 @@
 import type { Keys } from '../../access/keys.ts';
 import type { Logins } from '../../access/logins.ts';
 import type { People } from '../../access/people.ts';
-import { roleOf } from '../../core/caller.ts';
 import { refuse } from '../../core/errors.ts';
+import { roleOf } from '../../core/people/caller.ts';
 import type { Login } from '../../store/logins.ts';
 import { pageOfList } from './pages.ts';
 import type { Principal } from './principal.ts';

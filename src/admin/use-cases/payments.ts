@@ -1,5 +1,5 @@
-import { roleOf } from '../../core/caller.ts';
 import { parseId } from '../../core/id.ts';
+import { roleOf } from '../../core/people/caller.ts';
 import type { Log } from '../../host/telemetry/log.ts';
 import { inBatches } from '../../store/batches.ts';
 import type { Payment, PaymentQuery, PaymentTable } from '../../store/payments.ts';

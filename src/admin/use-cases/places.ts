@@ -1,5 +1,5 @@
-import { type Caller, rootOf } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { type Caller, rootOf } from '../../core/people/caller.ts';
 
 /** The time after which a caller should try again if all slots are taken, ms. */
 const RETRY_MS = 1_000;

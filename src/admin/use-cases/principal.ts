@@ -1,4 +1,4 @@
-import { type Caller, OPERATOR } from '../../core/caller.ts';
+import { type Caller, OPERATOR } from '../../core/people/caller.ts';
 import type { Actor } from '../../store/trail.ts';
 
 /** Who runs a use case: `caller` decides what is allowed, and the audit trail names `actor`. */

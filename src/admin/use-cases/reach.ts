@@ -1,5 +1,5 @@
-import { type Caller, roleOf, SCOPES, type Scope } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { type Caller, roleOf, SCOPES, type Scope } from '../../core/people/caller.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { Reach } from './roles.ts';
 

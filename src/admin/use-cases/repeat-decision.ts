@@ -1,5 +1,5 @@
-import type { Caller } from '../../core/caller.ts';
 import { idText } from '../../core/id.ts';
+import type { Caller } from '../../core/people/caller.ts';
 import type { RecordReader } from '../../gateway/records/records.ts';
 import { decideAgain } from '../../gateway/request/decide-again.ts';
 import { visibleRecord } from '../../gateway/request/explain.ts';

@@ -1,6 +1,6 @@
-import { type Caller, roleOf } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import type { Role } from '../../core/role.ts';
+import { type Caller, roleOf } from '../../core/people/caller.ts';
+import type { Role } from '../../core/people/role.ts';
 
 /** How far an action reaches: to everything, to what belongs to the caller's team, or to what belongs to the caller. */
 export type Reach = 'all' | 'team' | 'own';

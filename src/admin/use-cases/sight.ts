@@ -1,11 +1,11 @@
 import type { FundTitle } from '../../core/accounting/fund.ts';
-import type { Budget } from '../../core/budget.ts';
-import { type Caller, type HolderKind, isOperator, roleOf } from '../../core/caller.ts';
 import { refuse } from '../../core/errors.ts';
-import { NO_GROUPS } from '../../core/holder.ts';
-import { addressOf } from '../../core/holder-address.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
-import { isSubject } from '../../core/subject.ts';
+import type { Budget } from '../../core/money/budget.ts';
+import { NO_GROUPS } from '../../core/money/holder.ts';
+import { addressOf } from '../../core/money/holder-address.ts';
+import { type Caller, type HolderKind, isOperator, roleOf } from '../../core/people/caller.ts';
+import { isSubject } from '../../core/people/subject.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import { levelOf } from '../../ledger/holder-budgets.ts';
 import type { KeyName, KeyOwner } from '../../store/keys.ts';
 import { isWithin, type OwnedKey } from './reach.ts';

@@ -1,4 +1,4 @@
-import { snakeCase } from '../../core/text.ts';
+import { snakeCase } from '../../core/text/text.ts';
 
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`

@@ -1,4 +1,4 @@
-import { iso } from '../../core/clock.ts';
+import { iso } from '../../core/time/clock.ts';
 import { inBatches } from '../../store/batches.ts';
 import { isMet, type Store } from '../../store/store.ts';
 import type { ErasedWords, TrailEntry, TrailHead, TrailLink, TrailQuery, TrailTable } from '../../store/trail.ts';

@@ -1,8 +1,8 @@
 import type { Keys } from '../../access/keys.ts';
 import { checkText } from '../../access/terms.ts';
 import type { FundStanding } from '../../core/accounting/fund.ts';
-import type { Microcredits } from '../../core/credits.ts';
-import { isAddress } from '../../core/holder-address.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import { isAddress } from '../../core/money/holder-address.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Blocklist } from '../../payments/blocklist.ts';
 import type { PaymentTable } from '../../store/payments.ts';

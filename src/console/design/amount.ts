@@ -1,6 +1,6 @@
-import { type AmountTerms, parseAmount, readAmount } from '../../core/amount.ts';
-import { parseDecimal } from '../../core/decimal.ts';
-import { creditsText } from '../../core/text.ts';
+import { type AmountTerms, parseAmount, readAmount } from '../../core/money/amount.ts';
+import { parseDecimal } from '../../core/money/decimal.ts';
+import { creditsText } from '../../core/text/text.ts';
 
 /** The terms of the amounts that a viewer types: a number without a unit is in USD. */
 export const amountTerms = (usdPerCredit: string | null): AmountTerms => ({

@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals';
 import type { Action, Reach } from '../../admin/use-cases/roles.ts';
-import type { AmountTerms } from '../../core/amount.ts';
+import type { AmountTerms } from '../../core/money/amount.ts';
 import { IS_SIGNED_IN } from '../api/base.ts';
 import { read, send, sessionEnds } from '../api/client.ts';
 import type { ApiFailure } from '../api/failure.ts';

@@ -1,5 +1,5 @@
-import { addOnPairs, lineFor, type Price } from '../price.ts';
-import type { Usage } from '../usage.ts';
+import { addOnPairs, lineFor, type Price } from '../money/price.ts';
+import type { Usage } from '../money/usage.ts';
 
 /** The kinds of items on a bill. `tool` is a use of a tool that the provider runs. */
 export const BILL_ITEMS = ['input', 'cached_input', 'cache_write', 'hour_cache', 'output', 'tool', 'request'] as const;

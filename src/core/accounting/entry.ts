@@ -1,5 +1,5 @@
-import type { Microcredits } from '../credits.ts';
-import type { Usage } from '../usage.ts';
+import type { Microcredits } from '../money/credits.ts';
+import type { Usage } from '../money/usage.ts';
 
 /** A model, its provider and its price. Create each tariff once, because the ledger compares tariffs by object identity. */
 export interface Tariff {

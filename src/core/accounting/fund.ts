@@ -1,5 +1,5 @@
-import type { WindowKind } from '../budget.ts';
-import type { Microcredits } from '../credits.ts';
+import type { WindowKind } from '../money/budget.ts';
+import type { Microcredits } from '../money/credits.ts';
 import type { Reading } from '../reading.ts';
 
 /** The name of a fund, and its window. */

@@ -1,4 +1,4 @@
-import type { Microcredits } from '../credits.ts';
+import type { Microcredits } from '../money/credits.ts';
 
 /** The state `pending` means an open hold; all other states are final. */
 type HoldState =

@@ -1,4 +1,4 @@
-import type { WindowKind } from '../budget.ts';
+import type { WindowKind } from '../money/budget.ts';
 
 /** The ledger keeps totals per quarter of an hour, because windows begin on a quarter hour in every time zone. */
 export const QUARTER_MS = 900_000;

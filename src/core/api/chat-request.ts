@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { nullable, nullableMembers } from '../nullable.ts';
-import { STOP_CHARS_MAX } from '../stop-search.ts';
+import { STOP_CHARS_MAX } from '../request/stop-search.ts';
+import { nullable, nullableMembers } from '../schema/nullable.ts';
 import { openShape, tagged, word } from './parts.ts';
 import { ROUTING_FIELDS } from './routing-fields.ts';
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { EmbeddingInput, EmbeddingQuery } from '../embedding.ts';
+import type { EmbeddingInput, EmbeddingQuery } from '../request/embedding.ts';
 
 /** The most inputs of one request, as in OpenAI's API. */
 const INPUTS_MAX = 2048;

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
-import { WINDOWS } from '../budget.ts';
-import { HOLDER_KINDS } from '../caller.ts';
+import { HEALTH } from '../decision/readings.ts';
 import { ERRORS } from '../errors.ts';
-import { HEALTH } from '../readings.ts';
+import { WINDOWS } from '../money/budget.ts';
+import { HOLDER_KINDS } from '../people/caller.ts';
 import { PolicyDiagnostic } from './diagnostic.ts';
 import { arrayOf, credits, named, orNull, partialShape, shape, text, textOrNull, tokens, word } from './parts.ts';
 

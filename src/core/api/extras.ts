@@ -1,4 +1,4 @@
-import { type Members, pathText } from '../original.ts';
+import { type Members, pathText } from '../json/original.ts';
 
 export const NO_EXTRAS: Members = Object.freeze({});
 

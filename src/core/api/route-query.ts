@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { nullable, nullableMembers, onlyNull } from '../nullable.ts';
-import { isObject } from '../object.ts';
+import { isObject } from '../json/object.ts';
+import { nullable, nullableMembers, onlyNull } from '../schema/nullable.ts';
 import { ChatRequest } from './chat-request.ts';
 import { Dimensions, Input } from './embedding-query.ts';
 import { ROUTING_FIELDS } from './routing-fields.ts';

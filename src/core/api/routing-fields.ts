@@ -1,8 +1,8 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import type { RoutingTerms } from '../conversation.ts';
-import { ADDRESS_PATTERN } from '../holder-address.ts';
-import { nullable } from '../nullable.ts';
-import { TEXT_REMEDY } from '../schema-errors.ts';
+import { ADDRESS_PATTERN } from '../money/holder-address.ts';
+import type { RoutingTerms } from '../request/conversation.ts';
+import { TEXT_REMEDY } from '../schema/errors.ts';
+import { nullable } from '../schema/nullable.ts';
 
 export const RouteStrategy = Type.Object(
   {

@@ -1,7 +1,7 @@
-import { misspelt } from '../edit-distance.ts';
 import { SignalboxError } from '../errors.ts';
-import { isObject } from '../object.ts';
-import { didYouMean } from '../text.ts';
+import { isObject } from '../json/object.ts';
+import { misspelt } from '../text/edit-distance.ts';
+import { didYouMean } from '../text/text.ts';
 
 /**
  * The most unknown fields of a body to check for misspellings. So many unknown fields in a body are no typing mistake.

@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
-import { JsonEnd } from '../../core/json-end.ts';
-import type { Members } from '../../core/original.ts';
-import { type ReasoningState, wrapState } from '../../core/wrapped-state.ts';
+import { JsonEnd } from '../../core/json/end.ts';
+import type { Members } from '../../core/json/original.ts';
+import { type ReasoningState, wrapState } from '../../core/request/wrapped-state.ts';
 
 /** The beginning of a content block. */
 export type BlockStart =

@@ -1,7 +1,7 @@
-import { isUseLimit } from '../../core/add-ons.ts';
-import type { NativeTool } from '../../core/conversation.ts';
-import { isObject, listOf, objectOf } from '../../core/object.ts';
-import { type Members, type OriginalPath, pathText } from '../../core/original.ts';
+import { isObject, listOf, objectOf } from '../../core/json/object.ts';
+import { type Members, type OriginalPath, pathText } from '../../core/json/original.ts';
+import { isUseLimit } from '../../core/money/add-ons.ts';
+import type { NativeTool } from '../../core/request/conversation.ts';
 
 /** Tools that the client runs, which cost only their tokens. */
 const CLIENT_TOOL = /^(?:bash|text_editor|memory|computer)_\d{8}$/;

@@ -1,7 +1,7 @@
 import { NO_EXTRAS } from '../../core/api/extras.ts';
-import type { ContentPart, ToolCallPart } from '../../core/conversation.ts';
-import { isObject } from '../../core/object.ts';
-import type { Members, OriginalPath } from '../../core/original.ts';
+import { isObject } from '../../core/json/object.ts';
+import type { Members, OriginalPath } from '../../core/json/original.ts';
+import type { ContentPart, ToolCallPart } from '../../core/request/conversation.ts';
 import { nativePart } from '../neutral-parts.ts';
 import type { MessageBlock, ResultBlock } from './request.ts';
 

@@ -1,6 +1,6 @@
-import { isUseLimit, USES_MAX } from '../../core/add-ons.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { type OriginalPath, pathText } from '../../core/original.ts';
+import { type OriginalPath, pathText } from '../../core/json/original.ts';
+import { isUseLimit, USES_MAX } from '../../core/money/add-ons.ts';
 import { checkOffered, invalid, unsupported, withoutTools } from '../refusals.ts';
 import type { MessagesRequest } from './request.ts';
 

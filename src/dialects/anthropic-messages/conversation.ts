@@ -1,4 +1,5 @@
 import { extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
+import { type Members, type OriginalPath, valueAt } from '../../core/json/original.ts';
 import type {
   ContentPart,
   Conversation,
@@ -6,9 +7,8 @@ import type {
   ToolChoice,
   ToolDefinition,
   Turn,
-} from '../../core/conversation.ts';
-import { type Members, type OriginalPath, valueAt } from '../../core/original.ts';
-import { isWrappedState } from '../../core/wrapped-state.ts';
+} from '../../core/request/conversation.ts';
+import { isWrappedState } from '../../core/request/wrapped-state.ts';
 import { EarlierReasoning } from '../earlier-reasoning.ts';
 import { textPart } from '../neutral-parts.ts';
 import { billingOf, runnersIn, toolsAddedBy } from './billing.ts';

@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { named, tokens, word } from '../../core/api/parts.ts';
-import { modelRequest } from '../../core/model-request.ts';
-import { unsupportedThread } from '../../core/thread-errors.ts';
-import { compileRead } from '../../core/validation.ts';
+import { modelRequest } from '../../core/request/model-request.ts';
+import { unsupportedThread } from '../../core/request/thread-errors.ts';
+import { compileRead } from '../../core/schema/validation.ts';
 import type { CountRoute } from '../surface.ts';
 import { checkMessages } from './check.ts';
 import { requestHeaders } from './headers.ts';

@@ -1,4 +1,4 @@
-import type { RequestHeaders } from '../../core/model-request.ts';
+import type { RequestHeaders } from '../../core/request/model-request.ts';
 import { runIn } from '../session.ts';
 
 /** Anthropic headers that are sent to the provider together with the body, because a beta header and its field belong together. */

@@ -1,5 +1,5 @@
-import { isObject } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
+import { isObject } from '../../core/json/object.ts';
+import type { Members } from '../../core/json/original.ts';
 
 /** Members that exist in Anthropic's Messages but not in OpenAI's chat completions. */
 const OWN_MEMBERS = ['system', 'stop_sequences', 'thinking', 'output_config', 'context_management', 'thread'] as const;

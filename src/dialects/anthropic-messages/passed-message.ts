@@ -1,8 +1,8 @@
 import type { PassedPart } from '../../contract/parts.ts';
-import { inputOf, isObject, listOf, objectOf, textOf } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
-import { isImpossible, type Usage } from '../../core/usage.ts';
-import { wrapState } from '../../core/wrapped-state.ts';
+import { inputOf, isObject, listOf, objectOf, textOf } from '../../core/json/object.ts';
+import type { Members } from '../../core/json/original.ts';
+import { isImpossible, type Usage } from '../../core/money/usage.ts';
+import { wrapState } from '../../core/request/wrapped-state.ts';
 import { CUT, usageMembers, wholeUsage } from './members.ts';
 
 type Draft = Record<string, unknown>;

@@ -1,8 +1,8 @@
 import { FIELD_NAMES } from '../../contract/field-names.ts';
 import { extrasOf, unnamedMembers } from '../../core/api/extras.ts';
 import { routingOf } from '../../core/api/routing-fields.ts';
-import type { AnswerFormat, ModelSettings } from '../../core/conversation.ts';
-import type { FieldNames, RequestReader } from '../../core/model-request.ts';
+import type { AnswerFormat, ModelSettings } from '../../core/request/conversation.ts';
+import type { FieldNames, RequestReader } from '../../core/request/model-request.ts';
 import { unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type MessagesRequest } from './request.ts';

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { openShape, optional, otherThan, tagged } from '../../core/api/parts.ts';
 import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../../core/api/routing-fields.ts';
-import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/stop-search.ts';
+import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/request/stop-search.ts';
 
 /**
  * The request of Anthropic's Messages, with Signalbox's additions. The schema allows unknown fields and block types, which are passed on

@@ -1,5 +1,5 @@
-import { modelRequest } from '../../core/model-request.ts';
-import { compileRead } from '../../core/validation.ts';
+import { modelRequest } from '../../core/request/model-request.ts';
+import { compileRead } from '../../core/schema/validation.ts';
 import { exampleBody, exampleStream } from '../example.ts';
 import type { AnswerDocs, AnswerRoute, Surface } from '../surface.ts';
 import { checkMessages } from './check.ts';

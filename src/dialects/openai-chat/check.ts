@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatRequest, MessagePart } from '../../core/api/chat-request.ts';
-import { isObject, listOf, objectOf } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
+import { isObject, listOf, objectOf } from '../../core/json/object.ts';
+import type { Members } from '../../core/json/original.ts';
 import { checkOffered, invalid, missing, refuseBilled, unsupported, withoutTools } from '../refusals.ts';
 
 /** A chat request, or a `/v1/route` request with messages, which need not name a model. */

@@ -1,7 +1,7 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
-import type { AnswerIdentity, Receipt } from '../../core/answer.ts';
 import { errorBody } from '../../core/api/error.ts';
 import type { SignalboxError } from '../../core/errors.ts';
+import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import { NO_ARGUMENTS } from '../no-arguments.ts';
 import { serverSentEvents } from '../server-sent-events.ts';
 import type { EventForm, EventWriter } from '../surface.ts';

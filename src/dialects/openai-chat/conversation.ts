@@ -1,5 +1,7 @@
 import type { ChatMessage, ChatRequest, ChatTool, MessagePart, ToolCall } from '../../core/api/chat-request.ts';
 import { extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
+import { isObject, textOf } from '../../core/json/object.ts';
+import type { OriginalPath } from '../../core/json/original.ts';
 import type {
   ContentPart,
   Conversation,
@@ -8,9 +10,7 @@ import type {
   ToolDefinition,
   Turn,
   TurnRole,
-} from '../../core/conversation.ts';
-import { isObject, textOf } from '../../core/object.ts';
-import type { OriginalPath } from '../../core/original.ts';
+} from '../../core/request/conversation.ts';
 
 const NO_TOOLS: readonly never[] = Object.freeze([]);
 

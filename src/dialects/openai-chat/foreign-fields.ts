@@ -1,4 +1,4 @@
-import type { Members } from '../../core/original.ts';
+import type { Members } from '../../core/json/original.ts';
 import { refuseForeign } from '../refusals.ts';
 
 const SYSTEM = 'a message with the role `system`';

@@ -1,8 +1,8 @@
 import { ChatRequest, KNOWN_FIELDS } from '../../core/api/chat-request.ts';
 import { isRouteChat, RouteChat, RouteQuery, type RouteRequest } from '../../core/api/route-query.ts';
 import { checkSpelling } from '../../core/api/spelling.ts';
-import { isObject } from '../../core/object.ts';
-import { compileRead } from '../../core/validation.ts';
+import { isObject } from '../../core/json/object.ts';
+import { compileRead } from '../../core/schema/validation.ts';
 import { checkChat, checkToolKinds } from './check.ts';
 import { checkTurns } from './foreign-fields.ts';
 

@@ -4,10 +4,15 @@ import { embeddingQuery } from '../../core/api/embedding-query.ts';
 import { extrasOf } from '../../core/api/extras.ts';
 import { isEmbeddingQuery, type RouteQuery, type RouteRequest } from '../../core/api/route-query.ts';
 import { routingOf } from '../../core/api/routing-fields.ts';
-import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
-import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
-import type { Members } from '../../core/original.ts';
-import type { RunNames } from '../../core/run-names.ts';
+import type { Members } from '../../core/json/original.ts';
+import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/request/conversation.ts';
+import {
+  type FieldNames,
+  type ModelRequest,
+  modelRequest,
+  type RequestReader,
+} from '../../core/request/model-request.ts';
+import type { RunNames } from '../../core/request/run-names.ts';
 import { runIn } from '../session.ts';
 import { conversationOf } from './conversation.ts';
 

@@ -1,7 +1,7 @@
 import { ChatRequest } from '../../core/api/chat-request.ts';
 import { errorBody } from '../../core/api/error.ts';
 import { ErrorBody } from '../../core/api/error-schema.ts';
-import { isObject } from '../../core/object.ts';
+import { isObject } from '../../core/json/object.ts';
 import { exampleBody, exampleStream } from '../example.ts';
 import { OPENAI_CLIENT } from '../openai-client.ts';
 import { readResponses } from '../openai-responses/read-body.ts';

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import type { StreamPart } from '../../contract/parts.ts';
-import type { AnswerIdentity, Receipt } from '../../core/answer.ts';
 import { always, arrayOf, count, modelId, named, shape, tokens } from '../../core/api/parts.ts';
 import { Platform } from '../../core/api/platform.ts';
+import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import type { AnswerWriter } from '../surface.ts';
 
 /** The answer with all vectors. */

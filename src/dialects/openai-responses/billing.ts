@@ -1,6 +1,6 @@
-import type { NativeTool } from '../../core/conversation.ts';
-import { isObject } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
+import { isObject } from '../../core/json/object.ts';
+import type { Members } from '../../core/json/original.ts';
+import type { NativeTool } from '../../core/request/conversation.ts';
 
 /**
  * Kinds of tools that the caller runs, according to OpenAI's reference of November 2026. Tools that the caller runs cost only their tokens.

@@ -1,5 +1,5 @@
-import { objectsIn } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
+import { objectsIn } from '../../core/json/object.ts';
+import type { Members } from '../../core/json/original.ts';
 import { checkOffered, invalid, missing, refuseBilled, unsupported, withoutTools } from '../refusals.ts';
 import { type AllowedTools, isAllowedTools, type ResponsesRequest } from './request.ts';
 

@@ -1,6 +1,6 @@
 import { addMembers, extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
-import type { ContentPart, Conversation, FilePart, ToolCallPart, Turn } from '../../core/conversation.ts';
-import type { Members, OriginalPath } from '../../core/original.ts';
+import type { Members, OriginalPath } from '../../core/json/original.ts';
+import type { ContentPart, Conversation, FilePart, ToolCallPart, Turn } from '../../core/request/conversation.ts';
 import { EarlierReasoning } from '../earlier-reasoning.ts';
 import { nativePart, textPart } from '../neutral-parts.ts';
 import type { InputItem, InputPart, MessageItem, ResponsesRequest } from './request.ts';

@@ -1,7 +1,7 @@
 import { refuse } from '../../core/errors.ts';
-import { beyondLimits } from '../../core/json-limits.ts';
-import { isObject, parseJson } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
+import { beyondLimits } from '../../core/json/limits.ts';
+import { isObject, parseJson } from '../../core/json/object.ts';
+import type { Members } from '../../core/json/original.ts';
 import type { SocketDialogue } from '../surface.ts';
 import { isFrame } from './read-body.ts';
 import { WHOLE_EVENTS, wholeResponse } from './whole-response.ts';

@@ -1,10 +1,10 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { addMembers } from '../../core/api/extras.ts';
-import { GatheredText } from '../../core/gathered-text.ts';
 import { idText } from '../../core/id.ts';
-import { objectOf, parseJson } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
-import { type ReasoningState, wrapState } from '../../core/wrapped-state.ts';
+import { objectOf, parseJson } from '../../core/json/object.ts';
+import type { Members } from '../../core/json/original.ts';
+import { type ReasoningState, wrapState } from '../../core/request/wrapped-state.ts';
+import { GatheredText } from '../../core/text/gathered-text.ts';
 import { NO_ARGUMENTS } from '../no-arguments.ts';
 import { type CalledTool, CUSTOM_ARGUMENT } from './tools.ts';
 

@@ -1,9 +1,9 @@
 import type { PassedPart } from '../../contract/parts.ts';
-import type { Receipt } from '../../core/answer.ts';
-import { GatheredText } from '../../core/gathered-text.ts';
-import { isObject, listOf, textOf } from '../../core/object.ts';
-import { type Edit, type Members, type OriginalPath, valueAt, withEdits } from '../../core/original.ts';
-import { isImpossible } from '../../core/usage.ts';
+import { isObject, listOf, textOf } from '../../core/json/object.ts';
+import { type Edit, type Members, type OriginalPath, valueAt, withEdits } from '../../core/json/original.ts';
+import { isImpossible } from '../../core/money/usage.ts';
+import type { Receipt } from '../../core/request/answer.ts';
+import { GatheredText } from '../../core/text/gathered-text.ts';
 import { usageBody } from './response.ts';
 import { WHOLE_EVENTS, wholeResponse } from './whole-response.ts';
 

@@ -1,7 +1,7 @@
 import { checkSpelling } from '../../core/api/spelling.ts';
-import { isObject } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
-import { compileRead } from '../../core/validation.ts';
+import { isObject } from '../../core/json/object.ts';
+import type { Members } from '../../core/json/original.ts';
+import { compileRead } from '../../core/schema/validation.ts';
 import { refuseForeign } from '../refusals.ts';
 import { checkResponses } from './check.ts';
 import { KNOWN_FIELDS, ResponsesRequest } from './request.ts';

@@ -1,9 +1,14 @@
 import { FIELD_NAMES } from '../../contract/field-names.ts';
 import { extrasOf, unnamedMembers } from '../../core/api/extras.ts';
 import { routingOf } from '../../core/api/routing-fields.ts';
-import type { AnswerFormat, ModelSettings } from '../../core/conversation.ts';
-import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
-import type { Members } from '../../core/original.ts';
+import type { Members } from '../../core/json/original.ts';
+import type { AnswerFormat, ModelSettings } from '../../core/request/conversation.ts';
+import {
+  type FieldNames,
+  type ModelRequest,
+  modelRequest,
+  type RequestReader,
+} from '../../core/request/model-request.ts';
 import { runIn } from '../session.ts';
 import { isDefaultTier, unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';

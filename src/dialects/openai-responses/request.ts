@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { USES_MAX } from '../../core/add-ons.ts';
 import { openShape, optional, otherThan, tagged, word } from '../../core/api/parts.ts';
 import { ROUTING_FIELDS } from '../../core/api/routing-fields.ts';
-import { nullable, nullableMembers } from '../../core/nullable.ts';
+import { USES_MAX } from '../../core/money/add-ons.ts';
+import { nullable, nullableMembers } from '../../core/schema/nullable.ts';
 
 /**
  * The request of OpenAI's Responses, with Signalbox's additions. The schema of the request is its check, its static type and its

@@ -1,7 +1,7 @@
-import type { AnswerIdentity, Receipt } from '../../core/answer.ts';
 import { idText } from '../../core/id.ts';
-import type { Members } from '../../core/original.ts';
-import type { Usage } from '../../core/usage.ts';
+import type { Members } from '../../core/json/original.ts';
+import type { Usage } from '../../core/money/usage.ts';
+import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import { isAllowedTools, type ResponsesRequest } from './request.ts';
 
 /** The changing members of a `response` object. All other members of a `response` object repeat the request. */

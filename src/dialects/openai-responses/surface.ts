@@ -1,7 +1,7 @@
 import { errorBody as openaiError } from '../../core/api/error.ts';
 import { ErrorBody } from '../../core/api/error-schema.ts';
 import type { SignalboxError } from '../../core/errors.ts';
-import { plainUsage } from '../../core/usage.ts';
+import { plainUsage } from '../../core/money/usage.ts';
 import { exampleBody, exampleStream } from '../example.ts';
 import { OPENAI_CLIENT } from '../openai-client.ts';
 import { serverSentEvent } from '../server-sent-events.ts';

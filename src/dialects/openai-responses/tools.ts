@@ -1,7 +1,7 @@
 import { extrasOf } from '../../core/api/extras.ts';
-import type { NativeTool, ToolChoice, ToolDefinition } from '../../core/conversation.ts';
-import { isObject } from '../../core/object.ts';
-import type { Members, OriginalPath } from '../../core/original.ts';
+import { isObject } from '../../core/json/object.ts';
+import type { Members, OriginalPath } from '../../core/json/original.ts';
+import type { NativeTool, ToolChoice, ToolDefinition } from '../../core/request/conversation.ts';
 import { billingOf } from './billing.ts';
 import {
   type CustomTool,

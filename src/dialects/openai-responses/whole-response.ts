@@ -1,5 +1,5 @@
-import { isObject } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
+import { isObject } from '../../core/json/object.ts';
+import type { Members } from '../../core/json/original.ts';
 
 /** The types of the last event of a successful answer, which contains the complete `response`. */
 export const WHOLE_EVENTS: readonly unknown[] = ['response.completed', 'response.incomplete'];

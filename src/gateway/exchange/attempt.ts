@@ -1,10 +1,10 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { ProviderCall } from '../../contract/provider.ts';
-import { type AbortBilling, abortBillingOf } from '../../core/abort-billing.ts';
-import type { AttemptRecord } from '../../core/decision-record.ts';
-import { lineFor } from '../../core/price.ts';
-import type { Endpoint, Model } from '../../core/snapshot.ts';
-import type { Usage } from '../../core/usage.ts';
+import type { AttemptRecord } from '../../core/decision/record.ts';
+import { type AbortBilling, abortBillingOf } from '../../core/money/abort-billing.ts';
+import { lineFor } from '../../core/money/price.ts';
+import type { Usage } from '../../core/money/usage.ts';
+import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { CallTrace } from '../../host/telemetry/trace.ts';
 import type { RankedUpstream } from '../../policy/runtime/upstream.ts';
 import { openCall } from '../../providers/call.ts';

@@ -1,8 +1,8 @@
-import type { ModelSettings } from '../../core/conversation.ts';
-import type { AttemptRecord } from '../../core/decision-record.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import type { Endpoint, Provider } from '../../core/snapshot.ts';
-import { isPlausible, type Usage } from '../../core/usage.ts';
+import type { AttemptRecord } from '../../core/decision/record.ts';
+import { isPlausible, type Usage } from '../../core/money/usage.ts';
+import type { Endpoint, Provider } from '../../core/policy/snapshot.ts';
+import type { ModelSettings } from '../../core/request/conversation.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { SpanAttributes, SpanResult } from '../../host/telemetry/trace.ts';
 import { type ProviderAddress, providerAddressOf } from './provider-address.ts';
 

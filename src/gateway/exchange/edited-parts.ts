@@ -1,6 +1,6 @@
 import type { EventPlace, PassedPart, StreamPart } from '../../contract/parts.ts';
-import { inputOf, isObject, parseJson } from '../../core/object.ts';
-import { valueAt, withEdits } from '../../core/original.ts';
+import { inputOf, isObject, parseJson } from '../../core/json/object.ts';
+import { valueAt, withEdits } from '../../core/json/original.ts';
 
 /** A part of an answer with text that the caller reads. */
 type TextualPart = Extract<StreamPart, { readonly place?: EventPlace }>;

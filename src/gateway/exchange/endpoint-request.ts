@@ -1,11 +1,11 @@
 import type { ProviderCall } from '../../contract/provider.ts';
 import { traitsOf } from '../../contract/traits.ts';
-import { getsSchemaInstead, passthroughBit } from '../../core/capability.ts';
-import type { Facts } from '../../core/facts.ts';
 import { idText } from '../../core/id.ts';
-import type { ModelRequest, NamedSchema } from '../../core/model-request.ts';
-import { isEmpty } from '../../core/object.ts';
-import type { Endpoint, Model, PolicySnapshot } from '../../core/snapshot.ts';
+import { isEmpty } from '../../core/json/object.ts';
+import type { Endpoint, Model, PolicySnapshot } from '../../core/policy/snapshot.ts';
+import { getsSchemaInstead, passthroughBit } from '../../core/request/capability.ts';
+import type { Facts } from '../../core/request/facts.ts';
+import type { ModelRequest, NamedSchema } from '../../core/request/model-request.ts';
 import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';
 import { forcedFunction, withSchemaInstead } from '../../routing/forced-function.ts';
 import { withoutUnsupported } from '../../routing/unsupported.ts';

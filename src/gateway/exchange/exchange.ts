@@ -1,12 +1,12 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { Settlement } from '../../core/accounting/entry.ts';
-import type { Receipt } from '../../core/answer.ts';
 import type { ByteHold } from '../../core/byte-room.ts';
-import { rootOf } from '../../core/caller.ts';
-import type { Microcredits } from '../../core/credits.ts';
-import type { AttemptRecord, DecisionOutcome } from '../../core/decision-record.ts';
+import type { AttemptRecord, DecisionOutcome } from '../../core/decision/record.ts';
 import type { SignalboxError } from '../../core/errors.ts';
-import type { GatewayPolicy } from '../../core/snapshot.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import { rootOf } from '../../core/people/caller.ts';
+import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
+import type { Receipt } from '../../core/request/answer.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../../providers/alarm.ts';
 import type { AttemptReporter, EndpointHealth } from '../../providers/health/types.ts';
 import type { AnswerRoom, NextParts } from '../../providers/upstream-call.ts';

@@ -1,9 +1,9 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import { type ErrorInfo, SignalboxError } from '../../core/errors.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import { isObject } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
-import type { Model } from '../../core/snapshot.ts';
+import { isObject } from '../../core/json/object.ts';
+import type { Members } from '../../core/json/original.ts';
+import type { Model } from '../../core/policy/snapshot.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import { unknownToService } from '../../policy/runtime/wildcard-runtime.ts';
 import type { EndpointHealth } from '../../providers/health/types.ts';
 import { type UnavailableEndpoint, unavailableError } from '../../routing/unavailable.ts';

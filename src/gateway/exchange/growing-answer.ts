@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import { cappingName, type FundBlock } from '../../core/accounting/fund.ts';
-import { HOUR_MS } from '../../core/clock.ts';
-import type { Microcredits } from '../../core/credits.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import { HOUR_MS } from '../../core/time/clock.ts';
 import type { Hold, HoldExtension } from '../../ledger/hold.ts';
 import type { AnswerRoom, NextParts } from '../../providers/upstream-call.ts';
 import type { ExpectedTokens } from '../money/meter.ts';

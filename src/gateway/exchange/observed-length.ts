@@ -1,6 +1,6 @@
-import { type Facts, isIntentRead } from '../../core/facts.ts';
-import type { Readings } from '../../core/readings.ts';
-import type { Model, PolicySnapshot } from '../../core/snapshot.ts';
+import type { Readings } from '../../core/decision/readings.ts';
+import type { Model, PolicySnapshot } from '../../core/policy/snapshot.ts';
+import { type Facts, isIntentRead } from '../../core/request/facts.ts';
 
 /** A complete answer. */
 interface WholeAnswer {

@@ -1,7 +1,7 @@
-import type { PlatformPayment } from '../../core/answer.ts';
-import type { DecisionOutcome } from '../../core/decision-record.ts';
-import { type Timers, within } from '../../core/timers.ts';
-import { plainUsage } from '../../core/usage.ts';
+import type { DecisionOutcome } from '../../core/decision/record.ts';
+import { plainUsage } from '../../core/money/usage.ts';
+import type { PlatformPayment } from '../../core/request/answer.ts';
+import { type Timers, within } from '../../core/time/timers.ts';
 import { outputCappedBy } from '../../routing/output-maximum.ts';
 import type { MeasuredUsage } from '../money/meter.ts';
 import { platformOf, savedBy } from '../money/receipt.ts';

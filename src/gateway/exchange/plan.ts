@@ -1,5 +1,5 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
-import type { Decision } from '../../core/decision.ts';
+import type { Decision } from '../../core/decision/decision.ts';
 import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';
 
 /** The longest pause before a retry of the same endpoint, with full jitter, ms. */

@@ -1,4 +1,4 @@
-import type { Provider } from '../../core/snapshot.ts';
+import type { Provider } from '../../core/policy/snapshot.ts';
 
 /** The name and address of a provider in OpenTelemetry's conventions. */
 export interface ProviderAddress {

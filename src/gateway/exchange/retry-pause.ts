@@ -1,4 +1,4 @@
-import type { Timers } from '../../core/timers.ts';
+import type { Timers } from '../../core/time/timers.ts';
 
 /** A pause between attempts that can be ended early. */
 export class AttemptPause {

@@ -1,10 +1,10 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import type { PreparedProvider } from '../../contract/provider.ts';
-import { CAPABILITIES, passthroughBit } from '../../core/capability.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import { isObject } from '../../core/object.ts';
-import type { Endpoint } from '../../core/snapshot.ts';
-import { NO_STOP_BEGUN, StopSearch } from '../../core/stop-search.ts';
+import { isObject } from '../../core/json/object.ts';
+import type { Endpoint } from '../../core/policy/snapshot.ts';
+import { CAPABILITIES, passthroughBit } from '../../core/request/capability.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import { NO_STOP_BEGUN, StopSearch } from '../../core/request/stop-search.ts';
 import { AnswerMark } from '../prompt/answer-mark.ts';
 import type { AnswerRewrite } from './forced-call.ts';
 

@@ -1,7 +1,7 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import { isObject } from '../../core/object.ts';
-import { RUN_MIN, withoutRunsOf } from '../../core/runs.ts';
+import { isObject } from '../../core/json/object.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import { RUN_MIN, withoutRunsOf } from '../../core/text/runs.ts';
 import type { FailedAttempt } from './failure.ts';
 
 /** The most characters of a request in which the words of an upstream's message are searched. */

@@ -1,5 +1,5 @@
 import type { StreamPart } from '../../contract/parts.ts';
-import { GatheredText } from '../../core/gathered-text.ts';
+import { GatheredText } from '../../core/text/gathered-text.ts';
 import { batchLine, batchOf } from './replayed-answer.ts';
 
 /**

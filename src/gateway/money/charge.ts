@@ -1,6 +1,6 @@
 import type { EntryLine, Tariff } from '../../core/accounting/entry.ts';
-import { costOf } from '../../core/price.ts';
-import type { Endpoint, Model } from '../../core/snapshot.ts';
+import { costOf } from '../../core/money/price.ts';
+import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { MeasuredUsage } from './meter.ts';
 
 /** The text of an endpoint's prices is made only once, because endpoints are frozen with their snapshot. */

@@ -1,6 +1,6 @@
-import type { ModelRequest } from '../../core/model-request.ts';
-import type { Members } from '../../core/original.ts';
-import type { Provider } from '../../core/snapshot.ts';
+import type { Members } from '../../core/json/original.ts';
+import type { Provider } from '../../core/policy/snapshot.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 
 /** The fields of a request that the gateway does not know: fields that the provider receives, and fields that are dropped. */
 interface SortedExtras {

@@ -1,8 +1,8 @@
-import { abortBillingOf, type StoppedBilling } from '../../core/abort-billing.ts';
-import { CAPABILITIES, passthroughBit } from '../../core/capability.ts';
-import type { Decision } from '../../core/decision.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import type { Endpoint, PolicySnapshot } from '../../core/snapshot.ts';
+import type { Decision } from '../../core/decision/decision.ts';
+import { abortBillingOf, type StoppedBilling } from '../../core/money/abort-billing.ts';
+import type { Endpoint, PolicySnapshot } from '../../core/policy/snapshot.ts';
+import { CAPABILITIES, passthroughBit } from '../../core/request/capability.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { FirstTranche } from '../../ledger/hold-request.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';

@@ -1,6 +1,6 @@
-import type { Microcredits } from '../../core/credits.ts';
-import type { Decision, RankedModel } from '../../core/decision.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Decision, RankedModel } from '../../core/decision/decision.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import type { FirstHold, HoldTerms } from '../../ledger/first-hold.ts';
 import {
   affordableCap,

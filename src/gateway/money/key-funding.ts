@@ -1,9 +1,9 @@
 import { takenBy } from '../../access/idempotency/run.ts';
-import type { PlatformPayment } from '../../core/answer.ts';
-import type { Caller } from '../../core/caller.ts';
-import { type Microcredits, toCredits } from '../../core/credits.ts';
-import { isAddress } from '../../core/holder-address.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import { isAddress } from '../../core/money/holder-address.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { PlatformPayment } from '../../core/request/answer.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import { scrub } from '../../host/telemetry/secrets.ts';
 import type { FundShortage } from '../../ledger/available-funds.ts';
 import type { Hold } from '../../ledger/hold.ts';

@@ -1,7 +1,7 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
-import type { Facts } from '../../core/facts.ts';
-import type { Model } from '../../core/snapshot.ts';
-import { isImpossible, isPlausible, plainUsage, type Usage } from '../../core/usage.ts';
+import { isImpossible, isPlausible, plainUsage, type Usage } from '../../core/money/usage.ts';
+import type { Model } from '../../core/policy/snapshot.ts';
+import type { Facts } from '../../core/request/facts.ts';
 import { AnswerMark } from '../prompt/answer-mark.ts';
 import { outputWeight } from './output-weight.ts';
 

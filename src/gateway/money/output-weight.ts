@@ -1,6 +1,6 @@
 import type { StreamPart, UnreadOutput } from '../../contract/parts.ts';
-import { isObject } from '../../core/object.ts';
-import { tokenWeight } from '../../core/tokens.ts';
+import { isObject } from '../../core/json/object.ts';
+import { tokenWeight } from '../../core/request/tokens.ts';
 
 /** The number of base64 characters that count as one token. Base64 state is denser than text, and no tokenizer reads it. */
 const STATE_CHARS_PER_TOKEN = 4;

@@ -1,7 +1,7 @@
-import type { Microcredits } from '../../core/credits.ts';
-import type { Decision } from '../../core/decision.ts';
-import type { Facts } from '../../core/facts.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Decision } from '../../core/decision/decision.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { Facts } from '../../core/request/facts.ts';
 import type { Hold } from '../../ledger/hold.ts';
 import type { RankedUpstream } from '../../policy/runtime/upstream.ts';
 import { ampleCase, capWithin, taskOf, usefulCase, worstCase } from '../../routing/estimate.ts';

@@ -1,11 +1,11 @@
-import type { Platform, PlatformAttempt, PlatformPayment, Receipt } from '../../core/answer.ts';
-import { type Microcredits, toCredits } from '../../core/credits.ts';
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
-import type { Facts } from '../../core/facts.ts';
+import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
 import { idText } from '../../core/id.ts';
-import { costOf } from '../../core/price.ts';
-import type { Model } from '../../core/snapshot.ts';
-import type { Usage } from '../../core/usage.ts';
+import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import { costOf } from '../../core/money/price.ts';
+import type { Usage } from '../../core/money/usage.ts';
+import type { Model } from '../../core/policy/snapshot.ts';
+import type { Platform, PlatformAttempt, PlatformPayment, Receipt } from '../../core/request/answer.ts';
+import type { Facts } from '../../core/request/facts.ts';
 
 function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
   const { model, provider, ms, failure, requestId, finishReasons } = attempt;

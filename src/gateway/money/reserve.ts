@@ -1,6 +1,6 @@
-import type { Decision } from '../../core/decision.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import type { RunNames } from '../../core/run-names.ts';
+import type { Decision } from '../../core/decision/decision.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import type { RunNames } from '../../core/request/run-names.ts';
 import type { HoldRequest } from '../../ledger/hold-request.ts';
 import type { FundedHold, Funding, FundingTerms, RequestClaim } from './funding.ts';
 import { holdTermsOf } from './hold-terms.ts';

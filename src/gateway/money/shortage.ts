@@ -1,10 +1,10 @@
-import { timeZoneText } from '../../core/budget-words.ts';
-import type { Caller } from '../../core/caller.ts';
-import { iso } from '../../core/clock.ts';
-import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
-import { levelName } from '../../core/holder.ts';
-import { capital } from '../../core/text.ts';
+import { timeZoneText } from '../../core/money/budget-words.ts';
+import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import { levelName } from '../../core/money/holder.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import { capital } from '../../core/text/text.ts';
+import { iso } from '../../core/time/clock.ts';
 import type { FundShortage } from '../../ledger/available-funds.ts';
 import type { FundingParts } from './funding.ts';
 

@@ -1,8 +1,8 @@
 import type { StreamPart } from '../../contract/parts.ts';
-import type { StoppedBilling } from '../../core/abort-billing.ts';
-import type { Microcredits } from '../../core/credits.ts';
-import { costBound, outputWithin, type Price } from '../../core/price.ts';
-import { isPlausible } from '../../core/usage.ts';
+import type { StoppedBilling } from '../../core/money/abort-billing.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import { costBound, outputWithin, type Price } from '../../core/money/price.ts';
+import { isPlausible } from '../../core/money/usage.ts';
 import type { HoldExtension } from '../../ledger/hold.ts';
 
 /**

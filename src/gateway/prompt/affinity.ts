@@ -1,8 +1,8 @@
-import { CAPABILITIES } from '../../core/capability.ts';
-import type { CachedTokens, Facts } from '../../core/facts.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import type { OriginalPath } from '../../core/original.ts';
-import type { Endpoint, Model, PolicySnapshot } from '../../core/snapshot.ts';
+import type { OriginalPath } from '../../core/json/original.ts';
+import type { Endpoint, Model, PolicySnapshot } from '../../core/policy/snapshot.ts';
+import { CAPABILITIES } from '../../core/request/capability.ts';
+import type { CachedTokens, Facts } from '../../core/request/facts.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import { markOfTurn } from './answer-mark.ts';
 import { AnswerTable, answererOf, type PromptAnswer } from './answer-table.ts';
 import { hashOfTurn } from './message-hash.ts';

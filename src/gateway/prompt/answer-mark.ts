@@ -1,5 +1,5 @@
 import type { StreamPart } from '../../contract/parts.ts';
-import type { Turn } from '../../core/conversation.ts';
+import type { Turn } from '../../core/request/conversation.ts';
 
 /**
  * A mark is a number computed from an answer's text and the IDs of its calls. It is the same however the answer is split into parts, and

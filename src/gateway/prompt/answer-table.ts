@@ -1,4 +1,4 @@
-import type { Endpoint, Model } from '../../core/snapshot.ts';
+import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 
 /** An endpoint that gave answers, and its model. */
 interface Answerer {

@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../../core/timers.ts';
+import type { Timer, Timers } from '../../core/time/timers.ts';
 import type { Lead } from '../../store/leaders.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { isUnmet, type Store } from '../../store/store.ts';

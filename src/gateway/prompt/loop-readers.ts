@@ -1,7 +1,7 @@
-import { passthroughBit } from '../../core/capability.ts';
-import type { Facts } from '../../core/facts.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import { passthroughBit } from '../../core/request/capability.ts';
+import type { Facts } from '../../core/request/facts.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { PromptHistory } from './affinity.ts';
 import { bearsStateAt, bearsWrappedState } from './reasoning-state.ts';
 

@@ -1,7 +1,7 @@
-import { type ContentPart, placesOf, type TextPart, type Turn } from '../../core/conversation.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import { isObject } from '../../core/object.ts';
-import type { OriginalPath } from '../../core/original.ts';
+import { isObject } from '../../core/json/object.ts';
+import type { OriginalPath } from '../../core/json/original.ts';
+import { type ContentPart, placesOf, type TextPart, type Turn } from '../../core/request/conversation.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 
 /**
  * Hashes a turn to 64 bits. The turn's texts and calls are hashed unchanged, after the turn's other members. Cache marks do not count,

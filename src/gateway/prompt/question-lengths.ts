@@ -1,6 +1,6 @@
-import { declaredByTask, declaredFor, type TaskFacts } from '../../core/declared.ts';
-import { allMoved, type Estimate } from '../../core/estimate.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { allMoved, type Estimate } from '../../core/decision/estimate.ts';
+import { declaredByTask, declaredFor, type TaskFacts } from '../../core/policy/declared.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import { lengthsFrom, lengthsPart, type TaskLengths } from './question-lengths-part.ts';
 
 /** How much a question that is one standard deviation longer than usual lowers the log odds of a good answer, for every model. */

@@ -1,8 +1,8 @@
-import { placesOf, type Turn } from '../../core/conversation.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import { isEmpty, isObject } from '../../core/object.ts';
-import { type Edit, type Members, pathText } from '../../core/original.ts';
-import { isWrappedState, wrapState } from '../../core/wrapped-state.ts';
+import { isEmpty, isObject } from '../../core/json/object.ts';
+import { type Edit, type Members, pathText } from '../../core/json/original.ts';
+import { placesOf, type Turn } from '../../core/request/conversation.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import { isWrappedState, wrapState } from '../../core/request/wrapped-state.ts';
 
 type Kind = 'whole' | 'blocks' | 'within' | 'tail';
 

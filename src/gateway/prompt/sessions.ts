@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { DAY_MS } from '../../core/clock.ts';
-import { REDACTIONS } from '../../core/content.ts';
-import { NO_RUN, type RunNames } from '../../core/run-names.ts';
+import { REDACTIONS } from '../../core/policy/content.ts';
+import { NO_RUN, type RunNames } from '../../core/request/run-names.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
 import { redact } from '../records/redact.ts';
 import { RecentByKey } from './recent-by-key.ts';
 

@@ -1,11 +1,11 @@
 import type { StreamPart } from '../../contract/parts.ts';
-import { type AskedAddOns, joinedAddOns } from '../../core/add-ons.ts';
-import { DAY_MS } from '../../core/clock.ts';
-import type { AttemptRecord } from '../../core/decision-record.ts';
-import type { Facts } from '../../core/facts.ts';
-import { isObject } from '../../core/object.ts';
-import { threadNotFound } from '../../core/thread-errors.ts';
-import type { Usage } from '../../core/usage.ts';
+import type { AttemptRecord } from '../../core/decision/record.ts';
+import { isObject } from '../../core/json/object.ts';
+import { type AskedAddOns, joinedAddOns } from '../../core/money/add-ons.ts';
+import type { Usage } from '../../core/money/usage.ts';
+import type { Facts } from '../../core/request/facts.ts';
+import { threadNotFound } from '../../core/request/thread-errors.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { Store, Write } from '../../store/store.ts';

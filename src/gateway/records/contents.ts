@@ -1,9 +1,9 @@
 import type { StreamPart } from '../../contract/parts.ts';
-import type { Caller } from '../../core/caller.ts';
-import { DAY_MS } from '../../core/clock.ts';
-import type { ContentPolicy, Redaction } from '../../core/content.ts';
-import { placesOf } from '../../core/conversation.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { ContentPolicy, Redaction } from '../../core/policy/content.ts';
+import { placesOf } from '../../core/request/conversation.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
 import type { ContentTable, StoredContent } from '../../store/records.ts';
 import type { Write } from '../../store/store.ts';
 import { redact } from './redact.ts';

@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../../core/timers.ts';
+import type { Timer, Timers } from '../../core/time/timers.ts';
 
 /** The pause between batches while records are left, ms. Requests are served during the pause. */
 const PAUSE_MS = 25;

@@ -1,9 +1,9 @@
-import { DAY_MS } from '../../core/clock.ts';
-import type { DecisionRecord } from '../../core/decision-record.ts';
+import type { MeasuredCatalog } from '../../core/decision/readings.ts';
+import type { DecisionRecord } from '../../core/decision/record.ts';
 import { idAt, idSpan } from '../../core/id.ts';
-import type { MeasuredCatalog } from '../../core/readings.ts';
-import type { Revision } from '../../core/revision.ts';
-import type { Timers } from '../../core/timers.ts';
+import type { Revision } from '../../core/policy/revision.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
+import type { Timers } from '../../core/time/timers.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';
 import type { RecordQuery, RecordTables } from '../../store/records.ts';
 import type { Deferral, Store, Write } from '../../store/store.ts';

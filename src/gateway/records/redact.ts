@@ -1,4 +1,4 @@
-import type { Redaction } from '../../core/content.ts';
+import type { Redaction } from '../../core/policy/content.ts';
 import { scrub } from '../../host/telemetry/secrets.ts';
 import { cardsIn, emailsIn, ibansIn, ipsIn, phonesIn, type TextSpan } from './personal.ts';
 

@@ -1,6 +1,6 @@
-import { MINUTE_MS } from '../../core/clock.ts';
-import type { Refusal } from '../../core/refusal.ts';
-import type { Timer, Timers } from '../../core/timers.ts';
+import type { Refusal } from '../../core/decision/refusal.ts';
+import { MINUTE_MS } from '../../core/time/clock.ts';
+import type { Timer, Timers } from '../../core/time/timers.ts';
 import { totalBy } from '../../host/telemetry/counts.ts';
 import type { Family } from '../../host/telemetry/families.ts';
 import type { RecordLog } from '../../store/records.ts';

@@ -1,5 +1,5 @@
-import { HOUR_MS } from '../../core/clock.ts';
-import { type MeasuredCatalog, priorReadings, type Readings } from '../../core/readings.ts';
+import { type MeasuredCatalog, priorReadings, type Readings } from '../../core/decision/readings.ts';
+import { HOUR_MS } from '../../core/time/clock.ts';
 import { differencesBy, type ReadingPairs, type ReadingsDifferences, type ReadingsTable } from '../../store/records.ts';
 import type { Store, Write } from '../../store/store.ts';
 

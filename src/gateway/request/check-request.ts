@@ -1,12 +1,12 @@
-import { parseAddress } from '../../core/address.ts';
-import { isPublic, literalAddress } from '../../core/address-class.ts';
-import type { Caller } from '../../core/caller.ts';
-import type { ContentPart } from '../../core/conversation.ts';
 import { refuse, SignalboxError } from '../../core/errors.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import { isEmpty } from '../../core/object.ts';
-import { pathText } from '../../core/original.ts';
-import type { GatewayPolicy, PolicySnapshot } from '../../core/snapshot.ts';
+import { isEmpty } from '../../core/json/object.ts';
+import { pathText } from '../../core/json/original.ts';
+import { parseAddress } from '../../core/net/address.ts';
+import { isPublic, literalAddress } from '../../core/net/address-class.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { GatewayPolicy, PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { ContentPart } from '../../core/request/conversation.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import { targetOf } from '../../routing/model-name.ts';
 import type { PreparingStep } from './steps.ts';
 

@@ -1,9 +1,9 @@
-import type { PromptCount } from '../../core/answer.ts';
-import { rootOf } from '../../core/caller.ts';
-import type { Facts } from '../../core/facts.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import type { Model } from '../../core/snapshot.ts';
-import { estimateTokens } from '../../core/tokens.ts';
+import { rootOf } from '../../core/people/caller.ts';
+import type { Model } from '../../core/policy/snapshot.ts';
+import type { PromptCount } from '../../core/request/answer.ts';
+import type { Facts } from '../../core/request/facts.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import { estimateTokens } from '../../core/request/tokens.ts';
 import { ASKED_COUNT_MS } from '../../providers/token-count.ts';
 import { chatFacts } from '../../routing/facts.ts';
 import { expectedInput, type InputFigures } from '../../routing/input-tokens.ts';

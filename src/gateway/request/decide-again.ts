@@ -1,8 +1,8 @@
-import { type Caller, OPERATOR } from '../../core/caller.ts';
-import type { DecisionRecord } from '../../core/decision-record.ts';
+import type { DecisionRecord } from '../../core/decision/record.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import type { Facts } from '../../core/facts.ts';
-import { buildOf } from '../../core/found-models.ts';
+import { type Caller, OPERATOR } from '../../core/people/caller.ts';
+import { buildOf } from '../../core/policy/found-models.ts';
+import type { Facts } from '../../core/request/facts.ts';
 import { type Runtime, strategyOf } from '../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../policy/runtime/wildcard-runtime.ts';
 import { type Certificate, certify } from '../../routing/certify.ts';

@@ -1,8 +1,8 @@
-import type { Thread } from '../../core/conversation.ts';
-import type { Decision } from '../../core/decision.ts';
+import type { Decision } from '../../core/decision/decision.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
-import type { Facts } from '../../core/facts.ts';
-import { threadNotFound, unsupportedThread } from '../../core/thread-errors.ts';
+import type { Thread } from '../../core/request/conversation.ts';
+import type { Facts } from '../../core/request/facts.ts';
+import { threadNotFound, unsupportedThread } from '../../core/request/thread-errors.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import { THREAD_NEEDS } from '../../routing/profile/size.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';

@@ -1,5 +1,5 @@
-import type { Decision, Refusal } from '../../core/decision.ts';
-import type { Facts } from '../../core/facts.ts';
+import type { Decision, Refusal } from '../../core/decision/decision.ts';
+import type { Facts } from '../../core/request/facts.ts';
 import type { AvailableFunds, FundShortage } from '../../ledger/available-funds.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import { type DecisionContext, isRefusal } from '../../routing/decide.ts';

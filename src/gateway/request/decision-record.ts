@@ -1,10 +1,10 @@
-import type { Caller } from '../../core/caller.ts';
-import { REDACTIONS } from '../../core/content.ts';
-import type { Decision } from '../../core/decision.ts';
-import type { DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import { NO_RUN, type RunNames } from '../../core/run-names.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Decision } from '../../core/decision/decision.ts';
+import type { DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import { REDACTIONS } from '../../core/policy/content.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import { NO_RUN, type RunNames } from '../../core/request/run-names.ts';
 import { expectedLength } from '../../routing/expected-length.ts';
 import type { Write } from '../../store/store.ts';
 import { redact } from '../records/redact.ts';

@@ -1,5 +1,5 @@
 import { SignalboxError } from '../../core/errors.ts';
-import { pause, type Timers } from '../../core/timers.ts';
+import { pause, type Timers } from '../../core/time/timers.ts';
 import type { Gateway } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
 

@@ -1,9 +1,9 @@
-import type { Decision, Refusal } from '../../core/decision.ts';
-import { REJECTIONS } from '../../core/decision.ts';
-import type { Facts } from '../../core/facts.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
-import { TOKEN_BYTES_MAX, type Tokenizer } from '../../core/tokenizer.ts';
-import { utf8Bytes } from '../../core/tokens.ts';
+import type { Decision, Refusal } from '../../core/decision/decision.ts';
+import { REJECTIONS } from '../../core/decision/decision.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { Facts } from '../../core/request/facts.ts';
+import { TOKEN_BYTES_MAX, type Tokenizer } from '../../core/request/tokenizer.ts';
+import { utf8Bytes } from '../../core/request/tokens.ts';
 import type { TokenCounter } from '../../providers/tokenizer/counter.ts';
 import { isRefusal } from '../../routing/decide.ts';
 

@@ -1,4 +1,4 @@
-import type { DecisionRecord } from '../../core/decision-record.ts';
+import type { DecisionRecord } from '../../core/decision/record.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { parseId } from '../../core/id.ts';
 import { UnreadableRecord } from '../../store/records.ts';

@@ -1,11 +1,11 @@
-import { type Caller, rootOf } from '../../core/caller.ts';
-import { DAY_MS } from '../../core/clock.ts';
-import { type DecisionRecord, isRunning, modelOf } from '../../core/decision-record.ts';
-import { declaredByTask, declaredFor, type TaskFacts } from '../../core/declared.ts';
+import type { FeedbackRequest } from '../../core/decision/feedback.ts';
+import { type DecisionRecord, isRunning, modelOf } from '../../core/decision/record.ts';
 import { refuse, SignalboxError } from '../../core/errors.ts';
-import type { FeedbackRequest } from '../../core/feedback.ts';
 import { idText, parseId, timeOfId } from '../../core/id.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { type Caller, rootOf } from '../../core/people/caller.ts';
+import { declaredByTask, declaredFor, type TaskFacts } from '../../core/policy/declared.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
 import { hasSecret } from '../../host/telemetry/secrets.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
 import type { RecordReader } from '../records/records.ts';

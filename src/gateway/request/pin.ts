@@ -1,7 +1,7 @@
-import type { NativeTool } from '../../core/conversation.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import type { Edit } from '../../core/original.ts';
-import type { GatewayPolicy } from '../../core/snapshot.ts';
+import type { Edit } from '../../core/json/original.ts';
+import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
+import type { NativeTool } from '../../core/request/conversation.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import { runtimeFor } from '../../policy/runtime/wildcard-runtime.ts';
 import { withoutDroppedTools } from '../../routing/dropped-tools.ts';
 import type { PreparingStep } from './steps.ts';

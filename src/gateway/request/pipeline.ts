@@ -1,7 +1,7 @@
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { Exchange } from '../exchange/exchange.ts';

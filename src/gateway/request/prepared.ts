@@ -1,6 +1,6 @@
-import type { Caller } from '../../core/caller.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import type { Edit } from '../../core/original.ts';
+import type { Edit } from '../../core/json/original.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { TraceStep } from '../../host/telemetry/trace.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 

@@ -1,7 +1,7 @@
-import { toCredits } from '../../core/credits.ts';
-import type { Decision, RankedModel } from '../../core/decision.ts';
+import type { Decision, RankedModel } from '../../core/decision/decision.ts';
 import { idText, timeOfId } from '../../core/id.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import { toCredits } from '../../core/money/credits.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import { type Advice, advise, taskNote } from '../../routing/advise.ts';
 import { routeFacts } from '../../routing/facts.ts';
 import { callFor } from '../exchange/endpoint-request.ts';

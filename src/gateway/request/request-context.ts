@@ -1,16 +1,16 @@
 import type { GatePlace } from '../../access/limits/gate.ts';
 import type { Quota } from '../../access/limits/quota.ts';
-import type { Platform } from '../../core/answer.ts';
-import type { Caller } from '../../core/caller.ts';
-import type { DecisionOutcome, DecisionRecord } from '../../core/decision-record.ts';
+import type { DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
 import type { ErrorCode, SignalboxError } from '../../core/errors.ts';
-import type { Facts } from '../../core/facts.ts';
 import { idText } from '../../core/id.ts';
 import type { LinkedSet, Links } from '../../core/linked-set.ts';
-import type { Operation } from '../../core/operation.ts';
-import { NO_RUN, type RunNames } from '../../core/run-names.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
-import type { Usage } from '../../core/usage.ts';
+import type { Usage } from '../../core/money/usage.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { Platform } from '../../core/request/answer.ts';
+import type { Facts } from '../../core/request/facts.ts';
+import type { Operation } from '../../core/request/operation.ts';
+import { NO_RUN, type RunNames } from '../../core/request/run-names.ts';
 import type { Trace, TraceStep } from '../../host/telemetry/trace.ts';
 import type { PreparedRequest } from './prepared.ts';
 

@@ -1,4 +1,4 @@
-import type { ModelRequest } from '../../core/model-request.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { callerGone } from '../exchange/failure.ts';
 import type { RunnableRequest } from '../exchange/runnable-request.ts';

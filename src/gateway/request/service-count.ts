@@ -1,10 +1,10 @@
 import type { CountMargin } from '../../contract/provider.ts';
 import { traitsOf } from '../../contract/traits.ts';
-import type { ContentPart } from '../../core/conversation.ts';
-import type { RankedModel } from '../../core/decision.ts';
+import type { RankedModel } from '../../core/decision/decision.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import type { Facts, ServiceCount } from '../../core/facts.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import type { ContentPart } from '../../core/request/conversation.ts';
+import type { Facts, ServiceCount } from '../../core/request/facts.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { Upstream } from '../../policy/runtime/upstream.ts';
 import { countAt, type TokenCount } from '../../providers/token-count.ts';

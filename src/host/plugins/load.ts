@@ -3,8 +3,8 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from '../../contract/kinds.ts';
 import * as contract from '../../contract/plugin.ts';
+import { isObject, objectOf } from '../../core/json/object.ts';
 import { lazy } from '../../core/lazy.ts';
-import { isObject, objectOf } from '../../core/object.ts';
 import { claimFiles } from './owners.ts';
 import { assertContract } from './registry.ts';
 

@@ -1,4 +1,4 @@
-import { Spread } from '../../core/spread.ts';
+import { Spread } from '../../core/time/spread.ts';
 import type { Family, FamilySample, FamilySpec, Labels } from './families.ts';
 
 /** The label value that all series beyond the maximum share. */

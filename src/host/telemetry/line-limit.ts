@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../core/clock.ts';
+import { MINUTE_MS } from '../../core/time/clock.ts';
 
 /** Returns how many lines were suppressed since the last line that passed; null if the line at `now` ms is suppressed, too. */
 export type LineLimit = (now: number) => number | null;

@@ -1,4 +1,4 @@
-import { painter } from '../../core/paint.ts';
+import { painter } from '../../core/text/paint.ts';
 import { total, totalBy } from './counts.ts';
 import type { Family } from './families.ts';
 import { prettyLine } from './pretty.ts';

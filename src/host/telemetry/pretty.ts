@@ -1,5 +1,5 @@
-import type { Paint } from '../../core/paint.ts';
-import { visible } from '../../core/visible.ts';
+import type { Paint } from '../../core/text/paint.ts';
+import { visible } from '../../core/text/visible.ts';
 
 type EventFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 type Value = EventFields[string];

@@ -1,4 +1,4 @@
-import type { Timers } from '../../core/timers.ts';
+import type { Timers } from '../../core/time/timers.ts';
 
 /** The timers of this process. The host uses these timers, and so do commands, which have no other timers. */
 export const processTimers: Timers = {

@@ -1,5 +1,5 @@
-import { piecesOf, RUN_MIN, replaceRuns } from '../../core/runs.ts';
-import { SECRET_SHAPES } from '../../core/secret-shapes.ts';
+import { piecesOf, RUN_MIN, replaceRuns } from '../../core/text/runs.ts';
+import { SECRET_SHAPES } from '../../core/text/secret-shapes.ts';
 
 /** The text that replaces a secret. */
 export const SECRET = '[secret]';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
-import { SchemaCheck } from '../../core/schema-check.ts';
+import { SchemaCheck } from '../../core/schema/check.ts';
 
 const Asset = Type.Object({
   /** The file name with a hash of its content, so the content of a name never changes. */

@@ -1,8 +1,8 @@
 import type { Levels } from '../../access/levels.ts';
 import type { PresentLogin, SignIn } from '../../access/sign-in/sign-in.ts';
-import type { Caller } from '../../core/caller.ts';
 import { refuse, SignalboxError } from '../../core/errors.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import { cookieIn, LOGIN_COOKIE } from './cookies.ts';
 import { checkOrigin, type Site, siteOf } from './site.ts';
 

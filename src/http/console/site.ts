@@ -1,5 +1,5 @@
 import { SignalboxError } from '../../core/errors.ts';
-import { isLoopbackHost } from '../../core/loopback.ts';
+import { isLoopbackHost } from '../../core/net/loopback.ts';
 import { printable } from '../unknown-path.ts';
 
 /** The address at which a browser has reached the gateway. */

@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
-import { isObject } from '../../core/object.ts';
+import { isObject } from '../../core/json/object.ts';
 import type { Surface } from '../../dialects/surface.ts';
 import { KEY_HEADERS } from '../credentials.ts';
 import { unescapedTemplate } from '../path-template.ts';

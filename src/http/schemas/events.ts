@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox';
 import { DecisionSummary } from '../../admin/decision-list.ts';
 import { EndpointStatus } from '../../admin/status.ts';
 import * as field from '../../core/api/parts.ts';
-import { OPERATION_NAMES } from '../../core/operation.ts';
-import { HEALTH } from '../../core/readings.ts';
+import { HEALTH } from '../../core/decision/readings.ts';
+import { OPERATION_NAMES } from '../../core/request/operation.ts';
 
 /** The kinds of events in the order of their documentation. */
 const EVENT_KINDS = ['decision', 'alert', 'policy', 'endpoint', 'reset'] as const;

@@ -1,9 +1,9 @@
 import type { HTTPHeaders } from 'elysia';
 import type { ClaimRefusal } from '../../access/idempotency/idempotency.ts';
 import { type IdempotentRun, NameTaken } from '../../access/idempotency/run.ts';
-import { holderCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { isAddress } from '../../core/holder-address.ts';
+import { isAddress } from '../../core/money/holder-address.ts';
+import { holderCaller } from '../../core/people/caller.ts';
 import { identityOf } from '../../payments/funding/payment-funding.ts';
 import { PAYMENT_HEADERS, SIGNATURE_HEADER } from '../../payments/funding/payment-headers.ts';
 import { orQuoted, readSigned, type WalletRequest, walletQuoteError } from '../../payments/funding/wallets.ts';

@@ -1,9 +1,9 @@
 import { Elysia } from 'elysia';
 import { checkText } from '../../access/terms.ts';
 import { inTerms } from '../../admin/kit/refusals.ts';
-import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { isAddress } from '../../core/holder-address.ts';
+import { toCredits } from '../../core/money/credits.ts';
+import { isAddress } from '../../core/money/holder-address.ts';
 import { inFlight, shuttingDown } from '../../gateway/request/drain.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import { paymentHeaders } from '../../payments/funding/payment-headers.ts';

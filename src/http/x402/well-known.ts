@@ -1,9 +1,9 @@
 import { Elysia } from 'elysia';
-import type { Microcredits } from '../../core/credits.ts';
-import { parseDecimal, toNumber } from '../../core/decimal.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import type { PaymentPolicy } from '../../core/payment-policy.ts';
-import { usdOf } from '../../core/usd.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import { parseDecimal, toNumber } from '../../core/money/decimal.ts';
+import { usdOf } from '../../core/money/usd.ts';
+import type { PaymentPolicy } from '../../core/policy/payments.ts';
 import * as docs from './route-docs.ts';
 import type { X402Gateway, X402Services } from './services.ts';
 

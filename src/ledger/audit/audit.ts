@@ -1,6 +1,6 @@
 import { quarterOf } from '../../core/accounting/window.ts';
-import type { Microcredits } from '../../core/credits.ts';
 import { timeOfId } from '../../core/id.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
 import type {
   AuditRow,
   BalanceRow,

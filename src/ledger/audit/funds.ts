@@ -1,8 +1,8 @@
 import { QUARTER_MS } from '../../core/accounting/window.ts';
-import { iso } from '../../core/clock.ts';
-import type { Microcredits } from '../../core/credits.ts';
-import { isAddress } from '../../core/holder-address.ts';
 import { timeOfId } from '../../core/id.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import { isAddress } from '../../core/money/holder-address.ts';
+import { iso } from '../../core/time/clock.ts';
 import type { FundRow } from '../../store/journal-reader.ts';
 import { QuarterSums } from './memory.ts';
 

@@ -1,5 +1,5 @@
 import { QUARTER_MS } from '../../core/accounting/window.ts';
-import type { Microcredits } from '../../core/credits.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
 
 /** The number of reservations for which the audit allocates memory at first. */
 const FIRST_ROOM = 1_024;

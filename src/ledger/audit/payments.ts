@@ -1,5 +1,5 @@
-import type { Microcredits } from '../../core/credits.ts';
 import { idText } from '../../core/id.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
 import type { PaymentRow } from '../../store/journal-reader.ts';
 
 export type PaymentFault = 'wrong_fee' | 'wrong_payment';

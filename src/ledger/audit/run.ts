@@ -1,5 +1,5 @@
-import { iso } from '../../core/clock.ts';
-import { addOnPairs } from '../../core/price.ts';
+import { addOnPairs } from '../../core/money/price.ts';
+import { iso } from '../../core/time/clock.ts';
 import type { JournalReader, PricedRow, WrongCell } from '../../store/journal-reader.ts';
 import { readAddOns, readPrice, sumOf } from '../export/price.ts';
 import { Audit, type AuditFinding, NO_CHECKPOINT } from './audit.ts';

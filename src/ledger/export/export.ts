@@ -1,9 +1,9 @@
-import { iso } from '../../core/clock.ts';
-import { type Microcredits, toCredits } from '../../core/credits.ts';
-import { parseDecimal } from '../../core/decimal.ts';
 import { idText, timeOfId } from '../../core/id.ts';
-import type { Price } from '../../core/price.ts';
-import { usdWriter } from '../../core/usd.ts';
+import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import { parseDecimal } from '../../core/money/decimal.ts';
+import type { Price } from '../../core/money/price.ts';
+import { usdWriter } from '../../core/money/usd.ts';
+import { iso } from '../../core/time/clock.ts';
 import type { BalanceKind, MoneyEntry } from '../../store/journal-reader.ts';
 import { readAddOns, readPrice, type UsdLine, usdLine, usdOfAddOns } from './price.ts';
 

@@ -1,7 +1,7 @@
-import type { AddOns } from '../../core/add-ons.ts';
-import { type Decimal, plainText } from '../../core/decimal.ts';
-import { isObject, parseJson } from '../../core/object.ts';
-import { addOnPairs, gcd, lineFor, type Price, type PriceLine } from '../../core/price.ts';
+import { isObject, parseJson } from '../../core/json/object.ts';
+import type { AddOns } from '../../core/money/add-ons.ts';
+import { type Decimal, plainText } from '../../core/money/decimal.ts';
+import { addOnPairs, gcd, lineFor, type Price, type PriceLine } from '../../core/money/price.ts';
 
 /** The line of a price list that a request was billed by, as exact decimals: USD per 1M tokens, and USD for the request. */
 export interface UsdLine {

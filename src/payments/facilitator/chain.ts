@@ -1,5 +1,5 @@
 import { type Address, domainSeparator } from 'viem';
-import type { PaymentNetwork } from '../../core/payment-policy.ts';
+import type { PaymentNetwork } from '../../core/policy/payments.ts';
 import { findUse } from './authorization-use.ts';
 import {
   type AuthorizationOutcome,

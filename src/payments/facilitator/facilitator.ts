@@ -1,5 +1,5 @@
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
-import type { PaymentNetwork } from '../../core/payment-policy.ts';
+import type { PaymentNetwork } from '../../core/policy/payments.ts';
 import type { TakenNonce } from '../../store/payments.ts';
 import type { Write } from '../../store/store.ts';
 

@@ -1,8 +1,8 @@
 import type { Hex } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
-import { addressOf } from '../../core/holder-address.ts';
-import { isLoopbackHost } from '../../core/loopback.ts';
-import type { PaymentNetwork } from '../../core/payment-policy.ts';
+import { addressOf } from '../../core/money/holder-address.ts';
+import { isLoopbackHost } from '../../core/net/loopback.ts';
+import type { PaymentNetwork } from '../../core/policy/payments.ts';
 import { registerSecrets } from '../../host/telemetry/secrets.ts';
 import type { NetworkHost } from './facilitator.ts';
 

@@ -1,5 +1,5 @@
 import { type Hex, keccak256, type PrivateKeyAccount } from 'viem';
-import { HOUR_MS } from '../../core/clock.ts';
+import { HOUR_MS } from '../../core/time/clock.ts';
 import type { TakenNonce } from '../../store/payments.ts';
 import type { Write } from '../../store/store.ts';
 import { FacilitatorUnavailable, type GasNonces, type GasQueue, type NetworkHost } from './facilitator.ts';

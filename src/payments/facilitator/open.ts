@@ -1,4 +1,4 @@
-import type { PaymentNetwork } from '../../core/payment-policy.ts';
+import type { PaymentNetwork } from '../../core/policy/payments.ts';
 import { registerSecrets } from '../../host/telemetry/secrets.ts';
 import { openChain } from './chain.ts';
 import type { Chain, Facilitator, NetworkClients, NetworkHost } from './facilitator.ts';

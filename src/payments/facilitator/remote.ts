@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { PaymentRequirements } from '@x402/core/types';
-import { parseJson } from '../../core/object.ts';
+import { parseJson } from '../../core/json/object.ts';
 import { readText } from '../../providers/read-text.ts';
 import { fetchedReply } from '../../providers/reply.ts';
 import {

@@ -1,9 +1,9 @@
-import type { Caller } from '../../core/caller.ts';
-import { toCredits } from '../../core/credits.ts';
-import type { Decision } from '../../core/decision.ts';
+import type { Decision } from '../../core/decision/decision.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { isAddress } from '../../core/holder-address.ts';
-import { atomicOf, type PaymentPolicy } from '../../core/payment-policy.ts';
+import { toCredits } from '../../core/money/credits.ts';
+import { isAddress } from '../../core/money/holder-address.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import { atomicOf, type PaymentPolicy } from '../../core/policy/payments.ts';
 import type {
   FundedHold,
   Funding,

@@ -1,7 +1,7 @@
-import { type Caller, holderCaller } from '../../core/caller.ts';
 import { refuse, SignalboxError } from '../../core/errors.ts';
-import { ADDRESS_FORM, addressOf, isAddress } from '../../core/holder-address.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import { ADDRESS_FORM, addressOf, isAddress } from '../../core/money/holder-address.ts';
+import { type Caller, holderCaller } from '../../core/people/caller.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { SignedPayment } from '../read-payment.ts';
 
 /** The known facts about the payer of a request. Quotes are made for this payer. */

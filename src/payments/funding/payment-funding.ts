@@ -1,6 +1,6 @@
-import { type Caller, holderCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
+import { type Caller, holderCaller } from '../../core/people/caller.ts';
 import type {
   FundedHold,
   Funding,

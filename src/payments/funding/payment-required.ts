@@ -1,5 +1,5 @@
-import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { toCredits } from '../../core/money/credits.ts';
 import type { Quote } from '../quote.ts';
 import { base64Json } from './payment-headers.ts';
 

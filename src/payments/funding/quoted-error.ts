@@ -1,6 +1,6 @@
-import { limitFromCredits, type Microcredits, toCredits } from '../../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
-import { isAddress } from '../../core/holder-address.ts';
+import { limitFromCredits, type Microcredits, toCredits } from '../../core/money/credits.ts';
+import { isAddress } from '../../core/money/holder-address.ts';
 import type { FundingRequest } from '../../gateway/money/funding.ts';
 import { isShortageCode } from '../../gateway/money/shortage.ts';
 import { requestHashOf } from '../canonical.ts';

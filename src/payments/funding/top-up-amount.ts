@@ -1,7 +1,7 @@
-import { MICROCREDITS, type Microcredits, toCredits } from '../../core/credits.ts';
 import { refuse, SignalboxError } from '../../core/errors.ts';
-import { exactMillionths } from '../../core/exact-millionths.ts';
-import type { PaymentNetwork } from '../../core/payment-policy.ts';
+import { MICROCREDITS, type Microcredits, toCredits } from '../../core/money/credits.ts';
+import { exactMillionths } from '../../core/money/exact-millionths.ts';
+import type { PaymentNetwork } from '../../core/policy/payments.ts';
 
 /** The amount of a top-up: exactly one of the two, above 0. */
 export interface TopUpAmount {

@@ -1,9 +1,9 @@
 import type { IssuedKey } from '../../access/keys.ts';
 import { HOLDER_LIMITS, KeyTermsError, tooManyKeys } from '../../access/terms.ts';
-import type { Microcredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { buildOf } from '../../core/found-models.ts';
 import { idText } from '../../core/id.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import { buildOf } from '../../core/policy/found-models.ts';
 import type { Payment } from '../../store/payments.ts';
 import { PaymentRefused, type PaymentSubmission, type PaymentUse } from '../payments.ts';
 import type { SignedPayment } from '../read-payment.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { isObject, parseJson } from '../../core/object.ts';
+import { isObject, parseJson } from '../../core/json/object.ts';
 import type { PolicyFile } from '../load.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { ParsedPolicy, PolicyFile } from '../load.ts';
-import type { YamlReader } from '../parse.ts';
 import { parseWith } from '../parsed.ts';
+import type { YamlReader } from '../yaml/parse.ts';
 import { diffPolicies, type PolicyChange } from './diff.ts';
 
 /**
@@ -30,7 +30,7 @@ async function parsePolicy(files: readonly PolicyFile[]): Promise<ParsedPolicy> 
     return parseWith(withoutLibrary, files);
   } catch (thrown) {
     if (thrown !== needsLibrary) throw thrown;
-    const { readYaml } = await import('../yaml-reader.ts');
+    const { readYaml } = await import('../yaml/reader.ts');
     return parseWith(readYaml, files);
   }
 }

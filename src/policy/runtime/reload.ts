@@ -1,5 +1,5 @@
-import { buildOf } from '../../core/found-models.ts';
-import { plural } from '../../core/text.ts';
+import { buildOf } from '../../core/policy/found-models.ts';
+import { plural } from '../../core/text/text.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { type Actor, SERVER } from '../../store/trail.ts';
 import { type Diagnostic, errorsIn } from '../diagnostics.ts';

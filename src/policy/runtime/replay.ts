@@ -1,14 +1,14 @@
 import { basename, resolve } from 'node:path';
 import type { Plugin } from '../../contract/kinds.ts';
-import { buildOf, revisionOf, storedFound } from '../../core/found-models.ts';
-import type { Revision } from '../../core/revision.ts';
+import { buildOf, revisionOf, storedFound } from '../../core/policy/found-models.ts';
+import type { Revision } from '../../core/policy/revision.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { PluginLoader } from '../../host/plugins/load.ts';
 import { createRegistry } from '../../host/plugins/registry.ts';
 import { scrub } from '../../host/telemetry/secrets.ts';
 import { compileSteps } from '../compile.ts';
-import { loadFacts } from '../facts.ts';
 import type { Environment, PolicyFile } from '../load.ts';
+import { loadFacts } from '../models/facts.ts';
 import type { PolicyTools } from './candidate.ts';
 import { type DecisionRuntime, prepareDecisionRuntime } from './runtime.ts';
 import { inSlices } from './slices.ts';

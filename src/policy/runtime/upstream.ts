@@ -1,5 +1,5 @@
-import type { RankedModel } from '../../core/decision.ts';
-import type { Endpoint, Model, Provider } from '../../core/snapshot.ts';
+import type { RankedModel } from '../../core/decision/decision.ts';
+import type { Endpoint, Model, Provider } from '../../core/policy/snapshot.ts';
 import type { EndpointHealth } from '../../providers/health/types.ts';
 import type { UpstreamTarget } from '../../providers/upstream-call.ts';
 

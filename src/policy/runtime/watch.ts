@@ -1,7 +1,7 @@
 import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { Timer, Timers } from '../../core/timers.ts';
+import type { Timer, Timers } from '../../core/time/timers.ts';
 import { isPolicyFile, signatureOf } from './source.ts';
 
 /** The longest pause between two writes of one edit, ms. */

@@ -1,5 +1,5 @@
 import { SignalboxError } from '../../core/errors.ts';
-import type { Model, WildcardModel } from '../../core/snapshot.ts';
+import type { Model, WildcardModel } from '../../core/policy/snapshot.ts';
 import { createDecider } from '../../routing/decide.ts';
 import { meaningOf } from '../../routing/model-name.ts';
 import { snapshotWith } from '../../routing/wildcard-snapshot.ts';

@@ -1,5 +1,5 @@
-import { addressText, parseAddress } from '../../core/address.ts';
-import { addressClass, literalAddress } from '../../core/address-class.ts';
+import { addressText, parseAddress } from '../../core/net/address.ts';
+import { addressClass, literalAddress } from '../../core/net/address-class.ts';
 import { codeOf } from '../../core/thrown.ts';
 import { registerSecrets } from '../../host/telemetry/secrets.ts';
 import { decodedReply } from '../decoded-reply.ts';

@@ -1,6 +1,6 @@
-import { isWithin, parseRange } from '../../core/address.ts';
-import { literalAddress } from '../../core/address-class.ts';
-import type { Timers } from '../../core/timers.ts';
+import { isWithin, parseRange } from '../../core/net/address.ts';
+import { literalAddress } from '../../core/net/address-class.ts';
+import type { Timers } from '../../core/time/timers.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';
 import { Alarms } from '../alarm.ts';
 import { DecoderRoom } from '../decoder-room.ts';

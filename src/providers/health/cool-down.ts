@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../../core/clock.ts';
+import { HOUR_MS } from '../../core/time/clock.ts';
 import { backoffMs } from './backoff.ts';
 
 /** If a provider requests a longer wait than an hour, Signalbox waits an hour, because one call per hour does no harm. */

@@ -1,6 +1,6 @@
-import { abortBillingOf, type StoppedBilling } from '../../core/abort-billing.ts';
-import type { Microcredits } from '../../core/credits.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { abortBillingOf, type StoppedBilling } from '../../core/money/abort-billing.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import type { BrokenDeclaration, EndpointName } from '../../store/endpoints.ts';
 
 /** Receives changes, within the call that causes them. A listener must not throw. */

@@ -1,9 +1,9 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
-import type { StoppedBilling } from '../../core/abort-billing.ts';
-import type { Microcredits } from '../../core/credits.ts';
-import { isOfProvider } from '../../core/failure-kinds.ts';
-import { HEALTH, type HealthState } from '../../core/readings.ts';
-import type { DeclaredLatency } from '../../core/snapshot.ts';
+import { isOfProvider } from '../../core/decision/failure-kinds.ts';
+import { HEALTH, type HealthState } from '../../core/decision/readings.ts';
+import type { StoppedBilling } from '../../core/money/abort-billing.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import type { DeclaredLatency } from '../../core/policy/snapshot.ts';
 import type { EndpointName } from '../../store/endpoints.ts';
 import { Breaker } from './breaker.ts';
 import { CoolDown } from './cool-down.ts';

@@ -1,4 +1,4 @@
-import { type MeasuredCatalog, measuredModels, type Readings } from '../../core/readings.ts';
+import { type MeasuredCatalog, measuredModels, type Readings } from '../../core/decision/readings.ts';
 import { Declarations } from './declarations.ts';
 import { type Hub, TrackedEndpoint, TrackedProvider } from './endpoint.ts';
 import { OutputLengths } from './output-lengths.ts';

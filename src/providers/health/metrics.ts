@@ -1,5 +1,5 @@
-import { toCredits } from '../../core/credits.ts';
-import { HEALTH } from '../../core/readings.ts';
+import { HEALTH } from '../../core/decision/readings.ts';
+import { toCredits } from '../../core/money/credits.ts';
 import { oncePerTurn } from '../../host/telemetry/counts.ts';
 import type { Family, FamilySample, Labels } from '../../host/telemetry/families.ts';
 import type { EndpointSample, Quantiles } from './types.ts';

@@ -1,5 +1,5 @@
-import { HOUR_MS } from '../../core/clock.ts';
-import { declaredTokens, type MeasuredCatalog, type Readings } from '../../core/readings.ts';
+import { declaredTokens, type MeasuredCatalog, type Readings } from '../../core/decision/readings.ts';
+import { HOUR_MS } from '../../core/time/clock.ts';
 import { LearnedMedian, type MedianOptions } from './learned-median.ts';
 
 /**

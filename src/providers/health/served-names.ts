@@ -1,4 +1,4 @@
-import { withoutLatest } from '../../core/found-models.ts';
+import { withoutLatest } from '../../core/policy/found-models.ts';
 
 /** The names of all models that a server has. */
 export interface ServedNames {

@@ -1,8 +1,8 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
-import type { StoppedBilling } from '../../core/abort-billing.ts';
-import type { Microcredits } from '../../core/credits.ts';
-import type { HealthState } from '../../core/readings.ts';
-import type { DeclaredLatency } from '../../core/snapshot.ts';
+import type { HealthState } from '../../core/decision/readings.ts';
+import type { StoppedBilling } from '../../core/money/abort-billing.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import type { DeclaredLatency } from '../../core/policy/snapshot.ts';
 import type { BrokenDeclaration, EndpointName } from '../../store/endpoints.ts';
 import type { BreakerTerms } from './breaker.ts';
 

@@ -5,8 +5,8 @@ import {
   priorReadings,
   type Readings,
   slotCount,
-} from '../../core/readings.ts';
-import type { Model } from '../../core/snapshot.ts';
+} from '../../core/decision/readings.ts';
+import type { Model } from '../../core/policy/snapshot.ts';
 import type { Hub, TrackedEndpoint } from './endpoint.ts';
 import { PRIOR_ANSWERS } from './endpoint-speed.ts';
 import type { OutputLengths } from './output-lengths.ts';

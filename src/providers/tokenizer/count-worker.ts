@@ -1,8 +1,8 @@
 import cl100k from 'gpt-tokenizer/data/cl100k_base.tiktoken' with { type: 'file' };
 import o200k from 'gpt-tokenizer/data/o200k_base.tiktoken' with { type: 'file' };
 import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
+import type { Tokenizer } from '../../core/request/tokenizer.ts';
 import { messageOf } from '../../core/thrown.ts';
-import type { Tokenizer } from '../../core/tokenizer.ts';
 import { countTokens, readRanks, type TokenVocabulary } from './byte-pairs.ts';
 
 export interface CountRequest {

@@ -1,4 +1,4 @@
-import type { Tokenizer } from '../../core/tokenizer.ts';
+import type { Tokenizer } from '../../core/request/tokenizer.ts';
 import type { CountAnswer, CountRequest } from './count-worker.ts';
 
 /** The maximum time of a count that a request waits for, including the time to load the vocabulary, in ms. */

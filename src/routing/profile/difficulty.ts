@@ -1,4 +1,4 @@
-import type { Difficulty } from '../../core/facts.ts';
+import type { Difficulty } from '../../core/request/facts.ts';
 import type { ReadingOdds } from './task-logits.ts';
 import { COLUMN } from './word-table.ts';
 

@@ -1,6 +1,6 @@
-import type { Turn } from '../../core/conversation.ts';
-import type { Facts } from '../../core/facts.ts';
-import { estimateTokens } from '../../core/tokens.ts';
+import type { Turn } from '../../core/request/conversation.ts';
+import type { Facts } from '../../core/request/facts.ts';
+import { estimateTokens } from '../../core/request/tokens.ts';
 import { turnText } from '../texts.ts';
 import type { ProfileInput } from './input.ts';
 import file from './lexicon/answers.json' with { type: 'json' };

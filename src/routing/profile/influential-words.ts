@@ -1,4 +1,4 @@
-import type { Turn } from '../../core/conversation.ts';
+import type { Turn } from '../../core/request/conversation.ts';
 import type { ProfileInput } from './input.ts';
 import { lastView, systemPromptView } from './intent.ts';
 import type { QuestionView } from './question-view.ts';

@@ -1,5 +1,5 @@
-import type { Conversation, Turn } from '../../core/conversation.ts';
-import type { Facts } from '../../core/facts.ts';
+import type { Conversation, Turn } from '../../core/request/conversation.ts';
+import type { Facts } from '../../core/request/facts.ts';
 import { turnText } from '../texts.ts';
 import { type OutputHint, outputHint } from './expected-output.ts';
 import type { ProfileInput } from './input.ts';

@@ -1,5 +1,5 @@
-import type { Facts } from '../../core/facts.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import type { Facts } from '../../core/request/facts.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
 import { type Intent, readIntent } from './intent.ts';
 import { measure, type RequestSize } from './size.ts';
 

@@ -1,5 +1,5 @@
-import type { Turn } from '../../core/conversation.ts';
-import type { StuckSigns } from '../../core/facts.ts';
+import type { Turn } from '../../core/request/conversation.ts';
+import type { StuckSigns } from '../../core/request/facts.ts';
 import type { ProfileInput } from './input.ts';
 import { expressionsOf, figuresOf } from './lexicon/data.ts';
 import file from './lexicon/progress.json' with { type: 'json' };

@@ -1,4 +1,4 @@
-import { canonicalLanguage, isCodeLanguage } from '../../core/languages.ts';
+import { canonicalLanguage, isCodeLanguage } from '../../core/request/languages.ts';
 import { languageOfLine, mayBeCode } from './code.ts';
 import { type Inner, innerOf, SPAN_ROWS } from './frame.ts';
 import file from './lexicon/blocks.json' with { type: 'json' };

@@ -1,4 +1,4 @@
-import { isObject, listOf } from '../../core/object.ts';
+import { isObject, listOf } from '../../core/json/object.ts';
 import file from './lexicon/answers.json' with { type: 'json' };
 import { expressionsOf, figuresOf } from './lexicon/data.ts';
 

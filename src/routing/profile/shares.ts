@@ -1,4 +1,4 @@
-import type { TaskShare } from '../../core/facts.ts';
+import type { TaskShare } from '../../core/request/facts.ts';
 import { TASKS } from './tasks.ts';
 
 /** Shares are whole 64ths, which are exact in binary, so that they sum to exactly 1. */

@@ -1,10 +1,10 @@
-import { CAPABILITIES, passthroughBit } from '../../core/capability.ts';
-import type { ContentPart, Conversation, FilePart, Turn } from '../../core/conversation.ts';
-import { DROPPABLE_SETTINGS } from '../../core/droppable.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
-import { isObject } from '../../core/object.ts';
-import type { Members, OriginalPath } from '../../core/original.ts';
-import { addTextSize } from '../../core/tokens.ts';
+import { isObject } from '../../core/json/object.ts';
+import type { Members, OriginalPath } from '../../core/json/original.ts';
+import { CAPABILITIES, passthroughBit } from '../../core/request/capability.ts';
+import type { ContentPart, Conversation, FilePart, Turn } from '../../core/request/conversation.ts';
+import { DROPPABLE_SETTINGS } from '../../core/request/droppable.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import { addTextSize } from '../../core/request/tokens.ts';
 
 /** The maximum and the expected number of tokens that a chat template adds to a turn for its role and separators. */
 const TURN_MAX = 16;

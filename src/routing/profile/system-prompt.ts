@@ -1,4 +1,4 @@
-import type { Turn } from '../../core/conversation.ts';
+import type { Turn } from '../../core/request/conversation.ts';
 import { expressionsOf, figuresOf } from './lexicon/data.ts';
 import { SIGN } from './lexicon/signs.ts';
 import file from './lexicon/system-prompts.json' with { type: 'json' };

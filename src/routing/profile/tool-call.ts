@@ -1,5 +1,5 @@
-import { isObject, listOf, objectsIn, parseJson, textOf } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
+import { isObject, listOf, objectsIn, parseJson, textOf } from '../../core/json/object.ts';
+import type { Members } from '../../core/json/original.ts';
 import { expressionsOf } from './lexicon/data.ts';
 import file from './lexicon/progress.json' with { type: 'json' };
 import { EMPTY_HASH, edgesOf, hashOn, textHash } from './text-hash.ts';

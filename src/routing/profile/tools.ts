@@ -1,4 +1,4 @@
-import type { Conversation, Turn } from '../../core/conversation.ts';
+import type { Conversation, Turn } from '../../core/request/conversation.ts';
 import { DIGIT, FOLDED, GAP, MARK, stemOn } from './letters.ts';
 import { patternsOf } from './lexicon/data.ts';
 import words from './lexicon/small-words.json' with { type: 'json' };

@@ -1,5 +1,5 @@
-import type { ToolDefinition } from '../../core/conversation.ts';
-import type { Facts } from '../../core/facts.ts';
+import type { ToolDefinition } from '../../core/request/conversation.ts';
+import type { Facts } from '../../core/request/facts.ts';
 import { difficultyOf } from './difficulty.ts';
 import { type QuestionText, readQuestion } from './question.ts';
 import { type QuestionShape, shapeOf } from './question-shape.ts';

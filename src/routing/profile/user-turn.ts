@@ -1,4 +1,4 @@
-import type { Turn } from '../../core/conversation.ts';
+import type { Turn } from '../../core/request/conversation.ts';
 import { FOLLOW_UP_CHARS_MAX, turnText } from '../texts.ts';
 import { readMessage, UserMessage } from './user-message.ts';
 

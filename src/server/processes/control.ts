@@ -4,8 +4,8 @@ import { request as ask, type ClientRequest, type IncomingMessage } from 'node:h
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type Static, Type } from '@sinclair/typebox';
-import { parseJson } from '../../core/object.ts';
-import { SchemaCheck } from '../../core/schema-check.ts';
+import { parseJson } from '../../core/json/object.ts';
+import { SchemaCheck } from '../../core/schema/check.ts';
 import { codeOf, messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { moveDurably, writeDurably } from '../../store/durable-file.ts';

@@ -1,4 +1,4 @@
-import { type Timer, type Timers, within } from '../../core/timers.ts';
+import { type Timer, type Timers, within } from '../../core/time/timers.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { Log } from '../../host/telemetry/log.ts';
 import { Member, type StartProcess } from './member.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { SchemaCheck } from '../../core/schema-check.ts';
+import { SchemaCheck } from '../../core/schema/check.ts';
 
 /** The messages between a parent and its processes. */
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { processArguments, processFolder, type ServeOptions } from '../../admin/use-cases/serve-options.ts';
-import { within } from '../../core/timers.ts';
+import { within } from '../../core/time/timers.ts';
 import type { Sink } from '../../host/telemetry/sink.ts';
 import { isOfFunds } from '../../ledger/metrics.ts';
 import { dataFolders, settlementsIn } from '../../store/open.ts';

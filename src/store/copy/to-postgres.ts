@@ -1,7 +1,7 @@
 import type { Tariff } from '../../core/accounting/entry.ts';
-import type { Budget } from '../../core/budget.ts';
-import { DAY_MS } from '../../core/clock.ts';
 import { idAt, idSpan } from '../../core/id.ts';
+import type { Budget } from '../../core/money/budget.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
 import { type AccountRow, dimensionsOf } from '../account-row.ts';
 import { addressOf } from '../postgres/address.ts';
 import { accountText, budgetText, digestOf, tariffText } from '../postgres/books/names.ts';

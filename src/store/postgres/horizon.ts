@@ -1,4 +1,4 @@
-import { pause, type Timers } from '../../core/timers.ts';
+import { pause, type Timers } from '../../core/time/timers.ts';
 import { StoreError } from '../store.ts';
 import type { BooksQuery } from './books/names.ts';
 

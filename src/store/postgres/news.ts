@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../../core/timers.ts';
+import type { Timer, Timers } from '../../core/time/timers.ts';
 import { NEWS_SUBJECTS, type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../news.ts';
 import { raiseOf, SELECT_NUMBERS } from '../sql/news.ts';
 import type { SqlReader } from '../sql/statement.ts';

@@ -1,4 +1,4 @@
-import type { Microcredits } from '../../core/credits.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';
 import type {
   OpenOptions,

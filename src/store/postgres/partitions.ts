@@ -1,6 +1,6 @@
-import { DAY_MS } from '../../core/clock.ts';
 import { idSpan } from '../../core/id.ts';
-import { pause, type Timers } from '../../core/timers.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
+import { pause, type Timers } from '../../core/time/timers.ts';
 import { first, type SqlReader, sql } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
 

@@ -1,5 +1,5 @@
-import { type DecisionRecord, refusalSummary, summaryOf } from '../../core/decision-record.ts';
-import type { Timers } from '../../core/timers.ts';
+import { type DecisionRecord, refusalSummary, summaryOf } from '../../core/decision/record.ts';
+import type { Timers } from '../../core/time/timers.ts';
 import { WrittenTraffic } from '../record-traffic.ts';
 import type { RecordLog, RecordTables } from '../records.ts';
 import { sqlContents } from '../sql/records/contents.ts';

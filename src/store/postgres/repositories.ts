@@ -1,4 +1,4 @@
-import type { Timers } from '../../core/timers.ts';
+import type { Timers } from '../../core/time/timers.ts';
 import { WrittenTraffic } from '../record-traffic.ts';
 import type { Repositories } from '../repositories.ts';
 import { sqlRepositories } from '../sql/repositories.ts';

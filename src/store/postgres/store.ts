@@ -1,4 +1,4 @@
-import type { Timers } from '../../core/timers.ts';
+import type { Timers } from '../../core/time/timers.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';
 import { GroupCommit } from '../group-commit.ts';
 import type { SqlTables, SqlValue, SqlWrite, Statement } from '../sql/statement.ts';

@@ -1,4 +1,4 @@
-import type { Timers } from '../../core/timers.ts';
+import type { Timers } from '../../core/time/timers.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';
 import { WrittenTraffic } from '../record-traffic.ts';
 import { type SqlTables, sql, write } from '../sql/statement.ts';

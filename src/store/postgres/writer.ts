@@ -1,4 +1,4 @@
-import { pause, type Timers } from '../../core/timers.ts';
+import { pause, type Timers } from '../../core/time/timers.ts';
 import type { GroupedDatabase, GroupPace, WriteUnit } from '../group-commit.ts';
 import type { SqlWrite } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';

@@ -1,6 +1,6 @@
-import { type KeyBudget, type KeyLimits, limitsBody, SCOPES } from '../../core/caller.ts';
-import { DAY_MS } from '../../core/clock.ts';
-import { snakeCase } from '../../core/text.ts';
+import { type KeyBudget, type KeyLimits, limitsBody, SCOPES } from '../../core/people/caller.ts';
+import { snakeCase } from '../../core/text/text.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
 import {
   KEY_TERMS,
   type KeyInfo,

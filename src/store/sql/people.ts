@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../core/clock.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
 import type { PeopleTable, Team, User, VersionedRow } from '../people.ts';
 import { type SqlReader, sql, write } from './statement.ts';
 

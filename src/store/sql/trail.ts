@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../core/clock.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../core/text/visible.ts';
+import { DAY_MS } from '../../core/time/clock.ts';
 import {
   type SaltedWords,
   type SubjectEvent,

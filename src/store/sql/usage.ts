@@ -1,6 +1,6 @@
 import type { Dimensions } from '../../core/accounting/entry.ts';
 import { QUARTER_MS, quarterOf } from '../../core/accounting/window.ts';
-import type { EntryOwner } from '../../core/budget.ts';
+import type { EntryOwner } from '../../core/money/budget.ts';
 import { type AccountRow, dimensionsOf } from '../account-row.ts';
 import type { EndpointCharges, UsageFilter } from '../books.ts';
 

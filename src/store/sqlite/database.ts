@@ -2,7 +2,7 @@ import { Database, type Statement as Prepared } from 'bun:sqlite';
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../../core/thrown.ts';
-import type { Timers } from '../../core/timers.ts';
+import type { Timers } from '../../core/time/timers.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';
 import { GroupCommit, type GroupPace, type WriteUnit } from '../group-commit.ts';
 import type { News } from '../news.ts';

@@ -1,4 +1,4 @@
-import { isAddress } from '../../core/holder-address.ts';
+import { isAddress } from '../../core/money/holder-address.ts';
 import { type SqlScript, sql, write } from '../sql/statement.ts';
 import { append, insertLink } from '../sql/trail.ts';
 import { type Actor, SERVER, THE_TRAIL, type TrailAction } from '../trail.ts';

@@ -2,8 +2,13 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import type { ModelTraits, ProviderCall } from '../../contract/provider.ts';
 import { ChatRequest } from '../../core/api/chat-request.ts';
-import { CAPABILITY_NAMES, capabilityNames, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../../core/capability.ts';
-import { dropNulls } from '../../core/nullable.ts';
+import {
+  CAPABILITY_NAMES,
+  capabilityNames,
+  MODEL_CAPABILITIES,
+  OF_EVERY_DIALECT,
+} from '../../core/request/capability.ts';
+import { dropNulls } from '../../core/schema/nullable.ts';
 import { readChatRequest } from '../../dialects/openai-chat/reader.ts';
 import { deepFreeze } from '../../policy/freeze.ts';
 import { anyRequest } from './requests.ts';

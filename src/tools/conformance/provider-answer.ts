@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { Frame, WireAdapter } from '../../contract/provider.ts';
-import { parseJson } from '../../core/object.ts';
+import { parseJson } from '../../core/json/object.ts';
 import { bodies, frames, oddTexts } from './answers.ts';
 import { isEqual, type Law, quote, shortJson } from './law.ts';
 import { failureFault, partsFault } from './parts.ts';

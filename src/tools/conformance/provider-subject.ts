@@ -1,7 +1,7 @@
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import type { Frame, PreparedProvider, ProviderPlugin, ProviderPreset, WireAdapter } from '../../contract/provider.ts';
-import { objectOf } from '../../core/object.ts';
+import { objectOf } from '../../core/json/object.ts';
 import { orElse } from '../../core/thrown.ts';
 import type { ConformanceHost } from './host.ts';
 import type { Sample } from './samples.ts';

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
-import { isEmpty, isObject } from '../../core/object.ts';
+import { isEmpty, isObject } from '../../core/json/object.ts';
 import { messageOf, orElse } from '../../core/thrown.ts';
 import { deepFreeze } from '../../policy/freeze.ts';
 import { isEqual, type Law, type LawText, law, quote, shortJson } from './law.ts';

@@ -7,11 +7,11 @@ import { day } from '../../admin/cli/text.ts';
 import { unknownCommand } from '../../admin/cli/unknown-command.ts';
 import type { Plugin } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
-import { isObject, parseJson } from '../../core/object.ts';
+import { isObject, parseJson } from '../../core/json/object.ts';
+import { visible } from '../../core/text/visible.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { visible } from '../../core/visible.ts';
-import { loadFacts } from '../../policy/facts.ts';
-import { policySchema, schemaText } from '../../policy/json-schema.ts';
+import { loadFacts } from '../../policy/models/facts.ts';
+import { policySchema, schemaText } from '../../policy/schema/json-schema.ts';
 import {
   type ImportResult,
   type ImportSources,

@@ -1,9 +1,9 @@
 import { jsonText } from '../../admin/cli/text.ts';
 import { commandName } from '../../core/command-name.ts';
-import { plural } from '../../core/text.ts';
-import { visibleLines } from '../../core/visible.ts';
+import { plural } from '../../core/text/text.ts';
+import { visibleLines } from '../../core/text/visible.ts';
 import { scrub, scrubAll } from '../../host/telemetry/secrets.ts';
-import { modelCount } from '../../policy/wildcards.ts';
+import { modelCount } from '../../policy/models/wildcards.ts';
 import { type ImportReport, type ImportResult, type KeyReport, OUTCOMES } from '../importers/litellm/litellm.ts';
 
 /** The result of an import, with its folder. */

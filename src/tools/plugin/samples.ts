@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
-import { parseJson } from '../../core/object.ts';
+import { parseJson } from '../../core/json/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { ExpectedAnswer, type Sample } from '../conformance/samples.ts';
 

@@ -4,7 +4,7 @@ import { onlyOne, parseArguments, SWITCH, TEXT, wholeOf } from '../../admin/cli/
 import type { CommandResult } from '../../admin/cli/result.ts';
 import { jsonText } from '../../admin/cli/text.ts';
 import { commandName } from '../../core/command-name.ts';
-import { type Paint, painter } from '../../core/paint.ts';
+import { type Paint, painter } from '../../core/text/paint.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { scrub, scrubAll } from '../../host/telemetry/secrets.ts';

@@ -5,7 +5,7 @@ import { bodyOf } from '../../../src/access/idempotency/answer.ts';
 import { Idempotency, type IdempotencyOptions } from '../../../src/access/idempotency/idempotency.ts';
 import { type IdempotentRun, NameTaken } from '../../../src/access/idempotency/run.ts';
 import { RunWaits, Waiter } from '../../../src/access/idempotency/waits.ts';
-import type { Timer, Timers } from '../../../src/core/timers.ts';
+import type { Timer, Timers } from '../../../src/core/time/timers.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { tries } from '../../deep/effort.ts';

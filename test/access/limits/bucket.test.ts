@@ -9,7 +9,7 @@ import {
   unitsLeft,
   waitMs,
 } from '../../../src/access/limits/bucket.ts';
-import { MINUTE_MS } from '../../../src/core/clock.ts';
+import { MINUTE_MS } from '../../../src/core/time/clock.ts';
 import { effort } from '../../deep/effort.ts';
 
 const { runs: numRuns, seed, proved } = effort('limits', 400, 20_000);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { base64url, jwtVerify } from 'jose';
 import { readToken } from '../../../src/access/tokens/claims.ts';
 import { Tokens } from '../../../src/access/tokens/tokens.ts';
-import type { TokenIssuer } from '../../../src/core/token-issuer.ts';
+import type { TokenIssuer } from '../../../src/core/people/token-issuer.ts';
 import { effort } from '../../deep/effort.ts';
 import { AUDIENCE, startIssuer, type TestIssuer } from '../../support/token-issuer.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { dueAlerts, QUIET_MS } from '../../../src/admin/alerts/rules.ts';
-import type { AlertRule } from '../../../src/core/alert-policy.ts';
+import type { AlertRule } from '../../../src/core/policy/alerts.ts';
 import { effort } from '../../deep/effort.ts';
 import { budget, DAY_MS, END, type Figures, House, type Judge, key, provider, rule, START } from './support.ts';
 

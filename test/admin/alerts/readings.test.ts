@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { CachedTokenCounts, type ProviderWatches, watchProviders } from '../../../src/admin/alerts/readings.ts';
-import type { HealthState } from '../../../src/core/readings.ts';
+import type { HealthState } from '../../../src/core/decision/readings.ts';
 
 type Counts = readonly [state: HealthState, attempts: Readonly<Record<string, number>>];
 

@@ -5,7 +5,7 @@ import { Alerts, LOOK_EVERY_MS, SEND_EVERY_MS } from '../../../src/admin/alerts/
 import { ALERT_OPERATIONS, AlertList } from '../../../src/admin/alerts.ts';
 import { NO_WORTH } from '../../../src/admin/cli/operations.ts';
 import { operatorAs } from '../../../src/admin/use-cases/principal.ts';
-import type { AlertPolicy, AlertWebhook } from '../../../src/core/alert-policy.ts';
+import type { AlertPolicy, AlertWebhook } from '../../../src/core/policy/alerts.ts';
 import { createLog } from '../../../src/host/telemetry/log.ts';
 import type { Instance, InstanceName } from '../../../src/store/instance.ts';
 import { isSameInstance } from '../../../src/store/instance.ts';

@@ -5,7 +5,7 @@ import type {
   ProviderReading,
 } from '../../../src/admin/alerts/readings.ts';
 import { type AlertJudgement, type AlertMemory, dueAlerts } from '../../../src/admin/alerts/rules.ts';
-import type { AlertRule, AlertTrigger } from '../../../src/core/alert-policy.ts';
+import type { AlertRule, AlertTrigger } from '../../../src/core/policy/alerts.ts';
 import type { AlertMark } from '../../../src/store/alerts.ts';
 
 export const DAY_MS = 86_400_000;

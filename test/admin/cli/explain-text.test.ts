@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { certificateText } from '../../../src/admin/cli/policy/explain-text.ts';
 import { paragraphs } from '../../../src/admin/cli/terminal.ts';
 import type { PreparedStrategy } from '../../../src/contract/strategy.ts';
-import { CAPABILITIES } from '../../../src/core/capability.ts';
+import { CAPABILITIES } from '../../../src/core/request/capability.ts';
 import { certify } from '../../../src/routing/certify.ts';
 import { story } from '../../../src/routing/story.ts';
 import { byQuality, facts, model, snapshot, usual } from '../../routing/build.ts';

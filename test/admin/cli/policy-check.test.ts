@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { TASK_NAMES } from '../../../src/core/tasks.ts';
+import { TASK_NAMES } from '../../../src/core/request/tasks.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { GOLDEN } from '../../policy/golden.ts';
 import { runHere } from '../../support/run-here.ts';

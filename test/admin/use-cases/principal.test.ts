@@ -60,9 +60,9 @@ import {
   unblockWallet,
 } from '../../../src/admin/use-cases/wallets.ts';
 import { USER_OPERATIONS } from '../../../src/admin/users.ts';
-import { type Caller, OPERATOR } from '../../../src/core/caller.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
-import { USER_ROLES } from '../../../src/core/people.ts';
+import { type Caller, OPERATOR } from '../../../src/core/people/caller.ts';
+import { USER_ROLES } from '../../../src/core/people/people.ts';
 
 const { scopes: _, ...application } = OPERATOR;
 const CALLERS: Readonly<Record<string, Caller>> = {
@@ -265,7 +265,7 @@ describe('the one door', () => {
       filesIn,
     );
     expect(found.filter(({ text }) => /\.has\('(?:admin|report)'\)/.test(text)).map(({ file }) => file)).toEqual([
-      'src/core/caller.ts',
+      'src/core/people/caller.ts',
     ]);
   });
 });

@@ -3,8 +3,8 @@ import { type Keys, openKeys } from '../../../src/access/keys.ts';
 import { openPeople } from '../../../src/access/people.ts';
 import { revokeKey } from '../../../src/admin/use-cases/keys.ts';
 import { type PeopleDesk, removeUser } from '../../../src/admin/use-cases/people.ts';
-import type { Caller } from '../../../src/core/caller.ts';
-import { INHERITED, NO_TERMS } from '../../../src/core/people.ts';
+import type { Caller } from '../../../src/core/people/caller.ts';
+import { INHERITED, NO_TERMS } from '../../../src/core/people/people.ts';
 import { SERVER } from '../../../src/store/trail.ts';
 import { openInMemory } from '../../store/implementations.ts';
 

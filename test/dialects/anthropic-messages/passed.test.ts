@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { PassedEventReader, readReply } from '../../../plugins/providers/anthropic/answer.ts';
 import { isObject, type Json } from '../../../plugins/providers/json.ts';
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import { plainUsage } from '../../../src/core/usage.ts';
+import { plainUsage } from '../../../src/core/money/usage.ts';
 import { MessageEvents } from '../../../src/dialects/anthropic-messages/events.ts';
 import { MessageWriter } from '../../../src/dialects/anthropic-messages/message.ts';
 import { RECEIPT } from '../../support/caller-message.ts';

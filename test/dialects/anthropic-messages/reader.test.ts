@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import type { ContentPart, Turn } from '../../../src/core/conversation.ts';
-import type { ModelRequest } from '../../../src/core/model-request.ts';
-import { wrapState } from '../../../src/core/wrapped-state.ts';
+import type { ContentPart, Turn } from '../../../src/core/request/conversation.ts';
+import type { ModelRequest } from '../../../src/core/request/model-request.ts';
+import { wrapState } from '../../../src/core/request/wrapped-state.ts';
 import { createMessage } from '../../../src/dialects/anthropic-messages/surface.ts';
 import { readOn } from '../../support/read-request.ts';
 

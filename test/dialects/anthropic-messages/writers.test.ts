@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { FinishReason, StreamPart } from '../../../src/contract/parts.ts';
 import { platform } from '../../../src/core/api/platform.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
-import { SchemaCheck } from '../../../src/core/schema-check.ts';
+import { SchemaCheck } from '../../../src/core/schema/check.ts';
 import { conversationOf } from '../../../src/dialects/anthropic-messages/conversation.ts';
 import { MessageEvents } from '../../../src/dialects/anthropic-messages/events.ts';
 import { MessagesAnswer, MessagesEvent } from '../../../src/dialects/anthropic-messages/message-schema.ts';

@@ -1,13 +1,19 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { AnswerFormat, ContentPart, Conversation, ModelSettings, Turn } from '../../../src/core/conversation.ts';
+import type { OriginalPath } from '../../../src/core/json/original.ts';
+import type {
+  AnswerFormat,
+  ContentPart,
+  Conversation,
+  ModelSettings,
+  Turn,
+} from '../../../src/core/request/conversation.ts';
 import {
   type FieldNames,
   type ModelRequest,
   modelRequest,
   type RequestReader,
-} from '../../../src/core/model-request.ts';
-import type { OriginalPath } from '../../../src/core/original.ts';
-import { compileRead } from '../../../src/core/validation.ts';
+} from '../../../src/core/request/model-request.ts';
+import { compileRead } from '../../../src/core/schema/validation.ts';
 
 const open = { additionalProperties: true } as const;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { placesOf } from '../../../src/core/conversation.ts';
+import { placesOf } from '../../../src/core/request/conversation.ts';
 import { createResponse } from '../../../src/dialects/openai-responses/surface.ts';
 import { hashOfTurn } from '../../../src/gateway/prompt/message-hash.ts';
 import { bearsState, withReadableState } from '../../../src/gateway/prompt/reasoning-state.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import type { FinishReason, ProviderFailure, StreamPart } from '../../../src/contract/parts.ts';
-import type { AnswerLengthMode } from '../../../src/core/expected-length.ts';
-import type { Facts } from '../../../src/core/facts.ts';
-import type { Price } from '../../../src/core/price.ts';
-import type { Endpoint, Model } from '../../../src/core/snapshot.ts';
-import { plainUsage, type Usage } from '../../../src/core/usage.ts';
+import type { Price } from '../../../src/core/money/price.ts';
+import { plainUsage, type Usage } from '../../../src/core/money/usage.ts';
+import type { Endpoint, Model } from '../../../src/core/policy/snapshot.ts';
+import type { AnswerLengthMode } from '../../../src/core/request/expected-length.ts';
+import type { Facts } from '../../../src/core/request/facts.ts';
 import { Attempt } from '../../../src/gateway/exchange/attempt.ts';
 import type { RunnableRequest } from '../../../src/gateway/exchange/runnable-request.ts';
 import { arrived } from '../../../src/providers/arrival.ts';

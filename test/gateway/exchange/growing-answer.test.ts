@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import type { Price } from '../../../src/core/price.ts';
+import type { Price } from '../../../src/core/money/price.ts';
 import { GrowingAnswer, type MeteredAttempt } from '../../../src/gateway/exchange/growing-answer.ts';
 import { wholeTranche } from '../../../src/gateway/money/tranches.ts';
 import type { HoldExtension } from '../../../src/ledger/hold.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ProviderFailure } from '../../../src/contract/parts.ts';
-import type { Decision, RankedModel } from '../../../src/core/decision.ts';
+import type { Decision, RankedModel } from '../../../src/core/decision/decision.ts';
 import { Plan, type PlannedAttempt } from '../../../src/gateway/exchange/plan.ts';
 import type { Upstream } from '../../../src/policy/runtime/upstream.ts';
 

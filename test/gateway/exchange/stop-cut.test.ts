@@ -2,7 +2,7 @@ import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import { NO_STOP_BEGUN, STOP_CHARS_MAX, STOPS_MAX, StopSearch } from '../../../src/core/stop-search.ts';
+import { NO_STOP_BEGUN, STOP_CHARS_MAX, STOPS_MAX, StopSearch } from '../../../src/core/request/stop-search.ts';
 import { StopCut } from '../../../src/gateway/exchange/stop-cut.ts';
 import { tries } from '../../deep/effort.ts';
 import { leastOf } from '../../support/in-time.ts';

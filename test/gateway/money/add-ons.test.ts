@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { AskedAddOns } from '../../../src/core/add-ons.ts';
-import { costBound, costOf, coversAll, outputWithin, type Price } from '../../../src/core/price.ts';
-import type { Usage } from '../../../src/core/usage.ts';
+import type { AskedAddOns } from '../../../src/core/money/add-ons.ts';
+import { costBound, costOf, coversAll, outputWithin, type Price } from '../../../src/core/money/price.ts';
+import type { Usage } from '../../../src/core/money/usage.ts';
 import { tries } from '../../deep/effort.ts';
 
 const rate = fc.integer({ min: 0, max: 60_000 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type BillLine, billOf } from '../../../src/core/accounting/bill.ts';
-import { costOf, type Price } from '../../../src/core/price.ts';
-import type { Usage } from '../../../src/core/usage.ts';
+import { costOf, type Price } from '../../../src/core/money/price.ts';
+import type { Usage } from '../../../src/core/money/usage.ts';
 import { tries } from '../../deep/effort.ts';
 
 /** The law: the lines of a bill, rounded up once, add up to the charge for the same usage. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { leftOf, openHeldSum, post, raise, settle } from '../../../src/core/accounting/held-sum.ts';
-import { costBound, type Price } from '../../../src/core/price.ts';
-import type { PolicySnapshot } from '../../../src/core/snapshot.ts';
-import type { Usage } from '../../../src/core/usage.ts';
+import { costBound, type Price } from '../../../src/core/money/price.ts';
+import type { Usage } from '../../../src/core/money/usage.ts';
+import type { PolicySnapshot } from '../../../src/core/policy/snapshot.ts';
 import { isRefusal } from '../../../src/routing/decide.ts';
 import { worstCase } from '../../../src/routing/estimate.ts';
 import { effort } from '../../deep/effort.ts';

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { shipped } from '../../../plugins/index.ts';
 import type { StreamPart } from '../../../src/contract/parts.ts';
 import type { WireAdapter } from '../../../src/contract/provider.ts';
-import { costOf } from '../../../src/core/price.ts';
-import { isPlausible, type Usage } from '../../../src/core/usage.ts';
+import { costOf } from '../../../src/core/money/price.ts';
+import { isPlausible, type Usage } from '../../../src/core/money/usage.ts';
 import { loaded } from '../../routing/build.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { holderCaller } from '../../../src/core/caller.ts';
 import { createIds } from '../../../src/core/id.ts';
+import { holderCaller } from '../../../src/core/people/caller.ts';
 import type { Funding, FundingRequest } from '../../../src/gateway/money/funding.ts';
 import { KeyFunding } from '../../../src/gateway/money/key-funding.ts';
 import type { HoldRequest } from '../../../src/ledger/hold-request.ts';

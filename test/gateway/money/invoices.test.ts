@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { openHeldSum, post, settle } from '../../../src/core/accounting/held-sum.ts';
-import { costOf } from '../../../src/core/price.ts';
-import type { Usage } from '../../../src/core/usage.ts';
+import { costOf } from '../../../src/core/money/price.ts';
+import type { Usage } from '../../../src/core/money/usage.ts';
 import { loaded } from '../../routing/build.ts';
 
 /**

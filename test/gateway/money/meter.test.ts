@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart, UnreadOutput } from '../../../src/contract/parts.ts';
-import { tokenWeight } from '../../../src/core/tokens.ts';
-import { isPlausible, plainUsage, type Usage } from '../../../src/core/usage.ts';
+import { isPlausible, plainUsage, type Usage } from '../../../src/core/money/usage.ts';
+import { tokenWeight } from '../../../src/core/request/tokens.ts';
 import {
   brokenUsage,
   completeUsage,

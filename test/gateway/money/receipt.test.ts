@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { plainUsage } from '../../../src/core/usage.ts';
+import { plainUsage } from '../../../src/core/money/usage.ts';
 import { outcomeOf, receiptOf } from '../../../src/gateway/exchange/outcome.ts';
 import type { RunnableRequest } from '../../../src/gateway/exchange/runnable-request.ts';
 import { entryLine } from '../../../src/gateway/money/charge.ts';

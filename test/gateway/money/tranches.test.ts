@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import { costBound, type Price } from '../../../src/core/price.ts';
-import { plainUsage } from '../../../src/core/usage.ts';
+import { costBound, type Price } from '../../../src/core/money/price.ts';
+import { plainUsage } from '../../../src/core/money/usage.ts';
 import * as rules from '../../../src/gateway/money/tranches.ts';
 import { tries } from '../../deep/effort.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';

@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatRequest } from '../../../src/core/api/chat-request.ts';
-import type { CachedTokens } from '../../../src/core/facts.ts';
-import type { Model, PolicySnapshot } from '../../../src/core/snapshot.ts';
+import type { Model, PolicySnapshot } from '../../../src/core/policy/snapshot.ts';
+import type { CachedTokens } from '../../../src/core/request/facts.ts';
 import { Affinity } from '../../../src/gateway/prompt/affinity.ts';
 import { markOfTurn } from '../../../src/gateway/prompt/answer-mark.ts';
 import { facts, model, providerNamed, snapshot } from '../../routing/build.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatTool } from '../../../src/core/api/chat-request.ts';
-import { CAPABILITIES } from '../../../src/core/capability.ts';
-import type { Provider } from '../../../src/core/snapshot.ts';
+import type { Provider } from '../../../src/core/policy/snapshot.ts';
+import { CAPABILITIES } from '../../../src/core/request/capability.ts';
 import type { Affinity } from '../../../src/gateway/prompt/affinity.ts';
 import { facts, model } from '../../routing/build.ts';
 import { chatRequest } from '../../support/model-request.ts';

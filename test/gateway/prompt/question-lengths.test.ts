@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { PolicySnapshot } from '../../../src/core/snapshot.ts';
+import type { PolicySnapshot } from '../../../src/core/policy/snapshot.ts';
 import { QuestionLengths } from '../../../src/gateway/prompt/question-lengths.ts';
 import { questionLengthOf } from '../../../src/routing/question-length.ts';
 import { facts, GENERAL, model, snapshot } from '../../routing/build.ts';

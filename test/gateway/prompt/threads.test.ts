@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { AttemptRecord } from '../../../src/core/decision-record.ts';
+import type { AttemptRecord } from '../../../src/core/decision/record.ts';
 import type { SignalboxError } from '../../../src/core/errors.ts';
-import type { Usage } from '../../../src/core/usage.ts';
+import type { Usage } from '../../../src/core/money/usage.ts';
 import { RecentByKey, type RecentLimits } from '../../../src/gateway/prompt/recent-by-key.ts';
 import { AnswerId, Threads } from '../../../src/gateway/prompt/threads.ts';
 import type { Runtime } from '../../../src/policy/runtime/runtime.ts';

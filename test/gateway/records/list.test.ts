@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import type { DecisionRecord } from '../../../src/core/decision-record.ts';
+import type { DecisionRecord } from '../../../src/core/decision/record.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { tempFolder } from '../../store/support.ts';
 import { record } from './support.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { DecisionRecord } from '../../../src/core/decision-record.ts';
-import type { Estimate } from '../../../src/core/estimate.ts';
+import type { Estimate } from '../../../src/core/decision/estimate.ts';
+import type { DecisionRecord } from '../../../src/core/decision/record.ts';
 import { idAt } from '../../../src/core/id.ts';
 import { openRecords } from '../../../src/gateway/records/records.ts';
 import { encodeEstimate } from '../../../src/store/sql/records/estimate.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
-import type { Refusal } from '../../../src/core/refusal.ts';
+import type { Refusal } from '../../../src/core/decision/refusal.ts';
 import { REFUSALS_A_MINUTE, RefusalLog } from '../../../src/gateway/records/refusal-log.ts';
 import type { Store, Write } from '../../../src/store/store.ts';
 import { tries } from '../../deep/effort.ts';

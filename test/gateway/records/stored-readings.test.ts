@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { priorReadings, type Readings } from '../../../src/core/decision/readings.ts';
 import { createIds, timeOfId } from '../../../src/core/id.ts';
-import { priorReadings, type Readings } from '../../../src/core/readings.ts';
 import { openRecords } from '../../../src/gateway/records/records.ts';
 import { RENEW_MS } from '../../../src/gateway/records/stored-readings.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';

@@ -1,4 +1,4 @@
-import type { DecisionRecord } from '../../../src/core/decision-record.ts';
+import type { DecisionRecord } from '../../../src/core/decision/record.ts';
 
 /** Makes a record of a chat with everything that a record can have. */
 export function record(id: number, time: number, over: Partial<DecisionRecord> = {}): DecisionRecord {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { TOKEN_BYTES_MAX } from '../../../src/core/tokenizer.ts';
-import { utf8Bytes } from '../../../src/core/tokens.ts';
+import { TOKEN_BYTES_MAX } from '../../../src/core/request/tokenizer.ts';
+import { utf8Bytes } from '../../../src/core/request/tokens.ts';
 import { decisiveTokenizers } from '../../../src/gateway/request/exact-count.ts';
 import { facts, model, refusalOf, snapshot } from '../../routing/build.ts';
 

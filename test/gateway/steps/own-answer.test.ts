@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { plainUsage } from '../../../src/core/usage.ts';
+import { plainUsage } from '../../../src/core/money/usage.ts';
 import { answerHere } from '../../../src/gateway/request/own-answer.ts';
 import type { Step } from '../../../src/gateway/request/steps.ts';
 import { waitFor } from '../../support/answers.ts';

@@ -1,5 +1,5 @@
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import { plainUsage } from '../../../src/core/usage.ts';
+import { plainUsage } from '../../../src/core/money/usage.ts';
 import { list, members } from './requests.ts';
 
 const text = (piece = 'x'): StreamPart => ({ type: 'text', choice: 0, text: piece });

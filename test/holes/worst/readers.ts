@@ -9,7 +9,7 @@ import type {
   ProviderPlugin,
   WireAdapter,
 } from '../../../src/contract/provider.ts';
-import type { ModelRequest } from '../../../src/core/model-request.ts';
+import type { ModelRequest } from '../../../src/core/request/model-request.ts';
 import { readChatRequest } from '../../../src/dialects/openai-chat/reader.ts';
 import {
   type AnswerRoute,

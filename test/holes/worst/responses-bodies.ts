@@ -1,4 +1,4 @@
-import { wrapState } from '../../../src/core/wrapped-state.ts';
+import { wrapState } from '../../../src/core/request/wrapped-state.ts';
 import { type Bodies, list, members } from './requests.ts';
 
 const HELLO = { role: 'user', content: 'Hello' };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { RUN_MIN } from '../../../src/core/runs.ts';
+import { RUN_MIN } from '../../../src/core/text/runs.ts';
 import { createLog, type LogFields } from '../../../src/host/telemetry/log.ts';
 import { hasSecret, mask, registerSecrets, scrub, scrubAll } from '../../../src/host/telemetry/secrets.ts';
 

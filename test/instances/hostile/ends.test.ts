@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { Timers } from '../../../src/core/timers.ts';
+import type { Timers } from '../../../src/core/time/timers.ts';
 import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { realClock, type WorldClock } from '../../store/hostile/clock.ts';
 import { type HostileStore, World } from '../../store/hostile/world.ts';

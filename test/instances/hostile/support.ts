@@ -1,6 +1,6 @@
 import type { EntryLine } from '../../../src/core/accounting/entry.ts';
-import { OPERATOR } from '../../../src/core/caller.ts';
-import { plainUsage } from '../../../src/core/usage.ts';
+import { plainUsage } from '../../../src/core/money/usage.ts';
+import { OPERATOR } from '../../../src/core/people/caller.ts';
 import { isShortage } from '../../../src/ledger/available-funds.ts';
 import type { Hold } from '../../../src/ledger/hold.ts';
 import { budget } from '../../ledger/support.ts';

@@ -1,5 +1,5 @@
-import { holderCaller } from '../../../src/core/caller.ts';
 import { idText } from '../../../src/core/id.ts';
+import { holderCaller } from '../../../src/core/people/caller.ts';
 import { isShortage } from '../../../src/ledger/available-funds.ts';
 import type { Earmark } from '../../../src/ledger/hold.ts';
 import { PaymentHold } from '../../../src/payments/funding/payment-hold.ts';

@@ -1,8 +1,8 @@
 import type { IdempotentRun } from '../../../src/access/idempotency/run.ts';
 import { type Keys, openKeys } from '../../../src/access/keys.ts';
 import type { EntryLine } from '../../../src/core/accounting/entry.ts';
-import type { Budget } from '../../../src/core/budget.ts';
-import { plainUsage } from '../../../src/core/usage.ts';
+import type { Budget } from '../../../src/core/money/budget.ts';
+import { plainUsage } from '../../../src/core/money/usage.ts';
 import { isShortage } from '../../../src/ledger/available-funds.ts';
 import type { Hold } from '../../../src/ledger/hold.ts';
 import type { LedgerTable } from '../../../src/store/ledger-table.ts';

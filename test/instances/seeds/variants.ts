@@ -1,4 +1,4 @@
-import type { Budget } from '../../../src/core/budget.ts';
+import type { Budget } from '../../../src/core/money/budget.ts';
 import { budget } from '../../ledger/support.ts';
 
 const all = (limit: number, name = 'all') => budget(limit, { name, window: 'day' });

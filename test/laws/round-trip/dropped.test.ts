@@ -5,7 +5,7 @@ import { gemini } from '../../../plugins/providers/gemini.ts';
 import { isObject, type Json } from '../../../plugins/providers/json.ts';
 import { openai } from '../../../plugins/providers/openai.ts';
 import type { HttpCall, ProviderCall, WireAdapter } from '../../../src/contract/provider.ts';
-import { type OriginalPath, pathText } from '../../../src/core/original.ts';
+import { type OriginalPath, pathText } from '../../../src/core/json/original.ts';
 import { tries } from '../../deep/effort.ts';
 import { openaiAdapter } from '../../support/provider-call.ts';
 import { readOn } from '../../support/read-request.ts';

@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import fc from 'fast-check';
 import { isObject, type Json } from '../../../plugins/providers/json.ts';
 import type { ProviderCall } from '../../../src/contract/provider.ts';
-import type { ModelRequest } from '../../../src/core/model-request.ts';
+import type { ModelRequest } from '../../../src/core/request/model-request.ts';
 import type { AnswerRoute } from '../../../src/dialects/surface.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 import { readOn } from '../../support/read-request.ts';

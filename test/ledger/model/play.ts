@@ -1,8 +1,8 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { steady } from '../../../src/core/clock.ts';
 import { createIds } from '../../../src/core/id.ts';
+import { steady } from '../../../src/core/time/clock.ts';
 import type { FundShortage } from '../../../src/ledger/available-funds.ts';
 import type { Earmark, Hold } from '../../../src/ledger/hold.ts';
 import type { SqlStore } from '../../../src/store/sqlite/statement.ts';

@@ -1,4 +1,4 @@
-import type { Budget } from '../../../src/core/budget.ts';
+import type { Budget } from '../../../src/core/money/budget.ts';
 import { type Adjustment, insertAdjustment } from '../../../src/store/sqlite/books/tables.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import type { SqlStore } from '../../../src/store/sqlite/statement.ts';

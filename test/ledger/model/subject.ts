@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
-import type { Budget } from '../../../src/core/budget.ts';
-import type { Caller } from '../../../src/core/caller.ts';
+import type { Budget } from '../../../src/core/money/budget.ts';
+import type { Caller } from '../../../src/core/people/caller.ts';
 import type { FundShortage } from '../../../src/ledger/available-funds.ts';
 import type { Earmark, Hold } from '../../../src/ledger/hold.ts';
 import type { HoldRequest } from '../../../src/ledger/hold-request.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SignalboxError } from '../../../src/core/errors.ts';
-import { atomicOf, type PaymentNetwork, worthOf } from '../../../src/core/payment-policy.ts';
+import { atomicOf, type PaymentNetwork, worthOf } from '../../../src/core/policy/payments.ts';
 import { type TopUpAmount, topUpAmount } from '../../../src/payments/funding/top-up-amount.ts';
 
 /** A token with this many decimals, on a network where a Credit is worth this many millionths of a dollar. */

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync } from 'node:fs';
-import type { Budget } from '../../../src/core/budget.ts';
-import type { PaymentPolicy } from '../../../src/core/payment-policy.ts';
+import type { Budget } from '../../../src/core/money/budget.ts';
+import type { PaymentPolicy } from '../../../src/core/policy/payments.ts';
 import type { X402Gateway } from '../../../src/http/x402/services.ts';
 import { type Ledger, openLedger } from '../../../src/ledger/ledger.ts';
 import type { NetworkClients } from '../../../src/payments/facilitator/facilitator.ts';

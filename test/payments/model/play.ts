@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
-import { holderCaller } from '../../../src/core/caller.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { createIds } from '../../../src/core/id.ts';
+import { holderCaller } from '../../../src/core/people/caller.ts';
 import type { FundedHold, FundingRequest } from '../../../src/gateway/money/funding.ts';
 import { HoldRefused } from '../../../src/gateway/money/funding.ts';
 import { KeyFunding } from '../../../src/gateway/money/key-funding.ts';

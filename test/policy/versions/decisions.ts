@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PolicySnapshot } from '../../../src/core/snapshot.ts';
-import { TASK_NAMES } from '../../../src/core/tasks.ts';
+import type { PolicySnapshot } from '../../../src/core/policy/snapshot.ts';
+import { TASK_NAMES } from '../../../src/core/request/tasks.ts';
 import { isRefusal } from '../../../src/routing/decide.ts';
 import { loaded, outcomeOf, prepared } from '../../routing/build.ts';
 import { routeFacts } from '../../support/chat-body.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { shipped } from '../../../plugins/index.ts';
 import { decideFor, hypotheticalFacts } from '../../../src/admin/use-cases/policy/hypothetical.ts';
 import { USUAL_TIME } from '../../../src/admin/use-cases/policy/reasons.ts';
-import type { PolicySnapshot } from '../../../src/core/snapshot.ts';
+import type { PolicySnapshot } from '../../../src/core/policy/snapshot.ts';
 import { createRegistry } from '../../../src/host/plugins/registry.ts';
 import { buildRuntime, type Runtime } from '../../../src/policy/runtime/runtime.ts';
 import { isRefusal } from '../../../src/routing/decide.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type Address, addressText, isWithin, parseAddress, parseRange } from '../../../src/core/address.ts';
-import { type AddressClass, addressClass, isPublic } from '../../../src/core/address-class.ts';
+import { type Address, addressText, isWithin, parseAddress, parseRange } from '../../../src/core/net/address.ts';
+import { type AddressClass, addressClass, isPublic } from '../../../src/core/net/address-class.ts';
 
 const address = (text: string): Address => parseAddress(text)!;
 

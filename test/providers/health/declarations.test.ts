@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { StoppedBilling } from '../../../src/core/abort-billing.ts';
+import type { StoppedBilling } from '../../../src/core/money/abort-billing.ts';
 import { Declarations } from '../../../src/providers/health/declarations.ts';
 import type { BrokenDeclaration } from '../../../src/store/endpoints.ts';
 

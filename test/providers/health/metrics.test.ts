@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { HEALTH } from '../../../src/core/readings.ts';
+import { HEALTH } from '../../../src/core/decision/readings.ts';
 import { metricsPage } from '../../../src/host/telemetry/page.ts';
 import { endpointFamilies } from '../../../src/providers/health/metrics.ts';
 import { model, snapshot } from '../../routing/build.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { PreparedStrategy } from '../../../src/contract/strategy.ts';
-import { priorReadings } from '../../../src/core/readings.ts';
+import { priorReadings } from '../../../src/core/decision/readings.ts';
 import { BUCKET } from '../../../src/providers/health/quantile.ts';
 import { costReference } from '../../../src/routing/estimate.ts';
 import { expectedOutput } from '../../../src/routing/expected-length.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { HEALTH, priorReadings } from '../../../src/core/readings.ts';
+import { HEALTH, priorReadings } from '../../../src/core/decision/readings.ts';
 import { PRIOR_ANSWERS } from '../../../src/providers/health/endpoint-speed.ts';
 import { BUCKET, HALF_LIFE_MS } from '../../../src/providers/health/quantile.ts';
 import { model, price, snapshot } from '../../routing/build.ts';

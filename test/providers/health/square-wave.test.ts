@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { HEALTH } from '../../../src/core/readings.ts';
+import { HEALTH } from '../../../src/core/decision/readings.ts';
 import { JITTER } from '../../../src/providers/health/breaker.ts';
 import type { EndpointHealth } from '../../../src/providers/health/types.ts';
 import { randomFrom, tries } from '../../deep/effort.ts';

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
-import { TOKEN_BYTES_MAX } from '../../../src/core/tokenizer.ts';
+import { TOKEN_BYTES_MAX } from '../../../src/core/request/tokenizer.ts';
 import { countTokens, readRanks, type TokenVocabulary } from '../../../src/providers/tokenizer/byte-pairs.ts';
 import { tries } from '../../deep/effort.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TSchema } from '@sinclair/typebox';
-import { isCodeLanguage } from '../../../src/core/languages.ts';
-import { SchemaCheck } from '../../../src/core/schema-check.ts';
+import { isCodeLanguage } from '../../../src/core/request/languages.ts';
+import { SchemaCheck } from '../../../src/core/schema/check.ts';
 import { FEATURE_NAMES } from '../../../src/routing/profile/features.ts';
 import {
   ExpressionFile,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
-import { capabilityNames, OF_EVERY_DIALECT } from '../../../src/core/capability.ts';
+import { capabilityNames, OF_EVERY_DIALECT } from '../../../src/core/request/capability.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
-import { capabilityNames } from '../../../src/core/capability.ts';
+import { capabilityNames } from '../../../src/core/request/capability.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage, ChatTool } from '../../../src/core/api/chat-request.ts';
-import { canonicalLanguage, isCodeLanguage } from '../../../src/core/languages.ts';
+import { canonicalLanguage, isCodeLanguage } from '../../../src/core/request/languages.ts';
 import extensions from '../../../src/routing/profile/lexicon/programming-extensions.json' with { type: 'json' };
 import homographs from '../../../src/routing/profile/lexicon/programming-homographs.json' with { type: 'json' };
 import programs from '../../../src/routing/profile/lexicon/programming-names.json' with { type: 'json' };

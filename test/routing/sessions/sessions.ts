@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { ChatRequest } from '../../../src/core/api/chat-request.ts';
-import { type ModelRequest, modelRequest } from '../../../src/core/model-request.ts';
+import { type ModelRequest, modelRequest } from '../../../src/core/request/model-request.ts';
 import { MESSAGES_READER } from '../../../src/dialects/anthropic-messages/reader.ts';
 import type { MessagesRequest } from '../../../src/dialects/anthropic-messages/request.ts';
 import { readChatRequest } from '../../../src/dialects/openai-chat/reader.ts';

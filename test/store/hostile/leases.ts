@@ -1,4 +1,4 @@
-import type { Timer, Timers } from '../../../src/core/timers.ts';
+import type { Timer, Timers } from '../../../src/core/time/timers.ts';
 import { type Instance, type InstanceName, isSameInstance, nameOf } from '../../../src/store/instance.ts';
 import { isFree, isHeld, LEASE_MS, type LeaseChange, type LeaseRow } from '../../../src/store/lease.ts';
 import { keepLease, type LeaseTable } from '../../../src/store/lease-keeper.ts';

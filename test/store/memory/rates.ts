@@ -1,5 +1,5 @@
 import { type Bucket, fullBucket, refill, take, unitsLeft } from '../../../src/access/limits/bucket.ts';
-import { MINUTE_MS } from '../../../src/core/clock.ts';
+import { MINUTE_MS } from '../../../src/core/time/clock.ts';
 import type { InstanceName } from '../../../src/store/instance.ts';
 import { AHEAD_MS, type RateDemand, type RateGrant } from '../../../src/store/rates.ts';
 

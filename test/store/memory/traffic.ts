@@ -1,7 +1,7 @@
-import { type DecisionRecord, modelOf, statusOf } from '../../../src/core/decision-record.ts';
+import { type DecisionRecord, modelOf, statusOf } from '../../../src/core/decision/record.ts';
+import type { Refusal } from '../../../src/core/decision/refusal.ts';
 import { timeOfId } from '../../../src/core/id.ts';
-import type { Refusal } from '../../../src/core/refusal.ts';
-import { TimeHistogram } from '../../../src/core/time-histogram.ts';
+import { TimeHistogram } from '../../../src/core/time/histogram.ts';
 import type { JournalReader, MoneyEntry } from '../../../src/store/journal-reader.ts';
 import type { RecordLog } from '../../../src/store/records.ts';
 import {

@@ -3,7 +3,7 @@ import type { EntryLine } from '../../../src/core/accounting/entry.ts';
 import type { FundRef } from '../../../src/core/accounting/fund.ts';
 import { quarterOf } from '../../../src/core/accounting/window.ts';
 import { idAt } from '../../../src/core/id.ts';
-import { plainUsage } from '../../../src/core/usage.ts';
+import { plainUsage } from '../../../src/core/money/usage.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';
 import type { Cases } from '../support.ts';
 

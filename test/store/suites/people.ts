@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { INHERITED, NO_TERMS } from '../../../src/core/people.ts';
+import { INHERITED, NO_TERMS } from '../../../src/core/people/people.ts';
 import type { Team, User } from '../../../src/store/people.ts';
 import { refusalOf, type TestedStore } from '../implementations.ts';
 import { keyInfo } from './access.ts';

@@ -8,10 +8,10 @@ import {
   refusalSummary,
   statusOf,
   summaryOf,
-} from '../../../src/core/decision-record.ts';
+} from '../../../src/core/decision/record.ts';
+import type { Refusal } from '../../../src/core/decision/refusal.ts';
 import type { ErrorCode } from '../../../src/core/errors.ts';
 import { idAt, timeOfId } from '../../../src/core/id.ts';
-import type { Refusal } from '../../../src/core/refusal.ts';
 import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../../../src/store/records.ts';
 import { facts } from '../../routing/build.ts';
 import type { TestedStore } from '../implementations.ts';

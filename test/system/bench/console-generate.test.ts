@@ -4,7 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { policiesIn, serveFolder } from '../../../bench/console/base.ts';
 import { type ConsoleAnswers, generate } from '../../../bench/console/generate.ts';
-import { toCredits } from '../../../src/core/credits.ts';
+import { toCredits } from '../../../src/core/money/credits.ts';
 import { storeUrlOf } from '../../../src/store/open.ts';
 import { deeply } from '../../deep/deeply.ts';
 import { runHere } from '../../support/run-here.ts';

@@ -1,9 +1,14 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { canonicalLanguage, isCodeLanguage, isKnownLanguage, knownLanguages } from '../../../src/core/languages.ts';
+import {
+  canonicalLanguage,
+  isCodeLanguage,
+  isKnownLanguage,
+  knownLanguages,
+} from '../../../src/core/request/languages.ts';
 import { linguistEntries, linguistTable } from '../support/linguist-table.ts';
 
-const FILE = join(import.meta.dir, '../../../src/core/linguist.ts');
+const FILE = join(import.meta.dir, '../../../src/core/request/linguist.ts');
 
 test('the table of languages is generated from the package, and `UPDATE=1` writes the table', async () => {
   const table = await linguistTable();

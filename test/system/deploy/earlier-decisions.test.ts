@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
-import { modelOf, statusOf, summaryOf } from '../../../src/core/decision-record.ts';
+import { modelOf, statusOf, summaryOf } from '../../../src/core/decision/record.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { copyFixture } from '../../fixtures/folder.ts';
 

@@ -1,5 +1,5 @@
+import { HEALTH } from '../../../src/core/decision/readings.ts';
 import { ERRORS } from '../../../src/core/errors.ts';
-import { HEALTH } from '../../../src/core/readings.ts';
 import { OUTCOME_SOURCES } from '../../../src/store/learning.ts';
 import { documentedFamilies } from '../../docs/metrics-page.ts';
 import type { Metric, Metrics } from '../../support/promql.ts';

@@ -4,7 +4,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { ChatRequest } from '../../../src/core/api/chat-request.ts';
 import { RouteRequest } from '../../../src/core/api/route-query.ts';
-import { FeedbackRequest } from '../../../src/core/feedback.ts';
+import { FeedbackRequest } from '../../../src/core/decision/feedback.ts';
 import * as chatExamples from '../../../src/dialects/openai-chat/examples.ts';
 import { answerRoutesOf } from '../../../src/dialects/surface.ts';
 import { SURFACES } from '../../../src/dialects/surfaces.ts';

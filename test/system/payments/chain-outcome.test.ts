@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { encodeFunctionData, type Hex, parseAbi } from 'viem';
-import type { PaymentAsset, PaymentNetwork } from '../../../src/core/payment-policy.ts';
+import type { PaymentAsset, PaymentNetwork } from '../../../src/core/policy/payments.ts';
 import {
   type Authorization,
   type Chain,

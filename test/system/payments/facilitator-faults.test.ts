@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import type { PaymentNetwork } from '../../../src/core/payment-policy.ts';
+import type { PaymentNetwork } from '../../../src/core/policy/payments.ts';
 import {
   type Authorization,
   FacilitatorUnavailable,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mnemonicToAccount } from 'viem/accounts';
-import type { PaymentNetwork } from '../../../src/core/payment-policy.ts';
+import type { PaymentNetwork } from '../../../src/core/policy/payments.ts';
 import { openNetwork } from '../../../src/payments/facilitator/network.ts';
 import { startOwnServer } from '../../support/own-server.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';

@@ -1,5 +1,5 @@
 import { idAt } from '../../../src/core/id.ts';
-import type { Timers } from '../../../src/core/timers.ts';
+import type { Timers } from '../../../src/core/time/timers.ts';
 import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { SWEEP_EVERY_MS } from '../../../src/server/sweep.ts';
 import type { Instance } from '../../../src/store/instance.ts';

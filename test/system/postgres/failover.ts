@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { Timers } from '../../../src/core/timers.ts';
+import type { Timers } from '../../../src/core/time/timers.ts';
 import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { RENEW_MS } from '../../../src/store/lease.ts';
 import { waitFor } from '../../support/answers.ts';

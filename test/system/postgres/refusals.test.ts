@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Timers } from '../../../src/core/timers.ts';
+import type { Timers } from '../../../src/core/time/timers.ts';
 import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { SLOW_START_MS } from '../../../src/server/serve.ts';
 import { RENEW_MS } from '../../../src/store/lease.ts';

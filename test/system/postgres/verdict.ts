@@ -1,4 +1,4 @@
-import { parseJson } from '../../../src/core/object.ts';
+import { parseJson } from '../../../src/core/json/object.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { audit } from './stage.ts';
 

@@ -90,7 +90,7 @@ export async function linguistVersion(): Promise<string> {
   return String(version);
 }
 
-/** Returns the expected content of `src/core/linguist.ts`. */
+/** Returns the expected content of `src/core/request/linguist.ts`. */
 export async function linguistTable(): Promise<string> {
   const rows = linguistEntries().map(({ names, isData }) => `${isData ? '=' : ''}${names.join('|')};`);
   const lines: string[] = [];

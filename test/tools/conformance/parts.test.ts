@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import { plainUsage } from '../../../src/core/usage.ts';
+import { plainUsage } from '../../../src/core/money/usage.ts';
 import { partsFault } from '../../../src/tools/conformance/parts.ts';
 
 /** A part of each type, and the names of its optional members. */

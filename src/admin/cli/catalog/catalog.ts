@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { commandName } from '../../../core/command-name.ts';
-import { plural } from '../../../core/text.ts';
+import { plural } from '../../../core/text/text.ts';
 import { codeOf } from '../../../core/thrown.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';

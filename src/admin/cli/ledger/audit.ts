@@ -1,6 +1,6 @@
-import { isAddress } from '../../../core/holder-address.ts';
 import { timeOfId } from '../../../core/id.ts';
-import { creditsText } from '../../../core/text.ts';
+import { isAddress } from '../../../core/money/holder-address.ts';
+import { creditsText } from '../../../core/text/text.ts';
 import type { Audit, AuditFinding, OpenAtEnd } from '../../../ledger/audit/audit.ts';
 import { decisionOf, findingsOf, heldOf } from '../../use-cases/ledger/audit.ts';
 import { count } from '../text.ts';

@@ -1,4 +1,4 @@
-import { toCredits } from '../../../core/credits.ts';
+import { toCredits } from '../../../core/money/credits.ts';
 import { COLUMNS, exportedLines, type Line, usdCell } from '../../../ledger/export/export.ts';
 import type { JournalReader, MoneyEntry } from '../../../store/journal-reader.ts';
 import { type Writer, writeTable } from '../../use-cases/csv.ts';

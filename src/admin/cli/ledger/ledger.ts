@@ -1,8 +1,8 @@
-import { readAmount } from '../../../core/amount.ts';
-import type { Microcredits } from '../../../core/credits.ts';
-import { parseDecimal } from '../../../core/decimal.ts';
 import { parseId } from '../../../core/id.ts';
-import { creditsText } from '../../../core/text.ts';
+import { readAmount } from '../../../core/money/amount.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
+import { parseDecimal } from '../../../core/money/decimal.ts';
+import { creditsText } from '../../../core/text/text.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { auditLedger } from '../../../ledger/audit/run.ts';
 import type { StoreReader } from '../../../store/driver.ts';

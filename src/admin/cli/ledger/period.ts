@@ -1,6 +1,6 @@
 import { SignalboxError } from '../../../core/errors.ts';
+import { isTimeZone } from '../../../core/time/zoned-time.ts';
 import { UsageError } from '../../../core/usage-error.ts';
-import { isTimeZone } from '../../../core/zoned-time.ts';
 import { monthIn, type Stretch, spanOf, stretchIn } from '../../use-cases/report/period.ts';
 import { needed } from '../arguments.ts';
 

@@ -1,6 +1,6 @@
-import { type Paint, painter } from '../../../core/paint.ts';
-import { plural } from '../../../core/text.ts';
-import { visible } from '../../../core/visible.ts';
+import { type Paint, painter } from '../../../core/text/paint.ts';
+import { plural } from '../../../core/text/text.ts';
+import { visible } from '../../../core/text/visible.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
 import type { PolicyChange, PolicyRename } from '../../../policy/runtime/diff.ts';
 import {

@@ -1,6 +1,6 @@
-import type { DecisionOutcome } from '../../../core/decision-record.ts';
+import type { DecisionOutcome } from '../../../core/decision/record.ts';
 import { idText } from '../../../core/id.ts';
-import { creditsText } from '../../../core/text.ts';
+import { creditsText } from '../../../core/text/text.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { Explanation } from '../../../gateway/request/explain.ts';
 import { story } from '../../../routing/story.ts';

@@ -1,4 +1,4 @@
-import { isObject } from '../../../core/object.ts';
+import { isObject } from '../../../core/json/object.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { Body } from '../../use-cases/policy/tools.ts';
 import { LIST, pairsOf, type parseFlags, SWITCH, TEXT } from '../arguments.ts';

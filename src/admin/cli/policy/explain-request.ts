@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { callerLevels } from '../../../access/levels.ts';
 import { levelsAbove } from '../../../access/people-copy.ts';
-import { parseJson } from '../../../core/object.ts';
+import { parseJson } from '../../../core/json/object.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';

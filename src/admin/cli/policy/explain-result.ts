@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { SchemaCheck } from '../../../core/schema-check.ts';
+import { SchemaCheck } from '../../../core/schema/check.ts';
+import { visible } from '../../../core/text/visible.ts';
 import { UsageError } from '../../../core/usage-error.ts';
-import { visible } from '../../../core/visible.ts';
-import { camelKeys } from '../../../policy/camel-keys.ts';
+import { camelKeys } from '../../../policy/schema/camel-keys.ts';
 import { percent } from '../../../routing/advise.ts';
 import { PolicyExplanation } from '../../policy-explanation.ts';
 import { referenceText } from '../../use-cases/policy/reference.ts';

@@ -1,4 +1,4 @@
-import { objectOf, parseJson } from '../../../core/object.ts';
+import { objectOf, parseJson } from '../../../core/json/object.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { outbound } from '../../../host/outbound.ts';

@@ -1,8 +1,8 @@
-import { shownCredits } from '../../../core/ceiling.ts';
-import { painter } from '../../../core/paint.ts';
-import type { SourcePlace } from '../../../core/source-place.ts';
-import { wrapped } from '../../../core/text.ts';
-import { visible } from '../../../core/visible.ts';
+import { shownCredits } from '../../../core/money/ceiling.ts';
+import type { SourcePlace } from '../../../core/policy/source-place.ts';
+import { painter } from '../../../core/text/paint.ts';
+import { wrapped } from '../../../core/text/text.ts';
+import { visible } from '../../../core/text/visible.ts';
 import { SHOWN_QUALITY_MAX, seconds } from '../../../routing/advise.ts';
 import type { CandidateEntry } from '../../../routing/certificate.ts';
 import { shortPlace } from '../../../routing/story.ts';

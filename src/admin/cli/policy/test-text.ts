@@ -1,8 +1,8 @@
 import { commandName } from '../../../core/command-name.ts';
-import { painter } from '../../../core/paint.ts';
-import type { SourcePlace } from '../../../core/source-place.ts';
-import { plural } from '../../../core/text.ts';
-import { visible } from '../../../core/visible.ts';
+import type { SourcePlace } from '../../../core/policy/source-place.ts';
+import { painter } from '../../../core/text/paint.ts';
+import { plural } from '../../../core/text/text.ts';
+import { visible } from '../../../core/text/visible.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import type { UnservedPart } from '../../use-cases/policy/cases.ts';
 import type { PolicyTest } from '../../use-cases/policy/test.ts';

@@ -1,4 +1,4 @@
-import { visibleLines } from '../../../core/visible.ts';
+import { visibleLines } from '../../../core/text/visible.ts';
 import { createPluginLoader, type PluginLoader } from '../../../host/plugins/load.ts';
 import { processTimers } from '../../../host/telemetry/process-timers.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { parse } from 'yaml';
 import { lazy } from '../../../core/lazy.ts';
-import { SchemaCheck } from '../../../core/schema-check.ts';
+import { SchemaCheck } from '../../../core/schema/check.ts';
 import file from './own-models.yaml' with { type: 'file' };
 
 const Figures = Type.Record(Type.String(), Type.Union([Type.Number(), Type.String()]));

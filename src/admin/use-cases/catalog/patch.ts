@@ -1,5 +1,5 @@
-import { plural } from '../../../core/text.ts';
-import { visible } from '../../../core/visible.ts';
+import { plural } from '../../../core/text/text.ts';
+import { visible } from '../../../core/text/visible.ts';
 import {
   ASK,
   block,
@@ -10,7 +10,7 @@ import {
   flow,
   type PolicyValue,
   writeFile,
-} from '../../../policy/emit.ts';
+} from '../../../policy/yaml/emit.ts';
 import {
   type CatalogProposal,
   isComplete,

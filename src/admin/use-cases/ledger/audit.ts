@@ -1,6 +1,6 @@
-import { iso } from '../../../core/clock.ts';
-import { toCredits } from '../../../core/credits.ts';
 import { idText, timeOfId } from '../../../core/id.ts';
+import { toCredits } from '../../../core/money/credits.ts';
+import { iso } from '../../../core/time/clock.ts';
 import type { Audit, OpenAtEnd } from '../../../ledger/audit/audit.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';

@@ -1,7 +1,7 @@
 import type { FundStanding } from '../../../core/accounting/fund.ts';
-import type { Microcredits } from '../../../core/credits.ts';
 import { refuse } from '../../../core/errors.ts';
-import { parseJson } from '../../../core/object.ts';
+import { parseJson } from '../../../core/json/object.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import { runsOutAt } from '../../../ledger/forecast.ts';
 import type { FundHolds } from '../../../ledger/open-holds.ts';
 import { pageOfList } from '../pages.ts';

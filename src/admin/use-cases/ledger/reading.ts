@@ -1,4 +1,4 @@
-import type { Microcredits } from '../../../core/credits.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import type { StoreReader } from '../../../store/driver.ts';
 import { readSpool, readStore } from '../../../store/open.ts';

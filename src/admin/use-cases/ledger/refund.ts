@@ -1,6 +1,6 @@
-import type { Microcredits } from '../../../core/credits.ts';
 import { idText } from '../../../core/id.ts';
-import { creditsText } from '../../../core/text.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
+import { creditsText } from '../../../core/text/text.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { StoredReservation } from '../../../store/ledger-table.ts';
 import { isStoreLocked, openStore } from '../../../store/open.ts';

@@ -1,5 +1,5 @@
-import type { Microcredits } from '../../../core/credits.ts';
 import { SignalboxError } from '../../../core/errors.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import type { FundGroup } from '../../../ledger/audit/funds.ts';
 import { foldJournal } from '../../../ledger/audit/run.ts';
 import { balanceFund } from '../../../ledger/drawn-fund.ts';

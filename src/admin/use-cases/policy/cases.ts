@@ -1,8 +1,8 @@
-import type { PolicyCase } from '../../../core/policy-case.ts';
-import { measuredModels } from '../../../core/readings.ts';
-import type { PolicySnapshot } from '../../../core/snapshot.ts';
+import { measuredModels } from '../../../core/decision/readings.ts';
+import type { PolicyCase } from '../../../core/policy/case.ts';
+import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import { UsageError } from '../../../core/usage-error.ts';
-import { byNearness, listNames } from '../../../policy/nearest.ts';
+import { byNearness, listNames } from '../../../policy/hints/nearest.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
 import { meaningOf } from '../../../routing/model-name.ts';

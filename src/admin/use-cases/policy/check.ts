@@ -1,12 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StrategyPlugin } from '../../../contract/strategy.ts';
-import { iso } from '../../../core/clock.ts';
-import { measuredModels } from '../../../core/readings.ts';
-import type { PolicySnapshot } from '../../../core/snapshot.ts';
+import { measuredModels } from '../../../core/decision/readings.ts';
+import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
+import { iso } from '../../../core/time/clock.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { type Diagnostic, type DiagnosticCode, diagnosticsBody } from '../../../policy/diagnostics.ts';
-import { isWildcard } from '../../../policy/models.ts';
+import { isWildcard } from '../../../policy/models/models.ts';
 import { byPlace } from '../../../policy/report.ts';
 import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../../policy/runtime/candidate.ts';
 import type { Outline } from '../../../policy/runtime/diff.ts';

@@ -1,10 +1,10 @@
-import { DIFFICULTIES, type Difficulty, type Facts } from '../../../core/facts.ts';
-import { priorReadings } from '../../../core/readings.ts';
+import { priorReadings } from '../../../core/decision/readings.ts';
+import { DIFFICULTIES, type Difficulty, type Facts } from '../../../core/request/facts.ts';
 import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
-import { CHEAP_SELECTOR, type CostlyTask, costlyDiagnostics } from '../../../policy/costly-choices.ts';
 import type { Diagnostic } from '../../../policy/diagnostics.ts';
+import { CHEAP_SELECTOR, type CostlyTask, costlyDiagnostics } from '../../../policy/models/costly-choices.ts';
+import { isNearlyBest } from '../../../policy/models/reference-price.ts';
 import type { ParsedPolicy } from '../../../policy/parsed.ts';
-import { isNearlyBest } from '../../../policy/reference-price.ts';
 import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
 import { BUILT_IN_SELECTORS } from '../../../policy/selectors.ts';
 import { Evaluation } from '../../../routing/evaluate.ts';

@@ -1,6 +1,6 @@
 import { SignalboxError } from '../../../core/errors.ts';
-import type { PolicyCase } from '../../../core/policy-case.ts';
-import type { PolicySnapshot } from '../../../core/snapshot.ts';
+import type { PolicyCase } from '../../../core/policy/case.ts';
+import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
 import { isRefusal } from '../../../routing/decide.ts';

@@ -1,9 +1,9 @@
-import { isAbove } from '../../../core/ceiling.ts';
-import type { Facts } from '../../../core/facts.ts';
-import { mayChoose } from '../../../core/found-models.ts';
-import { type Constraint, hasBit } from '../../../core/rules.ts';
-import type { Model, PolicySnapshot } from '../../../core/snapshot.ts';
-import type { SourcePlace } from '../../../core/source-place.ts';
+import { isAbove } from '../../../core/money/ceiling.ts';
+import { mayChoose } from '../../../core/policy/found-models.ts';
+import { type Constraint, hasBit } from '../../../core/policy/rules.ts';
+import type { Model, PolicySnapshot } from '../../../core/policy/snapshot.ts';
+import type { SourcePlace } from '../../../core/policy/source-place.ts';
+import type { Facts } from '../../../core/request/facts.ts';
 import type { ParsedPolicy } from '../../../policy/load.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { isRefusal } from '../../../routing/decide.ts';

@@ -1,13 +1,13 @@
 import { basename } from 'node:path';
 import type { Plugin } from '../../../contract/kinds.ts';
 import { refuse, SignalboxError } from '../../../core/errors.ts';
-import { revisionOf } from '../../../core/found-models.ts';
-import { isObject } from '../../../core/object.ts';
-import type { Revision } from '../../../core/revision.ts';
+import { isObject } from '../../../core/json/object.ts';
+import { revisionOf } from '../../../core/policy/found-models.ts';
+import type { Revision } from '../../../core/policy/revision.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { PolicyFile } from '../../../policy/load.ts';
-import { PLACEHOLDER } from '../../../policy/providers.ts';
+import { PLACEHOLDER } from '../../../policy/providers/providers.ts';
 import type { PolicyCandidate } from '../../../policy/runtime/candidate.ts';
 import { type PolicyBundle, PolicySourceError } from '../../../policy/runtime/source.ts';
 import type { Principal } from '../principal.ts';

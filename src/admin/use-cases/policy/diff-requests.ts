@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../../../core/errors.ts';
-import { isObject, parseJson } from '../../../core/object.ts';
+import { isObject, parseJson } from '../../../core/json/object.ts';
+import { compileCheck } from '../../../core/schema/validation.ts';
 import { UsageError } from '../../../core/usage-error.ts';
-import { compileCheck } from '../../../core/validation.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { createTokenCounter, PATIENT_COUNT_MS, type TokenCounter } from '../../../providers/tokenizer/counter.ts';

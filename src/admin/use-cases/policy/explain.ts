@@ -1,8 +1,8 @@
 import { commandName } from '../../../core/command-name.ts';
-import type { Estimate } from '../../../core/estimate.ts';
-import type { Facts } from '../../../core/facts.ts';
-import type { ModelRequest } from '../../../core/model-request.ts';
-import type { Readings } from '../../../core/readings.ts';
+import type { Estimate } from '../../../core/decision/estimate.ts';
+import type { Readings } from '../../../core/decision/readings.ts';
+import type { Facts } from '../../../core/request/facts.ts';
+import type { ModelRequest } from '../../../core/request/model-request.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { type DecidedRequest, firstTrancheOf } from '../../../gateway/money/growth.ts';
 import { choiceWithin, holdTermsOf } from '../../../gateway/money/hold-terms.ts';

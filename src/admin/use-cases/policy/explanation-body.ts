@@ -1,5 +1,5 @@
-import { toCredits } from '../../../core/credits.ts';
-import { lacksIn } from '../../../core/found-models.ts';
+import { toCredits } from '../../../core/money/credits.ts';
+import { lacksIn } from '../../../core/policy/found-models.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
 import { leftOutProviders } from '../../../policy/runtime/candidate.ts';

@@ -1,10 +1,10 @@
-import { type Caller, type CallerLevel, OPERATOR } from '../../../core/caller.ts';
-import type { Decision, Refusal } from '../../../core/decision.ts';
+import type { Decision, Refusal } from '../../../core/decision/decision.ts';
+import type { Estimate } from '../../../core/decision/estimate.ts';
+import type { Readings } from '../../../core/decision/readings.ts';
 import { SignalboxError } from '../../../core/errors.ts';
-import type { Estimate } from '../../../core/estimate.ts';
-import type { Difficulty, Facts } from '../../../core/facts.ts';
-import type { ModelRequest } from '../../../core/model-request.ts';
-import type { Readings } from '../../../core/readings.ts';
+import { type Caller, type CallerLevel, OPERATOR } from '../../../core/people/caller.ts';
+import type { Difficulty, Facts } from '../../../core/request/facts.ts';
+import type { ModelRequest } from '../../../core/request/model-request.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { checkRequest } from '../../../gateway/request/check-request.ts';
 import { decideWithin, type FundedTrial } from '../../../gateway/request/decide-within.ts';

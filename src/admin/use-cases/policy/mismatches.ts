@@ -1,6 +1,6 @@
-import type { Decision } from '../../../core/decision.ts';
+import type { Decision } from '../../../core/decision/decision.ts';
 import { SignalboxError } from '../../../core/errors.ts';
-import type { PolicyCase } from '../../../core/policy-case.ts';
+import type { PolicyCase } from '../../../core/policy/case.ts';
 import type { CaseFailure } from '../../../policy/cases.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';

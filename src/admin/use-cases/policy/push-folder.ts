@@ -1,4 +1,4 @@
-import type { Revision } from '../../../core/revision.ts';
+import type { Revision } from '../../../core/policy/revision.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { firstError } from '../../../policy/diagnostics.ts';
 import {

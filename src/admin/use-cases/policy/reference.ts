@@ -1,4 +1,4 @@
-import type { ReferenceOrigin } from '../../../core/snapshot.ts';
+import type { ReferenceOrigin } from '../../../core/policy/snapshot.ts';
 
 /** The reference price of a policy, as commands print it and the API returns it. */
 export const referenceBody = ({ source, model, usd }: ReferenceOrigin) => ({

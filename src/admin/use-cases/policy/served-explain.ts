@@ -1,8 +1,8 @@
 import { callerLevels, type PeopleTerms } from '../../../access/levels.ts';
-import { type Caller, OPERATOR } from '../../../core/caller.ts';
+import { measuredModels, priorReadings, type Readings } from '../../../core/decision/readings.ts';
 import { refuse, SignalboxError } from '../../../core/errors.ts';
-import { measuredModels, priorReadings, type Readings } from '../../../core/readings.ts';
-import type { PolicySnapshot } from '../../../core/snapshot.ts';
+import { type Caller, OPERATOR } from '../../../core/people/caller.ts';
+import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
 import { QuestionLengths } from '../../../gateway/prompt/question-lengths.ts';
 import type { Gateway } from '../../../gateway/request/gateway.ts';

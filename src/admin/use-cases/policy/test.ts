@@ -1,4 +1,4 @@
-import type { PolicyCase } from '../../../core/policy-case.ts';
+import type { PolicyCase } from '../../../core/policy/case.ts';
 import { scrubAll } from '../../../host/telemetry/secrets.ts';
 import { diagnosticsBody } from '../../../policy/diagnostics.ts';
 import { inSlices } from '../../../policy/runtime/slices.ts';

@@ -1,10 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { commandName } from '../../../core/command-name.ts';
-import { isObject } from '../../../core/object.ts';
+import { isObject } from '../../../core/json/object.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { PluginLoader } from '../../../host/plugins/load.ts';
 import type { Diagnostic } from '../../../policy/diagnostics.ts';
-import { PLACEHOLDER } from '../../../policy/providers.ts';
+import { PLACEHOLDER } from '../../../policy/providers/providers.ts';
 import { compileCandidate, isRejected, type PolicyTools } from '../../../policy/runtime/candidate.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { type PolicyBundle, PolicySourceError, readBundle } from '../../../policy/runtime/source.ts';

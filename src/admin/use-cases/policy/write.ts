@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
-import { type Caller, roleOf } from '../../../core/caller.ts';
 import { refuse, SignalboxError } from '../../../core/errors.ts';
-import { plural } from '../../../core/text.ts';
+import { type Caller, roleOf } from '../../../core/people/caller.ts';
+import { plural } from '../../../core/text/text.ts';
 import { hasSecret, mask } from '../../../host/telemetry/secrets.ts';
 import { diagnosticsBody, errorsIn } from '../../../policy/diagnostics.ts';
 import type { PolicyFile } from '../../../policy/load.ts';
@@ -10,7 +10,7 @@ import { pushedBundle } from '../../../policy/runtime/pushed.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import type { ReloadAttempt } from '../../../policy/runtime/status.ts';
 import { type FileEdit, UnwritablePolicy } from '../../../policy/runtime/write-edit.ts';
-import { placeAt } from '../../../policy/tree.ts';
+import { placeAt } from '../../../policy/yaml/tree.ts';
 import type { OpenStore } from '../../../store/driver.ts';
 import type { PolicyOrigin } from '../../../store/instance-reports.ts';
 import type { Actor, TrailDetails } from '../../../store/trail.ts';

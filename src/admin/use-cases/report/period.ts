@@ -1,7 +1,7 @@
-import { parseMoment } from '../../../core/clock.ts';
 import { refuse, SignalboxError } from '../../../core/errors.ts';
 import { orElse } from '../../../core/thrown.ts';
-import { isTimeZone } from '../../../core/zoned-time.ts';
+import { parseMoment } from '../../../core/time/clock.ts';
+import { isTimeZone } from '../../../core/time/zoned-time.ts';
 
 /** A period of time, ms since 1970. `to` is exclusive. */
 export interface Stretch {

@@ -1,5 +1,5 @@
 import { SignalboxError } from '../../../core/errors.ts';
-import { TimeHistogram } from '../../../core/time-histogram.ts';
+import { TimeHistogram } from '../../../core/time/histogram.ts';
 import { NO_TRAFFIC, STEP_MS, TRAFFIC_FIGURES, type TrafficTable } from '../../../store/traffic.ts';
 import { addFigures, type SumFigures } from '../../../store/traffic-sums.ts';
 import { type TrafficPeriod, wholeOf } from './periods.ts';

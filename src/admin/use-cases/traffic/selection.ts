@@ -1,5 +1,5 @@
-import type { Caller } from '../../../core/caller.ts';
 import { refuse } from '../../../core/errors.ts';
+import type { Caller } from '../../../core/people/caller.ts';
 import {
   keyModelSeries,
   type TrafficDimension,

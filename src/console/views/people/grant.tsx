@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { readAmount } from '../../../core/amount.ts';
-import { creditsText } from '../../../core/text.ts';
+import { readAmount } from '../../../core/money/amount.ts';
+import { creditsText } from '../../../core/text/text.ts';
 import { send } from '../../api/client.ts';
 import { amountToSend } from '../../design/amount.ts';
 import { Button } from '../../design/button.tsx';

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import { budgetTermsText, timeZoneText } from '../../../core/budget-words.ts';
+import { budgetTermsText, timeZoneText } from '../../../core/money/budget-words.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
 import { ShareBar } from '../../charts/bars.tsx';

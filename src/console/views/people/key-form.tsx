@@ -1,4 +1,4 @@
-import type { Scope } from '../../../core/caller.ts';
+import type { Scope } from '../../../core/people/caller.ts';
 import { Checks } from '../../design/field.tsx';
 import { type Option, optionsOf } from '../../kit/draft.ts';
 import type { FormField, FormPart, InputProps } from '../../kit/field.ts';

@@ -1,4 +1,4 @@
-import type { UserRole } from '../../../core/people.ts';
+import type { UserRole } from '../../../core/people/people.ts';
 import { Actions } from '../../kit/actions.tsx';
 import { Detail } from '../../kit/detail.tsx';
 import { optionsOf } from '../../kit/draft.ts';

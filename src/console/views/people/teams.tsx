@@ -1,4 +1,4 @@
-import { budgetTermsText } from '../../../core/budget-words.ts';
+import { budgetTermsText } from '../../../core/money/budget-words.ts';
 import { ButtonLink } from '../../design/button.tsx';
 import { Tag } from '../../design/tag.tsx';
 import { Actions } from '../../kit/actions.tsx';

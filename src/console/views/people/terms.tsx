@@ -1,4 +1,4 @@
-import type { ExhaustedAction, WindowKind } from '../../../core/budget.ts';
+import type { ExhaustedAction, WindowKind } from '../../../core/money/budget.ts';
 import { Button } from '../../design/button.tsx';
 import { Field, Select } from '../../design/field.tsx';
 import { AmountField } from '../../kit/amount-field.tsx';

@@ -1,4 +1,4 @@
-import type { UserRole } from '../../../core/people.ts';
+import type { UserRole } from '../../../core/people/people.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { figure } from '../../design/format.ts';

@@ -1,4 +1,4 @@
-import { MICROCREDITS } from '../../../core/credits.ts';
+import { MICROCREDITS } from '../../../core/money/credits.ts';
 import { counter, histogram } from '../../../host/telemetry/counts.ts';
 
 /** The labels of a lane: a selector, and the endpoint that answered for it. */

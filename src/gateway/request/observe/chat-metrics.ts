@@ -1,8 +1,8 @@
-import type { AttemptRecord, DecisionOutcome } from '../../../core/decision-record.ts';
+import type { AttemptRecord, DecisionOutcome } from '../../../core/decision/record.ts';
 import { ERRORS } from '../../../core/errors.ts';
-import { OPERATION_NAMES, type Operation } from '../../../core/operation.ts';
-import type { Spread } from '../../../core/spread.ts';
-import type { Usage } from '../../../core/usage.ts';
+import type { Usage } from '../../../core/money/usage.ts';
+import { OPERATION_NAMES, type Operation } from '../../../core/request/operation.ts';
+import type { Spread } from '../../../core/time/spread.ts';
 import { type CounterCell, LabelledCells, type LabelledCounter, OTHER } from '../../../host/telemetry/counts.ts';
 import type { Family } from '../../../host/telemetry/families.ts';
 import { type RequestContext, selectorOf } from '../request-context.ts';

@@ -1,4 +1,4 @@
-import type { Caller } from '../../../core/caller.ts';
+import type { Caller } from '../../../core/people/caller.ts';
 import { OTHER } from '../../../host/telemetry/counts.ts';
 
 /** The most values with a series of their own; further values share one series. */

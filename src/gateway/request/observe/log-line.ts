@@ -1,6 +1,6 @@
-import type { DecisionOutcome } from '../../../core/decision-record.ts';
-import { buildOf } from '../../../core/found-models.ts';
-import type { Operation } from '../../../core/operation.ts';
+import type { DecisionOutcome } from '../../../core/decision/record.ts';
+import { buildOf } from '../../../core/policy/found-models.ts';
+import type { Operation } from '../../../core/request/operation.ts';
 import type { Log, LogFields } from '../../../host/telemetry/log.ts';
 import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
 import type { RequestReporter } from './observer.ts';

@@ -1,8 +1,8 @@
-import { type Caller, rootOf } from '../../../core/caller.ts';
+import type { Refusal } from '../../../core/decision/refusal.ts';
 import { parseId } from '../../../core/id.ts';
-import { isObject } from '../../../core/object.ts';
-import type { Refusal } from '../../../core/refusal.ts';
-import { visible } from '../../../core/visible.ts';
+import { isObject } from '../../../core/json/object.ts';
+import { type Caller, rootOf } from '../../../core/people/caller.ts';
+import { visible } from '../../../core/text/visible.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
 import { textsIn, withoutTexts } from '../../exchange/upstream-message.ts';
 import { redact } from '../../records/redact.ts';

@@ -1,6 +1,6 @@
-import { REJECTIONS } from '../../../core/decision.ts';
-import { type Constraint, hasBit } from '../../../core/rules.ts';
-import type { Model, PolicySnapshot } from '../../../core/snapshot.ts';
+import { REJECTIONS } from '../../../core/decision/decision.ts';
+import { type Constraint, hasBit } from '../../../core/policy/rules.ts';
+import type { Model, PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import { type CounterCell, counter } from '../../../host/telemetry/counts.ts';
 import type { Family } from '../../../host/telemetry/families.ts';
 import type { RoutingAttempt } from '../request-context.ts';

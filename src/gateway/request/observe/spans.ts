@@ -1,4 +1,4 @@
-import { buildOf } from '../../../core/found-models.ts';
+import { buildOf } from '../../../core/policy/found-models.ts';
 import type { SpanAttributes, SpanResult } from '../../../host/telemetry/trace.ts';
 import { type ExchangeResult, type RequestContext, type RoutingAttempt, selectorOf } from '../request-context.ts';
 

@@ -1,6 +1,6 @@
 import type { ServedFacts } from '../../../contract/model-server.ts';
-import { type FoundModels, type FoundServer, foundText, lackText } from '../../../core/found-models.ts';
-import { type Timer, type Timers, within } from '../../../core/timers.ts';
+import { type FoundModels, type FoundServer, foundText, lackText } from '../../../core/policy/found-models.ts';
+import { type Timer, type Timers, within } from '../../../core/time/timers.ts';
 import type { UpstreamNetwork } from '../../../providers/connection/network.ts';
 import type { Health } from '../../../providers/health/health.ts';
 import type { Runtime } from '../runtime.ts';

@@ -1,6 +1,6 @@
 import type { ModelServerAdapter, ServedFacts, ServedList, ServerRequest } from '../../../contract/model-server.ts';
 import type { WireAdapter } from '../../../contract/provider.ts';
-import type { Provider } from '../../../core/snapshot.ts';
+import type { Provider } from '../../../core/policy/snapshot.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
 import { arrived } from '../../../providers/arrival.ts';

@@ -1,11 +1,11 @@
 import { checkDeposit, type Dimensions } from '../../../core/accounting/entry.ts';
 import type { FundRef, FundStanding, FundTitle } from '../../../core/accounting/fund.ts';
 import type { Window } from '../../../core/accounting/window.ts';
-import type { LedgerState } from '../../../core/budget.ts';
-import type { Microcredits } from '../../../core/credits.ts';
-import { isAddress } from '../../../core/holder-address.ts';
 import { timeOfId } from '../../../core/id.ts';
-import type { Timer, Timers } from '../../../core/timers.ts';
+import type { LedgerState } from '../../../core/money/budget.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
+import { isAddress } from '../../../core/money/holder-address.ts';
+import type { Timer, Timers } from '../../../core/time/timers.ts';
 import type {
   AcceptedTerms,
   BooksWatcher,

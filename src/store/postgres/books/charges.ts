@@ -1,6 +1,6 @@
 import { quarterOf, type Window } from '../../../core/accounting/window.ts';
-import type { EntryOwner } from '../../../core/budget.ts';
-import type { Microcredits } from '../../../core/credits.ts';
+import type { EntryOwner } from '../../../core/money/budget.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { CountPosition, EndpointCharges, UncountedCharges, UsageFilter } from '../../books.ts';
 import { ownersSearch, type UsageRow, usageIn, usageSearch } from '../../sql/usage.ts';

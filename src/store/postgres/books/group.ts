@@ -1,4 +1,4 @@
-import { pause, type Timers } from '../../../core/timers.ts';
+import { pause, type Timers } from '../../../core/time/timers.ts';
 import type { LedgerOp, OpResult } from '../../books.ts';
 import { StoreError, type StoreErrorReason, type Write } from '../../store.ts';
 import type { AskedOp, CalledOps, WireAnswer, WireOp, WireResult } from './wire.ts';

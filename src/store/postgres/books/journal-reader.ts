@@ -1,4 +1,4 @@
-import type { Timers } from '../../../core/timers.ts';
+import type { Timers } from '../../../core/time/timers.ts';
 import type { BalanceRow, JournalCheckpoint, JournalReader, OpenReservation } from '../../journal-reader.ts';
 import { reservationEntries, sqlJournal } from '../../sql/journal.ts';
 import { first, type SqlReader, sql } from '../../sql/statement.ts';

@@ -1,4 +1,4 @@
-import type { Microcredits } from '../../../core/credits.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import type { LedgerOp, OpResult } from '../../books.ts';
 import { type Spool, type SpooledUnit, spooledRows } from '../../spool/spool.ts';
 import { type SqlWrite, type Statement, write } from '../../sql/statement.ts';

@@ -1,5 +1,5 @@
 import { budgetKey, type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../core/accounting/fund.ts';
-import type { Microcredits } from '../../../core/credits.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import type { EnforcedBudget } from '../../books.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { NO_LEDGER, type StoredBudget } from '../../../core/budget.ts';
-import type { Microcredits } from '../../../core/credits.ts';
-import { isAddress } from '../../../core/holder-address.ts';
 import { idAt } from '../../../core/id.ts';
+import { NO_LEDGER, type StoredBudget } from '../../../core/money/budget.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
+import { isAddress } from '../../../core/money/holder-address.ts';
 import type { LedgerTable, StoredReservation } from '../../ledger-table.ts';
 import { batchDeletion } from '../../sql/delete-batches.ts';
 import { first, type SqlTables, sql, write } from '../../sql/statement.ts';

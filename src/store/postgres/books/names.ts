@@ -1,6 +1,6 @@
 import type { Dimensions, Tariff } from '../../../core/accounting/entry.ts';
 import type { FundRef } from '../../../core/accounting/fund.ts';
-import type { Budget } from '../../../core/budget.ts';
+import type { Budget } from '../../../core/money/budget.ts';
 import { accountOf } from '../../account-row.ts';
 import type { FundAnswer } from './known-funds.ts';
 

@@ -1,5 +1,5 @@
 import { type HeldSum, post, settle } from '../../../core/accounting/held-sum.ts';
-import type { Microcredits } from '../../../core/credits.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import type { LedgerOp, OpResult } from '../../books.ts';
 
 interface OwnHold {

@@ -1,7 +1,7 @@
 import type { Window } from '../../../core/accounting/window.ts';
-import type { EntryOwner, LedgerState, StoredBudget } from '../../../core/budget.ts';
-import type { Microcredits } from '../../../core/credits.ts';
-import type { Timers } from '../../../core/timers.ts';
+import type { EntryOwner, LedgerState, StoredBudget } from '../../../core/money/budget.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
+import type { Timers } from '../../../core/time/timers.ts';
 import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { AcceptedTerms, EndpointCharges, OfferedTerms, UncountedCharges, UsageFilter } from '../../books.ts';
 import { FREE_AFTER_MS } from '../../lease.ts';

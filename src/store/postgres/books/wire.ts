@@ -1,8 +1,8 @@
 import type { EntryLine } from '../../../core/accounting/entry.ts';
 import type { FundRef, FundStanding } from '../../../core/accounting/fund.ts';
 import { isCost } from '../../../core/accounting/held-sum.ts';
-import type { Microcredits } from '../../../core/credits.ts';
-import { isPlausible } from '../../../core/usage.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
+import { isPlausible } from '../../../core/money/usage.ts';
 import type { CountOp, EnforcedBudget, LedgerOp, OpResult } from '../../books.ts';
 import { StoreError, type Write } from '../../store.ts';
 import type { FundAnswer } from './known-funds.ts';

@@ -1,9 +1,9 @@
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../../core/decision-record.ts';
-import type { Facts } from '../../../core/facts.ts';
-import { isEmpty } from '../../../core/object.ts';
-import type { Refusal, RefusedAnswer } from '../../../core/refusal.ts';
-import { NO_RULES } from '../../../core/rules.ts';
-import type { Usage } from '../../../core/usage.ts';
+import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../../core/decision/record.ts';
+import type { Refusal, RefusedAnswer } from '../../../core/decision/refusal.ts';
+import { isEmpty } from '../../../core/json/object.ts';
+import type { Usage } from '../../../core/money/usage.ts';
+import { NO_RULES } from '../../../core/policy/rules.ts';
+import type { Facts } from '../../../core/request/facts.ts';
 
 /** The fields of a record that have their own columns. */
 export type RecordHead = Pick<

@@ -1,6 +1,6 @@
-import type { DecisionRecord } from '../../../core/decision-record.ts';
-import type { Estimate } from '../../../core/estimate.ts';
-import type { ExplorationDraw } from '../../../core/exploration.ts';
+import type { Estimate } from '../../../core/decision/estimate.ts';
+import type { ExplorationDraw } from '../../../core/decision/exploration.ts';
+import type { DecisionRecord } from '../../../core/decision/record.ts';
 
 /**
  * The format of an estimate is one little-endian BLOB: the version (1 byte), a bit for each part that follows (1), two empty bytes, and the

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type DecisionRecord, summaryOf } from '../../../core/decision-record.ts';
+import { type DecisionRecord, summaryOf } from '../../../core/decision/record.ts';
 import { idAt } from '../../../core/id.ts';
 import { LOOKS_MAX, type RecordEntry, type RecordPage, type RecordQuery, UnreadableRecord } from '../../records.ts';
 import { first, type SqlReader } from '../statement.ts';

@@ -1,6 +1,6 @@
-import { type DecisionRecord, modelOf, statusOf } from '../../../core/decision-record.ts';
-import { isEmpty } from '../../../core/object.ts';
-import type { Refusal } from '../../../core/refusal.ts';
+import { type DecisionRecord, modelOf, statusOf } from '../../../core/decision/record.ts';
+import type { Refusal } from '../../../core/decision/refusal.ts';
+import { isEmpty } from '../../../core/json/object.ts';
 import { hasSecret, scrub } from '../../../host/telemetry/secrets.ts';
 import { UnreadableRecord } from '../../records.ts';
 import type { SqlValue } from '../statement.ts';

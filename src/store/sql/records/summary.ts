@@ -1,5 +1,5 @@
-import type { DecisionRecord, RecordSummary } from '../../../core/decision-record.ts';
-import type { Facts } from '../../../core/facts.ts';
+import type { DecisionRecord, RecordSummary } from '../../../core/decision/record.ts';
+import type { Facts } from '../../../core/request/facts.ts';
 import { packRefused, type RefusedValues, unpackRefused } from './body.ts';
 
 /** The values of a summary, by position. The list of values also decodes stored summaries. */

@@ -1,4 +1,4 @@
-import { TimeHistogram } from '../../../core/time-histogram.ts';
+import { TimeHistogram } from '../../../core/time/histogram.ts';
 import {
   SERIES_MAX,
   STEP_MS,

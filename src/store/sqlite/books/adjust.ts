@@ -1,5 +1,5 @@
-import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import type { AuditRow, JournalRow } from '../../journal-reader.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
 import { first, type SqlReader, type SqlWrite, sql, write } from '../../sql/statement.ts';

@@ -1,6 +1,6 @@
 import type { FundRef } from '../../../core/accounting/fund.ts';
-import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import { dimensionsOf } from '../../account-row.ts';
 import type { BooksWatcher, CorrectOp, GrantOp, LedgerOp, OpResult } from '../../books.ts';
 import type { StoredReservation } from '../../ledger-table.ts';

@@ -1,7 +1,7 @@
 import type { EntryLine } from '../../../core/accounting/entry.ts';
 import { type FundBlock, fit, hold, isBlocked, release, spend } from '../../../core/accounting/fund.ts';
 import { expire, type HeldSum, leftOf, post, raise, type Step, settle } from '../../../core/accounting/held-sum.ts';
-import type { Microcredits } from '../../../core/credits.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import type {
   AttachOp,
   CaptureOp,

@@ -1,8 +1,8 @@
 import type { Dimensions } from '../../../core/accounting/entry.ts';
 import type { FundRef, FundStanding } from '../../../core/accounting/fund.ts';
 import type { Window } from '../../../core/accounting/window.ts';
-import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
-import type { Microcredits } from '../../../core/credits.ts';
+import { type LedgerState, NO_LEDGER } from '../../../core/money/budget.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import type {
   AcceptedTerms,
   BooksWatcher,

@@ -1,7 +1,7 @@
 import { quarterOf, type Window } from '../../../core/accounting/window.ts';
-import type { EntryOwner } from '../../../core/budget.ts';
-import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
+import type { EntryOwner } from '../../../core/money/budget.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import { type AccountRow, dimensionsOf } from '../../account-row.ts';
 import type { CountOp, EnforceOp, QuarterCharges, UncountedCharges } from '../../books.ts';
 import type { Cursor } from '../../cursor.ts';

@@ -1,6 +1,6 @@
 import { checkDeposit, type Deposit } from '../../../core/accounting/entry.ts';
-import type { Microcredits } from '../../../core/credits.ts';
-import { checkedHolder } from '../../../core/holder-address.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
+import { checkedHolder } from '../../../core/money/holder-address.ts';
 import type { Write } from '../../store.ts';
 import type { Journal } from './journal.ts';
 

@@ -1,6 +1,6 @@
 import { Fund, type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../core/accounting/fund.ts';
-import type { Microcredits } from '../../../core/credits.ts';
-import { isAddress } from '../../../core/holder-address.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
+import { isAddress } from '../../../core/money/holder-address.ts';
 import type { CountOp, EnforcedBudget } from '../../books.ts';
 
 /** A fund in memory, with the table row that represents it. */

@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../../../core/object.ts';
+import { isObject, parseJson } from '../../../core/json/object.ts';
 import type { BalanceRow, JournalCheckpoint, JournalReader, OpenReservation } from '../../journal-reader.ts';
 import { FIRST, reservationEntries, sqlJournal } from '../../sql/journal.ts';
 import { first, type SqlReader, sql } from '../../sql/statement.ts';

@@ -1,6 +1,6 @@
 import type { EntryLine, Tariff } from '../../../core/accounting/entry.ts';
-import type { Microcredits } from '../../../core/credits.ts';
-import { isPlausible, type Usage } from '../../../core/usage.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
+import { isPlausible, type Usage } from '../../../core/money/usage.ts';
 import { type SqlValue, type SqlWrite, type Statement, sql, write } from '../../sql/statement.ts';
 import type { Write } from '../../store.ts';
 import type { SqlStore } from '../statement.ts';

@@ -1,5 +1,5 @@
 import { type HeldSum, leftOf, post, type Step } from '../../../core/accounting/held-sum.ts';
-import type { Microcredits } from '../../../core/credits.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import type { OpResult } from '../../books.ts';
 import type { BookedFund } from './fund-states.ts';
 import type { BookedReservation } from './reservations.ts';

@@ -1,8 +1,8 @@
 import { quarterOf, type Window } from '../../../core/accounting/window.ts';
-import { NO_LEDGER, type StoredBudget } from '../../../core/budget.ts';
-import type { Microcredits } from '../../../core/credits.ts';
-import { isAddress } from '../../../core/holder-address.ts';
 import { idAt } from '../../../core/id.ts';
+import { NO_LEDGER, type StoredBudget } from '../../../core/money/budget.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
+import { isAddress } from '../../../core/money/holder-address.ts';
 import type { LedgerTable, StoredBalance } from '../../ledger-table.ts';
 import { first, type SqlReader, type SqlWrite, sql } from '../../sql/statement.ts';
 import { findReservation, refundWrite } from './adjust.ts';

@@ -1,4 +1,4 @@
-import type { Microcredits } from '../../../core/credits.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import type { BalanceRow, JournalRow, OpenReservation } from '../../journal-reader.ts';
 import { pages, seqOf } from '../../sql/journal.ts';
 import { type SqlReader, sql } from '../../sql/statement.ts';

@@ -1,7 +1,7 @@
 import { hold } from '../../../core/accounting/fund.ts';
 import { type HeldSum, leftOf, openHeldSum } from '../../../core/accounting/held-sum.ts';
-import type { Microcredits } from '../../../core/credits.ts';
 import { LinkedSet, type Links } from '../../../core/linked-set.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import type {
   CaptureOp,
   EarmarkOp,

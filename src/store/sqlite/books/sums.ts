@@ -1,7 +1,7 @@
 import type { Dimensions } from '../../../core/accounting/entry.ts';
 import { quarterOf } from '../../../core/accounting/window.ts';
-import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import type { SpendRow } from '../../journal-reader.ts';
 import type { BookedFund } from './fund-states.ts';
 

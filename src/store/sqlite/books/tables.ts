@@ -1,4 +1,4 @@
-import type { Microcredits } from '../../../core/credits.ts';
+import type { Microcredits } from '../../../core/money/credits.ts';
 import type { AccountRow } from '../../account-row.ts';
 import { type SqlWrite, sql, write } from '../../sql/statement.ts';
 

@@ -1,4 +1,4 @@
-import type { DecisionRecord } from '../../../core/decision-record.ts';
+import type { DecisionRecord } from '../../../core/decision/record.ts';
 import { WrittenTraffic } from '../../record-traffic.ts';
 import type { RecordLog, RecordQuery } from '../../records.ts';
 import { listRecords } from '../../sql/records/list.ts';

@@ -8,7 +8,7 @@ const FIRST_RECORD =
 /**
  * `kind` is the position in `TRAFFIC_KINDS`, `width` the length of a bucket in minutes, and `bucket` its number since 1970. Rows with the
  * same kind and time are stored together, because most queries read a period. `traffic_series` gives series their numbers; 0 is the number
- * of all further series. `ttft` and `duration` are histograms, see `core/time-histogram.ts`.
+ * of all further series. `ttft` and `duration` are histograms, see `core/time/histogram.ts`.
  *
  * `traffic_counting` stores how far records and journal are counted: rows up to `…_through` and from `…_before` on; `decisions` from
  * `old_before` on. Rows that are older than the table `traffic_counting` are the past, and are counted backwards. Each change of the

@@ -1,5 +1,5 @@
-import type { WindowKind } from '../../../core/budget.ts';
-import { type Decimal, parseDecimal, toNumber } from '../../../core/decimal.ts';
+import type { WindowKind } from '../../../core/money/budget.ts';
+import { type Decimal, parseDecimal, toNumber } from '../../../core/money/decimal.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
 import type { ConfigNode } from './tree.ts';
 

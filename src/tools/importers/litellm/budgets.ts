@@ -1,5 +1,5 @@
-import { type Decimal, plainText, times, toNumber } from '../../../core/decimal.ts';
-import { block, exact, type Field, type FieldBlock, field, isOneOf } from '../../../policy/emit.ts';
+import { type Decimal, plainText, times, toNumber } from '../../../core/money/decimal.ts';
+import { block, exact, type Field, type FieldBlock, field, isOneOf } from '../../../policy/yaml/emit.ts';
 import { decimalOf, windowOf } from './amounts.ts';
 import { asName, type ImportContext, mapOf } from './context.ts';
 import type { Deployment } from './entries.ts';

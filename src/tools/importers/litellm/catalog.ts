@@ -1,5 +1,5 @@
-import { parseDecimal } from '../../../core/decimal.ts';
-import { block, exact, field, type PolicyValue } from '../../../policy/emit.ts';
+import { parseDecimal } from '../../../core/money/decimal.ts';
+import { block, exact, field, type PolicyValue } from '../../../policy/yaml/emit.ts';
 import { bareName } from './services.ts';
 import { type ConfigNode, readTree, scalarText, valueAt } from './tree.ts';
 

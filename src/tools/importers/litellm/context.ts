@@ -1,4 +1,4 @@
-import { SECRET_SHAPES } from '../../../core/secret-shapes.ts';
+import { SECRET_SHAPES } from '../../../core/text/secret-shapes.ts';
 import type { CatalogModel, PublicFacts } from './catalog.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
 import { type ConfigNode, isEmpty, NO_MAP, scalarText } from './tree.ts';

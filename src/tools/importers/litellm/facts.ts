@@ -1,5 +1,5 @@
-import { type Decimal, parseDecimal, plainText, roundUp, times, toNumber } from '../../../core/decimal.ts';
-import { exact, flow, type PolicyValue, some } from '../../../policy/emit.ts';
+import { type Decimal, parseDecimal, plainText, roundUp, times, toNumber } from '../../../core/money/decimal.ts';
+import { exact, flow, type PolicyValue, some } from '../../../policy/yaml/emit.ts';
 import { booleanOf, decimalOf } from './amounts.ts';
 import { type CatalogModel, catalogNumber, catalogValue, findCatalogModel, findPublicModel } from './catalog.ts';
 import type { ImportContext } from './context.ts';

@@ -1,4 +1,4 @@
-import type { PolicyText } from '../../../policy/emit.ts';
+import type { PolicyText } from '../../../policy/yaml/emit.ts';
 import { readLimits } from './budgets.ts';
 import { readCatalog } from './catalog.ts';
 import { type ImportContext, itemsOf, mapOf, OperatorTodo, variableReference } from './context.ts';

@@ -1,5 +1,5 @@
-import { toNumber } from '../../../core/decimal.ts';
-import { block, type FieldBlock, field, some } from '../../../policy/emit.ts';
+import { toNumber } from '../../../core/money/decimal.ts';
+import { block, type FieldBlock, field, some } from '../../../policy/yaml/emit.ts';
 import { decimalOf } from './amounts.ts';
 import { amountOf, amountsIn } from './budgets.ts';
 import { asName, type ImportContext, itemsOf, looksSecret, mapOf, textsOf } from './context.ts';

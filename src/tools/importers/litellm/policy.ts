@@ -11,7 +11,7 @@ import {
   type PolicyValue,
   some,
   writeFile,
-} from '../../../policy/emit.ts';
+} from '../../../policy/yaml/emit.ts';
 import type { ImportedLimits } from './budgets.ts';
 import type { ImportContext } from './context.ts';
 import type { Deployment } from './entries.ts';

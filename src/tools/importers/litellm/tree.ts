@@ -1,5 +1,5 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, parseDocument, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml';
-import { linesOf } from '../../../core/yaml-lines.ts';
+import { linesOf } from '../../../core/text/yaml-lines.ts';
 
 /** A position in the configuration. Line and column count from 1. */
 export interface SourcePosition {

@@ -1,4 +1,4 @@
-import { block, exact, type Field, type FieldBlock, field, flow, some } from '../../../policy/emit.ts';
+import { block, exact, type Field, type FieldBlock, field, flow, some } from '../../../policy/yaml/emit.ts';
 import type { ImportContext } from './context.ts';
 import { type Deployment, READ_LATER } from './entries.ts';
 import { SERVICES } from './services.ts';

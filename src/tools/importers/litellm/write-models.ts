@@ -8,7 +8,7 @@ import {
   flow,
   type PolicyValue,
   some,
-} from '../../../policy/emit.ts';
+} from '../../../policy/yaml/emit.ts';
 import { type CatalogModel, catalogNumber, catalogValue } from './catalog.ts';
 import type { ImportContext } from './context.ts';
 import type { Deployment } from './entries.ts';

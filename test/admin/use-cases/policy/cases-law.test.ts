@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type CaseRun, runCase } from '../../../../src/admin/use-cases/policy/cases.ts';
 import { isDecision, reasonsAgainst } from '../../../../src/admin/use-cases/policy/reasons.ts';
 import { SignalboxError } from '../../../../src/core/errors.ts';
-import type { PolicyCase } from '../../../../src/core/policy-case.ts';
+import type { PolicyCase } from '../../../../src/core/policy/case.ts';
 import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
 import { anyGiven, caseOf, policyText, runtimeFor } from './cases-support.ts';
 

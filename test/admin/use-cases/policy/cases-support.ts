@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { shipped } from '../../../../plugins/index.ts';
 import { rehearse } from '../../../../src/admin/use-cases/policy/rehearse.ts';
-import type { PolicyCase } from '../../../../src/core/policy-case.ts';
+import type { PolicyCase } from '../../../../src/core/policy/case.ts';
 import { createPluginLoader } from '../../../../src/host/plugins/load.ts';
 import { compileCandidate, isRejected, type PolicyTools } from '../../../../src/policy/runtime/candidate.ts';
 import { parseFiles } from '../../../../src/policy/runtime/parse-files.ts';

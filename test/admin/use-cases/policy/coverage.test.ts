@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { runCase } from '../../../../src/admin/use-cases/policy/cases.ts';
 import { Coverage, type CoverageReport, summaryOf } from '../../../../src/admin/use-cases/policy/coverage.ts';
-import type { PolicyCase } from '../../../../src/core/policy-case.ts';
+import type { PolicyCase } from '../../../../src/core/policy/case.ts';
 import { parsePolicy } from '../../../../src/policy/load.ts';
 import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
 import { anyGiven, bundleOf, caseOf, policyText, runtimeFor } from './cases-support.ts';

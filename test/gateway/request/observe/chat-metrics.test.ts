@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { REJECTIONS, type Rejection } from '../../../../src/core/decision.ts';
-import type { AttemptRecord, DecisionOutcome } from '../../../../src/core/decision-record.ts';
+import { REJECTIONS, type Rejection } from '../../../../src/core/decision/decision.ts';
+import type { AttemptRecord, DecisionOutcome } from '../../../../src/core/decision/record.ts';
 import { ERRORS, type ErrorCode } from '../../../../src/core/errors.ts';
-import type { Facts } from '../../../../src/core/facts.ts';
-import { type Constraint, emptyBits, setBit } from '../../../../src/core/rules.ts';
-import type { Usage } from '../../../../src/core/usage.ts';
+import type { Usage } from '../../../../src/core/money/usage.ts';
+import { type Constraint, emptyBits, setBit } from '../../../../src/core/policy/rules.ts';
+import type { Facts } from '../../../../src/core/request/facts.ts';
 import { type ChatMetrics, createChatMetrics } from '../../../../src/gateway/request/observe/chat-metrics.ts';
 import type { RequestContext, RoutingAttempt } from '../../../../src/gateway/request/request-context.ts';
 import { metricsPage } from '../../../../src/host/telemetry/page.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { Caller } from '../../../../src/core/caller.ts';
-import { REJECTIONS } from '../../../../src/core/decision.ts';
+import { REJECTIONS } from '../../../../src/core/decision/decision.ts';
+import type { Caller } from '../../../../src/core/people/caller.ts';
 import { createChatMetrics } from '../../../../src/gateway/request/observe/chat-metrics.ts';
 import type { RequestContext } from '../../../../src/gateway/request/request-context.ts';
 import { metricsPage } from '../../../../src/host/telemetry/page.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { idText } from '../../../../src/core/id.ts';
-import { plainUsage } from '../../../../src/core/usage.ts';
+import { plainUsage } from '../../../../src/core/money/usage.ts';
 import { logRequests, requestLine } from '../../../../src/gateway/request/observe/log-line.ts';
 import type {
   ExchangeResult,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import * as conventions from '@opentelemetry/semantic-conventions/incubating';
 import type { ChatRequest } from '../../../../src/core/api/chat-request.ts';
 import type { ErrorCode } from '../../../../src/core/errors.ts';
-import type { Provider } from '../../../../src/core/snapshot.ts';
+import type { Provider } from '../../../../src/core/policy/snapshot.ts';
 import { type CallFacts, callSpan } from '../../../../src/gateway/exchange/call-span.ts';
 import { requestSpan } from '../../../../src/gateway/request/observe/spans.ts';
 import type { RequestContext } from '../../../../src/gateway/request/request-context.ts';

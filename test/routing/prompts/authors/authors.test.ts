@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { TASK_NAMES } from '../../../../src/core/tasks.ts';
+import { TASK_NAMES } from '../../../../src/core/request/tasks.ts';
 import { PARTS, panelOf } from '../../../panel/panel.ts';
 import { promptsOf } from '../../profile/prompts.ts';
 

@@ -1,7 +1,7 @@
 import { checkDeposit, type Dimensions } from '../../../../src/core/accounting/entry.ts';
 import type { Fund, FundStanding } from '../../../../src/core/accounting/fund.ts';
 import * as rules from '../../../../src/core/accounting/held-sum.ts';
-import { isAddress } from '../../../../src/core/holder-address.ts';
+import { isAddress } from '../../../../src/core/money/holder-address.ts';
 import type { EarmarkOp, LedgerOp, OpResult } from '../../../../src/store/books.ts';
 import type { InstanceName } from '../../../../src/store/instance.ts';
 

@@ -1,7 +1,7 @@
 import type { EntryLine } from '../../../../src/core/accounting/entry.ts';
 import { type Fund, fit, hold, isBlocked, release, spend } from '../../../../src/core/accounting/fund.ts';
 import * as rules from '../../../../src/core/accounting/held-sum.ts';
-import type { LedgerState } from '../../../../src/core/budget.ts';
+import type { LedgerState } from '../../../../src/core/money/budget.ts';
 import type {
   AcceptedTerms,
   AttachOp,

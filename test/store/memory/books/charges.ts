@@ -1,7 +1,7 @@
 import type { Dimensions } from '../../../../src/core/accounting/entry.ts';
 import { quarterOf, type Window } from '../../../../src/core/accounting/window.ts';
-import type { EntryOwner } from '../../../../src/core/budget.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
+import type { EntryOwner } from '../../../../src/core/money/budget.ts';
 import type {
   CountPosition,
   EndpointCharges,

@@ -2,7 +2,7 @@ import { type Deposit, type Dimensions, type EntryLine, labelsOf } from '../../.
 import type { Fund } from '../../../../src/core/accounting/fund.ts';
 import type { Step } from '../../../../src/core/accounting/held-sum.ts';
 import { idAt } from '../../../../src/core/id.ts';
-import { plainUsage } from '../../../../src/core/usage.ts';
+import { plainUsage } from '../../../../src/core/money/usage.ts';
 import type { ExpireOp, PostOp, SettleOp } from '../../../../src/store/books.ts';
 import type {
   AuditRow,

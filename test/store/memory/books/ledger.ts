@@ -1,4 +1,4 @@
-import { isAddress } from '../../../../src/core/holder-address.ts';
+import { isAddress } from '../../../../src/core/money/holder-address.ts';
 import type { LedgerTable } from '../../../../src/store/ledger-table.ts';
 import { type MemoryStore, unmet } from '../store.ts';
 import type { MemoryRequest } from './booked.ts';

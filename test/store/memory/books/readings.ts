@@ -1,7 +1,7 @@
 import type { FundRef, FundStanding } from '../../../../src/core/accounting/fund.ts';
 import { leftOf } from '../../../../src/core/accounting/held-sum.ts';
 import type { Window } from '../../../../src/core/accounting/window.ts';
-import type { EntryOwner } from '../../../../src/core/budget.ts';
+import type { EntryOwner } from '../../../../src/core/money/budget.ts';
 import type { EndpointCharges, UncountedCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { InstanceName } from '../../../../src/store/instance.ts';
 import { FORGOTTEN_MS, type Orphan } from '../../../../src/store/ledger-table.ts';

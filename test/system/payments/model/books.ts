@@ -1,4 +1,4 @@
-import { isAddress } from '../../../../src/core/holder-address.ts';
+import { isAddress } from '../../../../src/core/money/holder-address.ts';
 import type { Stand } from './stand.ts';
 
 interface Sum {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { plainUsage } from '../../../../src/core/usage.ts';
+import { plainUsage } from '../../../../src/core/money/usage.ts';
 import { openBooksOn, sharedLedger } from '../../../store/postgres/stage.ts';
 import { fundOf, holdOf, NOON, nextId, settleOf } from '../../../store/suites/books.ts';
 

@@ -1,6 +1,6 @@
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types';
 import type { PrivateKeyAccount } from 'viem/accounts';
-import type { FacilitatorPolicy, PaymentNetwork } from '../../../../src/core/payment-policy.ts';
+import type { FacilitatorPolicy, PaymentNetwork } from '../../../../src/core/policy/payments.ts';
 import type {
   Authorization,
   AuthorizationQuery,

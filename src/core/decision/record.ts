@@ -1,0 +1,230 @@
+import type { ErrorCode } from '../errors.ts';
+import type { Microcredits } from '../money/credits.ts';
+import type { Usage } from '../money/usage.ts';
+import type { ExpectedLength } from '../request/expected-length.ts';
+import type { Facts } from '../request/facts.ts';
+import type { Operation } from '../request/operation.ts';
+import type { Estimate } from './estimate.ts';
+import type { ExplorationDraw } from './exploration.ts';
+import type { Refusal, RefusedAnswer } from './refusal.ts';
+
+/** A decision with its outcome. A decision record contains no text of the request or the answer. */
+export interface DecisionRecord {
+  /** ID of the decision. Later decisions have greater IDs; see `core/id.ts`. */
+  readonly id: number;
+  /** Time of the decision, ms since 1970. */
+  readonly time: number;
+  /** The number of the request (`req_…`); null in records of earlier versions. */
+  readonly request: number | null;
+  readonly keyId: string;
+  /** The operation that was executed, or `route` for a recommendation. */
+  readonly kind: Operation | 'route';
+  /** Revision of the policy that made the decision; see `findRevision`. */
+  readonly revision: string;
+  readonly seed: string;
+  readonly facts: Facts;
+  /** Whether the caller requested a stream; null in records of version 0.1. */
+  readonly stream: boolean | null;
+  /** The labels that the key had at the time; null in records of version 0.1. */
+  readonly labels: Readonly<Record<string, string>> | null;
+  /** The request's `metadata`, redacted. Only keys that the policy's `records.metadata` lists are stored. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** IDs of the team and the user that the key belonged to; null for none. */
+  readonly team: string | null;
+  readonly user: string | null;
+  /** The session that the request names; null for none. */
+  readonly session: string | null;
+  /** The agent of that session that the request names, and the agent that started it; null for none. */
+  readonly agent: string | null;
+  readonly parentAgent: string | null;
+  /**
+   * For requests from the playground: the ID of the user or key that sent it. `sentBy` is null for requests that did not come from the
+   * playground.
+   */
+  readonly sentBy: string | null;
+  /** The expected length of the answer; null in records of earlier versions. */
+  readonly expectedLength: ExpectedLength | null;
+  /** The number of the readings that the decision used; 0 for the policy's own figures, null if no readings were stored. */
+  readonly readingsNumber: number | null;
+  /**
+   * Q by index of the model in the revision; NaN if not computed. `quality` is null if no estimate corrected the declared qualities,
+   * because a replay of the decision computes them. Records of earlier versions always have it.
+   */
+  readonly quality: Float64Array | null;
+  /** The correction of the declared qualities; null if the decision used them uncorrected. */
+  readonly estimate: Estimate | null;
+  /** How the choice was drawn at random; null if the choice was the best model. */
+  readonly draw: ExplorationDraw | null;
+  readonly reason: string;
+  /** ID of the chosen model. */
+  readonly choice: string;
+  readonly fallbacks: readonly string[];
+  /** Endpoints that a circuit breaker excluded, to try if all others fail, by index in their model. */
+  readonly lastResorts: readonly { readonly model: string; readonly endpoints: readonly number[] }[];
+  /** The outcome of the decision; null for a route query, which executes nothing, and while the request runs. */
+  readonly outcome: DecisionOutcome | null;
+}
+
+export interface DecisionOutcome {
+  /**
+   * `failed`: no attempt returned content. `broken`: the answer was cut off. `abandoned`: the caller disconnected, the process stopped, or
+   * memory had no room for the answer.
+   */
+  readonly status: 'completed' | 'failed' | 'broken' | 'abandoned';
+  /** The error that the caller received. */
+  readonly error: ErrorCode | null;
+  /** The attempts of the request in order of time. */
+  readonly attempts: readonly AttemptRecord[];
+  /** Usage of the answer; null if there was no answer. */
+  readonly usage: Usage | null;
+  /** Whether Signalbox counted the tokens because the provider did not report usage. */
+  readonly estimated: boolean;
+  readonly charged: Microcredits;
+  /** Saving against the baseline model, microcredits; negative if the choice cost more. */
+  readonly saved: Microcredits;
+  /** Milliseconds from admission to the first content. `firstPartMs` is null for an answer without content. */
+  readonly firstPartMs: number | null;
+  /** Milliseconds from admission to the end. */
+  readonly totalMs: number;
+  /**
+   * The fund that lowered the cap on the output, or `model` if the model's maximum did, whether the answer reached the cap or not.
+   * `cappedBy` is null if neither a fund nor the model's maximum lowered the cap, and in records of version 0.1.
+   */
+  readonly cappedBy: string | null;
+  /**
+   * Whether the gateway replaced an impossible usage in a passed-through answer with its own count; false in records of earlier versions.
+   */
+  readonly usageReplaced: boolean;
+  /** Fields of the request that reached the model in another form, as in `platform.adapted`; absent for none. */
+  readonly adapted?: readonly string[];
+}
+
+export interface AttemptRecord {
+  readonly model: string;
+  readonly provider: string;
+  readonly upstream: string;
+  /** Milliseconds from admission to sending; null in records of earlier versions. */
+  readonly startMs: number | null;
+  /** Milliseconds from sending to the end of the attempt. */
+  readonly ms: number;
+  /** Milliseconds from sending to the first content. `firstPartMs` is null for an attempt without content. */
+  readonly firstPartMs: number | null;
+  /** The kind of failure of the attempt; null for a success. */
+  readonly failure: string | null;
+  /** Index of the endpoint in its model; null in records of earlier versions. */
+  readonly endpoint: number | null;
+  /** The provider's ID of the request, for its support; null if it returned none. */
+  readonly requestId: string | null;
+  /** The provider's own finish reason of each choice. */
+  readonly finishReasons: readonly string[];
+  /** For a failure, the HTTP status of the provider; null for none. Absent for a success, and in records of earlier versions. */
+  readonly status?: number | null;
+  /** For a failure, the message of the provider or of Signalbox, redacted. Absent for a success, and in records of earlier versions. */
+  readonly message?: string;
+}
+
+/** Every status of a decision record. `recommended` is the status of a route query, which executes nothing. */
+const DECIDED_STATUSES = ['completed', 'failed', 'broken', 'abandoned', 'recommended'] as const;
+/** Every status of a record. A refused request has no decision; see `Refusal`. */
+export const RECORD_STATUSES = [...DECIDED_STATUSES, 'refused'] as const;
+export type RecordStatus = (typeof RECORD_STATUSES)[number];
+
+/** Every status of a decision. A running decision has no record yet. */
+export const DECISION_STATUSES = [...DECIDED_STATUSES, 'running'] as const;
+
+/** Whether the request of a decision is still running, so that its outcome is unknown. */
+export const isRunning = ({ kind, outcome }: Pick<DecisionRecord, 'kind' | 'outcome'>): boolean =>
+  outcome === null && kind !== 'route';
+
+/** The seed of an answer that a step of the gateway gave without a model, for example from a cache. Such an answer needs no decision. */
+export const NO_SEED = '';
+
+/** Whether a step of the gateway answered the request without a model. */
+export const isAnsweredHere = ({ seed }: Pick<DecisionRecord, 'seed'>): boolean => seed === NO_SEED;
+
+export const statusOf = ({ outcome }: Pick<DecisionRecord, 'outcome'>): (typeof DECIDED_STATUSES)[number] =>
+  outcome?.status ?? 'recommended';
+
+/** @returns the ID of the model that was tried last, or of the choice if no model was tried */
+export const modelOf = ({ outcome, choice }: Pick<DecisionRecord, 'outcome' | 'choice'>): string =>
+  outcome?.attempts.at(-1)?.model ?? choice;
+
+/** A decision record as lists show it. A member is null if the record lacks the fact or no attempt was made. */
+export interface RecordSummary
+  extends Pick<DecisionRecord, 'time' | 'stream' | 'labels' | 'metadata' | 'reason' | 'revision'> {
+  /** `model` of the request; `pinned` if the request named one model. */
+  readonly selector: string;
+  /** The provider that was tried last. */
+  readonly provider: string | null;
+  readonly error: ErrorCode | null;
+  /** The number of attempts of the request. */
+  readonly attempts: number | null;
+  readonly charged: Microcredits | null;
+  readonly saved: Microcredits | null;
+  readonly firstPartMs: number | null;
+  readonly totalMs: number | null;
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  /** The facts of a refusal; null for a decision. In the summary of a refusal, `reason` is the message of the error. */
+  readonly refused: RefusedAnswer | null;
+}
+
+export function summaryOf({
+  time,
+  stream,
+  labels,
+  metadata,
+  reason,
+  revision,
+  facts,
+  outcome,
+}: DecisionRecord): RecordSummary {
+  return {
+    time,
+    stream,
+    labels,
+    metadata,
+    reason,
+    revision,
+    selector: facts.pinned ? 'pinned' : facts.model,
+    provider: outcome?.attempts.at(-1)?.provider ?? null,
+    error: outcome?.error ?? null,
+    attempts: outcome?.attempts.length ?? null,
+    charged: outcome?.charged ?? null,
+    saved: outcome?.saved ?? null,
+    firstPartMs: outcome?.firstPartMs ?? null,
+    totalMs: outcome?.totalMs ?? null,
+    inputTokens: outcome?.usage?.inputTokens ?? null,
+    outputTokens: outcome?.usage?.outputTokens ?? null,
+    refused: null,
+  };
+}
+
+/** The figures in the summary of a record that no model answered, or that cannot be read. */
+export const NO_FIGURES = {
+  charged: null,
+  saved: null,
+  firstPartMs: null,
+  totalMs: null,
+  inputTokens: null,
+  outputTokens: null,
+} as const;
+
+/** The summary of a refusal in a list. */
+export const refusalSummary = (refusal: Refusal): RecordSummary => {
+  const { time, labels, reason, code, status, dialect, method, route, decision, answers } = refusal;
+  return {
+    time,
+    stream: false,
+    labels,
+    metadata: {},
+    reason,
+    revision: '',
+    selector: '',
+    provider: null,
+    error: code,
+    attempts: 0,
+    ...NO_FIGURES,
+    refused: { status, dialect, method, route, decision, answers },
+  };
+};

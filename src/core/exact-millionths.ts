@@ -1,9 +1,0 @@
-import { MICROCREDITS } from './credits.ts';
-import { refuse } from './errors.ts';
-
-/** Converts Credits or dollars to integer millionths. `exactMillionths` throws SignalboxError for more than 6 decimals. */
-export function exactMillionths(amount: number, param: string): number {
-  const millionths = Math.round(amount * MICROCREDITS);
-  if (millionths / MICROCREDITS === amount) return millionths;
-  refuse(param, `\`${param}\` may have at most 6 decimals.`);
-}

@@ -1,0 +1,47 @@
+import type { UserRole } from '../people/people.ts';
+import type { SourcePlace } from './source-place.ts';
+
+/**
+ * A test case in a policy: an example request, and the decision that the policy must make. The policy check validates the test cases of a
+ * policy. Test cases run before a reload and in `signalbox policy test`.
+ */
+export interface PolicyCase {
+  readonly name: string;
+  readonly place: SourcePlace;
+  readonly given: {
+    /** Selector or model ID. The default of `model` is `auto`. */
+    readonly model: string;
+    /** The request's body as for `POST /v1/route`, without `model`. The check uses the schema of that route for `query`. */
+    readonly query: Readonly<Record<string, unknown>>;
+    /** A whole body of any dialect, which replaces `query`; absent for none. */
+    readonly body?: Readonly<Record<string, unknown>>;
+    readonly metadata: Readonly<Record<string, string>>;
+    readonly key: {
+      readonly id: string;
+      readonly labels: Readonly<Record<string, string>>;
+      readonly models: readonly string[] | null;
+    };
+    /** The team and the user that the key belongs to; null for none. */
+    readonly team: { readonly id: string; readonly name: string } | null;
+    readonly user: { readonly id: string; readonly name: string; readonly role: UserRole } | null;
+    /** The value of `time` in conditions, ISO 8601; null for a fixed Wednesday noon. */
+    readonly time: string | null;
+  };
+  readonly expect: {
+    /** IDs of models. The choice must be one of these models. */
+    readonly models: readonly string[] | null;
+    /** The provider of the choice's endpoint that would be tried first. */
+    readonly provider: string | null;
+    /** The task that Signalbox must recognise in the request. */
+    readonly task: string | null;
+    /** The expected `route_reason`. */
+    readonly reason: string | null;
+    /** Model → the rule, or the kind of reason, that must reject the model. */
+    readonly rejected: Readonly<Record<string, string>>;
+    readonly costBelowCredits: number | null;
+    readonly latencyBelowMs: number | null;
+    readonly qualityAbove: number | null;
+    /** The expected error code, if no model may be eligible. */
+    readonly refused: string | null;
+  };
+}

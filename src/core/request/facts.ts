@@ -1,0 +1,186 @@
+import type { AskedAddOns } from '../money/add-ons.ts';
+import type { Microcredits } from '../money/credits.ts';
+import type { ActiveRules } from '../policy/rules.ts';
+import type { EmbeddingFacts } from './embedding.ts';
+import type { Operation } from './operation.ts';
+
+/**
+ * The `task` of a request whose prompt was not read, because nothing depends on it. A request with the task `unread` counts as `general`.
+ */
+export const UNREAD_TASK = 'unread';
+
+/** Whether Signalbox read the task, difficulty and languages of a request from its prompt. */
+export const isIntentRead = ({ task }: Pick<Facts, 'task'>): boolean => task !== UNREAD_TASK;
+
+/** Everything that a decision knows about a request. Facts contain no text of the request. */
+export interface Facts {
+  readonly operation: Operation;
+  /** The model that the request asks for: a selector's name or, if `pinned`, a model's ID. */
+  readonly model: string;
+  /** The alias that the caller sent; null if the caller sent the name itself. */
+  readonly alias: string | null;
+  readonly pinned: boolean;
+  /** The most likely task; `general` if no task is likely enough, `UNREAD_TASK` if the prompt was not read. */
+  readonly task: string;
+  /** The possible tasks, the most likely first, with shares that sum to 1; empty if `task` is certain. */
+  readonly mix: readonly TaskShare[];
+  /**
+   * Whether the request is probably easy, so that every model of the catalog does it well, or very probably hard. A request whose difficulty
+   * is in doubt counts as `usual`.
+   */
+  readonly difficulty: Difficulty;
+  /** The signs that the agent is stuck, which makes its request hard; absent if it makes progress, or if the request is not an agent's. */
+  readonly stuck?: StuckSigns;
+  /** How many times as much quality counts because the request is hard, 1 or more; absent if the policy states no factor. */
+  readonly qualityFactor?: number;
+  /**
+   * The step to which declared qualities are rounded before models are scored, above 0; absent if they are not rounded, if the request names
+   * its model, and in records of earlier versions.
+   */
+  readonly qualityStep?: number;
+  /** Natural language of the question, ISO 639-1; `und` if it could not be determined. */
+  readonly naturalLanguage: string;
+  /**
+   * Programming languages that the question is about, under canonical names, ascending. The languages that the question is about exclude no
+   * model.
+   */
+  readonly languagesSeen: readonly string[];
+  /** Expected input tokens, independent of any model's tokenizer. */
+  readonly inputTokens: number;
+  /**
+   * An upper bound on the input tokens of the request's text under any tokenizer: its bytes, and what dialects add around messages and
+   * tools. `inputTokensMax` does not include images.
+   */
+  readonly inputTokensMax: number;
+  readonly images: number;
+  /** Bytes of audio input, decoded. Neither `inputTokens` nor `inputTokensMax` includes the tokens of audio input. */
+  readonly audioBytes: number;
+  /**
+   * Number of PDF files. Files sent as a URL or an ID count as PDFs. Neither `inputTokens` nor `inputTokensMax` includes the tokens of PDF
+   * files.
+   */
+  readonly pdfs: number;
+  /** Expected pages of the PDFs, based on their bytes. */
+  readonly pages: number;
+  /** Number of other media (files) whose tokens have no known bound. */
+  readonly unboundedMedia: number;
+  /** An exact upper bound on the input tokens of the text, by tokenizer; null if no tokenizer had to count. */
+  readonly inputTokensCounted: Readonly<Record<string, number>> | null;
+  /** The service's own count of the prompt, by model ID; absent if no service had to count. */
+  readonly serviceCounts?: Readonly<Record<string, ServiceCount>>;
+  /** Visible output tokens of one choice that the caller states, not capped; null if the caller states none. */
+  readonly outputTokens: number | null;
+  /**
+   * Visible output tokens of one choice that the request implies: by words ("in one word", "2,000 words"), by a schema, by the text that is
+   * to be translated or shortened, or because it is plainly easy. `outputTokensAsked` is null if the task's figure applies.
+   */
+  readonly outputTokensAsked: number | null;
+  /** The caller's own cap on the output tokens of one choice. */
+  readonly outputTokensMax: number | null;
+  /** The lowest acceptable cap on the output tokens of one choice; absent if the caller states none. */
+  readonly outputTokensMin?: number;
+  /**
+   * Whether a model whose maximum is below `outputTokensMax` serves the request with its output capped. `capsOutput` is absent if such a
+   * model is rejected instead, if `outputTokensMax` exceeds neither a model's maximum nor the default of a named model, and in records of
+   * earlier versions.
+   */
+  readonly capsOutput?: true;
+  readonly choices: number;
+  /** Bits of `CAPABILITIES` that the request needs. */
+  readonly needs: number;
+  /** Input tokens of this conversation that a model's provider probably still has in its cache. */
+  readonly cached: readonly CachedTokens[];
+  /** Programming languages that the model must support, under canonical names. */
+  readonly languages: readonly string[];
+  /** `route_strategy`, completed with the policy's defaults; null if the caller sends none. `latency` is absent for 0. */
+  readonly weights: { readonly cost: number; readonly quality: number; readonly latency?: number } | null;
+  readonly ceilings: { readonly costCredits: number | null; readonly latencyMs: number | null };
+  /** The caller's `budget_limit`, microcredits. */
+  readonly budget: Microcredits | null;
+  /** Add-ons to the bill that the request allows; absent for none. */
+  readonly addOns?: AskedAddOns;
+  /** The money that the policy's budgets and the key's balance leave; null if none applies. */
+  readonly funds: FundFacts | null;
+  /** The policy's rules that apply to the request. */
+  readonly rules: ActiveRules;
+  /** IDs of the models that the key and each level above it allow; null for all. */
+  readonly allowedModels: readonly string[] | null;
+  /**
+   * IDs of the models of the policy that the key or a parent key may not use; absent for none. `allowedModels` already lacks them.
+   */
+  readonly deniedModels?: readonly string[];
+  /**
+   * The history that a service stores for this conversation. The next turn of such a conversation must go to the service that stores the
+   * history. `thread` is absent if no service stores a history.
+   */
+  readonly thread?: ThreadFacts;
+  /** IDs of the models that can read the reasoning of the current tool calls; absent if all can, or if there is none. */
+  readonly readers?: readonly string[];
+  /** Size of an `embed` request; absent for other operations. */
+  readonly embedding?: EmbeddingFacts;
+}
+
+/** A service's own count of a prompt's input tokens. */
+export interface ServiceCount {
+  readonly tokens: number;
+  /** The most that the service may bill beyond its count, as its adapter declares. */
+  readonly margin: number;
+}
+
+/**
+ * The signs by which a session of an agent was recognized as stuck, read from its tool calls and their results since the user began the
+ * task. All signs are numbers of calls.
+ */
+export interface StuckSigns {
+  /** How often a call failed again as it or another call did before, although the agent tried something else. */
+  readonly sameFailures: number;
+  /** The failing runs of one command since its last success, or the calls that failed in a row; 0 if there was only one. */
+  readonly failingRuns: number;
+  /** Edits that restored an earlier text, and commands that did so. */
+  readonly undoneEdits: number;
+  /** Calls that repeated an earlier call, or ran it after a change, with the same result. */
+  readonly repeatedCalls: number;
+}
+
+interface ThreadFacts {
+  /** ID of the model that continues the thread. */
+  readonly model: string;
+  /** Indexes of the model's endpoints at the service that stores the thread. */
+  readonly endpoints: readonly number[];
+  /** Expected tokens of the history. `inputTokens` includes the tokens of the history; the model's context window is their upper bound. */
+  readonly tokens: number;
+}
+
+export type Difficulty = (typeof DIFFICULTIES)[number];
+export const DIFFICULTIES = ['easy', 'usual', 'hard'] as const;
+
+export interface TaskShare {
+  readonly task: string;
+  /** The probability of the task, above 0, at most 1. */
+  readonly share: number;
+}
+
+export interface CachedTokens {
+  /** ID of the model. */
+  readonly model: string;
+  readonly tokens: number;
+}
+
+/** The limits that funds set on a request. The limits of funds are hard: a request whose cost has no bound may not draw on a fund. */
+export interface FundFacts {
+  /** The highest worst-case cost that funds with `downgrade` can pay, microcredits; null without such a fund. */
+  readonly free: Microcredits | null;
+  /** The fund that caps outputs; absent without one, and in records of version 0.1. */
+  readonly cap?: FundCap;
+}
+
+/** The fund with the least money among the funds that cap outputs. */
+export interface FundCap {
+  /** The name of a budget, or `balance`. */
+  readonly by: string;
+  /**
+   * Microcredits that the fund has left once all open holds are released. The output is capped so that the request costs at most the
+   * unspent amount.
+   */
+  readonly unspent: Microcredits;
+}

@@ -1,0 +1,88 @@
+import { bothBits, emptyBits, hasBit, setBit } from '../policy/rules.ts';
+import { isKnownLanguage } from './languages.ts';
+
+/** Which models support one programming language. */
+export interface LanguageSupport {
+  /** Bits by index of the model: set if the model may serve a request that requires the language. */
+  readonly qualifies: Uint32Array;
+  /** By index of the model: 1 if the model declares the language, 0.5 if its support is unknown, 0 if the model lacks the language. */
+  readonly known: Float64Array;
+}
+
+export type LanguageState = 'declared' | 'unknown' | 'lacked';
+
+/** A model's programming languages, under canonical names. */
+interface LanguageLists {
+  readonly languages: ReadonlySet<string>;
+  readonly lacksLanguages: ReadonlySet<string>;
+}
+
+/** Which models support which programming languages. */
+export interface Languages {
+  /** Every language that a model declares or lacks. */
+  readonly byName: ReadonlyMap<string, LanguageSupport>;
+  /**
+   * Whether a language that no model declares excludes no model. If `admitUnstated` is false, a language that no model declares excludes
+   * all models.
+   */
+  readonly admitUnstated: boolean;
+}
+
+/** The part of a language's worth that each state adds to the quality. */
+export const KNOWN: Readonly<Record<LanguageState, number>> = { declared: 1, unknown: 0.5, lacked: 0 };
+
+/** Returns whether a model supports a language, by its canonical name. */
+export function languageState({ languages, lacksLanguages }: LanguageLists, name: string): LanguageState {
+  if (languages.has(name)) return 'declared';
+  return lacksLanguages.has(name) ? 'lacked' : 'unknown';
+}
+
+/**
+ * Builds the support of every language that a model declares or lacks. If any model declares a language, only models that declare the
+ * language qualify. If no model declares the language, `admitUnstated` decides: true admits all models that do not lack the language, false
+ * admits none.
+ */
+export function languageSupport(models: readonly LanguageLists[], admitUnstated: boolean): Languages {
+  const names = new Set(models.flatMap(({ languages, lacksLanguages }) => [...languages, ...lacksLanguages]));
+  const byName = new Map(Array.from(names, (name) => [name, supportOf(name, models, admitUnstated)] as const));
+  return { byName, admitUnstated };
+}
+
+function supportOf(name: string, models: readonly LanguageLists[], admitUnstated: boolean): LanguageSupport {
+  const states = models.map((model) => languageState(model, name));
+  const isUnstated = admitUnstated && !states.includes('declared');
+  const wanted = (state: LanguageState) => (isUnstated ? state !== 'lacked' : state === 'declared');
+  const qualifies = emptyBits(models.length);
+  for (const [at, state] of states.entries()) if (wanted(state)) setBit(qualifies, at);
+  return { qualifies, known: Float64Array.from(states, (state) => KNOWN[state]) };
+}
+
+/**
+ * Whether a model (by index) may serve a request that requires the language. If the name is not a known language, no model may serve the
+ * request.
+ */
+export function qualifiesFor(name: string, model: number, { byName, admitUnstated }: Languages): boolean {
+  const support = byName.get(name);
+  return support ? hasBit(support.qualifies, model) : admitUnstated && isKnownLanguage(name);
+}
+
+/** Returns the models that may serve a request which requires all of these languages, as bits; null for all models. */
+export function qualifiedFor(
+  names: readonly string[],
+  { byName, admitUnstated }: Languages,
+  models: number,
+): Uint32Array | null {
+  let bits: Uint32Array | null = null;
+  for (let i = 0; i < names.length; i++) {
+    const support = byName.get(names[i]!);
+    if (support) bits = bothBits(bits, support.qualifies);
+    else if (!admitUnstated || !isKnownLanguage(names[i]!)) return emptyBits(models);
+  }
+  return bits;
+}
+
+/** Adds a language's worth to each model's quality: all of it, half of it, or nothing. */
+export function addWorth(to: Float64Array, name: string, worth: number, { byName }: Languages): void {
+  const known = byName.get(name)?.known;
+  for (let i = 0; i < to.length; i++) to[i]! += worth * (known?.[i] ?? KNOWN.unknown);
+}

@@ -1,0 +1,53 @@
+import type { BudgetScope } from '../../core/money/budget.ts';
+import { NO_GROUPS } from '../../core/money/holder.ts';
+import type { LimitScope } from '../../core/people/rate-limit.ts';
+import type { RuleScope } from '../../core/policy/rules.ts';
+import { messageOf } from '../../core/thrown.ts';
+import type { Program } from './check.ts';
+
+type View = Parameters<Program['run']>[0];
+
+/** A request without optional fields. Conditions must not fail on a request without optional fields. */
+export const EMPTY_REQUEST: RuleScope = {
+  request: {
+    operation: 'chat',
+    model: 'auto',
+    task: 'general',
+    difficulty: 'usual',
+    input_tokens: 0,
+    max_tokens: 0,
+    stream: false,
+    tools: false,
+    images: 0,
+    output_tokens: 0,
+    needs: [],
+    languages: [],
+    natural_language: '',
+    budget_limit: 0,
+    user: '',
+    metadata: new Map(),
+  },
+  key: { id: '', labels: new Map() },
+  ...NO_GROUPS,
+  time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 0 },
+};
+
+/** A key without labels, team and user, for budgets and rate limits. */
+export const EMPTY_KEY: BudgetScope & LimitScope = {
+  request: { model: 'auto' },
+  key: { id: 'k', labels: new Map() },
+  ...NO_GROUPS,
+};
+
+/** Returns the value of an expression, or the reason of its failure on one line. */
+export function tryRun<Value>(
+  program: { run(view: View): Value },
+  view: View,
+): { readonly value?: Value; readonly failure?: string } {
+  try {
+    return { value: program.run(view) };
+  } catch (error) {
+    const [failure = ''] = messageOf(error).split('\n', 1);
+    return { failure };
+  }
+}

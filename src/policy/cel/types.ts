@@ -1,0 +1,413 @@
+import { Environment } from '@marcbachmann/cel-js';
+import { lazy } from '../../core/lazy.ts';
+import type { BudgetScope } from '../../core/money/budget.ts';
+import type { LimitScope } from '../../core/people/rate-limit.ts';
+import type { RuleScope } from '../../core/policy/rules.ts';
+import type { EndpointDraft, ModelDraft } from '../models/models.ts';
+import { addClaimObject, ClaimObject } from './claim-object.ts';
+
+/**
+ * Size limits of fields that callers control. A condition that reads a larger field fails, and so counts as true. With these size limits
+ * the cost of every condition is known when the policy is loaded.
+ */
+
+/** The most entries of `request.metadata`. */
+export const METADATA_MAX = 64;
+/** The most characters of `request.user`, and of each key and value in `request.metadata`. */
+export const TEXT_MAX = 1024;
+/** The most entries of a list in a request, such as its programming languages, and of a list or map of claims. */
+export const LIST_ENTRIES_MAX = 256;
+
+/**
+ * The kind of an expression decides which variables the expression has. `when` of a rule has the request, its key, team and user, and the
+ * time. `budget` has the facts that the ledger stores. `limit` has the key with its team and user. `constraint` (`require`) has the model
+ * and its endpoint. `model` (a filter or preference) has the model. `claims` (an issuer of tokens) has the claims of a token.
+ */
+export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model' | 'claims';
+
+/**
+ * All fields of expressions: for each type, its fields with their CEL types and meanings. Numbers in expressions are doubles, like
+ * JavaScript numbers. The CEL environments, hints and docs are generated from this table.
+ */
+export const FIELDS = {
+  Request: {
+    operation: ['string', 'The operation: `chat` or `embed`.'],
+    model: ['string', 'The selector or model that the caller requests.'],
+    task: ['string', 'The task that Signalbox recognises, such as `coding`.'],
+    difficulty: ['string', 'How hard the request is: `easy`, `hard` or `usual`.'],
+    input_tokens: ['double', 'Expected input, tokens.'],
+    max_tokens: ['double', "The caller's cap on output tokens; 0 without a cap."],
+    stream: ['bool', 'Whether the caller requests a stream.'],
+    tools: ['bool', 'Whether the request offers tools.'],
+    images: ['double', 'Number of images.'],
+    output_tokens: ['double', 'Expected visible output of one choice, tokens.'],
+    needs: ['list<string>', 'Features that the model must have, such as `tools`.'],
+    languages: [
+      'list<string>',
+      'Programming languages that the question is about or that the request requires, by canonical names.',
+    ],
+    natural_language: ['string', 'Language of the question, such as `en` (ISO 639-1); `und` if unclear.'],
+    budget_limit: ['double', "The caller's `budget_limit`, Credits; 0 without a limit."],
+    user: ['string', 'The field `user` of the request; empty if the caller sends none.'],
+    metadata: ['map<string, string>', 'The field `metadata` of the request; a missing key reads as the empty text.'],
+  },
+  BudgetRequest: {
+    model: ['string', 'The selector or model that the caller requests.'],
+  },
+  Key: {
+    id: ['string', 'ID of the key.'],
+    labels: ['map<string, string>', 'Labels of the key; a missing label reads as the empty text.'],
+  },
+  Team: {
+    id: ['string', 'ID of the team that the key belongs to; empty for none.'],
+    name: ['string', 'Name of the team; empty for none.'],
+  },
+  User: {
+    id: ['string', 'ID of the user that the key belongs to; empty for none.'],
+    name: ['string', 'Name of the user; empty for none.'],
+    role: ['string', 'Role of the user, such as `member` or `lead`.'],
+  },
+  BudgetTeam: {
+    id: ['string', 'ID of the team that the key belonged to at the time of the request; empty for none.'],
+    name: [
+      'string',
+      'Name of the team. You can use it only in `match`, and only compare it with texts. Signalbox replaces each name by the ID of its team when it loads the policy.',
+    ],
+  },
+  BudgetUser: {
+    id: ['string', 'ID of the user that the key belonged to at the time of the request; empty for none.'],
+  },
+  Time: {
+    year: ['double', 'The year, such as 2026.'],
+    month: ['double', 'The month, 1 to 12.'],
+    day: ['double', 'The day of the month, 1 to 31.'],
+    weekday: ['double', 'The day of the week: 1 is Monday, 7 is Sunday.'],
+    hour: ['double', 'The hour, 0 to 23.'],
+    minute: ['double', 'The minute, 0 to 59.'],
+  },
+  Model: {
+    id: ['string', 'ID of the model in the catalog.'],
+    price: ['Price', 'Price at the first endpoint.'],
+    context_window: ['double', 'The most tokens of input and output together.'],
+    max_output: ['double', 'The most output tokens.'],
+    capabilities: ['list<string>', 'Features that the model has, such as `tools`.'],
+    languages: ['list<string>', 'Programming languages that the model supports, by canonical names.'],
+    tags: ['list<string>', 'Your own marks for the model.'],
+    quality: [
+      'map<string, double>',
+      'Share of good answers by task, 0 to 1. `default` is the key for tasks without a figure of their own.',
+    ],
+    latency: ['Latency', 'Speed of the model according to the catalog.'],
+    reasoning_tokens: ['double', 'Expected hidden reasoning tokens.'],
+    provider: ['string', 'Provider of the first endpoint.'],
+    providers: ['list<string>', 'Providers of all endpoints.'],
+  },
+  Endpoint: {
+    provider: ['string', 'Name of the provider.'],
+    upstream: ['string', "The provider's own name for the model."],
+    regions: ['list<string>', 'Regions in which the endpoint runs the model.'],
+    price: ['Price', 'Its own price.'],
+  },
+  Price: {
+    input: ['double', 'USD per 1M input tokens, in the price line for the shortest inputs.'],
+    cached_input: ['double', 'USD per 1M input tokens read from the cache.'],
+    output: ['double', 'USD per 1M output tokens.'],
+    per_request: ['double', 'USD for each request.'],
+  },
+  Latency: {
+    ttft_ms: ['double', 'Median time to the first content, ms.'],
+    output_tokens_per_second: ['double', 'Median rate of visible output, tokens per second.'],
+  },
+  // Claims that every issuer states. Expressions read other claims in the same way, but the types of other claims are known only when a
+  // token is read.
+  Claims: {
+    iss: ['string', 'The issuer.'],
+    sub: ['string', 'The subject, unique for its issuer.'],
+    aud: ['dyn', 'The audience: a text or a list.'],
+  },
+} as const satisfies Record<string, Record<string, readonly [type: string, means: string]>>;
+
+export type TypeName = keyof typeof FIELDS;
+
+export const isTypeName = (name: string): name is TypeName => Object.hasOwn(FIELDS, name);
+
+/** Maps each kind of expression to its variables and their types. */
+export const VARIABLES: Readonly<Record<CelKind, Readonly<Record<string, TypeName>>>> = {
+  when: { request: 'Request', key: 'Key', team: 'Team', user: 'User', time: 'Time' },
+  budget: { key: 'Key', team: 'BudgetTeam', user: 'BudgetUser', request: 'BudgetRequest' },
+  limit: { key: 'Key', team: 'Team', user: 'User' },
+  constraint: { model: 'Model', endpoint: 'Endpoint' },
+  model: { model: 'Model' },
+  claims: { claims: 'Claims' },
+};
+
+/** The types of variables whose fields are not known when the policy is loaded. */
+const OPEN_TYPES: Partial<Record<TypeName, string>> = { Claims: 'map<string, dyn>' };
+
+type View = Readonly<Record<string, unknown>>;
+
+/** Maps each CEL type to the JavaScript type of its values. */
+interface FieldValues {
+  readonly double: number;
+  readonly string: string;
+  readonly bool: boolean;
+  readonly 'list<string>': readonly string[];
+  readonly 'map<string, string>': ReadonlyMap<string, string>;
+}
+/** The JavaScript type of a type's source, derived from the table. A source that lacks a field or has the wrong type does not compile. */
+type FieldsOf<Name extends TypeName> = {
+  readonly [Field in keyof (typeof FIELDS)[Name]]: (typeof FIELDS)[Name][Field] extends readonly [
+    infer Type extends keyof FieldValues,
+    string,
+  ]
+    ? FieldValues[Type]
+    : unknown;
+};
+
+/** A value of a declared type. The `source` of such a value is not visible as a field. */
+interface TypeView {
+  readonly source: View;
+}
+
+/**
+ * Makes a class for a type's values, because CEL would treat an object literal as a map. A view reads each field from its source only when
+ * an expression uses the field, because most expressions use one or two fields.
+ */
+function viewClass(type: TypeName): new (source: View) => TypeView {
+  class Fields implements TypeView {
+    readonly source: View;
+    constructor(source: View) {
+      this.source = source;
+    }
+  }
+  for (const [field, [kind]] of Object.entries(FIELDS[type])) {
+    Object.defineProperty(Fields.prototype, field, {
+      get(this: TypeView) {
+        const value = this.source[field];
+        return kind === 'map<string, string>' && value instanceof Map ? labels(value) : value;
+      },
+    });
+  }
+  return Fields;
+}
+
+const CLASSES = new Map(
+  Object.keys(FIELDS)
+    .filter(isTypeName)
+    .map((type) => [type, viewClass(type)]),
+);
+
+const instance = <Name extends TypeName>(name: Name, fields: FieldsOf<Name>): TypeView =>
+  new (CLASSES.get(name)!)(fields);
+
+function requestView(from: RuleScope['request']): TypeView {
+  const view = instance('Request', from);
+  /** Makes conditions that read a field fail, because the field is larger than the step limit assumes. */
+  const refuseToRead = (field: keyof RuleScope['request'], why: string) =>
+    withhold({ request: view }, 'request', field, `${why}, the most that a condition reads`);
+  if (from.languages.length > LIST_ENTRIES_MAX) refuseToRead('languages', `names more than ${LIST_ENTRIES_MAX}`);
+  if (from.user.length > TEXT_MAX) refuseToRead('user', `has more than ${TEXT_MAX} characters`);
+  if (from.metadata.size > METADATA_MAX) refuseToRead('metadata', `has more than ${METADATA_MAX} entries`);
+  else if (from.metadata.size > 0 && hasLongText(from.metadata)) {
+    refuseToRead('metadata', `has a name or text of more than ${TEXT_MAX} characters`);
+  }
+  return view;
+}
+
+const hasLongText = (metadata: ReadonlyMap<string, string>): boolean =>
+  metadata.entries().some((texts) => texts.some(({ length }) => length > TEXT_MAX));
+
+/** Makes expressions that read a field fail. */
+function withhold(view: View, owner: string, field: string, why: string): void {
+  const value = view[owner];
+  if (typeof value !== 'object' || value === null) return;
+  Object.defineProperty(value, field, {
+    get(): never {
+      throw new Error(`\`${owner}.${field}\` ${why}`);
+    },
+  });
+}
+
+const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 50, maxCallArguments: 8 };
+
+const ENVIRONMENTS: Readonly<Record<CelKind, () => Environment>> = {
+  when: lazy(() => environmentFor('when')),
+  budget: lazy(() => environmentFor('budget')),
+  limit: lazy(() => environmentFor('limit')),
+  constraint: lazy(() => environmentFor('constraint')),
+  model: lazy(() => environmentFor('model')),
+  claims: lazy(() => environmentFor('claims')),
+};
+
+/** Returns the CEL environment for a kind of expression. Each CEL environment is made once. */
+export const environmentOf = (kind: CelKind): Environment => ENVIRONMENTS[kind]();
+
+function environmentFor(kind: CelKind): Environment {
+  const environment = new Environment({ limits: LIMITS });
+  for (const [name, ctor] of CLASSES) {
+    const fields = Object.entries(FIELDS[name]).map(([field, [type]]) => [field, type]);
+    environment.registerType(name, { ctor, fields: Object.fromEntries(fields) });
+  }
+  for (const [name, type] of Object.entries(VARIABLES[kind]))
+    environment.registerVariable(name, OPEN_TYPES[type] ?? type);
+  if (kind === 'claims') addClaimObject(environment);
+  return environment;
+}
+
+function readOrEmpty(this: ReadonlyMap<string, string>, key: string): string {
+  return Map.prototype.get.call(this, key) ?? '';
+}
+
+const copies = new WeakMap<ReadonlyMap<string, string>, ReadonlyMap<string, string>>();
+
+/**
+ * Makes a map whose missing keys read as the empty text. The class of the map stays `Map`, which CEL requires. All conditions share one
+ * copy of the map.
+ */
+function labels(from: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const known = copies.get(from);
+  if (known) return known;
+  const copy = Object.assign(new Map(from), { get: readOrEmpty });
+  copies.set(from, copy);
+  return copy;
+}
+
+/** Caches the last view, because all conditions of a request share it. */
+function cachingLast<Scope extends object, Value>(make: (scope: Scope) => Value): (scope: Scope) => Value {
+  let last: { readonly scope: Scope; readonly value: Value } | null = null;
+  return (scope) => {
+    if (last?.scope !== scope) last = { scope, value: make(scope) };
+    return last.value;
+  };
+}
+
+/** All requests of a minute share one time value. */
+const timeOf = cachingLast((time: RuleScope['time']) => instance('Time', time));
+
+/** Most callers have no team and no user, and share these values. */
+const teamOf = cachingLast((team: RuleScope['team']) => instance('Team', team));
+const userOf = cachingLast((user: RuleScope['user']) => instance('User', user));
+
+/**
+ * The CEL view of a scope. The view reads the request and the time only when an expression does, because the scope records whether they
+ * were read.
+ */
+class ScopeView {
+  readonly [variable: string]: unknown;
+  readonly key: TypeView;
+  readonly team: TypeView;
+  readonly user: TypeView;
+  readonly #scope: RuleScope;
+  #request: TypeView | null = null;
+
+  constructor(scope: RuleScope) {
+    this.#scope = scope;
+    this.key = instance('Key', scope.key);
+    this.team = teamOf(scope.team);
+    this.user = userOf(scope.user);
+  }
+
+  get request(): TypeView {
+    const { request } = this.#scope;
+    this.#request ??= requestView(request);
+    return this.#request;
+  }
+
+  get time(): TypeView {
+    return timeOf(this.#scope.time);
+  }
+}
+
+/** Returns the CEL view of a scope. */
+export const viewOf = cachingLast((scope: RuleScope): View => new ScopeView(scope));
+
+/** Returns the CEL view of a budget's scope. */
+export const budgetViewOf = cachingLast(({ request, key, team, user }: BudgetScope) => ({
+  request: instance('BudgetRequest', request),
+  key: instance('Key', key),
+  // An expression never reads the team name at run time, because compilation replaces it by the team ID.
+  team: instance('BudgetTeam', { id: team.id, name: '' }),
+  user: instance('BudgetUser', user),
+}));
+
+/** Returns the CEL view of a rate limit's scope. */
+export function limitViewOf({ key, team, user }: LimitScope): View {
+  return { key: instance('Key', key), team: teamOf(team), user: userOf(user) };
+}
+
+/** Returns the CEL view of claims, which are JSON. Reading a missing claim fails. */
+export function claimsViewOf(claims: Readonly<Record<string, unknown>>): View {
+  const read = readable(claims, 0);
+  // The top level of claims is a map, so that `"groups" in claims` tests whether the claim exists.
+  return { claims: read instanceof ClaimObject ? new Map(read) : read };
+}
+
+/**
+ * The most levels of nested lists and maps in claims. Claims that are nested deeper or are larger are left out, and reading them fails.
+ * Reading a list that contains such a claim also fails, because without the claim the list could pass a test that all entries have to pass.
+ */
+const CLAIM_DEPTH_MAX = 6;
+
+function readable(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return value.length <= TEXT_MAX ? value : undefined;
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value);
+  if (depth === CLAIM_DEPTH_MAX || entries.length > LIST_ENTRIES_MAX) return undefined;
+  const read = entries.map(([name, one]) => [name, readable(one, depth + 1)] as const);
+  const kept = read.filter(([, one]) => one !== undefined);
+  if (!Array.isArray(value)) return new ClaimObject(kept);
+  return kept.length < read.length ? undefined : kept.map(([, one]) => one);
+}
+
+/** Returns the CEL views of a model, one for each endpoint. */
+export function modelViews(
+  { model, endpoints, defaultQuality }: ModelDraft,
+  capabilities: readonly string[],
+  taskNames: readonly string[],
+): readonly View[] {
+  const prices = endpoints.map(({ usd }) => instance('Price', usd));
+  const view = instance('Model', {
+    id: model.id,
+    price: prices[0] ?? instance('Price', { input: 0, cached_input: 0, output: 0, per_request: 0 }),
+    context_window: model.contextWindow,
+    max_output: model.maxOutput,
+    capabilities,
+    languages: [...model.languages],
+    tags: model.tags,
+    quality: new Map([['default', defaultQuality], ...taskNames.map((task, at) => [task, model.quality[at]] as const)]),
+    latency: instance('Latency', {
+      ttft_ms: model.latency.ttftMs,
+      output_tokens_per_second: model.latency.outputTokensPerSecond,
+    }),
+    reasoning_tokens: model.reasoningTokens,
+    provider: endpoints[0]?.endpoint.provider ?? '',
+    providers: endpoints.map(({ endpoint }) => endpoint.provider),
+  });
+  return endpoints.map(({ endpoint }: EndpointDraft, at) => ({
+    model: view,
+    endpoint: instance('Endpoint', {
+      provider: endpoint.provider,
+      upstream: endpoint.upstream,
+      regions: endpoint.regions,
+      price: prices[at],
+    }),
+  }));
+}
+
+/**
+ * Makes expressions fail that read facts which are unknown for a wildcard's model: its quality and languages always, and its tags and
+ * regions if the wildcard states none.
+ */
+export function withholdUnstated(view: View, { model, endpoints }: ModelDraft): void {
+  for (const field of ['quality', 'languages']) withhold(view, 'model', field, 'is not stated');
+  if (model.tags.length === 0) withhold(view, 'model', 'tags', 'is not stated');
+  if (endpoints[0]?.endpoint.regions.length === 0) withhold(view, 'endpoint', 'regions', 'is not stated');
+}
+
+/** Makes expressions fail that read facts in which the models of a wildcard differ. */
+export function withholdOpen(view: View): void {
+  for (const field of ['id', 'price', 'context_window', 'max_output', 'capabilities'])
+    withhold(view, 'model', field, 'differs between the models of a wildcard');
+  for (const field of ['upstream', 'price'])
+    withhold(view, 'endpoint', field, 'differs between the models of a wildcard');
+}

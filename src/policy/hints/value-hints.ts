@@ -1,0 +1,77 @@
+import type { TSchema } from '@sinclair/typebox';
+import { SchemaCheck } from '../../core/schema/check.ts';
+import { VARIABLE_NAME } from '../schema/parts.ts';
+import { alternativesIn, creditsHint, missingSpaceHint, usdIn } from '../yaml/slip-hints.ts';
+import type { ListTree, MapTree, Tree } from '../yaml/tree.ts';
+import { modelTest } from './key-remedies.ts';
+
+/** Returns a hint for a value of the wrong type. @param creditWorth USD per Credit */
+export function typeHint(schema: TSchema, tree: Tree, key: string, creditWorth: string): string | undefined {
+  if (tree.kind === 'list') return asFilter(schema, namesOf(tree), key) ?? example(schema);
+  if (tree.kind === 'map') return (schema.type === 'array' && dashHint(schema.items, tree)) || example(schema);
+  if (schema.type === 'object' && tree.value !== null) {
+    return (
+      missingSpaceHint(tree.source, Object.keys(schema.properties ?? {})) ??
+      asFilter(schema, alternativesIn(tree.source) ?? [], key) ??
+      asMap(schema, tree.source, key) ??
+      example(schema)
+    );
+  }
+  if (tree.value === null) return example(schema);
+  if (schema.type === 'array') {
+    const listed = alternativesIn(tree.source)?.join(', ') ?? tree.source;
+    return new SchemaCheck(schema.items).accepts(tree.value) ? `write a list: [${listed}]` : example(schema);
+  }
+  const isNumber = schema.type === 'number' || schema.type === 'integer';
+  if (typeof tree.value !== 'string') return example(schema);
+  if (!isNumber) return undefined;
+  if (/^-?\d+(\.\d+)?$/.test(tree.source)) return 'remove the quotes';
+  const usd = key.endsWith('_credits') ? usdIn(tree.source) : undefined;
+  return usd === undefined ? example(schema) : creditsHint(key, usd, creditWorth);
+}
+
+export function example(schema: TSchema): string | undefined {
+  const [first]: unknown[] = Array.isArray(schema.examples) ? schema.examples : [];
+  const written = JSON.stringify(first);
+  // The example of a map with free keys is `{}`, which is not helpful.
+  return written === undefined || written === '{}' ? undefined : `for example ${written}`;
+}
+
+const namesOf = ({ items }: ListTree): readonly string[] =>
+  items.flatMap((item) => (item.kind === 'scalar' ? item.source : []));
+
+/** Returns a hint for names of models where a filter belongs: the filter to write. */
+function asFilter({ properties = {} }: TSchema, names: readonly string[], key: string): string | undefined {
+  if (key !== 'models' || properties.require === undefined || names.length === 0) return undefined;
+  return `write \`models: { require: '${modelTest(names)}' }\``;
+}
+
+/** Returns a hint for a text where a map belongs that has the text in one of its keys: `write \`team: { name: search }\``. */
+function asMap({ writtenAs }: TSchema, text: string, key: string): string | undefined {
+  if (typeof writtenAs !== 'string') return undefined;
+  return `write \`${key}: { ${writtenAs}: ${/^\w[\w-]*$/.test(text) ? text : JSON.stringify(text)} }\``;
+}
+
+/**
+ * Returns a hint for a map where a list of maps belongs: its first line with a dash. `dashHint` returns undefined for a list of other
+ * values.
+ */
+export function dashHint({ properties }: TSchema, { entries }: MapTree): string | undefined {
+  const [first] = entries;
+  if (!first || properties === undefined) return undefined;
+  // The map in the policy is keyed by name, as some other sections are.
+  if (properties[first.key] === undefined && properties.name !== undefined && first.value.kind === 'map') {
+    return `this section is a list: write \`- name: ${first.key}\` instead of \`${first.key}:\``;
+  }
+  const { key, value } = first;
+  const written = value.kind === 'scalar' && value.value !== null ? value.source : '…';
+  return `a list needs a dash before the first key of each item: \`- ${key}: ${written}\``;
+}
+
+/** Returns a hint for a text in the wrong form. */
+export function formHint(schema: TSchema, tree: Tree): string | undefined {
+  if (schema.pattern !== VARIABLE_NAME.pattern || tree.kind !== 'scalar') return undefined;
+  const [, sign, name = ''] = /^(\$|os\.environ\/)?\{?([A-Za-z_]\w*)\}?$/.exec(tree.source) ?? [];
+  if (name === '') return undefined;
+  return `write \`${name.toUpperCase()}\`${sign ? ` without \`${sign}\`` : ', in capitals'}`;
+}

@@ -1,0 +1,133 @@
+import type { Decimal } from '../../core/money/decimal.ts';
+import { type AddressRange, addressText, isWithin, parseRange, startOf } from '../../core/net/address.ts';
+import { validPartsOf } from '../check.ts';
+import type { SourceSpan } from '../diagnostics.ts';
+import type { Report } from '../report.ts';
+import { eachOf, expressionAt } from '../rules/drafts.ts';
+import { BudgetText } from '../schema/budgets.ts';
+import type { GatewayText } from '../schema/policy.ts';
+import { type CheckContext, checkList, type NamedItem } from '../schema/section-checks.ts';
+import { checkTimeZone } from '../time-zone.ts';
+import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
+import { readLimit } from './budgets.ts';
+
+/** Reads the addresses of trusted proxies. @param tree the section `gateway` */
+export const readProxies = (stated: readonly string[], tree: Tree, report: Report): AddressRange[] =>
+  stated.flatMap((written, at) => rangeAt(written, placeAt(tree, 'trusted_proxies', at), report) ?? []);
+
+/**
+ * Reads the size limit of WebSocket messages, in bytes. The size limit may not exceed `body_bytes_max`, because a body of that size would
+ * be refused.
+ * @param tree the section `gateway`
+ */
+export function readSocketBytes(text: GatewayText, tree: Tree, report: Report): number {
+  const { socket_bytes_max: bytes, body_bytes_max: most } = text;
+  if (bytes > most && valueAt(tree, 'socket_bytes_max')) {
+    const message = `\`gateway.socket_bytes_max\` is ${bytes}, which is above \`body_bytes_max\`, ${most}`;
+    report.add('out-of-range', placeAt(tree, 'socket_bytes_max'), message, {
+      expected: `at most ${most}, or a larger \`body_bytes_max\``,
+    });
+  }
+  return Math.min(bytes, most);
+}
+
+const ANY_IPV4: AddressRange = { base: [0, 0, 0, 0, 0, 0xffff, 0, 0], bits: 96 };
+
+function rangeAt(written: string, place: SourceSpan, report: Report): AddressRange | null {
+  const range = parseRange(written);
+  if (!range) {
+    report.add('bad-form', place, `\`${written}\` is not a range of IP addresses`, {
+      expected: 'a range such as `10.0.0.0/8` or `fd00::/8`, or one address',
+    });
+    return null;
+  }
+  const base = startOf(range);
+  if (!isWithin(range.base, { base, bits: 128 })) {
+    const prefix = written.slice(written.indexOf('/'));
+    report.add('bad-form', place, `\`${written}\` has bits beyond its first ${prefix.slice(1)}`, {
+      hint: `write \`${addressText(base)}${prefix}\`, or the address alone`,
+    });
+  }
+  if (isWithin(ANY_IPV4.base, range) && range.bits <= ANY_IPV4.bits) {
+    const message = `\`${written}\` covers all addresses, so Signalbox would trust any address that a caller states`;
+    const hint = 'list only the address ranges of your proxies; otherwise callers can evade limits per address';
+    report.add('trusts-everybody', place, message, { hint });
+  }
+  return range;
+}
+
+/** A budget whose expressions are not checked yet. If any key of the budget is wrong, its figures are placeholders. */
+export type BudgetDraft = ReturnType<typeof draftBudgets>[number];
+
+/** Checks the budgets of the policy. @param zone the default time zone */
+export function draftBudgets(context: CheckContext & { readonly usdPerCredit: Decimal }, zone: string) {
+  return checkList('budgets', BudgetText, context).map((named) => {
+    const { name, tree, data } = named;
+    const stated = data ?? validPartsOf(BudgetText, tree);
+    const { window = 'total', time_zone: timeZone = zone, on_exhausted: onExhausted = 'cap', alert_at = [] } = stated;
+    if (stated.time_zone !== undefined) checkTimeZone(timeZone, placeAt(tree, 'time_zone'), context.report);
+    const place = placeAt(tree, 'name');
+    reviewName(name, place, context.report);
+    const each = eachOf(named);
+    const isOfSessions = each?.text.trim() === 'session';
+    if (isOfSessions && stated.window === 'total') refuseEndless(named, context.report);
+    return {
+      name,
+      place,
+      match: expressionAt(named, 'match'),
+      // The word `session` in `each` is a keyword, not an expression.
+      each: isOfSessions ? ('session' as const) : each,
+      ...limitOf(named, context.usdPerCredit, context.report),
+      window,
+      timeZone,
+      onExhausted,
+      alertAt: [...new Set(alert_at)].sort((a, b) => a - b),
+    };
+  });
+}
+
+/**
+ * Reports a budget per session whose window never ends. Callers can invent sessions, and each window of a budget per session would be
+ * stored forever.
+ */
+function refuseEndless({ path, tree }: NamedItem<BudgetText>, report: Report): void {
+  report.add(
+    'conflicting-keys',
+    placeAt(tree, 'window'),
+    `\`${path}\` has a window for each session, but the windows never end`,
+    {
+      expected: '`day`, `week` or `month`',
+      hint: 'callers can name any number of sessions, and Signalbox would store a window for each of them forever',
+    },
+  );
+}
+
+/** Names that answers and reports use for a balance, a model's maximum output, and budgets of keys. */
+const NAMES_OF_OTHERS = /^(balance|model|key-(day|week|month|total)([@:].*)?)$/;
+
+const isOfOthers = (name: string): boolean => NAMES_OF_OTHERS.test(name);
+
+const OTHERS: Readonly<Record<string, string>> = { balance: 'a balance', model: 'the maximum output of a model' };
+
+function reviewName(name: string, place: SourceSpan, report: Report): void {
+  if (!isOfOthers(name)) return;
+  const other = OTHERS[name] ?? 'budgets of keys';
+  report.add('ambiguous-name', place, `budget \`${name}\` has a name that answers and reports use for ${other}`, {
+    hint: 'give the budget another name; Signalbox then counts its spending again from the entries',
+  });
+}
+
+function limitOf(subject: NamedItem<BudgetText>, usdPerCredit: Decimal, report: Report) {
+  const read = readLimit(BudgetText, subject, usdPerCredit, report);
+  if (read.limit === 0) {
+    report.add(
+      'nothing-to-spend',
+      read.limitPlace,
+      `budget \`${subject.name}\` has a limit of 0, so it allows only free requests`,
+      {
+        hint: 'set a limit above 0; to refuse requests, use a constraint, which gives callers a clearer reason',
+      },
+    );
+  }
+  return { ...read, limit: read.limit ?? 0 };
+}

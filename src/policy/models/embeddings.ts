@@ -1,0 +1,126 @@
+import { bothBits, emptyBits, setBit } from '../../core/policy/rules.ts';
+import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
+import type { EmbeddingModel } from '../../core/request/embedding.ts';
+import { checkAtMost } from '../check.ts';
+import type { SourceSpan } from '../diagnostics.ts';
+import type { ProviderSetup } from '../providers/providers.ts';
+import type { Report } from '../report.ts';
+import { EmbeddingModelText, ModelText } from '../schema/model.ts';
+import type { SelectorText } from '../schema/policy.ts';
+import type { CheckContext, NamedItem } from '../schema/section-checks.ts';
+import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
+
+/** Returns the schema of a model. A model that answers no conversations needs no figures about its answers. */
+export function modelSchemaOf(model: Tree): typeof ModelText | typeof EmbeddingModelText {
+  const operations = valueAt(model, 'operations');
+  if (operations?.kind !== 'list' || operations.items.length === 0) return ModelText;
+  const isChat = operations.items.some((item) => item.kind !== 'scalar' || item.value !== 'embed');
+  return isChat ? ModelText : EmbeddingModelText;
+}
+
+/** Reads the embedding properties of a model; null for a model without them. */
+export function readEmbedding(
+  { name, path, tree, place }: NamedItem<ModelText>,
+  { embedding, operations }: ModelText,
+  report: Report,
+): EmbeddingModel | null {
+  const isEmbedder = operations.includes('embed');
+  if (isEmbedder && !embedding) {
+    report.add('missing-key', place, `\`${path}\` needs the key \`embedding\``, {
+      hint: 'write `embedding: { dimensions: … }`',
+    });
+  }
+  if (!embedding) return null;
+  if (!isEmbedder) {
+    const message = `\`${path}\` has \`embedding\`, but not the operation \`embed\``;
+    report.add('conflicting-keys', placeAt(tree, 'embedding'), message, { expected: '`operations: [embed]`' });
+  }
+  const { dimensions, shortest = dimensions, batch_inputs: batchInputs, batch_tokens: batchTokens } = embedding;
+  checkAtMost({ path, tree, place }, ['embedding', 'shortest'], shortest, ['dimensions', dimensions], { report });
+  return {
+    vectorSpace: embedding.vector_space ?? name,
+    dimensions,
+    dimensionsMin: shortest,
+    batchInputs,
+    batchTokens: batchTokens ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+/** A model with its embedding properties, and the location of its vector length. */
+export interface EmbeddingDraft {
+  readonly id: string;
+  readonly embedding: EmbeddingModel;
+  readonly place: SourceSpan;
+}
+
+/** Reports models of one vector space whose vectors have different lengths, because such vectors cannot be compared. */
+export function checkVectorSpaces(drafts: readonly EmbeddingDraft[], { report }: CheckContext): void {
+  const firsts = new Map<string, EmbeddingDraft>();
+  for (const draft of drafts) {
+    const { vectorSpace, dimensions } = draft.embedding;
+    const first = firsts.get(vectorSpace) ?? draft;
+    firsts.set(vectorSpace, first);
+    if (first.embedding.dimensions === dimensions) continue;
+    const message = `\`${draft.id}\` has vectors of length ${dimensions}, but \`${first.id}\` in the same vector space has length ${first.embedding.dimensions}`;
+    report.add('vector-space-differs', draft.place, message, {
+      hint: 'vectors of different lengths cannot be compared: give one of the models another `vector_space`',
+      related: { place: first.place, message: `the vectors of \`${first.id}\`` },
+    });
+  }
+}
+
+/** Returns the models that a selector may choose: the models that pass its filter and, if it names a vector space, belong to that space. */
+export function allowedBySpace(
+  vectorSpace: string | null,
+  filter: Uint32Array | null,
+  models: readonly Model[],
+): Uint32Array | null {
+  if (vectorSpace === null) return filter;
+  const bits = emptyBits(models.length);
+  for (const [at, { embedding }] of models.entries()) if (embedding?.vectorSpace === vectorSpace) setBit(bits, at);
+  return bothBits(filter, bits);
+}
+
+/** Reports selectors whose vector space has no model in the catalog, or no model that can be served. */
+export function checkSelectorSpaces(
+  selectors: readonly NamedItem<SelectorText>[],
+  catalog: readonly EmbeddingDraft[],
+  served: readonly Model[] | null,
+  report: Report,
+): void {
+  const known = new Set(catalog.map(({ embedding }) => embedding.vectorSpace));
+  for (const { name, tree, data } of selectors) {
+    const space = data?.vector_space;
+    if (space === undefined) continue;
+    const place = placeAt(tree, 'vector_space');
+    if (!known.has(space)) report.addUnknown('vector space', space, known, place);
+    else if (served && !served.some(({ embedding }) => embedding?.vectorSpace === space)) {
+      const message = `selector \`${name}\` has no candidates in this environment: no provider can serve a model of its vector space`;
+      report.add('selector-idle', place, message, {
+        hint: 'set the environment variable of a provider that serves such a model',
+      });
+    }
+  }
+}
+
+/** A model of the catalog with the locations of its endpoints. */
+interface PlacedModel {
+  readonly model: Pick<Model, 'id' | 'embedding'>;
+  readonly endpoints: readonly { readonly endpoint: Pick<Endpoint, 'provider'>; readonly place: SourceSpan }[];
+}
+
+/** Reports embedding models at providers whose adapter cannot embed. */
+export function checkAdapters(
+  models: readonly PlacedModel[],
+  providers: ReadonlyMap<string, Pick<ProviderSetup, 'embeds'>>,
+  report: Report,
+): void {
+  for (const { model, endpoints } of models) {
+    if (model.embedding === null) continue;
+    for (const { endpoint, place } of endpoints) {
+      if (providers.get(endpoint.provider)?.embeds !== false) continue;
+      const message = `the adapter of provider \`${endpoint.provider}\` has no embeddings, but the model \`${model.id}\` needs them`;
+      report.add('provider-without-embeddings', place, message);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import type { Task } from '../../core/policy/snapshot.ts';
+import { TASK_NAMES } from '../../core/request/tasks.ts';
+import { camelKeys } from '../schema/camel-keys.ts';
+import { TaskText } from '../schema/policy.ts';
+import { type CheckContext, checkNamed } from '../schema/section-checks.ts';
+import type { LanguageVersion } from '../versions.ts';
+
+type TaskSizes = Omit<Task, 'name'>;
+
+const sizes = (expectedOutputTokens: number, defaultInputTokens: number, minUsefulOutput = 64): TaskSizes => ({
+  expectedOutputTokens,
+  defaultInputTokens,
+  minUsefulOutput,
+});
+
+/**
+ * Usual sizes of the built-in tasks, in tokens. The sizes of tasks are estimates; operators should replace them with figures from their own
+ * records.
+ */
+const TASK_SIZES: Readonly<Record<(typeof TASK_NAMES)[number], TaskSizes>> = {
+  general: sizes(400, 500),
+  chat: sizes(250, 300),
+  coding: sizes(1200, 2000, 128),
+  math: sizes(700, 300),
+  reasoning: sizes(800, 800),
+  writing: sizes(900, 400, 128),
+  summarization: sizes(350, 4000),
+  translation: sizes(600, 600),
+  extraction: sizes(250, 2000, 32),
+  classification: sizes(20, 400, 8),
+  tool_use: sizes(200, 1500),
+  vision: sizes(300, 300),
+};
+
+/** Returns the built-in tasks whose sizes differ from version 1, for a policy that states sizes for some tasks. */
+export function changedTasks(stated: readonly string[]): string[] {
+  const unstated = TASK_NAMES.filter((name) => !stated.includes(name));
+  // In version 1, tasks without sizes have the sizes of `general`. If the policy states the sizes of `general`, those sizes do not change.
+  return stated.includes('general') ? unstated : unstated.filter((name) => name !== 'general');
+}
+
+/** Keys of a model's `quality` that are not tasks. */
+const NOT_TASKS = ['default', 'basis'];
+
+/**
+ * Returns the tasks of the policy and the built-in tasks, `general` first. In version 1, a built-in task without sizes has the sizes of
+ * `general`.
+ */
+export function compileTasks(scope: CheckContext, version: LanguageVersion): Task[] {
+  const stated = checkNamed('tasks', TaskText, scope).map(({ name, data, place }): Task => {
+    if (NOT_TASKS.includes(name)) {
+      scope.report.add('bad-name', place, `\`${name}\` cannot be the name of a task: it is a key of \`quality\``);
+    }
+    // A task with errors keeps its name, so that references to it are not also reported.
+    if (!data) return { name, ...TASK_SIZES.general };
+    return { name, ...camelKeys(data) };
+  });
+  const general = stated.find(({ name }) => name === 'general') ?? { name: 'general', ...TASK_SIZES.general };
+  const others = stated.filter((task) => task !== general);
+  const unsized = TASK_NAMES.filter((name) => ![general, ...others].some((task) => task.name === name));
+  const filled = unsized.map((name) => ({ ...(version === 1 ? general : TASK_SIZES[name]), name }));
+  return [general, ...others, ...filled];
+}

@@ -1,0 +1,86 @@
+import { type Plugin, type PluginMaps, pluginMaps, pluginsIn } from '../../contract/kinds.ts';
+import { checkValue } from '../check.ts';
+import type { SourceSpan } from '../diagnostics.ts';
+import type { Report } from '../report.ts';
+import { PluginText } from '../schema/rules.ts';
+import { type CheckContext, itemsOf } from '../schema/section-checks.ts';
+
+/** A plugin that the policy lists: a path relative to the policy folder, or the name of a package. */
+export type PluginDraft = ReturnType<typeof draftPlugins>[number];
+
+/** The plugins that a module exports, or the error that prevented loading it. */
+export type LoadedPlugin = readonly Plugin[] | Error;
+
+const PATH = /^\.\.?\/(?:[^\0]*\/)?[^/\0]+\.(?:[cm]?[jt]s)$/;
+const PACKAGE = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*(?:\/[A-Za-z0-9._-]+)*$/;
+
+/** Checks the form of the listed plugins. `plugin-host` loads the listed plugins. */
+export function draftPlugins(context: CheckContext) {
+  const first = new Map<string, SourceSpan>();
+  return itemsOf('plugins', PluginText, context).flatMap((tree, at) => {
+    const subject = { path: `plugins[${at}]`, tree, place: tree.place };
+    const specifier = checkValue(PluginText, subject, context.report);
+    if (specifier === null) return [];
+    if (!PATH.test(specifier) && !PACKAGE.test(specifier)) {
+      context.report.add('bad-form', tree.place, `\`${specifier}\` is neither a path nor the name of a package`, {
+        expected: 'a path to a .ts or .js file such as `./plugins/thrifty.ts`, or a name such as `@acme/strategy`',
+        hint: /\.[cm]?[jt]s$/.test(specifier) ? 'begin a path with `./` or `../`' : undefined,
+      });
+      return [];
+    }
+    return context.report.isFirst(specifier, tree.place, first) ? [{ specifier, place: tree.place }] : [];
+  });
+}
+
+/** Facts about the policy's plugins, by specifier. */
+interface OwnCode {
+  readonly loaded?: ReadonlyMap<string, LoadedPlugin>;
+  /** Maps a specifier to a file of the plugin's code outside the policy folder. */
+  readonly outside?: ReadonlyMap<string, string>;
+  /** Maps a specifier to the names of its estimators, a plugin kind of earlier versions. */
+  readonly estimators?: ReadonlyMap<string, readonly string[]>;
+}
+
+const NONE: ReadonlyMap<string, never> = new Map<string, never>();
+
+/** Adds the policy's plugins to the installed plugins. `withOwnPlugins` reports plugins that could not be loaded, and names that clash. */
+export function withOwnPlugins(
+  drafts: readonly PluginDraft[],
+  installed: PluginMaps,
+  { loaded = NONE, outside = NONE, estimators = NONE }: OwnCode,
+  report: Report,
+): PluginMaps {
+  const all = pluginsIn(installed);
+  for (const { specifier, place } of drafts) {
+    const found = loaded.get(specifier) ?? new Error('it is not loaded');
+    if (found instanceof Error) {
+      report.add('plugin-not-loaded', place, `plugin \`${specifier}\` cannot be used: ${found.message}`);
+      continue;
+    }
+    const former = estimators.get(specifier) ?? [];
+    for (const name of former) {
+      report.add('former-plugin', place, `the estimator \`${name}\` in \`${specifier}\` has no effect any more`, {
+        hint: 'remove it: scores no longer change decisions, see docs/route/learning.md',
+      });
+    }
+    if (found.length + former.length === 0) {
+      report.add('plugin-not-loaded', place, `\`${specifier}\` exports no plugin`, {
+        expected: 'an export made with `defineStrategy` or `defineProvider` of `signalbox/plugin`',
+      });
+    }
+    const file = outside.get(specifier);
+    if (file !== undefined) {
+      const message = `plugin \`${specifier}\` runs code from outside the policy folder: \`${file}\``;
+      report.add('plugin-outside', place, message, {
+        hint: 'move it into the policy folder, or install it as a package: anyone who can write to that file can run code as Signalbox',
+      });
+    }
+    for (const plugin of found) {
+      if (all.some(({ kind, name }) => kind === plugin.kind && name === plugin.name)) {
+        const message = `\`${specifier}\` defines the ${plugin.kind} \`${plugin.name}\`, which already exists`;
+        report.add('duplicate-name', place, message, { hint: 'give the plugin another name' });
+      } else all.push(plugin);
+    }
+  }
+  return pluginMaps(all);
+}

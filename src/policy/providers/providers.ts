@@ -1,0 +1,272 @@
+import type { ModelServerAdapter } from '../../contract/model-server.ts';
+import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../../contract/provider.ts';
+import { UNKNOWN_BILLING } from '../../core/money/abort-billing.ts';
+import type { Provider } from '../../core/policy/snapshot.ts';
+import { RUN_MIN } from '../../core/text/runs.ts';
+import { messageOf } from '../../core/thrown.ts';
+import { checkOptions, validPartsOf } from '../check.ts';
+import type { SourceSpan } from '../diagnostics.ts';
+import { checkExcluded } from '../hints/key-rules.ts';
+import { isStated } from '../hints/peer-keys.ts';
+import { DISCOVERED_PRESETS, discoverOf, isOwnServer } from '../models/discover.ts';
+import type { Report } from '../report.ts';
+import { readAbortBilling, reviewAbortBilling } from '../schema/abort.ts';
+import { readPagesMax } from '../schema/pages.ts';
+import { ProviderText } from '../schema/policy.ts';
+import { emptyMap, type NamedItem } from '../schema/section-checks.ts';
+import type { LanguageVersion } from '../versions.ts';
+import { placeAt, valueAt } from '../yaml/tree.ts';
+import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPath, reviewPrivateName } from './addresses.ts';
+import { findService, isServiceAddress, type ProviderService, usualPath } from './service.ts';
+
+/** A provider of the policy, set up in this environment. */
+export interface ProviderSetup {
+  readonly name: string;
+  /** The compiled provider; null if its entry in the policy is wrong. */
+  readonly provider: Provider | null;
+  /** Required environment variables that are not set. */
+  readonly unset: readonly string[];
+  /** Whether the provider is a known service with prices, not a server of the operator. */
+  readonly isHosted?: boolean;
+  /** Whether the provider serves only if no other provider can serve a model. */
+  readonly whenAlone: boolean;
+  readonly place: SourceSpan;
+  /** Returns the capabilities that the adapter cannot express. */
+  readonly lacks?: PreparedProvider['lacks'];
+  /** Returns the dialects whose requests the adapter passes through unchanged. */
+  readonly passes?: PreparedProvider['passes'];
+  /** Whether the adapter can embed; absent without an adapter. */
+  readonly embeds?: boolean;
+}
+
+/** The value of a variable that is not set when a policy is only checked. The placeholder is a valid address, and also a usable key. */
+export const PLACEHOLDER = 'http://127.0.0.1:9/';
+
+/** The environment of a policy. Signalbox reads only variables that the policy or a preset names. */
+export interface Environment {
+  get(name: string): string | undefined;
+}
+
+interface ProviderContext {
+  readonly report: Report;
+  readonly env: Environment;
+  readonly providers: ReadonlyMap<string, ProviderPlugin>;
+  readonly version: LanguageVersion;
+  /** Whether to report the warnings that only `policy check` shows. */
+  readonly isReviewed: boolean;
+}
+
+/** Compiles a provider and finds the environment variables that are not set. */
+export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderContext): ProviderSetup {
+  const { data, name, tree, place } = named;
+  const parts = data ?? validPartsOf(ProviderText, tree);
+  const whenAlone = parts.serve === 'when_alone';
+  if (parts.passthrough?.includes('*')) {
+    const message = `\`${named.path}\` passes every field of a request to the provider`;
+    scope.report.add('passthrough-all', placeAt(tree, 'passthrough'), message, {
+      hint: 'a field can raise the cost above the reserved amount: list the fields that you need',
+    });
+  }
+  reviewAbortBilling(tree, named.path, parts.after_abort, scope.report);
+  const service = findService(named, parts, scope.providers, scope.report);
+  const preset = service?.preset ?? {};
+  const adapter = service && prepareAdapter(named, service, scope);
+  const address = resolveAddress(named, parts, preset, service && usualPath(service), scope);
+  const state = { name, place, whenAlone };
+  if (!data) return { ...state, provider: null, unset: [] };
+  const apiKeyEnv = data.api_key_env ?? preset.apiKeyEnv ?? null;
+  if (apiKeyEnv !== null) reviewKey(apiKeyEnv, named, adapter, scope);
+  const ofKey = apiKeyEnv !== null && !isSet(apiKeyEnv, scope) ? [apiKeyEnv] : [];
+  const unset = [...new Set([...ofKey, ...address.unset])];
+  /** Returns the stated value, otherwise the value of the preset, otherwise the default. */
+  const stated = <T>(key: string, value: T, ofPreset: T | undefined): T =>
+    valueAt(tree, key) ? value : (ofPreset ?? value);
+  const { cache } = preset;
+  const pagesMax = readPagesMax(data.pages_max);
+  const discover = discoverOf(data, scope.version);
+  if (adapter) reviewDiscover(named, adapter, scope.report);
+  const provider: Provider | null = adapter && {
+    name,
+    adapter: adapter.name,
+    settings: adapter.settings,
+    baseUrl: address.url,
+    allowPrivateNetwork: stated('allow_private_network', data.allow_private_network, preset.allowPrivateNetwork),
+    apiKeyEnv,
+    passthrough: new Set(stated('passthrough', data.passthrough, preset.passthrough)),
+    cache: {
+      ttlMs: stated('cache_ttl_s', data.cache_ttl_s, cache?.ttlS) * 1000,
+      tokensMin: stated('cache_min_tokens', data.cache_min_tokens, cache?.tokensMin),
+    },
+    afterAbort: readAbortBilling(data.after_abort) ?? adapter.afterAbort ?? UNKNOWN_BILLING,
+    ...(pagesMax && { pagesMax }),
+    ...(discover !== 'off' && adapter?.findsModels && { discover, ...adapter.findsModels }),
+  };
+  const isHosted = isKnownService(data.preset, address.url, scope.providers);
+  return {
+    ...state,
+    isHosted,
+    provider,
+    unset,
+    lacks: adapter?.lacks,
+    passes: adapter?.passes,
+    embeds: adapter?.embeds,
+  };
+}
+
+const isKnownService = (
+  preset: string | undefined,
+  address: string | null,
+  plugins: ReadonlyMap<string, ProviderPlugin>,
+): boolean =>
+  (preset !== undefined && !isOwnServer(preset)) || (address !== null && isServiceAddress(address, plugins));
+
+/** Checks the adapter's settings, and that the provider has an address if the adapter needs one. */
+function prepareAdapter(
+  { path, tree, place }: NamedItem<ProviderText>,
+  service: ProviderService,
+  scope: ProviderContext,
+) {
+  const { plugin, preset } = service;
+  const subject = { path: `${path}.settings`, tree: valueAt(tree, 'settings') ?? emptyMap(place), place };
+  const checked = checkOptions(plugin.settings, subject, scope.report);
+  if (!checked) return null;
+  const ofPreset = Object.entries(preset.settings ?? {}).filter(([key]) => !valueAt(subject.tree, key));
+  const settings = { ...checked, ...Object.fromEntries(ofPreset) };
+  let prepared: PreparedProvider;
+  try {
+    prepared = plugin.prepare(settings);
+  } catch (error) {
+    const message = `adapter \`${plugin.name}\` does not accept its settings: ${messageOf(error)}`;
+    scope.report.add('plugin-failed', subject.tree.place, message);
+    return null;
+  }
+  const isAddressed =
+    ['base_url', 'base_url_env'].some((key) => isStated(tree, key)) || preset.baseUrl || preset.baseUrlEnv;
+  if (prepared.kind === 'wire' && !isAddressed) {
+    scope.report.add('missing-key', place, `\`${path}\` needs the key \`base_url\` or \`base_url_env\``, {
+      hint: `adapter \`${plugin.name}\` calls a service, so it needs the address of that service`,
+    });
+  }
+  return {
+    name: plugin.name,
+    settings,
+    lacks: prepared.lacks?.bind(prepared),
+    passes: prepared.passes?.bind(prepared),
+    embeds: prepared.kind === 'wire' ? prepared.embeddings !== undefined : prepared.embed !== undefined,
+    afterAbort: prepared.afterAbort,
+    takesKey: prepared.kind !== 'wire' || prepared.auth !== undefined,
+    findsModels: prepared.kind === 'wire' ? prepared.modelServer && addCommandOf(prepared.modelServer) : undefined,
+  };
+}
+
+const addCommandOf = ({ addCommand }: ModelServerAdapter) => (addCommand === undefined ? {} : { addCommand });
+
+/** Reports a policy that wants the models of a server to be found, although the adapter cannot read its lists. */
+function reviewDiscover(
+  { path, tree, data }: NamedItem<ProviderText>,
+  { name, findsModels }: NonNullable<ReturnType<typeof prepareAdapter>>,
+  report: Report,
+): void {
+  if (findsModels || data?.discover === undefined || data.discover === 'off') return;
+  const message = `\`${path}\` has \`discover\`, but its adapter \`${name}\` does not know which program serves the models`;
+  report.add('conflicting-keys', placeAt(tree, 'discover'), message, {
+    expected: `one of the presets ${DISCOVERED_PRESETS.map((one) => `\`${one}\``).join(', ')}, or \`settings: { server: … }\``,
+  });
+}
+
+/** Reports an API key that the adapter does not send, and a key that is too short to be found and masked in texts. */
+function reviewKey(
+  variable: string,
+  { path, tree, place }: NamedItem<ProviderText>,
+  adapter: ReturnType<typeof prepareAdapter>,
+  { env, report }: ProviderContext,
+): void {
+  const at = valueAt(tree, 'api_key_env')?.place ?? place;
+  if (adapter?.takesKey === false) {
+    const message = `\`${path}\` has \`api_key_env\`, but its adapter \`${adapter.name}\` sends no key`;
+    report.add('conflicting-keys', at, message, { expected: 'an adapter with `auth`, or no `api_key_env`' });
+  }
+  const key = env.get(variable)?.trim();
+  if (!key || key.length >= RUN_MIN) return;
+  const message = `the key in ${variable} has fewer than ${RUN_MIN} characters`;
+  report.add('short-key', at, message, {
+    hint: 'Signalbox does not remove so short a key from messages of the provider; use a longer key, or none if the server needs none',
+  });
+}
+
+/**
+ * Returns the address of a provider. `unset` names the environment variable for the address, if that variable is not set.
+ * @param usual the path at which services of this kind have their API; null for none
+ */
+function resolveAddress(
+  { path, tree }: NamedItem<ProviderText>,
+  data: Partial<ProviderText>,
+  preset: ProviderPreset,
+  usual: string | null,
+  scope: ProviderContext,
+): { readonly url: string | null; readonly unset: readonly string[] } {
+  const isStated = data.base_url !== undefined || data.base_url_env !== undefined;
+  const { base_url: literal, base_url_env: variable } = isStated
+    ? data
+    : { base_url: preset.baseUrl, base_url_env: preset.baseUrlEnv };
+  const isPermitted = valueAt(tree, 'allow_private_network') ? data.allow_private_network : preset.allowPrivateNetwork;
+  const reviewUrl = (
+    url: string,
+    written: Parameters<typeof reviewPath>[0],
+    source: string,
+    address: string,
+    place: SourceSpan,
+  ) => {
+    if (usual !== null && isStated && scope.isReviewed) reviewPath(written, address, usual, place, scope.report);
+    refuseForbidden(url, source, place, scope.report);
+    if (!isPermitted) reviewPrivateName(url, source, place, scope.report);
+    refusePathOfCall(url, address, place, scope.report);
+  };
+  checkExcluded(ProviderText, { path, tree }, scope.report);
+  if (literal !== undefined) {
+    const url = normalUrl(literal);
+    const place = placeAt(tree, 'base_url');
+    const what = `\`${path}.base_url\``;
+    if (url === null) reportNoAddress(literal, what, place, scope.report);
+    else reviewUrl(url, { written: literal.trim(), isSecret: false }, what, what, place);
+    return { url, unset: [] };
+  }
+  if (variable === undefined) return { url: null, unset: [] };
+  const value = scope.env.get(variable)?.trim();
+  if (!value) return { url: null, unset: [variable] };
+  const url = behind(normalUrl(value), isStated ? undefined : preset.basePath);
+  const place = placeAt(tree, 'base_url_env');
+  // The message does not show the value of the variable, because it may be a secret in the wrong variable.
+  if (url === null)
+    scope.report.add('bad-environment', place, `the environment variable ${variable} does not hold a URL`, ADDRESS);
+  else
+    reviewUrl(url, { written: value, isSecret: true }, `the variable ${variable}`, `the address in ${variable}`, place);
+  return { url, unset: [] };
+}
+
+/** The path of an API call at the end of an address. The adapter appends the path of each call, so the policy must not state it. */
+const OF_A_CALL = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
+
+function refusePathOfCall(url: string, what: string, place: SourceSpan, report: Report): void {
+  const [path] = OF_A_CALL.exec(url) ?? [];
+  if (path === undefined) return;
+  report.add('bad-form', place, `${what} ends in \`${path}\`, but Signalbox appends the path of each call itself`, {
+    expected: 'the base address of the API, such as https://api.example.com/v1',
+  });
+}
+
+/** Adds the path of the API to an address that has only a host. */
+function behind(url: string | null, path: string | undefined): string | null {
+  return url !== null && path !== undefined && new URL(url).pathname === '/' ? url + path : url;
+}
+
+function isSet(variable: string, scope: ProviderContext): boolean {
+  return (scope.env.get(variable) ?? '').trim() !== '';
+}
+
+/** Returns the shortest prompt that any of these providers caches, in tokens; Infinity if no provider caches prompts. */
+export function cachedTokensMin(providers: Iterable<Pick<Provider, 'cache'>>): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const { cache } of providers) if (cache.ttlMs > 0) least = Math.min(least, cache.tokensMin);
+  return least;
+}

@@ -1,0 +1,163 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { RouteChat, RouteQuery } from '../../core/api/route-query.ts';
+import { USER_ROLES } from '../../core/people/people.ts';
+import { withoutNull } from '../../core/schema/nullable.ts';
+import { closed, excludes, oneOf, optional, string, writtenAs } from './parts.ts';
+
+const query = RouteChat.properties;
+const { operation, input, dimensions } = RouteQuery.properties;
+function stated(schema: TSchema, example: unknown, description?: string) {
+  const inner = withoutNull(schema);
+  return Type.Optional({ ...inner, examples: [example], description: description ?? inner.description });
+}
+const MESSAGES = { ...query.messages, description: 'The conversation. Signalbox reads the task and the size from it.' };
+/** The schemas of the API for route queries, with other examples. */
+const ROUTE_QUERY = {
+  task_type: stated(
+    query.task_type,
+    'coding',
+    'Task of the request. It replaces the task that Signalbox reads from `messages`.',
+  ),
+  estimated_input_tokens: stated(
+    query.estimated_input_tokens,
+    500,
+    'Expected input tokens. They replace the size of `messages`.',
+  ),
+  estimated_output_tokens: stated(
+    query.estimated_output_tokens,
+    200,
+    'Expected output tokens; `max_tokens` still caps them.',
+  ),
+  operation: stated(operation, 'embed'),
+  input: stated(input, ['How signals were worked.']),
+  dimensions: stated(dimensions, 256),
+  messages: stated(MESSAGES, [{ role: 'user', content: 'hi' }]),
+  constraints: stated(query.constraints, { max_cost_credits: 2 }),
+  route_strategy: stated(query.route_strategy, { cost_weight: 0.3, quality_weight: 0.7 }),
+};
+const labels = (description: string, example: Record<string, string>) =>
+  Type.Record(Type.String(), Type.String(), { default: {}, examples: [example], description });
+const name = (description: string, example: string) => string({ minLength: 1, maxLength: 256, example }, description);
+
+const CaseKeyText = closed(
+  'The API key of the request.',
+  {
+    id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the key.'),
+    labels: labels('Labels of the key.', { department: 'legal' }),
+    models: Type.Optional(
+      Type.Array(Type.String({ minLength: 1 }), {
+        minItems: 1,
+        examples: [['gpt-5-mini']],
+        description: 'Models that the key may use. Default: all.',
+      }),
+    ),
+  },
+  { default: {}, ...writtenAs('id') },
+);
+
+const GIVEN = {
+  model: string(
+    { minLength: 1, maxLength: 256, default: 'auto' },
+    'A selector or the ID of a model, as callers send it in `model`.',
+  ),
+  ...ROUTE_QUERY,
+  body: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      examples: [{ system: 'Be brief.', messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 }],
+      description:
+        'A whole request body of any API dialect, instead of the other fields of the request. Its shape, or the key `dialect`, shows which dialect it is.',
+    }),
+  ),
+  metadata: labels('The `metadata` of the request.', { interactive: 'true' }),
+  key: CaseKeyText,
+  team: Type.Optional(
+    closed(
+      'The team that the key belongs to. If the policy declares the team, its terms apply. Default: none.',
+      {
+        name: string({ minLength: 1, maxLength: 128, example: 'search' }, 'Name of the team.'),
+        id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the team.'),
+      },
+      writtenAs('name'),
+    ),
+  ),
+  user: Type.Optional(
+    closed(
+      'The user that the key belongs to, with the terms for members of its team or the organization. Default: none.',
+      {
+        name: string({ maxLength: 128, default: '', example: 'Ada' }, 'Name of the user.'),
+        id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the user.'),
+        role: oneOf(USER_ROLES, { default: 'member', examples: ['lead'], description: 'Role of the user.' }),
+      },
+      writtenAs('name'),
+    ),
+  ),
+  time: optional.string(
+    {
+      pattern:
+        '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d)?(Z|[+-]\\d\\d:\\d\\d)$',
+      expected: 'a date and time with an offset, such as 2026-10-07T02:30:00Z',
+      example: '2026-10-07T02:30:00Z',
+    },
+    'Time of the request. Default: a fixed Wednesday, 12:00 UTC.',
+  ),
+};
+export const GivenText = closed(
+  'The request of the test case: a route query, or a whole body, with its key, metadata and time.',
+  GIVEN,
+  {
+    default: {},
+    ...excludes('body', ...Object.keys(ROUTE_QUERY), 'team', 'user'),
+  },
+);
+
+/** Keys with which a case describes the expected choice. */
+const OF_THE_CHOICE = {
+  model: Type.Optional(
+    Type.Union([name('A model.', 'sim-coder'), Type.Array(name('A model.', 'sim-coder'), { minItems: 1 })], {
+      expected: 'the ID of a model, or a list of them',
+      examples: ['sim-coder'],
+      description: 'ID of the model that must be chosen, or a list of IDs of which one must be chosen.',
+    }),
+  ),
+  provider: Type.Optional(name('Provider of the first endpoint of the chosen model.', 'openai-eu')),
+  reason: Type.Optional(name('The `route_reason` of the choice.', 'auto:balanced')),
+  cost_below_credits: optional.number(
+    { exclusiveMinimum: 0, example: 1 },
+    'The highest acceptable expected cost, in Credits.',
+  ),
+  latency_below_ms: optional.number(
+    { exclusiveMinimum: 0, example: 5000 },
+    'The longest acceptable expected time to the end of the answer, in ms.',
+  ),
+  quality_above: optional.number(
+    { minimum: 0, exclusiveMaximum: 1, example: 0.7 },
+    'The lowest acceptable expected quality.',
+  ),
+};
+
+export const ExpectText = closed(
+  'The result that the decision must have. State at least one key.',
+  {
+    ...OF_THE_CHOICE,
+    task: Type.Optional(name('The task that Signalbox must recognise.', 'coding')),
+    rejected: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
+      default: {},
+      examples: [{ 'qwen3-coder-local': 'legal-stays-in-the-eu' }],
+      description: 'Model → the constraint, or the kind of reason, that must reject it.',
+    }),
+    refused: Type.Optional(name('The expected error code, if the request must be refused.', 'no_eligible_model')),
+  },
+  { minProperties: 1, ...excludes('refused', ...Object.keys(OF_THE_CHOICE)) },
+);
+
+export type ExpectText = Static<typeof ExpectText>;
+
+export const CaseText = closed('A test case of the policy: a request, and the decision that the policy must make.', {
+  name: string(
+    { minLength: 1, maxLength: 200, example: 'legal work never leaves the EU' },
+    'The fact that the test case proves.',
+  ),
+  given: GivenText,
+  expect: ExpectText,
+});
+export type CaseText = Static<typeof CaseText>;

@@ -1,0 +1,335 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { LACKED_CAPABILITIES, MODEL_CAPABILITIES } from '../../core/request/capability.ts';
+import { OPERATION_NAMES } from '../../core/request/operation.ts';
+import { TOKENIZERS } from '../../core/request/tokenizer.ts';
+import { AbortText } from './abort.ts';
+import { PagesMaxText } from './pages.ts';
+import {
+  aliasList,
+  boolean,
+  closed,
+  closedOrEmpty,
+  day,
+  excludes,
+  ITEM_NAME,
+  integer,
+  needsOneOf,
+  number,
+  oneOf,
+  oneOfExplained,
+  optional,
+  string,
+  texts,
+} from './parts.ts';
+
+const BASIS_OF_PRICE = {
+  'vendor-list': "The vendor's own list.",
+  aggregator: 'A public list of many vendors’ prices.',
+  own: 'The price that you pay, by contract or because the model is yours.',
+  unverified: 'The source is unknown. `policy check` warns about it.',
+};
+const BASIS_OF_FIGURE = {
+  measured: 'Measured with outcomes or clocks.',
+  guessed: 'A guess, and stated as one.',
+  unknown: 'The source is unknown. `policy check` warns about it.',
+};
+
+/** The schema checks the price figures as numbers. `readPrice` reads exact decimals from the text. */
+const usd = (description: string, example: number) => number({ minimum: 0, maximum: 100_000, example }, description);
+
+const LINE = {
+  input: usd('USD per 1M input tokens.', 0.25),
+  cached_input: Type.Optional(usd('USD per 1M input tokens read from the cache. Default: `input`.', 0.025)),
+  cache_write: Type.Optional(usd('USD per 1M input tokens written to the cache. Default: `input`.', 0.3)),
+  cache_write_1h: Type.Optional(
+    usd(
+      'USD per 1M input tokens written to the cache for an hour. Default: no price, so a request that needs it cannot draw on a budget or balance.',
+      0.5,
+    ),
+  ),
+  output: usd('USD per 1M output tokens, hidden reasoning included.', 2),
+};
+
+const TierText = closed('A price for requests with long inputs.', {
+  over_input_tokens: integer(
+    { minimum: 1, maximum: 100_000_000, example: 200_000 },
+    'A request with more input tokens than this is billed completely at the rates of this tier.',
+  ),
+  ...LINE,
+});
+
+export const PriceText = closed('Price of the model, in USD per 1M tokens.', {
+  ...LINE,
+  per_request: optional.number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD for each request.'),
+  tool_uses: Type.Optional(
+    Type.Record(
+      Type.String({ minLength: 1 }),
+      number({ minimum: 0, maximum: 1000, example: 0.01 }, 'USD for each use of the tool.'),
+      {
+        description: 'Prices of the tools that the service runs itself, by name, such as `web_search`.',
+      },
+    ),
+  ),
+  tiers: Type.Array(TierText, {
+    default: [],
+    maxItems: 16,
+    description: 'Prices of requests with long inputs, in ascending order.',
+  }),
+  as_of: Type.Optional(day('Date on which you checked the price.')),
+  basis: oneOfExplained({
+    means: BASIS_OF_PRICE,
+    default: 'unverified',
+    examples: ['vendor-list'],
+    description: 'Source of the price.',
+  }),
+});
+export type PriceText = Static<typeof PriceText>;
+
+const ENDPOINT = {
+  provider: string({ minLength: 1, example: 'openai' }, 'Name of a provider.'),
+  upstream: optional.string(
+    { minLength: 1, example: 'gpt-5-mini' },
+    "The provider's own name for the model. Default: the ID.",
+  ),
+  regions: texts(['eu'], 'Regions in which the endpoint runs the model, such as `eu`. Rules can read them.'),
+};
+
+export const EndpointText = closed(
+  "One place that serves the model: a provider and its name for the model. If the endpoint states a price, that price replaces the model's price completely.",
+  {
+    ...ENDPOINT,
+    price: Type.Optional(PriceText),
+    after_abort: Type.Optional(AbortText),
+  },
+);
+
+const LatencyText = closed('Speed of the model, which applies until Signalbox has measured it.', {
+  ttft_ms: optional.number(
+    { minimum: 0, maximum: 3_600_000, example: 600 },
+    'Median milliseconds to the first content, for a request with the usual `reasoning_tokens`. Default: see `unstated_latency`.',
+  ),
+  cached_ttft_ms: optional.number(
+    { minimum: 0, maximum: 3_600_000, example: 350 },
+    'Median milliseconds to the first content if most of the input is in the provider’s cache. Default: `ttft_ms`.',
+  ),
+  output_tokens_per_second: optional.number(
+    { exclusiveMinimum: 0, maximum: 100_000, example: 110 },
+    'Median rate of visible output, in tokens per second. Default: see `unstated_latency`.',
+  ),
+  basis: oneOfExplained({
+    means: BASIS_OF_FIGURE,
+    default: 'unknown',
+    examples: ['measured'],
+    description: 'Source of the figures.',
+  }),
+  as_of: Type.Optional(day('Date of the newest measurement.')),
+});
+
+const share = (description: string) => number({ minimum: 0, maximum: 1, example: 0.78 }, description);
+
+const QualityText = Type.Object(
+  {
+    default: share('Share of good answers for tasks without a figure of their own, 0 to 1.'),
+    basis: oneOfExplained({
+      means: BASIS_OF_FIGURE,
+      default: 'unknown',
+      examples: ['guessed'],
+      description: 'Source of the figures.',
+    }),
+    as_of: Type.Optional(day('Date of the newest evidence.')),
+  },
+  {
+    additionalProperties: share('Share of good answers for the task, 0 to 1.'),
+    description: 'Share of good answers, by task.',
+  },
+);
+
+const REASONING = 'Expected hidden reasoning tokens';
+const tokens = (description: string) => integer({ minimum: 0, maximum: 1_000_000, example: 600 }, description);
+
+const ReasoningText = Type.Object(
+  { default: tokens(`${REASONING} in tasks without a figure of their own.`) },
+  { additionalProperties: tokens(`${REASONING} in a task.`), description: `${REASONING}, by task.` },
+);
+
+const DEADLINE = { minimum: 1, maximum: 86_400_000 };
+
+const DeadlinesText = closedOrEmpty('Time limits of a call to the model.', {
+  connect_ms: integer(
+    { ...DEADLINE, default: 5_000 },
+    'Milliseconds until the connection is open, with DNS and TLS. They are part of `first_token_ms`.',
+  ),
+  first_token_ms: optional.integer(
+    { ...DEADLINE, example: 20_000 },
+    'Milliseconds to the first token. Default: 20000, or 4 × `ttft_ms` if that is more.',
+  ),
+  idle_ms: integer({ ...DEADLINE, default: 30_000 }, 'The longest pause between two tokens, in milliseconds.'),
+  total_ms: integer(
+    { ...DEADLINE, default: 300_000 },
+    'Milliseconds from the admission of the request to the end of the answer.',
+  ),
+});
+
+const count = (description: string, example: number) =>
+  integer({ minimum: 1, maximum: 100_000_000, example }, description);
+
+/** Signalbox splits embedding calls to fit this limit. 96 texts is the lowest limit among the large services. */
+const BATCH_INPUTS = 96;
+
+const EmbeddingText = closed('Embedding properties of a model with the operation `embed`.', {
+  dimensions: integer({ minimum: 1, maximum: 65_536, example: 1536 }, 'Length of a vector: how many numbers it has.'),
+  shortest: optional.integer(
+    { minimum: 1, maximum: 65_536, example: 256 },
+    'How many numbers a vector must keep if a request shortens it. Default: all, so vectors cannot be shortened.',
+  ),
+  vector_space: optional.string(
+    { ...ITEM_NAME, example: 'text-embedding-3-small' },
+    'Name of the vector space. Vectors of one space can be compared, so models of one space can replace each other. Default: a space that no other model shares.',
+  ),
+  batch_inputs: integer(
+    { minimum: 1, maximum: 100_000, default: BATCH_INPUTS, example: 2048 },
+    'The most texts in one call. Signalbox splits longer requests.',
+  ),
+  batch_tokens: optional.integer(
+    { minimum: 1, maximum: 100_000_000, example: 300_000 },
+    'The most tokens in one call. Default: no limit.',
+  ),
+});
+
+const MODEL = {
+  provider: Type.Optional(ENDPOINT.provider),
+  upstream: ENDPOINT.upstream,
+  regions: ENDPOINT.regions,
+  endpoints: Type.Optional(
+    Type.Array(EndpointText, {
+      minItems: 1,
+      maxItems: 32,
+      description: 'Endpoints that serve the model, tried in this order.',
+    }),
+  ),
+  price: Type.Optional(PriceText),
+  context_window: count(
+    'The most tokens of input and output together; for an embedding model, the most tokens of one text.',
+    400_000,
+  ),
+  max_output: count('The most output tokens of an answer.', 128_000),
+  default_max_output: Type.Optional(
+    count('Cap on the output tokens of a request that states none. Default: `max_output`, but at most 4096.', 4096),
+  ),
+  operations: Type.Array(
+    oneOf(OPERATION_NAMES, { examples: ['chat'], description: 'An operation that callers can request.' }),
+    {
+      minItems: 1,
+      uniqueItems: true,
+      default: ['chat'],
+      examples: [['chat']],
+      description: 'Operations that the model serves.',
+    },
+  ),
+  capabilities: Type.Array(
+    oneOf(MODEL_CAPABILITIES, { examples: ['tools'], description: 'A feature that the model has.' }),
+    {
+      default: [],
+      examples: [['tools', 'vision']],
+      description: 'Features that the model has. Requests that need another feature go to other models.',
+    },
+  ),
+  lacks: Type.Array(
+    oneOf(LACKED_CAPABILITIES, {
+      examples: ['seed'],
+      description: 'A feature that requests for this model cannot use.',
+    }),
+    {
+      default: [],
+      examples: [['seed', 'logit_bias']],
+      description:
+        'Features of its provider’s API that the model does not support. Requests that need one of them go to other models.',
+    },
+  ),
+  embedding: Type.Optional(EmbeddingText),
+  languages: texts(
+    ['python', 'typescript'],
+    'Programming languages that the model supports. Aliases such as `js` work.',
+    64,
+  ),
+  lacks_languages: texts(
+    ['cobol'],
+    'Programming languages that the model does not support. A language in neither list is unknown.',
+    64,
+  ),
+  aliases: aliasList(
+    'Other names of the model that callers may send. With `*` at its end, an alias covers all names that begin with it, except names that exist.',
+    'claude-local',
+  ),
+  tags: texts(['local'], 'Your own marks for the model, which rules can read.', 64),
+  family: optional.string(
+    { minLength: 1, maxLength: 64, example: 'claude' },
+    'Name of the model family. Models of one family receive each other’s signed or encrypted reasoning. Default: a family that no other model shares.',
+  ),
+  tokenizer: Type.Optional(
+    oneOf(TOKENIZERS, {
+      examples: ['o200k_base'],
+      description:
+        'Tokenizer that counts the input exactly. Signalbox uses it if a request would be refused based on an estimate. Set it only if the vendor names it.',
+    }),
+  ),
+  temperature: boolean(
+    { default: true, example: false },
+    '`false`: the model refuses the field `temperature`, so Signalbox leaves it out.',
+  ),
+  reasoning_tokens: Type.Union([tokens(REASONING), ReasoningText], {
+    default: 0,
+    examples: [600, { default: 400, chat: 60, math: 1800 }],
+    expected: 'a whole number, or `default` and tasks with a number each',
+    description: `${REASONING}, which count in the expected cost and latency: one figure, or one for each task.`,
+  }),
+  page_tokens_max: Type.Optional(
+    count(
+      'The most tokens of a PDF page. If this or `pages_max` is not stated, a request with PDFs has no upper bound, so it cannot draw on a budget or balance.',
+      7800,
+    ),
+  ),
+  pages_max: Type.Optional(PagesMaxText),
+  image_tokens_max: Type.Optional(
+    count(
+      'The most tokens of an image. Without this figure, a request with images cannot have a hard limit, so it cannot draw on a budget or balance.',
+      1600,
+    ),
+  ),
+  audio_tokens_per_second_max: Type.Optional(
+    count(
+      'The most tokens of a second of audio. Without this figure, a request with audio cannot have a hard limit, so it cannot draw on a budget or balance.',
+      32,
+    ),
+  ),
+  latency: Type.Optional(LatencyText),
+  quality: QualityText,
+  deadlines: DeadlinesText,
+  released: Type.Optional(day('Date of the release.')),
+  deprecated: Type.Optional(
+    day(
+      'Date on which the provider deprecated the model. `GET /v1/models` then lists it as `deprecated`. Requests still reach it.',
+    ),
+  ),
+};
+const DESCRIPTION =
+  'A model to which requests can be routed. For a single endpoint, state `provider`, `upstream` and `regions` directly instead of `endpoints`.';
+
+export const MODEL_RULES = {
+  ...needsOneOf('provider', 'endpoints'),
+  ...excludes('endpoints', 'provider', 'upstream', 'regions'),
+};
+
+/** A model that answers conversations. */
+export const ModelText = closed(DESCRIPTION, MODEL, MODEL_RULES);
+export type ModelText = Static<typeof ModelText>;
+
+/** A model that only embeds. An embedding model writes no answers, and models of one vector space count as equally good. */
+export const EmbeddingModelText = closed(DESCRIPTION, {
+  ...MODEL,
+  max_output: Type.Integer({ ...MODEL.max_output, minimum: 0, default: 0 }),
+  quality: Type.Object(QualityText.properties, {
+    additionalProperties: share('Share of good answers in a task.'),
+    default: { default: 1, basis: 'guessed' },
+  }),
+});

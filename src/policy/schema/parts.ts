@@ -1,0 +1,152 @@
+import {
+  type IntegerOptions,
+  type NumberOptions,
+  type ObjectOptions,
+  type SchemaOptions,
+  type StringOptions,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+  Type,
+} from '@sinclair/typebox';
+import { AMOUNT_LENGTH_MAX } from '../../core/money/amount.ts';
+
+/** A map in which unknown keys are errors. */
+export const closed = <Keys extends TProperties>(description: string, keys: Keys, options: ObjectOptions = {}) =>
+  Type.Object(keys, { ...options, description, additionalProperties: false });
+
+/** A closed map with only optional keys. If the policy leaves such a map out, it is empty. */
+export const closedOrEmpty = <Keys extends TProperties>(description: string, keys: Keys) =>
+  closed(description, keys, { default: {} });
+
+/** Schema options for a map that people state as one text: the hint writes the text as the value of this key. */
+export const writtenAs = (key: string) => ({ writtenAs: key });
+
+/** Joins words to a choice: `a, b or c`. */
+export const either = (keys: readonly string[]): string => keys.join(', ').replace(/, ([^,]*)$/, ' or $1');
+
+/** Schema options for a map that needs at least one of these keys. Editors and `checkNeeded` use the option `anyOf`. */
+export const needsOneOf = (...keys: readonly string[]) => ({
+  anyOf: keys.map((key) => ({ required: [key], errorMessage: `Needs the key ${either(keys)}.` })),
+});
+
+/** Schema options for a map in which one key excludes other keys. Editors and `checkExcluded` use the options about excluded keys. */
+export const excludes = (key: string, ...others: readonly string[]) => ({
+  dependencies: { [key]: { properties: Object.fromEntries(others.map((other) => [other, false])) } },
+});
+
+/** The options of a value's schema. If a schema has a default and no example, the default is the example. */
+type ValueOptions<Options> = Omit<Options, 'description' | 'examples'> & { readonly example?: unknown };
+
+function described<Options extends SchemaOptions>({ example, ...options }: ValueOptions<Options>, description: string) {
+  const shown = example ?? options.default;
+  return { ...options, ...(shown !== undefined && { examples: [shown] }), description };
+}
+
+export const integer = (options: ValueOptions<IntegerOptions>, description: string) =>
+  Type.Integer(described(options, description));
+export const number = (options: ValueOptions<NumberOptions>, description: string) =>
+  Type.Number(described(options, description));
+export const string = (options: ValueOptions<StringOptions>, description: string) =>
+  Type.String(described(options, description));
+export const boolean = (options: ValueOptions<SchemaOptions>, description: string) =>
+  Type.Boolean(described(options, description));
+
+interface WordOptions extends SchemaOptions {
+  readonly description: string;
+  /** Hints for particular wrong words. */
+  readonly hints?: Readonly<Record<string, string>>;
+}
+
+/** A union of string literals. */
+export const oneOf = <const Word extends string>(words: readonly Word[], options: WordOptions): TUnsafe<Word> =>
+  Type.Unsafe<Word>(
+    Type.Union(
+      words.map((word) => Type.Literal(word)),
+      options,
+    ),
+  );
+
+/** A union of string literals, each with an explanation for editors. */
+export function oneOfExplained<Word extends string>({
+  means,
+  ...options
+}: WordOptions & { readonly means: Readonly<Record<Word, string>> }): TUnsafe<Word> {
+  const literals = Object.entries<string>(means).map(([word, description]) => Type.Literal(word, { description }));
+  return Type.Unsafe<Word>(Type.Union(literals, options));
+}
+
+/** Returns the words of a union of string literals; null for any other schema. */
+export function literalsOf({ anyOf: options = [] }: TSchema): readonly string[] | null {
+  const words: readonly unknown[] = options.map((one: TSchema) => one.const);
+  return words.length > 0 && words.every((word) => typeof word === 'string') ? words : null;
+}
+
+/** A list of texts; empty if the policy leaves it out. */
+export const texts = (example: readonly string[], description: string, maxLength?: number) =>
+  Type.Array(Type.String({ minLength: 1, ...(maxLength !== undefined && { maxLength }) }), {
+    default: [],
+    examples: [example],
+    description,
+  });
+
+/** The most characters of a CEL expression. */
+export const EXPRESSION_LENGTH_MAX = 4000;
+
+/** A CEL expression. Messages show the first example of an expression; editors offer all examples. */
+export const expression = (description: string, ...examples: readonly [string, ...string[]]) =>
+  Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples, description });
+
+/** An amount of money: a number, or a text such as `20,000` or `20 USD`, which `parseAmount` reads. */
+const amount = ({ example, ...bounds }: ValueOptions<NumberOptions>, description: string, ...examples: string[]) =>
+  Type.Unsafe<number | string>(
+    Type.Union([Type.Number({ ...bounds, description }), Type.String({ minLength: 1, maxLength: AMOUNT_LENGTH_MAX })], {
+      expected: 'an amount such as 20, 20.50, 20,000, $20 or 20 USD',
+      examples: [example, ...examples],
+      description,
+    }),
+  );
+
+/** Optional keys without a default. */
+export const optional = {
+  integer: (...stated: Parameters<typeof integer>) => Type.Optional(integer(...stated)),
+  number: (...stated: Parameters<typeof number>) => Type.Optional(number(...stated)),
+  amount: (...stated: Parameters<typeof amount>) => Type.Optional(amount(...stated)),
+  string: (...stated: Parameters<typeof string>) => Type.Optional(string(...stated)),
+  expression: (...stated: Parameters<typeof expression>) => Type.Optional(expression(...stated)),
+};
+
+export const ITEM_NAME = {
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$',
+  expected: 'letters, digits and . _ : / @ + - after a letter or digit, at most 128',
+} as const;
+
+/** The name of an item of a list. */
+export const itemName = (description: string, example: string) =>
+  Type.String({ ...ITEM_NAME, examples: [example], description });
+
+/** The form of an alias. */
+const ALIAS_NAME = {
+  pattern: `${ITEM_NAME.pattern.slice(0, -1)}\\*?$`,
+  expected: `${ITEM_NAME.expected}; it may end in \`*\`, which covers all names that begin with it`,
+};
+
+/** Other names under which callers reach an item. An item has no aliases by default. */
+export const aliasList = (description: string, example: string) =>
+  Type.Array(Type.String(ALIAS_NAME), { default: [], examples: [[example]], description });
+
+/** The form of an environment variable's name. The form allows only capitals, so that a pasted key does not match. */
+export const VARIABLE_NAME = {
+  pattern: '^[A-Z_][A-Z0-9_]*$',
+  expected: 'the name of an environment variable, in capitals',
+} as const;
+
+/** A date such as `2026-10-07`. */
+export function day(description: string) {
+  return Type.String({
+    pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
+    expected: 'a day such as 2026-10-07',
+    examples: ['2026-10-07'],
+    description,
+  });
+}

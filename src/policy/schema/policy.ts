@@ -1,0 +1,259 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { DROPPABLE_NAMES } from '../../core/request/droppable.ts';
+import { AbortText } from './abort.ts';
+import { ADMISSION_KEYS, CorsText } from './limits.ts';
+import { PagesMaxText } from './pages.ts';
+import {
+  aliasList,
+  boolean,
+  closed,
+  excludes,
+  integer,
+  needsOneOf,
+  number,
+  oneOf,
+  oneOfExplained,
+  optional,
+  string,
+  texts,
+  VARIABLE_NAME,
+} from './parts.ts';
+import { SelectorModelsText } from './rules.ts';
+
+/**
+ * The policy language: one schema for the check, the static types and the JSON Schema of editors. A policy may leave out a key with a
+ * `default`. The type of such a key is nevertheless not optional, because defaults are filled in before the check.
+ */
+
+const bounds = (fields: readonly string[], what: string) =>
+  fields.map((field): [string, string] => [
+    field,
+    `\`${field}\` ${what}: without it the caller would get a different answer than requested, so Signalbox never drops it`,
+  ]);
+
+/** Maps fields that a policy cannot drop to the reason. */
+const NEVER_DROPPED: Readonly<Record<string, string>> = Object.fromEntries([
+  ...bounds(['max_tokens', 'max_completion_tokens', 'n', 'max_tool_calls'], 'limits the cost of the answer'),
+  ...bounds(['stop', 'tools', 'tool_choice'], 'limits the content of the answer'),
+  ...bounds(['response_format'], 'states the format of the answer'),
+]);
+
+export const GatewayText = closed('Limits and behaviour of the whole gateway.', {
+  body_bytes_max: integer(
+    { minimum: 1024, maximum: 1_073_741_824, default: 10_485_760 },
+    'The largest request body, in bytes.',
+  ),
+  messages_max: integer({ minimum: 1, maximum: 100_000, default: 2048 }, 'The most messages in a request.'),
+  tools_max: integer({ minimum: 0, maximum: 10_000, default: 256 }, 'The most tools in a request.'),
+  commit_after_ms: integer(
+    { minimum: 0, maximum: 600_000, default: 15_000 },
+    'How many milliseconds a stream waits for its first content before it sends status 200 and heartbeats.',
+  ),
+  failed_streams: oneOfExplained({
+    means: {
+      break:
+        'After the error event, Signalbox breaks the connection, so that no client mistakes the partial answer for a complete one.',
+      end: 'The body ends normally after the error event. Some clients mistake the partial answer for a complete one.',
+    },
+    default: 'break',
+    formerDefault: 'end',
+    examples: ['end'],
+    description:
+      'How a stream of `/v1/chat/completions` ends if it fails after its headers. `break`: Signalbox sends the error event and breaks the connection 250 ms later. `end`: the body ends normally after the error event.',
+  }),
+  websockets: boolean(
+    { default: true, example: false },
+    'Whether `/v1/responses` also accepts WebSocket connections. Otherwise it answers 426.',
+  ),
+  socket_bytes_max: integer(
+    { minimum: 1024, maximum: 1_073_741_824, default: 1_048_576 },
+    'The largest WebSocket frame, in bytes; at most `body_bytes_max`. A change applies after a restart. Each connection uses this many bytes of `bodies_bytes_max`.',
+  ),
+  alternatives: integer(
+    { minimum: 0, maximum: 16, default: 3 },
+    'How many next best models a decision keeps, as `alternatives` of a recommendation or as fallbacks.',
+  ),
+  retries_max: integer(
+    { minimum: 0, maximum: 10, default: 2 },
+    'The most retries of one request over all endpoints. The first attempt at an endpoint does not count. Retry budgets also apply.',
+  ),
+  tool_uses_max: integer(
+    { minimum: 0, maximum: 100, default: 5 },
+    'The most uses of a tool that the provider runs, such as web search, in one answer, if the request states no figure.',
+  ),
+  passthrough_tools: texts(
+    ['code_execution_20250825'],
+    'Kinds of provider tools that Signalbox allows in requests paid from a budget or balance although it knows no price for them. You bear the cost of such tools beyond the tokens.',
+  ),
+  drop_tools: texts(
+    ['web_search'],
+    'Kinds of provider tools that Signalbox removes from requests which also offer other tools, so that models without these tools stay eligible. `platform.dropped` lists removed tools. A tool that a request forces, or that is its only tool, stays.',
+  ),
+  drop_unsupported: Type.Array(
+    oneOf(DROPPABLE_NAMES, {
+      examples: ['seed'],
+      description: 'A request field that Signalbox can leave out without changing the form of the answer.',
+      hints: NEVER_DROPPED,
+    }),
+    {
+      default: [],
+      examples: [['seed', 'presence_penalty']],
+      description:
+        'Fields that exclude no model: if the chosen model does not support such a field, Signalbox drops the field and lists it in `platform.dropped` and in the header `x-signalbox-dropped`. Requests with other fields go only to models that support them.',
+    },
+  ),
+  output_above_maximum: oneOfExplained({
+    means: {
+      cap: 'The output is capped at the model’s `max_output`. A selector leaves the model out if the expected answer is longer.',
+      refuse: 'The model is left out. A request that names it is refused with 422.',
+    },
+    default: 'cap',
+    formerDefault: 'refuse',
+    examples: ['refuse'],
+    description:
+      'What happens if the `max_tokens` of a request exceeds the `max_output` of a model. `cap` sends the model’s maximum instead; `refuse` leaves the model out.',
+  }),
+  repeats_in_flight: oneOfExplained({
+    means: {
+      wait: 'The repeat waits until the first request ends, and then gets its answer.',
+      refuse: 'The repeat is refused with 409 `in_flight`.',
+    },
+    default: 'wait',
+    formerDefault: 'refuse',
+    examples: ['refuse'],
+    description:
+      'What happens to a repeat with the same `Idempotency-Key` while the first request is running. `wait`: it waits for the answer, at most as long as the longest `total_ms` of any model. `refuse`: it gets 409 `in_flight`.',
+  }),
+  forced_tools: oneOfExplained({
+    means: {
+      adapt:
+        'Signalbox sends the parameters of the function as the JSON schema of the answer, and returns the answer as a tool call.',
+      refuse: 'The model is left out. A request that names it is refused with 422.',
+    },
+    default: 'adapt',
+    formerDefault: 'refuse',
+    examples: ['refuse'],
+    description:
+      'What happens if a request forces a call of one function and a model refuses a forced `tool_choice`. `adapt` sends the function’s parameters as the JSON schema of the answer, if the model has the capability `json_schema`, and returns the answer as a tool call. `refuse` leaves the model out.',
+  }),
+  time_zone: string(
+    { minLength: 1, maxLength: 64, default: 'UTC', example: 'Europe/Berlin' },
+    'IANA time zone in which rules read `time`.',
+  ),
+  allow_private_image_urls: boolean(
+    { default: false, example: true },
+    'Allows URLs of images and files in private networks. Signalbox itself never fetches these URLs; providers do.',
+  ),
+  cors: CorsText,
+  ...ADMISSION_KEYS,
+});
+export type GatewayText = Static<typeof GatewayText>;
+
+const PROVIDER = {
+  adapter: optional.string(
+    { minLength: 1, example: 'openai-compatible' },
+    'The plugin that speaks the provider’s API. Not needed with `preset`.',
+  ),
+  preset: optional.string(
+    { minLength: 1, example: 'groq' },
+    'A known service. The preset supplies its adapter, address, key variable and settings. Keys that you state here override the preset.',
+  ),
+  base_url: optional.string(
+    { example: 'https://api.openai.com/v1' },
+    'Base URL of the API. Signalbox appends the path of each call.',
+  ),
+  base_url_env: optional.string(
+    { ...VARIABLE_NAME, example: 'OLLAMA_BASE_URL' },
+    'Name of the environment variable that holds the base URL. While it is not set, Signalbox leaves the provider out.',
+  ),
+  api_key_env: optional.string(
+    { ...VARIABLE_NAME, example: 'OPENAI_API_KEY' },
+    'Name of the environment variable that holds the API key, never the key itself. While it is not set, Signalbox leaves the provider out.',
+  ),
+  allow_private_network: boolean(
+    { default: false, example: true },
+    'Allows a host name that resolves to this machine or a private network. `localhost` and numeric addresses need no permission.',
+  ),
+  passthrough: texts(
+    ['verbosity'],
+    'Request fields that Signalbox does not know and passes on to the provider; `"*"` for all.',
+  ),
+  cache_ttl_s: number(
+    { minimum: 0, maximum: 86_400, default: 300 },
+    'How many seconds the provider caches a prompt after its last use; 0 for no cache.',
+  ),
+  cache_min_tokens: integer(
+    { minimum: 1, maximum: 10_000_000, default: 1024 },
+    'The shortest prompt that the provider caches, in tokens.',
+  ),
+  after_abort: Type.Optional(AbortText),
+  pages_max: Type.Optional(PagesMaxText),
+  serve: oneOfExplained({
+    means: { always: 'At any time.', when_alone: 'Only while no other provider can serve any model.' },
+    default: 'always',
+    examples: ['when_alone'],
+    description:
+      'When the provider serves. `always`: at any time. `when_alone`: only while no other provider can serve any model.',
+  }),
+  discover: Type.Optional(
+    oneOfExplained({
+      means: {
+        off: 'Signalbox does not poll the server.',
+        serve:
+          'Each model of the server is served by name, as `PROVIDER/NAME`. Selectors choose from these models only while no declared model can answer chats.',
+        choose: 'Each model of the server is served by name, and selectors choose from these models like all others.',
+      },
+      examples: ['choose'],
+      description:
+        'Whether Signalbox finds the models of the server itself. Default: `serve` for the presets `ollama`, `llama-cpp`, `lm-studio` and `vllm` in version 2; otherwise `off`.',
+    }),
+  ),
+  serves: Type.Optional(
+    Type.Literal('*', {
+      examples: ['*'],
+      description:
+        '`"*"` serves any model that the provider has, as `NAME/ID`. A model with public figures is also served as `ID`.',
+    }),
+  ),
+  settings: Type.Record(Type.String(), Type.Unknown(), {
+    default: {},
+    examples: [{ max_tokens_field: 'max_completion_tokens' }],
+    description: "The adapter's own settings. The adapter's schema checks them.",
+  }),
+};
+export const ProviderText = closed('A service or server that runs models.', PROVIDER, {
+  ...needsOneOf('adapter', 'preset'),
+  ...excludes('base_url', 'base_url_env'),
+});
+export type ProviderText = Static<typeof ProviderText>;
+
+const tokens = (description: string, example: number) =>
+  integer({ minimum: 1, maximum: 10_000_000, example }, description);
+
+export const TaskText = closed('A kind of request, with its usual sizes.', {
+  expected_output_tokens: tokens('Usual length of the visible output, in tokens.', 400),
+  default_input_tokens: tokens('Input size of a route query that states none, in tokens.', 500),
+  min_useful_output: integer(
+    { minimum: 1, maximum: 1_000_000, default: 64 },
+    'Length of the shortest useful answer, in tokens.',
+  ),
+});
+
+export const SelectorText = closed('A name that callers send as `model` to leave the choice to the gateway.', {
+  strategy: string({ minLength: 1, example: 'auto' }, 'Name of the strategy plugin that scores the models.'),
+  options: Type.Record(Type.String(), Type.Unknown(), {
+    default: {},
+    examples: [{ emphasis: 16 }],
+    description: "The strategy's options. The strategy's schema checks them.",
+  }),
+  models: Type.Optional(SelectorModelsText),
+  vector_space: optional.string(
+    { minLength: 1, maxLength: 128, example: 'text-embedding-3-small' },
+    'The vector space whose embedding models the selector chooses from. Without it, the selector serves no embeddings.',
+  ),
+  aliases: aliasList(
+    'Other names of the selector that callers may send. If an alias is the ID or an alias of a model, the selector replaces that model while the model cannot be served.',
+    'claude-auto',
+  ),
+});
+export type SelectorText = Static<typeof SelectorText>;

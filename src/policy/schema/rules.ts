@@ -1,0 +1,63 @@
+import { Type } from '@sinclair/typebox';
+import { closed, expression, itemName, needsOneOf, number, optional } from './parts.ts';
+
+const RULE_NAME = 'Name of the rule, in decisions and messages.';
+
+const when = optional.expression(
+  'Condition for requests to which the rule applies: CEL over `request`, `key`, `team`, `user` and `time`. Default: all requests.',
+  'key.labels.department == "legal"',
+  'request.task == "coding" && request.input_tokens > 20000.0',
+  'time.hour >= 22.0 || time.hour < 6.0',
+);
+
+export const ConstraintText = closed(
+  'A hard rule, which rejects models and endpoints. State at least one of `require`, `max_latency_ms` and `max_cost_credits`.',
+  {
+    name: itemName(RULE_NAME, 'legal-stays-in-the-eu'),
+    when,
+    require: optional.expression(
+      'Condition that a model and its endpoint must satisfy: CEL over `model` and `endpoint`.',
+      '"eu" in endpoint.regions',
+      '"private" in model.tags',
+      'model.price.output <= 5.0',
+    ),
+    max_latency_ms: optional.number(
+      { exclusiveMinimum: 0, maximum: 86_400_000, example: 5000 },
+      'The longest acceptable expected time to the end of the answer, in ms.',
+    ),
+    max_cost_credits: optional.number(
+      { exclusiveMinimum: 0, maximum: 1_000_000_000, example: 2.5 },
+      'The highest acceptable expected cost, in Credits.',
+    ),
+  },
+  needsOneOf('require', 'max_latency_ms', 'max_cost_credits'),
+);
+
+export const PreferenceText = closed('A soft rule, which raises or lowers the quality of models.', {
+  name: itemName(RULE_NAME, 'own-hardware-at-night'),
+  when,
+  prefer: expression(
+    'Condition that is true for the preferred models: CEL over `model`.',
+    '"local" in model.tags',
+    'model.provider == "ollama"',
+  ),
+  worth: number(
+    { minimum: -1, maximum: 1, example: 0.05 },
+    'How much the rule adds to the quality of the preferred models. 0.05 counts as if 5 more answers in 100 were good. A negative figure lowers the quality.',
+  ),
+});
+
+export const SelectorModelsText = closed('Filter for the models that the selector chooses from. Default: all models.', {
+  require: expression(
+    'Condition that is true for the models which the selector may choose: CEL over `model`.',
+    '"private" in model.tags',
+    'model.price.output == 0.0',
+  ),
+});
+
+export const PluginText = Type.String({
+  minLength: 1,
+  maxLength: 512,
+  examples: ['./plugins/thrifty.ts', '@acme/signalbox-strategy'],
+  description: 'A path relative to the policy folder that begins with `./` or `../`, or the name of a package.',
+});

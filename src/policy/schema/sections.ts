@@ -1,0 +1,306 @@
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { ALERTS } from '../alerts.ts';
+import { checkValue } from '../check.ts';
+import { RATE_LIMITS } from '../limits/rate-limits.ts';
+import { PAYMENTS } from '../payments/payments.ts';
+import { SIGN_IN } from '../people/sign-in.ts';
+import { TOKENS } from '../people/tokens.ts';
+import { inVersion, LATEST_VERSION, type LanguageVersion, VERSIONS } from '../versions.ts';
+import { BudgetText, LedgerText } from './budgets.ts';
+import { camelKeys } from './camel-keys.ts';
+import { CaseText } from './case.ts';
+import { closed, number, oneOfExplained, optional, string } from './parts.ts';
+import { OrganizationText, TeamText } from './people.ts';
+import { GatewayText, ProviderText, SelectorText, TaskText } from './policy.ts';
+import { RecordsText } from './records.ts';
+import { ConstraintText, PluginText, PreferenceText } from './rules.ts';
+import { type CheckContext, statedSubject } from './section-checks.ts';
+import {
+  BY_KEY,
+  type DraftContext,
+  ORDINARY,
+  type OwnSection,
+  type Section,
+  type SectionContext,
+} from './section-definition.ts';
+import { ConsoleText, PublicUrlText } from './sign-in.ts';
+import { ModelsText } from './wildcard.ts';
+
+const section = <Text extends TSchema>(text: Text, guard: string, page?: Section['page']): Section<Text> => ({
+  text,
+  guard,
+  ...(page && { page }),
+});
+const ordinary = <Text extends TSchema>(text: Text, page?: Section['page']) => section(text, ORDINARY, page);
+
+/** A section that is a single value with a default. Policy settings have a single value under the section's name in camel case. */
+const value = <Text extends TSchema>(text: Text) => ({ ...ordinary(text), isValue: true as const });
+
+const mapOf = <Text extends TSchema>(text: Text, description: string) =>
+  Type.Record(Type.String(), text, { description });
+const listOf = <Text extends TSchema>(text: Text, description: string) => Type.Array(text, { description });
+
+/** Every section of the language, in the order in which messages and the reference list them. */
+export const LANGUAGE = {
+  version: ordinary(
+    Type.Unsafe<LanguageVersion>(
+      Type.Union(
+        VERSIONS.map((version) => Type.Literal(version)),
+        {
+          expected: '`1` or `2`',
+          examples: [LATEST_VERSION],
+          description:
+            'Version of the policy language. The versions differ in defaults, and in the name of one option.',
+        },
+      ),
+    ),
+  ),
+  credits: ordinary(
+    closed('The worth of a Credit.', {
+      usd_per_credit: number({ exclusiveMinimum: 0, maximum: 1000, default: 0.001 }, 'USD that one Credit is worth.'),
+    }),
+  ),
+  gateway: section(GatewayText, BY_KEY, ['Run', '../spend/rate-limits.md']),
+  records: section(RecordsText, 'it decides which texts of callers are stored, and how long evidence is kept', [
+    'Run',
+    '../operate/privacy.md',
+  ]),
+  providers: section(mapOf(ProviderText, 'Name → provider.'), BY_KEY, ['Serve', 'language.md#providers']),
+  models: ordinary(ModelsText, ['Serve', 'language.md#models']),
+  tasks: ordinary(
+    mapOf(
+      TaskText,
+      'Name → task. `general` and the other built-in tasks always exist. In version 2 each has sizes of its own; in version 1 all have the sizes of `general`.',
+    ),
+    ['Choose', '../route/scoring.md#the-task'],
+  ),
+  selectors: ordinary(mapOf(SelectorText, 'Name → selector. `auto`, `auto-fast` and `auto-cheap` always exist.'), [
+    'Choose',
+    'language.md#selectors',
+  ]),
+  default_weights: ordinary(
+    closed('Weights that apply if the `route_strategy` of a request leaves one out. Only their ratio matters.', {
+      cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio of the weights matters.'),
+      quality: number({ minimum: 0, default: 0.7 }, 'Weight of quality. Only the ratio of the weights matters.'),
+    }),
+  ),
+  reference_price: ordinary(
+    closed(
+      'The price that defines a reference cost, which is the unit of `answer_worth`: the cost of a request’s expected tokens at this price. If a policy of version 2 states neither key, the price of the cheapest model counts whose `quality.default` is at most 0.15 below the best. Only models with prices above 0 count; without such a model, and in version 1, the defaults apply.',
+      {
+        input: number({ minimum: 0, maximum: 100_000, default: 1 }, 'USD per 1M input tokens.'),
+        output: number({ exclusiveMinimum: 0, maximum: 100_000, default: 4 }, 'USD per 1M output tokens.'),
+      },
+    ),
+  ),
+  answer_worth: value(
+    number(
+      { exclusiveMinimum: 0, maximum: 1_000_000, default: 20 },
+      'How many reference costs a good answer is worth. A higher figure makes quality more important than cost.',
+    ),
+  ),
+  hard_quality_factor: value(
+    Type.Unsafe<number | 'none'>(
+      Type.Union([Type.Number({ minimum: 1, maximum: 1000 }), Type.Literal('none')], {
+        expected: 'a number from 1 to 1000, or `none`',
+        default: 8,
+        formerDefault: 'none',
+        examples: [8],
+        description:
+          'How many times as much quality counts in a request that Signalbox considers hard, 1 to 1000. `none`: quality counts the same, and the cost of such a request counts half.',
+      }),
+    ),
+  ),
+  quality_step: value(
+    number(
+      { minimum: 0, maximum: 0.5, default: 0.02, formerDefault: 0 },
+      'Differences of quality that mean nothing: before models are scored, their declared qualities are rounded to a multiple of this figure. Models with equal scores are then compared by cost, latency and exact quality. 0: qualities are not rounded.',
+    ),
+  ),
+  unstated_quality: value(
+    oneOfExplained({
+      means: {
+        lower_end:
+          'The `default` of the model, minus 0.03 if its `basis` is `measured`, 0.06 if it is `guessed`, or 0.12 if it is `unknown`.',
+        default: 'The `default` of the model.',
+      },
+      default: 'lower_end',
+      formerDefault: 'default',
+      examples: ['default'],
+      description:
+        'Quality of a model in a task for which it states no figure. `default`: the `default` of the model. `lower_end`: 0.03 less if the `basis` is `measured`, 0.06 less if it is `guessed`, 0.12 less if it is `unknown`. For the task `general`, the `default` always counts.',
+    }),
+  ),
+  answer_length: value(
+    oneOfExplained({
+      means: {
+        measured:
+          'The measured length if at least 20 answers were measured, otherwise the declared length. Cost, latency and reference cost all use this length.',
+        blended:
+          'Cost and latency use an average of the measured and the declared length; the reference cost uses the declared length.',
+      },
+      default: 'measured',
+      formerDefault: 'blended',
+      examples: ['blended'],
+      description:
+        'How Signalbox estimates the length of an answer. `measured`: the average length of earlier answers to the task if there are at least 20, otherwise the declared length. `blended`: an average of both for cost and latency, and the declared length for the reference cost.',
+    }),
+  ),
+  unstated_latency: value(
+    oneOfExplained({
+      means: {
+        neutral: '1,000 ms to the first token and 50 tokens per second, for every model.',
+        median: 'The medians of similar models in the catalog.',
+        slow: '1,700 ms to the first token and 75 tokens per second, for every model.',
+      },
+      default: 'slow',
+      formerDefault: 'neutral',
+      examples: ['neutral'],
+      description:
+        'Speed of a model that states none. `slow`: 1,700 ms to the first token and 75 tokens per second, which three quarters of the hosted models reach. `median`: the median speed of similar models. `neutral`: 1,000 ms to the first token and 50 tokens per second.',
+    }),
+  ),
+  language_worth: value(
+    number(
+      { minimum: 0, maximum: 1, default: 0.06, formerDefault: 0.04 },
+      'How much quality a model gains if it declares a programming language that the request is about. A model whose support is unknown gains half of it.',
+    ),
+  ),
+  unstated_languages: value(
+    oneOfExplained({
+      means: {
+        exclude: 'A request that requires the language has no eligible model.',
+        admit: 'The support counts as unknown: all models stay eligible except models that lack the language.',
+      },
+      default: 'admit',
+      formerDefault: 'exclude',
+      examples: ['exclude'],
+      description:
+        'What happens if a request requires a programming language that no model declares. `admit` keeps all models except those that lack the language; `exclude` leaves no model.',
+    }),
+  ),
+  alias_patterns: value(
+    oneOfExplained({
+      means: {
+        unknown_names: 'A model with public figures that a wildcard serves keeps its name.',
+        all_names: 'The aliases also cover the names of models that a wildcard serves.',
+      },
+      default: 'unknown_names',
+      formerDefault: 'all_names',
+      examples: ['all_names'],
+      description:
+        'Which names are covered by aliases that end in `*`. A model of the policy always keeps its name. `unknown_names`: a model with public figures that a wildcard serves keeps its name, too. `all_names`: the aliases also cover such models.',
+    }),
+  ),
+  default_aliases: value(
+    oneOfExplained({
+      means: {
+        agents: 'The built-in selectors have the names that coding agents send as aliases.',
+        none: 'Selectors have only the aliases that they list.',
+      },
+      default: 'agents',
+      formerDefault: 'none',
+      examples: ['none'],
+      description:
+        'Which aliases the built-in selectors have in addition to the listed ones. `agents`: the names that Claude Code sends, such as `claude-auto`, `sonnet` and `claude-sonnet-*`. They apply only to names that no model here has. `none`: no others.',
+    }),
+  ),
+  constraints: ordinary(listOf(ConstraintText, 'Hard rules, which reject models and endpoints.'), [
+    'Choose',
+    'language.md#constraints-and-preferences',
+  ]),
+  preferences: ordinary(listOf(PreferenceText, 'Soft rules, which raise or lower the quality of models.'), [
+    'Choose',
+    'language.md#constraints-and-preferences',
+  ]),
+  budgets: ordinary(listOf(BudgetText, 'Limits on the Credits spent in windows of time.'), [
+    'Spend',
+    '../spend/budgets.md',
+  ]),
+  rate_limits: RATE_LIMITS,
+  alerts: ALERTS,
+  ledger: ordinary(LedgerText),
+  learning: ordinary(
+    Type.Unknown({
+      examples: ['off'],
+      description: 'This section has no effect, because scores no longer change the quality of models. Remove it.',
+    }),
+    ['Choose', '../route/learning.md'],
+  ),
+  organization: ordinary(OrganizationText, ['Spend', '../operate/people.md#declare-teams']),
+  payments: PAYMENTS,
+  tokens: TOKENS,
+  plugins: section(
+    Type.Array(PluginText, {
+      examples: [['./plugins/thrifty.ts']],
+      description: 'Your own plugins: relative paths or names of packages.',
+    }),
+    'it runs code in this process',
+  ),
+  teams: ordinary(listOf(TeamText, 'Teams that the policy manages. Other teams are created through the API.'), [
+    'Spend',
+    '../operate/people.md#declare-teams',
+  ]),
+  cases: ordinary(listOf(CaseText, 'Test cases of the policy, which run before it becomes active.'), [
+    'Run',
+    'testing.md',
+  ]),
+  metrics: section(
+    closed('What metrics show about requests.', {
+      key_label: optional.string(
+        { minLength: 1, maxLength: 200, example: 'project' },
+        'Key label whose value the metrics of requests and spend have as the label `key_label`. At most 200 values are shown separately.',
+      ),
+    }),
+    'it decides which labels of keys are shown at `/metrics`, which needs no key',
+  ),
+  public_url: section(PublicUrlText, 'it decides where people are sent for sign-in, and which URL quotes name'),
+  console: section(ConsoleText, 'it decides who can open the console'),
+  sign_in: SIGN_IN,
+  baseline: ordinary(
+    string(
+      { minLength: 1, example: 'gpt-6.1-sol' },
+      'ID of the model that savings are compared with. Default: the eligible model with the best quality.',
+    ),
+  ),
+} satisfies Readonly<Record<string, Section>>;
+
+type Language = typeof LANGUAGE;
+export type SectionName = keyof Language;
+type NameWith<Part> = { [Name in SectionName]: Language[Name] extends Part ? Name : never }[SectionName];
+type OwnName = NameWith<{ readonly draft: unknown }>;
+type ValueName = NameWith<{ readonly isValue: true }>;
+
+type Schemas = { readonly [Name in SectionName]: Language[Name]['text'] };
+type Values = { [Name in ValueName]: Static<Schemas[Name]> };
+type Drafts = { readonly [Name in OwnName]: ReturnType<Language[Name]['draft']> };
+type Made = { [Name in OwnName]: Language[Name] extends OwnSection<TSchema, infer _, infer One> ? One : never };
+
+/** The schema of every section. */
+export const SECTIONS = Object.fromEntries(Object.entries(LANGUAGE).map(([name, { text }]) => [name, text])) as Schemas;
+
+const OWN = Object.entries<Section | OwnSection<TSchema, unknown, unknown>>(LANGUAGE).flatMap(([name, one]) =>
+  'draft' in one ? [[name, one] as const] : [],
+);
+
+/** Drafts the sections that have a definition of their own. */
+export const draftSections = (context: DraftContext) =>
+  Object.fromEntries(OWN.map(([name, own]) => [name, own.draft(context, name)])) as Drafts;
+
+/** Compiles the sections that have a definition of their own, under their names in the snapshot. */
+export function* compileSections(drafts: Drafts, context: SectionContext) {
+  const made: Record<string, unknown> = {};
+  for (const [name, own] of OWN) made[name] = yield* own.compile(drafts[name as OwnName], context);
+  return camelKeys(made as Made);
+}
+
+/** Reads the sections that are a single value. A single value that is left out or wrong has its default in this version of the language. */
+export function readValues(version: LanguageVersion, { sections, report }: CheckContext) {
+  const values = Object.entries<Section | ReturnType<typeof value>>(LANGUAGE).flatMap(([name, one]) => {
+    if (!('isValue' in one)) return [];
+    const subject = statedSubject(name, sections);
+    const stated: unknown = subject && checkValue(one.text, subject, report);
+    return [[name, stated ?? inVersion(one.text, version).default]];
+  });
+  return camelKeys(Object.fromEntries(values) as Values);
+}

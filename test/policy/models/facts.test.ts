@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'bun:test';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { shipped } from '../../../plugins/index.ts';
+import { createRegistry } from '../../../src/host/plugins/registry.ts';
+import { loadPolicy } from '../../../src/policy/load.ts';
+import { loadFacts } from '../../../src/policy/models/facts.ts';
+
+/** The table of public models, `src/policy/models/facts.json`, which `npm run facts` writes. */
+const FILE = join(import.meta.dir, '../../../src/policy/models/facts.json');
+const facts = await loadFacts();
+const { providers, ...others } = createRegistry(shipped);
+const presets = [...providers.values()].flatMap((plugin) => Object.keys(plugin.presets ?? {}));
+const rows = presets.flatMap((preset) => facts.ids(preset).map((id) => ({ preset, id, row: facts.of(preset, id) })));
+
+/** Makes a policy with every row of the table as a model, written as JSON. */
+function policyOfAll(today: string) {
+  const text = JSON.stringify({
+    version: 1,
+    credits: { usd_per_credit: 0.001 },
+    providers: Object.fromEntries([...new Set(rows.map(({ preset }) => preset))].map((preset) => [preset, { preset }])),
+    models: Object.fromEntries(
+      rows.map(({ preset, id, row }) => [
+        `${preset}/${id}`,
+        { provider: preset, upstream: id, ...row, quality: { default: 0.5, basis: 'guessed' } },
+      ]),
+    ),
+  });
+  const context = {
+    env: { get: () => 'set-for-the-test' },
+    providers,
+    ...others,
+    plugins: new Map(),
+    outside: new Map(),
+    today,
+  };
+  return loadPolicy([{ path: 'all.yaml', text }], { ...context, revisionOf: () => 'r' });
+}
+
+describe('the table of public models', () => {
+  test('the table of public models has a few hundred models from every hosted provider except Azure, in at most 150 kB', () => {
+    expect(statSync(FILE).size).toBeLessThanOrEqual(150_000);
+    expect(rows.length).toBeGreaterThan(300);
+    const hosted = [
+      'openai',
+      'anthropic',
+      'gemini',
+      'mistral',
+      'deepseek',
+      'xai',
+      'moonshotai',
+      'zai',
+      'groq',
+      'cerebras',
+    ];
+    for (const preset of [...hosted, 'together', 'fireworks', 'openrouter']) expect(facts.ids(preset)).not.toBeEmpty();
+    // Operators choose the names of Azure deployments.
+    expect(facts.ids('azure-openai')).toEqual([]);
+  });
+
+  test('the table of public models names its source, its date and the licence that must accompany it', async () => {
+    const { default: file } = await import('../../../src/policy/models/facts.json');
+    expect(facts.source).toMatch(/^anomalyco\/models\.dev@[0-9a-f]{8}$/);
+    expect(facts.asOf).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+    expect(file.licence).toStartWith('MIT License Copyright (c) 2025 models.dev Permission is hereby granted');
+    expect(file.licence).toContain('shall be included in all copies');
+  });
+
+  test('the table of public models has only rows that a policy accepts as a model without any diagnostic', () => {
+    const { snapshot, diagnostics } = policyOfAll(facts.asOf);
+    expect(diagnostics).toEqual([]);
+    expect(snapshot?.models).toHaveLength(rows.length);
+  });
+
+  test('the table of public models has prices that become old like the prices of a policy', () => {
+    const { diagnostics } = policyOfAll('2030-01-01');
+    expect(diagnostics).toHaveLength(rows.length);
+    expect(new Set(diagnostics.map(({ code }) => code))).toEqual(new Set(['stale-figure']));
+  });
+
+  test('the table of public models has no name that its vendor moves, no name for another model or price, and no price of 0', () => {
+    expect(facts.ids('deepseek')).toEqual(['deepseek-v4-flash', 'deepseek-v4-pro']);
+    for (const { id, row } of rows) {
+      expect(id).not.toMatch(/:|^~|^openrouter\/|^ft-|\.\.|latest|\/router$/);
+      expect(Math.min(row?.price.input ?? 0, row?.price.output ?? 0)).toBeGreaterThan(0);
+      expect(row?.price).toMatchObject({ basis: 'aggregator', as_of: facts.asOf });
+    }
+  });
+
+  test('the table of public models stores the figures of moving names separately, so that no wildcard uses them', () => {
+    for (const name of ['deepseek-chat', 'deepseek-reasoner']) {
+      expect(facts.of('deepseek', name)).toBeNull();
+      expect(facts.rowsOf('deepseek', name)).toEqual([]);
+      expect(facts.ofMoving('deepseek', name)).toMatchObject({ price: { as_of: facts.asOf, basis: 'aggregator' } });
+    }
+    expect(facts.ofMoving('deepseek', 'deepseek-v4-flash')).toBeNull();
+    expect(facts.ofMoving('deepseek', 'constructor')).toBeNull();
+  });
+
+  test('the table of public models distinguishes a model in the table from an unknown one', () => {
+    expect(facts.of('openai', 'gpt-4o-mini')).toEqual({
+      price: { input: 0.15, cached_input: 0.075, output: 0.6, tiers: [], as_of: facts.asOf, basis: 'aggregator' },
+      ...{ context_window: 128_000, max_output: 16_384, temperature: true, released: '2024-07-18' },
+      capabilities: ['tools', 'vision', 'json_schema', 'file_input', 'choices', 'logprobs'],
+    });
+    for (const [preset, id] of [
+      ['openai', 'gpt-nova-9'],
+      ['nobody', 'gpt-4o-mini'],
+      ['openai', 'constructor'],
+      ['constructor', 'name'],
+    ] as const)
+      expect(facts.of(preset, id)).toBeNull();
+  });
+});
