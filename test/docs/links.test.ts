@@ -34,7 +34,7 @@ test('the check finds a wrong link or path of each kind', () => {
 # Some \`code\` & more
 
 [here](#some-code--more) [there](glossary.md) [up](../README.md) [a folder](decisions/) [web](https://example.com/a)
-![a curve](routing/curve-mmlu-pro-6.svg) \`src/policy/load.ts\` \`core/money/price.ts\` \`src/policy/schema*.ts\` \`policies/mine.yaml\`
+![a curve](routing/curve-mmlu-pro-6.svg) \`src/policy/load.ts\` \`core/money/price.ts\` \`src/policy/schema/*.ts\` \`policies/mine.yaml\`
 \`text/plain\` [by reference][known] \`test/policy/golden\` \`test/policy/fuzz\` <a href="../LICENSE">so</a>
 
 [known]: start.md

@@ -8,7 +8,7 @@ import { checkerOf } from '../json-schema-check.ts';
 import { loadShipped } from '../shipped.ts';
 import { shippedPolicy } from '../support.ts';
 
-const GOLDEN = join(import.meta.dir, 'golden');
+const GOLDEN = join(import.meta.dir, '../golden');
 const DOCS = join(import.meta.dir, '../../../docs');
 const schema = policySchema(shipped);
 const found = checkerOf(schema);
