@@ -7,6 +7,7 @@ import { tokenIn } from '../access/tokens/form.ts';
 import { tokenAdvice } from '../access/tokens/refusal.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
 import { checkAction, isAction } from '../admin/use-cases/roles.ts';
+import { type Awaitable, whenReady } from '../core/awaitable.ts';
 import { refuse, SignalboxError } from '../core/errors.ts';
 import { type Caller, isOperator, OPERATOR, roleOf, rootOf } from '../core/people/caller.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
@@ -67,7 +68,7 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz']);
  * this order, and then the rate limits. `admit` sets the caller in the context as soon as the key is read, and sets the admission on a
  * route that needs a key.
  * @param peers used only if the address counts
- * @returns null, or a promise if a token must be checked or the store must be asked for limits; the promise rejects with the same errors
+ * @returns a promise if a token must be checked or the store must be asked for limits; the promise rejects with the same errors
  * @throws SignalboxError
  */
 export function admit(
@@ -75,7 +76,7 @@ export function admit(
   rules: AdmissionRules,
   peers: Peers | null,
   context: RequestContext,
-): Promise<void> | null {
+): Awaitable<void> {
   checkForm(request);
   const { headers } = request;
   const route = rules.routes.at(context.route);
@@ -111,7 +112,7 @@ export function admit(
     caller.catch(() => {});
     throw cause;
   }
-  return caller.finally(() => place?.leave()).then(async (found) => void (await go(found)));
+  return caller.finally(() => place?.leave()).then(go);
 }
 
 /** Roughly the maximum number of unread body bytes that the server holds. */
@@ -161,7 +162,7 @@ function enter(
   context: RequestContext,
   entry: RouteEntry,
   found: Caller | 'ended' | null,
-): Promise<void> | null {
+): Awaitable<void> {
   const { isOpen, path, methods } = entry;
   const { headers } = request;
   const { method } = context;
@@ -181,16 +182,14 @@ function enter(
   if (changer) rules.changes.take(request, changer);
   if (isOpen) {
     if (hasBody) context.place = bodyPlace(request, context, policy, rules, peers);
-    return null;
+    return;
   }
   const admission = rule.counts
     ? counted(request, context, policy, rules, peers)
     : uncounted(request, caller, policy, rules, () =>
         hasBody ? bodyPlace(request, context, policy, rules, peers) : null,
       );
-  if (admission instanceof Promise) return admission.then((found) => context.admit(found));
-  context.admit(admission);
-  return null;
+  return whenReady(admission, (found) => context.admit(found));
 }
 
 /**
@@ -260,7 +259,7 @@ function uncounted(
   { gateway }: AdmissionPolicies,
   { limiter, logins }: AdmissionRules,
   takeRoom: () => GatePlace | null,
-): Admission | Promise<Admission> {
+): Awaitable<Admission> {
   const isLogin = logins.loginOf(request) !== null;
   const isCounted = caller !== null && (isLogin ? !isOperator(caller) : roleOf(caller) === 'report');
   if (!isCounted) return { caller, place: takeRoom(), ...UNCOUNTED };
@@ -273,7 +272,7 @@ function uncounted(
       throw cause;
     }
   };
-  return found instanceof Promise ? found.then(admission) : admission(found);
+  return whenReady(found, admission);
 }
 
 const roomOf = (caller: Caller | null): BodyRoom => (caller ? 'callers' : 'strangers');
@@ -303,7 +302,7 @@ function counted(
   { gateway, rateLimits, countsAddresses }: AdmissionPolicies,
   rules: AdmissionRules,
   peers: Peers | null,
-): Admission | Promise<Admission> {
+): Awaitable<Admission> {
   const { limiter, gate } = rules;
   // The address is read now even if the payer is counted later, because the connection can be gone by then.
   const address = !caller || countsAddresses ? callerAddress(request, peers, gateway.trustedProxies) : '';
@@ -325,7 +324,7 @@ function counted(
       throw cause;
     }
   };
-  return found instanceof Promise ? found.then(admission) : admission(found);
+  return whenReady(found, admission);
 }
 
 /** Whether a caller, or a key, team or user above it, may have its own limits. */
@@ -343,7 +342,7 @@ function authenticated(
   credentials: string | null,
   isForPay: boolean,
   context: RequestContext,
-): Caller | Promise<Caller> {
+): Awaitable<Caller> {
   if (operatorOf(request)) return OPERATOR;
   const sender = rules.senderOf(request);
   const authentication = sender ? rules.actAs(sender.keyId) : rules.authenticate(credentials);
@@ -379,7 +378,7 @@ function authenticatedByToken(
   rules: AdmissionRules,
   advise: (message: string) => string,
   context: RequestContext,
-): Caller | Promise<Caller> {
+): Awaitable<Caller> {
   const { tokens, funding } = rules;
   checkAge(tokens.ageMs, 'blocked subjects');
   const caller = tokens.find(token, rules.policy().tokens);

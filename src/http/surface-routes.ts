@@ -99,21 +99,32 @@ async function answerCall(services: RouteServices, served: ServedRoute, call: Su
   const form = { events, json };
   // Steps without a wait continue in the same turn of the event loop.
   const found = fundingOf(pipeline, request, call);
-  let funding = found instanceof Promise ? await found : found;
+  const first = found instanceof Promise ? await found : found;
   // A payer that has just been verified counts against the rate limits from now on.
-  const accepting = funding.provedCaller && context.acceptPayer(funding.provedCaller);
+  const accepting = first.provedCaller && context.acceptPayer(first.provedCaller);
   if (accepting) await accepting;
-  const isNamed = context.idempotencyKey !== null || funding.identity !== null;
-  const name = isNamed ? nameOf(context, origin, funding, served, services.answerSecretOf) : null;
-  const { caller } = context;
+  const isNamed = context.idempotencyKey !== null || first.identity !== null;
+  const name = isNamed ? nameOf(context, origin, first, served, services.answerSecretOf) : null;
+  let { caller } = context;
+  let funding = first;
+  const renewFunding = async () => {
+    if (context.caller === caller) return funding;
+    ({ caller } = context);
+    funding = await fundingOf(pipeline, request, call);
+    return funding;
+  };
+  const fundingNow = async () => {
+    await services.readmit(origin, context);
+    return renewFunding();
+  };
   for (;;) {
     const named = name && (await claimName(services, name, call, form));
     if (named?.kind === 'stored') return named.answer;
     let running: RunningAnswer;
     try {
-      // The terms of the key may have changed while the request waited.
-      if (context.caller !== caller) funding = await fundingOf(pipeline, request, call);
-      running = await pipeline.serve({ request, context, funding, named });
+      // A claim that waits checks the caller again.
+      if (context.caller !== caller) await renewFunding();
+      running = await pipeline.serve({ request, context, funding, fundingNow, named });
     } catch (cause) {
       await named?.drop();
       // Another server has claimed the name in the meantime, so this request counts as a repeat.

@@ -1,3 +1,4 @@
+import { type Awaitable, orElse, whenReady } from '../../core/awaitable.ts';
 import { overloadedBy } from '../../store/unwritten.ts';
 import type { LimitCounts } from './counts.ts';
 import { type LimitShortage, limitError, limitHeaders, type RequestLimit } from './refusal.ts';
@@ -17,17 +18,14 @@ export class Quota {
 
   /**
    * Takes the expected tokens and the stream from all limits or from none.
-   * @returns null, or a promise if the store must be asked; it rejects with the same errors
+   * @returns a promise if the store must be asked; it rejects with the same errors
    * @throws SignalboxError `rate_limit_exceeded`, or `overloaded` if the store failed
    */
-  begin(stream: boolean, tokens: number): Promise<void> | null {
+  begin(stream: boolean, tokens: number): Awaitable<void> {
     if (this.#taken || !this.#isOpen) throw new Error('a quota can begin only once');
     const taken = { tokens, streams: stream ? 1 : 0 };
     const found = this.#counts.take(this.#limits, { requests: null, tokens, streams: stream ? 1 : null });
-    const go = (short: LimitShortage | null) => this.#begun(short, taken);
-    if (found instanceof Promise) return found.catch(uncounted).then(go);
-    go(found);
-    return null;
+    return whenReady(orElse(found, uncounted), (short) => this.#begun(short, taken));
   }
 
   /** Replaces the expected tokens by the tokens that were used. Does nothing before `begin`. */

@@ -1,3 +1,4 @@
+import { whenReady } from '../../core/awaitable.ts';
 import type { Decision } from '../../core/decision/decision.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import type { Thread } from '../../core/request/conversation.ts';
@@ -55,7 +56,7 @@ function begin({ runtime }: ThreadPlace, decideAs: DecideAs): DecisionResult {
     return decideAs((facts) => ({ ...facts, needs: facts.needs | THREAD_NEEDS }));
   };
   const open = decideAs(null);
-  return open instanceof Promise ? open.then(choose) : choose(open);
+  return whenReady(open, choose);
 }
 
 /** Errors that mean that the worst case of a history cannot be paid: a history may fill the model's context window. */

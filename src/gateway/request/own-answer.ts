@@ -77,8 +77,8 @@ async function free(served: ServedRequest, own: OwnAnswer, id: number, facts: Fa
 }
 
 async function paid(served: ServedRequest, own: OwnAnswer, id: number, facts: Facts): Promise<RunningAnswer> {
-  const { funding, named } = served.funded;
-  const money = await funding.reserve(holdRequest(served, own, id, facts), named?.claim ?? null);
+  const { funding, funded } = served;
+  const money = await funding.reserve(holdRequest(served, own, id, facts), funded.named?.claim ?? null);
   let receipt: Receipt | null = null;
   await money.hold.settle(lineOf(own), ({ charged }) => {
     receipt = record(served, own, id, facts, charged, money);

@@ -1,4 +1,4 @@
-import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import { type Awaitable, orElse, whenReady } from '../../core/awaitable.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
@@ -16,7 +16,7 @@ import type { Gateway } from './gateway.ts';
 import { pin } from './pin.ts';
 import { PreparedRequest } from './prepared.ts';
 import type { RequestContext } from './request-context.ts';
-import { type FundedRequest, ServedRequest } from './served.ts';
+import { type FundedRequest, ServedRequest, TermsChanged } from './served.ts';
 import { type AddedSteps, composed, inOrder, type Step } from './steps.ts';
 
 /** The steps of a gateway, composed once when it starts. */
@@ -81,16 +81,15 @@ export const decisionFor =
 /** Finds the terms of the payer, and ends a request that fails in any later step. */
 const payer: Step = (served, next) => {
   try {
-    served.terms = served.funded.funding.terms();
-    const answer = next();
-    return answer instanceof Promise ? answer.catch((cause) => failed(served, cause)) : answer;
+    served.terms = served.funding.terms();
+    return orElse(next(), (cause) => failed(served, cause));
   } catch (cause) {
     return failed(served, cause);
   }
 };
 
 /** @throws the error for the caller; after this error no money is held */
-async function failed({ context, exchange, funded }: ServedRequest, cause: unknown): Promise<never> {
+async function failed({ context, exchange, funding }: ServedRequest, cause: unknown): Promise<never> {
   if (exchange) {
     // No provider was called, because the writer of the answer makes the exchange begin.
     exchange.abandon(cause instanceof SignalboxError ? cause : 'caller-gone');
@@ -98,21 +97,22 @@ async function failed({ context, exchange, funded }: ServedRequest, cause: unkno
   }
   // `endWork` does nothing if no work has begun.
   context.endWork(0);
-  throw await funded.funding.mend(cause);
+  throw await funding.mend(cause);
 }
 
 const decision: Step = (served, next) => {
   // If a budget has ended, the decision already uses the budgets that apply now. A failure is reported by the hold.
   const renewal = served.gateway.ledger.renewed()?.catch(() => {});
-  const reserved = whenReady(renewal, () => whenReady(decide(served), next));
-  if (!(reserved instanceof Promise)) return reserved;
-  return reserved.catch((cause) => {
-    if (!(cause instanceof HoldRefused && cause.shortage.why === 'exhausted')) throw cause;
-    // The decision used figures of funds that may be a second old, but the books refused the hold with current figures, so the request is
-    // decided once more, with the terms of the payer as they are now.
-    served.terms = served.funded.funding.terms();
-    return whenReady(decide(served), next);
-  });
+  const decided = (isAgain: boolean): Awaitable<RunningAnswer> =>
+    orElse(whenReady(decide(served), next), (cause) => {
+      if (cause instanceof TermsChanged) return decided(isAgain);
+      if (isAgain || !(cause instanceof HoldRefused && cause.shortage.why === 'exhausted')) throw cause;
+      // The decision used figures of funds that may be a second old, but the books refused the hold with current figures, so the request is
+      // decided once more, with the terms of the payer as they are now.
+      served.terms = served.funding.terms();
+      return decided(true);
+    });
+  return whenReady(renewal, () => decided(false));
 };
 
 function decide(served: ServedRequest): void | Promise<void> {
@@ -154,10 +154,10 @@ const work: Step = (served, next) => {
 };
 
 const reservation: Step = async (served, next) => {
-  const { gateway, context, runnable, funded } = served;
+  const { gateway, context, runnable, funding, funded } = served;
   const { clock, now } = gateway;
   const { request, decision, terms, startedAt } = runnable;
-  const { funding, named } = funded;
+  const { named } = funded;
   // A named request keeps waiting for money even if its caller disconnects.
   const signal = named?.toTheEnd ? undefined : context.signal;
   const unpaid = { request, decision, terms, run: context.run, startedAt, signal, clock, now };

@@ -1,5 +1,6 @@
 import type { GatePlace } from '../../access/limits/gate.ts';
 import type { Quota } from '../../access/limits/quota.ts';
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
 import type { ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
@@ -49,7 +50,7 @@ export interface Admission {
    * @returns a promise if the store is queried; it rejects with the same errors
    * @throws SignalboxError `insufficient_permissions` for a blocked payer, or `rate_limit_exceeded`
    */
-  acceptPayer(payer: Caller): Quota | Promise<Quota> | null;
+  acceptPayer(payer: Caller): Awaitable<Quota | null>;
 }
 
 /** The exchange of a request, as far as the context uses it. */
@@ -235,19 +236,16 @@ export class RequestContext implements Links<RequestContext> {
   /**
    * Accepts a payer that has proved its identity. Without a key, the payer becomes the caller and counts against the rate limits from here
    * on. Later calls do nothing.
-   * @returns null, or a promise if the store is queried; it rejects with the same errors
+   * @returns a promise if the store is queried; it rejects with the same errors
    * @throws SignalboxError `insufficient_permissions` for a blocked payer, or `rate_limit_exceeded`
    */
-  acceptPayer(payer: Caller): Promise<void> | null {
-    if (this.#isPayerAccepted) return null;
-    const found = this.#admission?.acceptPayer(payer) ?? null;
-    const accept = (quota: Quota | null): null => {
+  acceptPayer(payer: Caller): Awaitable<void> {
+    if (this.#isPayerAccepted) return;
+    return whenReady(this.#admission?.acceptPayer(payer) ?? null, (quota) => {
       this.#quota ??= quota;
       this.#isPayerAccepted = true;
       this.caller ??= payer;
-      return null;
-    };
-    return found instanceof Promise ? found.then((quota) => void accept(quota)) : accept(found);
+    });
   }
 
   /**
@@ -275,16 +273,13 @@ export class RequestContext implements Links<RequestContext> {
   /**
    * Begins work that may outlive the handler.
    * @param tokens expected tokens of input and output
-   * @returns null, or a promise if limits are checked in the store; it rejects with the same errors
+   * @returns a promise if limits are checked in the store; it rejects with the same errors
    * @throws SignalboxError `rate_limit_exceeded`
    */
-  beginWork(stream: boolean, tokens: number): Promise<void> | null {
-    const begun = this.#quota?.begin(stream, tokens);
-    const begin = (): null => {
+  beginWork(stream: boolean, tokens: number): Awaitable<void> {
+    return whenReady(this.#quota?.begin(stream, tokens), () => {
       this.#isWorking = true;
-      return null;
-    };
-    return begun ? begun.then(() => void begin()) : begin();
+    });
   }
 
   /**

@@ -1,3 +1,4 @@
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Exchange } from '../exchange/exchange.ts';
 import { callerGone } from '../exchange/failure.ts';
@@ -21,9 +22,18 @@ export interface FundedRequest {
   readonly request: ModelRequest;
   readonly context: RequestContext;
   readonly funding: Funding;
+  /**
+   * Checks the caller again, and finds who pays for the request now.
+   * @returns the same funding if the caller's terms have not changed
+   * @throws SignalboxError if the caller may no longer send the request
+   */
+  fundingNow(): Promise<Funding>;
   /** The name of the request; null if it has none. */
   readonly named: NamedRequest | null;
 }
+
+/** Thrown after a wait if the terms of the payer have changed since the decision, so that the request must be decided again. */
+export class TermsChanged extends Error {}
 
 /** A request on its way to an answer. Each member is written by one step, and read by the steps that follow. */
 export class ServedRequest {
@@ -32,6 +42,8 @@ export class ServedRequest {
   readonly context: RequestContext;
   /** When the steps began, ms on the gateway's clock. */
   readonly startedAt: number;
+  /** Who pays for the request. After a wait, the runner of the steps finds the payer again. */
+  funding: Funding;
   #terms: FundingTerms | null = null;
   #prepared: PreparedRequest | null = null;
   #runnable: RunnableRequest | null = null;
@@ -45,6 +57,7 @@ export class ServedRequest {
     this.gateway = gateway;
     this.funded = funded;
     this.context = funded.context;
+    this.funding = funded.funding;
     this.startedAt = gateway.clock();
   }
 
@@ -82,12 +95,21 @@ export class ServedRequest {
 
   /**
    * Checks what may have changed while a step waited, before the next step begins.
-   * @throws SignalboxError if the server shuts down, or if the caller of a request that ends with its caller has disconnected
+   * @throws SignalboxError if the server shuts down, if the caller may no longer send the request, or if the caller of a request that ends
+   * with its caller has disconnected
+   * @throws TermsChanged
    */
-  checkAfterWait(): void {
-    // A shutdown waits for a request that has begun to work.
-    if (this.gateway.isDraining && !this.isWorking) throw shuttingDown();
-    if (!this.isWorking && !this.funded.named?.toTheEnd && this.context.signal.aborted) throw callerGone();
+  checkAfterWait(): Awaitable<void> {
+    // A shutdown waits for a request that has begun to work, and its money is set aside under the terms of its decision.
+    if (this.isWorking) return;
+    if (this.gateway.isDraining) throw shuttingDown();
+    if (!this.funded.named?.toTheEnd && this.context.signal.aborted) throw callerGone();
+    return whenReady(this.funded.fundingNow(), (funding) => {
+      if (funding === this.funding) return;
+      this.funding = funding;
+      this.terms = funding.terms();
+      if (this.#runnable) throw new TermsChanged('the terms of the payer have changed');
+    });
   }
 }
 

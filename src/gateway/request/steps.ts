@@ -1,4 +1,4 @@
-import type { Awaitable } from '../../core/awaitable.ts';
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import type { PreparedRequest } from './prepared.ts';
 import type { ServedRequest } from './served.ts';
@@ -37,17 +37,15 @@ export const inOrder =
   (steps: readonly PreparingStep[]): PreparingStep =>
   (prepared) => {
     const from = (at: number): Awaitable<void> => {
-      for (let index = at; index < steps.length; index++) {
-        const done = steps[index]!(prepared);
-        if (done instanceof Promise) return done.then(() => from(index + 1));
-      }
+      const step = steps[at];
+      return step && whenReady(step(prepared), () => from(at + 1));
     };
     return from(0);
   };
 
 /**
- * Composes steps into one function. After a real wait, a step may find that the server shuts down or that the caller has disconnected, so
- * `next` then checks both.
+ * Composes steps into one function. While a step waited, a shutdown may have begun, the caller may have disconnected, or its terms may have
+ * changed, so `next` then checks all three.
  * @param steps the last one does not call `next`
  */
 export const composed =
@@ -55,10 +53,9 @@ export const composed =
   (served: ServedRequest): Awaitable<RunningAnswer> => {
     const run = (at: number): Awaitable<RunningAnswer> => {
       let hasWaited = false;
-      const answer = steps[at]!(served, () => {
-        if (hasWaited) served.checkAfterWait();
-        return run(at + 1);
-      });
+      const answer = steps[at]!(served, () =>
+        hasWaited ? whenReady(served.checkAfterWait(), () => run(at + 1)) : run(at + 1),
+      );
       hasWaited = true;
       return answer;
     };

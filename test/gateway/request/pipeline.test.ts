@@ -23,7 +23,13 @@ async function served({ isDraining }: { isDraining: boolean }) {
     },
   } as unknown as Funding;
   const gateway = { isDraining, clock: () => 0 } as unknown as Gateway;
-  const request = { request: chatRequest(), context: contextWith(), funding, named: null };
+  const request = {
+    request: chatRequest(),
+    context: contextWith(),
+    funding,
+    fundingNow: async () => funding,
+    named: null,
+  };
   const error = await openPipeline(gateway, NO_STEPS)
     .serve(request)
     .catch((cause: unknown) => cause);
