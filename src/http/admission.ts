@@ -12,7 +12,8 @@ import { refuse, SignalboxError } from '../core/errors.ts';
 import { type Caller, isOperator, OPERATOR, roleOf, rootOf } from '../core/people/caller.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { FundingSource } from '../gateway/money/funding.ts';
-import type { Admission, RequestContext } from '../gateway/request/request-context.ts';
+import type { RequestContext } from '../gateway/request/request-context.ts';
+import type { Admission } from '../gateway/request/request-life.ts';
 import { checkAge } from '../store/unwritten.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { checkBody } from './body-headers.ts';
@@ -82,7 +83,7 @@ export function admit(
   const route = rules.routes.at(context.route);
   if (!route) {
     // An unknown path gets the same answer with and without a key, so that a caller does not mistake a wrong base URL for a wrong key.
-    context.caller = rules.authenticate(credentialsIn(headers)).caller;
+    context.client.caller = rules.authenticate(credentialsIn(headers)).caller;
     if (!context.caller) throttle('keyless', placeOf(request, rules, peers), rules);
     throw nothingAt(pathOf(request.url), rules.routes);
   }
@@ -95,11 +96,11 @@ export function admit(
   const isForPay = !isOpen && rule?.pays === true && rules.funding.keyless.isOpen(policy);
   const credentials = isOpen ? null : credentialsIn(headers);
   const sender = rules.senderOf(request);
-  context.sentBy = sender?.sentBy ?? null;
+  context.client.sentBy = sender?.sentBy ?? null;
   // A request with an invalid key is refused. A payment cannot replace the key.
   const isKeyless = isForPay && credentials === null && !sender;
   const login = route.takesLogins ? rules.logins.admit(request, credentials !== null) : null;
-  context.isSignedIn = login !== null;
+  context.client.isSignedIn = login !== null;
   const caller =
     login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay, context));
   const go = (found: Caller | 'ended' | null) => enter(request, rules, peers, context, route, found);
@@ -133,7 +134,7 @@ function unprovenPlace(
   const policy = rules.policy();
   checkBody(request.headers, context, rule, policy, rules.funding, false);
   const isUnknown = request.headers.has('transfer-encoding');
-  const bytes = Math.min(isUnknown ? UNREAD_BYTES_MAX : context.bodyBytes, UNREAD_BYTES_MAX);
+  const bytes = Math.min(isUnknown ? UNREAD_BYTES_MAX : context.body.bytes, UNREAD_BYTES_MAX);
   const login = rules.logins.loginOf(request);
   return login
     ? rules.gate.enterBody(policy.gateway, rootOf(login.caller), bytes)
@@ -170,7 +171,7 @@ function enter(
   const rule = methods.get(method === 'HEAD' ? 'GET' : method);
   const caller = found === 'ended' ? refuseEnded(request, rules, peers) : found && rules.levels.of(found);
   const isKeyless = !isOpen && caller === null;
-  context.caller = caller;
+  context.client.caller = caller;
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', placeOf(request, rules, peers), rules);
   if (!rule) throw wrongMethod(pathOf(request.url), method, entry);
   const { access } = rule;
@@ -181,7 +182,7 @@ function enter(
   const changer = caller && changerOf(caller, rule);
   if (changer) rules.changes.take(request, changer);
   if (isOpen) {
-    if (hasBody) context.place = bodyPlace(request, context, policy, rules, peers);
+    if (hasBody) context.life.place = bodyPlace(request, context, policy, rules, peers);
     return;
   }
   const admission = rule.counts
@@ -203,7 +204,7 @@ export async function readmit(request: Request, rules: AdmissionRules, peers: Pe
   const caller = rules.levels.of(await authenticated(request, rules, peers, credentials, false, context));
   const rule = rules.routes.at(context.route)?.methods.get(context.method);
   if (rule) checkAccess(caller, rule.access);
-  context.caller = caller;
+  context.client.caller = caller;
 }
 
 function checkForm({ url, headers }: Request): void {
@@ -283,13 +284,13 @@ const roomOf = (caller: Caller | null): BodyRoom => (caller ? 'callers' : 'stran
  */
 function bodyPlace(
   request: Request,
-  { caller, bodyBytes }: RequestContext,
+  { caller, body }: RequestContext,
   { gateway }: AdmissionPolicies,
   { gate }: AdmissionRules,
   peers: Peers | null,
 ): GatePlace {
   const who = caller ? rootOf(caller) : callerAddress(request, peers, gateway.trustedProxies);
-  return gate.enterBody(gateway, who, gate.bytesAtOnce(gateway, bodyBytes), roomOf(caller));
+  return gate.enterBody(gateway, who, gate.bytesAtOnce(gateway, body.bytes), roomOf(caller));
 }
 
 /**
@@ -298,7 +299,7 @@ function bodyPlace(
  */
 function counted(
   request: Request,
-  { caller, bodyBytes }: RequestContext,
+  { caller, body }: RequestContext,
   { gateway, rateLimits, countsAddresses }: AdmissionPolicies,
   rules: AdmissionRules,
   peers: Peers | null,
@@ -307,7 +308,7 @@ function counted(
   // The address is read now even if the payer is counted later, because the connection can be gone by then.
   const address = !caller || countsAddresses ? callerAddress(request, peers, gateway.trustedProxies) : '';
   const who = caller ? rootOf(caller) : address;
-  const bytes = gate.bytesAtOnce(gateway, bodyBytes);
+  const bytes = gate.bytesAtOnce(gateway, body.bytes);
   gate.check(gateway, who, bytes, roomOf(caller));
   const isLimited = caller !== null && (rateLimits.length > 0 || hasLimits(caller));
   const found = isLimited ? limiter.admit(rateLimits, caller, address) : null;
@@ -348,7 +349,7 @@ function authenticated(
   const authentication = sender ? rules.actAs(sender.keyId) : rules.authenticate(credentials);
   checkAge(authentication.ageMs, 'API keys');
   if (authentication.caller) {
-    context.caller = authentication.caller;
+    context.client.caller = authentication.caller;
     rules.funding.checkBlocked(authentication.caller);
     return authentication.caller;
   }
@@ -362,7 +363,7 @@ function authenticated(
   if (!isSuspended) throttle('failed-auth', address, rules);
   if (authentication.root !== undefined) throttleLine(authentication.root, rules);
   if (isSuspended) {
-    context.suspended = authentication.suspended ?? null;
+    context.client.suspended = authentication.suspended ?? null;
     throw new SignalboxError(
       'key_suspended',
       'This API key is suspended. Ask the person who gave you the key to resume it.',
@@ -383,7 +384,7 @@ function authenticatedByToken(
   checkAge(tokens.ageMs, 'blocked subjects');
   const caller = tokens.find(token, rules.policy().tokens);
   if (!caller) return checkedToken(token, address, rules, advise, context);
-  context.caller = caller;
+  context.client.caller = caller;
   funding.checkBlocked(caller);
   return caller;
 }
@@ -405,7 +406,7 @@ async function checkedToken(
   };
   const found = await rules.tokens.check(token, rules.policy().tokens, address, count);
   if ('caller' in found) {
-    context.caller = found.caller;
+    context.client.caller = found.caller;
     if (isCounted) rules.limiter.giveBack('failed-auth', address);
     rules.funding.checkBlocked(found.caller);
     return found.caller;

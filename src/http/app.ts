@@ -152,7 +152,7 @@ function servicesOf(
     handle: edge.handle,
     refuse(caller, { url, headers }, error) {
       const context = open(new Request(url, { method: 'POST', headers }), rules().routes.find(pathOf(url)));
-      context.caller = caller;
+      context.client.caller = caller;
       context.failed(error, url);
       return context.requestId;
     },
@@ -210,7 +210,7 @@ export function createApp(options: AppOptions) {
           early = answer;
         } else {
           const admission = isBack ? held.release(request) : admit(request, rules, services.server(), context);
-          if (!admission) context.addLimitHeaders(set.headers);
+          if (!admission) context.life.addLimitHeaders(set.headers);
           const answering = admission ? held.hold(request, admission) : once.answerTo(request, context, set.headers);
           if (answering) {
             set.headers = {};
@@ -224,7 +224,7 @@ export function createApp(options: AppOptions) {
       .onTransform({ as: 'global' }, ({ request, route }) => {
         const entry = routes.find(route);
         const context = contextOf(request);
-        if (entry?.isOpen || (context.isAdmitted && routes.leadsTo(route, context.route))) return;
+        if (entry?.isOpen || (context.life.isAdmitted && routes.leadsTo(route, context.route))) return;
         throw new Error(`the router chose ${route}, which is not the admitted route`);
       })
       .onAfterHandle({ as: 'global' }, ({ request, set, responseValue }) => {

@@ -30,10 +30,10 @@ export function checkBody(
   const { bodyBytesMax: most } = policy.gateway;
   const isRead = TAKES_BODY.has(method) && body !== 'none';
   const ofRoute = !isRead ? BODY_BYTES_MAX : body === 'policy' ? most : Math.min(body, most);
-  context.bodyBytesMax = isKeyless ? Math.min(keyless.bodyBytesMax(policy), ofRoute) : ofRoute;
-  context.bodyBytes = Number(headers.get('content-length') ?? 0);
+  context.body.bytesMax = isKeyless ? Math.min(keyless.bodyBytesMax(policy), ofRoute) : ofRoute;
+  context.body.bytes = Number(headers.get('content-length') ?? 0);
   if (isRead) checkBodyHeaders(headers);
-  if (context.bodyBytes > context.bodyBytesMax) throw tooLarge(context.bodyBytesMax);
+  if (context.body.bytes > context.body.bytesMax) throw tooLarge(context.body.bytesMax);
   if (headers.has('transfer-encoding') && (isKeyless || needsLength(rule))) {
     throw new SignalboxError(
       'length_required',

@@ -26,20 +26,21 @@ export async function readBody(
   valuesMax: number,
   context: RequestContext,
 ): Promise<unknown> {
-  const turn = context.awaitTurn();
+  const turn = context.life.awaitTurn(context);
   if (turn) await turn;
-  const { place, bodyBytes, bodyBytesMax } = context;
-  const isUnknown = bodyBytes === 0 && request.headers.has('transfer-encoding');
-  const reading = pace.reading.turn(isUnknown ? LARGE_BYTES_MIN : bodyBytes);
+  const { place } = context.life;
+  const { bytes, bytesMax } = context.body;
+  const isUnknown = bytes === 0 && request.headers.has('transfer-encoding');
+  const reading = pace.reading.turn(isUnknown ? LARGE_BYTES_MIN : bytes);
   if (reading) await reading;
-  const text = await reader.text(request, place?.bytesAtOnce ?? 0, bodyBytesMax, place);
+  const text = await reader.text(request, place?.bytesAtOnce ?? 0, bytesMax, place);
   const working = pace.work.turn(text.length);
   if (working) await working;
-  if (context.idempotencyKey !== null) context.bodyHash = hash('sha256', text, 'buffer');
+  if (context.idempotencyKey !== null) context.body.hash = hash('sha256', text, 'buffer');
   checkJsonLimits(text, valuesMax);
   try {
     const body: unknown = JSON.parse(text);
-    context.body = body;
+    context.body.value = body;
     return body;
   } catch (cause) {
     throw new SignalboxError('invalid_json', notJson(text), { cause });

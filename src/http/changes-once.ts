@@ -49,7 +49,7 @@ export function changesOnce({ idempotency, repeats, repeatChecks, bodyOf, routes
         keyId,
         secret: proofIn(request.headers),
         idempotencyKey: named,
-        body: changeHash(request, context.bodyHash),
+        body: changeHash(request, context.body.hash),
         isChange: true,
       }),
     );
@@ -62,8 +62,7 @@ export function changesOnce({ idempotency, repeats, repeatChecks, bodyOf, routes
         throw refusalOf({ kind: 'unavailable', decision: claimed.decision });
       }
       changes.giveBack(request);
-      context.isReplayed = true;
-      context.code = codeOf(answer);
+      context.answer.replays(codeOf(answer), null);
       return writtenResponse(answer, repeat);
     }
     if (claimed.kind !== 'run') throw refusalOf(claimed);
@@ -97,7 +96,7 @@ export function changesOnce({ idempotency, repeats, repeatChecks, bodyOf, routes
       );
     if (found instanceof Response) {
       for (const [name, value] of Object.entries(headers)) found.headers.set(name, String(value));
-      context.handled(found.status, context.code);
+      context.handled(found.status, context.answer.code);
       return found;
     }
     return keptAnswer(await pass(request, Promise.resolve()), found, headers);

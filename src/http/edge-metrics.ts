@@ -32,7 +32,8 @@ export function createEdgeMetrics() {
      * Counts a finished request.
      * @param now ms on the gateway's clock
      */
-    count({ route, method, status, code, at }: RequestContext, now: number): void {
+    count({ route, method, answer, at }: RequestContext, now: number): void {
+      const { status, code } = answer;
       duration.at(route).observe((now - at) / 1000);
       requests.at(METHODS.has(method) ? method : OTHER, route, `${status}`).value++;
       if (code) failed.get(code)!.value++;

@@ -69,7 +69,7 @@ export function nameOf(
       ? { ...identity, toTheEnd: false, canRetry: false }
       : { ...identity, idempotencyKey: named, ...BY_KEY };
   }
-  const body = context.bodyHash && hashIn(served, context.bodyHash, origin);
+  const body = context.body.hash && hashIn(served, context.body.hash, origin);
   // A request without a caller is not carried out.
   if (named === null || !body || !caller) return null;
   const { keyId } = caller;
@@ -199,9 +199,7 @@ async function replay(
   const { answer: stored } = repeat;
   const policy = gateway.lease().snapshot.gateway;
   if (stored && !('parts' in stored)) {
-    context.isReplayed = true;
-    context.decisionId = idText('dec_', decision);
-    context.code = codeOf(stored);
+    context.answer.replays(codeOf(stored), idText('dec_', decision));
     return writtenResponse(stored, repeat, policy);
   }
   const source = stored && replayedAnswer(decision, stored.parts, repeat);
@@ -209,8 +207,7 @@ async function replay(
     repeat.leave();
     throw refusalError({ kind: 'unavailable', decision }, name);
   }
-  context.isReplayed = true;
-  context.decisionId = idText('dec_', decision);
+  context.answer.replays(null, idText('dec_', decision));
   headers['x-signalbox-replayed'] = 'true';
   Object.assign(headers, stored.headers);
   return answer(source, form, headers, policy);

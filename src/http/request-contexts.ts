@@ -12,9 +12,8 @@ export function requestContexts(observer: Observer) {
      */
     open(request: Request, route: RouteEntry | undefined): RequestContext {
       const isKeyed = route ? !route.isOpen : needsKey(pathOf(request.url));
-      const context = observer.open(request, route?.path ?? 'other', isKeyed);
-      context.operation = route?.methods.get(request.method)?.operation ?? null;
-      context.idempotencyKey = request.headers.get('idempotency-key');
+      const operation = route?.methods.get(request.method)?.operation ?? null;
+      const context = observer.open(request, { route: route?.path ?? 'other', operation }, isKeyed);
       contexts.set(request, context);
       return context;
     },

@@ -79,7 +79,7 @@ function warmUpOf({ gateway }: RouteServices, route: AnswerRoute, { context, inp
 function keepOpen(server: EdgeServer | null, request: Request, context: RequestContext): void {
   if (!server) return;
   server.timeout(request, 0);
-  context.whenOver(() => server.timeout(request, UNREAD_S));
+  context.life.whenOver(() => server.timeout(request, UNREAD_S));
 }
 
 /** An HTTP request on the route of a surface, with the headers of its response. */
@@ -95,7 +95,7 @@ async function answerCall(services: RouteServices, served: ServedRoute, call: Su
   const { pipeline } = services;
   const { context, input, request: origin } = call;
   const { request, events, json = served.route.json } = served.route.read(input);
-  context.isStream = events !== null;
+  context.answer.isStream = events !== null;
   const form = { events, json };
   // Steps without a wait continue in the same turn of the event loop.
   const found = fundingOf(pipeline, request, call);
@@ -143,7 +143,7 @@ function writeAnswer(
 ): Promise<Response | string> {
   const source = named ? named.keep(running) : running;
   abandonWithCaller(context, running, source, named?.toTheEnd ?? false);
-  context.addLimitHeaders(headers);
+  context.life.addLimitHeaders(headers);
   Object.assign(headers, running.funded.headers);
   const answered = answer(source, form, headers, running.policy);
   return named ? answered.finally(named.addCredit) : answered;

@@ -76,7 +76,7 @@ export function openAlerts(
   const terms = () => gateway.lease().snapshot.alerts;
   const onAlert = (message: AlertMessage) => feed.tell(() => alertEvent(message));
   const sender = new Alerts({ store, policy: terms, readings, env, now, timers, log, onAlert });
-  const count: RequestReporter = ({ result }) => {
+  const count: RequestReporter = ({ exchange: { result } }) => {
     const usage = result?.outcome.usage;
     if (usage) tokens.add(usage.inputTokens, usage.cachedInputTokens, now());
   };

@@ -219,7 +219,7 @@ describe('a wallet that has proved itself with a signature', () => {
       context.acceptPayer(wallet);
       expect(context.caller).toBe(wallet);
       const headers: Record<string, string | number> = {};
-      context.addLimitHeaders(headers);
+      context.life.addLimitHeaders(headers);
       expect(headers['x-ratelimit-remaining-requests']).toBe(String(1 - i));
       context.handled(200, null);
     }

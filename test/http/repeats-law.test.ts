@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { ByteRoom } from '../../src/core/byte-room.ts';
-import { RequestContext } from '../../src/gateway/request/request-context.ts';
 import { Repeats } from '../../src/http/repeats.ts';
+import { contextWith } from '../support/request-context.ts';
 
 /** The most bytes that repeats process between two turns of the event loop: the rest of one turn, and the whole next one. */
 const BETWEEN_TURNS = 2 * 1_048_576;
@@ -38,7 +38,7 @@ const law = (openOf: (repeats: Repeats) => Play) =>
     const plays = all.map(async ({ at, bytes, pieces, end }) => {
       for (let turn = 0; turn < at; turn++) await setImmediate();
       const leaving = new AbortController();
-      const context = new RequestContext({ method: 'POST', signal: leaving.signal }, 1, 0, '/');
+      const context = contextWith({ signal: leaving.signal, route: '/' });
       const read = async () => {
         note(bytes);
         if (end === 'unreadable') throw new Error('unreadable');

@@ -1,24 +1,17 @@
 import type { AttemptRecord, DecisionOutcome } from '../../src/core/decision/record.ts';
 import { type Caller, holderCaller } from '../../src/core/people/caller.ts';
 import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
-import { type ExchangeResult, RequestContext } from '../../src/gateway/request/request-context.ts';
+import type { ExchangeFacts, ExchangeResult } from '../../src/gateway/exchange/exchange-facts.ts';
+import { type Arrival, RequestContext } from '../../src/gateway/request/request-context.ts';
+import type { AnswerFacts, ClientFacts, WorkFacts } from '../../src/gateway/request/request-facts.ts';
 import type { Trace } from '../../src/host/telemetry/trace.ts';
 
-type NotedFact =
-  | 'caller'
-  | 'status'
-  | 'code'
-  | 'routing'
-  | 'decisionId'
-  | 'result'
-  | 'failedUsage'
-  | 'hasReachedCap'
-  | 'isReplayed'
-  | 'isStream'
-  | 'startedAt'
-  | 'dispatchedAt';
+type NotedFacts = Pick<ClientFacts, 'caller'> &
+  Pick<WorkFacts, 'routing' | 'decisionId' | 'startedAt'> &
+  Pick<ExchangeFacts, 'result' | 'failedUsage' | 'hasReachedCap' | 'dispatchedAt'> &
+  Pick<AnswerFacts, 'status' | 'code' | 'isReplayed' | 'isStream'>;
 
-export interface ContextFacts extends Partial<Pick<RequestContext, NotedFact>> {
+export interface ContextFacts extends Partial<NotedFacts> {
   readonly id?: number;
   readonly at?: number;
   readonly method?: string;
@@ -34,24 +27,32 @@ export const callerNamed = (keyId: string): Caller => holderCaller(keyId);
 
 /** A context with these facts. */
 export function contextWith(facts: ContextFacts = {}): RequestContext {
-  const { id = 1, at = 0, method = 'POST', route = 'other', trace = null } = facts;
-  const { signal = new AbortController().signal, onEnd } = facts;
-  const { keyId = null, ...rest } = facts;
-  const context = new RequestContext({ method, signal }, id, at, route, trace, onEnd);
-  if (keyId !== null) context.caller = callerNamed(keyId);
-  const {
-    id: _id,
-    route: _route,
-    at: _at,
-    method: _method,
-    trace: _trace,
-    signal: _signal,
-    onEnd: _onEnd,
-    ...noted
-  } = rest;
-  if (route === createCompletion.path && method === 'POST') context.operation = 'chat';
-  return Object.assign(context, noted);
+  const { id = 1, at = 0, method = 'POST', route = 'other', trace = null, keyId = null, onEnd } = facts;
+  const { signal = new AbortController().signal } = facts;
+  const operation = route === createCompletion.path && method === 'POST' ? 'chat' : null;
+  const arrival: Arrival = {
+    origin: { method, signal },
+    requestNumber: id,
+    at,
+    route,
+    operation,
+    idempotencyKey: null,
+    trace,
+  };
+  const context = new RequestContext(arrival, onEnd);
+  if (keyId !== null) context.client.caller = callerNamed(keyId);
+  for (const part of [context.client, context.work, context.exchange, context.answer]) {
+    for (const [name, value] of Object.entries(facts))
+      if (Object.hasOwn(part, name)) Object.assign(part, { [name]: value });
+  }
+  return context;
 }
+
+/** The facts of a context, as `contextWith` takes them. */
+export const notedIn = (context: RequestContext): ContextFacts => {
+  const { requestNumber: id, at, method, route, trace, client, work, exchange, answer } = context;
+  return { id, at, method, route, trace, ...client, ...work, ...exchange, ...answer };
+};
 
 /** An attempt that answered at once, except for these facts. */
 export const attemptRecord = (more: Partial<AttemptRecord> = {}): AttemptRecord => ({

@@ -96,7 +96,7 @@ export class Attempt {
     this.meter = new Meter(this.#isStream);
     this.outputPaid = outputPaid ?? Number.POSITIVE_INFINITY;
     this.#openedAt = clock();
-    if (Number.isNaN(context.dispatchedAt)) context.dispatchedAt = this.#openedAt;
+    if (Number.isNaN(context.exchange.dispatchedAt)) context.exchange.dispatchedAt = this.#openedAt;
     const patience = this.#patienceMs();
     this.#deadlineAt = hasOthers ? Math.min(deadlineAt, this.#openedAt + patience) : deadlineAt;
     this.#ownMs = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);

@@ -314,7 +314,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#last = running;
     const measured = failedUsage(meter, running.expected);
     if (!measured) return null;
-    this.#runnable.context.addFailedUsage(measured.usage);
+    this.#runnable.context.exchange.addFailedUsage(measured.usage);
     return this.funded.hold.post(entryLine(model, endpoint, measured)).then((charged) => {
       if (charged > 0) this.#billed = true;
     });
@@ -405,7 +405,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const receipt = receiptOf(this.#runnable, running, outcome, this.funded.shown(charged));
     this.receipt = receipt;
     if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
-    context.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
+    context.exchange.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
     return [...this.recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
   }
 

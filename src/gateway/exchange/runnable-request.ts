@@ -2,7 +2,6 @@ import type { StreamPart } from '../../contract/parts.ts';
 import type { ByteRoom } from '../../core/byte-room.ts';
 import type { Decision } from '../../core/decision/decision.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
-import type { Usage } from '../../core/money/usage.ts';
 import type { Caller } from '../../core/people/caller.ts';
 import type { Platform } from '../../core/request/answer.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
@@ -12,19 +11,15 @@ import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { Write } from '../../store/store.ts';
 import type { FundingTerms } from '../money/funding.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
+import type { ExchangeFacts } from './exchange-facts.ts';
 import type { FailedAttempt } from './failure.ts';
 
 /** The parts of a request's context that its exchange writes to. */
 interface ExchangeContext {
   /** The trace of the request; null while nothing is traced. */
   readonly trace: Trace | null;
-  /** The time of the first upstream call, ms on the gateway's clock; NaN for none. */
-  dispatchedAt: number;
-  /** Whether a choice of the answer ended at the limit of its output, or for lack of money. */
-  hasReachedCap: boolean;
+  readonly exchange: Pick<ExchangeFacts, 'dispatchedAt' | 'hasReachedCap' | 'addFailedUsage'>;
   step(step: TraceStep): void;
-  /** Notes the charged usage of a failed attempt. */
-  addFailedUsage(usage: Usage): void;
   /** @param tokens the tokens of the charged usage */
   endWork(tokens: number): void;
 }

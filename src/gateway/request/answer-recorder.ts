@@ -52,7 +52,7 @@ export class AnswerRecorder implements ExchangeRecorder {
     const gateway = this.#gateway;
     const { request, decision, caller, runtime } = this.#runnable;
     const context = this.#context;
-    context.result = { outcome, platform };
+    context.exchange.result = { outcome, platform };
     const recorded = recordedOf(request, caller, runtime.snapshot, context);
     const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, outcome)];
     if (this.#answerId) writes.push(...this.#threadWrites(this.#answerId.value, outcome));

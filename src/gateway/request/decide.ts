@@ -71,7 +71,7 @@ export function decideRequest(
 ): DecisionResult {
   const { caller } = terms;
   const { run } = request.headers;
-  context.run = run === NO_RUN ? run : gateway.sessions.run(rootOf(caller), run);
+  context.work.run = run === NO_RUN ? run : gateway.sessions.run(rootOf(caller), run);
   const history = gateway.affinity.history(rootOf(caller), request);
   const asksServices = isServed && !terms.windowsOnly;
   const undecided: UndecidedRequest = { request, terms, context, history, factsOf, asksServices, services: null };
@@ -196,12 +196,12 @@ function tryDecision(
     reason,
     onShortlist: context?.trace ? stepOf(context) : undefined,
   };
-  const session = context?.run.session ?? undefined;
+  const session = context?.work.run.session ?? undefined;
   const funds = gateway.ledger.availableFunds(caller, facts.model, timeOfId(given.id), windowsOnly, session);
   const trial = funds
     ? decideWithin(funds, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null, funds };
-  if (context) context.routing = { facts: ruled, snapshot, rejections: decider.rejections };
+  if (context) context.work.routing = { facts: ruled, snapshot, rejections: decider.rejections };
   if (decider.faults > faults) {
     reportOnce(gateway, runtime, strategy, `the strategy of \`${facts.model}\` returned no usable scores`, null);
   }

@@ -34,19 +34,24 @@ type RecordedCaller = Pick<Caller, 'keyId' | 'labels'> & {
 
 /** The parts of a request's context that a record keeps. */
 interface RecordedContext {
-  readonly run: RunNames;
-  readonly sentBy: string | null;
+  readonly work: { readonly run: RunNames };
+  readonly client: { readonly sentBy: string | null };
   readonly requestNumber: number | null;
 }
-const NO_CONTEXT: RecordedContext = { run: NO_RUN, sentBy: null, requestNumber: null };
+const NO_CONTEXT: RecordedContext = {
+  work: { run: NO_RUN },
+  client: { sentBy: null },
+  requestNumber: null,
+};
 
 /** Returns the inputs of rules that a record stores. Of `metadata`, a record stores only the keys that the policy lists, redacted. */
 export function recordedOf(
   { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
   { keyId, labels, team = null, user = null }: RecordedCaller,
   { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
-  { run: { session, agent, parentAgent }, sentBy, requestNumber: request }: RecordedContext = NO_CONTEXT,
+  { work, client: { sentBy }, requestNumber: request }: RecordedContext = NO_CONTEXT,
 ): RecordedInputs {
+  const { session, agent, parentAgent } = work.run;
   const isRecorded = recordedMetadata.length > 0 && routing.metadata != null;
   const metadata = isRecorded ? pickMetadata(routing.metadata, recordedMetadata) : NO_METADATA;
   return { keyId, team, user, stream, labels, metadata, session, agent, parentAgent, sentBy, request };

@@ -48,13 +48,13 @@ export async function answerHere(served: ServedRequest, own: OwnAnswer): Promise
   const { request, runtime } = prepared;
   const factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts;
   const facts = factsOf(request, terms.caller, runtime.snapshot, { cap: terms.cap, readings: runtime.readings() });
-  context.routing = { facts, snapshot: runtime.snapshot, rejections: NO_REJECTIONS };
-  context.startedAt = served.startedAt;
+  context.work.routing = { facts, snapshot: runtime.snapshot, rejections: NO_REJECTIONS };
+  context.work.startedAt = served.startedAt;
   context.enterFlight(gateway.inFlight);
   try {
     const id = gateway.nextId();
     const answer = own.price === 0 ? await free(served, own, id, facts) : await paid(served, own, id, facts);
-    context.decisionId = idText('dec_', id);
+    context.work.decisionId = idText('dec_', id);
     return answer;
   } finally {
     context.endWork(0);
@@ -92,7 +92,7 @@ const lineOf = ({ tariff, usage, price }: OwnAnswer): EntryLine => ({ tariff, us
 
 function holdRequest(served: ServedRequest, own: OwnAnswer, id: number, facts: Facts): HoldRequest {
   const { gateway, context, terms, prepared, funded } = served;
-  const { session, agent } = context.run;
+  const { session, agent } = context.work.run;
   return {
     id,
     caller: terms.caller,
@@ -162,7 +162,7 @@ function record(
     outcome,
   };
   gateway.records.add(made);
-  context.result = { outcome, platform };
+  context.exchange.result = { outcome, platform };
   return { usage, platform, saved: 0 };
 }
 

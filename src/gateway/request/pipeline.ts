@@ -41,11 +41,11 @@ export interface Pipeline {
 export function openPipeline(gateway: Gateway, { onRequest, onAnswer, beforeDecision }: AddedSteps): Pipeline {
   const prepareWith = inOrder([pin, ...onRequest, checkLimits]);
   const prepare: Pipeline['prepare'] = (given, policy, context) => {
-    const earlier = context.prepared;
+    const earlier = context.work.prepared;
     if (earlier?.given === given && earlier.policy === policy) return earlier;
     const prepared = new PreparedRequest(given, policy, context);
     return whenReady(prepareWith(prepared), () => {
-      context.prepared = prepared;
+      context.work.prepared = prepared;
       return prepared;
     });
   };
@@ -142,8 +142,8 @@ const work: Step = (served, next) => {
   const { gateway, context, runnable, startedAt, isWorking } = served;
   context.step('reserve');
   if (isWorking) return next();
-  context.startedAt = startedAt;
-  const beginning = context.beginWork(runnable.request.stream, Math.ceil(runnable.decision.ranked[0].tokens));
+  context.work.startedAt = startedAt;
+  const beginning = context.life.beginWork(runnable.request.stream, Math.ceil(runnable.decision.ranked[0].tokens));
   return whenReady(beginning, () => {
     // Deciding, and limits that the store counts, may have taken time, during which a shutdown may have begun.
     if (gateway.isDraining) throw shuttingDown();
@@ -160,18 +160,18 @@ const reservation: Step = async (served, next) => {
   const { named } = funded;
   // A named request keeps waiting for money even if its caller disconnects.
   const signal = named?.toTheEnd ? undefined : context.signal;
-  const unpaid = { request, decision, terms, run: context.run, startedAt, signal, clock, now };
+  const unpaid = { request, decision, terms, run: context.work.run, startedAt, signal, clock, now };
   const reservedAt = clock();
   served.hold = await reserve(unpaid, funding, named?.claim ?? null);
   // A payment on a blockchain takes seconds, which do not count as the gateway's own time.
-  if (served.hold.isSettledPayment) context.startedAt += clock() - reservedAt;
+  if (served.hold.isSettledPayment) context.work.startedAt += clock() - reservedAt;
   return next();
 };
 
 const dispatch: Step = (served) => {
   const { gateway, context, runnable, hold } = served;
   // The decision is stored only from here on, so callers can look it up only now.
-  context.decisionId = idText('dec_', runnable.decision.id);
+  context.work.decisionId = idText('dec_', runnable.decision.id);
   const exchange = new Exchange(gateway, runnable, hold, new AnswerRecorder(gateway, runnable, context));
   served.exchange = exchange;
   context.attach(exchange);

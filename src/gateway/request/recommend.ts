@@ -47,7 +47,7 @@ export async function recommend(
   const offered = { ...decision, ranked: sayableModels({ request, history, decision, runtime }) };
   // Deciding may have taken time, and after a shutdown nothing can be written.
   if (gateway.isDraining) throw shuttingDown();
-  context.decisionId = idText('dec_', decision.id);
+  context.work.decisionId = idText('dec_', decision.id);
   const recorded = recordedOf(request, caller, snapshot, context);
   const writes = recordDecision(gateway, 'route', decision, recorded, snapshot, null);
   gateway.records.append(writes);

@@ -18,7 +18,8 @@ import type { PromptHistory } from '../prompt/affinity.ts';
 import type { CountPlaces } from './count-places.ts';
 import type { FundedTrial } from './decide-within.ts';
 import { isRejectedByInput } from './exact-count.ts';
-import type { PromptCountEnd, RequestContext } from './request-context.ts';
+import type { RequestContext } from './request-context.ts';
+import type { PromptCountEnd, WorkFacts } from './request-facts.ts';
 
 /** A prompt that providers may count. */
 interface CountablePrompt {
@@ -68,7 +69,7 @@ export async function countAtEndpoint(
 const RETRY_MS = 1_000;
 const NO_PLACE = { tokens: null, retryAfterMs: RETRY_MS } as const;
 
-type CountingCaller = Pick<RequestContext, 'signal' | 'addPromptCount'>;
+type CountingCaller = Pick<RequestContext, 'signal'> & { readonly work: Pick<WorkFacts, 'addPromptCount'> };
 
 /** The longest time that providers may take to count a prompt before its money is held, ms. */
 const COUNT_MS = 1_000;
@@ -146,7 +147,7 @@ export class ServiceCounter {
     const counts = await Promise.all(
       [...byAccount.values()].map(async (upstream) => {
         const counted = await countAtEndpoint(this.#prompt, facts, upstream, { withinMs, signal });
-        this.#caller.addPromptCount({ provider: upstream.provider.name, end: endOf(counted) });
+        this.#caller.work.addPromptCount({ provider: upstream.provider.name, end: endOf(counted) });
         return this.#read(counted, marginAt(upstream));
       }),
     );

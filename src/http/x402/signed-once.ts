@@ -38,7 +38,7 @@ export async function onceSigned(
   }
   const signed = await readSigned(gateway, wanted, signature);
   await context.acceptPayer(holderCaller(signed.payer));
-  context.addLimitHeaders(headers);
+  context.life.addLimitHeaders(headers);
   const identity = identityOf(signed);
   const claim = await stored(() => idempotency.claim(identity));
   if (claim.kind === 'replay') {

@@ -46,7 +46,7 @@ describe('the error of a request in the log and metrics', () => {
     const signal = isGone ? AbortSignal.abort() : new AbortController().signal;
     const { context, ended } = admitted({ signal });
     context.handled(status, code);
-    return ended.map((one) => ({ code: one.code, status: one.status }));
+    return ended.map((one) => ({ code: one.answer.code, status: one.answer.status }));
   };
 
   test('an error is reported as the caller gets it', () => {
@@ -64,13 +64,13 @@ describe('the error of a request in the log and metrics', () => {
   test('an error at admission is reported although the caller has disconnected', () => {
     const context = contextWith({ signal: AbortSignal.abort() });
     context.handled(429, 'rate_limit_exceeded');
-    expect([context.status, context.code]).toEqual([429, 'rate_limit_exceeded']);
+    expect([context.answer.status, context.answer.code]).toEqual([429, 'rate_limit_exceeded']);
   });
 
   test('a stored error that is sent again is reported with its code', () => {
     const context = contextWith({ isReplayed: true, code: 'upstream_failed' });
     context.handled(502, null);
-    expect(context.code).toBe('upstream_failed');
+    expect(context.answer.code).toBe('upstream_failed');
   });
 });
 
@@ -83,7 +83,7 @@ describe('the resources of a request', () => {
       ['end', 'end', 'handled', 'handled'],
     ] as const) {
       const { context, gate, ended } = admitted();
-      context.beginWork(true, 10);
+      context.life.beginWork(true, 10);
       const done = new Set<string>();
       for (const step of order) {
         if (step === 'end') context.endWork(5);
@@ -107,7 +107,7 @@ describe('the resources of a request', () => {
     const inside = admitted();
     const leaving = new AbortController();
     const { context, gate } = admitted({ signal: leaving.signal }, inside.gate);
-    const turn = context.awaitTurn();
+    const turn = context.life.awaitTurn(context);
     leaving.abort();
     expect(isOverloaded(await turn?.catch((error: unknown) => error))).toBe(true);
     expect([gate.inside, gate.waiting]).toEqual([1, 0]);
@@ -119,7 +119,7 @@ describe('the resources of a request', () => {
     const inside = admitted();
     const leaving = new AbortController();
     const { context, gate } = admitted({ signal: leaving.signal }, inside.gate);
-    const turn = context.awaitTurn();
+    const turn = context.life.awaitTurn(context);
     inside.context.handled(200, null);
     await turn;
     leaving.abort();
@@ -150,7 +150,7 @@ describe('the resources of a request', () => {
     const inFlight = new LinkedSet<RequestContext>();
     let isWorking = works;
     let isHandled = false;
-    if (works) context.beginWork(true, 50);
+    if (works) context.life.beginWork(true, 50);
     context.enterFlight(inFlight);
     const found: string[] = [];
     for (const step of order) {

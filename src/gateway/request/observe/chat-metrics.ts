@@ -5,7 +5,8 @@ import { OPERATION_NAMES, type Operation } from '../../../core/request/operation
 import type { Spread } from '../../../core/time/spread.ts';
 import { type CounterCell, LabelledCells, type LabelledCounter, OTHER } from '../../../host/telemetry/counts.ts';
 import type { Family } from '../../../host/telemetry/families.ts';
-import { type RequestContext, selectorOf } from '../request-context.ts';
+import type { RequestContext } from '../request-context.ts';
+import { selectorOf } from '../request-facts.ts';
 import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts';
 import { KeyLabels, PAIRS_MAX } from './key-labels.ts';
 import { createRejectionMetrics } from './rejection-metrics.ts';
@@ -41,30 +42,31 @@ export function createChatMetrics(keyLabel: () => string | null = () => null): C
     new LabelledCells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(families, keyLabels, [operation, ...names]));
   const lanes = new Map(OPERATION_NAMES.map((operation) => [operation, lanesOf(operation)]));
   const count = (request: RequestContext): void => {
-    const { routing, result, startedAt, dispatchedAt } = request;
+    const { routing, startedAt } = request.work;
+    const { result, dispatchedAt } = request.exchange;
     if (routing) rejections.count(routing);
     if (request.operation === null) return;
     const lane = laneOf(lanes.get(request.operation)!, request);
     const cells = lane.of(keyLabels.of(request.caller));
     cells.outcome(outcomeOf(request)).value++;
     dispatch.observe((dispatchedAt - startedAt) / 1000);
-    for (const { provider, end } of request.promptCounts ?? []) families.promptCounts.at(provider, end).value++;
+    for (const { provider, end } of request.work.promptCounts ?? []) families.promptCounts.at(provider, end).value++;
     if (!result) return;
     const { outcome } = result;
-    lane.count(outcome, request.failedUsage);
+    lane.count(outcome, request.exchange.failedUsage);
     cells.spent(outcome.status).value += outcome.charged;
-    if (outcome.firstPartMs !== null && request.isStream && hasAnswered(outcome)) {
+    if (outcome.firstPartMs !== null && request.answer.isStream && hasAnswered(outcome)) {
       lane.ttft.observe(outcome.firstPartMs / 1000);
     }
     if (outcome.cappedBy !== null) {
-      families.capped.at(outcome.cappedBy, request.hasReachedCap ? 'length' : 'within').value++;
+      families.capped.at(outcome.cappedBy, request.exchange.hasReachedCap ? 'length' : 'within').value++;
     }
     if (outcome.attempts.length > 1) countFailovers(families.failovers, outcome.attempts);
   };
   return { count, families: [...Object.values(families).map(({ family }) => family), ...rejections.families] };
 }
 
-function laneOf(lanes: LabelledCells<Lane>, { routing, result }: RequestContext): Lane {
+function laneOf(lanes: LabelledCells<Lane>, { work: { routing }, exchange: { result } }: RequestContext): Lane {
   const selector = routing ? selectorOf(routing) : '';
   const answered = result && hasAnswered(result.outcome) ? result.outcome.attempts.at(-1) : undefined;
   if (!answered) return lanes.at(selector, '', '', '');
@@ -84,11 +86,12 @@ function hasAnswered({ status, attempts }: DecisionOutcome): boolean {
   return last !== undefined && last.failure === null && last.firstPartMs !== null;
 }
 
-function outcomeOf({ result, isReplayed, isUnanswered, status, code }: RequestContext): ChatOutcome {
+function outcomeOf({ exchange: { result }, answer }: RequestContext): ChatOutcome {
+  const { isReplayed, isMissing, status, code } = answer;
   if (result) return result.outcome.status;
   if (isReplayed) return 'replayed';
   if (code === 'payment_required') return 'quoted';
-  if (isUnanswered) return 'abandoned';
+  if (isMissing) return 'abandoned';
   return (code ? ERRORS[code].status : status) >= 500 ? 'unavailable' : 'refused';
 }
 

@@ -13,7 +13,7 @@ export function logForeignFields(
   byRoute: ReadonlyMap<string, ReadonlyMap<string, string>>,
 ): RequestReporter {
   const logged = new Set<string>();
-  return ({ route, keyId, result }) => {
+  return ({ route, keyId, exchange: { result } }) => {
     const dropped = result?.platform.dropped;
     if (!dropped || dropped.length === 0) return;
     for (const field of dropped) {

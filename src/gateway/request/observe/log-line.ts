@@ -2,7 +2,9 @@ import type { DecisionOutcome } from '../../../core/decision/record.ts';
 import { buildOf } from '../../../core/policy/found-models.ts';
 import type { Operation } from '../../../core/request/operation.ts';
 import type { Log, LogFields } from '../../../host/telemetry/log.ts';
-import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
+import type { ExchangeResult } from '../../exchange/exchange-facts.ts';
+import type { RequestContext } from '../request-context.ts';
+import { selectorOf } from '../request-facts.ts';
 import type { RequestReporter } from './observer.ts';
 import { isTurnedAway, strangersLimit } from './strangers.ts';
 
@@ -24,7 +26,10 @@ export function requestLine(request: RequestContext, now: number, suppressed?: n
 }
 
 function fieldsOf(request: RequestContext, now: number, suppressed: number | undefined): LogFields {
-  const { trace, routing, result, status, operation } = request;
+  const { trace, operation } = request;
+  const { routing } = request.work;
+  const { result } = request.exchange;
+  const { status } = request.answer;
   const facts = routing?.facts;
   const { outcome, platform }: Partial<ExchangeResult> = result ?? {};
   const usage = outcome?.usage;
@@ -33,18 +38,18 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     trace: trace?.isSampled ? trace.traceId : undefined,
     // A command that arrives through the socket of the data folder has no key.
     key: request.keyId || undefined,
-    sent_by: request.sentBy ?? undefined,
+    sent_by: request.client.sentBy ?? undefined,
     method: operation === null ? request.method : undefined,
     route: operation === null ? request.route : undefined,
     status: status === 0 ? undefined : status,
-    error: request.code ?? outcome?.error ?? undefined,
+    error: request.answer.code ?? outcome?.error ?? undefined,
     decision: request.decisionId ?? undefined,
     operation: facts?.operation,
     selector: routing ? selectorOf(routing) : undefined,
     alias: facts?.alias ?? undefined,
-    session: request.run.session ?? undefined,
-    agent: request.run.agent ?? undefined,
-    stream: request.isStream || undefined,
+    session: request.work.run.session ?? undefined,
+    agent: request.work.run.agent ?? undefined,
+    stream: request.answer.isStream || undefined,
     task: facts?.task,
     model: platform?.routed_model ?? (facts?.pinned ? facts.model : undefined),
     endpoint: result ? endpointOf(result) : undefined,
@@ -70,19 +75,19 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
 }
 
 /** Returns the outcome of a chat without an exchange. A refused chat has an error instead. */
-function outcomeOf({ isReplayed, isUnanswered }: RequestContext): 'replayed' | 'abandoned' | undefined {
+function outcomeOf({ answer: { isReplayed, isMissing } }: RequestContext): 'replayed' | 'abandoned' | undefined {
   if (isReplayed) return 'replayed';
-  return isUnanswered ? 'abandoned' : undefined;
+  return isMissing ? 'abandoned' : undefined;
 }
 
 /** Failures of the gateway or of an upstream are warnings; mistakes of callers are not. */
-function levelOf({ status, result }: RequestContext): 'info' | 'warn' {
+function levelOf({ answer: { status }, exchange: { result } }: RequestContext): 'info' | 'warn' {
   const ended = result?.outcome.status;
   return status >= 500 || ended === 'failed' || ended === 'broken' ? 'warn' : 'info';
 }
 
 /** Whether a request has no log line. This holds for successful requests on open routes, such as health checks. */
-const isSilent = ({ route, status, operation }: RequestContext): boolean =>
+const isSilent = ({ route, answer: { status }, operation }: RequestContext): boolean =>
   status < 500 && operation === null && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
 
 /** @returns `provider/upstream` of the last attempt */

@@ -1,6 +1,6 @@
 import type { Log } from '../../../host/telemetry/log.ts';
 import type { Trace } from '../../../host/telemetry/trace.ts';
-import { RequestContext } from '../request-context.ts';
+import { type Arrival, RequestContext } from '../request-context.ts';
 import { requestSpan } from './spans.ts';
 import { isTurnedAway, strangersLimit } from './strangers.ts';
 
@@ -38,14 +38,23 @@ export class Observer {
 
   /**
    * Makes the context of a request that has just arrived.
-   * @param route the pattern of the request's route
+   * @param route the pattern of the request's route, with its operation
    * @param isTraced whether the request may be traced; false for health checks
    */
-  open(request: Request, route: string, isTraced: boolean): RequestContext {
+  open(origin: Request, route: Pick<Arrival, 'route' | 'operation'>, isTraced: boolean): RequestContext {
     const { nextId, clock, trace } = this.#options;
-    const begun = trace && isTraced ? trace(request.headers) : null;
+    const begun = trace && isTraced ? trace(origin.headers) : null;
     begun?.step('admit');
-    return new RequestContext(request, nextId(), clock(), route, begun, this.#end);
+    const arrival = {
+      origin,
+      requestNumber: nextId(),
+      at: clock(),
+      route: route.route,
+      operation: route.operation,
+      idempotencyKey: origin.headers.get('idempotency-key'),
+      trace: begun,
+    };
+    return new RequestContext(arrival, this.#end);
   }
 
   readonly #end = (request: RequestContext): void => {
@@ -76,10 +85,10 @@ export class Observer {
 
   readonly #endTrace: RequestReporter = (request, now) => {
     if (request.caller === null && isTurnedAway(request) && this.#strangers(now) === null) return;
-    const { trace, result } = request;
+    const { trace, exchange } = request;
     const span = requestSpan(request);
     // The trace's last step ends when the charge is on the disk.
-    if (result) void this.#options.written().then(() => trace?.end(span));
+    if (exchange.result) void this.#options.written().then(() => trace?.end(span));
     else trace?.end(span);
   };
 }

@@ -27,8 +27,8 @@ interface RefusalSink {
 /** Returns a reporter that records the answers with a status from 400 up that have no decision record. */
 export function recordRefusals({ refusals, now, dialects }: RefusalSink): RequestReporter {
   return (request) => {
-    if (request.status < 400 || !isRecorded(request)) return;
-    refusals.add(refusalOf(request, now(), dialects), rootOf(request.caller ?? request.suspended ?? UNKNOWN));
+    if (request.answer.status < 400 || !isRecorded(request)) return;
+    refusals.add(refusalOf(request, now(), dialects), rootOf(request.caller ?? request.client.suspended ?? UNKNOWN));
   };
 }
 
@@ -36,17 +36,18 @@ export function recordRefusals({ refusals, now, dialects }: RefusalSink): Reques
  * Whether an answer leaves a refusal. A decision has its own record, unless the answer repeats a stored answer. Of callers without a key,
  * only those with an unknown key are counted. A person in the console is no caller.
  */
-function isRecorded({ caller, suspended, code, decisionId, isReplayed, isSignedIn }: RequestContext): boolean {
-  if (isSignedIn || (decisionId !== null && !isReplayed)) return false;
-  const known = caller ?? suspended;
-  return known ? known.keyId !== '' : code === 'invalid_api_key';
+function isRecorded({ client, work, answer }: RequestContext): boolean {
+  if (client.isSignedIn || work.decisionId !== null) return false;
+  const known = client.caller ?? client.suspended;
+  return known ? known.keyId !== '' : answer.code === 'invalid_api_key';
 }
 
 const UNKNOWN: Pick<Caller, 'keyId' | 'labels' | 'team' | 'user'> = { keyId: '', labels: {} };
 
 function refusalOf(request: RequestContext, time: number, dialects: RefusalSink['dialects']): Refusal {
-  const { status, code, method, route, operation } = request;
-  const { keyId, labels, team = null, user = null } = request.caller ?? request.suspended ?? UNKNOWN;
+  const { method, route, operation } = request;
+  const { status, code } = request.answer;
+  const { keyId, labels, team = null, user = null } = request.caller ?? request.client.suspended ?? UNKNOWN;
   return {
     id: request.requestNumber,
     time,
@@ -54,7 +55,7 @@ function refusalOf(request: RequestContext, time: number, dialects: RefusalSink[
     team,
     user,
     labels,
-    session: request.run.session,
+    session: request.work.run.session,
     operation,
     model: modelIn(request),
     code,
@@ -64,7 +65,7 @@ function refusalOf(request: RequestContext, time: number, dialects: RefusalSink[
     method,
     route,
     answers: 1,
-    decision: parseId('dec_', request.decisionId ?? String(request.error?.info.details?.decision_id)),
+    decision: parseId('dec_', request.decisionId ?? String(request.answer.error?.info.details?.decision_id)),
   };
 }
 
@@ -77,18 +78,21 @@ function dialectAt(route: string, dialects: RefusalSink['dialects']): string | n
 const MODEL_PATH = '/v1/models/';
 
 /** Returns the model that a request names, without characters that cannot be printed and without secrets; '' for none. */
-function modelIn({ body, route, url }: RequestContext): string {
+function modelIn({ body, route, answer: { url } }: RequestContext): string {
   const inPath =
     route.startsWith(MODEL_PATH) && URL.canParse(url) ? new URL(url).pathname.slice(MODEL_PATH.length) : '';
-  const model = isObject(body) && typeof body.model === 'string' ? body.model : decoded(inPath);
+  const model = isObject(body.value) && typeof body.value.model === 'string' ? body.value.model : decoded(inPath);
   const printable = model.slice(0, MODEL_MAX + MARGIN).replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
   return scrub(printable).slice(0, MODEL_MAX).toWellFormed();
 }
 
 /** Returns the message of the error without texts of the request. The message can name a model, so it is made safe to show in a terminal. */
-function reasonOf({ error, body, url }: RequestContext): string {
+function reasonOf({ answer: { error, url }, body }: RequestContext): string {
   if (!error) return '';
-  const message = withoutTexts(error.message.slice(0, REASON_MAX + MARGIN), [...textsIn(body), ...textsInAddress(url)]);
+  const message = withoutTexts(error.message.slice(0, REASON_MAX + MARGIN), [
+    ...textsIn(body.value),
+    ...textsInAddress(url),
+  ]);
   return visible(redact(message, ['secret', 'email']).slice(0, REASON_MAX));
 }
 

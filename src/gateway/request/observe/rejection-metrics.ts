@@ -3,7 +3,7 @@ import { type Constraint, hasBit } from '../../../core/policy/rules.ts';
 import type { Model, PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import { type CounterCell, counter } from '../../../host/telemetry/counts.ts';
 import type { Family } from '../../../host/telemetry/families.ts';
-import type { RoutingAttempt } from '../request-context.ts';
+import type { RoutingAttempt } from '../request-facts.ts';
 
 const KINDS = Object.keys(REJECTIONS);
 const CONSTRAINT = KINDS.indexOf('constraint');

@@ -1,6 +1,8 @@
 import { buildOf } from '../../../core/policy/found-models.ts';
 import type { SpanAttributes, SpanResult } from '../../../host/telemetry/trace.ts';
-import { type ExchangeResult, type RequestContext, type RoutingAttempt, selectorOf } from '../request-context.ts';
+import type { ExchangeResult } from '../../exchange/exchange-facts.ts';
+import type { RequestContext } from '../request-context.ts';
+import { type RoutingAttempt, selectorOf } from '../request-facts.ts';
 
 /** The registered HTTP methods. Any other method is text that the caller chose, and is not reported. */
 const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'QUERY', 'TRACE']);
@@ -8,7 +10,9 @@ const OTHER = 'other';
 
 /** Makes the span of a whole request, with names and figures only. */
 export function requestSpan(request: RequestContext): SpanResult {
-  const { status, result, routing } = request;
+  const { status } = request.answer;
+  const { result } = request.exchange;
+  const { routing } = request.work;
   const isKnown = METHODS.has(request.method);
   const route = request.route === OTHER ? undefined : request.route;
   const error = errorOf(request);
@@ -22,10 +26,10 @@ export function requestSpan(request: RequestContext): SpanResult {
       'error.type': error ?? undefined,
       'signalbox.request_id': request.requestId,
       'signalbox.key_id': request.keyId ?? undefined,
-      'signalbox.error_code': request.code ?? undefined,
+      'signalbox.error_code': request.answer.code ?? undefined,
       'signalbox.decision_id': request.decisionId ?? undefined,
-      'signalbox.stream': request.isStream || undefined,
-      'signalbox.replayed': request.isReplayed || undefined,
+      'signalbox.stream': request.answer.isStream || undefined,
+      'signalbox.replayed': request.answer.isReplayed || undefined,
       ...(routing && routingAttributes(routing)),
       ...(result && resultAttributes(result)),
     },
@@ -37,7 +41,7 @@ export function requestSpan(request: RequestContext): SpanResult {
  * By OpenTelemetry's rules, a mistake of the caller is not an error of the server. A broken stream is an error of the server although its
  * status is 200.
  */
-function errorOf({ status, code, result }: RequestContext): string | null {
+function errorOf({ answer: { status, code }, exchange: { result } }: RequestContext): string | null {
   if (result) {
     const { status: outcome, error } = result.outcome;
     if (outcome === 'failed' || outcome === 'broken') return error ?? outcome;

@@ -11,4 +11,5 @@ const STRANGERS_MAX = 60;
 export const strangersLimit = (): LineLimit => lineLimit(STRANGERS_MAX);
 
 /** Whether a request of an unknown caller was refused. Failures of the gateway itself do not count. */
-export const isTurnedAway = ({ status }: RequestContext): boolean => status === 0 || (status >= 400 && status < 500);
+export const isTurnedAway = ({ answer: { status } }: RequestContext): boolean =>
+  status === 0 || (status >= 400 && status < 500);

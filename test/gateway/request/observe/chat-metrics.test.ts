@@ -7,7 +7,8 @@ import type { Usage } from '../../../../src/core/money/usage.ts';
 import { type Constraint, emptyBits, setBit } from '../../../../src/core/policy/rules.ts';
 import type { Facts } from '../../../../src/core/request/facts.ts';
 import { type ChatMetrics, createChatMetrics } from '../../../../src/gateway/request/observe/chat-metrics.ts';
-import type { RequestContext, RoutingAttempt } from '../../../../src/gateway/request/request-context.ts';
+import type { RequestContext } from '../../../../src/gateway/request/request-context.ts';
+import type { RoutingAttempt } from '../../../../src/gateway/request/request-facts.ts';
 import { metricsPage } from '../../../../src/host/telemetry/page.ts';
 import { tries } from '../../../deep/effort.ts';
 import { facts, model, snapshot } from '../../../routing/build.ts';
@@ -16,6 +17,7 @@ import {
   attemptRecord as attempt,
   type ContextFacts,
   contextWith,
+  notedIn,
   resultOf,
 } from '../../../support/request-context.ts';
 
@@ -249,7 +251,7 @@ const requests = fc.array(fc.oneof({ weight: 4, arbitrary: settled }, unsettled)
 
 /** Returns what is wrong with a metrics page after these requests; empty if it is correct. Credits are compared in whole microcredits. */
 function wrongs(page: Page, seen: readonly RequestContext[]): string[] {
-  const outcomes = seen.flatMap((one) => (one.result ? [one.result.outcome] : []));
+  const outcomes = seen.flatMap((one) => (one.exchange.result ? [one.exchange.result.outcome] : []));
   const sum = (figure: (one: DecisionOutcome) => number) => outcomes.reduce((all, one) => all + figure(one), 0);
   const micro = (name: string) => Math.round((total(page, name) ?? 0) * 1e6);
   const changes = (isOne: (a: AttemptRecord, b: AttemptRecord) => boolean) =>
@@ -305,7 +307,10 @@ describe('the metrics of chats', () => {
     const { count, families } = createChatMetrics();
     return {
       families,
-      count: ({ result, ...seen }) => count(seenOf({ ...seen, result: result && resultOf(change(result.outcome)) })),
+      count: (seen) => {
+        const { result } = seen.exchange;
+        count(seenOf({ ...notedIn(seen), result: result && resultOf(change(result.outcome)) }));
+      },
     };
   };
   const mutants: Readonly<Record<string, () => ChatMetrics>> = {
@@ -323,7 +328,7 @@ describe('the metrics of chats', () => {
     })),
     'counted only requests that were carried out': () => {
       const { count, families } = createChatMetrics();
-      return { families, count: (seen) => (seen.result ? count(seen) : undefined) };
+      return { families, count: (seen) => (seen.exchange.result ? count(seen) : undefined) };
     },
   };
   for (const [wrong, make] of Object.entries(mutants)) {

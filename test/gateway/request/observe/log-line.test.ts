@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import { idText } from '../../../../src/core/id.ts';
 import { plainUsage } from '../../../../src/core/money/usage.ts';
+import type { ExchangeResult } from '../../../../src/gateway/exchange/exchange-facts.ts';
 import { logRequests, requestLine } from '../../../../src/gateway/request/observe/log-line.ts';
-import type {
-  ExchangeResult,
-  RequestContext,
-  RoutingAttempt,
-} from '../../../../src/gateway/request/request-context.ts';
+import type { RequestContext } from '../../../../src/gateway/request/request-context.ts';
+import type { RoutingAttempt } from '../../../../src/gateway/request/request-facts.ts';
 import type { Log, LogFields } from '../../../../src/host/telemetry/log.ts';
 import {
   attemptRecord,

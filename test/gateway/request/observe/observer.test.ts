@@ -29,8 +29,12 @@ function watched() {
     },
     end({ keyId = null, status, code = null }: ContextFacts & { readonly status: number }, count: number): void {
       for (let at = 0; at < count; at++) {
-        const context = observer.open(new Request('http://localhost/v1/models'), '/v1/models', true);
-        if (keyId !== null) context.caller = callerNamed(keyId);
+        const context = observer.open(
+          new Request('http://localhost/v1/models'),
+          { route: '/v1/models', operation: null },
+          true,
+        );
+        if (keyId !== null) context.client.caller = callerNamed(keyId);
         context.handled(status, code);
       }
     },
@@ -67,7 +71,8 @@ function observerOf(
   return { observer, errors };
 }
 
-const open = (observer: Observer) => observer.open(new Request('http://localhost/'), 'other', false);
+const open = (observer: Observer) =>
+  observer.open(new Request('http://localhost/'), { route: 'other', operation: null }, false);
 
 /** Waits, because reports are made after the turn of the event loop in which requests end. */
 const turn = () => new Promise((done) => setImmediate(done));
@@ -101,7 +106,9 @@ describe('the reports of a request that has ended', () => {
     let now = 0;
     const told: [string, number][] = [];
     const { observer } = observerOf([({ route }, at) => told.push([route, at])], () => now);
-    const contexts = ['a', 'b', 'c'].map((route) => observer.open(new Request('http://localhost/'), route, false));
+    const contexts = ['a', 'b', 'c'].map((route) =>
+      observer.open(new Request('http://localhost/'), { route, operation: null }, false),
+    );
     for (const context of contexts) {
       now++;
       context.handled(200, null);

@@ -6,6 +6,7 @@ import type { Provider } from '../../../../src/core/policy/snapshot.ts';
 import { type CallFacts, callSpan } from '../../../../src/gateway/exchange/call-span.ts';
 import { requestSpan } from '../../../../src/gateway/request/observe/spans.ts';
 import type { RequestContext } from '../../../../src/gateway/request/request-context.ts';
+import type { RoutingAttempt } from '../../../../src/gateway/request/request-facts.ts';
 import type { SpanAttributes } from '../../../../src/host/telemetry/trace.ts';
 import { providerNamed } from '../../../routing/build.ts';
 import { chatRequest } from '../../../support/model-request.ts';
@@ -159,7 +160,7 @@ const routing = {
   },
   snapshot: { revision: 'abc', found: null, constraints: [{ name: 'first' }, { name: 'second' }] },
   rejections: [],
-} as unknown as NonNullable<RequestContext['routing']>;
+} as unknown as RoutingAttempt;
 
 describe('the span of a request', () => {
   test('the span of a request has its route, its decision and its outcome', () => {
