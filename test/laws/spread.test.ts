@@ -1,0 +1,207 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { SPREAD_MODES, type SpreadKey, type SpreadMode } from '../../src/core/policy/spread.ts';
+import { newSeed } from '../../src/gateway/request/decide.ts';
+import { chooseEndpoint, keyOfSeed, keyOfText, type SpreadCandidate } from '../../src/routing/spread.ts';
+import { tries } from '../deep/effort.ts';
+
+type Choose = typeof chooseEndpoint;
+
+const endpoint = (name: string, more: Partial<SpreadCandidate> = {}): SpreadCandidate => ({
+  salt: keyOfText(name),
+  weight: 1,
+  priority: 0,
+  load: 0,
+  latencyMs: 1_000,
+  costCredits: 1,
+  isWarm: false,
+  ...more,
+});
+
+const keys = fc
+  .tuple(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.integer({ min: 0, max: 2 ** 32 - 1 }))
+  .map(([high, low]): SpreadKey => ({ high, low }));
+const fleets = fc
+  .uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 12 })
+  .chain((names) =>
+    fc.tuple(
+      ...names.map((name) =>
+        fc
+          .record({
+            weight: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 100 })),
+            priority: fc.integer({ min: 0, max: 2 }),
+            load: fc.integer({ min: 0, max: 20 }),
+            latencyMs: fc.integer({ min: 1, max: 5 }),
+            costCredits: fc.integer({ min: 1, max: 5 }),
+          })
+          .map((figures) => endpoint(name, figures)),
+      ),
+    ),
+  );
+const modes = fc.constantFrom(...SPREAD_MODES);
+const runs = { ...tries('spread over endpoints', 300, 20_000), endOnFailure: true };
+
+/** Whether a law holds for a way to choose endpoints; the reason if it does not. */
+const broken = (property: fc.IProperty<unknown>): string | null => {
+  const details = fc.check(property, runs);
+  return details.failed ? fc.defaultReportMessage(details) : null;
+};
+
+/** The laws of every way to choose an endpoint. */
+const LAWS: Readonly<Record<string, (choose: Choose) => string | null>> = {
+  'the first group with an endpoint answers, unless a cache saves more': (choose) =>
+    broken(
+      fc.property(modes, fleets, keys, fc.nat(5), (mode, fleet, key, attempt) => {
+        const { at } = choose(mode, fleet, key, attempt);
+        expect(fleet[at]!.priority).toBe(Math.min(...fleet.map(({ priority }) => priority)));
+      }),
+    ),
+  'an endpoint without weight answers only if its group has no other': (choose) =>
+    broken(
+      fc.property(fc.constantFrom<SpreadMode>('weighted', 'least_busy'), fleets, keys, (mode, fleet, key) => {
+        const equal = fleet.map((one) => ({ ...one, priority: 0, load: 0 }));
+        const { at } = choose(mode, equal, key, 0);
+        if (equal.some(({ weight }) => weight > 0)) expect(equal[at]!.weight).toBeGreaterThan(0);
+      }),
+    ),
+  'without the chosen endpoint, only its requests move': (choose) =>
+    broken(
+      fc.property(fleets, fc.nat(11), keys, (fleet, gone, key) => {
+        const equal = fleet.map((one) => ({ ...one, priority: 0, weight: one.weight + 1 }));
+        const removed = equal[gone % equal.length]!;
+        const left = equal.filter((one) => one !== removed);
+        const before = equal[choose('weighted', equal, key, 0).at]!;
+        if (left.length === 0 || before === removed) return;
+        expect(left[choose('weighted', left, key, 0).at]).toBe(before);
+      }),
+    ),
+  'the order in which the policy lists endpoints does not place a conversation': (choose) =>
+    broken(
+      fc.property(fleets, keys, (fleet, key) => {
+        const equal = fleet.map((one) => ({ ...one, priority: 0, weight: one.weight + 1 }));
+        const turned = [...equal].reverse();
+        expect(turned[choose('weighted', turned, key, 0).at]).toBe(equal[choose('weighted', equal, key, 0).at]);
+      }),
+    ),
+  'a lighter endpoint never gains requests': (choose) =>
+    broken(
+      fc.property(fleets, fc.nat(11), keys, (fleet, which, key) => {
+        const equal = fleet.map((one) => ({ ...one, priority: 0, weight: one.weight + 2 }));
+        const at = which % equal.length;
+        const lighter = equal.map((one, index) => (index === at ? { ...one, weight: one.weight / 2 } : one));
+        if (choose('weighted', equal, key, 0).at !== at) {
+          expect(choose('weighted', lighter, key, 0).at).toBe(choose('weighted', equal, key, 0).at);
+        }
+      }),
+    ),
+  'the less busy of two answers': (choose) =>
+    broken(
+      fc.property(fleets, keys, fc.nat(5), (fleet, key, attempt) => {
+        const { at, compared } = choose('least_busy', fleet, key, attempt);
+        if (!compared) return;
+        const loads = compared.map((one) => fleet[one]!.load);
+        expect(fleet[at]!.load).toBe(Math.min(...loads));
+        expect(compared[0]).not.toBe(compared[1]);
+      }),
+    ),
+  'the fastest and the cheapest answer': (choose) =>
+    broken(
+      fc.property(fleets, keys, (fleet, key) => {
+        const equal = fleet.map((one) => ({ ...one, priority: 0 }));
+        const fastest = Math.min(...equal.map(({ latencyMs }) => latencyMs));
+        const cheapest = Math.min(...equal.map(({ costCredits }) => costCredits));
+        expect(equal[choose('fastest', equal, key, 0).at]!.latencyMs).toBe(fastest);
+        expect(equal[choose('cheapest', equal, key, 0).at]!.costCredits).toBe(cheapest);
+      }),
+    ),
+  'a conversation leaves its cache only for an endpoint that costs less without one': (choose) =>
+    broken(
+      fc.property(modes, fleets, fc.nat(11), keys, (mode, fleet, which, key) => {
+        if (mode === 'order') return;
+        const at = which % fleet.length;
+        const warmed = fleet.map((one, index) => ({ ...one, isWarm: index === at }));
+        const cold = choose(mode, fleet, key, 0).at;
+        const expected = fleet[at]!.costCredits <= fleet[cold]!.costCredits ? at : cold;
+        expect(choose(mode, warmed, key, 0).at).toBe(expected);
+      }),
+    ),
+};
+
+describe('spreading requests', () => {
+  test.each(Object.entries(LAWS))('%s', (_, law) => {
+    expect(law(chooseEndpoint)).toBeNull();
+  });
+
+  test('the share of each endpoint is its weight, within 2 % of all requests', () => {
+    const fleet = [endpoint('a', { weight: 70 }), endpoint('b', { weight: 25 }), endpoint('c', { weight: 5 })];
+    const counts = [0, 0, 0];
+    const requests = 20_000;
+    for (let sent = 0; sent < requests; sent++)
+      counts[chooseEndpoint('weighted', fleet, keyOfSeed(newSeed()), 0).at]!++;
+    for (const [at, { weight }] of fleet.entries())
+      expect(Math.abs(counts[at]! / requests - weight / 100)).toBeLessThan(0.02);
+  });
+
+  test('an endpoint that is added takes its share, and moves no other conversation', () => {
+    const fleet = ['a', 'b', 'c', 'd'].map((name) => endpoint(name));
+    const wider = [...fleet, endpoint('e')];
+    let moved = 0;
+    for (let turn = 0; turn < 5_000; turn++) {
+      const key = keyOfSeed(newSeed());
+      const after = wider[chooseEndpoint('weighted', wider, key, 0).at]!;
+      if (after !== fleet[chooseEndpoint('weighted', fleet, key, 0).at]) {
+        expect(after).toBe(wider[4]!);
+        moved++;
+      }
+    }
+    expect(Math.abs(moved / 5_000 - 1 / 5)).toBeLessThan(0.03);
+  });
+
+  test('two choices keep the busiest endpoint far below a random one', () => {
+    const busiest = (mode: SpreadMode) => {
+      const running = new Array<number>(10).fill(0);
+      for (let sent = 0; sent < 1_000; sent++) {
+        const fleet = running.map((load, at) => endpoint(`e${at}`, { load }));
+        running[chooseEndpoint(mode, fleet, keyOfSeed(newSeed()), 0).at]!++;
+      }
+      return Math.max(...running);
+    };
+    expect(busiest('least_busy')).toBeLessThan(busiest('weighted'));
+  });
+});
+
+const MUTANTS: Readonly<Record<string, Choose>> = {
+  'forgets the groups': (mode, all, key, attempt) =>
+    chooseEndpoint(
+      mode,
+      all.map((one) => ({ ...one, priority: 0 })),
+      key,
+      attempt,
+    ),
+  'places by the remainder of a division': (mode, all, key, attempt) =>
+    mode === 'weighted'
+      ? { at: key.low % all.length, compared: null, stays: false }
+      : chooseEndpoint(mode, all, key, attempt),
+  'takes the busier of two': (mode, all, key, attempt) =>
+    chooseEndpoint(
+      mode,
+      all.map((one) => ({ ...one, load: -one.load })),
+      key,
+      attempt,
+    ),
+  'leaves every cache': (mode, all, key, attempt) =>
+    chooseEndpoint(
+      mode,
+      all.map((one) => ({ ...one, isWarm: false })),
+      key,
+      attempt,
+    ),
+  'never leaves a cache': (mode, all, key, attempt) => {
+    const warm = all.findIndex(({ isWarm }) => isWarm);
+    return warm < 0 ? chooseEndpoint(mode, all, key, attempt) : { at: warm, compared: null, stays: true };
+  },
+};
+
+test.each(Object.entries(MUTANTS))('the laws of spreading reject a choice that %s', (_, mutant) => {
+  expect(Object.values(LAWS).some((law) => law(mutant) !== null)).toBeTrue();
+});
