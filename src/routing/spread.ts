@@ -133,10 +133,9 @@ const raceTime = ({ salt, weight }: SpreadCandidate, key: SpreadKey): number =>
 
 /** Returns a number above 0 and up to 1 that depends on both hashes, uniformly distributed. */
 function uniform(salt: SpreadKey, key: SpreadKey): number {
-  const low = spreadBits(salt.low ^ spreadBits(key.low));
-  const high = spreadBits(salt.high ^ spreadBits(key.high ^ low));
-  const both = spreadBits(low ^ high);
-  return (high * 2 ** 21 + (both >>> 11) + 1) / 2 ** 53;
+  const low = spreadBits(salt.low ^ key.low);
+  const high = spreadBits(salt.high ^ key.high ^ low);
+  return ((high >>> 0) * 2 ** 21 + (low >>> 11) + 1) / 2 ** 53;
 }
 
 const mixed = ({ high, low }: SpreadKey, attempt: number): SpreadKey => ({
@@ -144,12 +143,12 @@ const mixed = ({ high, low }: SpreadKey, attempt: number): SpreadKey => ({
   low: spreadBits(low + attempt),
 });
 
-/** Changes half of the bits if one bit of the input changes (the end of MurmurHash3, Appleby, public domain). Returns an unsigned integer. */
+/** Changes half of the bits if one bit of the input changes (the end of MurmurHash3, Appleby, public domain). Returns a 32-bit integer. */
 function spreadBits(value: number): number {
   let bits = value;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-  return (bits ^ (bits >>> 16)) >>> 0;
+  return bits ^ (bits >>> 16);
 }
 
 /** Returns the key of 16 hexadecimal digits, such as the seed of a decision. */

@@ -19,6 +19,7 @@ import type { PaymentPolicy } from './payments.ts';
 import type { Constraint, Preference } from './rules.ts';
 import type { SignInPolicy } from './sign-in.ts';
 import type { SourcePlace } from './source-place.ts';
+import type { SpreadMode } from './spread.ts';
 
 /**
  * A compiled policy: everything that a decision needs, frozen. Requests never parse or validate policy text. A snapshot holds the names of
@@ -247,6 +248,20 @@ export interface Endpoint {
   readonly capabilities: number;
   /** The part of an aborted answer that this endpoint bills; absent if the provider's entry applies. */
   readonly afterAbort?: AbortBilling;
+  /** The share of requests, relative to the other endpoints of the same group; absent for 1. */
+  readonly weight?: number;
+  /** The group of the endpoint, of which the one with the lowest number comes first; absent for 0. */
+  readonly priority?: number;
+  /** Absent for an endpoint without limits. */
+  readonly limits?: EndpointLimits;
+}
+
+/** What an endpoint may be sent by all servers together; null for no limit. At least one figure is stated. */
+export interface EndpointLimits {
+  readonly requestsPerMinute: number | null;
+  /** Input and output together. */
+  readonly tokensPerMinute: number | null;
+  readonly concurrentRequests: number | null;
 }
 
 export interface Model {
@@ -255,7 +270,9 @@ export interface Model {
   readonly pattern?: string;
   /** How the model was found; absent for a model that the policy declares. */
   readonly found?: FoundMark;
-  /** Endpoints of the model, tried in this order. The list of endpoints is never empty. */
+  /** How requests are spread over the endpoints; absent if the endpoints are tried in their order. */
+  readonly spread?: Exclude<SpreadMode, 'order'>;
+  /** Endpoints of the model. Without `spread`, they are tried in this order. The list of endpoints is never empty. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
   /**
    * Slot of the first endpoint; the model's other endpoints follow. Slots number the endpoints of all models, and bits of constraints use

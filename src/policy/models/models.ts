@@ -128,6 +128,7 @@ export function draftModel(
     declarable: lackingBits(MODEL_CAPABILITIES) & ~capabilityBits(data.capabilities) & ~lackingBits(data.lacks),
     languages: new Set(data.languages.map(canonicalLanguage)),
     lacksLanguages: new Set(data.lacks_languages.map(canonicalLanguage)),
+    ...(data.spread && data.spread !== 'order' && { spread: data.spread }),
     tags: data.tags,
     family: data.family ?? name,
     tokenizer: data.tokenizer ?? null,
@@ -204,6 +205,22 @@ function checkLanguages(
 
 type EndpointEntry = NonNullable<ModelText['endpoints']>[number];
 
+/** Reads what decides an endpoint's share of the requests. Figures with their usual values are absent. */
+function shareOf({ weight = 1, priority = 0, limits = {} }: EndpointEntry): Partial<Endpoint> {
+  const { requests_per_minute, tokens_per_minute, concurrent_requests } = limits;
+  return {
+    ...(weight !== 1 && { weight }),
+    ...(priority !== 0 && { priority }),
+    ...(Object.keys(limits).length > 0 && {
+      limits: {
+        requestsPerMinute: requests_per_minute ?? null,
+        tokensPerMinute: tokens_per_minute ?? null,
+        concurrentRequests: concurrent_requests ?? null,
+      },
+    }),
+  };
+}
+
 function draftEndpoints(
   named: NamedItem<ModelText>,
   data: ModelText,
@@ -236,7 +253,15 @@ function draftEndpoints(
     }
     if (data.endpoints) reviewAbortBilling(own, `${path}.endpoints[${at}]`, text.after_abort, report);
     const afterAbort = readAbortBilling(text.after_abort);
-    const endpoint = { provider, upstream, regions, price, capabilities, ...(afterAbort && { afterAbort }) };
+    const endpoint = {
+      provider,
+      upstream,
+      regions,
+      price,
+      capabilities,
+      ...(afterAbort && { afterAbort }),
+      ...shareOf(text),
+    };
     return [{ endpoint, place: data.endpoints ? own.place : place, usd: usdOf(text.price ?? data.price) }];
   });
 }

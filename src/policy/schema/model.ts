@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
+import type { SpreadMode } from '../../core/policy/spread.ts';
 import { LACKED_CAPABILITIES, MODEL_CAPABILITIES } from '../../core/request/capability.ts';
 import { OPERATION_NAMES } from '../../core/request/operation.ts';
 import { TOKENIZERS } from '../../core/request/tokenizer.ts';
@@ -33,6 +34,15 @@ const BASIS_OF_FIGURE = {
   guessed: 'A guess, and stated as one.',
   unknown: 'The source is unknown. `policy check` warns about it.',
 };
+
+const SPREAD = {
+  order: 'The endpoints are tried in their order in the policy.',
+  weighted:
+    'Each endpoint gets requests in proportion to its `weight`. The turns of a conversation stay at one endpoint.',
+  least_busy: 'Of two endpoints drawn at random, the one with fewer requests in progress, relative to its limit.',
+  fastest: 'The endpoint with the lowest expected time until the end of the answer.',
+  cheapest: 'The endpoint with the lowest expected cost.',
+} as const satisfies Record<SpreadMode, string>;
 
 /** The schema checks the price figures as numbers. `readPrice` reads exact decimals from the text. */
 const usd = (description: string, example: number) => number({ minimum: 0, maximum: 100_000, example }, description);
@@ -94,12 +104,40 @@ const ENDPOINT = {
   regions: texts(['eu'], 'Regions in which the endpoint runs the model, such as `eu`. Rules can read them.'),
 };
 
+/** The figures of an endpoint's limits. */
+const EndpointLimitsText = closed(
+  'What the endpoint may be sent, as its provider allows it. Signalbox goes to another endpoint before the provider refuses. With several servers, all of them together respect the limits.',
+  {
+    requests_per_minute: optional.integer(
+      { minimum: 1, maximum: 1_000_000_000, example: 600 },
+      'The most requests in a minute.',
+    ),
+    tokens_per_minute: optional.integer(
+      { minimum: 1, maximum: 1_000_000_000, example: 400_000 },
+      'The most tokens in a minute, input and output together. A request first counts with its estimate, and at its end with its actual usage.',
+    ),
+    concurrent_requests: optional.integer(
+      { minimum: 1, maximum: 1_000_000, example: 50 },
+      'The most requests at the same time.',
+    ),
+  },
+);
+
 export const EndpointText = closed(
   "One place that serves the model: a provider and its name for the model. If the endpoint states a price, that price replaces the model's price completely.",
   {
     ...ENDPOINT,
     price: Type.Optional(PriceText),
     after_abort: Type.Optional(AbortText),
+    weight: optional.number(
+      { minimum: 0, maximum: 1_000_000, example: 70 },
+      'The share of requests, relative to the other endpoints with the same `priority`: of 70 and 30, the first gets 70 %. With 0, only requests that no other endpoint can take. It applies with `spread: weighted`. Default: 1.',
+    ),
+    priority: optional.integer(
+      { minimum: 0, maximum: 1000, example: 1 },
+      'The group of the endpoint. While an endpoint of the group with the lowest number can take a request, no other group gets it. Default: 0.',
+    ),
+    limits: Type.Optional(EndpointLimitsText),
   },
 );
 
@@ -203,8 +241,16 @@ const MODEL = {
   endpoints: Type.Optional(
     Type.Array(EndpointText, {
       minItems: 1,
-      maxItems: 32,
-      description: 'Endpoints that serve the model, tried in this order.',
+      maxItems: 64,
+      description: 'Endpoints that serve the model. `spread` says in which order they are tried.',
+    }),
+  ),
+  spread: Type.Optional(
+    oneOfExplained({
+      means: SPREAD,
+      default: 'order',
+      examples: ['weighted'],
+      description: 'How requests are spread over the endpoints.',
     }),
   ),
   price: Type.Optional(PriceText),
