@@ -1,11 +1,13 @@
+import type { TSchema } from '@sinclair/typebox';
 import { REJECTIONS } from '../core/decision/decision.ts';
 import { ERRORS } from '../core/errors.ts';
 import type { PolicyCase } from '../core/policy/case.ts';
 import { validPartsOf } from './check.ts';
 import type { Diagnostic, SourceSpan } from './diagnostics.ts';
 import { checkExcluded } from './hints/key-rules.ts';
+import { type AmountContext, creditsAt } from './limits/amounts.ts';
 import { Report } from './report.ts';
-import { CaseText, ExpectText, GivenText } from './schema/case.ts';
+import { CaseText, ConstraintsText, ExpectText, GivenText } from './schema/case.ts';
 import { type CheckContext, checkList, emptyMap, type NamedItem } from './schema/section-checks.ts';
 import { alternativesIn } from './yaml/slip-hints.ts';
 import { entryOf, placeAt, valueAt } from './yaml/tree.ts';
@@ -35,12 +37,13 @@ interface Names {
  * Checks the test cases of the policy, and that every name in them exists. `admin/use-cases/policy/rehearse.ts` runs the test cases of a
  * policy.
  */
-export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[] {
+export function draftCases(context: CheckContext & AmountContext, names: CaseNames): PolicyCase[] {
   return checkList('cases', CaseText, context).flatMap((named) => {
     const { data, tree, name } = named;
     checkNames(named, data ?? readNames(named), names, context.report);
     if (!data) return [];
     checkKeys(named, data, context.report);
+    const { constraints, costBelowCredits } = readCosts(named, data, context);
     const { metadata, key, team, user, time = null, body, model: usual, ...query } = data.given;
     const model = typeof body?.model === 'string' ? body.model : usual;
     const { expect } = data;
@@ -50,7 +53,9 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
         place: placeAt(tree, 'name'),
         given: {
           model,
-          query: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)),
+          query: Object.fromEntries(
+            Object.entries({ ...query, constraints }).filter(([, value]) => value !== undefined),
+          ),
           ...(body && { body }),
           metadata,
           key: { id: key.id, labels: key.labels, models: key.models ?? null },
@@ -64,7 +69,7 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
           task: expect.task ?? null,
           reason: expect.reason ?? null,
           rejected: expect.rejected,
-          costBelowCredits: expect.cost_below_credits ?? null,
+          costBelowCredits,
           latencyBelowMs: expect.latency_below_ms ?? null,
           qualityAbove: expect.quality_above ?? null,
           refused: expect.refused ?? null,
@@ -72,6 +77,22 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
       },
     ];
   });
+}
+
+/** Reads the amounts of a case. The query gets Credits as a number, as a request states them. */
+function readCosts({ tree, path }: NamedItem<CaseText>, { given }: CaseText, context: CheckContext & AmountContext) {
+  const read = (schema: TSchema, key: string, ...steps: readonly string[]) => {
+    const owner = valueAt(tree, ...steps);
+    return owner ? creditsAt(schema, { path: [path, ...steps].join('.'), tree: owner }, key, context) : null;
+  };
+  const { constraints } = given;
+  const { max_cost_credits: ceiling } = ConstraintsText.properties;
+  const { cost_below_credits: bound } = ExpectText.properties;
+  const cost = read(ceiling, 'max_cost_credits', 'given', 'constraints');
+  return {
+    constraints: constraints && { ...constraints, ...(cost !== null && { max_cost_credits: cost }) },
+    costBelowCredits: read(bound, 'cost_below_credits', 'expect'),
+  };
 }
 
 /** Returns the valid references of a case that does not satisfy its schema. */

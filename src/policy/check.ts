@@ -37,7 +37,7 @@ export function checkValue<Schema extends TSchema>(
   const data = keepingLists(subject.tree, Value.Default(schema, toData(subject.tree)));
   if (Value.Check(schema, data)) return data;
   const errors = [...Value.Errors(schema, data)].map(mostTelling);
-  const misspelt = new Set(errors.map((error) => intendedKey(error, subject, report)));
+  const misspelt = new Set(errors.map((error) => intendedKey(error, subject)));
   for (const error of errors) {
     // A misspelt required key is one mistake, not two mistakes. The mistake is reported at the misspelt key.
     const isReported = error.type === ValueErrorType.ObjectRequiredProperty && misspelt.has(error.path);
@@ -47,21 +47,20 @@ export function checkValue<Schema extends TSchema>(
 }
 
 /** Returns the path of the known key that an unknown key probably stands for. */
-function intendedKey(error: ValueError, subject: Subject, report: Report): string | null {
+function intendedKey(error: ValueError, subject: Subject): string | null {
   const { type, path, schema } = error;
   if (type !== ValueErrorType.ObjectAdditionalProperties) return null;
-  const meant = remedyFor(error, subject, report)?.meant ?? nearest(stepsOf(path).at(-1) ?? '', propertiesOf(schema));
+  const meant = remedyFor(error, subject)?.meant ?? nearest(stepsOf(path).at(-1) ?? '', propertiesOf(schema));
   return meant === null ? null : `${path.slice(0, path.lastIndexOf('/'))}/${meant}`;
 }
 
-function remedyFor({ path, schema }: ValueError, { tree }: Subject, report: Report): KeyRemedy | undefined {
+function remedyFor({ path, schema }: ValueError, { tree }: Subject): KeyRemedy | undefined {
   const steps = stepsOf(path);
   return keyRemedy({
     key: steps.at(-1) ?? '',
     value: valueAt(tree, ...steps),
     owner: valueAt(tree, ...steps.slice(0, -1)),
     known: propertiesOf(schema),
-    creditWorth: report.creditWorth,
   });
 }
 
@@ -112,7 +111,7 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
     return;
   }
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
-    const remedy = remedyFor(error, subject, report);
+    const remedy = remedyFor(error, subject);
     const details = insteadOf(last, propertiesOf(error.schema), remedy, subject.unknownHint);
     report.add('unknown-key', keyPlace(subject, steps), `${owner} has no key \`${last}\``, details);
     return;
@@ -120,7 +119,7 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
   const tree = valueAt(subject.tree, ...steps);
   // A missing value was already reported as a missing key.
   if (!tree) return;
-  const [code, problem, details] = problemOf(error, tree, last, report.creditWorth);
+  const [code, problem, details] = problemOf(error, tree, last);
   report.add(code, tree.place, `\`${nameOf(subject.path, subject.tree, steps)}\` ${problem}`, details);
 }
 
@@ -130,7 +129,7 @@ type Problem = readonly [
   { expected?: string; hint?: string },
 ];
 
-function problemOf({ type, schema, message }: ValueError, tree: Tree, key: string, creditWorth: string): Problem {
+function problemOf({ type, schema, message }: ValueError, tree: Tree, key: string): Problem {
   const found = describe(tree);
   const words = literalsOf(schema);
   if (words) {
@@ -148,10 +147,10 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree, key: strin
   }
   const wanted = TYPE_NAMES[type];
   if (wanted)
-    return ['wrong-type', `must be ${wanted}, found ${found}`, { hint: typeHint(schema, tree, key, creditWorth) }];
+    return ['wrong-type', `must be ${wanted}, found ${found}`, { hint: typeHint(schema, tree, key) }];
   if (type === ValueErrorType.ObjectMinProperties)
     return ['missing-key', 'is empty', { expected: `one of ${listNames(propertiesOf(schema))}` }];
-  const limit = limitOf(schema);
+  const limit = limitsOf(schema);
   const hint = typeof schema.description === 'string' ? schema.description : undefined;
   const problem = tree.kind === 'list' ? `has ${tree.items.length} items` : `cannot be ${found}`;
   if (limit) return ['out-of-range', problem, { expected: limit, hint }];
@@ -171,7 +170,8 @@ const TYPE_NAMES: Partial<Record<ValueErrorType, string>> = {
 const wordHint = ({ hints }: TSchema, words: readonly string[], tree: ScalarTree): string | undefined =>
   hints?.[tree.source] ?? nearestHint(tree.source, words);
 
-function limitOf(schema: TSchema): string | null {
+/** Writes the bounds of a schema, such as `at least 0, at most 10`; null for none. */
+export function limitsOf(schema: TSchema): string | null {
   const limits: readonly (readonly [words: string, limit: unknown, unit?: string])[] = [
     ['at least', schema.minimum],
     ['more than', schema.exclusiveMinimum],

@@ -100,7 +100,7 @@ function checkSections(context: CheckContext) {
   const baseline = readBaseline(ids, context);
   const selectors = draftSelectors(context, ids);
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
-  const constraints = draftConstraints(context);
+  const constraints = draftConstraints({ ...context, usdPerCredit });
   const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;
   const budgets = draftBudgets({ ...context, usdPerCredit }, zone);
   const preferences = draftPreferences(context);
@@ -157,7 +157,7 @@ function checkSections(context: CheckContext) {
     reportedRuns: reportedRunsMatch(context),
     explore: draftLearning(context),
     publicUrl,
-    cases: draftCases(context, names),
+    cases: draftCases({ ...context, usdPerCredit }, names),
     /**
      * The names that test cases of the policy send as `model`. Signalbox checks these names later, because the check needs public figures.
      */
@@ -212,7 +212,6 @@ function readCredits(context: CheckContext) {
   if (!checked || !usdPerCredit) return { credit: null, usdPerCredit: USD_PER_CREDIT };
   /** Location of the figure, or the beginning of the policy if the figure is not stated. */
   const place = stated?.place ?? context.start;
-  context.report.creditWorth = plainText(usdPerCredit);
   return { credit: { usd: plainText(usdPerCredit), place, isStated: stated !== undefined }, usdPerCredit };
 }
 

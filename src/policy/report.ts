@@ -34,9 +34,6 @@ export class Report {
   /** The number of comparisons for hints that are still allowed. */
   #comparisonsLeft = COMPARISONS_MAX;
 
-  /** USD per Credit, for hints. */
-  creditWorth = '0.001';
-
   /** @param found the problems of an earlier phase */
   constructor(found: readonly Diagnostic[] = []) {
     this.#found = [...found];

@@ -5,7 +5,7 @@ import { CAPABILITIES, CAPABILITY_NAMES } from '../../src/core/request/capabilit
 import { FIELDS, isTypeName, type TypeName, VARIABLES } from '../../src/policy/cel/types.ts';
 import type { Section } from '../../src/policy/schema/section-definition.ts';
 import { LANGUAGE } from '../../src/policy/schema/sections.ts';
-import { cell, code, limitsOf, typeName } from './schema-words.ts';
+import { amountIn, cell, code, limitsOf, typeName } from './schema-words.ts';
 
 const ALL = Object.entries<Section>(LANGUAGE);
 
@@ -28,6 +28,9 @@ export function policyReferencePage(): string {
 This page lists every key of a policy with its type, bounds, default and meaning. [guide.md](guide.md) explains common tasks instead. An
 unknown key is an error. The brackets contain the type (a text if there is none), the bounds and, after a semicolon, the default. A key
 without a default is optional unless it is *required*.
+
+An *amount* is a number in the unit of its key, such as \`limit_credits: 20000\`, or a text such as \`20,000\`, \`$20\` or \`20 USD\`:
+[how to write an amount](../spend/money.md#how-to-write-an-amount).
 
 ${index.join('\n')}
 - Other parts: [values](#values), [capabilities](#capabilities), [plugin options](#plugin-options), [expressions](#expressions)
@@ -188,7 +191,7 @@ function row(path: string, schema: TSchema, isRequired: boolean): string {
       : schema.default === undefined || ['[]', '{}'].includes(JSON.stringify(schema.default))
         ? ''
         : `; ${code(schema.default)}${schema.formerDefault === undefined ? '' : `, in version 1 ${code(schema.formerDefault)}`}`;
-  const type = `${typeName(schema)}${limitsOf(schema)}${fallback}`;
+  const type = `${typeName(schema)}${limitsOf(amountIn(schema) ?? schema)}${fallback}`;
   return `\`${path}\`${bracketed(type)} | ${meaningOf(schema)}`;
 }
 
@@ -199,6 +202,8 @@ function bracketed(type: string): string {
 }
 
 /** Returns the description, with an example if the form of a text matters. */
-function meaningOf({ description = '', examples: [example] = [], expected = '' }: TSchema): string {
+function meaningOf(schema: TSchema): string {
+  const { description = '', examples: [example] = [], expected = '' } = schema;
+  if (amountIn(schema)) return cell(description);
   return cell(expected.includes('such as') ? `${description} Example: ${code(example)}.` : description);
 }

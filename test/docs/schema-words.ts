@@ -1,11 +1,17 @@
 import { Kind, type TSchema } from '@sinclair/typebox';
 import { CAPABILITY_NAMES } from '../../src/core/request/capability.ts';
+import { AMOUNT_FORMS } from '../../src/policy/schema/parts.ts';
 
 /** Words for the parts of a schema, for a Markdown table. */
 export const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 export const cell = (text: string): string => text.replaceAll('|', '\\|').trim();
 
+/** The number of an amount, which people may also write as a text; undefined for any other schema. */
+export const amountIn = ({ expected, anyOf }: TSchema): TSchema | undefined =>
+  expected === AMOUNT_FORMS ? anyOf?.[0] : undefined;
+
 export function typeName(schema: TSchema): string {
+  if (amountIn(schema)) return 'amount';
   const options: TSchema[] | undefined = schema.properties ? undefined : schema.anyOf;
   if (options?.every((option) => 'const' in option)) return wordsOf(options);
   if ('const' in schema) return `\`${schema.const}\``;

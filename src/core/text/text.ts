@@ -1,4 +1,5 @@
 import { type Microcredits, toCredits } from '../money/credits.ts';
+import { parseDecimal, plainText } from '../money/decimal.ts';
 
 /** Writes a count with its noun: `1 model`, `2 models`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
@@ -8,6 +9,12 @@ export const creditsText = (amount: Microcredits): string => {
   const credits = toCredits(amount);
   return `${credits.toLocaleString('en', { maximumFractionDigits: 6 })} ${Math.abs(credits) === 1 ? 'Credit' : 'Credits'}`;
 };
+
+/** Writes a number in plain decimals, such as `0.0000001`. A small or large number as text may have an exponent: `1e-7`. */
+export function decimalText(value: number): string {
+  const decimal = parseDecimal(String(value));
+  return decimal ? plainText(decimal) : String(value);
+}
 
 /** Returns the text with a capital first letter. */
 export const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -7,7 +7,7 @@ import { priceRemedy } from './price-remedies.ts';
 
 /** Returns what to write instead of a key that users of other tools expect; undefined for any other key. */
 export function keyRemedy(unknown: UnknownKey): KeyRemedy | undefined {
-  const { key, value, known, creditWorth } = unknown;
+  const { key, value, known } = unknown;
   const written = value?.kind === 'scalar' ? value.source : '';
   const spaced = missingSpaceHint(key, known);
   if (spaced !== undefined) return { hint: spaced };
@@ -20,7 +20,7 @@ export function keyRemedy(unknown: UnknownKey): KeyRemedy | undefined {
     alertRemedy(unknown) ??
     ruleRemedy(unknown) ??
     priceRemedy(unknown) ??
-    usdKeyHint(key, written, known, creditWorth)
+    usdKeyHint(key, written, known)
   );
 }
 

@@ -10,8 +10,6 @@ export interface UnknownKey {
   readonly owner: Tree | undefined;
   /** The keys that the map may have. */
   readonly known: readonly string[];
-  /** USD per Credit. */
-  readonly creditWorth: string;
 }
 
 /** The text to write instead of an unknown key. */

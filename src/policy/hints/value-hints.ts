@@ -1,12 +1,12 @@
 import type { TSchema } from '@sinclair/typebox';
 import { SchemaCheck } from '../../core/schema/check.ts';
 import { VARIABLE_NAME } from '../schema/parts.ts';
-import { alternativesIn, creditsHint, missingSpaceHint, usdIn } from '../yaml/slip-hints.ts';
+import { alternativesIn, missingSpaceHint, usdIn } from '../yaml/slip-hints.ts';
 import type { ListTree, MapTree, Tree } from '../yaml/tree.ts';
 import { modelTest } from './key-remedies.ts';
 
-/** Returns a hint for a value of the wrong type. @param creditWorth USD per Credit */
-export function typeHint(schema: TSchema, tree: Tree, key: string, creditWorth: string): string | undefined {
+/** Returns a hint for a value of the wrong type. */
+export function typeHint(schema: TSchema, tree: Tree, key: string): string | undefined {
   if (tree.kind === 'list') return asFilter(schema, namesOf(tree), key) ?? example(schema);
   if (tree.kind === 'map') return (schema.type === 'array' && dashHint(schema.items, tree)) || example(schema);
   if (schema.type === 'object' && tree.value !== null) {
@@ -26,8 +26,8 @@ export function typeHint(schema: TSchema, tree: Tree, key: string, creditWorth: 
   if (typeof tree.value !== 'string') return example(schema);
   if (!isNumber) return undefined;
   if (/^-?\d+(\.\d+)?$/.test(tree.source)) return 'remove the quotes';
-  const usd = key.endsWith('_credits') ? usdIn(tree.source) : undefined;
-  return usd === undefined ? example(schema) : creditsHint(key, usd, creditWorth);
+  const usd = schema.description?.startsWith('USD') ? usdIn(tree.source) : undefined;
+  return usd === undefined ? example(schema) : `write \`${key}: ${usd}\`: prices are in USD`;
 }
 
 export function example(schema: TSchema): string | undefined {

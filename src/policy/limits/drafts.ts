@@ -69,6 +69,7 @@ export function draftBudgets(context: CheckContext & { readonly usdPerCredit: De
     const place = placeAt(tree, 'name');
     reviewName(name, place, context.report);
     const each = eachOf(named);
+    const limit = readLimit(BudgetText, named, context);
     const isOfSessions = each?.text.trim() === 'session';
     if (isOfSessions && stated.window === 'total') refuseEndless(named, context.report);
     return {
@@ -77,7 +78,8 @@ export function draftBudgets(context: CheckContext & { readonly usdPerCredit: De
       match: expressionAt(named, 'match'),
       // The word `session` in `each` is a keyword, not an expression.
       each: isOfSessions ? ('session' as const) : each,
-      ...limitOf(named, context.usdPerCredit, context.report),
+      ...limit,
+      limit: limit.limit ?? 0,
       window,
       timeZone,
       onExhausted,
@@ -115,19 +117,4 @@ function reviewName(name: string, place: SourceSpan, report: Report): void {
   report.add('ambiguous-name', place, `budget \`${name}\` has a name that answers and reports use for ${other}`, {
     hint: 'give the budget another name; Signalbox then counts its spending again from the entries',
   });
-}
-
-function limitOf(subject: NamedItem<BudgetText>, usdPerCredit: Decimal, report: Report) {
-  const read = readLimit(BudgetText, subject, usdPerCredit, report);
-  if (read.limit === 0) {
-    report.add(
-      'nothing-to-spend',
-      read.limitPlace,
-      `budget \`${subject.name}\` has a limit of 0, so it allows only free requests`,
-      {
-        hint: 'set a limit above 0; to refuse requests, use a constraint, which gives callers a clearer reason',
-      },
-    );
-  }
-  return { ...read, limit: read.limit ?? 0 };
 }

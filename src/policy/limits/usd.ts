@@ -1,10 +1,14 @@
+import type { TObject } from '@sinclair/typebox';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { type Decimal, parseDecimal, plainText } from '../../core/money/decimal.ts';
 import { gcd } from '../../core/money/price.ts';
 import type { PaymentNetwork } from '../../core/policy/payments.ts';
+import { validPartsOf } from '../check.ts';
 import { decimalAt } from '../models/prices.ts';
 import type { Report } from '../report.ts';
+import { emptyMap } from '../schema/section-checks.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
+import { type AmountContext, type AmountOwner, usdAt } from './amounts.ts';
 
 /** Decimals of a Credit in the ledger. */
 const CREDIT_DECIMALS = 6;
@@ -12,7 +16,7 @@ const CREDIT_DECIMALS = 6;
 const power = (exponent: number): bigint => 10n ** BigInt(exponent);
 
 /** An amount of USD, as the policy writes it and in microcredits. */
-export type UsdAmount = NonNullable<ReturnType<UsdReader>>;
+export type UsdAmount = NonNullable<ReturnType<ReturnType<typeof usdReader>>>;
 
 /**
  * Reads a figure exactly from the text of the policy, or its default if the policy leaves the figure out. `figureAt` returns null if the
@@ -23,19 +27,25 @@ export function figureAt(tree: Tree, key: string, value: number | undefined, rep
   return valueAt(tree, key) ? decimalAt(tree, key, report) : parseDecimal(String(value));
 }
 
-export type UsdReader = ReturnType<typeof usdReader>;
-
-/** Makes a function that reads USD at a key and converts it to microcredits. `usdReader` rounds upper limits down and lower limits up. */
-export function usdReader(usdPerCredit: Decimal, report: Report) {
-  return (tree: Tree, key: string, value: number | undefined, rounding: 'down' | 'up') => {
-    const usd = figureAt(tree, key, value, report);
+/**
+ * Makes a function that reads USD at a key, or its default, and converts it to microcredits. `usdReader` rounds upper limits down and lower
+ * limits up.
+ * @param schema of the owner
+ */
+export function usdReader(schema: TObject, owner: AmountOwner, { usdPerCredit, report }: AmountContext) {
+  const defaults = validPartsOf(schema, emptyMap(owner.tree.place));
+  return (key: string, rounding: 'down' | 'up') => {
+    const isStated = valueAt(owner.tree, key) !== undefined;
+    const usd = isStated
+      ? usdAt(schema.properties[key] ?? schema, owner, key, report)
+      : parseDecimal(String(defaults[key]));
     if (!usd) return null;
     const above = usd.digits * power(usdPerCredit.scale + CREDIT_DECIMALS);
     const below = power(usd.scale) * usdPerCredit.digits;
     const credits = (rounding === 'up' ? above + below - 1n : above) / below;
     if (credits <= BigInt(Number.MAX_SAFE_INTEGER)) return { usd, credits: Number(credits) satisfies Microcredits };
     const message = `\`${key}\` is too large to count in Credits of ${plainText(usdPerCredit)} USD`;
-    report.add('out-of-range', placeAt(tree, key), message, {
+    report.add('out-of-range', placeAt(owner.tree, key), message, {
       expected: 'a smaller amount, or a larger `credits.usd_per_credit`',
     });
     return null;

@@ -2,7 +2,8 @@ import type { Static } from '@sinclair/typebox';
 import { type Decimal, plainText } from '../../core/money/decimal.ts';
 import type { PaymentNetwork, PaymentPolicy } from '../../core/policy/payments.ts';
 import { validPartsOf } from '../check.ts';
-import { isAbove, type UsdAmount, type UsdReader, usdReader } from '../limits/usd.ts';
+import type { AmountContext } from '../limits/amounts.ts';
+import { isAbove, type UsdAmount, usdReader } from '../limits/usd.ts';
 import type { Report } from '../report.ts';
 import { PaymentsText, PrepaidText, QuoteText, X402Text } from '../schema/payments.ts';
 import { checkSection, emptyMap, sectionSubject } from '../schema/section-checks.ts';
@@ -37,9 +38,8 @@ function draftPayments(context: DraftContext): PaymentPolicy | null {
   const { value: tree, place } = entry;
   const parts = text ?? validPartsOf(X402Text, tree);
   const partAt = (key: string): Tree => valueAt(tree, key) ?? emptyMap(place);
-  const usd = usdReader(usdPerCredit, report);
-  const quote = readQuote(partAt('quote'), usd, report);
-  const topUp = readTopUp(partAt('prepaid'), usd, report);
+  const quote = readQuote(partAt('quote'), context);
+  const topUp = readTopUp(partAt('prepaid'), context);
   const networks = readNetworks(partAt('networks'), text, parts.allow_mainnet ?? false, usdPerCredit, report);
   if (parts.enabled && isNone(partAt('networks'))) {
     const where = valueAt(tree, 'networks') ? 'networks' : 'enabled';
@@ -65,13 +65,15 @@ function draftPayments(context: DraftContext): PaymentPolicy | null {
 const isNone = (tree: Tree): boolean =>
   tree.kind === 'list' ? tree.items.length === 0 : tree.kind === 'map' && tree.entries.length === 0;
 
-function readQuote(tree: Tree, usd: UsdReader, report: Report) {
-  const text = validPartsOf(QuoteText, tree);
-  const max = usd(tree, 'max_usd', text.max_usd, 'down');
-  const min = usd(tree, 'min_charge_usd', text.min_charge_usd, 'up');
-  const fee = usd(tree, 'settle_fee_usd', text.settle_fee_usd, 'up');
+function readQuote(tree: Tree, context: AmountContext) {
+  const { report } = context;
+  const path = `${PATH}.quote`;
+  const usd = usdReader(QuoteText, { path, tree }, context);
+  const max = usd('max_usd', 'down');
+  const min = usd('min_charge_usd', 'up');
+  const fee = usd('settle_fee_usd', 'up');
   if (!max || !min || !fee) return null;
-  refuseAbove(tree, `${PATH}.quote`, 'min_charge_usd', min, max, report);
+  refuseAbove(tree, path, 'min_charge_usd', min, max, report);
   if (fee.credits >= max.credits) {
     const most = plainText(max.usd);
     const message = `\`${PATH}.quote.settle_fee_usd\` is ${plainText(fee.usd)}, which leaves nothing of \`max_usd\`, ${most}, for the request`;
@@ -82,12 +84,13 @@ function readQuote(tree: Tree, usd: UsdReader, report: Report) {
   return { quoteMax: max.credits, chargeMin: Math.min(min.credits, max.credits), settleFee: fee.credits };
 }
 
-function readTopUp(tree: Tree, usd: UsdReader, report: Report) {
-  const text = validPartsOf(PrepaidText, tree);
-  const min = usd(tree, 'min_usd', text.min_usd, 'up');
-  const max = usd(tree, 'max_usd', text.max_usd, 'down');
+function readTopUp(tree: Tree, context: AmountContext) {
+  const path = `${PATH}.prepaid`;
+  const usd = usdReader(PrepaidText, { path, tree }, context);
+  const min = usd('min_usd', 'up');
+  const max = usd('max_usd', 'down');
   if (!min || !max) return null;
-  refuseAbove(tree, `${PATH}.prepaid`, 'min_usd', min, max, report);
+  refuseAbove(tree, path, 'min_usd', min, max, context.report);
   return { min: Math.min(min.credits, max.credits), max: max.credits };
 }
 

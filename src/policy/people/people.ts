@@ -86,7 +86,7 @@ function termsOf({ models, limits, budgets }: TermsText, tree: Tree, path: strin
       if (stated !== undefined) checkTimeZone(stated, placeAt(item, 'time_zone'), context.report);
       checkOnce(budgets.slice(0, at), { window, timeZone, onExhausted }, item, context);
       const subject = { path: `${path}.budgets[${at}]`, tree: item, place: item.place };
-      const limit = readLimit(LevelBudgetText, subject, context.usdPerCredit, context.report).limit ?? 0;
+      const limit = readLimit(LevelBudgetText, subject, context).limit ?? 0;
       return { limit, window, timeZone, onExhausted };
     }),
   };

@@ -1,4 +1,5 @@
 import { checkNeeded } from '../hints/key-rules.ts';
+import { type AmountContext, creditsAt } from '../limits/amounts.ts';
 import { ConstraintText, PreferenceText } from '../schema/rules.ts';
 import { type CheckContext, checkList, type NamedItem } from '../schema/section-checks.ts';
 import { placeAt, type ScalarTree, type Tree, valueAt } from '../yaml/tree.ts';
@@ -15,11 +16,13 @@ export type ConstraintDraft = ReturnType<typeof draftConstraints>[number];
 export type PreferenceDraft = ReturnType<typeof draftPreferences>[number];
 
 /** Checks the constraints of the policy, except their expressions. */
-export function draftConstraints(context: CheckContext) {
+export function draftConstraints(context: CheckContext & AmountContext) {
   return checkList('constraints', ConstraintText, context).map((named) => {
     const { data, tree } = named;
     const require = expressionAt(named, 'require');
-    const { max_latency_ms: maxLatencyMs = null, max_cost_credits: maxCostCredits = null } = data ?? {};
+    const maxLatencyMs = data?.max_latency_ms ?? null;
+    const { max_cost_credits: amount } = ConstraintText.properties;
+    const maxCostCredits = creditsAt(amount, named, 'max_cost_credits', context);
     if (data) checkNeeded(ConstraintText, { ...named, place: placeAt(tree, 'name') }, context.report);
     return { ...ruleOf(named), require, maxLatencyMs, maxCostCredits };
   });

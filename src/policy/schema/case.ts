@@ -1,5 +1,6 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { RouteChat, RouteQuery } from '../../core/api/route-query.ts';
+import { RouteConstraints } from '../../core/api/routing-fields.ts';
 import { USER_ROLES } from '../../core/people/people.ts';
 import { withoutNull } from '../../core/schema/nullable.ts';
 import { closed, excludes, oneOf, optional, string, writtenAs } from './parts.ts';
@@ -11,6 +12,17 @@ function stated(schema: TSchema, example: unknown, description?: string) {
   return Type.Optional({ ...inner, examples: [example], description: description ?? inner.description });
 }
 const MESSAGES = { ...query.messages, description: 'The conversation. Signalbox reads the task and the size from it.' };
+const COST = 'The highest acceptable expected cost: Credits, or a text such as `0.02 USD`.';
+const limits: TProperties = withoutNull(RouteConstraints).properties;
+/** The limits of a route query. The policy may state their amount as a text. */
+export const ConstraintsText = Type.Object(
+  { ...limits, max_cost_credits: optional.amount({ minimum: 0, example: 2 }, COST, '0.02 USD') },
+  {
+    additionalProperties: false,
+    examples: [{ max_cost_credits: 2 }],
+    description: RouteConstraints.description ?? '',
+  },
+);
 /** The schemas of the API for route queries, with other examples. */
 const ROUTE_QUERY = {
   task_type: stated(
@@ -32,7 +44,7 @@ const ROUTE_QUERY = {
   input: stated(input, ['How signals were worked.']),
   dimensions: stated(dimensions, 256),
   messages: stated(MESSAGES, [{ role: 'user', content: 'hi' }]),
-  constraints: stated(query.constraints, { max_cost_credits: 2 }),
+  constraints: Type.Optional(ConstraintsText),
   route_strategy: stated(query.route_strategy, { cost_weight: 0.3, quality_weight: 0.7 }),
 };
 const labels = (description: string, example: Record<string, string>) =>
@@ -121,10 +133,7 @@ const OF_THE_CHOICE = {
   ),
   provider: Type.Optional(name('Provider of the first endpoint of the chosen model.', 'openai-eu')),
   reason: Type.Optional(name('The `route_reason` of the choice.', 'auto:balanced')),
-  cost_below_credits: optional.number(
-    { exclusiveMinimum: 0, example: 1 },
-    'The highest acceptable expected cost, in Credits.',
-  ),
+  cost_below_credits: optional.amount({ exclusiveMinimum: 0, example: 1 }, COST, '0.02 USD'),
   latency_below_ms: optional.number(
     { exclusiveMinimum: 0, example: 5000 },
     'The longest acceptable expected time to the end of the answer, in ms.',

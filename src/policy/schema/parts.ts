@@ -97,12 +97,20 @@ export const EXPRESSION_LENGTH_MAX = 4000;
 export const expression = (description: string, ...examples: readonly [string, ...string[]]) =>
   Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples, description });
 
+/** What a value that is no amount should be. */
+export const AMOUNT_FORMS = 'an amount such as 20, 20.50, 20,000, $20 or 20 USD';
+
 /** An amount of money: a number, or a text such as `20,000` or `20 USD`, which `parseAmount` reads. */
-const amount = ({ example, ...bounds }: ValueOptions<NumberOptions>, description: string, ...examples: string[]) =>
+export const amount = (
+  { example, default: fallback, ...bounds }: ValueOptions<NumberOptions>,
+  description: string,
+  ...examples: string[]
+) =>
   Type.Unsafe<number | string>(
     Type.Union([Type.Number({ ...bounds, description }), Type.String({ minLength: 1, maxLength: AMOUNT_LENGTH_MAX })], {
-      expected: 'an amount such as 20, 20.50, 20,000, $20 or 20 USD',
-      examples: [example, ...examples],
+      expected: AMOUNT_FORMS,
+      ...(fallback !== undefined && { default: fallback }),
+      examples: [example ?? fallback, ...examples],
       description,
     }),
   );

@@ -1,5 +1,6 @@
 import { type NumberOptions, type Static, Type } from '@sinclair/typebox';
 import {
+  amount,
   boolean,
   closed,
   closedOrEmpty,
@@ -22,7 +23,7 @@ const address = (description: string, example: string) =>
   string({ pattern: ADDRESS_PATTERN, expected: '`0x` and 40 hexadecimal digits', example }, description);
 
 const usd = (fallback: number, bounds: NumberOptions, description: string) =>
-  number({ ...bounds, default: fallback }, description);
+  amount({ ...bounds, default: fallback }, description);
 
 const milliseconds = (fallback: number, maximum: number, description: string) =>
   integer({ minimum: 1000, maximum, default: fallback }, description);

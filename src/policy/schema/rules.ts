@@ -25,9 +25,10 @@ export const ConstraintText = closed(
       { exclusiveMinimum: 0, maximum: 86_400_000, example: 5000 },
       'The longest acceptable expected time to the end of the answer, in ms.',
     ),
-    max_cost_credits: optional.number(
+    max_cost_credits: optional.amount(
       { exclusiveMinimum: 0, maximum: 1_000_000_000, example: 2.5 },
-      'The highest acceptable expected cost, in Credits.',
+      'The highest acceptable expected cost: Credits, or a text such as `0.02 USD`.',
+      '0.02 USD',
     ),
   },
   needsOneOf('require', 'max_latency_ms', 'max_cost_credits'),

@@ -52,10 +52,6 @@ export function usdIn(text: string): number | undefined {
   return digits !== undefined && (before || after) ? Number(digits.replaceAll(',', '')) : undefined;
 }
 
-/** Returns the hint for USD in a key that counts Credits. @param worth USD per Credit */
-export const creditsHint = (key: string, usd: number, worth: string): string =>
-  `write Credits: with \`usd_per_credit: ${worth}\`, ${usd} USD are \`${key}: ${rounded(usd / Number(worth))}\``;
-
 /**
  * Returns the hint for the digits after a comma, which YAML reads as a key of their own within braces; undefined for other keys.
  * @param owner the map within braces
@@ -68,13 +64,13 @@ export function commaHint(key: string, owner: Tree | undefined): string | undefi
 }
 
 /** Returns the remedy for an amount of USD in an unknown key of a map that has a key for Credits; undefined for other keys. */
-export function usdKeyHint(key: string, value: string, known: readonly string[], worth: string) {
+export function usdKeyHint(key: string, value: string, known: readonly string[]) {
   const meant = known.find((one) => one.endsWith('_credits'));
   if (meant === undefined) return undefined;
   const usd = usdIn(value) ?? (/usd|dollar/i.test(key) && /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : undefined);
   if (usd === undefined) return undefined;
   const inUsd = meant.replace(/_credits$/, '_usd');
-  return { hint: known.includes(inUsd) ? `write \`${inUsd}: ${usd}\`` : creditsHint(meant, usd, worth), meant };
+  return { hint: known.includes(inUsd) ? `write \`${inUsd}: ${usd}\`` : `write \`${meant}: ${usd} USD\``, meant };
 }
 
 /** The most characters of a text that is read as several names. */

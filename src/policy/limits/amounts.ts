@@ -1,0 +1,111 @@
+import type { TSchema } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { type Amount, type AmountUnit, parseAmount, toMicrocredits } from '../../core/money/amount.ts';
+import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import { type Decimal, toNumber } from '../../core/money/decimal.ts';
+import { decimalText } from '../../core/text/text.ts';
+import { limitsOf, type Subject } from '../check.ts';
+import { decimalAt } from '../models/prices.ts';
+import type { Report } from '../report.ts';
+import { placeAt, valueAt } from '../yaml/tree.ts';
+
+/** An amount of a policy, with the unit that its text or its key states. */
+export interface StatedAmount extends Amount {
+  readonly unit: AmountUnit;
+}
+
+/** A map of the policy that contains amounts. */
+export type AmountOwner = Pick<Subject, 'path' | 'tree'>;
+
+/** The facts that convert an amount to Credits. */
+export interface AmountContext {
+  readonly usdPerCredit: Decimal;
+  readonly report: Report;
+}
+
+/** The unit of a number without a unit: the end of its key's name. */
+const bareUnit = (key: string): AmountUnit => (key.endsWith('_usd') ? 'USD' : 'Credits');
+
+/** Reads the amount at a key, as the policy writes it; null if there is none, or if it is wrong, which is reported. */
+export function amountAt({ tree, path }: AmountOwner, key: string, report: Report): StatedAmount | null {
+  const at = valueAt(tree, key);
+  if (at?.kind !== 'scalar') return null;
+  const bare = bareUnit(key);
+  if (typeof at.value !== 'string') {
+    const value = typeof at.value === 'number' ? decimalAt(tree, key, report) : null;
+    return value && { value, unit: bare };
+  }
+  const amount = parseAmount(at.value);
+  if ('problem' in amount) {
+    report.add('bad-form', at.place, `\`${path}.${key}\`: \`${at.value}\` ${sentencePart(amount.problem)}`);
+    return null;
+  }
+  const unit = amount.unit ?? bare;
+  if (bare === 'Credits' || unit === 'USD') return { value: amount.value, unit };
+  const inCredits = key === 'limit_usd' ? ', or the key `limit_credits`' : '';
+  report.add('bad-form', at.place, `\`${path}.${key}\` is in Credits`, { expected: `an amount of USD${inCredits}` });
+  return null;
+}
+
+const sentencePart = (sentence: string): string => sentence.replace(/\.$/, '');
+
+/** Converts an amount to microcredits, rounded down; null if it is too large or too exact, which is reported. */
+export function microcreditsOf(
+  amount: StatedAmount,
+  { tree, path }: AmountOwner,
+  key: string,
+  { usdPerCredit, report }: AmountContext,
+): Microcredits | null {
+  const converted = toMicrocredits(amount, { bare: amount.unit, usdPerCredit });
+  if (typeof converted === 'number') return converted;
+  report.add('bad-form', placeAt(tree, key), `\`${path}.${key}\` ${sentencePart(converted.problem)}`);
+  return null;
+}
+
+/**
+ * Reads the amount at a key that counts Credits. A number counts as it is written, and a text is rounded down to a microcredit.
+ * @param schema of the key
+ * @returns Credits; null if there are none, or if they are wrong, which is reported
+ */
+export function creditsAt(schema: TSchema, owner: AmountOwner, key: string, context: AmountContext): number | null {
+  const at = valueAt(owner.tree, key);
+  if (at?.kind !== 'scalar') return null;
+  if (typeof at.value === 'number') return at.value;
+  const amount = amountAt(owner, key, context.report);
+  const microcredits = amount && microcreditsOf(amount, owner, key, context);
+  if (microcredits === null) return null;
+  const credits = toCredits(microcredits);
+  return isWithin(schema, credits, 'Credits', { owner, key, report: context.report }) ? credits : null;
+}
+
+/** Reads the USD at a key, exactly; null if there are none, or if they are wrong, which is reported. @param schema of the key */
+export function usdAt(schema: TSchema, owner: AmountOwner, key: string, report: Report): Decimal | null {
+  const usd = amountAt(owner, key, report)?.value ?? null;
+  const at = valueAt(owner.tree, key);
+  const isText = at?.kind === 'scalar' && typeof at.value === 'string';
+  return usd && (!isText || isWithin(schema, toNumber(usd), 'USD', { owner, key, report })) ? usd : null;
+}
+
+interface AmountPlace {
+  readonly owner: AmountOwner;
+  readonly key: string;
+  readonly report: Report;
+}
+
+/** Whether a figure is within the bounds of an amount. `isWithin` reports a figure that is not. The schema itself checks bare numbers. */
+export function isWithin(
+  schema: TSchema,
+  figure: number,
+  unit: AmountUnit,
+  { owner, key, report }: AmountPlace,
+): boolean {
+  const bounds: TSchema = schema.anyOf?.[0] ?? schema;
+  if (Value.Check(bounds, figure)) return true;
+  report.add(
+    'out-of-range',
+    placeAt(owner.tree, key),
+    `\`${owner.path}.${key}\` is ${decimalText(figure)} ${unit}`,
+    { expected: `${limitsOf(bounds)} ${unit}` },
+  );
+  return false;
+}
