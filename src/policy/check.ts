@@ -146,8 +146,7 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree, key: strin
     return [isChoice ? 'not-one-of' : 'wrong-type', `cannot be ${found}`, { expected: schema.expected }];
   }
   const wanted = TYPE_NAMES[type];
-  if (wanted)
-    return ['wrong-type', `must be ${wanted}, found ${found}`, { hint: typeHint(schema, tree, key) }];
+  if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, { hint: typeHint(schema, tree, key) }];
   if (type === ValueErrorType.ObjectMinProperties)
     return ['missing-key', 'is empty', { expected: `one of ${listNames(propertiesOf(schema))}` }];
   const limit = limitsOf(schema);

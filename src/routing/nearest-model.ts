@@ -4,6 +4,7 @@ import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import { capabilityNames, missingBits } from '../core/request/capability.ts';
 import type { Facts } from '../core/request/facts.ts';
 import type { ModelRequest } from '../core/request/model-request.ts';
+import { decimalText } from '../core/text/text.ts';
 import type { RejectionEntry } from './certificate.ts';
 import { dearestCase, taskOf, usefulOutput } from './estimate.ts';
 import {
@@ -113,7 +114,7 @@ function fixFor(
 
 /** Writes changes of limits: `change max_latency_ms from 800 to 950`. */
 export const movesText = (moves: readonly Move[]): string =>
-  `change ${moves.map(({ field, from, to }) => `${field} from ${from} to ${to}`).join(' and ')}`;
+  `change ${moves.map(({ field, from, to }) => `${field} from ${decimalText(from)} to ${decimalText(to)}`).join(' and ')}`;
 
 /** Returns the lowest `budget_limit` that covers the prompt and the minimum useful output of a model. */
 export const leastBudget = (model: Model, facts: Facts, snapshot: PolicySnapshot): Microcredits =>

@@ -5,6 +5,7 @@ import type { SourcePlace } from '../core/policy/source-place.ts';
 import { capabilityNames } from '../core/request/capability.ts';
 import type { ExpectedLength, LengthSource } from '../core/request/expected-length.ts';
 import { type Difficulty, type Facts, isIntentRead, type StuckSigns } from '../core/request/facts.ts';
+import { decimalText } from '../core/text/text.ts';
 import { iso } from '../core/time/clock.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
 import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry } from './certificate.ts';
@@ -84,7 +85,7 @@ function requestText({ candidates }: Certificate, facts: Facts): string {
     facts.languages.length > 0 && `must handle ${facts.languages.join(', ')}`,
     choices > 1 && `${choices} choices`,
     weights && weightsText(weights),
-    ceilings.costCredits !== null && `max_cost_credits ${ceilings.costCredits}`,
+    ceilings.costCredits !== null && `max_cost_credits ${decimalText(ceilings.costCredits)}`,
     ceilings.latencyMs !== null && `max_latency_ms ${ceilings.latencyMs}`,
     facts.outputTokensMin !== undefined && `min_output_tokens ${facts.outputTokensMin}`,
     budget !== null && `budget_limit ${toCredits(budget)}`,
@@ -276,6 +277,6 @@ function baselineText({ baseline: other }: Certificate, choice: CandidateEntry):
 const count = (figures: number): string => Math.round(figures).toLocaleString('en');
 
 /** Formats a number with three significant digits. */
-const figure = (value: number): string => `${Number(value.toPrecision(3))}`;
+const figure = (value: number): string => decimalText(Number(value.toPrecision(3)));
 
 const signed = (value: number): string => (value < 0 ? `−${figure(-value)}` : `+${figure(value)}`);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { amountTerms } from '../../src/console/design/amount.ts';
 import {
   type Dialect,
   dialectOf,
@@ -296,6 +297,48 @@ describe('snippets', () => {
   });
 });
 
+const NO_TERMS: Terms = { model: 'auto', shares: null, costMax: '', maxSeconds: '', budget: '', isStreamed: false };
+
+describe('ceilings', () => {
+  const sentFor = (costMax: string, budget: string, worth = '0.003') =>
+    requestOf({}, 'chat', { ...NO_TERMS, costMax, budget }, amountTerms(worth));
+
+  test('amounts are sent as Credits; a number without a unit is in USD', () => {
+    const constraints = { max_cost_credits: 6_666.666666 };
+    for (const text of ['20', '$20', '20 USD', ' 20.00 '])
+      expect(sentFor(text, text)).toEqual({ model: 'auto', constraints, budget_limit: 6_666.666666 });
+    expect(sentFor('20,000 Credits', '1 Credit')).toMatchObject({
+      constraints: { max_cost_credits: 20_000 },
+      budget_limit: 1,
+    });
+    expect(sentFor('', ' ')).toEqual({ model: 'auto' });
+  });
+
+  test('a text that is no amount is sent as it is, so that it is never ignored', () => {
+    for (const text of ['20,5', '1.000,50', '20 EUR', 'much']) {
+      expect(sentFor(text, text)).toEqual({ model: 'auto', constraints: { max_cost_credits: text }, budget_limit: text });
+    }
+    expect(requestOf({}, 'chat', { ...NO_TERMS, budget: '$20' }, amountTerms(null)).budget_limit).toBe('$20');
+  });
+
+  law<typeof termsIn, number>(
+    'the ceilings of a pasted body are sent unchanged',
+    fc.oneof(fc.double({ min: 1e-9, max: 1e9, noNaN: true }), fc.constantFrom(1e-7, 0.1, 20)),
+    (terms, credits) => {
+      const body = { model: 'auto', constraints: { max_cost_credits: credits }, budget_limit: credits };
+      return Bun.deepEquals(requestOf(body, 'chat', { ...NO_TERMS, ...terms(body) }, amountTerms('0.003')), body);
+    },
+    termsIn,
+    {
+      'without the unit': (body) => ({ budget: String(body.budget_limit), costMax: String(body.budget_limit) }),
+      'with six decimals': (body) => {
+        const text = `${Number(body.budget_limit).toFixed(6)} Credits`;
+        return { budget: text, costMax: text };
+      },
+    },
+  );
+});
+
 describe('a pasted body', () => {
   const examples = [CHAT_REQUESTS, MESSAGES_REQUESTS, RESPONSES_REQUESTS].flatMap((set) =>
     Object.values(set).map(({ value }) => value),
@@ -320,16 +363,8 @@ describe('a pasted body', () => {
   });
 
   test('with its own settings is sent unchanged, except for the form of its weights', () => {
-    const none: Terms = {
-      model: 'auto',
-      shares: null,
-      maxCredits: '',
-      maxSeconds: '',
-      budgetCredits: '',
-      isStreamed: false,
-    };
     for (const value of examples) {
-      const sent = requestOf(value, 'chat', { ...none, ...termsIn(value) });
+      const sent = requestOf(value, 'chat', { ...NO_TERMS, ...termsIn(value) }, amountTerms('0.001'));
       expect(Object.keys(sent).sort()).toEqual(Object.keys(value).sort());
       const { route_strategy: _, ...rest } = { route_strategy: null, ...sent };
       expect(value).toMatchObject(rest);

@@ -15,13 +15,7 @@ export function keyRemedy(unknown: UnknownKey): KeyRemedy | undefined {
   const hint =
     ownerHint(key, written, known) ?? twinHint(peer?.meant ?? key, written, known) ?? commaHint(key, unknown.owner);
   if (hint !== undefined) return { hint, meant: peer?.meant };
-  return (
-    peer ??
-    alertRemedy(unknown) ??
-    ruleRemedy(unknown) ??
-    priceRemedy(unknown) ??
-    usdKeyHint(key, written, known)
-  );
+  return peer ?? alertRemedy(unknown) ?? ruleRemedy(unknown) ?? priceRemedy(unknown) ?? usdKeyHint(key, written, known);
 }
 
 /** Budgets of teams, users and the organization have no `alert_at`: a rule of `alerts` watches all budgets. */

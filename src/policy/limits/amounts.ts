@@ -62,6 +62,11 @@ export function microcreditsOf(
   return null;
 }
 
+/** Whether an amount above 0 was rounded down to 0. */
+export const roundsToNothing = (amount: StatedAmount, microcredits: Microcredits): boolean =>
+  microcredits === 0 && amount.value.digits > 0n;
+export const TOO_SMALL = 'is less than 0.000001 Credits, so it is rounded down to 0';
+
 /**
  * Reads the amount at a key that counts Credits. A number counts as it is written, and a text is rounded down to a microcredit.
  * @param schema of the key
@@ -71,11 +76,16 @@ export function creditsAt(schema: TSchema, owner: AmountOwner, key: string, cont
   const at = valueAt(owner.tree, key);
   if (at?.kind !== 'scalar') return null;
   if (typeof at.value === 'number') return at.value;
-  const amount = amountAt(owner, key, context.report);
+  const { report } = context;
+  const amount = amountAt(owner, key, report);
   const microcredits = amount && microcreditsOf(amount, owner, key, context);
-  if (microcredits === null) return null;
+  if (amount === null || microcredits === null) return null;
   const credits = toCredits(microcredits);
-  return isWithin(schema, credits, 'Credits', { owner, key, report: context.report }) ? credits : null;
+  if (roundsToNothing(amount, microcredits)) {
+    report.add('out-of-range', at.place, `\`${owner.path}.${key}\` ${TOO_SMALL}`);
+    return null;
+  }
+  return isWithin(schema, credits, 'Credits', { owner, key, report }) ? credits : null;
 }
 
 /** Reads the USD at a key, exactly; null if there are none, or if they are wrong, which is reported. @param schema of the key */
@@ -101,11 +111,8 @@ export function isWithin(
 ): boolean {
   const bounds: TSchema = schema.anyOf?.[0] ?? schema;
   if (Value.Check(bounds, figure)) return true;
-  report.add(
-    'out-of-range',
-    placeAt(owner.tree, key),
-    `\`${owner.path}.${key}\` is ${decimalText(figure)} ${unit}`,
-    { expected: `${limitsOf(bounds)} ${unit}` },
-  );
+  report.add('out-of-range', placeAt(owner.tree, key), `\`${owner.path}.${key}\` is ${decimalText(figure)} ${unit}`, {
+    expected: `${limitsOf(bounds)} ${unit}`,
+  });
   return false;
 }

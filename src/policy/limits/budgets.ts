@@ -7,7 +7,7 @@ import { checkExcluded, checkNeeded } from '../hints/key-rules.ts';
 import { example } from '../hints/value-hints.ts';
 import type { Report } from '../report.ts';
 import { placeAt, valueAt } from '../yaml/tree.ts';
-import { type AmountContext, amountAt, isWithin, microcreditsOf } from './amounts.ts';
+import { type AmountContext, amountAt, isWithin, microcreditsOf, roundsToNothing, TOO_SMALL } from './amounts.ts';
 
 /** The limit of a budget, with the unit in which the policy states it. */
 interface StatedLimit {
@@ -40,9 +40,8 @@ export function readLimit(schema: TObject, subject: Subject, context: AmountCont
     return { limit: null, unit, limitPlace };
   }
   if (limit === 0) {
-    const isRounded = amount !== null && amount.value.digits !== 0n;
-    const figure = isRounded ? 'is less than 0.000001 Credits and is rounded down to 0' : 'is 0';
-    report.add('nothing-to-spend', limitPlace, `\`${path}.${key}\` ${figure}, so the budget allows only free requests`, {
+    const figure = amount && roundsToNothing(amount, limit) ? TOO_SMALL : 'is 0';
+    report.add('nothing-to-spend', limitPlace, `\`${path}.${key}\` ${figure}. The budget allows only free requests`, {
       hint: 'set a larger limit; to refuse requests, use a constraint, which gives callers a clearer reason',
     });
   }

@@ -3,6 +3,7 @@ import type { ExhaustedAction } from '../../core/money/budget.ts';
 import { type Constraint, hasBit } from '../../core/policy/rules.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import { OPERATIONS } from '../../core/request/operation.ts';
+import { decimalText } from '../../core/text/text.ts';
 import { type ASTNode, accessesOf } from '../cel/ast.ts';
 import type { Program } from '../cel/check.ts';
 import { operandsOf } from '../cel/contradictions.ts';
@@ -104,4 +105,4 @@ const longestUsd = ({ model, endpoints }: ModelDraft): number =>
   (Math.min(...endpoints.map(({ usd }) => usd.output)) * model.maxOutput) / 1_000_000;
 
 /** Writes USD with at least two decimals and two significant digits. */
-const usdText = (usd: number): string => (usd >= 0.1 ? usd.toFixed(2) : String(Number(usd.toPrecision(2))));
+const usdText = (usd: number): string => (usd >= 0.1 ? usd.toFixed(2) : decimalText(Number(usd.toPrecision(2))));

@@ -95,7 +95,7 @@ test('the playground shows the decision at once and updates it with weights and 
   await heading(page, 'mistral-breeze would answer');
   const rows = page.getByRole('table', { name: 'Candidates' }).locator('tbody tr');
   expect(await rows.filter({ hasText: 'noisy-jay' }).textContent()).toMatch(/calm-only policy\.yaml:\d+$/);
-  await page.getByLabel('Cost, Credits').fill('0.0001');
+  await page.getByLabel('Cost in USD').fill('0.0001 Credits');
   await heading(page, 'change max_cost_credits');
   expect(await rows.filter({ hasText: 'claude-mirror-4' }).textContent()).toContain('cost');
   expect(await decisions()).toEqual([]);
@@ -106,8 +106,8 @@ deeply('the address brings back the selector, weights, ceilings and dialect, and
   const { page } = await openConsole(stage, at('?model=auto-fast&weights=20-30-50&max_seconds=9&dialect=responses'));
   await promptIn(page).fill('A secret plan');
   await page.getByRole('slider', { name: 'Speed' }).press('ArrowRight');
-  await page.getByLabel('Spend, Credits').fill('70');
-  await waitFor(() => page.url().includes('budget_credits=70'));
+  await page.getByLabel('Spend in USD').fill('0.07');
+  await waitFor(() => new URL(page.url()).searchParams.get('budget_credits') === '0.07 USD');
   const { searchParams } = new URL(page.url());
   expect(Object.fromEntries(searchParams)).toMatchObject({ model: 'auto-fast', weights: '20-29-51', max_seconds: '9' });
   expect(page.url()).not.toContain('plan');
@@ -115,7 +115,7 @@ deeply('the address brings back the selector, weights, ceilings and dialect, and
   await settled(page);
   expect(await page.getByLabel('Dialect').inputValue()).toBe('responses');
   expect(await page.getByRole('slider', { name: 'Speed' }).inputValue()).toBe('51');
-  expect(await page.getByLabel('Spend, Credits').inputValue()).toBe('70');
+  expect(await page.getByLabel('Spend in USD').inputValue()).toBe('0.07 USD');
   expect(await promptIn(page).inputValue()).toBe('');
   await page.getByRole('button', { name: 'Use the selector’s weights' }).click();
   await waitFor(() => !page.url().includes('weights'));
@@ -157,9 +157,9 @@ test('the playground recognizes the dialect of a pasted body, copies its setting
   await page.getByText('This decision is for an earlier request').waitFor();
   await promptIn(page).fill('{ "model": ');
   await page.getByText('This is not valid JSON yet').waitFor();
-  await page.getByLabel('Cost, Credits').fill('much');
+  await page.getByLabel('Cost in USD').fill('much');
   await promptIn(page).fill('Hello');
-  await waitFor(async () => (await page.getByLabel('Cost, Credits').getAttribute('aria-invalid')) === 'true');
+  await waitFor(async () => (await page.getByLabel('Cost in USD').getAttribute('aria-invalid')) === 'true');
 });
 
 test('the playground streams the answer as text, never markup, with hold, receipt and times, and links to its decision', async () => {
@@ -280,7 +280,7 @@ test('the playground shows a gateway error with its code, and can send the next 
   await send(page);
   await done(page, 'Failed');
   await page.locator('.playground-answer .notice-bad', { hasText: 'budget_limit' }).waitFor();
-  await page.getByLabel('Spend, Credits').fill('');
+  await page.getByLabel('Spend in USD').fill('');
   await send(page);
   await done(page);
 });

@@ -1,6 +1,7 @@
 import type { Decision } from '../../../core/decision/decision.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import type { PolicyCase } from '../../../core/policy/case.ts';
+import { decimalText } from '../../../core/text/text.ts';
 import type { CaseFailure } from '../../../policy/cases.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
@@ -165,7 +166,7 @@ const BOUNDS = {
 } as const;
 
 const boundText = (key: keyof typeof BOUNDS, bound: number): string =>
-  `${BOUNDS[key].side} ${bound} ${BOUNDS[key].unit}`.trim();
+  `${BOUNDS[key].side} ${decimalText(bound)} ${BOUNDS[key].unit}`.trim();
 
 const boundMiss =
   (key: keyof typeof BOUNDS): MissOf<number> =>
@@ -174,7 +175,7 @@ const boundMiss =
     const [choice] = decision.ranked;
     const value = of === 'quality' && choice.share === null ? Number.NaN : choice[of];
     if (side === 'below' ? value < bound : value > bound) return null;
-    const got = Number.isNaN(value) ? 'unknown' : `${Number(value.toPrecision(6))} ${unit}`.trim();
+    const got = Number.isNaN(value) ? 'unknown' : `${decimalText(Number(value.toPrecision(6)))} ${unit}`.trim();
     const message = `the expected ${what} of \`${chosenId(decision, runtime)}\` is ${got}`;
     return { got, message, expected: boundText(key, bound) };
   };

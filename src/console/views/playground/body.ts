@@ -1,4 +1,6 @@
+import type { AmountTerms } from '../../../core/money/amount.ts';
 import { listOf, type Members, membersOf, numberOf } from '../../api/json.ts';
+import { creditsToSend, typedCredits } from '../../design/amount.ts';
 import dialects from './dialects.json' with { type: 'json' };
 import { type Shares, sharesOf } from './shares.ts';
 
@@ -9,15 +11,15 @@ export const isDialect = (text: string): text is Dialect => Object.hasOwn(DIALEC
 
 export type RequestBody = Members;
 
-/** Settings of a request other than its text. Ceilings are texts as the viewer typed them; '' for none. */
+/** Settings of a request other than its text. Ceilings are texts as the viewer typed them; '' for none. A bare amount is in USD. */
 export interface Terms {
   /** A selector or a model. */
   readonly model: string;
   /** The shares that the viewer set; null uses the weights of the selector. */
   readonly shares: Shares | null;
-  readonly maxCredits: string;
+  readonly costMax: string;
   readonly maxSeconds: string;
-  readonly budgetCredits: string;
+  readonly budget: string;
   readonly isStreamed: boolean;
 }
 
@@ -91,9 +93,9 @@ export function termsIn(body: RequestBody): Partial<Terms> {
   return {
     ...(typeof body.model === 'string' && { model: body.model }),
     ...(shares && { shares }),
-    ...textTerm('maxCredits', numberOf(limits?.max_cost_credits)),
-    ...textTerm('maxSeconds', ms === null ? null : ms / 1_000),
-    ...textTerm('budgetCredits', numberOf(body.budget_limit)),
+    ...creditsTerm('costMax', numberOf(limits?.max_cost_credits)),
+    ...(ms !== null && { maxSeconds: String(ms / 1_000) }),
+    ...creditsTerm('budget', numberOf(body.budget_limit)),
     ...(typeof body.stream === 'boolean' && { isStreamed: body.stream }),
   };
 }
@@ -101,8 +103,8 @@ export function termsIn(body: RequestBody): Partial<Terms> {
 /** The default weights of a policy. The page sends the default weights if the body has no weights, so that the page shows what it sends. */
 const [DEFAULT_QUALITY, DEFAULT_COST] = [0.7, 0.3];
 
-const textTerm = (name: 'maxCredits' | 'maxSeconds' | 'budgetCredits', value: number | null) =>
-  value === null ? {} : { [name]: String(value) };
+const creditsTerm = (name: 'costMax' | 'budget', credits: number | null) =>
+  credits === null ? {} : { [name]: typedCredits(credits) };
 
 /** Makes a request body from a prompt. */
 export function bodyOfPrompt(text: string, dialect: Dialect): RequestBody {
@@ -117,11 +119,15 @@ export function bodyOfPrompt(text: string, dialect: Dialect): RequestBody {
   }
 }
 
-/** Makes the complete body: the typed body, in which the settings of the page replace its own. */
-export function requestOf(own: RequestBody, dialect: Dialect, terms: Terms): RequestBody {
+/**
+ * Makes the complete body: the typed body, in which the settings of the page replace its own.
+ * @param amounts the worth of a Credit, for amounts in USD
+ */
+export function requestOf(own: RequestBody, dialect: Dialect, terms: Terms, amounts: AmountTerms): RequestBody {
   const { model: _, route_strategy: __, constraints, budget_limit: ___, stream: ____, ...rest } = own;
   const { max_cost_credits: _____, max_latency_ms: ______, ...kept } = membersOf(constraints) ?? {};
-  const [credits, seconds, budget] = [terms.maxCredits, terms.maxSeconds, terms.budgetCredits].map(typedNumber);
+  const [credits, budget] = [terms.costMax, terms.budget].map((text) => creditsToSend(text, amounts));
+  const seconds = typedNumber(terms.maxSeconds);
   const limits = {
     ...kept,
     ...(credits !== undefined && { max_cost_credits: credits }),

@@ -1,6 +1,7 @@
 import type { ApiFailure } from '../../api/failure.ts';
 import { useResource } from '../../api/resource.ts';
 import { Field, Select } from '../../design/field.tsx';
+import { AmountField } from '../../kit/amount-field.tsx';
 import { DIALECTS, type Dialect, type Draft } from './body.ts';
 import type { Controls } from './controls.ts';
 import { Dials } from './dials.tsx';
@@ -61,27 +62,32 @@ export function Composer({ text, onText, draft, controls, onControls, failure }:
       {errorAt('weights') && <p class="field-error">{errorAt('weights')}</p>}
       <fieldset class="playground-ceilings">
         <legend>Ceilings of this request</legend>
-        {CEILINGS.map(({ place, label, name }) => (
-          <Field
-            key={name}
-            label={label}
-            inputMode="decimal"
-            placeholder="none"
-            value={controls[name]}
-            onValue={(value) => onControls({ [name]: value })}
-            error={errorAt(place)}
-          />
-        ))}
+        <AmountField
+          label="Cost"
+          placeholder="none"
+          value={controls.costMax}
+          onValue={(costMax) => onControls({ costMax })}
+          error={errorAt('cost')}
+        />
+        <Field
+          label="Time, s"
+          inputMode="decimal"
+          placeholder="none"
+          value={controls.maxSeconds}
+          onValue={(maxSeconds) => onControls({ maxSeconds })}
+          error={errorAt('time')}
+        />
+        <AmountField
+          label="Spend"
+          placeholder="none"
+          value={controls.budget}
+          onValue={(budget) => onControls({ budget })}
+          error={errorAt('budget')}
+        />
       </fieldset>
     </div>
   );
 }
-
-const CEILINGS = [
-  { place: 'cost', label: 'Cost, Credits', name: 'maxCredits' },
-  { place: 'time', label: 'Time, s', name: 'maxSeconds' },
-  { place: 'budget', label: 'Spend, Credits', name: 'budgetCredits' },
-] as const;
 
 /** The control that a failure is about; `text` for a field of the body, null if it names no field. */
 export function placeOfFailure(failure: ApiFailure | null) {

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { amountToSend } from '../../design/amount.ts';
 import { type Params, param, setParams } from '../../shell/router.ts';
 import { type Dialect, isDialect, type Terms } from './body.ts';
 import { sharesIn, sharesText } from './shares.ts';
@@ -12,6 +13,12 @@ export interface Controls extends Terms {
 
 const DEFAULT_MODEL = 'auto';
 
+/** Reads an amount of the address, where a number without a unit is in Credits. A viewer types such a number for USD. */
+function amountIn(name: string): string {
+  const text = param(name);
+  return /^[\d.,]+$/.test(text) ? `${text} Credits` : text;
+}
+
 function controlsIn(): Controls {
   const dialect = param('dialect');
   return {
@@ -19,9 +26,9 @@ function controlsIn(): Controls {
     key: param('key'),
     model: param('model') || DEFAULT_MODEL,
     shares: sharesIn(param('weights')),
-    maxCredits: param('max_credits'),
+    costMax: amountIn('max_credits'),
     maxSeconds: param('max_seconds'),
-    budgetCredits: param('budget_credits'),
+    budget: amountIn('budget_credits'),
     isStreamed: param('stream') !== 'no',
   };
 }
@@ -31,9 +38,9 @@ const paramsOf = (controls: Controls): Params => ({
   key: controls.key,
   model: controls.model === DEFAULT_MODEL ? null : controls.model,
   weights: controls.shares && sharesText(controls.shares),
-  max_credits: controls.maxCredits,
+  max_credits: amountToSend(controls.costMax),
   max_seconds: controls.maxSeconds,
-  budget_credits: controls.budgetCredits,
+  budget_credits: amountToSend(controls.budget),
   stream: controls.isStreamed ? null : 'no',
 });
 

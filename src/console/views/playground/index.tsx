@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
+import { viewerTerms } from '../../shell/session.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
 import { AnswerCard, isUnderWay } from './answer.tsx';
 import { bodyOfPrompt, draftOf, questionOf, requestOf, termsIn } from './body.ts';
@@ -21,7 +22,7 @@ export default function Playground() {
   const draft = draftOf(text, controls.dialect);
   const { dialect } = controls;
   const body = draft.kind === 'broken' ? null : draft.kind === 'body' ? draft.body : bodyOfPrompt(text, dialect);
-  const request = body && requestOf(body, dialect, controls);
+  const request = body && requestOf(body, dialect, controls, viewerTerms());
   const hasText = text.trim() !== '';
   const explained = useExplanation(request && questionOf(request, dialect, hasText), own.chosen?.id ?? '');
   const { explanation } = explained;
