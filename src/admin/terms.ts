@@ -76,12 +76,16 @@ export const Budget = f.inCommand(f.shape('A budget.', budget), {
   text: budgetTermsText,
 });
 
+const LIMIT = 'The amount that may be spent in each window.';
 const budgetInput = {
-  limit_credits: f.as('limit', f.amount('The amount that may be spent in each window.', 500, limitBounds)),
+  ...f.allOptional({
+    limit_credits: f.as('limit', f.amount(LIMIT, 500, limitBounds)),
+    limit_usd: f.as('limit', f.amount(`${LIMIT} Instead of \`limit_credits\`.`, 20, limitBounds, 'USD')),
+  }),
   window: budget.window,
   ...f.allOptional({ time_zone: budget.time_zone, on_exhausted: budget.on_exhausted }),
 };
-export const BudgetInput = f.inCommand(f.body('A spending limit.', budgetInput), {
+export const BudgetInput = f.inCommand(f.exactlyOne(f.body('A spending limit.', budgetInput), 'limit'), {
   form: 'AMOUNT/WINDOW[@ZONE][:ACTION]',
   read: budgetIn,
 });
@@ -98,10 +102,10 @@ export const KeyBudget = f.inCommand(f.shape('A budget of a key.', { ...budget, 
   text: budgetTermsText,
 });
 
-export const KeyBudgetInput = f.inCommand(f.body('A spending limit of a key.', { ...budgetInput, ...ending }), {
-  form: 'AMOUNT/WINDOW[@ZONE][:ACTION]',
-  read: (text) => keyBudgetIn(text),
-});
+export const KeyBudgetInput = f.inCommand(
+  f.exactlyOne(f.body('A spending limit of a key.', { ...budgetInput, ...ending }), 'limit'),
+  { form: 'AMOUNT/WINDOW[@ZONE][:ACTION]', read: (text) => keyBudgetIn(text) },
+);
 
 /**
  * Returns the budgets of a key from a request, with the defaults filled in.

@@ -70,6 +70,84 @@ describe.each(AMOUNTS)('the amount %p becomes Credits, rounded down', (amount, c
   });
 });
 
+test('a budget can state its limit in USD, in bodies for keys, teams, members and people', async () => {
+  const { id, budgets } = await sent('/admin/keys', { budgets: [{ limit_usd: 20, window: 'month' }] });
+  const limits = [budgets[0]?.limit_credits];
+  for (const limit_usd of ['20', '$20', '20 USD', 20]) {
+    const stated = [{ limit_usd, window: 'month' }];
+    const team = await sent('/admin/teams', {
+      name: `usd ${limits.length}`,
+      budgets: stated,
+      member_defaults: { budgets: stated },
+    });
+    const user = await sent('/admin/users', { name: 'Ann', team: team.id, budgets: stated });
+    const changed = await sent(`/admin/keys/${id}`, { budgets: stated }, 'PATCH');
+    limits.push(...[team, team.member_defaults, user, changed].map((one) => one.budgets[0]?.limit_credits));
+  }
+  expect(limits).toEqual(Array(17).fill(6_666.666666));
+  const { key } = await sent('/admin/keys', { scopes: ['chat', 'delegate'] });
+  const child = await box.post('/v1/keys', { budgets: [{ limit_usd: 3, window: 'total' }] }, withKey(key));
+  expect(((await child.json()) as Answer).budgets[0]?.limit_credits).toBe(1_000);
+});
+
+test('a budget states its limit once: neither, both, and Credits in the field for USD are refused with what is right', async () => {
+  const refusals: readonly (readonly [object, ErrorCode, string, RegExp])[] = [
+    [{}, 'missing_field', 'limit_credits', /`limit_credits` or `limit_usd`/],
+    [{ limit_credits: 20, limit_usd: 20 }, 'invalid_value', 'limit_usd', /not both/],
+    [{ limit_usd: '20 Credits' }, 'invalid_value', 'limit_usd', /use `budgets\[0\]\.limit_credits`/],
+    [{ limit_usd: '20,5' }, 'invalid_value', 'limit_usd', /20\.5 or 205/],
+    [{ limit_usd: '20 EUR' }, 'invalid_value', 'limit_usd', /20 USD/],
+    [{ limit_usd: -1 }, 'out_of_range', 'limit_usd', /from 0|at least 0/],
+    [{ limit_usd: 4_000_000 }, 'out_of_range', 'limit_usd', /1000000000 Credits/],
+  ];
+  for (const [limit, code, field, message] of refusals) {
+    const budgets = [{ ...limit, window: 'month' }];
+    const error = await expectError(await box.post('/admin/keys', { budgets }), code, `budgets[0].${field}`);
+    expect(error.message).toMatch(message);
+  }
+});
+
+describe('a budget of 0', () => {
+  test.each(['0/day', '$0.0000000001/day', '0 Credits/today'])(
+    'from --budget %s is created with a warning',
+    async (budget) => {
+      const { code, out, err } = await box.run('keys', 'create', '--budget', budget);
+      expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('20USD/day') });
+      expect(out).toMatch(/0 Credits \(0 USD\) a day, only for free requests/);
+    },
+  );
+
+  test('is warned about at teams, members and people too, and a larger one is not', async () => {
+    const { headers } = withKey(box.key);
+    const warningOf = async (path: string, body: object) => {
+      const init = {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      };
+      const response = await fetch(`${box.url}${path}`, init);
+      expect(response.status).toBe(200);
+      return response.headers.get('x-signalbox-warnings');
+    };
+    const none = [{ limit_usd: 0.0000000001, window: 'day' }];
+    expect(await warningOf('/admin/teams', { name: 'poor', budgets: none })).not.toBeNull();
+    expect(await warningOf('/admin/teams', { name: 'thrifty', member_defaults: { budgets: none } })).not.toBeNull();
+    expect(await warningOf('/admin/users', { name: 'Ida', budgets: none })).not.toBeNull();
+    const some = [{ limit_credits: 0.000001, window: 'day' }];
+    expect(
+      await warningOf('/admin/teams', { name: 'rich', budgets: some, member_defaults: { budgets: some } }),
+    ).toBeNull();
+  });
+
+  test('an amount whose first digits a shell replaced leads to single quotes', async () => {
+    for (const budget of ['/day', '.50/day']) {
+      const { code, err } = await box.run('keys', 'create', '--budget', budget);
+      expect(code).not.toBe(0);
+      expect(err).toContain('single quotes');
+    }
+  });
+});
+
 test('the answer to an amount in USD shows the Credits and their exact worth', async () => {
   const text = await run('keys', 'create', '--budget', '20USD/month@Europe/Berlin:downgrade');
   expect(text).toContain('6,666.666666 Credits (19.999999998 USD) a month, Berlin time');

@@ -13,10 +13,11 @@ import {
 } from '@sinclair/typebox';
 import * as parts from '../../core/api/parts.ts';
 import { type ErrorCode, refuse } from '../../core/errors.ts';
-import { AMOUNT_LENGTH_MAX, readAmount } from '../../core/money/amount.ts';
+import { AMOUNT_LENGTH_MAX, type AmountUnit, parseAmount, readAmount } from '../../core/money/amount.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import type { Decimal } from '../../core/money/decimal.ts';
 import { exactMillionths } from '../../core/money/exact-millionths.ts';
+import { decimalText } from '../../core/text/text.ts';
 import { iso, parseMoment } from '../../core/time/clock.ts';
 
 /**
@@ -176,13 +177,15 @@ export const credits = (description: string, example: number, bounds: NumberOpti
   );
 
 /**
- * An amount that a request states: Credits as a number, or a text such as `20 USD`. The program has microcredits.
+ * An amount that a request states: a number in the given unit, or a text such as `20 USD`. The program has microcredits.
  * @param bounds of the amount, in Credits
+ * @param bare the unit of a number; a field in USD refuses Credits
  */
-export const amount = (description: string, example: number, bounds: AmountBounds) => {
+export const amount = (description: string, example: number, bounds: AmountBounds, bare: AmountUnit = 'Credits') => {
   const { minimum, maximum } = bounds;
-  const schema = Type.Union([Type.Number(bounds), Type.String({ minLength: 1, maxLength: AMOUNT_LENGTH_MAX })], {
-    description: `${description} ${AMOUNT_FORMS}`,
+  const ofNumber = bare === 'Credits' ? bounds : { minimum };
+  const schema = Type.Union([Type.Number(ofNumber), Type.String({ minLength: 1, maxLength: AMOUNT_LENGTH_MAX })], {
+    description: `${description} A number is in ${bare}; a text such as \`$20\`, \`20 USD\` or \`20,000\` may state its unit.`,
     examples: [example, '$20', '20 USD', '20,000'],
   });
   const isWithin = (microcredits: Microcredits) => {
@@ -195,9 +198,14 @@ export const amount = (description: string, example: number, bounds: AmountBound
     [CODEC]: {
       encode: (value) => toCredits(value as Microcredits),
       decode(value, path, usdPerCredit) {
-        if (typeof value !== 'string') return exactMillionths(Number(value), path);
-        const read = readAmount(value, { bare: 'Credits', usdPerCredit });
-        if (typeof read !== 'number') refuse(path, `\`${path}\`: \`${value.replaceAll('`', '')}\` ${read.problem}`);
+        if (typeof value === 'number' && bare === 'Credits') return exactMillionths(value, path);
+        const text = typeof value === 'number' ? decimalText(value) : String(value);
+        const stated = parseAmount(text);
+        if (!('problem' in stated) && stated.unit === 'Credits' && bare === 'USD') {
+          refuse(path, `\`${path}\` takes USD. For Credits, use \`${path.replace(/_usd$/, '_credits')}\`.`);
+        }
+        const read = readAmount(text, { bare, usdPerCredit });
+        if (typeof read !== 'number') refuse(path, `\`${path}\`: \`${text.replaceAll('`', '')}\` ${read.problem}`);
         if (isWithin(read)) return read;
         refuse(path, `\`${path}\` must be from ${minimum} to ${maximum} Credits.`, 'out_of_range');
       },
@@ -205,13 +213,44 @@ export const amount = (description: string, example: number, bounds: AmountBound
   });
 };
 
+/** A value in which a member is never absent. */
+type With<Value, Member extends keyof Value> = Value & {
+  readonly [Name in Member]-?: Exclude<Value[Name], undefined>;
+};
+
+/**
+ * An object that has one member of the program under several names in JSON. Exactly one of the names must be given.
+ */
+export const exactlyOne = <P extends TProperties, Value, Member extends keyof Value>(
+  object: Field<TObject<P>, Value>,
+  member: Member,
+) => {
+  const codec = codecOf(object);
+  const names = Object.keys(object.properties).filter((name) => memberOf(name, object.properties[name]!) === member);
+  const list = names.map((name) => `\`${name}\``).join(' or ');
+  return annotated<TObject<P>, With<Value, Member>>(
+    Object.assign(object, { oneOf: names.map((name) => ({ required: [name] })) }),
+    {
+      ...(codec && {
+        [CODEC]: {
+          ...codec,
+          decode(value, path, usdPerCredit) {
+            const stated = names.filter((name) => (value as Readonly<Record<string, unknown>>)[name] !== undefined);
+            const at = `${path}.${stated.at(-1) ?? names[0]}`;
+            if (stated.length === 0) refuse(at, `\`${path}\` needs ${list}.`, 'missing_field');
+            if (stated.length > 1) refuse(at, `\`${path}\` takes ${list}, not both.`);
+            return codec.decode(value, path, usdPerCredit);
+          },
+        },
+      }),
+    },
+  );
+};
+
 interface AmountBounds extends NumberOptions {
   readonly minimum: number;
   readonly maximum: number;
 }
-
-/** Says how amounts are written, in descriptions. */
-const AMOUNT_FORMS = 'A number is in Credits; a text such as `$20`, `20 USD` or `20,000` states its unit.';
 
 /** Whether a field, or a field inside it, can be given in USD. */
 export const takesUsd = (schema: TSchema): boolean =>
@@ -287,7 +326,7 @@ export type ObjectValue<P extends TProperties> = {
 export function shape<P extends TProperties>(description: string, members: P, options: SchemaOptions = {}) {
   const schema: TObject<P> = Type.Object(members, { description, ...options });
   const named = Object.entries(members).map(([name, field]) => {
-    return { name, field, member: annotationsOf(field)[MEMBER] ?? camel(name) };
+    return { name, field, member: memberOf(name, field) };
   });
   return annotated<TObject<P>, ObjectValue<P>>(schema, {
     [CODEC]: {
@@ -314,6 +353,7 @@ export function shape<P extends TProperties>(description: string, members: P, op
   });
 }
 
+const memberOf = (name: string, field: TSchema): string => annotationsOf(field)[MEMBER] ?? camel(name);
 const camel = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /** A shape of an answer that has its own name in the OpenAPI document. */

@@ -206,7 +206,8 @@ export const operationsOn =
       if (result instanceof TextAnswer) return { body: result, tag: null, warnings: [] };
       const usd = usdWriter(hasUsd ? await services.usdPerCredit() : null);
       const list = method === 'GET' ? [] : modelsIn(given);
-      const warnings = list.length > 0 ? ((await services.modelWarnings?.(list, call.by.caller)) ?? []) : [];
+      const ofModels = list.length > 0 ? ((await services.modelWarnings?.(list, call.by.caller)) ?? []) : [];
+      const warnings = [...ofModels, ...(method === 'GET' ? [] : emptyBudgets(value))];
       return { body: encode(output, result, { usd }), tag: (isTagged && result.tag) || null, warnings };
     };
     // The conversion drops the types of input and result. `perform` checks the input with the schema before `run` gets it.
@@ -227,6 +228,16 @@ function modelsIn(input: unknown): readonly string[] {
   const { models, member_defaults: members } = objectOf(input);
   return [models, objectOf(members).models].flatMap((list) => (isTexts(list) ? list : []));
 }
+
+/** Warns about budgets of 0. USD are rounded down, so a small amount can become 0. @param value the input, in the program's form */
+function emptyBudgets(value: unknown): readonly string[] {
+  const { budgets, memberDefaults } = objectOf(value);
+  const lists = [budgets, objectOf(memberDefaults).budgets];
+  const isEmpty = lists.some((list) => Array.isArray(list) && list.some((one) => objectOf(one).limit === 0));
+  return isEmpty ? [`A budget of 0 Credits lets only free requests through. ${BUDGET_OF_0}`] : [];
+}
+const BUDGET_OF_0 =
+  'Amounts below 0.000001 Credits are rounded down to 0, and in double quotes a shell replaces `$20`: write `20USD/day`.';
 
 const isTexts = (list: unknown): list is readonly string[] =>
   Array.isArray(list) && list.every((one) => typeof one === 'string');

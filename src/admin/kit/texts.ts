@@ -27,6 +27,9 @@ export function durationText(seconds: number): string {
   return seconds === 0 ? '0' : `${(seconds * 1_000) / UNITS_MS[unit]!}${unit}`;
 }
 
+/** The rest of a message about an amount without its first digits. */
+const SHELL = ' In double quotes, a shell replaces `$20`: use single quotes, or write 20USD.';
+
 const BUDGET = new RegExp(`^([^/]+)/(${WINDOWS.join('|')})(?:@(.+?))?(?::(${EXHAUSTED_ACTIONS.join('|')}))?$`);
 
 /**
@@ -39,12 +42,13 @@ export function budgetIn(text: string, words: readonly string[] = WINDOWS) {
   const [, amount = '', name, zone = 'UTC', action = 'cap'] = BUDGET.exec(text) ?? [];
   const window = WINDOWS.find((known) => known === name);
   if (!window) {
+    const hint = /^[/.]/.test(text) ? SHELL : '';
     throw new UsageError(
-      `A budget must look like 500/month, 20USD/day@Europe/Berlin or 20,000/total:downgrade, not "${text}". The windows are ${words.join(', ')}. The actions after the colon are ${EXHAUSTED_ACTIONS.join(', ')}.`,
+      `A budget must look like 500/month, 20USD/day@Europe/Berlin or 20,000/total:downgrade, not "${text}". The windows are ${words.join(', ')}. The actions after the colon are ${EXHAUSTED_ACTIONS.join(', ')}.${hint}`,
     );
   }
   const read = parseAmount(amount);
-  if ('problem' in read) throw new UsageError(`"${amount}" ${read.problem}`);
+  if ('problem' in read) throw new UsageError(`"${amount}" ${read.problem}${amount.startsWith('.') ? SHELL : ''}`);
   return { limit_credits: amount, window, time_zone: zone, on_exhausted: action };
 }
 

@@ -39,8 +39,11 @@ const endText = (until: string | undefined): string =>
   until === undefined ? '' : `; ends at ${until.slice(0, 16).replace('T', ' ')} UTC`;
 
 /** Writes the terms of a budget: `20,000 Credits (20 USD) a month, Berlin time, then cheaper models`. */
-export const budgetTermsText = ({ window, time_zone, on_exhausted, until, ...limit }: StatedBudget): string =>
-  `${bothAmounts(limit.limit_credits, limit.limit_usd)} ${PER[window]}${inZone(window, time_zone)}, ${THEN[on_exhausted]}${endText(until)}`;
+export function budgetTermsText({ window, time_zone, on_exhausted, until, ...limit }: StatedBudget): string {
+  const then = limit.limit_credits === 0 ? 'only for free requests' : THEN[on_exhausted];
+  const amount = bothAmounts(limit.limit_credits, limit.limit_usd);
+  return `${amount} ${PER[window]}${inZone(window, time_zone)}, ${then}${endText(until)}`;
+}
 
 /** Writes an amount in both units: `20,000 Credits (20 USD)`. */
 export const bothAmounts = (credits: number, usd: string | null): string => {
