@@ -115,7 +115,7 @@ export const showLedger = operation({
   errors: ['not_found'],
   prints: {
     columns: [
-      ...['title', 'name', 'limit_credits', 'spent_credits', 'held_credits'],
+      ...['title', 'name', 'limit_credits', 'limit_usd', 'spent_credits', 'held_credits'],
       ...['spent_usd', 'runs_out_at', 'open_reservations', 'renews_at'],
     ],
     sum: (body: Readonly<Record<string, unknown>>) =>

@@ -65,6 +65,11 @@ export const PolicyCheck = field.named('PolicyCheck', 'The result of a check.', 
     'The price that defines a reference cost; null for a policy with errors.',
     REFERENCE_PRICE,
   ),
+  amounts_in_usd: field.rows('The limits and ceilings that the policy states in USD; empty for a policy with errors.', {
+    path: field.text('The path of the amount.', 'budgets.team-month.limit_usd'),
+    usd: field.text('The amount in USD, an exact decimal.', '20'),
+    credits: field.credits('The amount in Credits, rounded down.', 20_000),
+  }),
   choices: field.orNull(
     Type.Array(Choice),
     'What each selector chooses for a request of each task and difficulty, at most 10,000 choices; null unless the check asks for `choices`, for a policy with errors, and if no provider can serve.',

@@ -8,6 +8,7 @@ import { readOrigins } from './cors.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { findSecrets } from './hints/secrets.ts';
 import { draftLearning } from './learning.ts';
+import type { ConvertedAmount } from './limits/amounts.ts';
 import { draftBudgets, readProxies, readSocketBytes } from './limits/drafts.ts';
 import { mergeFiles } from './merge.ts';
 import { openingsOf } from './models/discover.ts';
@@ -82,6 +83,8 @@ function checkSections(context: CheckContext) {
   const { sections, start } = context;
   const version = readVersion(context);
   const { credit, usdPerCredit } = readCredits(context);
+  const converted: ConvertedAmount[] = [];
+  const money = { ...context, usdPerCredit, converted };
   const values = readValues(version, context);
   const settings = readSettings(context, version, values);
   const reference = readReference(context);
@@ -100,9 +103,9 @@ function checkSections(context: CheckContext) {
   const baseline = readBaseline(ids, context);
   const selectors = draftSelectors(context, ids);
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
-  const constraints = draftConstraints({ ...context, usdPerCredit });
+  const constraints = draftConstraints(money);
   const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;
-  const budgets = draftBudgets({ ...context, usdPerCredit }, zone);
+  const budgets = draftBudgets(money, zone);
   const preferences = draftPreferences(context);
   const publicUrl = readPublicUrl(context);
   const names = caseNamesOf({
@@ -119,6 +122,8 @@ function checkSections(context: CheckContext) {
   return {
     /** The version of the policy language; the latest version if the policy states none, or states a wrong version. */
     version,
+    /** The amounts of USD that limits and ceilings state. */
+    converted,
     /** The plugins to load before the policy is compiled. */
     plugins: draftPlugins(context),
     /** The worth of a Credit; null if it is wrong. */
@@ -146,7 +151,7 @@ function checkSections(context: CheckContext) {
     defaultAliases: agentAliases(values.defaultAliases),
     constraints,
     preferences,
-    people: draftPeople({ ...context, usdPerCredit }, zone, {
+    people: draftPeople(money, zone, {
       ids,
       starts: [...openings, ...wildcards.map(({ pattern }) => pattern.slice(0, -1))],
     }),
@@ -157,7 +162,7 @@ function checkSections(context: CheckContext) {
     reportedRuns: reportedRunsMatch(context),
     explore: draftLearning(context),
     publicUrl,
-    cases: draftCases({ ...context, usdPerCredit }, names),
+    cases: draftCases(money, names),
     /**
      * The names that test cases of the policy send as `model`. Signalbox checks these names later, because the check needs public figures.
      */

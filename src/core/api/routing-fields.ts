@@ -27,10 +27,13 @@ export const RouteStrategy = Type.Object(
   },
 );
 
+/** For amounts that callers of the API state. People state amounts of policies and keys in other units, too. */
+const IN_CREDITS = { [TEXT_REMEDY]: 'It is a number of Credits, without a unit.' } as const;
+
 export const RouteConstraints = Type.Object(
   {
     max_cost_credits: nullable(
-      Type.Number({ minimum: 0, description: 'The highest acceptable expected cost, in Credits.' }),
+      Type.Number({ ...IN_CREDITS, minimum: 0, description: 'The highest acceptable expected cost, in Credits.' }),
     ),
     max_latency_ms: nullable(
       Type.Integer({
@@ -57,6 +60,7 @@ export const RouteConstraints = Type.Object(
 );
 
 export const BudgetLimit = Type.Number({
+  ...IN_CREDITS,
   exclusiveMinimum: 0,
   description: 'The most Credits that this request may consume. This is a hard limit.',
 });

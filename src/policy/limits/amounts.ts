@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Amount, type AmountUnit, parseAmount, toMicrocredits } from '../../core/money/amount.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
-import { type Decimal, toNumber } from '../../core/money/decimal.ts';
+import { type Decimal, plainText, toNumber } from '../../core/money/decimal.ts';
 import { decimalText } from '../../core/text/text.ts';
 import { limitsOf, type Subject } from '../check.ts';
 import { decimalAt } from '../models/prices.ts';
@@ -17,10 +17,21 @@ export interface StatedAmount extends Amount {
 /** A map of the policy that contains amounts. */
 export type AmountOwner = Pick<Subject, 'path' | 'tree'>;
 
+/** An amount of USD in a policy, and its worth. */
+export interface ConvertedAmount {
+  /** The path of the amount, such as `budgets.team-month.limit_usd`. */
+  readonly path: string;
+  /** The amount as an exact decimal. */
+  readonly usd: string;
+  readonly limit: Microcredits;
+}
+
 /** The facts that convert an amount to Credits. */
 export interface AmountContext {
   readonly usdPerCredit: Decimal;
   readonly report: Report;
+  /** Collects the amounts of USD that were converted. */
+  readonly converted: ConvertedAmount[];
 }
 
 /** The unit of a number without a unit: the end of its key's name. */
@@ -54,11 +65,14 @@ export function microcreditsOf(
   amount: StatedAmount,
   { tree, path }: AmountOwner,
   key: string,
-  { usdPerCredit, report }: AmountContext,
+  { usdPerCredit, report, converted }: AmountContext,
 ): Microcredits | null {
-  const converted = toMicrocredits(amount, { bare: amount.unit, usdPerCredit });
-  if (typeof converted === 'number') return converted;
-  report.add('bad-form', placeAt(tree, key), `\`${path}.${key}\` ${sentencePart(converted.problem)}`);
+  const limit = toMicrocredits(amount, { bare: amount.unit, usdPerCredit });
+  if (typeof limit === 'number') {
+    if (amount.unit === 'USD') converted.push({ path: `${path}.${key}`, usd: plainText(amount.value), limit });
+    return limit;
+  }
+  report.add('bad-form', placeAt(tree, key), `\`${path}.${key}\` ${sentencePart(limit.problem)}`);
   return null;
 }
 

@@ -1,4 +1,3 @@
-import type { Decimal } from '../../core/money/decimal.ts';
 import { type AddressRange, addressText, isWithin, parseRange, startOf } from '../../core/net/address.ts';
 import { validPartsOf } from '../check.ts';
 import type { SourceSpan } from '../diagnostics.ts';
@@ -9,6 +8,7 @@ import type { GatewayText } from '../schema/policy.ts';
 import { type CheckContext, checkList, type NamedItem } from '../schema/section-checks.ts';
 import { checkTimeZone } from '../time-zone.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
+import type { AmountContext } from './amounts.ts';
 import { readLimit } from './budgets.ts';
 
 /** Reads the addresses of trusted proxies. @param tree the section `gateway` */
@@ -60,7 +60,7 @@ function rangeAt(written: string, place: SourceSpan, report: Report): AddressRan
 export type BudgetDraft = ReturnType<typeof draftBudgets>[number];
 
 /** Checks the budgets of the policy. @param zone the default time zone */
-export function draftBudgets(context: CheckContext & { readonly usdPerCredit: Decimal }, zone: string) {
+export function draftBudgets(context: CheckContext & AmountContext, zone: string) {
   return checkList('budgets', BudgetText, context).map((named) => {
     const { name, tree, data } = named;
     const stated = data ?? validPartsOf(BudgetText, tree);

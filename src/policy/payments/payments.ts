@@ -2,7 +2,6 @@ import type { Static } from '@sinclair/typebox';
 import { type Decimal, plainText } from '../../core/money/decimal.ts';
 import type { PaymentNetwork, PaymentPolicy } from '../../core/policy/payments.ts';
 import { validPartsOf } from '../check.ts';
-import type { AmountContext } from '../limits/amounts.ts';
 import { isAbove, type UsdAmount, usdReader } from '../limits/usd.ts';
 import type { Report } from '../report.ts';
 import { PaymentsText, PrepaidText, QuoteText, X402Text } from '../schema/payments.ts';
@@ -65,7 +64,7 @@ function draftPayments(context: DraftContext): PaymentPolicy | null {
 const isNone = (tree: Tree): boolean =>
   tree.kind === 'list' ? tree.items.length === 0 : tree.kind === 'map' && tree.entries.length === 0;
 
-function readQuote(tree: Tree, context: AmountContext) {
+function readQuote(tree: Tree, context: DraftContext) {
   const { report } = context;
   const path = `${PATH}.quote`;
   const usd = usdReader(QuoteText, { path, tree }, context);
@@ -84,7 +83,7 @@ function readQuote(tree: Tree, context: AmountContext) {
   return { quoteMax: max.credits, chargeMin: Math.min(min.credits, max.credits), settleFee: fee.credits };
 }
 
-function readTopUp(tree: Tree, context: AmountContext) {
+function readTopUp(tree: Tree, context: DraftContext) {
   const path = `${PATH}.prepaid`;
   const usd = usdReader(PrepaidText, { path, tree }, context);
   const min = usd('min_usd', 'up');

@@ -1,5 +1,4 @@
 import type { Static } from '@sinclair/typebox';
-import type { Decimal } from '../../core/money/decimal.ts';
 import {
   type GroupTerms,
   type HolderTerms,
@@ -9,6 +8,7 @@ import {
   type TeamNames,
 } from '../../core/people/people.ts';
 import type { SourceSpan } from '../diagnostics.ts';
+import type { AmountContext } from '../limits/amounts.ts';
 import { readLimit } from '../limits/budgets.ts';
 import type { Report } from '../report.ts';
 import { ratesOf } from '../schema/limits.ts';
@@ -22,11 +22,9 @@ type GroupText = Static<typeof OrganizationText>;
 type TermsText = Omit<GroupText, 'member_defaults'>;
 
 /** The data that is needed to read terms. */
-interface TermsContext {
-  readonly report: Report;
+interface TermsContext extends AmountContext {
   /** The default time zone of budgets. */
   readonly zone: string;
-  readonly usdPerCredit: Decimal;
   /** Whether a name is the name of a model. */
   readonly models: ModelNames;
 }
@@ -46,12 +44,12 @@ export interface PeopleDraft {
 
 /** Checks the sections `organization` and `teams`. `draftPeople` leaves out a team with errors completely. */
 export function draftPeople(
-  context: CheckContext & Pick<TermsContext, 'usdPerCredit'>,
+  context: CheckContext & AmountContext,
   zone: string,
   models: ModelNames,
 ): PeopleDraft {
-  const { report, usdPerCredit } = context;
-  const terms: TermsContext = { report, zone, usdPerCredit, models };
+  const { report, usdPerCredit, converted } = context;
+  const terms: TermsContext = { report, usdPerCredit, converted, zone, models };
   const organization = checkSection('organization', OrganizationText, context);
   const { tree } = sectionSubject('organization', context);
   const items = checkList('teams', TeamText, context);

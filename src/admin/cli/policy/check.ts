@@ -1,4 +1,5 @@
 import { commandName } from '../../../core/command-name.ts';
+import { bothAmounts } from '../../../core/money/budget-words.ts';
 import { DIFFICULTIES } from '../../../core/request/facts.ts';
 import { painter } from '../../../core/text/paint.ts';
 import { plural } from '../../../core/text/text.ts';
@@ -90,6 +91,17 @@ function uncheckedText(names: readonly string[]): string {
   return `Not checked: whether the ${teams} ${list} ${are} known to the server, because this command found no data folder. Name the data folder with --data, or declare the ${teams} in \`teams\`.`;
 }
 
+/** The most amounts that are listed without `--all`. */
+const AMOUNTS_MAX = 10;
+
+/** Lists what amounts of USD are in Credits: `20 USD = 20,000 Credits  budgets.team-month.limit_usd`. */
+function amountsText(amounts: PolicyCheck['amounts_in_usd'], all: boolean): string {
+  const shown = all ? amounts : amounts.slice(0, AMOUNTS_MAX);
+  const more = amounts.length - shown.length;
+  const lines = shown.map(({ path, usd, credits }) => `  ${visible(path)}: ${usd} USD = ${bothAmounts(credits, null)}`);
+  return ['Amounts in USD:', ...lines, ...(more > 0 ? [`  and ${more} more: --all`] : [])].join('\n');
+}
+
 const NO_MODEL = 'no model';
 
 /**
@@ -156,12 +168,13 @@ function asText(
       : `, ${countText(check.models ?? 0, check.wildcards ?? 0)}, ${plural(check.cases, 'case')}`;
   const isFew = all || missing.length <= REASONS_MAX;
   const aside = all ? '' : folded(figures, isFew ? 0 : missing.length);
-  const { choices, reference_price: reference } = check;
+  const { choices, reference_price: reference, amounts_in_usd: amounts } = check;
   if (choices && setting) parts.push(choicesText(choices, setting, colour));
   parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`);
   // A stated price is in the files.
   if (reference && (reference.source === 'model' || all || choices))
     parts.push(`Reference price: ${visible(referenceText(reference))}.`);
+  if (amounts.length > 0) parts.push(amountsText(amounts, all));
   if (isFew && missing.length > 0) parts.push(leftOutText(missing));
   if (teams.length > 0) parts.push(uncheckedText(teams));
   if (errors === 0 && check.changed_by_latest_version) parts.push(versionText(check.changed_by_latest_version, folder));

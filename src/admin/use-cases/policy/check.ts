@@ -2,10 +2,12 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StrategyPlugin } from '../../../contract/strategy.ts';
 import { measuredModels } from '../../../core/decision/readings.ts';
+import { toCredits } from '../../../core/money/credits.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import { iso } from '../../../core/time/clock.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { type Diagnostic, type DiagnosticCode, diagnosticsBody } from '../../../policy/diagnostics.ts';
+import type { ConvertedAmount } from '../../../policy/limits/amounts.ts';
 import { isWildcard } from '../../../policy/models/models.ts';
 import { byPlace } from '../../../policy/report.ts';
 import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../../policy/runtime/candidate.ts';
@@ -72,6 +74,7 @@ export async function checkPolicy(
     left_out_here: here.missing,
     changed_by_latest_version: changedDefaults(outline, strategiesOf(judge.shipped)),
     reference_price: snapshot && referenceBody(snapshot.referenceOrigin),
+    amounts_in_usd: isRejected(judged) ? [] : tools.parsed.policy.converted.map(amountBody),
     choices: chooser && (await inSlices(choicesIn(chooser), isStale)),
     guarded: disk ? guardedChanges(await outlineOf(disk, judge), outline) : [],
     not_read: unread,
@@ -79,6 +82,8 @@ export async function checkPolicy(
     unchecked_teams: snapshot && !judge.teams?.() ? teamsLeftOpen(snapshot) : [],
   };
 }
+
+const amountBody = ({ path, usd, limit }: ConvertedAmount) => ({ path, usd, credits: toCredits(limit) });
 
 const teamsLeftOpen = ({ teamIds, teamPlaces }: PolicySnapshot): string[] =>
   [...teamIds.keys()].filter((name) => !teamPlaces.has(name));

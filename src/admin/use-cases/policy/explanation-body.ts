@@ -1,4 +1,6 @@
-import { toCredits } from '../../../core/money/credits.ts';
+import { bothAmounts } from '../../../core/money/budget-words.ts';
+import { limitFromCredits, toCredits } from '../../../core/money/credits.ts';
+import { usdWriter } from '../../../core/money/usd.ts';
 import { lacksIn } from '../../../core/policy/found-models.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
@@ -64,8 +66,20 @@ export function explanationBody(
 }
 
 /** A sentence about the first hold of the request; null if there is nothing to say. */
-function holdNote({ certificate, firstHold, isFunded, shortage }: HypotheticalExplanation): string | null {
-  if (shortage) return `The request is refused with ${shortage.status} ${shortage.code}: ${shortage.message}`;
+function holdNote({
+  certificate,
+  firstHold,
+  isFunded,
+  shortage,
+  runtime,
+}: HypotheticalExplanation): string | null {
+  if (shortage) {
+    const limit = shortage.info.details?.limit_credits;
+    const usd = usdWriter(runtime.snapshot.usdPerCredit);
+    const worth =
+      typeof limit === 'number' ? ` The limit is ${bothAmounts(limit, usd(limitFromCredits(limit)))}.` : '';
+    return `The request is refused with ${shortage.status} ${shortage.code}: ${shortage.message}${worth}`;
+  }
   if (firstHold === null) {
     const waits = isFunded && certificate.choice !== null;
     return waits ? 'The request would wait for money that other requests of its key hold.' : null;
