@@ -172,6 +172,8 @@ export const SECTIONS: readonly Section[] = [
       'test/tools/importers/litellm/laws.test.ts',
       'test/instances/budgets-law.test.ts',
       'test/system/instances/budgets-law.test.ts',
+      'test/instances/ending-budgets.test.ts',
+      'test/system/instances/ending-budgets.test.ts',
       'test/instances/copies-law.test.ts',
       'test/system/instances/copies-law.test.ts',
       'test/instances/names-law.test.ts',
