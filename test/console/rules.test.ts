@@ -19,7 +19,7 @@ const LENT =
   /^src\/(?:admin\/|http\/schemas\/|http\/x402\/schemas\.ts$|core\/|operate\/roles\.ts$|store\/traffic\.ts$)/;
 
 /** Pure files of the server that the console also runs: it reads and writes amounts exactly as the server does. */
-const SHARED = /^src\/core\/(?:amount|budget-words|decimal|text)\.ts$/;
+const SHARED = /^src\/core\/(?:money\/(?:amount|budget-words|credits|decimal)|text\/text)\.ts$/;
 
 function faultOf(path: string, isType: boolean, target: string): string | null {
   if (!target.startsWith('.')) {

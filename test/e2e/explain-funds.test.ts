@@ -122,6 +122,7 @@ test('`policy explain --key` says with which error a key without enough money is
   expect((await explain(key)).out).toContain(
     'The request is refused with 402 request_exceeds_budget: The budget `strict`',
   );
+  expect((await explain(key)).out).toMatch(/The limit is [\d.,]+ Credits? \([\d.]+ USD\)/);
   // Labels in flags override the labels of the key.
   expect((await explain(key, '--label', 'purse=none')).out).not.toContain('is refused with');
 });

@@ -71,7 +71,7 @@ describe('the funds in the ledger’s status', () => {
     ]);
     expect(still(await byCommand())).toEqual(still(shown));
     const { out } = await purse.live.box.run('ledger', 'status', '--name', 'team');
-    expect(out).toMatch(/^team +team +5 +0 +0 .* 20\d\d-/m);
+    expect(out).toMatch(/^team +team +5 +0.005 +0 +0 .* 20\d\d-/m);
   });
 
   test('the API, the command and the metrics show how many requests hold money of a fund, and since when', async () => {
@@ -112,7 +112,7 @@ describe('the funds in the ledger’s status', () => {
     expect(still(await byCommand())).toEqual(still(shown));
     const { out } = await purse.live.box.run('ledger', 'status');
     expect(out).toMatch(/^TITLE +NAME .* RENEWS$/m);
-    expect(out).toMatch(/^team of red +team +5 +0\.1 +0 +0\.0001 .* 20\d\d-/m);
+    expect(out).toMatch(/^team of red +team +5 +0\.005 +0\.1 +0 +0\.0001 .* 20\d\d-/m);
     expect(out).toMatch(/^all +all +100 +0\.15 +0 +0\.00015 .* never$/m);
     expect(out).toEndWith('0.15 Credits (0.00015 USD) charged, 0 Credits held by 0 open requests.\n');
     const { out: own } = await purse.live.box.run('ledger', 'status', '--name', 'team');

@@ -176,6 +176,13 @@ describe('a figure of /v1/route, sent back as a ceiling,', () => {
     await fc.assert(law(live.box, roundedBy(up)), { numRuns: 2 });
   });
 
+  test('a small ceiling is written in plain decimals in the message, not with an exponent', async () => {
+    const tiny = { constraints: { max_cost_credits: 1.5e-7 } };
+    const { error } = await adviceOf(await live.box.post('/v1/route', tiny));
+    expect(error.code).toBe('no_eligible_model');
+    expect(String(error.details.relaxation)).toStartWith('change max_cost_credits from 0.00000015 to ');
+  });
+
   test('a figure of /v1/route, sent back as a ceiling, may be 0, which free models satisfy', async () => {
     const free = { constraints: { max_cost_credits: 0 } };
     const server = new FakeModelServer('ollama', [{ name: 'smol', capabilities: ['completion'] }]);

@@ -43,7 +43,7 @@ const MISTAKES: readonly (readonly [golden: string, place: string, mend: string]
   ['yaml-dash-missing', 'p.yaml:4:3', 'a list needs a dash before the first key of each item: `- name: second`'],
   ['yaml-dash-without-a-space', 'p.yaml:2:3', 'write `- name: first`'],
   ['model-with-a-flat-price', 'p.yaml:4:5', 'write `price: { input: 3, output: 12.50 }`'],
-  ['credits-in-usd', 'p.yaml:8:16', 'with `usd_per_credit: 0.01`, 0.05 USD are `max_cost_credits: 5`'],
+  ['credits-in-usd', 'p.yaml:8:16', 'write `max_cost_credits: 0.05 USD`'],
 ];
 
 /** Later than the day on which some of the shipped figures were checked. */
@@ -121,6 +121,30 @@ describe('signalbox policy check', () => {
       for (const text of [`${place}  warning`, warning, mend]) expect(out).toContain(text);
     },
   );
+
+  test('policy check shows what every amount of USD became in Credits, and warns where nothing is left of it', async () => {
+    const text = `credits: { usd_per_credit: 0.003 }
+budgets:
+  - { name: month, limit_usd: 20, window: month }
+  - { name: day, limit_credits: 20, window: day }
+teams: [{ name: search, budgets: [{ limit_credits: 3 USD, window: day }, { limit_usd: 0.000000001, window: week }] }]
+constraints: [{ name: cheap, when: key.id == "x", max_cost_credits: $0.3 }]
+`;
+    const folder = writePolicy({ ...MENDED, 'p.yaml': text });
+    folders.push(folder);
+    const shown = await runHere(['policy', 'check', folder]);
+    expect(shown.code).toBe(0);
+    expect(shown.out).toMatch(/budgets\.month\.limit_usd: 20 USD = 6,666\.666666 Credits\n/);
+    expect(shown.out).toMatch(/warning nothing-to-spend {2}`teams\.search\.budgets\[1\]\.limit_usd`/);
+    const { out } = await runHere(['policy', 'check', folder, '--json']);
+    const { amounts_in_usd: amounts } = JSON.parse(out) as { amounts_in_usd: readonly { path: string }[] };
+    expect(amounts.toSorted((a, b) => (a.path < b.path ? -1 : 1)) as unknown).toEqual([
+      { path: 'budgets.month.limit_usd', usd: '20', credits: 6_666.666666 },
+      { path: 'constraints.cheap.max_cost_credits', usd: '0.3', credits: 100 },
+      { path: 'teams.search.budgets[0].limit_credits', usd: '3', credits: 1_000 },
+      { path: 'teams.search.budgets[1].limit_usd', usd: '0.000000001', credits: 0 },
+    ]);
+  });
 
   test('policy check warns about a budget that is small for the models with a key here, unless one of them is free', async () => {
     const budget = 'budgets:\n  - { name: b, limit_credits: 5, window: day, on_exhausted: reject }\n';
