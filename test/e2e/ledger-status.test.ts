@@ -113,7 +113,7 @@ describe('the funds in the ledger’s status', () => {
     const { out } = await purse.live.box.run('ledger', 'status');
     expect(out).toMatch(/^TITLE +NAME .* RENEWS$/m);
     expect(out).toMatch(/^team of red +team +5 +0\.005 +0\.1 +0 +0\.0001 .* 20\d\d-/m);
-    expect(out).toMatch(/^all +all +100 +0\.15 +0 +0\.00015 .* never$/m);
+    expect(out).toMatch(/^all +all +100 +0\.1 +0\.15 +0 +0\.00015 .* never$/m);
     expect(out).toEndWith('0.15 Credits (0.00015 USD) charged, 0 Credits held by 0 open requests.\n');
     const { out: own } = await purse.live.box.run('ledger', 'status', '--name', 'team');
     expect(own).toEndWith('0.1 Credits (0.0001 USD) charged, 0 Credits held by 0 open requests.\n');
