@@ -89,6 +89,23 @@ describe('the section `payments`', () => {
     });
   });
 
+  test('amounts may be texts with their unit, and mean the same as numbers of USD', () => {
+    const figuresOf = (max: string, min: string, fee: string, least: string, most: string) =>
+      paymentsOf(
+        policy({
+          more: `quote: { max_usd: ${max}, min_charge_usd: ${min}, settle_fee_usd: ${fee} }
+    prepaid: { min_usd: ${least}, max_usd: ${most} }`,
+        }),
+      );
+    const stated = figuresOf('$2.50', '0.5 USD', '$0.0025', '5USD', '"1,000"');
+    expect(stated).toEqual(figuresOf('2.5', '0.5', '0.0025', '5', '1000'));
+    expect(stated).toMatchObject({
+      quoteMax: 2_500_000_000,
+      settleFee: 2_500_000,
+      prepaid: { max: 1_000_000_000_000 },
+    });
+  });
+
   test('the section `payments` has every stated value', () => {
     const stated = policy({
       head: 'enabled: true\n    allow_mainnet: true\n    public_url: https://llm.example.com\n    settle_margin_seconds: 30\n    agent_wallet: { required: true }',
