@@ -82,9 +82,7 @@ const isHosted = ({ data }: NamedItem<ProviderText>) => data?.api_key_env !== un
 function checkSections(context: CheckContext) {
   const { sections, start } = context;
   const version = readVersion(context);
-  const { credit, usdPerCredit } = readCredits(context);
-  const converted: ConvertedAmount[] = [];
-  const money = { ...context, usdPerCredit, converted };
+  const { credit, money } = readCredits(context);
   const values = readValues(version, context);
   const settings = readSettings(context, version, values);
   const reference = readReference(context);
@@ -96,7 +94,7 @@ function checkSections(context: CheckContext) {
   const problemsBefore = context.report.found.length;
   const openings = openingsOf(providers, version);
   const servesAny = openings.length > 0 || providers.some(({ data }) => data?.serves !== undefined);
-  const modelContext = { ...context, usdPerCredit, needsKey, hosted, taskIndex, servesAny, ...values };
+  const modelContext = { ...money, needsKey, hosted, taskIndex, servesAny, ...values };
   const { named, drafts, ids, latencyOf } = draftModels(modelContext);
   const wildcards = draftWildcards(providers, latencyOf, modelContext);
   const hasSoundModels = context.report.found.length === problemsBefore && ids.size + wildcards.length > 0;
@@ -108,22 +106,13 @@ function checkSections(context: CheckContext) {
   const budgets = draftBudgets(money, zone);
   const preferences = draftPreferences(context);
   const publicUrl = readPublicUrl(context);
-  const names = caseNamesOf({
-    ids,
-    providers,
-    selectors,
-    aliases,
-    constraints,
-    taskIndex,
-    wildcards,
-    drafts,
-    openings,
-  });
+  const parts = { ids, providers, selectors, aliases, constraints, taskIndex, wildcards, drafts, openings };
+  const names = caseNamesOf(parts);
   return {
     /** The version of the policy language; the latest version if the policy states none, or states a wrong version. */
     version,
     /** The amounts of USD that limits and ceilings state. */
-    converted,
+    converted: money.converted,
     /** The plugins to load before the policy is compiled. */
     plugins: draftPlugins(context),
     /** The worth of a Credit; null if it is wrong. */
@@ -156,7 +145,7 @@ function checkSections(context: CheckContext) {
       starts: [...openings, ...wildcards.map(({ pattern }) => pattern.slice(0, -1))],
     }),
     budgets,
-    own: draftSections({ ...context, usdPerCredit, publicUrl, budgetNames: budgets.map(({ name }) => name) }),
+    own: draftSections({ ...money, publicUrl, budgetNames: budgets.map(({ name }) => name) }),
     /** Selects the requests whose texts are stored; null for all requests, or if no texts are stored. */
     contentMatch: contentMatch(context),
     reportedRuns: reportedRunsMatch(context),
@@ -209,15 +198,18 @@ function readVersion({ sections, start, report }: CheckContext): LanguageVersion
 
 const USD_PER_CREDIT: Decimal = { digits: 1n, scale: 3 };
 
+/** Reads the worth of a Credit. `money` is the context of the sections that state amounts; `credit` is null if the worth is wrong. */
 function readCredits(context: CheckContext) {
   const { tree } = sectionSubject('credits', context);
   const checked = checkSection('credits', SECTIONS.credits, context);
   const stated = valueAt(tree, 'usd_per_credit');
   const usdPerCredit = stated && checked ? decimalAt(tree, 'usd_per_credit', context.report) : USD_PER_CREDIT;
-  if (!checked || !usdPerCredit) return { credit: null, usdPerCredit: USD_PER_CREDIT };
+  const converted: ConvertedAmount[] = [];
+  const money = { ...context, usdPerCredit: (checked && usdPerCredit) || USD_PER_CREDIT, converted };
+  if (!checked || !usdPerCredit) return { credit: null, money };
   /** Location of the figure, or the beginning of the policy if the figure is not stated. */
   const place = stated?.place ?? context.start;
-  return { credit: { usd: plainText(usdPerCredit), place, isStated: stated !== undefined }, usdPerCredit };
+  return { credit: { usd: plainText(usdPerCredit), place, isStated: stated !== undefined }, money };
 }
 
 function readSettings(

@@ -316,7 +316,11 @@ describe('ceilings', () => {
 
   test('a text that is no amount is sent as it is, so that it is never ignored', () => {
     for (const text of ['20,5', '1.000,50', '20 EUR', 'much']) {
-      expect(sentFor(text, text)).toEqual({ model: 'auto', constraints: { max_cost_credits: text }, budget_limit: text });
+      expect(sentFor(text, text)).toEqual({
+        model: 'auto',
+        constraints: { max_cost_credits: text },
+        budget_limit: text,
+      });
     }
     expect(requestOf({}, 'chat', { ...NO_TERMS, budget: '$20' }, amountTerms(null)).budget_limit).toBe('$20');
   });

@@ -28,6 +28,8 @@ export const AMOUNT_LENGTH_MAX = 64;
 const UNIT = String.raw`(us\$|\$|usd|dollars?|credits?)`;
 const FORM = new RegExp(String.raw`^(-?)${UNIT}? ?(-?)(\d(?:[\d.,]*\d)?) ?${UNIT}?$`, 'i');
 const GROUPED = /^(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?$/;
+/** An amount in another currency, such as `20 EUR` or `£20`. */
+const FOREIGN = /^-?(?:(?:[a-z]{3}|\p{Sc}) ?\d[\d.,]{0,60}|\d[\d.,]{0,60} ?(?:[a-z]{3}|\p{Sc}))$/iu;
 const FORMS = 'an amount such as 20, 20.50, 20,000, $20 or 20 USD';
 
 /**
@@ -40,7 +42,8 @@ export function parseAmount(text: string): Amount | AmountProblem {
     text.length > AMOUNT_LENGTH_MAX ? [] : (FORM.exec(text.trim()) ?? []);
   const [first, last] = [unitOf(before), unitOf(after)];
   if (number === '' || (minus && inner) || (first && last && first !== last)) {
-    return { problem: `is not an amount. Write ${FORMS}.` };
+    const problem = FOREIGN.test(text.trim()) ? 'is neither in USD nor in Credits' : 'is not an amount';
+    return { problem: `${problem}. Write ${FORMS}.` };
   }
   const unit = first ?? last;
   const sign = minus || inner || '';
@@ -64,7 +67,8 @@ function readingsText(number: string, sign: string, unit: AmountUnit | null): st
     : `can mean ${shown.join(' or ')}. Write one of the two. ${rule}`;
 }
 
-const grouped = (digits: string): string => {
+/** Writes the digits of a decimal in groups: `1,204.5`. */
+export const grouped = (digits: string): string => {
   const [whole = '', fraction] = digits.split('.');
   const groups = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
   return fraction === undefined ? groups : `${groups}.${fraction}`;

@@ -32,7 +32,11 @@ export function figureAt(tree: Tree, key: string, value: number | undefined, rep
  * limits up.
  * @param schema of the owner
  */
-export function usdReader(schema: TObject, owner: AmountOwner, { usdPerCredit, report }: Pick<AmountContext, 'usdPerCredit' | 'report'>) {
+export function usdReader(
+  schema: TObject,
+  owner: AmountOwner,
+  { usdPerCredit, report }: Pick<AmountContext, 'usdPerCredit' | 'report'>,
+) {
   const defaults = validPartsOf(schema, emptyMap(owner.tree.place));
   return (key: string, rounding: 'down' | 'up') => {
     const isStated = valueAt(owner.tree, key) !== undefined;

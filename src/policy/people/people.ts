@@ -43,11 +43,7 @@ export interface PeopleDraft {
 }
 
 /** Checks the sections `organization` and `teams`. `draftPeople` leaves out a team with errors completely. */
-export function draftPeople(
-  context: CheckContext & AmountContext,
-  zone: string,
-  models: ModelNames,
-): PeopleDraft {
+export function draftPeople(context: CheckContext & AmountContext, zone: string, models: ModelNames): PeopleDraft {
   const { report, usdPerCredit, converted } = context;
   const terms: TermsContext = { report, usdPerCredit, converted, zone, models };
   const organization = checkSection('organization', OrganizationText, context);

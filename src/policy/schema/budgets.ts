@@ -3,7 +3,7 @@ import type { ExhaustedAction, WindowKind } from '../../core/money/budget.ts';
 import { closed, excludes, integer, itemName, needsOneOf, number, oneOfExplained, optional } from './parts.ts';
 
 /** The highest limit of a budget, Credits. */
-export const LIMIT_CREDITS_MAX = 1_000_000_000;
+const LIMIT_CREDITS_MAX = 1_000_000_000;
 
 /** A budget states its limit in exactly one unit. */
 export const ONE_LIMIT = { ...needsOneOf('limit_credits', 'limit_usd'), ...excludes('limit_credits', 'limit_usd') };

@@ -1,4 +1,5 @@
 import { commandName } from '../../../core/command-name.ts';
+import { grouped } from '../../../core/money/amount.ts';
 import { bothAmounts } from '../../../core/money/budget-words.ts';
 import { DIFFICULTIES } from '../../../core/request/facts.ts';
 import { painter } from '../../../core/text/paint.ts';
@@ -98,7 +99,9 @@ const AMOUNTS_MAX = 10;
 function amountsText(amounts: PolicyCheck['amounts_in_usd'], all: boolean): string {
   const shown = all ? amounts : amounts.slice(0, AMOUNTS_MAX);
   const more = amounts.length - shown.length;
-  const lines = shown.map(({ path, usd, credits }) => `  ${visible(path)}: ${usd} USD = ${bothAmounts(credits, null)}`);
+  const lines = shown.map(
+    ({ path, usd, credits }) => `  ${visible(path)}: ${grouped(usd)} USD = ${bothAmounts(credits, null)}`,
+  );
   return ['Amounts in USD:', ...lines, ...(more > 0 ? [`  and ${more} more: --all`] : [])].join('\n');
 }
 

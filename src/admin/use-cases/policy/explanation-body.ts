@@ -66,18 +66,11 @@ export function explanationBody(
 }
 
 /** A sentence about the first hold of the request; null if there is nothing to say. */
-function holdNote({
-  certificate,
-  firstHold,
-  isFunded,
-  shortage,
-  runtime,
-}: HypotheticalExplanation): string | null {
+function holdNote({ certificate, firstHold, isFunded, shortage, runtime }: HypotheticalExplanation): string | null {
   if (shortage) {
     const limit = shortage.info.details?.limit_credits;
     const usd = usdWriter(runtime.snapshot.usdPerCredit);
-    const worth =
-      typeof limit === 'number' ? ` The limit is ${bothAmounts(limit, usd(limitFromCredits(limit)))}.` : '';
+    const worth = typeof limit === 'number' ? ` The limit is ${bothAmounts(limit, usd(limitFromCredits(limit)))}.` : '';
     return `The request is refused with ${shortage.status} ${shortage.code}: ${shortage.message}${worth}`;
   }
   if (firstHold === null) {
