@@ -13,12 +13,12 @@ import {
 } from '@sinclair/typebox';
 import * as parts from '../../core/api/parts.ts';
 import { type ErrorCode, refuse } from '../../core/errors.ts';
-import { AMOUNT_LENGTH_MAX, type AmountUnit, parseAmount, readAmount } from '../../core/money/amount.ts';
+import { AMOUNT_LENGTH_MAX, type AmountUnit } from '../../core/money/amount.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import type { Decimal } from '../../core/money/decimal.ts';
 import { exactMillionths } from '../../core/money/exact-millionths.ts';
-import { decimalText } from '../../core/text/text.ts';
 import { iso, parseMoment } from '../../core/time/clock.ts';
+import { type AmountBounds, microcreditsIn } from './stated-amount.ts';
 
 /**
  * The fields of operations. A field is the JSON Schema of a value, and also defines the form of the value in the program. Amounts are
@@ -182,33 +182,17 @@ export const credits = (description: string, example: number, bounds: NumberOpti
  * @param bare the unit of a number; a field in USD refuses Credits
  */
 export const amount = (description: string, example: number, bounds: AmountBounds, bare: AmountUnit = 'Credits') => {
-  const { minimum, maximum } = bounds;
-  const ofNumber = bare === 'Credits' ? bounds : { minimum };
+  const ofNumber = bare === 'Credits' ? bounds : { minimum: bounds.minimum };
   const schema = Type.Union([Type.Number(ofNumber), Type.String({ minLength: 1, maxLength: AMOUNT_LENGTH_MAX })], {
     description: `${description} A number is in ${bare}; a text such as \`$20\`, \`20 USD\` or \`20,000\` may state its unit.`,
     examples: [example, '$20', '20 USD', '20,000'],
   });
-  const isWithin = (microcredits: Microcredits) => {
-    const credits = toCredits(microcredits);
-    return credits >= minimum && credits <= maximum;
-  };
   return annotated<typeof schema, Microcredits>(schema, {
     [TAKES_USD]: true,
     [COMMAND]: { form: 'AMOUNT' },
     [CODEC]: {
       encode: (value) => toCredits(value as Microcredits),
-      decode(value, path, usdPerCredit) {
-        if (typeof value === 'number' && bare === 'Credits') return exactMillionths(value, path);
-        const text = typeof value === 'number' ? decimalText(value) : String(value);
-        const stated = parseAmount(text);
-        if (!('problem' in stated) && stated.unit === 'Credits' && bare === 'USD') {
-          refuse(path, `\`${path}\` takes USD. For Credits, use \`${path.replace(/_usd$/, '_credits')}\`.`);
-        }
-        const read = readAmount(text, { bare, usdPerCredit });
-        if (typeof read !== 'number') refuse(path, `\`${path}\`: \`${text.replaceAll('`', '')}\` ${read.problem}`);
-        if (isWithin(read)) return read;
-        refuse(path, `\`${path}\` must be from ${minimum} to ${maximum} Credits.`, 'out_of_range');
-      },
+      decode: (value, path, usdPerCredit) => microcreditsIn(value, path, { bare, usdPerCredit }, bounds),
     },
   });
 };
@@ -246,11 +230,6 @@ export const exactlyOne = <P extends TProperties, Value, Member extends keyof Va
     },
   );
 };
-
-interface AmountBounds extends NumberOptions {
-  readonly minimum: number;
-  readonly maximum: number;
-}
 
 /** Whether a field, or a field inside it, can be given in USD. */
 export const takesUsd = (schema: TSchema): boolean =>
