@@ -2,19 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addFeatures } from '../src/routing/profile/add-features.ts';
 import { FEATURE_NAMES } from '../src/routing/profile/features.ts';
-import { formOf, SPAN_ROWS, spansOf, wordsValue } from '../src/routing/profile/frame.ts';
+import { readForm, spansOf, wordsValue } from '../src/routing/profile/frame.ts';
 import type { WeightTable } from '../src/routing/profile/lexicon/data-shapes.ts';
 import { readQuestion } from '../src/routing/profile/question.ts';
 import type { QuestionView } from '../src/routing/profile/question-view.ts';
 import { likelihoods } from '../src/routing/profile/shares.ts';
-import { rememberedPrompts } from '../src/routing/profile/system-prompt.ts';
 import { mayCall, type ReadingWeights } from '../src/routing/profile/task-logits.ts';
 import { TASKS } from '../src/routing/profile/tasks.ts';
-import { rememberedMessages } from '../src/routing/profile/user-message.ts';
-import { WeightedSum } from '../src/routing/profile/weighted-sum.ts';
 import { COLUMN, COLUMNS, ROW_BITS, SHIPPED_WORDS, STEPS } from '../src/routing/profile/word-table.ts';
 import type { ChatBody as ProfileInput } from '../test/support/chat-body.ts';
-import { lastView, systemPromptView } from '../test/support/chat-body.ts';
+import { lastView, READER, systemPromptView } from '../test/support/chat-body.ts';
 
 /**
  * Fits the figures that determine the task and the difficulty of a question: the weights of its features, and the table of its words. The
@@ -140,13 +137,15 @@ const LONGEST = 1_400;
 /** Returns the spans of a message, and whether they belong to the frame. */
 function spansIn(content: string, frame: Frame | null): SpanExample[] {
   const inner = content.trim();
-  const { text, lines } = readQuestion(frame === null ? inner : `${frame.before}${inner}${frame.after}`);
+  const { tables } = READER;
+  const { text, lines } = readQuestion(frame === null ? inner : `${frame.before}${inner}${frame.after}`, tables);
   const from = text.indexOf(inner);
   if (from < 0) return [];
-  const spans = spansOf(text, lines);
+  const spans = spansOf(text, lines, tables.spans);
   return spans.map((span, at) => {
-    const words = SPAN_ROWS.distinct(span.begin, span.end);
-    const form = formOf(text, spans, at);
+    const words = tables.spans.distinct(span.begin, span.end);
+    const form = tables.rows;
+    readForm(text, spans, at, form);
     return {
       rows: Int32Array.of(...words, ...form.distinct(0, form.size)),
       words: words.length,
@@ -299,8 +298,9 @@ const HARD = 3;
 function exampleOf(view: QuestionView | null, label: Label, teaches: 'all' | 'under' | 'standing'): Example[] {
   const task = TASKS.indexOf(label.task);
   if (view === null || (task < 0 && label.difficulty === undefined)) return [];
-  const terms = new WeightedSum();
-  addFeatures(view, terms);
+  const { terms } = READER.tables;
+  terms.size = 0;
+  addFeatures(view, READER.tables);
   const taught: [row: number, value: number][] = [];
   const fixed: [row: number, value: number][] = [];
   for (let at = 0; at < terms.size; at++) {
@@ -405,8 +405,7 @@ const GRADED: readonly string[] = Array.from({ length: 5 }, () => ['basics', 'di
 
 function examplesBy(figures: Figures): Map<string, Example[]> {
   // The readings of texts depend on the frames, which change while fitting.
-  rememberedMessages.forget();
-  rememberedPrompts.forget();
+  READER.forget();
   const weights = weightsFrom(figures);
   return new Map([...SETS_OF_PROMPTS, ...GRADED].map((name, at) => [`${name} ${at}`, examplesOf(name, weights)]));
 }

@@ -1,6 +1,6 @@
 import { readQuestion } from '../src/routing/profile/question.ts';
 import { UserMessage } from '../src/routing/profile/user-message.ts';
-import { profile } from '../test/support/chat-body.ts';
+import { profile, READER } from '../test/support/chat-body.ts';
 import { framedPrompts, framesOf, HELD_OUT, type LabelledPrompt, promptsOf } from './profile-fit.ts';
 import { fixed, table } from './stats.ts';
 
@@ -118,9 +118,9 @@ function timeOf(sets: readonly SetRead[]): { readonly split: number; readonly re
     isSystemPrompt: false,
   });
   return {
-    split: median((text) => readQuestion(text)),
+    split: median((text) => readQuestion(text, READER.tables)),
     read: median((text) => {
-      const message = new UserMessage(text);
+      const message = new UserMessage(text, READER.tables);
       return message.guess(view(message));
     }),
   };

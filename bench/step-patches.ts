@@ -116,7 +116,11 @@ export const CUTS: readonly Cut[] = [
     kind: 'without',
     name: 'the profile',
     patches: [
-      insteadOf('src/routing/facts.ts', 'isRead ? readIntent(request) : UNREAD', `isRead ? ${ANY_INTENT} : UNREAD`),
+      insteadOf(
+        'src/routing/facts.ts',
+        'isRead ? readIntent(request, reader) : UNREAD',
+        `isRead ? ${ANY_INTENT} : UNREAD`,
+      ),
     ],
   },
   {

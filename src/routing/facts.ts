@@ -18,6 +18,7 @@ import { isDenied, listedFor, mayUse, type NamedTarget, targetOf } from './model
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
 import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
+import type { PromptReader } from './profile/prompt-reader.ts';
 import { measure, type RequestSize, sizeOfNothing } from './profile/size.ts';
 import { needsDropped } from './unsupported.ts';
 
@@ -25,6 +26,8 @@ const EMPTY: readonly never[] = [];
 
 /** Options for reading facts. */
 export interface FactsReading {
+  /** Reads the prompt. */
+  readonly reader: PromptReader;
   /** The microcredits that a payment leaves for a chat; null if no payment limits it. */
   readonly cap?: Microcredits | null;
   /** Whether to read the intent of a chat even if nothing depends on it. */
@@ -44,14 +47,14 @@ export function chatFacts(
   request: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
-  { cap = null, isWhole = false, readings }: FactsReading = {},
+  { reader, cap = null, isWhole = false, readings }: FactsReading,
 ): Facts {
   const target = targetOf(request.model, caller, snapshot);
   const size = measure(request);
   const budget = budgetWithin(request.routing, cap);
   const isRead =
     isWhole || !target.pinned || budget !== null || dependsOnIntent(target.model, request, size, caller, snapshot);
-  const read = profileOf(size, isRead ? readIntent(request) : UNREAD);
+  const read = profileOf(size, isRead ? readIntent(request, reader) : UNREAD);
   return factsOf(request, target, budget, read, caller, snapshot, readings);
 }
 
@@ -60,7 +63,7 @@ export function embeddingFacts(
   request: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
-  { cap = null }: FactsReading = {},
+  { cap = null }: Pick<FactsReading, 'cap'> = {},
 ): Facts {
   const { inputs = [], dimensions = null } = request.embedding ?? {};
   const size = { inputTokens: 0, inputTokensMax: 0, needs: 0 };
@@ -279,13 +282,13 @@ export function routeFacts(
   given: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
-  { readings }: FactsReading = {},
+  { reader, readings }: Pick<FactsReading, 'reader' | 'readings'>,
 ): Facts {
   const { request } = withoutDroppedTools(given, snapshot.gateway);
   if (request.operation === 'embed') return routeEmbeddingFacts(request, caller, snapshot);
   const { conversation, routing } = request;
   const hasTurns = conversation.turns.length > 0;
-  const content = hasTurns ? profile(request) : NO_CONTENT;
+  const content = hasTurns ? profile(request, reader) : NO_CONTENT;
   const read = routing.task === undefined ? content : withTask(content, taskNamed(routing.task, snapshot));
   const target = targetOf(request.model, caller, snapshot);
   const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(read.task) ?? 0]!.defaultInputTokens;

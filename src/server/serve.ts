@@ -28,6 +28,7 @@ import { listensHere } from '../providers/connection/listening.ts';
 import { UpstreamNetwork } from '../providers/connection/network.ts';
 import { Health } from '../providers/health/health.ts';
 import type { HealthChange } from '../providers/health/types.ts';
+import { PromptReader } from '../routing/profile/prompt-reader.ts';
 import type { OpenStore, StoreLock } from '../store/driver.ts';
 import { dataFolders, isShared, lockStore, placeOfStore } from '../store/open.ts';
 import { openAlerts } from './alerts.ts';
@@ -100,6 +101,7 @@ async function startPolicy(
     rehearsed: new RehearsalNote({ data, version, env: host.env }),
     health,
     network,
+    reader: new PromptReader(),
   };
   // If the edit cannot be finished, the policy folder still shows the edit as complete to its readers.
   await finishEdit(tools.folder).catch((error) =>

@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test';
 import { digest, HELD_OUT, learn, promptsOf, SETS_OF_PROMPTS } from '../../bench/profile-fit.ts';
-import { rememberedPrompts } from '../../src/routing/profile/system-prompt.ts';
-import { rememberedMessages } from '../../src/routing/profile/user-message.ts';
 import weights from '../../src/routing/profile/weights.json' with { type: 'json' };
 import { SHIPPED_WORDS } from '../../src/routing/profile/word-table.ts';
 import { effort, isDeep } from '../deep/effort.ts';
+import { READER } from '../support/chat-body.ts';
 
 test('the committed weights of the profile follow from the prompts and features of today: else run `bun bench/fit-profile.ts`', () => {
   expect(weights.digest).toBe(digest());
@@ -20,8 +19,7 @@ test.if(isDeep)('the committed weights of the profile are those that the labelle
     expect(Bun.hash(words)).toBe(Bun.hash(committed));
   } finally {
     SHIPPED_WORDS.set(committed);
-    rememberedMessages.forget();
-    rememberedPrompts.forget();
+    READER.forget();
   }
   proved('the labelled prompts teach the committed figures again');
 });

@@ -3,6 +3,7 @@ import { parseId } from '../../src/core/id.ts';
 import { profile } from '../../src/routing/profile/profile.ts';
 import { type Entry, read } from '../gateway/money/books.ts';
 import { waitFor } from '../support/answers.ts';
+import { READER } from '../support/chat-body.ts';
 import { CONTRACT, expectError } from '../support/error-contract.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
 import { readOn } from '../support/read-request.ts';
@@ -54,7 +55,7 @@ function promptOf(one: Case): number {
   if (!one.dialect.model) return PROMPT;
   const { reads, path } = one.surface;
   const { request } = readOn(reads, { model: path, ...requestOf(one) });
-  return Math.ceil(profile(request).inputTokens);
+  return Math.ceil(profile(request, READER).inputTokens);
 }
 /** The cost in microcredits, at the prices of the test policy. */
 const costOf = (input: number, output: number): number => 1_000 * input + 4_000 * output;

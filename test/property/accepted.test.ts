@@ -13,6 +13,7 @@ import { checkRequest } from '../../src/gateway/request/check-request.ts';
 import { profile } from '../../src/routing/profile/profile.ts';
 import { anyRequest } from '../../src/tools/conformance/requests.ts';
 import { effort, isDeep } from '../deep/effort.ts';
+import { READER } from '../support/chat-body.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';
 import { MUTANTS } from './accepted-mutants.ts';
 import { OF_OTHERS, STATE } from './accepted-state.ts';
@@ -60,7 +61,7 @@ function fitted(capabilities: number, { adapter }: Subject, call: ProviderCall):
 
 function send(subject: Subject, asked: ProviderCall): Sent {
   const can = abilities(subject, asked);
-  if (profile(asked.request).needs & ~can) return { fate: 'lacking' };
+  if (profile(asked.request, READER).needs & ~can) return { fate: 'lacking' };
   const call = fitted(can, subject, asked);
   const made: HttpCall | object = subject.adapter.request(call);
   if ('kind' in made) {

@@ -9,6 +9,7 @@ import * as facts from '../../src/routing/facts.ts';
 import * as words from '../../src/routing/profile/influential-words.ts';
 import * as intent from '../../src/routing/profile/intent.ts';
 import * as profiles from '../../src/routing/profile/profile.ts';
+import { PromptReader } from '../../src/routing/profile/prompt-reader.ts';
 import type { ReadingWeights } from '../../src/routing/profile/task-logits.ts';
 import * as texts from '../../src/routing/texts.ts';
 import { chatRequest } from './model-request.ts';
@@ -17,14 +18,18 @@ import { chatRequest } from './model-request.ts';
 export type ChatBody = Partial<ChatRequest> & Pick<ChatRequest, 'messages'>;
 type Messages = ChatRequest['messages'];
 
-export const profile = (body: ChatBody) => profiles.profile(chatRequest(body));
-export const lastView = (body: ChatBody, weights?: ReadingWeights) => intent.lastView(chatRequest(body), weights);
-export const systemPromptView = (body: ChatBody) => intent.systemPromptView(chatRequest(body));
+/** The reader of all tests and measurements that read prompts without a server. */
+export const READER = new PromptReader();
+
+export const profile = (body: ChatBody) => profiles.profile(chatRequest(body), READER);
+export const lastView = (body: ChatBody, weights?: ReadingWeights) =>
+  intent.lastView(chatRequest(body), READER, weights);
+export const systemPromptView = (body: ChatBody) => intent.systemPromptView(chatRequest(body), READER);
 export const influentialWords = (body: ChatBody, task: string) =>
-  atOnce(words.influentialWords(chatRequest(body), task));
+  atOnce(words.influentialWords(chatRequest(body), task, READER));
 export const questionOf = (messages: Messages) => texts.questionOf(chatRequest({ messages }).conversation.turns);
 export const textsOf = (messages: Messages) => texts.textsOf(chatRequest({ messages }).conversation.turns);
 export const chatFacts = (body: ChatBody, caller: Caller, snapshot: PolicySnapshot): Facts =>
-  facts.chatFacts(chatRequest(body), caller, snapshot);
+  facts.chatFacts(chatRequest(body), caller, snapshot, { reader: READER });
 export const routeFacts = (query: RouteRequest, caller: Caller, snapshot: PolicySnapshot): Facts =>
-  facts.routeFacts(readRouteRequest(query), caller, snapshot);
+  facts.routeFacts(readRouteRequest(query), caller, snapshot, { reader: READER });

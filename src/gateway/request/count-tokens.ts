@@ -40,8 +40,8 @@ export async function countTokens(
 ): Promise<PromptCount> {
   const prepared = await prepare(given, gateway.lease(), context);
   const { request, runtime } = prepared;
-  const { snapshot } = runtime;
-  const facts = chatFacts(request, context.knownCaller, snapshot);
+  const { snapshot, reader } = runtime;
+  const facts = chatFacts(request, context.knownCaller, snapshot, { reader });
   if (!facts.pinned) return { inputTokens: Math.ceil(expectedInput(facts, ANY_MODEL)), basis: 'estimated' };
   const model = snapshot.models[snapshot.modelIndex.get(facts.model)!]!;
   const own = await ownCount(gateway, request, model, expectedInput(facts, model));

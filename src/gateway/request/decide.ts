@@ -161,8 +161,8 @@ function readRequest(
   isWhole: boolean,
 ): RequestReading {
   const { runtime, caller, cap } = terms;
-  const { snapshot } = runtime;
-  const asked = factsOf(request, caller, snapshot, { cap, isWhole, readings: runtime.readings() });
+  const { snapshot, reader } = runtime;
+  const asked = factsOf(request, caller, snapshot, { reader, cap, isWhole, readings: runtime.readings() });
   const recalled = history.recall(asked, snapshot);
   const read = history.bearsState ? withLoopReaders(recalled, request, history, snapshot) : recalled;
   const facts = fit ? fit(read) : read;

@@ -47,7 +47,12 @@ export async function answerHere(served: ServedRequest, own: OwnAnswer): Promise
   const { gateway, context, prepared, terms } = served;
   const { request, runtime } = prepared;
   const factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts;
-  const facts = factsOf(request, terms.caller, runtime.snapshot, { cap: terms.cap, readings: runtime.readings() });
+  const { reader } = runtime;
+  const facts = factsOf(request, terms.caller, runtime.snapshot, {
+    reader,
+    cap: terms.cap,
+    readings: runtime.readings(),
+  });
   context.work.routing = { facts, snapshot: runtime.snapshot, rejections: NO_REJECTIONS };
   context.work.startedAt = served.startedAt;
   context.enterFlight(gateway.inFlight);

@@ -13,6 +13,7 @@ import { createRegistry } from '../../host/plugins/registry.ts';
 import { registerSecrets, scrub, scrubAll } from '../../host/telemetry/secrets.ts';
 import type { UpstreamNetwork } from '../../providers/connection/network.ts';
 import type { Health } from '../../providers/health/health.ts';
+import type { PromptReader } from '../../routing/profile/prompt-reader.ts';
 import { compileSteps, type StartSettings } from '../compile.ts';
 import type { Diagnostic } from '../diagnostics.ts';
 import type { KnownLabels } from '../hints/misspelt-values.ts';
@@ -65,6 +66,8 @@ export interface PolicyTools {
   readonly health?: Health;
   /** The connections to providers, which outlive policies. Without `network`, the tools have no connections. */
   readonly network?: UpstreamNetwork;
+  /** Reads prompts, and outlives policies. Without `reader`, each runtime has a reader of its own. */
+  readonly reader?: PromptReader;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** The date, such as `2026-10-07`. The date turns on warnings about old figures. */
@@ -164,7 +167,7 @@ export function compileCandidate(
     const variables = [...read].sort();
     const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);
     const runtimeOf = (one: PolicySnapshot) =>
-      buildRuntime(one, registry, (name) => tools.env.get(name), tools.health, tools.network);
+      buildRuntime(one, registry, (name) => tools.env.get(name), tools.health, tools.network, tools.reader);
     const compileWith = (found: FoundModels) => inSlices(compileSteps(parsed.policy, { ...context, found }), isStale);
     const withFound = await snapshotWithFound(snapshot, tools, compileWith);
     const plain = runtimeOf(snapshot);

@@ -16,6 +16,7 @@ import type { OutputLengths } from '../../providers/health/output-lengths.ts';
 import type { UnknownNames } from '../../providers/health/unknown-names.ts';
 import type { UpstreamTarget } from '../../providers/upstream-call.ts';
 import { createDecider, type Decider, type DecisionContext } from '../../routing/decide.ts';
+import { PromptReader } from '../../routing/profile/prompt-reader.ts';
 import type { Upstream } from './upstream.ts';
 
 /** The strategy that scores a request, with its quality floor and its label. */
@@ -55,6 +56,8 @@ export interface Runtime extends DecisionRuntime {
   readonly outputs: OutputLengths;
   /** Names that services do not know. All runtimes share these unknown names. */
   readonly unknownNames: UnknownNames;
+  /** Reads prompts. All runtimes share the reader. */
+  readonly reader: PromptReader;
   /** Timers for the deadlines of requests and calls. All runtimes share the timers. */
   readonly alarms: Alarms;
   /** Rules and strategies whose fault was already logged, because each request would log the same fault. */
@@ -75,7 +78,7 @@ const NO_READINGS = { clock: () => 0, now: () => 0, random: () => 0, onChange: (
 
 /**
  * Prepares the plugins of a snapshot. Errors of a plugin's `prepare` name the provider or selector. @param health outlives the runtime,
- * like `network`
+ * like `network` and `reader`
  */
 export function buildRuntime(
   snapshot: PolicySnapshot,
@@ -83,6 +86,7 @@ export function buildRuntime(
   secret: (variable: string) => string | undefined,
   health: Health = new Health(NO_READINGS),
   network: UpstreamNetwork = new UpstreamNetwork(),
+  reader: PromptReader = new PromptReader(),
 ): Runtime {
   const providers = new Map<string, UpstreamTarget>();
   const origins = new Map<string, string>();
@@ -104,6 +108,7 @@ export function buildRuntime(
     originOf,
     outputs: health.outputs,
     alarms: network.alarms,
+    reader,
     reported: new WeakSet(),
     providers,
     unknownNames: health.unknownNames,

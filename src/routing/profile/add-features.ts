@@ -1,7 +1,8 @@
 import { FEATURES, type Feature, type FeatureCondition, type FigureTest } from './features.ts';
-import { figuresOf } from './figures.ts';
+import { readFigures } from './figures.ts';
 import { SIGNS } from './lexicon/signs.ts';
 import type { QuestionView } from './question-view.ts';
+import type { ReadingTables } from './reading-tables.ts';
 import type { WeightedSum } from './weighted-sum.ts';
 
 /** A feature and the row of its weights. */
@@ -59,9 +60,9 @@ const FIGURES = Uint8Array.from(ALL_FEATURES, ({ figure }) => figure);
 const MOST = Float64Array.from(ALL_FEATURES, ({ most }) => most);
 const ROWS = Uint16Array.from(ALL_FEATURES, ({ row }) => row);
 
-/** Adds the features of a question that are not 0. Most features are 0. A row of weights is an index in `FEATURE_NAMES`. */
-export function addFeatures(view: QuestionView, sum: WeightedSum): void {
-  const figures = figuresOf(view);
+/** Adds the features of a question that are not 0 to `terms`. Most features are 0. A row of weights is an index in `FEATURE_NAMES`. */
+export function addFeatures(view: QuestionView, { figures, terms: sum }: ReadingTables): void {
+  readFigures(view, figures);
   addAll(ALWAYS, figures, sum);
   if (view.before !== null) addAll(AFTER, figures, sum);
   if (view.tools !== null) addAll(WITH_TOOLS, figures, sum);

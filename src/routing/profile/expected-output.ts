@@ -6,10 +6,10 @@ import type { ProfileInput } from './input.ts';
 import file from './lexicon/answers.json' with { type: 'json' };
 import { expressionsOf, figuresOf } from './lexicon/data.ts';
 import { SIGN } from './lexicon/signs.ts';
+import type { PromptReader } from './prompt-reader.ts';
 import { withoutHarness } from './question.ts';
 import type { QuestionReading } from './reading.ts';
 import { schemaTokens } from './schema-length.ts';
-import { readSystemPrompt } from './system-prompt.ts';
 
 /** The visible output that a request suggests, in tokens of one choice. */
 export interface OutputHint {
@@ -26,10 +26,15 @@ const PROSE_TASKS: ReadonlySet<string> = new Set(['writing', 'general', 'summari
 type TaskDifficulty = Pick<Facts, 'task' | 'difficulty'>;
 
 /** Reads the expected length of the answer from a request. `last` is the reading of the last question. */
-export function outputHint(request: ProfileInput, guess: TaskDifficulty, last: QuestionReading | null): OutputHint {
+export function outputHint(
+  request: ProfileInput,
+  guess: TaskDifficulty,
+  last: QuestionReading | null,
+  reader: PromptReader,
+): OutputHint {
   const { task } = guess;
   const shaped = schemaLength(request);
-  const worded = last?.length.tokens(task) ?? systemPromptLength(request.conversation.turns) ?? null;
+  const worded = last?.length.tokens(task) ?? systemPromptLength(request.conversation.turns, reader) ?? null;
   if (shaped !== null)
     return { stated: Math.max(shaped, worded ?? 0, textLength(request, task, last) ?? 0), atMost: null };
   if (worded !== null) return { stated: worded, atMost: null };
@@ -52,13 +57,13 @@ function schemaLength({ conversation, settings: { answerFormat: format } }: Prof
 /**
  * Returns the length that the system prompt requests of every answer. If several system messages state a length, the last of them counts.
  */
-function systemPromptLength(turns: readonly Turn[]): number | null {
+function systemPromptLength(turns: readonly Turn[], reader: PromptReader): number | null {
   for (let at = turns.length - 1; at >= 0; at--) {
     const turn = turns[at]!;
     if (turn.role !== 'system' && turn.role !== 'developer') continue;
     const text = turnText(turn);
     if (text.length > LENGTH.system_prompt_chars_max) continue;
-    const tokens = readSystemPrompt(text).view.reading.length.tokensOfSystemPrompt();
+    const tokens = reader.systemPrompt(text).view.reading.length.tokensOfSystemPrompt();
     if (tokens !== null) return tokens;
   }
   return null;

@@ -85,14 +85,11 @@ export function sumOf(...signs: readonly Sign[]): number {
   return FIRST_SUM + nth;
 }
 
-/** Every question reuses this array, because its figures are read before the next question. */
-const figures = new Float64Array(FIRST_SUM + SUMS_MAX);
+/** The number of figures of a question. */
+export const FIGURES = FIRST_SUM + SUMS_MAX;
 
-/**
- * Returns the figures of a question, which are valid until the next call. The task probabilities in the figures remain from the last
- * question that had a context.
- */
-export function figuresOf(view: QuestionView): Float64Array {
+/** Writes the figures of a question. Without a context, the task probabilities of an earlier question remain in the figures. */
+export function readFigures(view: QuestionView, figures: Float64Array): void {
   const { signs, openings } = view.reading;
   for (let sign = 0; sign < SIGNS.length; sign++) {
     figures[sign] = signs[sign]!;
@@ -104,14 +101,13 @@ export function figuresOf(view: QuestionView): Float64Array {
     for (let at = 0; at < all.length; at++) sum += signs[all[at]!]!;
     figures[FIRST_SUM + nth] = sum;
   }
-  addContext(view);
-  addText(view);
-  addCode(view);
-  addForm(view);
-  return figures;
+  addContext(view, figures);
+  addText(view, figures);
+  addCode(view, figures);
+  addForm(view, figures);
 }
 
-function addContext({ before, system, tools }: QuestionView): void {
+function addContext({ before, system, tools }: QuestionView, figures: Float64Array): void {
   if (before !== null) for (let task = 0; task < TASKS.length; task++) figures[BEFORE + task] = before[task]!;
   if (system !== null) for (let task = 0; task < TASKS.length; task++) figures[UNDER + task] = system.tasks[task]!;
   figures[FIGURE.one] = 1;
@@ -121,7 +117,7 @@ function addContext({ before, system, tools }: QuestionView): void {
   figures[FIGURE.amidTools] = tools?.amid ? 1 : 0;
 }
 
-function addText({ question, reading }: QuestionView): void {
+function addText({ question, reading }: QuestionView, figures: Float64Array): void {
   const { quotes, colon, hasText, numbers, formulas, latex } = reading;
   const isShown = question.documents > 0 || hasText || question.length > 600;
   const isQuoted = quotes > 0 || colon;
@@ -139,7 +135,7 @@ function addText({ question, reading }: QuestionView): void {
   figures[FIGURE.figures] = numbers + formulas + latex > 0 ? 1 : 0;
 }
 
-function addCode({ question, reading }: QuestionView): void {
+function addCode({ question, reading }: QuestionView, figures: Float64Array): void {
   const { signs, openings, named, symbols, ticks, flags, words, functionWords } = reading;
   const { codeFences, codeLines } = question;
   const homographs = reading.homographs.length;
@@ -165,7 +161,7 @@ function addCode({ question, reading }: QuestionView): void {
   figures[FIGURE.flags] = flags;
 }
 
-function addForm({ reading, shape }: QuestionView): void {
+function addForm({ reading, shape }: QuestionView, figures: Float64Array): void {
   const { words, functionWords } = reading;
   figures[FIGURE.asksMark] = reading.asksMark ? 1 : 0;
   figures[FIGURE.words] = words;

@@ -1,6 +1,6 @@
-import { TASKS } from './tasks.ts';
 import type { TextRange } from './text-range.ts';
-import { PLACE, WordRows } from './word-rows.ts';
+import type { TextTables } from './text-tables.ts';
+import { PLACE, type WordRows } from './word-rows.ts';
 import { COLUMN, COLUMNS, SHIPPED_WORDS, STEPS } from './word-table.ts';
 
 /**
@@ -13,13 +13,10 @@ import { COLUMN, COLUMNS, SHIPPED_WORDS, STEPS } from './word-table.ts';
 export interface Span extends TextRange {
   /** The line of the question that contains the span. */
   readonly line: number;
-  /** The range of its rows in `SPAN_ROWS`. */
+  /** The range of its rows in `TextTables.spans`. */
   readonly begin: number;
   readonly end: number;
 }
-
-/** The rows of the words of all spans of the question that is being read. */
-export const SPAN_ROWS = new WordRows();
 
 /** After this many spans, the rest of each line is one span. */
 const SPANS_MAX = 120;
@@ -34,19 +31,22 @@ for (const one of '<[{【「“„«("') KIND[one.charCodeAt(0)]! |= BEFORE;
 for (const one of '>]}】」”»):：。！？"') KIND[one.charCodeAt(0)]! |= AFTER;
 for (const one of '.!?…;') KIND[one.charCodeAt(0)]! |= AFTER_IF_GAP;
 
-/** Splits the lines of a question into sentences, labels such as "Question:", and marks such as "<input>". */
-export function spansOf(text: string, lines: readonly TextRange[]): Span[] {
+/**
+ * Splits the lines of a question into sentences, labels such as "Question:", and marks such as "<input>".
+ * @param rows collects the words of the spans
+ */
+export function spansOf(text: string, lines: readonly TextRange[], rows: WordRows): Span[] {
   const spans: Span[] = [];
-  SPAN_ROWS.clear();
+  rows.clear();
   const add = (first: number, last: number, line: number): void => {
     let from = first;
     let to = last;
     while (from < to && text.charCodeAt(from) <= 0x20) from++;
     while (to > from && text.charCodeAt(to - 1) <= 0x20) to--;
     if (from >= to) return;
-    const begin = SPAN_ROWS.size;
-    SPAN_ROWS.add(text, from, to, PLACE.question);
-    spans.push({ from, to, line, begin, end: SPAN_ROWS.size });
+    const begin = rows.size;
+    rows.add(text, from, to, PLACE.question);
+    spans.push({ from, to, line, begin, end: rows.size });
   };
   const split = (from: number, to: number, line: number): void => {
     let start = from;
@@ -82,16 +82,13 @@ const ROWS_COUNTED = 150;
 export const wordsValue = (rows: number): number =>
   (4 * Math.sqrt(Math.min(ROWS_COUNTED, Math.max(4, rows)))) / Math.max(4, rows);
 
-const FORM_ROWS = new WordRows();
-
-/** Returns the rows of facts about a span: where it is and how it begins and ends. */
-export function formOf(text: string, spans: readonly Span[], at: number): WordRows {
+/** Writes the rows of facts about a span to `rows`: where it is and how it begins and ends. */
+export function readForm(text: string, spans: readonly Span[], at: number, rows: WordRows): void {
   const { from, to, line, begin, end } = spans[at]!;
   const before = spans[at - 1];
   const after = spans[at + 1];
   const [first, last] = [Math.min(at, 4), Math.min(spans.length - 1 - at, 4)];
   const length = spans.at(-1)!.to - spans[0]!.from;
-  const rows = FORM_ROWS;
   rows.clear();
   rows.fact(0, (before?.line === line ? 1 : 0) + (after?.line === line ? 2 : 0));
   rows.fact(1, first);
@@ -105,7 +102,6 @@ export function formOf(text: string, spans: readonly Span[], at: number): WordRo
   rows.fact(9, text.charCodeAt(to - 1));
   rows.fact(10, 8 * KIND[text.charCodeAt(from)]! + KIND[text.charCodeAt(to - 1)]!);
   rows.fact(11, before ? text.charCodeAt(before.to - 1) : 0);
-  return rows;
 }
 
 /** Returns the number of line breaks in a range, at most 2. */
@@ -116,21 +112,20 @@ function newlines(text: string, from: number, to: number): number {
 }
 
 /** Returns the log odds that a span belongs to a frame. A span whose words name a task is less likely a frame. */
-function frameOdds(text: string, spans: readonly Span[], at: number): number {
+function frameOdds(text: string, spans: readonly Span[], at: number, tables: TextTables): number {
   const { begin, end } = spans[at]!;
-  const form = formOf(text, spans, at);
+  const form = tables.rows;
+  readForm(text, spans, at, form);
   const value = wordsValue(end - begin);
-  const odds = (value * sum(SPAN_ROWS, begin, end) + sum(form, 0, form.size)) / STEPS;
-  return odds > 0 ? odds - (value * leadOfTask(begin, end)) / STEPS : odds;
+  const odds = (value * sum(tables.spans, begin, end) + sum(form, 0, form.size)) / STEPS;
+  return odds > 0 ? odds - (value * leadOfTask(begin, end, tables)) / STEPS : odds;
 }
 
-const tasks = new Float64Array(TASKS.length);
-
 /** Returns by how much the words of a span make their likeliest task likelier than the next. */
-function leadOfTask(begin: number, end: number): number {
+function leadOfTask(begin: number, end: number, { spans, tasks }: TextTables): number {
   tasks.fill(0);
   for (let at = begin; at < end; at++) {
-    const place = SPAN_ROWS.at(at) * COLUMNS;
+    const place = spans.at(at) * COLUMNS;
     for (let task = 0; task < tasks.length; task++) tasks[task]! += SHIPPED_WORDS[place + task]!;
   }
   let [first, second] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -165,14 +160,14 @@ export interface Inner {
 }
 
 /** Finds the range of spans that asks: the range with the largest sum of log odds against a frame. */
-export function innerOf(text: string, lines: readonly TextRange[]): Inner {
-  const spans = spansOf(text, lines);
+export function innerOf(text: string, lines: readonly TextRange[], tables: TextTables): Inner {
+  const spans = spansOf(text, lines, tables.spans);
   let [first, last, best] = [0, spans.length - 1, Number.NEGATIVE_INFINITY];
   let start = 0;
   let sumHere = 0;
   for (let at = 0; at < spans.length; at++) {
     const isWithin = at >= ENDS && at < spans.length - ENDS;
-    const odds = SURE - (isWithin ? WITHIN : frameOdds(text, spans, at));
+    const odds = SURE - (isWithin ? WITHIN : frameOdds(text, spans, at, tables));
     if (sumHere <= 0) {
       start = at;
       sumHere = 0;

@@ -1,6 +1,7 @@
 import type { Turn } from '../../core/request/conversation.ts';
 import type { ProfileInput } from './input.ts';
 import { lastView, systemPromptView } from './intent.ts';
+import type { PromptReader } from './prompt-reader.ts';
 import type { QuestionView } from './question-view.ts';
 import { taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
@@ -36,21 +37,26 @@ const TEXTS = 16;
  *
  * @param task a task that does not depend on words, such as `vision`, has no influential words
  */
-export function* influentialWords(request: ProfileInput, task: string): Generator<undefined, InfluentialWord[]> {
+export function* influentialWords(
+  request: ProfileInput,
+  task: string,
+  reader: PromptReader,
+): Generator<undefined, InfluentialWord[]> {
   const at = TASKS.indexOf(task);
-  const whole = at < 0 ? null : oddsOf(lastView(request), at);
+  const oddsIn = (view: QuestionView | null): number | null => oddsOf(view, at, reader);
+  const whole = at < 0 ? null : oddsIn(lastView(request, reader));
   if (whole === null) return [];
   const words: InfluentialWord[] = [];
   for (const place of ends(readTexts(request.conversation.turns), TEXTS)) {
-    const rest = oddsOf(lastView(without(request, place, 0, place.text.length)), at);
+    const rest = oddsIn(lastView(without(request, place, 0, place.text.length), reader));
     yield;
     if (rest !== null && whole - rest < LEAST) continue;
     // An earlier text is read by itself, because it affects the question only as a whole, and many of its words matter.
     const read = READERS[place.of];
-    const odds = oddsOf(read(request, place), at) ?? whole;
+    const odds = oddsIn(read(request, place, reader)) ?? whole;
     const tried: TriedWord[] = [];
     for (const word of wordsIn(place.text)) {
-      const left = oddsOf(read(without(request, place, word.from, word.to), place), at);
+      const left = oddsIn(read(without(request, place, word.from, word.to), place, reader));
       tried.push({ ...word, of: place.of, adds: odds - (left ?? 0) });
       yield;
     }
@@ -73,17 +79,21 @@ const ends = <Member>(list: readonly Member[], most: number): readonly Member[] 
 
 /** The function that reads a text, by the position of the text. */
 const READERS: Readonly<
-  Record<InfluentialWord['of'], (request: ProfileInput, place: RequestText) => QuestionView | null>
+  Record<
+    InfluentialWord['of'],
+    (request: ProfileInput, place: RequestText, reader: PromptReader) => QuestionView | null
+  >
 > = {
-  question: (request) => lastView(request),
-  'system prompt': (request) => systemPromptView(request),
-  'question before': (request, { turn }) => lastView(withTurns(request, request.conversation.turns.slice(0, turn + 1))),
+  question: (request, _, reader) => lastView(request, reader),
+  'system prompt': (request, _, reader) => systemPromptView(request, reader),
+  'question before': (request, { turn }, reader) =>
+    lastView(withTurns(request, request.conversation.turns.slice(0, turn + 1)), reader),
 };
 
 /** Returns the log odds of a task; null without a question. */
-function oddsOf(view: QuestionView | null, task: number): number | null {
+function oddsOf(view: QuestionView | null, task: number, { tables }: PromptReader): number | null {
   if (view === null) return null;
-  const logits = taskLogits(view);
+  const logits = taskLogits(view, tables);
   const others = logits.filter((_, at) => at !== task);
   const most = Math.max(...others);
   return logits[task]! - most - Math.log(others.reduce((sum, one) => sum + Math.exp(one - most), 0));

@@ -4,16 +4,15 @@ import { turnText } from '../texts.ts';
 import { type OutputHint, outputHint } from './expected-output.ts';
 import type { ProfileInput } from './input.ts';
 import { stuckSigns } from './progress.ts';
+import type { PromptReader } from './prompt-reader.ts';
 import type { QuestionView, ToolContext } from './question-view.ts';
 import { likelihoods } from './shares.ts';
-import { instructionOf, readSystemPrompt, type SystemPrompt, systemPromptText } from './system-prompt.ts';
+import { instructionOf, type SystemPrompt, systemPromptText } from './system-prompt.ts';
 import { type ReadingWeights, taskLogits } from './task-logits.ts';
-import { TextMemory } from './text-memory.ts';
 import { forcesTool, isAmidTools } from './tools.ts';
 import type { TaskGuess, UserMessage } from './user-message.ts';
 import { mayFollowUp, readUserTurn, saysSomething, type UserTurn } from './user-turn.ts';
-import { PLACE } from './word-rows.ts';
-import { Words } from './word-sums.ts';
+import type { Words } from './word-sums.ts';
 
 export interface Intent
   extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'stuck' | 'naturalLanguage' | 'languagesSeen'> {
@@ -27,13 +26,13 @@ const TURNS = 4;
  * Reads the intent of the last user message. Earlier messages that the last user message may follow up, and the system prompt, are the
  * context of that message.
  */
-export function readIntent(request: ProfileInput): Intent {
-  const turns = userTurns(request.conversation.turns);
+export function readIntent(request: ProfileInput, reader: PromptReader): Intent {
+  const turns = userTurns(request.conversation.turns, reader);
   const [last] = turns;
-  const system = last === undefined ? null : systemPromptOf(request);
-  const guess = guessTask(request, turns, system);
+  const system = last === undefined ? null : systemPromptOf(request, reader);
+  const guess = guessTask(request, turns, system, reader);
   const { task, mix, difficulty } = guess;
-  const stuck = stuckSigns(request);
+  const stuck = stuckSigns(request, reader);
   return {
     task,
     mix,
@@ -41,7 +40,7 @@ export function readIntent(request: ProfileInput): Intent {
     ...(stuck && { stuck }),
     naturalLanguage: naturalLanguageOf(turns) ?? (last && last.message.reading.words > 0 ? 'en' : 'und'),
     languagesSeen: task === 'coding' ? languagesOfCode(turns, system) : programmingLanguages(turns, false),
-    output: outputHint(request, guess, last?.message.reading ?? null),
+    output: outputHint(request, guess, last?.message.reading ?? null, reader),
   };
 }
 
@@ -55,34 +54,39 @@ function naturalLanguageOf(turns: readonly UserTurn[]): string | null {
 }
 
 /** Returns the last question in its context; null if there is none. The parameter `weights` is described at `taskLogits`. */
-export const lastView = (request: ProfileInput, weights?: ReadingWeights): QuestionView | null =>
-  viewOf(request, userTurns(request.conversation.turns), systemPromptOf(request), weights);
+export const lastView = (request: ProfileInput, reader: PromptReader, weights?: ReadingWeights): QuestionView | null =>
+  viewOf(request, userTurns(request.conversation.turns, reader), systemPromptOf(request, reader), reader, weights);
 
 /** Returns the system prompt, read like a question; null if there is none. */
-export const systemPromptView = (request: Pick<ProfileInput, 'conversation'>): QuestionView | null =>
-  systemPromptOf(request)?.view ?? null;
+export const systemPromptView = (
+  request: Pick<ProfileInput, 'conversation'>,
+  reader: PromptReader,
+): QuestionView | null => systemPromptOf(request, reader)?.view ?? null;
 
-function systemPromptOf({ conversation }: Pick<ProfileInput, 'conversation'>): SystemPrompt | null {
+function systemPromptOf(
+  { conversation }: Pick<ProfileInput, 'conversation'>,
+  reader: PromptReader,
+): SystemPrompt | null {
   const text = systemPromptText(conversation.turns);
-  return text ? readSystemPrompt(text) : null;
+  return text ? reader.systemPrompt(text) : null;
 }
 
 /** Returns the last question, the question before it if the last one may be a follow-up, and so on, latest first. */
-function userTurns(all: readonly Turn[]): UserTurn[] {
+function userTurns(all: readonly Turn[], reader: PromptReader): UserTurn[] {
   const turns: UserTurn[] = [];
   let blocks: Turn | null = null;
   for (let at = all.length - 1, left = 2 * TURNS; at >= 0 && left > 0 && turns.length < TURNS; at--) {
     const one = all[at]!;
     if (one.role !== 'user') continue;
     left--;
-    const turn = readUserTurn(one);
+    const turn = readUserTurn(one, reader);
     if (saysSomething(turn)) {
       turns.push(turn);
       if (!mayFollowUp(turn)) break;
     } else blocks ??= one;
   }
   // If the message has no text outside of blocks, the blocks contain the question.
-  if (turns.length === 0 && blocks) turns.push(readUserTurn(blocks, true));
+  if (turns.length === 0 && blocks) turns.push(readUserTurn(blocks, reader, true));
   return turns;
 }
 
@@ -91,55 +95,60 @@ function viewOf(
   { conversation }: ProfileInput,
   turns: readonly UserTurn[],
   prompt: SystemPrompt | null,
+  reader: PromptReader,
   weights?: ReadingWeights,
 ): QuestionView | null {
-  const system = prompt && (weights ? instructionOf(prompt.view, weights) : prompt.instruction);
+  const { tables } = reader;
+  const system = prompt && (weights ? instructionOf(prompt.view, tables, weights) : prompt.instruction);
   const context = prompt ? [prompt.words] : [];
   let before: QuestionView['before'] = null;
   for (let at = turns.length - 1; at >= 0; at--) {
     const { message } = turns[at]!;
     const { question, reading, shape } = message;
     const isOffered = at === 0 && conversation.tools.length > 0 && conversation.toolChoice !== 'none';
-    const tools = isOffered ? toolContext(conversation, message) : null;
+    const tools = isOffered ? toolContext(conversation, message, reader) : null;
     const earlier = turns[at + 1];
     const words = [
       ...message.words,
       ...context,
       ...(earlier ? [earlier.message.asBefore] : []),
-      ...(at === 0 ? answerBefore(conversation.turns) : []),
+      ...(at === 0 ? answerBefore(conversation.turns, reader) : []),
     ];
     const view: QuestionView = { question, reading, shape, tools, before, system, words, isSystemPrompt: false };
     if (at === 0) return view;
-    before = weights ? likelihoods(taskLogits(view, weights)) : message.likelihoods(view);
+    before = weights ? likelihoods(taskLogits(view, tables, weights)) : message.likelihoods(view);
   }
   return null;
 }
 
 /** The number of characters read at the end of the answer before a question. */
 const ANSWER = 300;
-const answers = new TextMemory<Words>(2 ** 19);
-const answerOf = (text: string): Words => Words.of(text, PLACE.answer, 0.25);
 
 /** Returns the words of the model's answer before the last message of the user; none without one. */
-function answerBefore(turns: readonly Turn[]): Words[] {
+function answerBefore(turns: readonly Turn[], reader: PromptReader): Words[] {
   const last = turns.findLastIndex(({ role }) => role === 'user');
   const answer = turns[last - 1];
   if (answer?.role !== 'assistant') return [];
   const text = turnText(answer);
-  return text ? [answers.of(text.slice(-ANSWER), answerOf)] : [];
+  return text ? [reader.answer(text.slice(-ANSWER))] : [];
 }
 
-const toolContext = ({ tools, turns }: Conversation, message: UserMessage): ToolContext => ({
-  named: message.namesTool(tools),
+const toolContext = ({ tools, turns }: Conversation, message: UserMessage, reader: PromptReader): ToolContext => ({
+  named: message.namesTool(tools, reader.offeredNames),
   amid: isAmidTools(turns),
 });
 
-function guessTask(request: ProfileInput, turns: readonly UserTurn[], system: SystemPrompt | null): TaskGuess {
+function guessTask(
+  request: ProfileInput,
+  turns: readonly UserTurn[],
+  system: SystemPrompt | null,
+  reader: PromptReader,
+): TaskGuess {
   const [last, earlier] = turns;
   if (last?.hasImage) return certainly('vision');
   const { conversation } = request;
   if (conversation.tools.length > 0 && forcesTool(conversation)) return certainly('tool_use');
-  const view = viewOf(request, turns, system);
+  const view = viewOf(request, turns, system, reader);
   if (view === null) return certainly('general');
   if (isEmojiAlone(view, conversation.turns)) return { task: 'chat', mix: [], difficulty: 'easy' };
   const guess = last!.message.guess(view);

@@ -6,6 +6,7 @@ import { readQuestion } from './question.ts';
 import type { QuestionView } from './question-view.ts';
 import { QuestionReading } from './reading.ts';
 import { TASKS } from './tasks.ts';
+import type { TextTables } from './text-tables.ts';
 
 /** The verbs whose object is a text, with their tasks. */
 const VERBS: readonly (readonly [verb: Sign, task: string])[] = [
@@ -22,9 +23,9 @@ const WORDS = expressionsOf(file);
 const ROLES = Object.entries(expressionsOf(roles));
 
 /** Reads a system prompt without its role and introduction, so that the verb after them counts as the first verb. */
-function bodyOf(prompt: string, reading: QuestionReading): QuestionReading {
+function bodyOf(prompt: string, reading: QuestionReading, tables: TextTables): QuestionReading {
   const body = prompt.replace(WORDS.role, '$1').replace(WORDS.lead_in, '');
-  return body === prompt ? reading : new QuestionReading(readQuestion(body, 'system prompt'));
+  return body === prompt ? reading : new QuestionReading(readQuestion(body, tables, 'system prompt'), tables);
 }
 
 /**
@@ -33,7 +34,7 @@ function bodyOf(prompt: string, reading: QuestionReading): QuestionReading {
  *
  * @returns an index in `TASKS`; -1 if the system prompt has no such instruction
  */
-export function orderOf({ question: { text, length }, reading }: QuestionView): number {
+export function orderOf({ question: { text, length }, reading }: QuestionView, tables: TextTables): number {
   if (length > BOUND.query_order_chars_max) return -1;
   const prompt = text.trim();
   if (WORDS.conditional.test(prompt)) return -1;
@@ -41,7 +42,7 @@ export function orderOf({ question: { text, length }, reading }: QuestionView): 
   if (length > BOUND.order_chars_max) return -1;
   for (const [task, role] of ROLES) if (role.test(prompt)) return TASKS.indexOf(task);
   if (WORDS.of_code.test(prompt)) return -1;
-  const { lead, openings } = bodyOf(prompt, reading);
+  const { lead, openings } = bodyOf(prompt, reading, tables);
   for (const [verb, task] of VERBS) {
     const sign = SIGN[verb];
     if (lead === sign && openings[sign] === 1) return TASKS.indexOf(task);

@@ -1,6 +1,7 @@
 import type { Facts } from '../../core/request/facts.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { type Intent, readIntent } from './intent.ts';
+import type { PromptReader } from './prompt-reader.ts';
 import { measure, type RequestSize } from './size.ts';
 
 /** The facts that are read from the content of a request. */
@@ -14,7 +15,8 @@ export interface Profile
 }
 
 /** Reads the size and the intent of a request. The reading of a request is pure. */
-export const profile = (request: ModelRequest): Profile => profileOf(measure(request), readIntent(request));
+export const profile = (request: ModelRequest, reader: PromptReader): Profile =>
+  profileOf(measure(request), readIntent(request, reader));
 
 /** Combines the size and the intent of a request into its profile. */
 export function profileOf(size: RequestSize, intent: Intent): Profile {

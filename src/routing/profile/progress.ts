@@ -3,9 +3,10 @@ import type { StuckSigns } from '../../core/request/facts.ts';
 import type { ProfileInput } from './input.ts';
 import { expressionsOf, figuresOf } from './lexicon/data.ts';
 import file from './lexicon/progress.json' with { type: 'json' };
+import type { PromptReader } from './prompt-reader.ts';
 import { hashOn, textHash } from './text-hash.ts';
-import { nativeArguments, nativeOutput, readArguments, type TextEdit, type ToolArguments } from './tool-call.ts';
-import { readResult, type ToolResult } from './tool-result.ts';
+import { nativeArguments, nativeOutput, type TextEdit, type ToolArguments } from './tool-call.ts';
+import type { ToolResult } from './tool-result.ts';
 import { mayFollowUp, readUserTurn, saysSomething } from './user-turn.ts';
 
 /**
@@ -24,7 +25,7 @@ const CALLS_MIN = 32;
 const TURNS_MIN = 256;
 
 /** Returns the signs that the agent is stuck; null if it makes progress, or if the conversation has no calls of tools. */
-export function stuckSigns(request: ProfileInput): StuckSigns | null {
+export function stuckSigns(request: ProfileInput, reader: PromptReader): StuckSigns | null {
   const { turns } = request.conversation;
   const from = firstTurn(turns);
   if (from < 0) return null;
@@ -32,12 +33,12 @@ export function stuckSigns(request: ProfileInput): StuckSigns | null {
   const calls = new Map<string, Call>();
   for (let at = from; at < turns.length; at++) {
     const turn = turns[at]!;
-    if (turn.role === 'assistant') addCalls(turn, request, calls);
-    else if (turn.role === 'user') progress.hear(turn);
+    if (turn.role === 'assistant') addCalls(turn, request, calls, reader);
+    else if (turn.role === 'user') progress.hear(turn, reader);
     else if (turn.role === 'tool') {
       const [id, text] = resultOf(turn, request);
       const call = calls.get(id);
-      if (call) progress.add(call, readResult(text), turn.extras.is_error === true);
+      if (call) progress.add(call, reader.toolResult(text), turn.extras.is_error === true);
     }
   }
   return progress.signs;
@@ -52,19 +53,19 @@ interface Call {
   readonly waits: boolean;
 }
 
-function addCalls({ parts }: Turn, request: ProfileInput, calls: Map<string, Call>): void {
+function addCalls({ parts }: Turn, request: ProfileInput, calls: Map<string, Call>, reader: PromptReader): void {
   for (const part of parts) {
-    if (part.type === 'tool-call') calls.set(part.id, callOf(part.name, part.arguments));
+    if (part.type === 'tool-call') calls.set(part.id, callOf(part.name, part.arguments, reader));
     else if (part.type === 'native') {
       const original = request.originalAt(part.at);
       const text = nativeArguments(original);
-      if (text !== '') calls.set(callIdOf(original), callOf(part.kind, text));
+      if (text !== '') calls.set(callIdOf(original), callOf(part.kind, text, reader));
     }
   }
 }
 
-function callOf(name: string, text: string): Call {
-  const args = readArguments(text);
+function callOf(name: string, text: string, reader: PromptReader): Call {
+  const args = reader.toolArguments(text);
   return { tool: textHash(name), args, waits: args.waits || WAITS.test(name) };
 }
 
@@ -182,11 +183,11 @@ class Progress {
    * Adds a message of the user. The user may ask for edits to be undone and for calls to be repeated, so neither is a sign across messages.
    * A long message begins a new task, unless something still fails: then the user probably writes about the failure.
    */
-  hear(turn: Turn): void {
+  hear(turn: Turn, reader: PromptReader): void {
     const hasSigns = this.#seen.size + this.#files.size + this.#undone + this.#repeated > 0 || this.signs !== null;
     // Reading a long message takes longer than all the rest.
     if (!hasSigns) return;
-    const read = readUserTurn(turn);
+    const read = readUserTurn(turn, reader);
     if (!saysSomething(read)) return;
     this.#files.clear();
     this.#seen.clear();

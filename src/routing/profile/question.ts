@@ -1,10 +1,11 @@
 import { canonicalLanguage, isCodeLanguage } from '../../core/request/languages.ts';
 import { languageOfLine, mayBeCode } from './code.ts';
-import { type Inner, innerOf, SPAN_ROWS } from './frame.ts';
+import { type Inner, innerOf } from './frame.ts';
 import file from './lexicon/blocks.json' with { type: 'json' };
 import { expressionsOf } from './lexicon/data.ts';
 import type { TextRange } from './text-range.ts';
-import { PLACE, WordRows } from './word-rows.ts';
+import type { TextTables } from './text-tables.ts';
+import { PLACE, type WordRows } from './word-rows.ts';
 
 /** A message, split into the lines that ask and the material that it shows. */
 export type QuestionText = ReturnType<typeof unreadQuestion>;
@@ -74,7 +75,7 @@ const NO_FENCES: readonly string[] = [];
 export type MessageForm = 'message' | 'blocks' | 'system prompt';
 
 /** Splits a message into the lines that ask and the material that it shows. */
-export function readQuestion(message: string, form: MessageForm = 'message'): QuestionText {
+export function readQuestion(message: string, tables: TextTables, form: MessageForm = 'message'): QuestionText {
   const unwrapped = form === 'blocks';
   const { from, to, shown } = unwrapped ? { from: 0, to: message.length, shown: [] } : withoutOuterBlocks(message);
   const isCut = to - from > HEAD + TAIL;
@@ -90,16 +91,18 @@ export function readQuestion(message: string, form: MessageForm = 'message'): Qu
     addWindow(question, start, start + HEAD, unwrapped ? UNWRAPPED : HEAD_WINDOW);
     addWindow(question, start + HEAD + 1, end, tail);
   } else addWindow(question, start, end, tail);
-  question.material = materialOf(question, message, shown);
+  question.material = materialOf(question, message, shown, tables.rows);
   const asks = question.lines.length > 0;
   if (!asks) question.lines.push(...question.code);
-  const inner = innerOf(text, question.lines);
+  const inner = innerOf(text, question.lines, tables);
   // If the message has nothing but a frame outside of its blocks, the blocks contain the question.
-  if (inner.isFrame && asks && form === 'message' && question.documents > 0) return readQuestion(message, 'blocks');
-  if (form === 'system prompt') question.words = SPAN_ROWS.distinct(0, SPAN_ROWS.size);
+  if (inner.isFrame && asks && form === 'message' && question.documents > 0)
+    return readQuestion(message, tables, 'blocks');
+  const { spans } = tables;
+  if (form === 'system prompt') question.words = spans.distinct(0, spans.size);
   else {
     if (asks) keep(question, inner);
-    question.words = SPAN_ROWS.distinct(inner.spans[inner.first]?.begin ?? 0, inner.spans[inner.last]?.end ?? 0);
+    question.words = spans.distinct(inner.spans[inner.first]?.begin ?? 0, inner.spans[inner.last]?.end ?? 0);
   }
   if (question.length > (question.lines.length > 2 ? LONG : 2 * EDGE + 100)) {
     question.head = edge(question.lines, 1);
@@ -129,11 +132,14 @@ function keep(question: QuestionText, { spans, first, last }: Inner): void {
 
 /** The number of characters of material that are read. */
 const MATERIAL = 600;
-const MATERIAL_ROWS = new WordRows();
 
 /** Reads the beginning of the text that does not ask. */
-function materialOf({ text, lines }: QuestionText, message: string, shown: readonly TextRange[]): Int32Array {
-  const rows = MATERIAL_ROWS;
+function materialOf(
+  { text, lines }: QuestionText,
+  message: string,
+  shown: readonly TextRange[],
+  rows: WordRows,
+): Int32Array {
   rows.clear();
   let left = MATERIAL;
   const add = (of: string, from: number, to: number): void => {

@@ -1,5 +1,5 @@
 import { AnswerLength } from './answer-length.ts';
-import { Ballot } from './ballot.ts';
+import type { Ballot } from './ballot.ts';
 import { DIGIT, FOLDED, isUnspaced, MARK } from './letters.ts';
 import { EXTENSION, HOMOGRAPH, LEXICON, NAME, NUMERAL, TOPIC } from './lexicon/lexicon.ts';
 import { hasLanguage, isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
@@ -19,6 +19,7 @@ import {
 } from './punctuation.ts';
 import type { QuestionText } from './question.ts';
 import type { TextRange } from './text-range.ts';
+import type { TextTables } from './text-tables.ts';
 import { isPreposition, wordBefore } from './word-before.ts';
 
 const { shown: SHOWN, after_text: AFTER_TEXT, asked: ASKED, second_verb: SECOND_VERB, no_target: NO_TARGET } = WEIGHT;
@@ -37,9 +38,6 @@ const THANKS_WITHIN = 14;
 
 /** Most questions name nothing, so they share this empty list. */
 const NO_NAMES: readonly string[] = [];
-
-/** The votes of the question that is being read. */
-const ballot = new Ballot();
 
 /** The signs in the words of a question, read once. A word in a line that asks has weight 1. */
 export class QuestionReading {
@@ -82,6 +80,7 @@ export class QuestionReading {
   readonly length = new AnswerLength();
 
   readonly #text: string;
+  readonly #ballot: Ballot;
   readonly #start: number;
   readonly #end: number;
   #isFrame = false;
@@ -96,8 +95,9 @@ export class QuestionReading {
   /** The number of words since the sentence began. */
   #position = 0;
 
-  constructor({ text, lines, length, head, tail, frame }: QuestionText) {
+  constructor({ text, lines, length, head, tail, frame }: QuestionText, { ballot }: TextTables) {
     this.#text = text;
+    this.#ballot = ballot;
     ballot.clear();
     this.#start = lines[0]?.from ?? 0;
     this.#end = lines.at(-1)?.to ?? 0;
@@ -139,7 +139,7 @@ export class QuestionReading {
   #line(from: number, to: number, weight: number): void {
     const text = this.#text;
     const { lead } = this;
-    ballot.fade();
+    this.#ballot.fade();
     this.#weight = weight;
     this.#position = 0;
     let quoted = 0;
@@ -164,7 +164,8 @@ export class QuestionReading {
       }
     }
     // The line that names the task is in the user's language; the text to work on may be in another language.
-    if (this.lead >= 0 && lead < 0) ballot.votes[ballot.leader]! += 3;
+    const { votes, leader } = this.#ballot;
+    if (this.lead >= 0 && lead < 0) votes[leader]! += 3;
   }
 
   /** Reads a word and returns the offset after it. */
@@ -219,7 +220,7 @@ export class QuestionReading {
   }
 
   #vote(code: number): void {
-    ballot.letter(code, this.#weight);
+    this.#ballot.letter(code, this.#weight);
   }
 
   #digits(from: number, to: number): number {
@@ -281,6 +282,7 @@ export class QuestionReading {
   /** Records the meanings of a word in the recent language, and in English, because other languages borrow English nouns. */
   #match(group: number, from: number, to: number): void {
     const { values } = LEXICON;
+    const ballot = this.#ballot;
     const begin = group + 1;
     const end = begin + values[group]!;
     if (!isOfFormula(this.#text, from, to)) ballot.word(values, begin, end, from, this.#weight);

@@ -7,7 +7,7 @@ const PARTS = 64;
 const LEAST = 0.05;
 
 /** Returns the probability of each task, in the order of `TASKS`. @param odds the array that receives the result */
-export function likelihoods(logits: Float64Array, odds = new Float64Array(logits.length)): Float64Array {
+export function likelihoods(logits: Float64Array, odds: Float64Array = new Float64Array(logits.length)): Float64Array {
   let most = Number.NEGATIVE_INFINITY;
   for (let at = 0; at < logits.length; at++) most = Math.max(most, logits[at]!);
   let sum = 0;
@@ -16,14 +16,17 @@ export function likelihoods(logits: Float64Array, odds = new Float64Array(logits
   return odds;
 }
 
-/** Every question reuses this array of likelihoods. */
-const likely = new Float64Array(TASKS.length);
-
 /** The share from which a task counts. On requests of other authors, this share has about the most right tasks. */
 const TASK_SHARE = 0.35;
 
-/** Returns the likely tasks with their shares, and the likeliest task; `general` if no task is likely enough. */
-export function sharesOf(logits: Float64Array): { readonly task: string; readonly mix: readonly TaskShare[] } {
+/**
+ * Returns the likely tasks with their shares, and the likeliest task; `general` if no task is likely enough.
+ * @param likely receives the likelihoods
+ */
+export function sharesOf(
+  logits: Float64Array,
+  likely: Float64Array,
+): { readonly task: string; readonly mix: readonly TaskShare[] } {
   likelihoods(logits, likely);
   const mix: { readonly task: string; share: number }[] = [];
   let sum = 0;

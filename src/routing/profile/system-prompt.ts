@@ -7,10 +7,10 @@ import { readQuestion } from './question.ts';
 import { shapeOf } from './question-shape.ts';
 import type { QuestionView, SystemInstruction } from './question-view.ts';
 import { QuestionReading } from './reading.ts';
+import type { ReadingTables } from './reading-tables.ts';
 import { likelihoods } from './shares.ts';
 import { type ReadingWeights, taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
-import { TextMemory } from './text-memory.ts';
 import { PLACE } from './word-rows.ts';
 import { Words } from './word-sums.ts';
 
@@ -46,16 +46,9 @@ const isAgentOfPeople = (text: string): boolean => agent.test(text) && !agent_of
 /** A system prompt, read like a question, and the meaning that the shipped weights give it for the user's messages. */
 export type SystemPrompt = Readonly<ReturnType<typeof systemPromptOf>>;
 
-/** The size of each of the two generations of remembered prompts, in UTF-16 code units. */
-const REMEMBERED_CHARS = 2 ** 20;
-export const rememberedPrompts = new TextMemory<SystemPrompt>(REMEMBERED_CHARS);
-
-/** Returns the reading of a system prompt, from memory if possible. */
-export const readSystemPrompt = (text: string): SystemPrompt => rememberedPrompts.of(text, systemPromptOf);
-
-function systemPromptOf(text: string) {
-  const question = readQuestion(text, 'system prompt');
-  const reading = new QuestionReading(question);
+export function systemPromptOf(text: string, tables: ReadingTables) {
+  const question = readQuestion(text, tables, 'system prompt');
+  const reading = new QuestionReading(question, tables);
   const shape = shapeOf(question);
   const view: QuestionView = {
     question,
@@ -64,20 +57,21 @@ function systemPromptOf(text: string) {
     tools: null,
     before: null,
     system: null,
-    words: [new Words(question.words, 1), Words.ofLines(question, PLACE.order, 1)],
+    words: [new Words(question.words, 1), Words.ofLines(question, PLACE.order, 1, tables.rows)],
     isSystemPrompt: true,
   };
-  return { view, instruction: instructionOf(view), words: Words.ofLines(question, PLACE.system, 1.25) };
+  const words = Words.ofLines(question, PLACE.system, 1.25, tables.rows);
+  return { view, instruction: instructionOf(view, tables), words };
 }
 
 const CODING = TASKS.indexOf('coding');
 
 /** Returns the instruction of a system prompt. The parameter `weights` is described at `taskLogits`. */
-export function instructionOf(view: QuestionView, weights?: ReadingWeights): SystemInstruction {
+export function instructionOf(view: QuestionView, tables: ReadingTables, weights?: ReadingWeights): SystemInstruction {
   const { text } = view.question;
-  const logits = taskLogits(view, weights);
+  const logits = taskLogits(view, tables, weights);
   if (isAgentOfPeople(text)) logits[CODING]! -= BOUND.no_coder;
-  return { tasks: likelihoods(logits), binds: bindsAll(view), order: orderOf(view), text };
+  return { tasks: likelihoods(logits), binds: bindsAll(view), order: orderOf(view, tables), text };
 }
 
 function bindsAll({ question, reading }: QuestionView): boolean {

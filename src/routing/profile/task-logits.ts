@@ -5,8 +5,8 @@ import type { WeightTable } from './lexicon/data-shapes.ts';
 import prompts from './lexicon/system-prompts.json' with { type: 'json' };
 import { certainTask } from './order.ts';
 import type { QuestionView } from './question-view.ts';
+import type { ReadingTables } from './reading-tables.ts';
 import { TASKS } from './tasks.ts';
-import { WeightedSum } from './weighted-sum.ts';
 import weights from './weights.json' with { type: 'json' };
 import type { Words } from './word-sums.ts';
 import { addRows, COLUMN, COLUMNS } from './word-table.ts';
@@ -37,13 +37,16 @@ export function mayCall({ tools, before }: QuestionView): boolean {
 }
 
 const { order_lead } = figuresOf(prompts);
-/** Every question reuses this sum. */
-const terms = new WeightedSum();
 
 /** Sums the weights of a question's features and words. Without `weights`, `oddsOf` uses the shipped weights. */
-export function oddsOf(view: QuestionView, { features, words }: ReadingWeights = SHIPPED_WEIGHTS): ReadingOdds {
+export function oddsOf(
+  view: QuestionView,
+  tables: ReadingTables,
+  { features, words }: ReadingWeights = SHIPPED_WEIGHTS,
+): ReadingOdds {
+  const { terms } = tables;
   terms.size = 0;
-  addFeatures(view, terms);
+  addFeatures(view, tables);
   const odds = terms.over(features);
   for (const text of view.words) {
     const sums = words === null ? text.sums : sumsBy(words, text);
@@ -59,8 +62,8 @@ export function oddsOf(view: QuestionView, { features, words }: ReadingWeights =
 }
 
 /** Returns the log odds of the tasks. */
-export const taskLogits = (view: QuestionView, weights?: ReadingWeights): Float64Array =>
-  oddsOf(view, weights).subarray(0, TASKS.length);
+export const taskLogits = (view: QuestionView, tables: ReadingTables, weights?: ReadingWeights): Float64Array =>
+  oddsOf(view, tables, weights).subarray(0, TASKS.length);
 
 /** Returns what words add to each column according to a table that is being fitted. */
 function sumsBy(table: Float32Array, { rows, value }: Words): Float64Array {

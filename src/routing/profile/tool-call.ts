@@ -3,7 +3,6 @@ import type { Members } from '../../core/json/original.ts';
 import { expressionsOf } from './lexicon/data.ts';
 import file from './lexicon/progress.json' with { type: 'json' };
 import { EMPTY_HASH, edgesOf, hashOn, textHash } from './text-hash.ts';
-import { TextMemory } from './text-memory.ts';
 
 const { undoes, viewers, waits } = expressionsOf(file);
 
@@ -35,13 +34,6 @@ export interface TextEdit {
   readonly onlyRemoves: boolean;
 }
 
-/** The size of each of the two generations of remembered arguments, in UTF-16 code units. */
-const REMEMBERED_CHARS = 2 ** 21;
-const remembered = new TextMemory<ToolArguments>(REMEMBERED_CHARS);
-
-/** Returns the reading of a call's arguments, from memory if possible. @param text JSON, as the model wrote it */
-export const readArguments = (text: string): ToolArguments => remembered.of(text, argumentsOf);
-
 /** The names that tools of agents give to their arguments. */
 const PATHS = ['file_path', 'filePath', 'path', 'target_file', 'filename', 'file'] as const;
 const OLD_TEXTS = ['old_string', 'oldString', 'old_str', 'oldText', 'old', 'search'] as const;
@@ -55,7 +47,7 @@ const NOTES = ['description', 'timeout', 'timeout_ms', 'explanation', 'justifica
 /** Longer arguments are only compared, not read. */
 const CHARS_MAX = 65_536;
 
-function argumentsOf(text: string): ToolArguments {
+export function argumentsOf(text: string): ToolArguments {
   const args = text.length > CHARS_MAX ? undefined : parseJson(text);
   if (!isObject(args))
     return { hash: textHash(text), target: textHash(text), edits: [], runs: true, undoes: false, waits: false };

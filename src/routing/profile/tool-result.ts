@@ -1,7 +1,6 @@
 import { expressionsOf } from './lexicon/data.ts';
 import file from './lexicon/progress.json' with { type: 'json' };
 import { EMPTY_HASH, edgesOf, hashOn, textHash } from './text-hash.ts';
-import { TextMemory } from './text-memory.ts';
 
 const MARKS = expressionsOf(file);
 
@@ -74,14 +73,6 @@ interface Likeness {
   /** The number of letters that the hash depends on. */
   readonly letters: number;
 }
-
-/** The size of each of the two generations of remembered results, in UTF-16 code units. */
-const REMEMBERED_CHARS = 2 ** 21;
-const remembered = new TextMemory<ToolResult>(REMEMBERED_CHARS);
-
-/** Returns the reading of a result, from memory if possible. */
-export const readResult = (text: string): ToolResult => remembered.of(text, resultOf);
-const resultOf = (text: string): ToolResult => new ToolResult(text);
 
 /** The number of UTF-16 code units at each end of a result that may contain the exit code and the envelope of the client. */
 const EDGE = 240;

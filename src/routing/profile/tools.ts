@@ -5,7 +5,6 @@ import words from './lexicon/small-words.json' with { type: 'json' };
 import topics from './lexicon/tool-topics.json' with { type: 'json' };
 import type { QuestionText } from './question.ts';
 import type { QuestionReading } from './reading.ts';
-import { TextMemory } from './text-memory.ts';
 
 /** The topic that each English word stands for. */
 const TOPIC_OF: ReadonlyMap<string, string> = new Map(
@@ -19,12 +18,8 @@ const TOOLS_MAX = 64;
 const TEXT_MAX = 400;
 const STEM = 5;
 
-/**
- * Returns whether the question contains a word of an offered function's name, such as `weather` for `get_weather`.
- * @param names of the functions, one per line
- */
-export function namesTool(names: string, { text }: QuestionText, { topics }: QuestionReading): boolean {
-  const offered = remembered.of(names, offeredNames);
+/** Returns whether the question contains a word of an offered function's name, such as `weather` for `get_weather`. */
+export function namesTool(offered: OfferedNames, { text }: QuestionText, { topics }: QuestionReading): boolean {
   for (const topic of topics) if (offered.topics.has(topic)) return true;
   const said = new Set<number>();
   const end = Math.min(text.length, TEXT_MAX);
@@ -51,14 +46,11 @@ function areAllIn(stems: readonly number[], said: ReadonlySet<number>): boolean 
   return true;
 }
 
-/**
- * The size of each of the two generations of remembered names, in UTF-16 code units. An agent offers the same functions in every request.
- */
-const REMEMBERED_CHARS = 2 ** 21;
-const remembered = new TextMemory<ReturnType<typeof offeredNames>>(REMEMBERED_CHARS);
+/** The names of the functions that a request offers, ready for the comparison with a question. */
+export type OfferedNames = ReturnType<typeof offeredNames>;
 
-/** Prepares the names of the offered functions for the comparison with a question. */
-function offeredNames(names: string) {
+/** Prepares the names of the offered functions. @param names one per line */
+export function offeredNames(names: string) {
   const all = names.split('\n').slice(0, TOOLS_MAX).map(nameWords);
   const words = all.flat();
   return {

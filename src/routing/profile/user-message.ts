@@ -5,12 +5,12 @@ import { type QuestionText, readQuestion } from './question.ts';
 import { type QuestionShape, shapeOf } from './question-shape.ts';
 import type { QuestionView } from './question-view.ts';
 import { QuestionReading } from './reading.ts';
+import type { ReadingTables } from './reading-tables.ts';
 import { likelihoods, sharesOf } from './shares.ts';
 import { oddsOf, type ReadingOdds, taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
-import { TextMemory } from './text-memory.ts';
-import { namesTool } from './tools.ts';
-import { PLACE } from './word-rows.ts';
+import { namesTool, type OfferedNames } from './tools.ts';
+import { PLACE, type WordRows } from './word-rows.ts';
 import { Words } from './word-sums.ts';
 
 /** The task of a message in its context. */
@@ -26,6 +26,7 @@ export class UserMessage {
   readonly shape: QuestionShape;
   /** The words of the question and of its material. */
   readonly words: readonly Words[];
+  readonly #tables: ReadingTables;
   #before: Words | null = null;
   /** The last guesses about the message, and the views that the guesses are based on. */
   #odds: ReadingOdds | null = null;
@@ -36,30 +37,32 @@ export class UserMessage {
   #tools: { readonly names: string; readonly areNamed: boolean } | null = null;
 
   /** @param isUnwrapped true for a message that consists only of blocks, which then contain the question */
-  constructor(text: string, isUnwrapped = false) {
-    this.question = readQuestion(text, isUnwrapped ? 'blocks' : 'message');
-    this.reading = new QuestionReading(this.question);
+  constructor(text: string, tables: ReadingTables, isUnwrapped = false) {
+    this.#tables = tables;
+    this.question = readQuestion(text, tables, isUnwrapped ? 'blocks' : 'message');
+    this.reading = new QuestionReading(this.question, tables);
     this.shape = shapeOf(this.question);
-    this.words = wordsOf(this.question);
+    this.words = wordsOf(this.question, tables.rows);
   }
 
   /** The words of this message as the question before another one. */
   get asBefore(): Words {
-    this.#before ??= Words.of(this.question.text.slice(-BEFORE), PLACE.before, 0.375);
+    this.#before ??= Words.of(this.question.text.slice(-BEFORE), PLACE.before, 0.375, this.#tables.rows);
     return this.#before;
   }
 
-  /** Returns whether the message contains a word of a tool's name. */
-  namesTool(tools: readonly ToolDefinition[]): boolean {
+  /** Returns whether the message contains a word of a tool's name. @param offeredNames prepares the names, which are one per line */
+  namesTool(tools: readonly ToolDefinition[], offeredNames: (names: string) => OfferedNames): boolean {
     const names = tools.map(({ name }) => oneLine(name)).join('\n');
-    if (this.#tools?.names !== names) this.#tools = { names, areNamed: namesTool(names, this.question, this.reading) };
+    if (this.#tools?.names !== names)
+      this.#tools = { names, areNamed: namesTool(offeredNames(names), this.question, this.reading) };
     return this.#tools.areNamed;
   }
 
   /** Returns the probability of each task. @param view the message in its context */
   likelihoods(view: QuestionView): Float64Array {
     if (this.#likelihoods === null || !isSameContext(this.#likelihoodsView, view)) {
-      this.#likelihoods = likelihoods(taskLogits(view));
+      this.#likelihoods = likelihoods(taskLogits(view, this.#tables));
       this.#likelihoodsView = view;
     }
     return this.#likelihoods;
@@ -68,8 +71,8 @@ export class UserMessage {
   /** Returns the task and the difficulty of the message. @param view the message in its context */
   guess(view: QuestionView): TaskGuess {
     if (this.#task === null || this.#odds === null || !isSameContext(this.#taskView, view)) {
-      this.#odds = oddsOf(view);
-      this.#task = sharesOf(this.#odds.subarray(0, TASKS.length));
+      this.#odds = oddsOf(view, this.#tables);
+      this.#task = sharesOf(this.#odds.subarray(0, TASKS.length), this.#tables.tasks);
       this.#taskView = view;
     }
     const { task, mix } = this.#task;
@@ -81,13 +84,13 @@ export class UserMessage {
 const LINE = 200;
 
 /** Returns the words of a question, of its first and last line, and of its material. */
-function wordsOf({ text, lines, words, material }: QuestionText): Words[] {
+function wordsOf({ text, lines, words, material }: QuestionText, rows: WordRows): Words[] {
   const all = [new Words(words, 1)];
   if (lines.length > 1) {
     const [first, last] = [lines[0]!, lines.at(-1)!];
     all.push(
-      Words.of(text.slice(first.from, Math.min(first.to, first.from + LINE)), PLACE.first, 0.5),
-      Words.of(text.slice(Math.max(last.from, last.to - LINE), last.to), PLACE.last, 0.5),
+      Words.of(text.slice(first.from, Math.min(first.to, first.from + LINE)), PLACE.first, 0.5, rows),
+      Words.of(text.slice(Math.max(last.from, last.to - LINE), last.to), PLACE.last, 0.5, rows),
     );
   }
   if (material.length > 0) all.push(new Words(material, 0.25));
@@ -111,11 +114,3 @@ const isSameContext = (one: QuestionView | null, other: QuestionView): boolean =
 
 const isSameWords = (one: readonly Words[], other: readonly Words[]): boolean =>
   one.length === other.length && one.every((words, at) => words === other[at]);
-
-/** The size of each of the two generations of remembered messages, in UTF-16 code units. */
-const REMEMBERED_CHARS = 2 ** 21;
-export const rememberedMessages = new TextMemory<UserMessage>(REMEMBERED_CHARS);
-
-/** Returns the reading of a message, from memory if possible. */
-export const readMessage = (text: string): UserMessage => rememberedMessages.of(text, messageOf);
-const messageOf = (text: string): UserMessage => new UserMessage(text);

@@ -1,6 +1,7 @@
 import type { Turn } from '../../core/request/conversation.ts';
 import { FOLLOW_UP_CHARS_MAX, turnText } from '../texts.ts';
-import { readMessage, UserMessage } from './user-message.ts';
+import type { PromptReader } from './prompt-reader.ts';
+import type { UserMessage } from './user-message.ts';
 
 const FOLLOW_UP_WORDS_MAX = 16;
 
@@ -11,9 +12,9 @@ export interface UserTurn {
 }
 
 /** Reads a user's turn. @param isUnwrapped true for a message that consists only of blocks, which then contain the question */
-export function readUserTurn(turn: Turn, isUnwrapped = false): UserTurn {
+export function readUserTurn(turn: Turn, reader: PromptReader, isUnwrapped = false): UserTurn {
   const text = turnText(turn);
-  return { message: isUnwrapped ? new UserMessage(text, true) : readMessage(text), hasImage: hasImage(turn) };
+  return { message: isUnwrapped ? reader.unwrapped(text) : reader.message(text), hasImage: hasImage(turn) };
 }
 
 function hasImage({ parts }: Turn): boolean {

@@ -23,9 +23,11 @@ const UNSPACED = 0x0e00;
 
 const rowOf = (hash: number): number => Math.imul(hash ^ (hash >>> 15), 0x9e3779b1) >>> (32 - ROW_BITS);
 
-/** Collects the rows of words. All texts reuse one collector. */
+/** Collects the rows of words. A reader uses its collectors for all texts. */
 export class WordRows {
   readonly #rows = new Int32Array(ROWS_MAX);
+  /** A bit for each row, set while the rows of a text are collected. */
+  readonly #seen = new Int32Array(2 ** (ROW_BITS - 5));
   size = 0;
 
   clear(): void {
@@ -80,16 +82,17 @@ export class WordRows {
   /** Returns the rows of a range, each once. */
   distinct(from: number, to: number): Int32Array {
     const rows = this.#rows;
+    const seen = this.#seen;
     const found = new Int32Array(to - from);
     let size = 0;
     for (let at = from; at < to; at++) {
       const row = rows[at]!;
       const bit = 1 << (row & 31);
-      if ((SEEN[row >> 5]! & bit) !== 0) continue;
-      SEEN[row >> 5]! |= bit;
+      if ((seen[row >> 5]! & bit) !== 0) continue;
+      seen[row >> 5]! |= bit;
       found[size++] = row;
     }
-    for (let at = 0; at < size; at++) SEEN[found[at]! >> 5] = 0;
+    for (let at = 0; at < size; at++) seen[found[at]! >> 5] = 0;
     return size === found.length ? found : found.slice(0, size);
   }
 
@@ -100,5 +103,3 @@ export class WordRows {
 
 /** The rows of the longest text that is read. */
 const ROWS_MAX = 8_192;
-/** A bit for each row, set while the rows of a text are collected. */
-const SEEN = new Int32Array(2 ** (ROW_BITS - 5));

@@ -4,6 +4,7 @@ import { createResponse } from '../../../src/dialects/openai-responses/surface.t
 import { hashOfTurn } from '../../../src/gateway/prompt/message-hash.ts';
 import { bearsState, withReadableState } from '../../../src/gateway/prompt/reasoning-state.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
+import { READER } from '../../support/chat-body.ts';
 import { readOn } from '../../support/read-request.ts';
 
 /** An answer in this dialect consists of several items, but is a single turn in the neutral form. */
@@ -54,7 +55,7 @@ test('readable reasoning is sent to providers that accept it; alone it is not a 
 test('readable reasoning at the end does not require a model that continues an answer, and changes no estimate', () => {
   const question = { role: 'user', content: 'Hi' };
   const thought = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }] };
-  expect(profile(read([question, thought]))).toEqual(profile(read([question])));
+  expect(profile(read([question, thought]), READER)).toEqual(profile(read([question]), READER));
 });
 
 test('each item counts in the hash by which a conversation is recognized', () => {

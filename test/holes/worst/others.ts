@@ -36,6 +36,7 @@ import { countTokens, readRanks } from '../../../src/providers/tokenizer/byte-pa
 import { readQuestion } from '../../../src/routing/profile/question.ts';
 import { QuestionReading } from '../../../src/routing/profile/reading.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
+import { READER } from '../../support/chat-body.ts';
 import type { Shape } from '../../support/in-time.ts';
 import { chatRequest } from '../../support/model-request.ts';
 import { imported } from '../../tools/importers/litellm/support.ts';
@@ -255,7 +256,10 @@ export const otherReaders: readonly WorstReader[] = [
   { name: 'addresses of media', shapes: mapped(ADDRESSES, (address) => () => whyNotPublic(address)) },
   { name: 'requests that are paid for', shapes: mapped(CHAT_BODIES, (body) => () => requestHashOf(body)) },
   { name: 'route queries', shapes: mapped(CHAT_BODIES, (body) => () => readRouteBody(body)) },
-  { name: 'questions', shapes: mapped(ANY_TEXTS, (text) => () => new QuestionReading(readQuestion(text))) },
+  {
+    name: 'questions',
+    shapes: mapped(ANY_TEXTS, (text) => () => new QuestionReading(readQuestion(text, READER.tables), READER.tables)),
+  },
   { name: 'secrets in logs', shapes: mapped(ANY_TEXTS, (text) => () => scrub(text)) },
   {
     name: 'words of services',

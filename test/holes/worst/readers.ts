@@ -26,6 +26,7 @@ import { sanitizeFailure } from '../../../src/providers/failures.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
 import { typicalAdapter } from '../../../src/tools/conformance/provider-subject.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
+import { READER } from '../../support/chat-body.ts';
 import { providerCall } from '../../support/provider-call.ts';
 import { readOn } from '../../support/read-request.ts';
 import { CHAT_BODIES } from './chat-bodies.ts';
@@ -80,7 +81,7 @@ export const surfaceReaders: readonly WorstReader[] = answerRoutesOf(SURFACES).f
       name: `${surface.name}: requests with a mistake`,
       shapes: mapped(bodiesOf(surface), (body) => () => refusable(() => readOn(route, mistaken(body)))),
     },
-    { name: `${surface.name}: facts`, shapes: requests(profile) },
+    { name: `${surface.name}: facts`, shapes: requests((request) => profile(request, READER)) },
     {
       name: `${surface.name}: earlier answers`,
       shapes: requests((request) => [

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { addFeatures } from '../../../src/routing/profile/add-features.ts';
 import { FEATURES } from '../../../src/routing/profile/features.ts';
-import { figuresOf } from '../../../src/routing/profile/figures.ts';
+import { readFigures } from '../../../src/routing/profile/figures.ts';
 import { SIGN, SIGNS } from '../../../src/routing/profile/lexicon/signs.ts';
 import type { QuestionView } from '../../../src/routing/profile/question-view.ts';
 import { sharesOf } from '../../../src/routing/profile/shares.ts';
@@ -10,14 +10,15 @@ import { TASKS } from '../../../src/routing/profile/tasks.ts';
 import { WeightedSum } from '../../../src/routing/profile/weighted-sum.ts';
 import { addShippedRows, COLUMNS, ROW_BITS, SHIPPED_WORDS, STEPS } from '../../../src/routing/profile/word-table.ts';
 import { tries } from '../../deep/effort.ts';
-import { lastView, systemPromptView } from '../../support/chat-body.ts';
+import { lastView, READER, systemPromptView } from '../../support/chat-body.ts';
 import { promptsOf } from './prompts.ts';
 
 type Visits = ReadonlyMap<number, number>;
 
 function visitsOf(view: QuestionView): Visits {
-  const sum = new WeightedSum();
-  addFeatures(view, sum);
+  const { terms: sum } = READER.tables;
+  sum.size = 0;
+  addFeatures(view, READER.tables);
   const visits = new Map<number, number>();
   for (let nth = 0; nth < sum.size; nth++) {
     expect(visits.has(sum.rows[nth]!)).toBe(false);
@@ -37,7 +38,8 @@ function oneByOne(view: QuestionView): Visits {
     ...Object.fromEntries(SIGNS.map((sign) => [sign, reading.signs[SIGN[sign]]! > 0])),
   };
   const visits = new Map<number, number>();
-  const figures = figuresOf(view);
+  const { figures } = READER.tables;
+  readFigures(view, figures);
   for (const [at, { figure, most, requires, tests }] of FEATURES.entries()) {
     if (requires !== undefined && !states[requires]) continue;
     if (!tests.every(({ figure: tested, low, high }) => figures[tested]! > low && figures[tested]! <= high)) continue;
@@ -126,7 +128,7 @@ describe('the shares of tasks', () => {
   test('the shares of tasks are in the order of their likelihood, equal ones by name', () => {
     fc.assert(
       fc.property(logits, (all) => {
-        const { mix } = sharesOf(all);
+        const { mix } = sharesOf(all, READER.tables.tasks);
         const logitOf = ({ task }: { readonly task: string }) => all[TASKS.indexOf(task)]!;
         const sorted = mix.toSorted((a, b) => logitOf(b) - logitOf(a) || (a.task < b.task ? -1 : 1));
         expect(mix).toEqual(sorted);

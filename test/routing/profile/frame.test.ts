@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { framedPrompts, framesOf, HELD_OUT, promptsOf } from '../../../bench/profile-fit.ts';
 import { readQuestion } from '../../../src/routing/profile/question.ts';
-import { rememberedMessages } from '../../../src/routing/profile/user-message.ts';
 import { COLUMN, COLUMNS, SHIPPED_WORDS } from '../../../src/routing/profile/word-table.ts';
-import { profile } from '../../support/chat-body.ts';
+import { profile, READER } from '../../support/chat-body.ts';
 
 const asked = (message: string): string => {
-  const { text, lines } = readQuestion(message);
+  const { text, lines } = readQuestion(message, READER.tables);
   return lines.map(({ from, to }) => text.slice(from, to)).join('\n');
 };
 
@@ -54,12 +53,12 @@ describe('a frame around a question', () => {
     let without = 1;
     try {
       for (let at = COLUMN.frame; at < figures.length; at += COLUMNS) SHIPPED_WORDS[at] = 0;
-      rememberedMessages.forget();
+      READER.forget();
       without = staying();
     } finally {
       SHIPPED_WORDS.set(figures);
       // Other tests must not get readings of the changed table.
-      rememberedMessages.forget();
+      READER.forget();
     }
     expect(share).toBeGreaterThan(0.75);
     expect(share).toBeGreaterThan(without);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
 import { type InfluentialWord, influentialWords as search } from '../../../src/routing/profile/influential-words.ts';
-import { influentialWords } from '../../support/chat-body.ts';
+import { influentialWords, READER } from '../../support/chat-body.ts';
 import { chatRequest } from '../../support/model-request.ts';
 import { user } from './prompts.ts';
 
@@ -56,7 +56,7 @@ describe('influential words', () => {
   test('the search for influential words uses a bounded number of readings, however many texts a request has', () => {
     const readings = (count: number) => {
       const texts = Array.from({ length: count }, (_, at) => ({ type: 'text', text: `Prove step ${at}.` }) as const);
-      const steps = search(chatRequest({ messages: [user(texts)] }), 'math');
+      const steps = search(chatRequest({ messages: [user(texts)] }), 'math', READER);
       let read = 0;
       while (!steps.next().done) read++;
       return read;

@@ -7,9 +7,9 @@ import { sharesOf } from '../../../src/routing/profile/shares.ts';
 import { oddsOf, SHIPPED_WEIGHTS } from '../../../src/routing/profile/task-logits.ts';
 import { TASKS } from '../../../src/routing/profile/tasks.ts';
 import { TextMemory } from '../../../src/routing/profile/text-memory.ts';
-import { readMessage, type TaskGuess } from '../../../src/routing/profile/user-message.ts';
+import type { TaskGuess } from '../../../src/routing/profile/user-message.ts';
 import { tries } from '../../deep/effort.ts';
-import { type ChatBody, lastView } from '../../support/chat-body.ts';
+import { type ChatBody, lastView, READER } from '../../support/chat-body.ts';
 import { user } from './prompts.ts';
 
 /** Only a few texts, so that each occurs again in other contexts. */
@@ -41,8 +41,8 @@ const request = fc.record({ question, system, earlier, isAmidTools, tools }).map
 
 /** Makes the guess without any cache: it passes the shipped weights as if they were other weights. */
 function guessAfresh(view: QuestionView): TaskGuess {
-  const odds = oddsOf(view, SHIPPED_WEIGHTS);
-  const { task, mix } = sharesOf(odds.subarray(0, TASKS.length));
+  const odds = oddsOf(view, READER.tables, SHIPPED_WEIGHTS);
+  const { task, mix } = sharesOf(odds.subarray(0, TASKS.length), READER.tables.tasks);
   return { task, mix, difficulty: difficultyOf(odds) };
 }
 
@@ -56,7 +56,7 @@ const law = (guess: Guess) =>
     }
   });
 
-const byMemory: Guess = (view) => readMessage(questionIn(view)).guess(view);
+const byMemory: Guess = (view) => READER.message(questionIn(view)).guess(view);
 const questionIn = ({ question: { text } }: QuestionView): string => text.trim();
 
 describe('a message that is cached', () => {

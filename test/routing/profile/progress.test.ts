@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { profile } from '../../../src/routing/profile/profile.ts';
 import { stuckSigns } from '../../../src/routing/profile/progress.ts';
 import { tries } from '../../deep/effort.ts';
+import { READER } from '../../support/chat-body.ts';
 import { chatRequest } from '../../support/model-request.ts';
 import { CLIENTS, type ClientName, isCall, SESSIONS, type Session, type Step, turnsOf } from '../sessions/sessions.ts';
 import { type LabelledPrompt, promptsOf } from './prompts.ts';
@@ -11,8 +12,8 @@ const labelledIn = (name: string) => promptsOf(name) as (LabelledPrompt & { read
 const requestOf = (client: ClientName, steps: readonly Step[]) => CLIENTS[client].read(CLIENTS[client].body(steps));
 /** Whether an agent is stuck after some steps. */
 type Judge = (steps: readonly Step[], client: ClientName) => boolean;
-const isStuck: Judge = (steps, client) => stuckSigns(requestOf(client, steps)) !== null;
-const signsAfter = (...steps: readonly Step[]) => stuckSigns(requestOf('opencode', steps));
+const isStuck: Judge = (steps, client) => stuckSigns(requestOf(client, steps), READER) !== null;
+const signsAfter = (...steps: readonly Step[]) => stuckSigns(requestOf('opencode', steps), READER);
 
 const user = (text: string): Step => ({ user: text });
 const TASK = user(
@@ -213,12 +214,15 @@ describe('a session that is stuck', () => {
 
   test('makes the request hard, also if the task is another one or the conversation has images', () => {
     const messages = CLIENTS.opencode.body(stuck);
-    expect(profile(CLIENTS.opencode.read(messages))).toMatchObject({ difficulty: 'hard', stuck: { sameFailures: 2 } });
+    expect(profile(CLIENTS.opencode.read(messages), READER)).toMatchObject({
+      difficulty: 'hard',
+      stuck: { sameFailures: 2 },
+    });
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
     const [system, task, ...rest] = messages.messages as object[];
     const seen = { role: 'user', content: [{ type: 'text', text: 'This is the screen.' }, image] };
     const withImage = { ...messages, messages: [system, seen, task, ...rest] };
-    expect(profile(CLIENTS.opencode.read(withImage)).difficulty).toBe('hard');
+    expect(profile(CLIENTS.opencode.read(withImage), READER).difficulty).toBe('hard');
   });
 });
 
@@ -233,7 +237,8 @@ test('most sessions that authors labelled as hardest are found, and no other ses
     .flatMap((name) => labelledIn(`authors/${name}`))
     .filter(({ request }) => request.messages.filter(({ role }) => role === 'tool').length > 2);
   const [hardest, others] = [sessions.filter(({ level }) => level === 4), sessions.filter(({ level }) => level !== 4)];
-  const found = (some: typeof sessions) => some.filter(({ request }) => stuckSigns(chatRequest(request)) !== null);
+  const found = (some: typeof sessions) =>
+    some.filter(({ request }) => stuckSigns(chatRequest(request), READER) !== null);
   expect(found(others).map(({ id }) => id)).toEqual([]);
   expect(found(hardest).length / hardest.length).toBeGreaterThan(0.6);
 });
@@ -254,11 +259,12 @@ describe('laws of progress', () => {
   test('the verdict depends on the transcript alone, and is the same in every dialect', () => {
     fc.assert(
       fc.property(anySteps, anyClient, fc.nat(), (steps, client, seed) => {
-        const whole = stuckSigns(requestOf(client, steps));
+        const whole = stuckSigns(requestOf(client, steps), READER);
         // Other sessions, and later requests of this session, fill the memory of texts.
-        for (let at = 1; at <= steps.length; at++) stuckSigns(requestOf('opencode', steps.slice(seed % at, at)));
-        expect(stuckSigns(requestOf(client, steps))).toEqual(whole);
-        expect(stuckSigns(requestOf('opencode', steps))).toEqual(whole);
+        for (let at = 1; at <= steps.length; at++)
+          stuckSigns(requestOf('opencode', steps.slice(seed % at, at)), READER);
+        expect(stuckSigns(requestOf(client, steps), READER)).toEqual(whole);
+        expect(stuckSigns(requestOf('opencode', steps), READER)).toEqual(whole);
       }),
       tries('the progress of a session depends on its transcript alone', 150, 5_000),
     );

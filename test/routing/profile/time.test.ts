@@ -2,7 +2,7 @@ import { describe, test } from 'bun:test';
 import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
 import { readQuestion } from '../../../src/routing/profile/question.ts';
 import { QuestionReading } from '../../../src/routing/profile/reading.ts';
-import { profile } from '../../support/chat-body.ts';
+import { profile, READER } from '../../support/chat-body.ts';
 import { inTime } from '../../support/in-time.ts';
 import { made, result } from '../../support/tool-messages.ts';
 import { user } from './prompts.ts';
@@ -44,7 +44,7 @@ describe('time', () => {
   for (const [name, text] of Object.entries(HOSTILE)) {
     test(`the time to read a prompt is bounded for ${name}`, async () => {
       await inTime(1_000, () => profile({ messages: [user(text)] }));
-      await inTime(400, () => new QuestionReading(readQuestion(text)));
+      await inTime(400, () => new QuestionReading(readQuestion(text, READER.tables), READER.tables));
     });
   }
 

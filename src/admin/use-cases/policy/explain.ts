@@ -19,6 +19,7 @@ import { isRefusal } from '../../../routing/decide.ts';
 import { outputCappedBy } from '../../../routing/output-maximum.ts';
 import { influentialWords } from '../../../routing/profile/influential-words.ts';
 import type { ProfileInput } from '../../../routing/profile/input.ts';
+import type { PromptReader } from '../../../routing/profile/prompt-reader.ts';
 import { questionLengthOf } from '../../../routing/question-length.ts';
 import type { OnRuleFailure } from '../../../routing/rules.ts';
 import { readStore, storeExists } from '../../../store/open.ts';
@@ -88,7 +89,7 @@ export async function explainRequest(
     // A sentence about a stated task type that the policy does not know; null if there is nothing to say.
     taskNote: taskNote(task, facts.task)?.trim() || null,
     // The estimate of the task is null if the caller states the task, or if the request has no messages.
-    taskReasons: turns.length > 0 && task === undefined ? await taskReasons(request, facts) : null,
+    taskReasons: turns.length > 0 && task === undefined ? await taskReasons(request, facts, runtime.reader) : null,
     // Rules whose condition failed and therefore counts as true, with the error.
     failedRules,
   };
@@ -141,9 +142,9 @@ function heldOf(hold: FirstHold | null, { decision, runtime }: DecidedRequest): 
 }
 
 /** Returns the words that decided which task is most likely. */
-async function taskReasons(request: ProfileInput, { task, mix }: Facts) {
+async function taskReasons(request: ProfileInput, { task, mix }: Facts, reader: PromptReader) {
   const likeliest = mix[0]?.task ?? task;
-  const words = await inSlices(influentialWords(request, likeliest), () => false);
+  const words = await inSlices(influentialWords(request, likeliest, reader), () => false);
   // `share` is the probability of the task, 0..1. For some prompts, such as an image, there are no words.
   return { task: likeliest, share: mix[0]?.share ?? 1, words };
 }

@@ -107,7 +107,10 @@ export function hypotheticalFacts(
   const { stream, settings, routing } = request;
   const { user = '' } = settings;
   const { metadata = {} } = routing;
-  const read = { ...routeFacts(request, caller, runtime.snapshot, { readings }), inputTokensCounted };
+  const read = {
+    ...routeFacts(request, caller, runtime.snapshot, { reader: runtime.reader, readings }),
+    inputTokensCounted,
+  };
   const facts = difficulty === undefined ? read : withDifficulty(read, difficulty, runtime.snapshot);
   if (!hasRules(runtime.snapshot)) return facts;
   return withRules(
