@@ -207,14 +207,14 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       const swap = await prepare(candidate, services);
       return () => {
         stored.forget();
-        const { snapshot, originOf } = candidate.runtime;
-        if (snapshot.found) health.adopt(snapshot, originOf);
+        const { snapshot, accountOf } = candidate.runtime;
+        if (snapshot.found) health.adopt(snapshot, accountOf);
         return swap();
       };
     },
     onRehearsed: (candidate) => rehearsed.keep(candidate),
     onAttempt: (attempt, bundle, by) => {
-      const { snapshot, originOf } = reloader.lease();
+      const { snapshot, accountOf } = reloader.lease();
       logReload(log, attempt, snapshot);
       services.feed.tell(() => policyEvent(attempt));
       services.onAttempt();
@@ -225,7 +225,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
       }
       // The operator may have fixed the provider's fault before this reload, so endpoints are tried again.
       if (attempt.result !== 'refused') {
-        health.reloaded(snapshot, originOf);
+        health.reloaded(snapshot, accountOf);
         health.declarations.review(snapshot);
       }
       printDiagnostics(attempt.diagnostics, bundle?.files ?? [], err);

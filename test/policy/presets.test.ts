@@ -27,7 +27,7 @@ describe('a preset', () => {
       settings: { max_tokens_field: 'max_completion_tokens', lacks: ['seed'] },
       baseUrl: 'https://groq.example/v1',
       allowPrivateNetwork: false,
-      apiKeyEnv: 'GROQ_API_KEY',
+      accounts: [{ name: 'it', apiKeyEnv: 'GROQ_API_KEY' }],
       passthrough: new Set(['reasoning_format']),
       cache: { ttlMs: 7_000, tokensMin: 8 },
       afterAbort: { bills: 'unknown' },
@@ -47,7 +47,7 @@ describe('a preset', () => {
   test.each([
     ['base_url: https://other.example/v1', { baseUrl: 'https://other.example/v1' }],
     ['base_url_env: OTHER_URL', { baseUrl: 'http://127.0.0.1:1/v1' }],
-    ['api_key_env: OTHER_KEY', { apiKeyEnv: 'OTHER_KEY' }],
+    ['api_key_env: OTHER_KEY', { accounts: [{ name: 'it', apiKeyEnv: 'OTHER_KEY' }] as const }],
     ['passthrough: []', { passthrough: new Set<string>() }],
     ['cache_ttl_s: 300', { cache: { ttlMs: 300_000, tokensMin: 8 } }],
     ['cache_min_tokens: 1024', { cache: { ttlMs: 7_000, tokensMin: 1024 } }],
@@ -76,7 +76,7 @@ describe('a preset', () => {
 
   test('a preset of a local server has its address in a variable, and may be in a private network', () => {
     const env = { OLLAMA_BASE_URL: 'http://ollama:11434/v1/' };
-    const expected = { baseUrl: 'http://ollama:11434/v1', allowPrivateNetwork: true, apiKeyEnv: null };
+    const expected = { baseUrl: 'http://ollama:11434/v1', allowPrivateNetwork: true, accounts: [{ apiKeyEnv: null }] };
     expect(providerOf('{ preset: ollama }', env)).toMatchObject(expected);
   });
 
@@ -103,7 +103,7 @@ describe('an adapter that has a preset of the same name', () => {
   };
 
   test('an adapter that has a preset of the same name uses that preset if the policy states no address', () => {
-    expect(found('{ adapter: anthropic }')).toMatchObject({ apiKeyEnv: 'ANTHROPIC_API_KEY' });
+    expect(found('{ adapter: anthropic }')).toMatchObject({ accounts: [{ apiKeyEnv: 'ANTHROPIC_API_KEY' }] });
     expect(found('{ adapter: anthropic }')).toEqual(found('{ preset: anthropic }')!);
   });
 
@@ -115,7 +115,7 @@ describe('an adapter that has a preset of the same name', () => {
     'an adapter that has a preset of the same name uses nothing of the preset at another address, and in particular not its key: %s',
     (address, baseUrl) => {
       expect(found(`{ adapter: anthropic, ${address} }`)).toMatchObject({
-        ...{ baseUrl, apiKeyEnv: null, passthrough: new Set() },
+        ...{ baseUrl, accounts: [{ apiKeyEnv: null }], passthrough: new Set() },
         cache: { ttlMs: 300_000, tokensMin: 1_024 },
       });
     },

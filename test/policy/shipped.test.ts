@@ -53,7 +53,10 @@ describe('the shipped policy', () => {
   test('the shipped policy serves OpenAI, and no simulated model, once OpenAI’s key is set', () => {
     const snapshot = shippedSnapshot({ OPENAI_API_KEY: 'key-of-the-test' });
     expect([...snapshot.providers.keys()]).toEqual(['openai']);
-    expect(snapshot.providers.get('openai')).toMatchObject({ adapter: 'openai', apiKeyEnv: 'OPENAI_API_KEY' });
+    expect(snapshot.providers.get('openai')).toMatchObject({
+      adapter: 'openai',
+      accounts: [{ apiKeyEnv: 'OPENAI_API_KEY' }],
+    });
     const chatting = snapshot.models.filter(({ embedding }) => embedding === null);
     expect(chatting.every((model) => !model.acceptsTemperature && model.reasoningTokens > 0)).toBe(true);
     expect(snapshot.models[snapshot.baseline ?? -1]?.id).toBe('gpt-6.1-sol');
@@ -86,7 +89,7 @@ describe('the shipped policy', () => {
     expect(shippedSnapshot(env).providers.get('ollama')).toMatchObject({
       discover: 'serve',
       baseUrl: 'http://127.0.0.1:11434/v1',
-      apiKeyEnv: null,
+      accounts: [{ apiKeyEnv: null }],
     });
   });
 

@@ -166,7 +166,14 @@ export function facts(more: Partial<Facts> = {}): Facts {
 
 /** Creates a provider with these settings and without an address. */
 export const providerNamed = (name: string, more: Partial<Provider> = {}): Provider => ({
-  ...{ name, adapter: 'openai-compatible', settings: {}, baseUrl: null, allowPrivateNetwork: false, apiKeyEnv: null },
+  ...{
+    name,
+    adapter: 'openai-compatible',
+    settings: {},
+    baseUrl: null,
+    allowPrivateNetwork: false,
+    accounts: [{ name, apiKeyEnv: null }],
+  },
   ...{ passthrough: new Set(), cache: { ttlMs: 0, tokensMin: 0 }, afterAbort: { bills: 'unknown' } },
   ...more,
 });

@@ -222,8 +222,8 @@ export interface Provider {
   readonly baseUrl: string | null;
   /** Whether the host in `baseUrl` may resolve to this machine or a private network. */
   readonly allowPrivateNetwork: boolean;
-  /** The environment variable that holds the API key; null for providers without a key. */
-  readonly apiKeyEnv: string | null;
+  /** The accounts at which the provider is called, in the order in which they are tried. */
+  readonly accounts: readonly [ProviderAccount, ...ProviderAccount[]];
   /** Request fields unknown to Signalbox that may be passed on; `*` for all. */
   readonly passthrough: ReadonlySet<string>;
   /** The provider's prompt cache: how long an entry lives after its last use, ms, and the shortest prompt that is cached, tokens. */
@@ -238,8 +238,21 @@ export interface Provider {
   readonly addCommand?: string;
 }
 
+/** An account at a provider. Each account has a health of its own. */
+export interface ProviderAccount {
+  /** The name in logs and metrics: the name of the provider for its first account. */
+  readonly name: string;
+  /** The environment variable that holds the API key; null for an account without a key. */
+  readonly apiKeyEnv: string | null;
+}
+
+/** Whether a provider is called with a key. */
+export const hasKey = ({ accounts }: Pick<Provider, 'accounts'>): boolean => accounts[0].apiKeyEnv !== null;
+
 export interface Endpoint {
   readonly provider: string;
+  /** The index of the account at the provider; absent for the first account. */
+  readonly account?: number;
   /** The provider's own name of the model. */
   readonly upstream: string;
   readonly regions: readonly string[];

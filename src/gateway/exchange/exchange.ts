@@ -26,11 +26,11 @@ import {
   crowdedError,
   type FailedAttempt,
   failureIn,
-  hasCalled,
   isFinal,
   pauseOf,
   unansweredError,
   unreadError,
+  wasCalled,
   wasCut,
 } from './failure.ts';
 import { GrowingAnswer } from './growing-answer.ts';
@@ -38,6 +38,9 @@ import { isBookedInTime, outcomeOf, receiptOf } from './outcome.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
 import { AttemptPause } from './retry-pause.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
+
+/** Most exchanges have no failed attempt, so they share this empty list. */
+const NO_ACCOUNTS: readonly string[] = [];
 
 /** The reader of an answer gets the error of the deadline at most this long after the deadline. */
 const UNREAD_GRACE_MS = 1_000;
@@ -59,6 +62,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   readonly #runnable: RunnableRequest;
   readonly #attempts: AttemptRecord[] = [];
   readonly #failed: FailedAttempt[] = [];
+  /** The accounts that failed attempts called. */
+  #called = NO_ACCOUNTS;
   readonly #deadlineAt: number;
   readonly #plan: Plan;
   /** The attempt in progress, or the attempt that answered. */
@@ -264,9 +269,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
    */
   #admitted(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
-    const { health, model, provider } = way.upstream;
+    const { health, model, account } = way.upstream;
     const reporter = health.begin({
-      retry: again || (this.#failed.length > 0 && hasCalled(this.#failed, provider.name)),
+      retry: again || this.#called.includes(account),
       force,
     });
     if (reporter === 'no-budget') this.#plan.denied(step);
@@ -307,7 +312,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Notes a failed attempt and posts the attempt's usage as far as the usage is known. */
   #giveUp(running: Attempt, failure: ProviderFailure): Promise<void> | null {
     const { model, endpoint, meter, call } = running;
-    this.#failed.push(this.#note(running, failure));
+    const failed = this.#note(running, failure);
+    this.#failed.push(failed);
+    if (wasCalled(failed)) this.#called = [...this.#called, running.way.upstream.account];
     call.abort();
     this.#bytes?.leave();
     this.#running = null;
@@ -406,7 +413,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.receipt = receipt;
     if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
     context.exchange.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
-    return [...this.recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
+    const upstream = running?.way.upstream ?? null;
+    const records = this.recorder.settlementWrites(outcome, receipt.platform, upstream);
+    return [...records, ...this.funded.settlementWrites(charged)];
   }
 
   #outcomeOf(

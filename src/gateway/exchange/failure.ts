@@ -87,9 +87,8 @@ const isUnsayable = ({ kind }: ProviderFailure, sent = true): boolean => kind ==
 /** Whether the provider rejected the request as the caller's mistake, so that no other model would accept it. */
 export const isFinal = ({ kind }: ProviderFailure, sent: boolean): boolean => kind === 'rejected' && sent;
 
-/** Whether a provider was called. A request that could not be expressed never reached the provider, and must not use up its retries. */
-export const hasCalled = (failed: readonly FailedAttempt[], provider: string): boolean =>
-  failed.some((one) => one.provider === provider && !isUnsayable(one.failure, one.sent));
+/** Whether the provider was called. A request that could not be expressed never reached the provider, and must not use up its retries. */
+export const wasCalled = ({ failure, sent }: FailedAttempt): boolean => !isUnsayable(failure, sent);
 
 /**
  * Returns the pause that an endpoint requests, ms; null if waiting does not help.

@@ -8,6 +8,7 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Trace, TraceStep } from '../../host/telemetry/trace.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
+import type { Upstream } from '../../policy/runtime/upstream.ts';
 import type { Write } from '../../store/store.ts';
 import type { FundingTerms } from '../money/funding.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
@@ -40,7 +41,7 @@ export interface ExchangeRecorder {
   /** Writes a failed attempt to the log for operators. @returns the message of the failure for the record, redacted */
   logFailure(attempt: FailedAttempt): string;
   /** Notes the end of the answer. Returns the writes to store together with the settlement. */
-  settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[];
+  settlementWrites(outcome: DecisionOutcome, platform: Platform, upstream: Upstream | null): Write[];
   /** Makes the record of the decision without an outcome, for readers before the end of the answer. */
   running(): DecisionRecord;
 }

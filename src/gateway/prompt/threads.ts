@@ -1,5 +1,4 @@
 import type { StreamPart } from '../../contract/parts.ts';
-import type { AttemptRecord } from '../../core/decision/record.ts';
 import { isObject } from '../../core/json/object.ts';
 import { type AskedAddOns, joinedAddOns } from '../../core/money/add-ons.ts';
 import type { Usage } from '../../core/money/usage.ts';
@@ -7,6 +6,7 @@ import type { Facts } from '../../core/request/facts.ts';
 import { threadNotFound } from '../../core/request/thread-errors.ts';
 import { DAY_MS } from '../../core/time/clock.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
+import type { Upstream } from '../../policy/runtime/upstream.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { Store, Write } from '../../store/store.ts';
 import type { ThreadRow } from '../../store/threads.ts';
@@ -21,8 +21,8 @@ const ID_MAX = 256;
 /** An answer that a thread may continue from. */
 interface ThreadAnswer {
   readonly id: string;
-  /** The attempt that gave the answer. */
-  readonly attempt: AttemptRecord;
+  /** The upstream that gave the answer. */
+  readonly upstream: Pick<Upstream, 'model' | 'provider' | 'account'>;
   readonly usage: Usage;
   /** The facts of the request that was answered. */
   readonly facts: Facts;
@@ -47,10 +47,10 @@ export class Threads {
   }
 
   /** Stores an answer that a thread may continue from. @returns the writes to store together with the answer's settlement */
-  keep(keyId: string, { id, attempt, usage, facts }: ThreadAnswer, { originOf }: Runtime): readonly Write[] {
-    const { model, provider } = attempt;
+  keep(keyId: string, { id, upstream, usage, facts }: ThreadAnswer): readonly Write[] {
+    const { model, provider, account } = upstream;
     const tokens = usage.inputTokens + usage.outputTokens;
-    const place = { keyId, answer: id, model, provider, origin: originOf(provider) };
+    const place = { keyId, answer: id, model: model.id, provider: provider.name, origin: account };
     const row = { ...place, tokens, addOns: addOnsToKeep(facts), time: this.#now() };
     return this.#store.threads.put(row, MOST);
   }
@@ -79,12 +79,16 @@ export class Threads {
  * @param kept the answer that it continues from
  * @throws SignalboxError `thread_not_found`
  */
-export function withHistory(facts: Facts, kept: ThreadRow, { snapshot, originOf }: Runtime): Facts {
+export function withHistory(
+  facts: Facts,
+  kept: ThreadRow,
+  { snapshot, upstreams }: Pick<Runtime, 'snapshot' | 'upstreams'>,
+): Facts {
   // If the request names another model, that model is used, provided that the same provider serves it.
   const model = facts.pinned ? facts.model : kept.model;
-  const { endpoints = [] } = snapshot.models[snapshot.modelIndex.get(model) ?? -1] ?? {};
-  const own = endpoints.flatMap(({ provider }, at) =>
-    provider === kept.provider && originOf(provider) === kept.origin ? [at] : [],
+  const ofModel = upstreams[snapshot.modelIndex.get(model) ?? -1] ?? [];
+  const own = ofModel.flatMap(({ provider, account, at }) =>
+    provider.name === kept.provider && account === kept.origin ? [at] : [],
   );
   if (own.length === 0)
     throw threadNotFound(`The provider that has it does not serve \`${model}\`, or is no longer in the policy.`);

@@ -3,6 +3,7 @@ import type { DecisionOutcome, DecisionRecord } from '../../core/decision/record
 import { idText, timeOfId } from '../../core/id.ts';
 import { REDACTIONS } from '../../core/policy/content.ts';
 import type { Platform } from '../../core/request/answer.ts';
+import type { Upstream } from '../../policy/runtime/upstream.ts';
 import type { Write } from '../../store/store.ts';
 import { type FailedAttempt, failureText, withoutAddresses } from '../exchange/failure.ts';
 import type { ExchangeRecorder, RunnableRequest } from '../exchange/runnable-request.ts';
@@ -48,14 +49,14 @@ export class AnswerRecorder implements ExchangeRecorder {
   }
 
   /** Notes the end of the answer. Returns the writes to store together with the settlement. */
-  settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[] {
+  settlementWrites(outcome: DecisionOutcome, platform: Platform, upstream: Upstream | null): Write[] {
     const gateway = this.#gateway;
     const { request, decision, caller, runtime } = this.#runnable;
     const context = this.#context;
     context.exchange.result = { outcome, platform };
     const recorded = recordedOf(request, caller, runtime.snapshot, context);
     const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, outcome)];
-    if (this.#answerId) writes.push(...this.#threadWrites(this.#answerId.value, outcome));
+    if (this.#answerId) writes.push(...this.#threadWrites(this.#answerId.value, outcome, upstream));
     if (this.#content) writes.push(...this.#content.writes(decision.id, gateway.now()));
     return writes;
   }
@@ -73,11 +74,10 @@ export class AnswerRecorder implements ExchangeRecorder {
   }
 
   /** Stores a complete answer, so that its thread can continue from it. */
-  #threadWrites(id: string | null, { status, attempts, usage }: DecisionOutcome): readonly Write[] {
-    const { caller, runtime, decision } = this.#runnable;
-    const attempt = attempts.at(-1);
-    if (status !== 'completed' || id === null || !attempt || !usage) return NO_WRITES;
-    return this.#gateway.threads.keep(caller.keyId, { id, attempt, usage, facts: decision.facts }, runtime);
+  #threadWrites(id: string | null, { status, usage }: DecisionOutcome, upstream: Upstream | null): readonly Write[] {
+    const { caller, decision } = this.#runnable;
+    if (status !== 'completed' || id === null || !upstream || !usage) return NO_WRITES;
+    return this.#gateway.threads.keep(caller.keyId, { id, upstream, usage, facts: decision.facts });
   }
 
   /**

@@ -1,6 +1,7 @@
 import { isFree } from '../../core/money/price.ts';
 import { isLoopbackHost } from '../../core/net/loopback.ts';
 import { type FoundModel, type FoundModels, plainName } from '../../core/policy/found-models.ts';
+import { hasKey } from '../../core/policy/snapshot.ts';
 import type { ParsedPolicy } from '../parsed.ts';
 import { PLACEHOLDER, type ProviderSetup } from '../providers/providers.ts';
 import type { Report } from '../report.ts';
@@ -100,7 +101,7 @@ export class FoundPrices {
       } else if (why !== null && ofAll && isFreeWildcard(ofAll)) {
         const hint = 'callers may get the weights of a model with a price for nothing under another name';
         report.add('found-price', ofAll.place, `\`${ofAll.path}\` has a price of 0, although ${why}`, { hint });
-      } else if (provider.apiKeyEnv !== null && !ofAll) {
+      } else if (hasKey(provider) && !ofAll) {
         const message = `models that are found at \`${path}\` cost nothing, although it uses an API key`;
         report.add('free-model', place, message, { hint });
       }

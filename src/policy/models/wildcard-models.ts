@@ -1,5 +1,12 @@
 import { parseDecimal } from '../../core/money/decimal.ts';
-import type { Model, WildcardFigure, WildcardModel, WildcardRefusal, Wildcards } from '../../core/policy/snapshot.ts';
+import {
+  hasKey,
+  type Model,
+  type WildcardFigure,
+  type WildcardModel,
+  type WildcardRefusal,
+  type Wildcards,
+} from '../../core/policy/snapshot.ts';
 import { checkValue } from '../check.ts';
 import { deepFreeze } from '../freeze.ts';
 import type { ParsedPolicy } from '../parsed.ts';
@@ -153,7 +160,7 @@ class PolicyWildcards implements Wildcards {
       const refused = `\`${id}\` is not served, because its price is not known. To serve it, state the price in the policy under \`models\`: see docs/policies/any-model.md.`;
       return { refused };
     }
-    if (!known && changesBill(upstream, serving.get(provider)!.apiKeyEnv !== null)) {
+    if (!known && changesBill(upstream, hasKey(serving.get(provider)!))) {
       const message = `\`${id}\` is served only with a price of its own, because a part of the name changes the bill or the model.`;
       return { refused: message };
     }

@@ -43,7 +43,9 @@ export function selectAvailable(
   const models: Model[] = [];
   let firstSlot = 0;
   for (const { model, endpoints } of [...drafts].sort((a, b) => (a.model.id < b.model.id ? -1 : 1))) {
-    const [first, ...rest] = endpoints.map(({ endpoint }) => endpoint).filter(({ provider }) => serving.has(provider));
+    const [first, ...rest] = endpoints
+      .filter(({ endpoint }) => serving.has(endpoint.provider))
+      .flatMap(({ endpoint }) => atAccounts(endpoint, serving));
     if (!first) continue;
     models.push({
       ...model,
@@ -54,6 +56,12 @@ export function selectAvailable(
     firstSlot += 1 + rest.length;
   }
   return { providers: serving, models, leftOut: leftOutOf(states, all, used, serving) };
+}
+
+/** Returns an endpoint once for each account of its provider, in order. The first is the endpoint itself. */
+function atAccounts(endpoint: Endpoint, serving: ServingProviders): [Endpoint, ...Endpoint[]] {
+  const [, ...others] = serving.get(endpoint.provider)!.accounts;
+  return [endpoint, ...others.map((_, at) => ({ ...endpoint, account: at + 1 }))];
 }
 
 /** Returns the most PDF pages that a model's services read: the model's own figure, or else its providers' figures. */

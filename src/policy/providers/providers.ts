@@ -91,7 +91,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
     settings: adapter.settings,
     baseUrl: address.url,
     allowPrivateNetwork: stated('allow_private_network', data.allow_private_network, preset.allowPrivateNetwork),
-    apiKeyEnv,
+    accounts: [{ name, apiKeyEnv }],
     passthrough: new Set(stated('passthrough', data.passthrough, preset.passthrough)),
     cache: {
       ttlMs: stated('cache_ttl_s', data.cache_ttl_s, cache?.ttlS) * 1000,

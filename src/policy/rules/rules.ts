@@ -98,6 +98,8 @@ interface RuleTarget extends ConstraintTarget {
   readonly view: Readonly<Record<string, unknown>>;
   /** The bit of the endpoint; -1 if the endpoint cannot be served in this environment, or is no candidate. */
   readonly slot: number;
+  /** The number of slots of the endpoint: one for each account of its provider. */
+  readonly slots: number;
 }
 
 /** The models and providers that can be served. If no models can be served, rules are checked as if everything could be served. */
@@ -194,8 +196,10 @@ class RuleCompiler {
         const isServed = isAny || (isOpen ? this.#providers.has(endpoint.provider) : place >= 0);
         const { provider } = endpoint;
         const target = { id, provider, view, operations, isOpen, isHeldBack: alone.includes(provider) };
-        this.#endpoints.push({ ...target, isServed, slot: model && place >= 0 ? model.firstSlot + place : -1 });
-        if (i === 0 && !isOpen) this.#models.push({ ...target, isServed: isAny || index >= 0, slot: index });
+        const slot = model && place >= 0 ? model.firstSlot + place : -1;
+        const slots = this.#providers.get(provider)?.accounts.length ?? 1;
+        this.#endpoints.push({ ...target, isServed, slot, slots });
+        if (i === 0 && !isOpen) this.#models.push({ ...target, isServed: isAny || index >= 0, slot: index, slots: 1 });
       }
       if (at % VIEWS_PER_STEP === 0) yield;
     }
@@ -348,7 +352,7 @@ class RuleCompiler {
     let reason = '';
     let ofServed = 0;
     for (const [at, target] of targets.entries()) {
-      const { id, view, slot, isOpen } = target;
+      const { id, view, slot, slots, isOpen } = target;
       if (at % EVALUATIONS_PER_STEP === 0) yield;
       const { value, failure } = tryRun(program, view);
       if (failure !== undefined && !isOpen) {
@@ -360,7 +364,7 @@ class RuleCompiler {
       matched.add(id);
       if (slot < 0) continue;
       ofServed++;
-      setBit(bits, slot);
+      for (let at = slot; at < slot + slots; at++) setBit(bits, at);
     }
     if (failed.size > 0) {
       const message = `\`${program.draft.path}\` fails for ${listNames(failed)}, so it counts as false: ${reason}`;

@@ -160,7 +160,9 @@ export function compileCandidate(
     const { snapshot, diagnostics: found } = await inSlices(compileSteps(parsed.policy, context), isStale);
     // Secrets in variables that only presets name are registered, too.
     registerSecrets(
-      [...(snapshot?.providers.values() ?? [])].map((one) => one.apiKeyEnv && tools.env.get(one.apiKeyEnv)),
+      [...(snapshot?.providers.values() ?? [])].flatMap(({ accounts }) =>
+        accounts.map(({ apiKeyEnv }) => apiKeyEnv && tools.env.get(apiKeyEnv)),
+      ),
     );
     const diagnostics = found.map(withoutSecrets);
     if (!snapshot) return { problems: diagnostics, message: null };

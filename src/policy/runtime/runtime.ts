@@ -4,20 +4,19 @@ import type { PreparedProvider } from '../../contract/provider.ts';
 import type { PreparedStrategy } from '../../contract/strategy.ts';
 import { measuredModels, type Readings } from '../../core/decision/readings.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
-import type { PolicySnapshot, Provider } from '../../core/policy/snapshot.ts';
+import type { Endpoint, PolicySnapshot, Provider } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { zonedClock } from '../../core/time/zoned-time.ts';
 import type { Alarms } from '../../providers/alarm.ts';
 import type { Dial } from '../../providers/connection/dial.ts';
 import { UpstreamNetwork } from '../../providers/connection/network.ts';
-import { Health, type OriginOf } from '../../providers/health/health.ts';
+import { type AccountOf, Health } from '../../providers/health/health.ts';
 import type { OutputLengths } from '../../providers/health/output-lengths.ts';
 import type { UnknownNames } from '../../providers/health/unknown-names.ts';
-import type { UpstreamTarget } from '../../providers/upstream-call.ts';
 import { createDecider, type Decider, type DecisionContext } from '../../routing/decide.ts';
 import { PromptReader } from '../../routing/profile/prompt-reader.ts';
-import type { Upstream } from './upstream.ts';
+import type { Upstream, UpstreamAccount } from './upstream.ts';
 
 /** The strategy that scores a request, with its quality floor and its label. */
 type StrategyInForce = Pick<DecisionContext, 'strategy' | 'qualityFloor' | 'reason'>;
@@ -49,9 +48,9 @@ export interface Runtime extends DecisionRuntime {
    * runtimes share the health of endpoints, because endpoints are identified by their names.
    */
   readonly upstreams: readonly (readonly Upstream[])[];
-  /** All providers by name, also providers without a model. */
-  readonly providers: ReadonlyMap<string, UpstreamTarget>;
-  readonly originOf: OriginOf;
+  /** The accounts of all providers by the provider's name, also of providers without a model. */
+  readonly accounts: ReadonlyMap<string, readonly UpstreamAccount[]>;
+  readonly accountOf: AccountOf;
   /** Lengths of earlier answers. All runtimes share the lengths of earlier answers. */
   readonly outputs: OutputLengths;
   /** Names that services do not know. All runtimes share these unknown names. */
@@ -88,54 +87,57 @@ export function buildRuntime(
   network: UpstreamNetwork = new UpstreamNetwork(),
   reader: PromptReader = new PromptReader(),
 ): Runtime {
-  const providers = new Map<string, UpstreamTarget>();
-  const origins = new Map<string, string>();
+  const accounts = new Map<string, readonly UpstreamAccount[]>();
   for (const provider of snapshot.providers.values()) {
     const plugin = registry.providers.get(provider.adapter);
     if (!plugin) throw new Error(`provider \`${provider.name}\`: there is no adapter \`${provider.adapter}\``);
     const prepare = (): PreparedProvider => plugin.prepare({ ...provider.settings });
     const adapter = naming(`provider \`${provider.name}\``, prepare);
-    const apiKey = provider.apiKeyEnv === null ? null : (secret(provider.apiKeyEnv) ?? null);
-    origins.set(provider.name, originFor(provider, apiKey));
-    providers.set(provider.name, { adapter, dial: dialOf(provider, secret, network), apiKey });
+    const dial = dialOf(provider, secret, network);
+    const targets = provider.accounts.map(({ apiKeyEnv }): UpstreamAccount => {
+      const apiKey = apiKeyEnv === null ? null : (secret(apiKeyEnv) ?? null);
+      return { adapter, dial, apiKey, provider, account: accountId(provider, apiKey) };
+    });
+    accounts.set(provider.name, targets);
   }
-  const originOf: OriginOf = (provider) => origins.get(provider)!;
+  const targetOf = ({ provider, account = 0 }: Pick<Endpoint, 'provider' | 'account'>): UpstreamAccount =>
+    accounts.get(provider)![account]!;
+  const accountOf: AccountOf = (endpoint) => {
+    const { provider, account } = targetOf(endpoint);
+    return { name: provider.accounts[endpoint.account ?? 0]!.name, id: account };
+  };
   const models = measuredModels(snapshot);
   return {
     ...prepareDecisionRuntime(snapshot, registry),
     localTime: zonedClock(snapshot.gateway.timeZone),
-    readings: health.watch(snapshot, originOf),
-    originOf,
+    readings: health.watch(snapshot, accountOf),
+    accountOf,
+    accounts,
     outputs: health.outputs,
-    alarms: network.alarms,
     reader,
+    alarms: network.alarms,
     reported: new WeakSet(),
-    providers,
     unknownNames: health.unknownNames,
     upstreams: models.map((model) =>
-      model.endpoints.map((endpoint, at): Upstream => {
-        const { provider, upstream } = endpoint;
-        const account = originOf(provider);
-        return {
-          ...providers.get(provider)!,
+      model.endpoints.map(
+        (endpoint, at): Upstream => ({
+          ...targetOf(endpoint),
           model,
           at,
           endpoint,
-          provider: snapshot.providers.get(provider)!,
-          account,
-          health: health.endpoint(provider, upstream, model.id, account),
+          health: health.endpoint(endpoint.provider, endpoint.upstream, model.id, accountOf(endpoint)),
           slot: model.firstSlot + at,
-        };
-      }),
+        }),
+      ),
     ),
   };
 }
 
 /**
- * A hash of the provider's address and key, which is stored with threads. All servers compute the same hash, and the key cannot be derived
+ * Returns a hash of the provider's address and key, which is stored with threads. All servers compute the same hash, and the key cannot be derived
  * from the hash.
  */
-const originFor = ({ adapter, baseUrl }: Provider, apiKey: string | null): string =>
+const accountId = ({ adapter, baseUrl }: Provider, apiKey: string | null): string =>
   hash('sha256', JSON.stringify([adapter, baseUrl, apiKey]), 'base64url').slice(0, 22);
 
 /** Prepares the strategies of a snapshot. Errors of a plugin's `prepare` name the selector. */

@@ -3,18 +3,22 @@ import type { Endpoint, Model, Provider } from '../../core/policy/snapshot.ts';
 import type { EndpointHealth } from '../../providers/health/types.ts';
 import type { UpstreamTarget } from '../../providers/upstream-call.ts';
 
+/** An account at a provider, with everything that a call needs. */
+export interface UpstreamAccount extends UpstreamTarget {
+  readonly provider: Provider;
+  /** A hash of the provider's address and key, which tells accounts apart. */
+  readonly account: string;
+}
+
 /**
- * An endpoint of a model at an account of its provider, with everything that a call needs. The runtime makes it once; what outlives a reload,
- * such as its health, is found by the names of the endpoint.
+ * An endpoint of a model at an account of its provider. The runtime makes it once; what outlives a reload, such as its health, is found by
+ * the names of the endpoint and its account.
  */
-export interface Upstream extends UpstreamTarget {
+export interface Upstream extends UpstreamAccount {
   readonly model: Model;
   /** The index of the endpoint in its model, as records name it. */
   readonly at: number;
   readonly endpoint: Endpoint;
-  readonly provider: Provider;
-  /** A hash of the provider's address and key, which tells accounts apart. */
-  readonly account: string;
   readonly health: EndpointHealth;
   /** The index of the endpoint in readings. */
   readonly slot: number;

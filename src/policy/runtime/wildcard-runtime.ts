@@ -1,5 +1,5 @@
 import { SignalboxError } from '../../core/errors.ts';
-import type { Model, WildcardModel } from '../../core/policy/snapshot.ts';
+import type { WildcardModel } from '../../core/policy/snapshot.ts';
 import { createDecider } from '../../routing/decide.ts';
 import { meaningOf } from '../../routing/model-name.ts';
 import { snapshotWith } from '../../routing/wildcard-snapshot.ts';
@@ -17,13 +17,12 @@ const runtimes = new WeakMap<Runtime, WeakMap<WildcardModel, Runtime>>();
 export function runtimeFor(runtime: Runtime, name: string): Runtime {
   const found = wildcardModel(runtime, name);
   if (!found) return runtime;
-  const { model } = found;
-  const [{ provider, upstream }] = model.endpoints;
-  if (runtime.unknownNames.has(runtime.originOf(provider), upstream)) throw unknownToService(model.id);
   const known = runtimes.get(runtime) ?? new WeakMap<WildcardModel, Runtime>();
   runtimes.set(runtime, known);
   const made = known.get(found) ?? wildcardRuntime(runtime, found);
   known.set(found, made);
+  const isUnknown = ({ account, endpoint }: Upstream) => runtime.unknownNames.has(account, endpoint.upstream);
+  if (made.upstreams[0]!.every(isUnknown)) throw unknownToService(found.model.id);
   return made;
 }
 
@@ -34,15 +33,6 @@ export function decisionRuntimeFor(runtime: DecisionRuntime, name: string): Deci
   const snapshot = snapshotWith(found, runtime.snapshot);
   return { ...runtime, snapshot, decider: createDecider(snapshot) };
 }
-
-/** The upstreams of a wildcard, for one of its models. */
-const ofModel = (upstreams: readonly Upstream[], model: Model): readonly Upstream[] =>
-  upstreams.map((upstream, at) => ({
-    ...upstream,
-    model,
-    endpoint: model.endpoints[at] ?? upstream.endpoint,
-    slot: model.firstSlot + at,
-  }));
 
 /** Makes the error for a name that the service does not know. */
 export const unknownToService = (id: string): SignalboxError =>
@@ -58,15 +48,17 @@ function wildcardModel({ snapshot }: DecisionRuntime, name: string): WildcardMod
   return found;
 }
 
-/** A wildcard's model uses the health and the address of its wildcard. */
+/** A wildcard's model uses the health and the accounts of its wildcard. */
 function wildcardRuntime(runtime: Runtime, found: WildcardModel): Runtime {
   const { models, wildcards } = runtime.snapshot;
-  const at = models.length + wildcards!.patterns.findIndex(({ id }) => id === found.model.pattern);
+  const index = models.length + wildcards!.patterns.findIndex(({ id }) => id === found.model.pattern);
   const snapshot = snapshotWith(found, runtime.snapshot);
-  return {
-    ...runtime,
-    snapshot,
-    decider: createDecider(snapshot),
-    upstreams: [ofModel(runtime.upstreams[at]!, snapshot.models[0]!)],
-  };
+  const { model } = found;
+  const upstreams = runtime.upstreams[index]!.map((upstream, at) => ({
+    ...upstream,
+    model,
+    endpoint: model.endpoints[at] ?? upstream.endpoint,
+    slot: model.firstSlot + at,
+  }));
+  return { ...runtime, snapshot, decider: createDecider(snapshot), upstreams: [upstreams] };
 }

@@ -44,9 +44,11 @@ interface KeyRefusal {
 
 const NO_REFUSAL: KeyRefusal = { state: 'misconfigured', why: '' };
 
-/** The state of a whole provider. */
+/** The state of an account at a provider. */
 export class TrackedProvider {
   readonly id: string;
+  /** The name in logs and metrics. */
+  readonly name: string;
   readonly endpoints = new Set<TrackedEndpoint>();
   readonly budget = new RetryBudget();
   /** Locked while the provider rejects our key, or our account has no credit. */
@@ -56,9 +58,10 @@ export class TrackedProvider {
   /** The reason why the key is locked. */
   refusal = NO_REFUSAL;
 
-  /** @param id the key of the provider in the registry */
-  constructor(id: string) {
+  /** @param id the key of the account in the registry */
+  constructor(id: string, name: string) {
     this.id = id;
+    this.name = name;
   }
 }
 
@@ -225,6 +228,7 @@ export class TrackedEndpoint implements EndpointHealth {
     const now = this.hub.clock();
     return {
       ...this.name,
+      provider: this.provider.name,
       state: this.#reported,
       since: this.#reportedAt,
       why: this.#reported === 'healthy' ? null : this.#whyOf(this.#reported),

@@ -1,4 +1,5 @@
 import { type MeasuredCatalog, measuredModels, type Readings } from '../../core/decision/readings.ts';
+import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import { Declarations } from './declarations.ts';
 import { type Hub, TrackedEndpoint, TrackedProvider } from './endpoint.ts';
 import { OutputLengths } from './output-lengths.ts';
@@ -15,17 +16,25 @@ const FORGET_MS = 900_000;
  */
 const PUBLISH_EVERY_MS = 40;
 
-/**
- * Returns the identity of a provider's address and key under a policy. A provider with the same name but another address or key counts as
- * another provider, to which earlier health does not apply.
- */
-export type OriginOf = (provider: string) => string;
-const nowhere: OriginOf = () => '';
+/** An account at a provider, as health tells accounts apart. */
+export interface HealthAccount {
+  /** The name in logs and metrics. */
+  readonly name: string;
+  /**
+   * The identity of the address and key. An account with the same name but another address or key counts as another account, to which
+   * earlier health does not apply.
+   */
+  readonly id: string;
+}
+
+/** Returns the account at which an endpoint is called under a policy. */
+export type AccountOf = (endpoint: Pick<Endpoint, 'provider' | 'account'>) => HealthAccount;
+const onlyAccount: AccountOf = ({ provider }) => ({ name: provider, id: '' });
 
 const twinKey = ({ provider, model, upstream }: TrackedEndpoint['name']): string =>
   JSON.stringify([provider, model, upstream]);
 
-const ownerKey = (provider: string, origin: string): string => JSON.stringify([provider, origin]);
+const ownerKey = (provider: string, account: string): string => JSON.stringify([provider, account]);
 
 type CatalogNames = Pick<MeasuredCatalog, 'models' | 'wildcards'>;
 
@@ -53,17 +62,17 @@ export class Health {
   }
 
   /** Returns the health of an endpoint: the same object for the same names, until it is forgotten. */
-  endpoint(provider: string, upstream: string, model: string, origin = ''): EndpointHealth {
-    return this.#find(provider, upstream, model, origin);
+  endpoint(provider: string, upstream: string, model: string, account = onlyAccount({ provider })): EndpointHealth {
+    return this.#find(provider, upstream, model, account);
   }
 
   /**
    * Returns a function that returns the current readings for a snapshot's slots. The readings stay the same object until something changes;
    * a change costs a pass over all endpoints.
    */
-  watch(snapshot: MeasuredCatalog, originOf: OriginOf = nowhere): () => Readings {
-    if (!this.#hub.hasPolicy) this.#name(snapshot, originOf);
-    const endpoints = endpointsBySlot(measuredModels(snapshot), (...names) => this.#find(...names, originOf(names[0])));
+  watch(snapshot: MeasuredCatalog, accountOf: AccountOf = onlyAccount): () => Readings {
+    if (!this.#hub.hasPolicy) this.#name(snapshot, accountOf);
+    const endpoints = this.#bySlot(measuredModels(snapshot), accountOf);
     return watchReadings({ watched: snapshot, endpoints, outputs: this.outputs }, this.#hub, () => ++this.#readings);
   }
 
@@ -85,22 +94,22 @@ export class Health {
   }
 
   /** Records a reload of the policy, after which providers may accept keys that they rejected before. */
-  reloaded(snapshot: CatalogNames, originOf: OriginOf = nowhere): void {
-    this.#name(snapshot, originOf);
+  reloaded(snapshot: CatalogNames, accountOf: AccountOf = onlyAccount): void {
+    this.#name(snapshot, accountOf);
     for (const provider of this.#providers.values()) provider.key.forget();
     for (const endpoint of this.#endpoints.values()) endpoint.key.forget();
     this.#hub.version++;
   }
 
   /** Names the endpoints of a policy that is active with other found models. */
-  adopt(snapshot: CatalogNames, originOf: OriginOf): void {
-    this.#name(snapshot, originOf);
+  adopt(snapshot: CatalogNames, accountOf: AccountOf): void {
+    this.#name(snapshot, accountOf);
     this.#hub.version++;
   }
 
   /** Records which models a provider has. @param served null if it is not known which models the provider lacks */
-  listed(provider: string, origin: string, served: ServedNames | null): void {
-    const owner = ownerKey(provider, origin);
+  listed(provider: string, account: string, served: ServedNames | null): void {
+    const owner = ownerKey(provider, account);
     if (!this.#hub.served.set(owner, served)) return;
     this.#hub.version++;
     const now = this.#hub.clock();
@@ -112,11 +121,11 @@ export class Health {
     for (const endpoint of this.#endpoints.values()) if (endpoint.isNamed) yield endpoint.sample();
   }
 
-  #name(catalog: CatalogNames, originOf: OriginOf): void {
+  #name(catalog: CatalogNames, accountOf: AccountOf): void {
     const models = measuredModels(catalog);
     this.#hub.hasPolicy = true;
     for (const endpoint of this.#endpoints.values()) endpoint.isNamed = false;
-    const endpoints = endpointsBySlot(models, (...names) => this.#find(...names, originOf(names[0])));
+    const endpoints = this.#bySlot(models, accountOf);
     for (const { firstSlot, endpoints: all, latency } of models) {
       all.forEach((_, at) => {
         const endpoint = endpoints[firstSlot + at]!;
@@ -127,16 +136,22 @@ export class Health {
     }
   }
 
-  #find(provider: string, upstream: string, model: string, origin: string): TrackedEndpoint {
-    const key = JSON.stringify([provider, upstream, model, origin]);
+  #bySlot(models: readonly Model[], accountOf: AccountOf): TrackedEndpoint[] {
+    return endpointsBySlot(models, (endpoint, model) =>
+      this.#find(endpoint.provider, endpoint.upstream, model, accountOf(endpoint)),
+    );
+  }
+
+  #find(provider: string, upstream: string, model: string, account: HealthAccount): TrackedEndpoint {
+    const key = JSON.stringify([provider, upstream, model, account.id]);
     const existing = this.#endpoints.get(key);
     if (existing) {
       // A policy that is about to become active needs this endpoint.
       existing.namedAt = this.#hub.clock();
       return existing;
     }
-    const id = ownerKey(provider, origin);
-    const owner = this.#providers.getOrInsertComputed(id, () => new TrackedProvider(id));
+    const id = ownerKey(provider, account.id);
+    const owner = this.#providers.getOrInsertComputed(id, () => new TrackedProvider(id, account.name));
     // An endpoint with a new key or address is assumed to be as fast as before until it is measured.
     const name = { provider, model, upstream };
     const twins = this.#twins.getOrInsertComputed(twinKey(name), () => new Set());

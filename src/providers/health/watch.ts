@@ -6,7 +6,7 @@ import {
   type Readings,
   slotCount,
 } from '../../core/decision/readings.ts';
-import type { Model } from '../../core/policy/snapshot.ts';
+import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { Hub, TrackedEndpoint } from './endpoint.ts';
 import { PRIOR_ANSWERS } from './endpoint-speed.ts';
 import type { OutputLengths } from './output-lengths.ts';
@@ -79,12 +79,12 @@ function momentOf(prior: Readings, { watched, endpoints, outputs }: MomentSource
 /** Returns the endpoints of all models by slot. */
 export function endpointsBySlot(
   models: readonly Model[],
-  find: (provider: string, upstream: string, model: string) => TrackedEndpoint,
+  find: (endpoint: Endpoint, model: string) => TrackedEndpoint,
 ): TrackedEndpoint[] {
   const endpoints = new Array<TrackedEndpoint>(slotCount(models));
   for (const model of models) {
-    model.endpoints.forEach(({ provider, upstream }, at) => {
-      endpoints[model.firstSlot + at] = find(provider, upstream, model.id);
+    model.endpoints.forEach((endpoint, at) => {
+      endpoints[model.firstSlot + at] = find(endpoint, model.id);
     });
   }
   return endpoints;

@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { AttemptRecord } from '../../../src/core/decision/record.ts';
 import type { SignalboxError } from '../../../src/core/errors.ts';
 import type { Usage } from '../../../src/core/money/usage.ts';
+import type { Model, Provider } from '../../../src/core/policy/snapshot.ts';
 import { RecentByKey, type RecentLimits } from '../../../src/gateway/prompt/recent-by-key.ts';
 import { AnswerId, Threads } from '../../../src/gateway/prompt/threads.ts';
-import type { Runtime } from '../../../src/policy/runtime/runtime.ts';
 import { facts } from '../../routing/build.ts';
 import { openInMemory } from '../../store/implementations.ts';
 
@@ -97,10 +96,9 @@ test.each<[string, object, string | null]>([
 
 const DAY_MS = 24 * HOUR_MS;
 /** The answer comes from a model whose provider keeps the history. */
-const runtime = { originOf: () => 'origin' } as unknown as Runtime;
 const answerOf = (id: string) => ({
   id,
-  attempt: { model: 'm', provider: 'p' } as AttemptRecord,
+  upstream: { model: { id: 'm' } as Model, provider: { name: 'p' } as Provider, account: 'origin' },
   usage: { inputTokens: 3, outputTokens: 4 } as Usage,
   facts: facts(),
 });
@@ -109,7 +107,7 @@ test('for a day, a key can continue its own latest 1,000 answers, and no other k
   await using store = await openInMemory();
   let now = DAY_MS;
   const threads = new Threads(store, () => now);
-  const keep = (key: string, id: string) => store.commit(threads.keep(key, answerOf(id), runtime));
+  const keep = (key: string, id: string) => store.commit(threads.keep(key, answerOf(id)));
   const isFound = (key: string, id: string) =>
     threads.find(key, id).then(
       ({ tokens }) => tokens === 7,
@@ -146,6 +144,6 @@ test('a turn that arrives before the settlement of the previous turn waits for i
     },
   };
   const threads = new Threads(late, () => 1);
-  await store.commit(threads.keep('k', answerOf('a'), runtime));
+  await store.commit(threads.keep('k', answerOf('a')));
   expect(await threads.find('k', 'a')).toMatchObject({ model: 'm', origin: 'origin' });
 });

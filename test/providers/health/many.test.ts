@@ -16,7 +16,7 @@ test('eight times as many endpoints take up to twenty times as long, not sixty-f
 
 test('an endpoint at another address begins with the speed of the endpoints of the same name, until the last of them is forgotten', () => {
   const { health } = fakeHealth();
-  const first = health.endpoint('p', 'u', 'm', 'one');
-  expect(health.endpoint('p', 'u', 'm', 'one')).toBe(first);
-  expect(health.endpoint('p', 'u', 'm', 'two')).not.toBe(first);
+  const first = health.endpoint('p', 'u', 'm', { name: 'p', id: 'one' });
+  expect(health.endpoint('p', 'u', 'm', { name: 'p', id: 'one' })).toBe(first);
+  expect(health.endpoint('p', 'u', 'm', { name: 'p', id: 'two' })).not.toBe(first);
 });

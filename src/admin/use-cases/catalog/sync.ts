@@ -36,7 +36,7 @@ export async function syncCatalog(
   const service = stated?.preset ?? stated?.adapter ?? name;
   return propose({
     provider: name,
-    isOwnServer: setup?.allowPrivateNetwork === true && setup.apiKeyEnv === null,
+    isOwnServer: setup?.allowPrivateNetwork === true && setup.accounts[0].apiKeyEnv === null,
     own: modelsOf(name, parsed),
     taken: new Set([...parsed.modelIds.keys(), ...parsed.aliases.keys(), ...parsed.selectors.map((one) => one.name)]),
     listed,
@@ -73,9 +73,9 @@ const mistakesIn = (folder: string, message: string | null): UsageError =>
     `${folder}: ${message?.replace(/\.$/, '') ?? `the policy has mistakes. Run ${commandName()} policy check to see them`}.`,
   );
 
-async function listedModels(name: string, { providers, snapshot }: Runtime): Promise<readonly ListedModel[]> {
-  const target = providers.get(name);
-  const { apiKeyEnv = null, baseUrl = null } = snapshot.providers.get(name) ?? {};
+async function listedModels(name: string, { accounts }: Runtime): Promise<readonly ListedModel[]> {
+  const target = accounts.get(name)?.[0];
+  const apiKeyEnv = target?.provider.accounts[0].apiKeyEnv ?? null;
   try {
     const listed = target ? await listModels(target) : null;
     if (listed) return listed;
@@ -85,7 +85,7 @@ async function listedModels(name: string, { providers, snapshot }: Runtime): Pro
     const said = `${status === undefined || message.includes(`${status}`) ? '' : `${status}: `}${message}`;
     const refused = kind === 'auth' ? ` refuses the key${apiKeyEnv === null ? '' : ` in ${apiKeyEnv}`}` : '';
     throw new UsageError(
-      `\`${name}\` at ${baseUrl}${refused || ' returned no list of models'}: ${said.replace(/\.$/, '')}.`,
+      `\`${name}\` at ${target?.provider.baseUrl ?? null}${refused || ' returned no list of models'}: ${said.replace(/\.$/, '')}.`,
     );
   }
   throw new UsageError(`\`${name}\` has no list of models that Signalbox can read.`);
@@ -97,13 +97,12 @@ async function listedModels(name: string, { providers, snapshot }: Runtime): Pro
  */
 async function foundModels(
   name: string,
-  { providers, snapshot }: Runtime,
+  { accounts }: Runtime,
   { env, now }: JudgeTools,
 ): Promise<readonly ProposableModel[] | null> {
-  const [provider, target] = [snapshot.providers.get(name), providers.get(name)];
+  const target = accounts.get(name)?.[0];
   const network = new UpstreamNetwork();
-  const server =
-    provider && target && modelServerOf(provider, target, { network, env: (variable) => env.get(variable) });
+  const server = target && modelServerOf(target.provider, target, { network, env: (variable) => env.get(variable) });
   const answers = server ? await readServer(server, new Map(), AbortSignal.timeout(WITHIN_MS)) : '';
   if (typeof answers === 'string') return null;
   const memory = { since: new Map(), contexts: new Map(), details: answers.details };

@@ -146,13 +146,14 @@ export class ModelServers {
     this.#build = null;
   }
 
-  #watch({ snapshot, providers, originOf }: Runtime): void {
+  #watch({ snapshot, accounts }: Runtime): void {
     const watched = new Set<string>();
     for (const provider of snapshot.providers.values()) {
-      const target = providers.get(provider.name);
+      // All accounts have the same models.
+      const target = accounts.get(provider.name)?.[0];
       const server = provider.discover && target && modelServerOf(provider, target, this.#options);
       if (!server) continue;
-      const origin = originOf(provider.name);
+      const origin = target.account;
       const key = keyOf({ provider: provider.name, origin });
       watched.add(key);
       if (this.#servers.has(key)) continue;
