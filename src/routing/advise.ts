@@ -60,11 +60,12 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   const { facts, eligible, reason } = decision;
   const [choice] = decision.ranked;
   const id = snapshot.models[choice.model]!.id;
-  const why = facts.pinned
-    ? `${id} was requested by name`
-    : eligible === 1
-      ? `${id} is the only model that can serve the request`
-      : `${id} is the best of ${eligible} eligible models by ${reason}`;
+  const why =
+    facts.named !== null
+      ? `${id} was requested by name`
+      : eligible === 1
+        ? `${id} is the only model that can serve the request`
+        : `${id} is the best of ${eligible} eligible models by ${reason}`;
   const figures = `${qualityText(choice)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
   const cappedBy = outputCappedBy(choice, snapshot.models[choice.model]!, facts);
   const capped =

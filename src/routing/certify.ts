@@ -3,6 +3,7 @@ import { type Estimate, type LearningMode, moved } from '../core/decision/estima
 import { priorReadings, type Readings } from '../core/decision/readings.ts';
 import { timeOfId } from '../core/id.ts';
 import { toCredits } from '../core/money/credits.ts';
+import { modelOf } from '../core/policy/model-of.ts';
 import { hasBit, type Preference } from '../core/policy/rules.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
@@ -62,7 +63,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
   const outcome = n > 0 ? evaluation.choose(facts, context, n) : null;
   const best = outcome && snapshot.models[evaluation.shortlist.model[outcome.best]!]!.id;
   // A model that the request names is chosen without a score, but the explanation shows its score.
-  const { belowFloor } = facts.pinned && outcome ? evaluation.rank(facts, context, n) : (outcome ?? UNRANKED);
+  const { belowFloor } = facts.named !== null && outcome ? evaluation.rank(facts, context, n) : (outcome ?? UNRANKED);
   const eligible = eligibleEntries(evaluation, context, belowFloor, inputs);
   const ineligible = rejected.map(({ model, rejections }) => {
     const qualities = { share: evaluation.shareOf(model), quality: quality[model]! };
@@ -70,9 +71,10 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
     return { ...entry, rejections: rejectionsAgainst(snapshot.models[model]!, rejections, inputs) };
   });
   const candidates = [...eligible, ...ineligible].sort(byRankThenId);
-  const tieDecidedBy = outcome && !facts.pinned ? tieBetweenBest(evaluation, context, facts, outcome.faulty) : null;
+  const tieDecidedBy =
+    outcome && facts.named === null ? tieBetweenBest(evaluation, context, facts, outcome.faulty) : null;
   const [choice = null, runnerUp = null] = candidates.filter(({ rank }) => rank !== null);
-  const baseline = n === 0 || facts.pinned ? null : snapshot.models[evaluation.baseline(facts)]!.id;
+  const baseline = n === 0 || facts.named !== null ? null : snapshot.models[evaluation.baseline(facts)]!.id;
   const refusal = n === 0 ? refusalOf(facts, readings, rejected) : null;
   const error = refusal && refusalError(refusal, snapshot, { now: timeOfId(id), caller, request });
   // This function must run after everything else that reads the shortlist, because each call overwrites the shortlist.
@@ -82,7 +84,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
     const [first] = evaluation.order;
     return first === undefined ? null : snapshot.models[evaluation.shortlist.model[first]!]!.id;
   };
-  const shadow = choice !== null && !facts.pinned ? (estimate?.learned?.shadow ?? null) : null;
+  const shadow = choice !== null && facts.named === null ? (estimate?.learned?.shadow ?? null) : null;
   const { constraints, preferences } = facts.rules;
   const unpreferring = { ...facts, rules: { ...facts.rules, preferences: [] } };
   return {
@@ -132,7 +134,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
     unpreferred: choice && preferences.length > 0 ? choiceOf(unpreferring, estimate) : null,
     /** The choice and the second-best candidate, if they were found at servers of the operator. */
     found: [choice, runnerUp].flatMap((one) => {
-      const mark = one && snapshot.models[snapshot.modelIndex.get(one.model)!]!.found;
+      const mark = one && modelOf(one.model, snapshot).found;
       return mark ? [{ model: one.model, ...mark }] : [];
     }),
     /** The second-best candidate; null if there is only one. */

@@ -172,11 +172,11 @@ export function costReference(
  * refusal of a request that would be served without the cap.
  */
 export function usefulOutput(model: Model, facts: Facts, task: Task): number {
-  const { outputTokensMax, outputTokensMin = 0, capsOutput, pinned } = facts;
+  const { outputTokensMax, outputTokensMin = 0, capsOutput, named } = facts;
   const useful = Math.min(Math.max(taskUseful(model, task), outputTokensMin), model.maxOutput);
   if (outputTokensMax === null) return Math.min(useful, defaultOutputCap(model, facts));
   const most = Math.min(useful, outputTokensMax);
-  return capsOutput && pinned ? Math.min(most, defaultOutputCap(model, facts)) : most;
+  return capsOutput && named !== null ? Math.min(most, defaultOutputCap(model, facts)) : most;
 }
 
 /** Returns the minimum useful output of a model for a task in tokens, regardless of the request's own limits. */

@@ -130,7 +130,7 @@ export class Evaluation {
   }
 
   /**
-   * Scores the shortlist and writes its best positions to `order`, at most `most` positions.
+   * Scores the shortlist and writes its best positions to `order`, at most `most` positions. Named models keep their order.
    * @returns whether the strategy gave no usable score, and whether every candidate is below the quality floor
    */
   rank(facts: Facts, { strategy, qualityFloor = strategy.qualityFloor }: RankingOptions, most: number) {
@@ -138,18 +138,19 @@ export class Evaluation {
     score(strategy, candidates, facts, this.utility);
     const belowFloor = qualityFloor !== undefined && !holdToFloor(candidates, this.utility, qualityFloor);
     const { faulty } = selectTop(candidates, this.utility, most, this.order, strategy.tieBreak);
+    if (facts.named !== null) this.#keepOrder();
     return { faulty, belowFloor };
   }
 
   /**
-   * Chooses the model that the request names, without a score. If the request names no model, `choose` ranks the shortlist. If `explore`
+   * Chooses the first model that the request names, without a score. If the request names no model, `choose` ranks the shortlist. If `explore`
    * allows it and the scores are usable, the seed then draws a model, which moves to the front of the ranking. The shortlist must not be
    * empty when `choose` is called.
    * @returns the result of `rank`, with the `route_reason` and the position of the model with the highest utility
    */
   choose(facts: Facts, options: ChoiceOptions, most: number) {
     const { seed, reason: by, explore = null } = options;
-    if (facts.pinned) return this.#takeNamed(by);
+    if (facts.named !== null) return this.#takeNamed(by);
     const { faulty, belowFloor } = this.rank(facts, options, most);
     const { order, shortlist, utility } = this;
     const best = order[0]!;
@@ -173,10 +174,19 @@ export class Evaluation {
   }
 
   #takeNamed(reason: string) {
-    this.order.length = 1;
-    this.order[0] = 0;
-    this.utility[0] = 0;
+    this.#keepOrder();
+    this.utility.fill(0, 0, this.shortlist.n);
     return { faulty: false, belowFloor: false, reason, draw: null, best: 0 };
+  }
+
+  /** Ranks named models as the request names them, which is the order of the shortlist. The strategy rules out no named model. */
+  #keepOrder(): void {
+    const { order, utility, shortlist } = this;
+    order.length = 0;
+    for (let at = 0; at < shortlist.n; at++) {
+      order.push(at);
+      if (utility[at] === Number.NEGATIVE_INFINITY) utility[at] = 0;
+    }
   }
 
   /** Returns the share of good answers that people see for a model; null if no quality is stated. */
@@ -210,9 +220,9 @@ export class Evaluation {
   }
 
   /** Returns the index of the model that savings are measured against. The shortlist must not be empty when `baseline` is called. */
-  baseline({ pinned, operation }: Facts): number {
+  baseline({ named: byName, operation }: Facts): number {
     const { model } = this.shortlist;
-    if (pinned) return model[0]!;
+    if (byName !== null) return model[0]!;
     const { baseline: named, models } = this.#snapshot;
     const isServing = named !== null && (models[named]!.operations & OPERATIONS[operation].bit) !== 0;
     return isServing ? named : model[bestOf(this.shortlist)]!;

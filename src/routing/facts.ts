@@ -4,6 +4,7 @@ import { pathText } from '../core/json/original.ts';
 import type { AskedAddOns } from '../core/money/add-ons.ts';
 import { limitFromCredits, type Microcredits } from '../core/money/credits.ts';
 import type { Caller } from '../core/people/caller.ts';
+import { modelOf } from '../core/policy/model-of.ts';
 import { NO_RULES } from '../core/policy/rules.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { CAPABILITIES } from '../core/request/capability.ts';
@@ -53,7 +54,10 @@ export function chatFacts(
   const size = measure(request);
   const budget = budgetWithin(request.routing, cap);
   const isRead =
-    isWhole || !target.pinned || budget !== null || dependsOnIntent(target.model, request, size, caller, snapshot);
+    isWhole ||
+    target.named === null ||
+    budget !== null ||
+    dependsOnIntent(target.named, request, size, caller, snapshot);
   const read = profileOf(size, isRead ? readIntent(request, reader) : UNREAD);
   return factsOf(request, target, budget, read, caller, snapshot, readings);
 }
@@ -105,17 +109,20 @@ const UNREAD: Intent = {
  * window, and for the time to the first token of a model that reasons.
  */
 function dependsOnIntent(
-  name: string,
+  named: readonly string[],
   { routing }: ModelRequest,
   size: RequestSize,
   { limits }: Caller,
-  { namedModelsReadIntent, models, modelIndex, usefulOutputMax }: PolicySnapshot,
+  snapshot: PolicySnapshot,
 ): boolean {
+  const { namedModelsReadIntent, usefulOutputMax } = snapshot;
   if (namedModelsReadIntent || hasMedia(size) || limits?.tokensPerMinute != null) return true;
   if (routing.costCreditsMax !== undefined || routing.latencyMsMax !== undefined) return true;
-  const model = models[modelIndex.get(name)!]!;
   const useful = Math.max(usefulOutputMax, routing.outputTokensMin ?? 0);
-  return model.mayReason || size.bytes + useful > model.contextWindow;
+  return named.some((id) => {
+    const model = modelOf(id, snapshot);
+    return model.mayReason || size.bytes + useful > model.contextWindow;
+  });
 }
 
 function factsOf(
@@ -137,7 +144,7 @@ function factsOf(
     operation,
     model: target.model,
     alias: target.alias,
-    pinned: target.pinned,
+    named: target.named,
     task: read.task,
     mix: read.mix,
     difficulty: read.difficulty,
@@ -194,10 +201,8 @@ export function withDifficulty(
 }
 
 /** Returns the step to which qualities are rounded for a request; null if they are not rounded. */
-export const qualityStepOf = (
-  { pinned }: Pick<NamedTarget, 'pinned'>,
-  { qualityStep }: PolicySnapshot,
-): number | null => (pinned || qualityStep === 0 ? null : qualityStep);
+export const qualityStepOf = ({ named }: Pick<NamedTarget, 'named'>, { qualityStep }: PolicySnapshot): number | null =>
+  named !== null || qualityStep === 0 ? null : qualityStep;
 
 /**
  * Returns whether the policy may cap the output of a request at a model's maximum. For a named model, the
@@ -205,11 +210,12 @@ export const qualityStepOf = (
  */
 function mayCapOutput(
   { outputTokensMax = 0 }: ModelRequest['settings'],
-  { model, pinned }: NamedTarget,
-  { gateway, models, modelIndex, maxOutputMin }: PolicySnapshot,
+  { named }: NamedTarget,
+  snapshot: PolicySnapshot,
 ): boolean {
-  if (gateway.outputAboveMaximum !== 'cap') return false;
-  return outputTokensMax > (pinned ? models[modelIndex.get(model)!]!.defaultMaxOutput : maxOutputMin);
+  if (snapshot.gateway.outputAboveMaximum !== 'cap') return false;
+  if (named === null) return outputTokensMax > snapshot.maxOutputMin;
+  return named.some((id) => outputTokensMax > modelOf(id, snapshot).defaultMaxOutput);
 }
 
 /**
@@ -344,12 +350,15 @@ function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
 /** Returns the IDs on the caller's lists of models. A named model, or a found model, is added if `PROVIDER/*` is on the lists. */
 function allowedModels(
   caller: Caller,
-  { model, pinned }: NamedTarget,
+  { named }: NamedTarget,
   { found, models }: PolicySnapshot,
 ): Facts['allowedModels'] {
   const listed = listedFor(caller);
   if (!listed) return listed;
-  if (pinned) return listed.includes(model) ? listed : [...listed, model];
+  if (named !== null) {
+    const unlisted = named.filter((id) => !listed.includes(id));
+    return unlisted.length === 0 ? listed : [...listed, ...unlisted];
+  }
   if (found === null) return listed;
   const more = models.filter((one) => one.found && !listed.includes(one.id) && mayUse(caller, one));
   return more.length === 0 ? listed : [...listed, ...more.map(({ id }) => id)];

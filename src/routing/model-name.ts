@@ -3,6 +3,7 @@ import { levelName } from '../core/money/holder.ts';
 import { type Caller, isOperator } from '../core/people/caller.ts';
 import { aliasTarget } from '../core/policy/alias-names.ts';
 import { allOf } from '../core/policy/found-models.ts';
+import { modelOf } from '../core/policy/model-of.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { editDistance } from '../core/text/edit-distance.ts';
@@ -10,9 +11,10 @@ import { capital, didYouMean } from '../core/text/text.ts';
 
 /** The meaning of a request's `model` field. */
 export interface NamedTarget {
-  /** The name of a selector, or the ID of a model if `pinned` is true. */
+  /** The name of a selector, or the ID of the first named model. */
   readonly model: string;
-  readonly pinned: boolean;
+  /** The IDs of the named models, in the order in which they are tried; null for a selector. */
+  readonly named: readonly string[] | null;
   /** The alias that the request used; null if the request used the name itself. */
   readonly alias: string | null;
 }
@@ -23,17 +25,17 @@ export interface NamedTarget {
  */
 export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot): NamedTarget {
   const { model, alias } = meaningOf(name, snapshot);
-  if (snapshot.selectors.has(model)) return { model, pinned: false, alias };
+  if (snapshot.selectors.has(model)) return { model, named: null, alias };
   if (!snapshot.modelIndex.has(model)) throw unknownName(name, model, caller, snapshot);
-  const named = snapshot.models[snapshot.modelIndex.get(model)!]!;
-  if (!mayUse(caller, named)) {
+  const meant = modelOf(model, snapshot);
+  if (!mayUse(caller, meant)) {
     refuse(
       'model',
-      `${capital(excluderName(caller, named))} may not use the model \`${model}\`.`,
+      `${capital(excluderName(caller, meant))} may not use the model \`${model}\`.`,
       'insufficient_permissions',
     );
   }
-  return { model, pinned: true, alias };
+  return { model, named: [model], alias };
 }
 
 /**

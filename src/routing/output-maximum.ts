@@ -25,7 +25,7 @@ export const OUTPUT_NEEDS = {
  * @param expected visible output tokens of one choice, at most the caller's cap
  */
 export function outputsAbove(model: Model, facts: Facts, task: Task, expected: number): number {
-  const { outputTokens, outputTokensMax, outputTokensMin = 0, capsOutput, pinned } = facts;
+  const { outputTokens, outputTokensMax, outputTokensMin = 0, capsOutput, named } = facts;
   const { maxOutput } = model;
   let bits = outputTokensMin > maxOutput ? OUTPUT_NEEDS.least : 0;
   if (outputTokensMax === null || !capsOutput) {
@@ -34,7 +34,7 @@ export function outputsAbove(model: Model, facts: Facts, task: Task, expected: n
     return bits;
   }
   if (outputTokens !== null && expected > maxOutput) bits |= OUTPUT_NEEDS.stated;
-  if (pinned) return bits;
+  if (named !== null) return bits;
   if (outputTokens === null && expected > maxOutput) bits |= OUTPUT_NEEDS.expected;
   if (Math.min(taskUseful(model, task), outputTokensMax) > maxOutput) bits |= OUTPUT_NEEDS.useful;
   return bits;

@@ -48,7 +48,7 @@ export function refusalError(
   { request = null, now = 0, caller }: RefusedRequest = {},
 ): SignalboxError {
   const { facts } = refusal;
-  if (!facts.pinned && snapshot.models.every(({ found }) => found?.isNamedOnly))
+  if (facts.named === null && snapshot.models.every(({ found }) => found?.isNamedOnly))
     return nothingToChoose(facts, snapshot);
   const names = request ? { ...request.names, nativeTools: request.conversation.nativeTools } : USUAL_NAMES;
   if (refusal.group === 'health') return healthError(refusal, snapshot, now);
@@ -90,7 +90,8 @@ function summaryOf(
   { text, model }: Partial<Suggestion>,
 ): string {
   const { facts, snapshot, rejected } = inputs;
-  const subject = facts.pinned ? `\`${facts.model}\` cannot serve this request` : 'No model can serve this request';
+  const { named } = facts;
+  const subject = named ? `${quoted(named)} cannot serve this request` : 'No model can serve this request';
   const all = rejected.flatMap((one) => rejectionsAgainst(snapshot.models[one.model]!, one.rejections, inputs));
   const [reason, ...others] = new Set(all.map((one) => one.text));
   if (reason === undefined) return subject;
@@ -101,7 +102,7 @@ function summaryOf(
         .map((one) => one.text)
         .join('; ')
     : reasonsWithFixes(nearest, inputs, request);
-  return facts.pinned
+  return named?.length === 1
     ? `${subject}: ${reasons}`
     : `${subject}. The nearest is \`${snapshot.models[nearest.model]!.id}\`: ${reasons}`;
 }
@@ -139,9 +140,13 @@ const onlyLacksDialect = (refusal: Refusal, snapshot: PolicySnapshot): boolean =
     return missing.length === 1 && CAPABILITIES[missing[0]!].of === 'passthrough';
   });
 
+/** Writes the IDs of named models: `a`, or `a and b`. */
+const quoted = (ids: readonly string[]): string => AND.format(ids.map((id) => `\`${id}\``));
+const AND = new Intl.ListFormat('en-GB');
+
 /** Creates the error for a tool that only providers of the request's own dialect could run, if no eligible model has such a provider. */
-function dialectToolError(tool: Pick<NativeTool, 'kind' | 'at'>, { pinned, model }: Facts): SignalboxError {
-  const who = pinned ? `\`${model}\` cannot be` : 'No eligible model can be';
+function dialectToolError(tool: Pick<NativeTool, 'kind' | 'at'>, { named }: Facts): SignalboxError {
+  const who = named ? `${quoted(named)} cannot be` : 'No eligible model can be';
   const message = `${who} given the tool ${nativeToolText(tool)}, because only a provider that knows this tool can run it. Leave it out, or choose a model of such a provider.`;
   return new SignalboxError('unsupported_parameter', message, { param: `${pathText(tool.at)}.type` });
 }
@@ -181,7 +186,8 @@ function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): S
       return { model: model.id, state: healthOf(readings, slot), at: readings.retryAt[slot]! };
     }),
   );
-  const subject = facts.pinned ? `\`${facts.model}\` is` : 'Every model that could serve this request is';
+  const { named } = facts;
+  const subject = named?.length === 1 ? `${quoted(named)} is` : 'Every model that could serve this request is';
   return unavailableError(subject, shut, now);
 }
 

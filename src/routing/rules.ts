@@ -238,12 +238,12 @@ function openOf(
  * Returns the vector space that a request's models must have: the vector space of its selector, or null if the selector has none.
  * `vectorSpaceOf` returns undefined if the request does not need a vector space.
  */
-export const vectorSpaceOf = ({ embedding, pinned, model }: Facts, { selectors }: PolicySnapshot) =>
-  embedding === undefined || pinned ? undefined : (selectors.get(model)?.vectorSpace ?? null);
+export const vectorSpaceOf = ({ embedding, named, model }: Facts, { selectors }: PolicySnapshot) =>
+  embedding === undefined || named !== null ? undefined : (selectors.get(model)?.vectorSpace ?? null);
 
 /** Combines the active constraints: an endpoint must be allowed by all of them, and the lowest ceilings apply. */
 export function limitsOf(facts: Facts, snapshot: PolicySnapshot) {
-  const { model, pinned, rules } = facts;
+  const { model, named, rules } = facts;
   const { constraints, selectors } = snapshot;
   let slots = slotsBeside(facts, snapshot);
   let latencyMsMax = Number.POSITIVE_INFINITY;
@@ -254,7 +254,7 @@ export function limitsOf(facts: Facts, snapshot: PolicySnapshot) {
     latencyMsMax = Math.min(latencyMsMax, maxLatencyMs ?? latencyMsMax);
     costCreditsMax = Math.min(costCreditsMax, maxCostCredits ?? costCreditsMax);
   }
-  const models = pinned ? null : (selectors.get(model)?.allows ?? null);
+  const models = named !== null ? null : (selectors.get(model)?.allows ?? null);
   return {
     /** The endpoints that every constraint allows, as bits by slot; null for all. */
     slots,

@@ -72,7 +72,7 @@ const hasEjected = (model: Model, endpoints: readonly number[], readings: Readin
  * each request. Deciding is synchronous, so one set of arrays is enough.
  */
 export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'latency'> {
-  /** The number of eligible models, which is the used length of the arrays. The models of a shortlist are in the order of their IDs. */
+  /** The number of eligible models, which is the used length of the arrays. The models of a shortlist are in the order of their IDs, or as the request names them. */
   n = 0;
   /** The index of each model in the snapshot. */
   readonly model: Int32Array;
@@ -132,7 +132,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
     this.isCapped = new Uint8Array(size);
   }
 
-  /** Checks every model, or only the model that the request names. `quality` is by index of the model in the snapshot. */
+  /** Checks every model, or only the models that the request names. `quality` is by index of the model in the snapshot. */
   fill(facts: Facts, task: Task, quality: Float64Array, readings: Readings): void {
     const { languages, models } = this.#snapshot;
     const { ceilings } = facts;
@@ -173,16 +173,26 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
   }
 
   #fill(inputs: ShortlistInputs, lastResort: boolean, isIncluded?: (entry: CatalogEntry) => boolean): void {
-    const { pinned, model, operation } = inputs.facts;
     this.n = 0;
     this.rejected = NONE_REJECTED;
     this.rejections = NO_REJECTIONS;
     this.hasEjected = false;
-    const entries = pinned ? [this.#entries[this.#snapshot.modelIndex.get(model)!]!] : this.#serving[operation];
+    const entries = this.#considered(inputs.facts);
     for (let at = 0; at < entries.length; at++) {
       if (isIncluded && !isIncluded(entries[at]!)) continue;
       this.#addModel(entries[at]!, inputs, lastResort);
     }
+  }
+
+  /** Returns the models that may serve the request. Named models are in the order in which the request names them. */
+  #considered({ named, operation }: Facts): readonly CatalogEntry[] {
+    return named === null ? this.#serving[operation] : named.map((id) => this.#entryOf(id));
+  }
+
+  #entryOf(id: string): CatalogEntry {
+    const entry = this.#entries[this.#snapshot.modelIndex.get(id) ?? -1];
+    if (!entry) throw new Error(`the policy has no model ${id}`);
+    return entry;
   }
 
   #addModel(entry: CatalogEntry, inputs: ShortlistInputs, lastResort: boolean): void {

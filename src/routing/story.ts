@@ -156,19 +156,20 @@ function choiceText(
   runnerUp: CandidateEntry | undefined,
   ranked: number,
   { reason, faulty, tieDecidedBy, preferences, draw }: Certificate,
-  { pinned }: Facts,
+  { named }: Facts,
 ): string {
   const { model, quality, countedQuality, scoredQuality, costCredits, latencyMs } = choice;
   // Bonuses from languages and preferences are not part of the share of good answers, so the text shows them separately.
   const moved = countedQuality === quality ? '' : qualityAdjustments(choice, preferences);
   const counted = moved && `counts as ${shownQuality(countedQuality)} with ${moved}`;
   const rounded = shownQuality(scoredQuality);
-  const scored = pinned || rounded === shownQuality(countedQuality) ? '' : `rounded to ${rounded} for the score`;
+  const scored =
+    named !== null || rounded === shownQuality(countedQuality) ? '' : `rounded to ${rounded} for the score`;
   const notes = [counted, scored].filter(Boolean).join(', ');
   const expected =
     quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${notes && ` (${notes})`}`;
   const figures = `${expected}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
-  if (pinned) return `${model} was requested by name: ${figures}.`;
+  if (named !== null) return `${model} was requested by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
   if (draw && draw.best !== model)
     return `${model} was drawn at random, to learn about it: ${figures}. ${bestText(runnerUp, choice, draw)}`;

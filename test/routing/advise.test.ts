@@ -80,7 +80,7 @@ describe('a recommendation', () => {
   });
 
   test('the advice says that the request names the model, and begins with the note', () => {
-    const advice = advise(decisionOf(from, facts({ model: 'b', pinned: true })), from, 'Note. ');
+    const advice = advise(decisionOf(from, facts({ model: 'b', named: ['b'] })), from, 'Note. ');
     expect(advice.reasoning).toStartWith('Note. For the task general, b was requested by name: ');
     expect(advice.alternatives).toEqual([]);
   });

@@ -133,7 +133,7 @@ export function facts(more: Partial<Facts> = {}): Facts {
     operation: 'chat',
     model: 'auto',
     alias: null,
-    pinned: false,
+    named: null,
     task: 'general',
     mix: [],
     difficulty: 'usual',
@@ -254,8 +254,8 @@ export const weighted = registry.strategies.get('weighted')!.prepare({});
  * Returns the models that a decision considers: the models with the operation, or all if there are none, and always the model that the
  * request names.
  */
-export function candidatesOf(from: PolicySnapshot, { pinned, model: name, operation }: Facts): readonly Model[] {
-  if (pinned) return from.models.filter(({ id }) => id === name);
+export function candidatesOf(from: PolicySnapshot, { named, operation }: Facts): readonly Model[] {
+  if (named) return from.models.filter(({ id }) => named.includes(id));
   const able = from.models.filter(({ operations }) => (operations & OPERATIONS[operation].bit) !== 0);
   return able.length > 0 ? able : from.models;
 }

@@ -3,7 +3,7 @@ import type { PreparedStrategy } from '../../src/contract/strategy.ts';
 import { type Estimate, moved } from '../../src/core/decision/estimate.ts';
 import { HEALTH, priorReadings, type Readings, slotCount } from '../../src/core/decision/readings.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../../src/core/policy/rules.ts';
-import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import type { Model, PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
 import type { DecisionContext } from '../../src/routing/decide.ts';
 import { GENERAL, snapshot, usual } from './build.ts';
@@ -137,7 +137,7 @@ export const cases: fc.Arbitrary<Case> = fc
     preferences,
     filter: some(fc.subarray([0, 1, 2, 3, 4, 5], { minLength: 5 })),
     generous: fc.constantFrom(false, true, true),
-    pinned: fc.constantFrom(false, false, false, true),
+    named: fc.constantFrom(0, 0, 0, 0, 0, 1, 2, 3),
     weights: some(fc.record({ cost: fc.constantFrom(0, 1, 3), quality: fc.constantFrom(1, 2) })),
     free: fc.option(some(fc.integer({ min: 1, max: 50_000_000 })), { nil: undefined }),
     states,
@@ -150,7 +150,7 @@ export const cases: fc.Arbitrary<Case> = fc
     explore,
     seed: seeds,
   })
-  .map(({ world, filter, generous, pinned, strategy, alternatives, free, seed, ...more }) => {
+  .map(({ world, filter, generous, named, strategy, alternatives, free, seed, ...more }) => {
     const slots = slotCount(world.snapshot.models);
     const models = world.snapshot.models.map((one) => ({ ...one, quality: Float64Array.of(one.quality[0]!, 0.4) }));
     const from = snapshot(models, {
@@ -194,7 +194,7 @@ export const cases: fc.Arbitrary<Case> = fc
         ceilings: { costCredits: null, latencyMs: null },
         allowedModels: null,
       }),
-      ...(pinned && { model: models[0]!.id, pinned }),
+      ...(named > 0 && namedIn(models.slice(0, named).reverse())),
       weights: more.weights,
       mix: more.mix,
       task: more.mix[0]?.task ?? 'general',
@@ -218,3 +218,9 @@ export const cases: fc.Arbitrary<Case> = fc
       },
     };
   });
+
+/** A request that names these models, in this order. */
+const namedIn = (models: readonly Model[]): Pick<Facts, 'model' | 'named'> => ({
+  model: models[0]!.id,
+  named: models.map(({ id }) => id),
+});

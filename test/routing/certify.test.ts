@@ -43,13 +43,13 @@ const agrees = (of: typeof certify) =>
       one.countedQuality,
       one.costCredits,
       one.latencyMs,
-      // The decider does not score a model that the request names.
-      request.pinned ? 0 : one.utility,
+      // The decider does not score models that the request names.
+      request.named ? 0 : one.utility,
       one.outputCap,
       one.worstCaseCredits,
       one.endpoints.flatMap(({ open }, at) => (open ? [at] : [])),
     ]);
-    const baseline = request.pinned ? undefined : from.models[outcome.baseline]!.id;
+    const baseline = request.named ? undefined : from.models[outcome.baseline]!.id;
     return (
       Bun.deepEquals(kept, same) &&
       certificate.choice === kept[0]![0] &&

@@ -101,7 +101,7 @@ test('health is not a reason for the rejection of a model that is rejected at al
 test('a model that the request names is its own baseline, regardless of the policy’s', () => {
   const from = snapshot([model('a'), model('b')], { baseline: 1 });
   expect(decisionOf(from, facts()).baseline).toBe(1);
-  expect(decisionOf(from, facts({ model: 'a', pinned: true })).baseline).toBe(0);
+  expect(decisionOf(from, facts({ model: 'a', named: ['a'] })).baseline).toBe(0);
 });
 
 test('only the ratio of a caller’s weights matters, however large or small they are', () => {

@@ -65,7 +65,7 @@ describe('the shortlist', () => {
 
   test('the decision uses ejected endpoints of every model if breakers have ejected all endpoints', () => {
     expect(decided(under(two, ['ejected', 'cooling', 'ejected']), two)).toEqual(['a 0', 'b 0']);
-    const pinned = facts({ model: 'b', pinned: true });
+    const pinned = facts({ model: 'b', named: ['b'] });
     expect(decided(under(two, ['healthy', 'healthy', 'ejected'], pinned), two)).toEqual(['b 0']);
   });
 

@@ -57,7 +57,7 @@ describe('a required language', () => {
   });
 
   test('is reported as not handled, or as not stated by the policy', () => {
-    const outcome = outcomeOf(from, facts({ model: 'b', pinned: true, languages: ['cobol', 'rust'] }));
+    const outcome = outcomeOf(from, facts({ model: 'b', named: ['b'], languages: ['cobol', 'rust'] }));
     if (!isRefusal(outcome)) throw new Error('not refused');
     expect(refusalError(outcome, from).message).toContain(
       'it does not handle cobol, and the policy does not say whether it handles rust',

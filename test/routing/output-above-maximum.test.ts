@@ -39,14 +39,14 @@ describe('a model that cannot return `max_tokens`', () => {
       const [choice] = decisionOf(from, request).ranked;
       return outputCappedBy(choice, from.models[choice.model]!, request);
     };
-    expect(named(capping({ model: 'x', pinned: true }))).toBeNull();
-    expect(named(capping({ model: 'y', pinned: true }))).toBe('model');
-    expect(named(capping({ model: 'y', pinned: true, budget: 3_000_000 }))).toBeNull();
-    expect(named(facts({ model: 'y', pinned: true, outputTokensMax: 500 }))).toBeNull();
+    expect(named(capping({ model: 'x', named: ['x'] }))).toBeNull();
+    expect(named(capping({ model: 'y', named: ['y'] }))).toBe('model');
+    expect(named(capping({ model: 'y', named: ['y'], budget: 3_000_000 }))).toBeNull();
+    expect(named(facts({ model: 'y', named: ['y'], outputTokensMax: 500 }))).toBeNull();
   });
 
   test('is refused when the request names it only for a length that the request states', () => {
-    const named = { model: 'x', pinned: true };
+    const named = { model: 'x', named: ['x'] };
     const from = snapshot([model('x', { maxOutput: 300, reasoningTokens: 2_000 })]);
     for (const guessed of [{}, { outputTokensAsked: 5_000 }, { outputTokens: 300 }, { outputTokensMin: 300 }]) {
       const request = capping({ ...named, ...guessed });

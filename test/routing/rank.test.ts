@@ -130,7 +130,7 @@ describe('a decision', () => {
   });
 
   test('a decision for a model that the request names has no fallback, and the model is its own baseline', () => {
-    const decision = decisionOf(from, facts({ model: 'm3', pinned: true }));
+    const decision = decisionOf(from, facts({ model: 'm3', named: ['m3'] }));
     expect(idsOf(decision, from)).toEqual(['m3']);
     expect(decision.baseline).toBe(3);
   });

@@ -305,7 +305,7 @@ describe('for any catalog and request', () => {
         if (typeof relaxation !== 'string') return;
         offered++;
         const named = /`(.+)`$/.exec(relaxation)![1]!;
-        const relaxed = outcomeOf(from, { ...relax(request, relaxation), model: named, pinned: true });
+        const relaxed = outcomeOf(from, { ...relax(request, relaxation), model: named, named: [named] });
         expect(isRefusal(relaxed)).toBe(false);
       }),
       tries('the relaxation of an error admits the model that it names', 500, 20_000),
@@ -445,7 +445,7 @@ describe('an error for a request that no model can serve', () => {
     const long = errorOf(from, facts({ inputTokens: 200_000 }));
     expect([long.status, long.code]).toEqual([400, 'context_length_exceeded']);
     expect(long.info.details).toEqual({ estimated_input_tokens: 200_000, context_window: 100_000 });
-    const pinned = errorOf(from, facts({ model: 'near', pinned: true, languages: ['go'] }));
+    const pinned = errorOf(from, facts({ model: 'near', named: ['near'], languages: ['go'] }));
     expect(pinned.message).toStartWith('`near` cannot serve this request');
   });
 });

@@ -181,7 +181,7 @@ describe('a story', () => {
   });
 
   test('says that a model was requested by name, was the only one, or won a tie', () => {
-    expect(tell(facts({ model: 'good', pinned: true }))[2]).toStartWith('good was requested by name: expected');
+    expect(tell(facts({ model: 'good', named: ['good'] }))[2]).toStartWith('good was requested by name: expected');
     expect(tell(facts({ allowedModels: ['good'] })).at(-3)).toStartWith('good is the only model left: expected');
     const dear = snapshot([model('a', { cost: price(2, 2) }), model('b')]);
     expect(tell(facts(), dear, byQuality)[2]).toEndWith('b has the same utility; the lower cost decided.');

@@ -59,13 +59,13 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, trace
 }
 
 export function factsBody(facts: Facts): object {
-  const { operation, model, alias, pinned, task, weights, ceilings, addOns } = facts;
+  const { operation, model, alias, named, task, weights, ceilings, addOns } = facts;
   const { images, audioBytes, pdfs, pages, unboundedMedia } = facts;
   return {
     operation,
     model,
     alias,
-    pinned,
+    pinned: named !== null,
     task,
     task_shares: facts.mix,
     difficulty: facts.difficulty,

@@ -3,6 +3,7 @@ import type { Microcredits } from '../money/credits.ts';
 import type { Usage } from '../money/usage.ts';
 import type { ExpectedLength } from '../request/expected-length.ts';
 import type { Facts } from '../request/facts.ts';
+import { selectorIn } from '../request/facts.ts';
 import type { Operation } from '../request/operation.ts';
 import type { Estimate } from './estimate.ts';
 import type { ExplorationDraw } from './exploration.ts';
@@ -186,7 +187,7 @@ export function summaryOf({
     metadata,
     reason,
     revision,
-    selector: facts.pinned ? 'pinned' : facts.model,
+    selector: selectorIn(facts),
     provider: outcome?.attempts.at(-1)?.provider ?? null,
     error: outcome?.error ?? null,
     attempts: outcome?.attempts.length ?? null,

@@ -12,14 +12,19 @@ export const UNREAD_TASK = 'unread';
 /** Whether Signalbox read the task, difficulty and languages of a request from its prompt. */
 export const isIntentRead = ({ task }: Pick<Facts, 'task'>): boolean => task !== UNREAD_TASK;
 
+/** Returns the selector of a request as records and metrics show it: `pinned` for a request that names its model. */
+export const selectorIn = ({ model, named }: Pick<Facts, 'model' | 'named'>): string =>
+  named === null ? model : 'pinned';
+
 /** Everything that a decision knows about a request. Facts contain no text of the request. */
 export interface Facts {
   readonly operation: Operation;
-  /** The model that the request asks for: a selector's name or, if `pinned`, a model's ID. */
+  /** The model that the request asks for: a selector's name, or the ID of the first model that the request names. */
   readonly model: string;
   /** The alias that the caller sent; null if the caller sent the name itself. */
   readonly alias: string | null;
-  readonly pinned: boolean;
+  /** The IDs of the models that the request names, in the order in which they are tried; null if a selector chooses the model. */
+  readonly named: readonly string[] | null;
   /** The most likely task; `general` if no task is likely enough, `UNREAD_TASK` if the prompt was not read. */
   readonly task: string;
   /** The possible tasks, the most likely first, with shares that sum to 1; empty if `task` is certain. */

@@ -56,7 +56,7 @@ export function callFor(unfitted: DecidedRequest, { ranked, upstream }: RankedUp
     stream,
     outputCap: ranked.outputCap,
     model: traitsOf(model),
-    isSelected: decision.facts.pinned ? undefined : true,
+    isSelected: decision.facts.named === null ? true : undefined,
   };
   let rewrite: AnswerRewrite | null = null;
   if (forced !== null) rewrite = new ForcedCall(forced.name, idText('call_', decision.id));
@@ -111,7 +111,7 @@ function readable(
     const writer = history.writerOf(turn);
     // If Signalbox does not know which model wrote the reasoning in a request, a caller who names a model is responsible for sending that
     // reasoning to the model.
-    return writer === null ? decision.facts.pinned : writer === family;
+    return writer === null ? decision.facts.named !== null : writer === family;
   });
   return { request: left.request, dropped: shown(left.dropped) };
 }

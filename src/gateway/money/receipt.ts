@@ -20,9 +20,9 @@ export function savedBy(
   charged: Microcredits,
   usage: Usage | null,
   baseline: Model,
-  { pinned }: Pick<Facts, 'pinned'>,
+  { named }: Pick<Facts, 'named'>,
 ): Microcredits {
-  if (pinned) return 0;
+  if (named !== null) return 0;
   // If nothing was answered, the baseline would have cost nothing either, not even its fee for a request.
   return (usage === null ? 0 : costOf(baseline.endpoints[0].price, usage)) - charged;
 }

@@ -15,7 +15,7 @@ export function withLoopReaders(
   history: PromptHistory,
   snapshot: PolicySnapshot,
 ): Facts {
-  if (facts.pinned) return facts;
+  if (facts.named !== null) return facts;
   const turn = callingTurn(request);
   return turn === null || !bearsStateAt(request, turn) ? facts : withReaders(facts, request, history, turn, snapshot);
 }

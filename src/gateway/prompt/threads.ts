@@ -85,7 +85,7 @@ export function withHistory(
   { snapshot, upstreams }: Pick<Runtime, 'snapshot' | 'upstreams'>,
 ): Facts {
   // If the request names another model, that model is used, provided that the same provider serves it.
-  const model = facts.pinned ? facts.model : kept.model;
+  const model = facts.named?.includes(kept.model) === false ? facts.model : kept.model;
   const ofModel = upstreams[snapshot.modelIndex.get(model) ?? -1] ?? [];
   const own = ofModel.flatMap(({ provider, account, at }) =>
     provider.name === kept.provider && account === kept.origin ? [at] : [],

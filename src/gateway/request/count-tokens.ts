@@ -1,4 +1,5 @@
 import { rootOf } from '../../core/people/caller.ts';
+import { modelOf } from '../../core/policy/model-of.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import type { PromptCount } from '../../core/request/answer.ts';
 import type { Facts } from '../../core/request/facts.ts';
@@ -42,8 +43,8 @@ export async function countTokens(
   const { request, runtime } = prepared;
   const { snapshot, reader } = runtime;
   const facts = chatFacts(request, context.knownCaller, snapshot, { reader });
-  if (!facts.pinned) return { inputTokens: Math.ceil(expectedInput(facts, ANY_MODEL)), basis: 'estimated' };
-  const model = snapshot.models[snapshot.modelIndex.get(facts.model)!]!;
+  if (facts.named === null) return { inputTokens: Math.ceil(expectedInput(facts, ANY_MODEL)), basis: 'estimated' };
+  const model = modelOf(facts.model, snapshot);
   const own = await ownCount(gateway, request, model, expectedInput(facts, model));
   if (own !== null) return { inputTokens: own, basis: 'counted' };
   const asked = await endpointCount(gateway, prepared, facts, context);

@@ -36,7 +36,7 @@ export async function explain(
   const revision = await records.findRevision(record.revision);
   const { facts } = record;
   // A request that names a model of a wildcard had a single candidate, and the policy states no quality for it.
-  const isListed = !facts.pinned || revision?.models.includes(facts.model);
+  const isListed = facts.named === null || revision?.models.includes(facts.model);
   const models = isListed ? (revision?.models ?? []) : [];
   const found = replays
     ? await certificateOf(record, { ...records, findRevision: async () => revision }, past)

@@ -1,7 +1,7 @@
 import type { ErrorCode, SignalboxError } from '../../core/errors.ts';
 import type { Caller } from '../../core/people/caller.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
-import type { Facts } from '../../core/request/facts.ts';
+import { type Facts, selectorIn } from '../../core/request/facts.ts';
 import { NO_RUN, type RunNames } from '../../core/request/run-names.ts';
 import type { PreparedRequest } from './prepared.ts';
 
@@ -99,4 +99,4 @@ export class AnswerFacts {
 }
 
 /** Returns the selector of a request, or `pinned` if it names a model. */
-export const selectorOf = ({ facts }: RoutingAttempt): string => (facts.pinned ? 'pinned' : facts.model);
+export const selectorOf = ({ facts }: RoutingAttempt): string => selectorIn(facts);

@@ -55,7 +55,7 @@ export async function countAtEndpoint(
       stream: false,
       outputCap: model.maxOutput,
       model: traitsOf(model),
-      isSelected: facts.pinned ? undefined : (true as const),
+      isSelected: facts.named === null ? (true as const) : undefined,
     };
     const { deadlines } = model;
     const asked = { target: upstream, health, deadlines, alarms: runtime.alarms };

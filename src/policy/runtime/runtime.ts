@@ -67,7 +67,7 @@ export interface Runtime extends DecisionRuntime {
 
 /** Returns the strategy that scores a request. */
 export function strategyOf(facts: Facts, { scorings, pinned }: DecisionRuntime): StrategyInForce {
-  if (facts.pinned) return pinned;
+  if (facts.named !== null) return pinned;
   const { own, weighted } = scorings.get(facts.model)!;
   return facts.weights === null ? own : weighted;
 }

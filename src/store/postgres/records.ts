@@ -73,7 +73,7 @@ function postgresRecordLog(db: SqlTables, partitions: RecordPartitions, written:
     add: (record): SqlWrite => new IndexedRecord(record, written),
     refuse(refusal): SqlWrite {
       written.refuse(refusal);
-      const summary = encodeSummary(refusalSummary(refusal), { pinned: false, model: '' });
+      const summary = encodeSummary(refusalSummary(refusal), { named: null, model: '' });
       return write(INSERT, ...refusalValues(refusal), summary);
     },
     find,

@@ -18,7 +18,7 @@ test('the receipt shows the Credits saved or lost against the baseline; it shows
   // The baseline would cost 10 + 4 × 5 millicredits.
   expect(savedBy(12_000, usage, baseline, unpinned)).toBe(18_000);
   expect(savedBy(31_000, usage, baseline, unpinned)).toBe(-1_000);
-  expect(savedBy(12_000, usage, baseline, facts({ pinned: true }))).toBe(0);
+  expect(savedBy(12_000, usage, baseline, facts({ named: ['a'] }))).toBe(0);
   expect(platformOf(outcome, decision, 'a')).toMatchObject({ credits_consumed: 0.012, cost_saved_credits: 0.018 });
 });
 

@@ -21,7 +21,7 @@ export function record(id: number, time: number, over: Partial<DecisionRecord> =
       operation: 'chat',
       model: 'auto',
       alias: null,
-      pinned: false,
+      named: null,
       task: 'coding',
       mix: [],
       difficulty: 'easy',

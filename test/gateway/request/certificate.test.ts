@@ -336,7 +336,7 @@ describe('a decision that cannot be repeated has a reason:', () => {
     expect(await find({ source: revision.source.replace('context_window', '*******') })).toContain('cannot be rebuilt');
     expect(await find({ source: '{' })).toContain('cannot be rebuilt');
     expect(await find({ surroundings: { unset: ['TEST_UPSTREAM_KEY'], plugins: [] } })).toContain('no provider');
-    const pinned = { ...record, facts: { ...record.facts, model: 'gone', pinned: true } };
+    const pinned = { ...record, facts: { ...record.facts, model: 'gone', named: ['gone'] } };
     expect(await reasonFor(pinned)).toBe('The record of this decision does not match its policy revision.');
   });
 

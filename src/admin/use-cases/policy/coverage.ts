@@ -1,5 +1,6 @@
 import { isAbove } from '../../../core/money/ceiling.ts';
 import { mayChoose } from '../../../core/policy/found-models.ts';
+import { modelOf } from '../../../core/policy/model-of.ts';
 import { type Constraint, hasBit } from '../../../core/policy/rules.ts';
 import type { Model, PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import type { SourcePlace } from '../../../core/policy/source-place.ts';
@@ -57,7 +58,7 @@ export class Coverage {
     if (isRefusal(outcome)) return;
     this.#touch('model', snapshot.models[outcome.ranked[0].model]!.id);
     // If a request names a model, preferences have no effect.
-    if (!facts.pinned) this.#addPreferences(facts, { ...outcome, snapshot });
+    if (facts.named === null) this.#addPreferences(facts, { ...outcome, snapshot });
   }
 
   /** Returns the rules and models in the order of the settings. */
@@ -118,8 +119,9 @@ export class Coverage {
 const keyOf = (kind: PartKind, name: string): string => `${kind} ${name}`;
 
 /** Returns the models that a request considers before rules apply: the named model, or the models that its selector and key allow. */
-function lookedAtBy({ model, pinned, ...facts }: Facts, { models, modelIndex, selectors }: PolicySnapshot): Model[] {
-  if (pinned) return [models[modelIndex.get(model)!]!];
+function lookedAtBy({ model, named, ...facts }: Facts, snapshot: PolicySnapshot): readonly Model[] {
+  const { models, selectors } = snapshot;
+  if (named !== null) return named.map((id) => modelOf(id, snapshot));
   const selector = selectors.get(model) ?? { allows: null };
   return models.filter((one, at) => mayChoose(selector, one, at) && allowsModel(facts, one.id));
 }

@@ -67,14 +67,14 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
   const { snapshot } = runtime;
   const index = snapshot.modelIndex.get(id)!;
   const model = snapshot.models[index]!;
-  const asked: Facts = { ...facts, model: id, pinned: true };
+  const asked: Facts = { ...facts, model: id, named: [id] };
   const outcome = decideFor(asked, runtime);
   const bits = isRefusal(outcome) ? (outcome.rejected[0]?.rejections ?? 0) : 0;
   const kinds = Object.entries(REJECTIONS).filter(([, { bit }]) => (bits & bit) !== 0);
   const selector = snapshot.selectors.get(facts.model);
   // A selector never chooses a model of a wildcard.
   const isUnselected =
-    !facts.pinned && (snapshot.isOfWildcard || (selector !== undefined && !mayChoose(selector, model, index)));
+    facts.named === null && (snapshot.isOfWildcard || (selector !== undefined && !mayChoose(selector, model, index)));
   const rules =
     (bits & REJECTIONS.constraint.bit) === 0
       ? []

@@ -76,7 +76,7 @@ export function whyNotChosen(models: readonly string[], { facts, reason }: Decis
     const rank = `by ${reason}, \`${best.model}\` is number ${best.rank} of ${count}: utility ${utility(best)}, and ${utility(choice)} of \`${choice.model}\``;
     return [rank, ...leftOut].join('; ');
   }
-  if (facts.pinned) return `the request names \`${facts.model}\``;
+  if (facts.named !== null) return `the request names ${listNames(facts.named)}`;
   return leftOut.join('; ');
 }
 

@@ -51,7 +51,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     agent: request.work.run.agent ?? undefined,
     stream: request.answer.isStream || undefined,
     task: facts?.task,
-    model: platform?.routed_model ?? (facts?.pinned ? facts.model : undefined),
+    model: platform?.routed_model ?? facts?.named?.[0],
     endpoint: result ? endpointOf(result) : undefined,
     reason: platform?.route_reason,
     attempts: outcome?.attempts.length,

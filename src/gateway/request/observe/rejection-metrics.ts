@@ -40,31 +40,35 @@ export function createRejectionMetrics(): RejectionMetrics {
       const { constraints } = facts.rules;
       if (constraints.length === 0) return;
       const figures = policies.getOrInsertComputed(snapshot, figuresOf);
-      const pinned = facts.pinned ? snapshot.modelIndex.get(facts.model) : undefined;
+      const named = facts.named?.map((id) => snapshot.modelIndex.get(id) ?? -1) ?? null;
       for (let i = 0; i < constraints.length; i++) {
         const { tally, against, models } = figures[constraints[i]!]!;
-        tally.value += pinned === undefined ? models : against[pinned]!;
+        tally.value += named === null ? models : named.filter((model) => against[model] === 1).length;
       }
       if (rejections[CONSTRAINT] === 0) return;
       // The models that no constraint rejected were rejected by the request's own limit on cost or time, which has no name.
-      const unexplained = rejections[CONSTRAINT]! - namedOf(figures, constraints, pinned);
+      const unexplained = rejections[CONSTRAINT]! - namedOf(figures, constraints, named);
       if (unexplained > 0) tallies[CONSTRAINT]!.value += unexplained;
     },
   };
 }
 
-/** Returns how many models at least one of these constraints rejects. */
+/**
+ * Returns how many models at least one of these constraints rejects.
+ * @param named the indexes of the models that the request names; null for all models
+ */
 function namedOf(
   all: readonly ConstraintFigures[],
   constraints: readonly number[],
-  pinned: number | undefined,
+  named: readonly number[] | null,
 ): number {
-  if (pinned !== undefined) return constraints.some((at) => all[at]!.against[pinned] === 1) ? 1 : 0;
+  const isRejected = (model: number) => constraints.some((at) => all[at]!.against[model] === 1);
+  if (named !== null) return named.filter(isRejected).length;
   if (constraints.length === 1) return all[constraints[0]!]!.models;
-  let named = 0;
+  let count = 0;
   const { length } = all[0]!.against;
-  for (let model = 0; model < length; model++) if (constraints.some((at) => all[at]!.against[model] === 1)) named++;
-  return named;
+  for (let model = 0; model < length; model++) if (isRejected(model)) count++;
+  return count;
 }
 
 function constraintFigures({ allows }: Constraint, models: readonly Model[], tally: CounterCell): ConstraintFigures {

@@ -17,8 +17,8 @@ type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels' | 'quality' |
 /** The fields that every attempt has. */
 type UsualAttempt = Omit<AttemptRecord, (typeof OF_FAILURE)[number]>;
 
-/** The facts that every request has. */
-type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number]>;
+/** The facts that every request has. A record says only whether the request names its model, which is `model`. */
+type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number] | 'named'> & { readonly pinned: boolean };
 
 /**
  * Fields are stored by position, because their names would take two thirds of the text. The same lists of fields decode stored records, so
@@ -124,7 +124,7 @@ type FieldValues<T, L extends readonly (keyof T)[]> = { readonly [I in keyof L]:
 
 const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
   facts.model,
-  facts.pinned,
+  facts.named !== null,
   facts.task,
   facts.inputTokens,
   facts.inputTokensMax,
@@ -299,10 +299,10 @@ export const decodeOutcome = (text: string): DecisionOutcome | null => {
 };
 
 function unpackFacts(values: readonly unknown[]): Facts {
-  const facts = unpack<UsualFacts>(values.slice(0, FACTS.length), FACTS);
+  const { pinned, ...facts } = unpack<UsualFacts>(values.slice(0, FACTS.length), FACTS);
   const rare = unpack<Facts>(values.slice(FACTS.length), RARE_FACTS);
   const stated = Object.fromEntries(Object.entries(rare).filter(([, fact]) => fact !== null));
-  return { ...EARLIER_FACTS, pdfs: 0, ...facts, ...stated };
+  return { ...EARLIER_FACTS, named: pinned ? [facts.model] : null, pdfs: 0, ...facts, ...stated };
 }
 
 /** Default values for fields that the shorter lists of earlier versions lack. */

@@ -28,10 +28,18 @@ type SummaryValues = readonly [
 ];
 
 /** Encodes a summary as the text that a row of the index stores. */
-export function encodeSummary(summary: RecordSummary, { pinned, model }: Pick<Facts, 'pinned' | 'model'>): string {
+export function encodeSummary(summary: RecordSummary, { named, model }: Pick<Facts, 'named' | 'model'>): string {
   const { time, stream, labels, metadata, reason, revision, error, attempts, provider, charged, saved } = summary;
   const { firstPartMs, totalMs, inputTokens, outputTokens } = summary;
-  const of = [pinned, model, stream === null ? null : stream ? 1 : 0, metadata, reason, error, provider] as const;
+  const of = [
+    named !== null,
+    model,
+    stream === null ? null : stream ? 1 : 0,
+    metadata,
+    reason,
+    error,
+    provider,
+  ] as const;
   const figures = [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens] as const;
   const ofBody: SummaryValues[4] = summary.refused
     ? [...of, ...figures, packRefused(summary.refused)]

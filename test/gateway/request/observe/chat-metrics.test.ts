@@ -93,7 +93,7 @@ describe('the outcome of a chat request', () => {
     const page = await pageOf([
       carriedOut(),
       carriedOut({ attempts: [failed(), attempt({ model: 'b', provider: 'q', upstream: 'b-up' })] }),
-      carriedOut({}, { routing: routingOf({ model: 'a', pinned: true }) }),
+      carriedOut({}, { routing: routingOf({ model: 'a', named: ['a'] }) }),
       carriedOut({ status: 'failed', attempts: [failed()] }),
       carriedOut({ status: 'abandoned', attempts: [attempt({ firstPartMs: null })] }),
       // The first content of this attempt came together with its failure, so the caller did not see it.
@@ -200,7 +200,7 @@ describe('the metrics of rejections', () => {
 
   test('rejections of a request that names a model concern only that model', async () => {
     const pinned = (model: string, constraint: number) =>
-      carriedOut({}, { routing: routingOf({ ...rules(0, 1), model, pinned: true }, { constraint }, ruled) });
+      carriedOut({}, { routing: routingOf({ ...rules(0, 1), model, named: [model] }, { constraint }, ruled) });
     expect(byRule(await pageOf([pinned('a', 0), pinned('b', 1)]))).toEqual({ 'only-a': 1 });
   });
 });

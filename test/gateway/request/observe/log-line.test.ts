@@ -50,7 +50,7 @@ const chatOf = (fields: ContextFacts = {}) =>
     route: CHAT,
     keyId: 'k7mw2pq9x4ta',
     status: 200,
-    routing: routingOf({ model: 'auto', pinned: false }),
+    routing: routingOf({ model: 'auto', named: null }),
     decisionId: 'dec_00000000001',
     result: resultOf({}),
     ...fields,
@@ -116,7 +116,7 @@ describe('the log line of a request', () => {
 
   test('the line names the model that a request named, although the request was refused', () => {
     const seen = chatOf({
-      routing: routingOf({ model: 'luna', pinned: true }),
+      routing: routingOf({ model: 'luna', named: ['luna'] }),
       result: null,
       decisionId: null,
       status: 402,

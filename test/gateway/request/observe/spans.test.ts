@@ -154,7 +154,7 @@ const routing = {
   facts: {
     operation: 'chat',
     model: 'auto',
-    pinned: false,
+    named: null,
     task: 'coding',
     rules: { constraints: [1], preferences: [] },
   },
