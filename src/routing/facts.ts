@@ -50,7 +50,7 @@ export function chatFacts(
   snapshot: PolicySnapshot,
   { reader, cap = null, isWhole = false, readings }: FactsReading,
 ): Facts {
-  const target = targetOf(request.model, caller, snapshot);
+  const target = targetOf(request.model, caller, snapshot, request.routing.fallbacks);
   const size = measure(request);
   const budget = budgetWithin(request.routing, cap);
   const isRead =
@@ -79,7 +79,7 @@ export function embeddingFacts(
     longest = Math.max(longest, tokens);
     if (input.type === 'tokens') size.needs = CAPABILITIES.token_input.bit;
   }
-  const target = targetOf(request.model, caller, snapshot);
+  const target = targetOf(request.model, caller, snapshot, request.routing.fallbacks);
   const read: Profile = { ...NO_CONTENT, ...UNREAD, ...size };
   const facts = factsOf(request, target, budgetWithin(request.routing, cap), read, caller, snapshot);
   const embedding = { inputs: inputs.length, longest, dimensions };
@@ -296,7 +296,7 @@ export function routeFacts(
   const hasTurns = conversation.turns.length > 0;
   const content = hasTurns ? profile(request, reader) : NO_CONTENT;
   const read = routing.task === undefined ? content : withTask(content, taskNamed(routing.task, snapshot));
-  const target = targetOf(request.model, caller, snapshot);
+  const target = targetOf(request.model, caller, snapshot, request.routing.fallbacks);
   const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(read.task) ?? 0]!.defaultInputTokens;
   const sized = withInput(read, routing.inputTokens ?? usual);
   return factsOf(request, target, budgetWithin(routing, null), sized, caller, snapshot, readings);

@@ -21,11 +21,20 @@ export interface NamedTarget {
 
 /**
  * Returns the meaning of a request's `model` field.
- * @throws SignalboxError if the field names neither a selector nor a model, or if the key may not use the model
+ * @param fallbacks the names of the models to try after that model
+ * @throws SignalboxError if the field names neither a selector nor a model, if a fallback names no model, or if the key may not use a model
  */
-export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot): NamedTarget {
+export function targetOf(
+  name: string,
+  caller: Caller,
+  snapshot: PolicySnapshot,
+  fallbacks: readonly string[] = NO_FALLBACKS,
+): NamedTarget {
   const { model, alias } = meaningOf(name, snapshot);
-  if (snapshot.selectors.has(model)) return { model, named: null, alias };
+  if (snapshot.selectors.has(model)) {
+    if (fallbacks.length > 0) refuseSelector(name);
+    return { model, named: null, alias };
+  }
   if (!snapshot.modelIndex.has(model)) throw unknownName(name, model, caller, snapshot);
   const meant = modelOf(model, snapshot);
   if (!mayUse(caller, meant)) {
@@ -35,8 +44,18 @@ export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot)
       'insufficient_permissions',
     );
   }
-  return { model, named: [model], alias };
+  if (fallbacks.length === 0) return { model, named: [model], alias };
+  const others = fallbacks.map((one) => {
+    const target = targetOf(one, caller, snapshot);
+    return target.named === null ? refuseSelector(one) : target.model;
+  });
+  return { model, named: [...new Set([model, ...others])], alias };
 }
+
+const refuseSelector = (name: string): never =>
+  refuse('model', `\`${name}\` is a selector. Only models can have fallbacks, or be fallbacks.`);
+
+const NO_FALLBACKS: readonly string[] = [];
 
 /**
  * Resolves the name in a request's `model` field. `meaningOf` tries, in order: an ID, an alias, a known model of a wildcard, the longest

@@ -218,6 +218,8 @@ export interface ModelSettings {
 
 /** The terms of a request that only the gateway reads. */
 export interface RoutingTerms {
+  /** The names of the models to try after the named model, in this order; absent for none. No dialect has a field for them yet. */
+  readonly fallbacks?: readonly string[];
   /** The caller's weights, each ≥ 0; only their ratio matters. */
   readonly weights?: { readonly cost?: number; readonly quality?: number; readonly latency?: number };
   /** The highest acceptable expected cost, Credits. */

@@ -42,7 +42,7 @@ function toolsOf({ conversation, original, names }: ModelRequest): number {
  */
 export function checkUndecided(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): void {
   checkRequest(request, snapshot.gateway);
-  targetOf(request.model, caller, snapshot);
+  targetOf(request.model, caller, snapshot, request.routing.fallbacks);
 }
 
 const tooMany = (param: string, most: number): SignalboxError =>

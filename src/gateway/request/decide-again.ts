@@ -37,7 +37,12 @@ export function decideAgain(
     const name = facts.alias ?? facts.model;
     const runtime = runtimeFor(whole, name);
     const caller = levelsOf(callerOf(record));
-    const again = factsNow(record, { ...facts, ...targetOf(name, caller, runtime.snapshot) }, caller, runtime);
+    const again = factsNow(
+      record,
+      { ...facts, ...targetOf(name, caller, runtime.snapshot, facts.named?.slice(1)) },
+      caller,
+      runtime,
+    );
     const given = { id: record.id, seed: record.seed, readings: runtime.readings() };
     const certificate = certify(runtime.snapshot, again, { ...given, ...strategyOf(again, runtime) });
     return { revision: buildOf(whole.snapshot), facts: again, certificate, refusal: null };

@@ -17,8 +17,8 @@ type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels' | 'quality' |
 /** The fields that every attempt has. */
 type UsualAttempt = Omit<AttemptRecord, (typeof OF_FAILURE)[number]>;
 
-/** The facts that every request has. A record says only whether the request names its model, which is `model`. */
-type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number] | 'named'> & { readonly pinned: boolean };
+/** The facts that every request has. `pinned` says whether the request names models; a list of several is a rare fact. */
+type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number]> & { readonly pinned: boolean };
 
 /**
  * Fields are stored by position, because their names would take two thirds of the text. The same lists of fields decode stored records, so
@@ -103,6 +103,7 @@ const RARE_FACTS = [
   'stuck',
   'qualityStep',
   'deniedModels',
+  'named',
 ] as const;
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
@@ -159,8 +160,9 @@ function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
   const { addOns, embedding, thread, readers, pdfs, serviceCounts } = facts;
   const { qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep, deniedModels } = facts;
+  const named = facts.named !== null && facts.named.length > 1 ? facts.named : undefined;
   const media = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
-  const rare = [...media, qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep, deniedModels];
+  const rare = [...media, qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep, deniedModels, named];
   const last = rare.findLastIndex((fact) => fact !== undefined);
   // Absent rare facts before the last present fact are null in the JSON.
   return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];
