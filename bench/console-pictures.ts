@@ -9,8 +9,8 @@ import { serveFolder } from './console/base.ts';
 import { type ConsoleAnswers, generate } from './console/generate.ts';
 
 /**
- * `npm run console:pictures -- FOLDER`: takes PNG pictures of every view of the console in both themes and at two widths, with a generated
- * month of traffic. Look at each picture for a minute. `-- --docs` takes the pictures of the README and the docs, into `docs/pictures`.
+ * `npm run console:pictures -- FOLDER`: takes PNG pictures of every view and tab of the console in both themes and at three widths, with a
+ * generated month of traffic. Look at each picture for a minute. `-- --docs` takes the pictures of the README and the docs, into `docs/pictures`.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -31,6 +31,15 @@ interface Picture {
   readonly path: string;
 }
 
+/** The tabs of views that do not open first. */
+const TABS = [
+  '/fleet?tab=models',
+  ...['months', 'budgets', 'payments'].map((tab) => `/money?tab=${tab}`),
+  ...['cases', 'choices', 'diff', 'revisions', 'files/policy.yaml'].map((part) => `/policies/${part}`),
+  ...['members', 'keys', 'logins', 'subjects', 'trail'].map((part) => `/people/${part}`),
+  '/requests?status=refused',
+];
+
 buildConsoleHere();
 const data = temporaryFolder();
 const answers = await generate({ folder: data, decisions: 40_000, keys: 60, teams: 8, now: Date.now() });
@@ -45,22 +54,24 @@ try {
 }
 process.exit(0);
 
-/** Returns each view as it opens, and the details that answer a question. */
+/** Returns each view and tab as it opens, and the details that answer a question. */
 function picturesOf({ decision, key }: ConsoleAnswers): readonly Picture[] {
   return [
     ...VIEW_PATHS.map((path) => ({ name: path.slice(1) || 'overview', path: `${path}?range=7d` })),
     { name: 'overview-speed', path: '?by=provider&measure=ttft&range=24h' },
     { name: 'request', path: `/requests/${decision.id}` },
     { name: 'money-key', path: `/money?range=7d&open=${key.id}` },
-    { name: 'money-budgets', path: '/money?tab=budgets' },
+    { name: 'people-key', path: `/people/keys/${key.id}` },
+    ...TABS.map((path) => ({ name: path.slice(1).replaceAll(/\W+/g, '-'), path })),
   ];
 }
 
 async function takeAll(box: Signalbox, into: string, answers: ConsoleAnswers): Promise<void> {
+  for (const model of ['gpt-9-imaginary', 'a-model-with-a-name-of-many-characters']) await refusedRequest(box, model);
   mkdirSync(into, { recursive: true });
   for (const { name, path } of picturesOf(answers)) {
     for (const theme of ['light', 'dark'] as const) {
-      for (const width of [1_280, 390]) {
+      for (const width of [1_280, 1_920, 390]) {
         const { page } = await openConsole({ box }, { path, theme, width });
         const file = join(into, `${name}-${theme}-${width}.png`);
         await page.screenshot({ path: file, fullPage: true });
@@ -68,6 +79,11 @@ async function takeAll(box: Signalbox, into: string, answers: ConsoleAnswers): P
       }
     }
   }
+}
+
+async function refusedRequest(box: Signalbox, model: string): Promise<void> {
+  const body = { model, messages: [{ role: 'user', content: 'Say hello.' }] };
+  await (await box.post('/v1/chat/completions', body)).text();
 }
 
 async function takeForDocs(box: Signalbox, { decision, key }: ConsoleAnswers): Promise<void> {

@@ -1,13 +1,16 @@
 import { Type } from '@sinclair/typebox';
+import type { JournalReader } from '../store/journal-reader.ts';
 import * as f from './kit/fields.ts';
-import { type Operation, type OperationHost, operationsOn, TextAnswer } from './kit/operation.ts';
+import { type Operation, type OperationHost, operationsOn, TextAnswer, TextStream } from './kit/operation.ts';
 import { FundStatus, type LedgerServices, showLedger } from './ledger.ts';
+import { exportedCharges } from './use-cases/charge-export.ts';
 import { FUNDS_MAX, type FundUse } from './use-cases/ledger/fund-pages.ts';
 import { fundStatus } from './use-cases/ledger/status.ts';
 import type { OwnerIds, Owners } from './use-cases/people.ts';
+import { holderOf, type Places } from './use-cases/places.ts';
 import type { Principal } from './use-cases/principal.ts';
 import { GROUPINGS, type Grouping, groupingsIn } from './use-cases/report/grouping.ts';
-import { periodOf, type UsagePeriod } from './use-cases/report/period.ts';
+import { periodOf, type StatedPeriod, type UsagePeriod } from './use-cases/report/period.ts';
 import { checkShown, type Sight } from './use-cases/sight.ts';
 import { type HolderNames, type UsageQuery, type UsageReport, usageAnswer, usageCsv } from './use-cases/usage.ts';
 
@@ -50,6 +53,31 @@ const period = f.allOptional({
     { form: 'ZONE' },
   ),
 });
+
+/** The input members that select charges. */
+const filters = {
+  key: f.optional(
+    f.text(
+      'Only charges of the key with this ID, or of the wallet with this address. With a key with the scope `report`, use the name of the key.',
+    ),
+  ),
+  team: f.optional(f.text('Only charges of keys that belonged to the team with this ID or name.')),
+  user: f.optional(
+    f.text(
+      'Only charges of keys that belonged to the user with this ID or email address. Not available with a key with the scope `report`.',
+    ),
+  ),
+  model: f.optional(f.text('Only charges of the model with this ID.')),
+  label: f.optional(
+    f.as(
+      'labels',
+      f.mapOf(
+        Type.String(),
+        'Only charges of keys with this label, as `name=value`. If you repeat it, a key must match all labels. To select the team of keys, use `team`.',
+      ),
+    ),
+  ),
+};
 
 /** The members of an answer that show its period and up to when it is counted. */
 const reported = {
@@ -121,27 +149,7 @@ export const reportUsage = operation({
         { help: `Groupings, separated by commas: ${GROUPINGS.join(', ')} and label:NAME; by default day,model.` },
       ),
     ),
-    key: f.optional(
-      f.text(
-        'Only charges of the key with this ID, or of the wallet with this address. With a key with the scope `report`, use the name of the key.',
-      ),
-    ),
-    team: f.optional(f.text('Only charges of keys that belonged to the team with this ID or name.')),
-    user: f.optional(
-      f.text(
-        'Only charges of keys that belonged to the user with this ID or email address. Not available with a key with the scope `report`.',
-      ),
-    ),
-    model: f.optional(f.text('Only charges of the model with this ID.')),
-    label: f.optional(
-      f.as(
-        'labels',
-        f.mapOf(
-          Type.String(),
-          'Only charges of keys with this label, as `name=value`. If you repeat it, a key must match all labels. To select the team of keys, use `team`.',
-        ),
-      ),
-    ),
+    ...filters,
     format: f.optional(f.word(['json', 'csv'], '`csv` for a table with a line for each group; by default `json`.')),
   }),
   output: AdminUsage,
@@ -156,21 +164,10 @@ export const reportUsage = operation({
   async run(
     { report, sightOf, namesFor, ownersOf, usdPerCredit },
     { by: caller, now },
-    { by = 'day,model', team, user, labels = {}, format, ...rest },
+    { by = 'day,model', format, ...stated },
   ) {
-    const { key: keyId = null, model = null, ...stated } = rest;
     const sight = sightOf(caller);
-    checkShown(sight, { user });
-    const query = {
-      ...periodOf(stated, now),
-      keyId,
-      team: null,
-      user: null,
-      model,
-      labels,
-      ...ownersOf(caller, { team, user }),
-      by: groupingsIn(by),
-    };
+    const query = { ...chargesOf(stated, { caller, now, sight, ownersOf }), by: groupingsIn(by) };
     const found = await report(caller, query, sight);
     const names = namesFor(caller);
     if (format !== 'csv') return { ...usageAnswer(found, sight, names), countedUntil: now };
@@ -179,6 +176,61 @@ export const reportUsage = operation({
       CSV.mediaType,
       `usage-${query.from}-${query.to}.csv`,
     );
+  },
+});
+
+/** The period and the filters that a caller states. */
+type StatedCharges = StatedPeriod &
+  Readonly<Partial<Record<'key' | 'team' | 'user' | 'model', string>>> & {
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+
+/** Reads which charges a caller requests. @throws SignalboxError */
+function chargesOf(
+  { key, team, user, model, labels = {}, ...stated }: StatedCharges,
+  of: { readonly caller: Principal; readonly now: number; readonly sight: Sight } & Pick<ReportServices, 'ownersOf'>,
+): Omit<UsageQuery, 'by'> {
+  checkShown(of.sight, { user });
+  const all = { ...periodOf(stated, of.now), keyId: key ?? null, team: null, user: null, model: model ?? null, labels };
+  return { ...all, ...of.ownersOf(of.caller, { team, user }) };
+}
+
+/** The services that an export of single charges needs. */
+export interface ExportServices extends ReportServices, OperationHost {
+  readonly store: { readonly journal: Pick<JournalReader, 'money'> };
+  /** Limits how many exports run at once. */
+  readonly exports: Places;
+}
+
+const CHARGES = {
+  mediaType: 'text/csv',
+  description: '',
+  example:
+    'time,decision,kind,key_id,key_name,team_id,team_name,user_id,user_name,model,provider,input_tokens,cached_input_tokens,output_tokens,credits,usd\r\n2026-11-20T09:30:00.000Z,dec_4rT2kQ9xZ1a,settle,k7mw2pq9x4ta,crm,team_8f2k,search,,,gpt-6-luna,openai,1204,0,312,1.25,0.00125\r\n',
+};
+
+/** @see `signalbox ledger export`, which has all columns of the ledger, and can run without a server */
+export const exportUsage = operationsOn<ExportServices>()({
+  name: 'usage export',
+  command: false,
+  http: 'GET /admin/usage/export',
+  action: 'usage.read',
+  summary: 'Export single charges as CSV',
+  details:
+    'Returns a CSV table with a line for each charge and refund that `GET /admin/usage` sums up with the same parameters: its time (when the request began), decision, key, team, user, model, provider, tokens, Credits and USD. Most requests have one charge, of the kind `settle`. An attempt that failed after the provider billed tokens is a `post`, a request that a crash ended is an `expire`, and a refund is a `correct` with negative amounts. A text that a spreadsheet would run as a formula begins with a single quote. A user or key can run 2 exports at once, and a server 8. `./signalbox ledger export` has more columns, and no limit of days.',
+  input: f.body('Which charges.', { ...period, ...filters }),
+  output: Type.String({ description: 'CSV according to RFC 4180, with a header.' }),
+  answer: 'The table, in the order in which the charges were stored.',
+  text: CHARGES,
+  errorField: 'from',
+  errors: ['rate_limit_exceeded', 'overloaded'],
+  async run({ store, exports, sightOf, namesFor, ownersOf, usdPerCredit }, { by: caller, now }, stated) {
+    const sight = sightOf(caller);
+    const query = chargesOf(stated, { caller, now, sight, ownersOf });
+    const sources = { journal: store.journal, sight, nameOf: namesFor(caller), usdPerCredit: await usdPerCredit() };
+    const pieces = exportedCharges(caller, sources, query);
+    const filename = `charges-${query.from}-${query.to}.csv`;
+    return new TextStream(pieces, CHARGES.mediaType, filename, exports.enter(holderOf(caller.caller)));
   },
 });
 

@@ -14,7 +14,7 @@ import { SUBJECT_OPERATIONS } from '../admin/subjects.ts';
 import { type PeopleServices, TEAM_OPERATIONS } from '../admin/teams.ts';
 import { showTraffic } from '../admin/traffic.ts';
 import { TRAIL_OPERATIONS } from '../admin/trail.ts';
-import { reportOwnUsage, reportUsage } from '../admin/usage.ts';
+import { exportUsage, reportOwnUsage, reportUsage } from '../admin/usage.ts';
 import { servedKeyFunds } from '../admin/use-cases/key-funds.ts';
 import { overviewOf, usesOf } from '../admin/use-cases/ledger/status.ts';
 import { type Owners, ownersIn } from '../admin/use-cases/people.ts';
@@ -125,6 +125,14 @@ const VERIFICATIONS = {
   allTaken: 'Another verification of the audit trail is running. Try again when it has finished.',
 } as const;
 
+/** An export reads the whole journal, and holds one page of it in memory. */
+const EXPORTS = {
+  own: 2,
+  all: 8,
+  ownTaken: 'You are running 2 exports, which is the limit for one user or key. Read one export to its end first.',
+  allTaken: 'The server is running 8 exports of charges, which is its limit. Try again later.',
+} as const;
+
 const trailServices = (services: RouteServices, { store, trailHeads = () => [] }: AppOptions) => ({
   ...services,
   store,
@@ -180,6 +188,13 @@ export const apiRoutes = (
     .use(eventRoutes({ ...services, feed: options.feed, judges: { ...options, door } }))
     .use(playgroundRoutes({ ...services, keys }))
     .use(operationRoutes('usage', [reportUsage], ledgerServices(services, options)))
+    .use(
+      operationRoutes('usage export', [exportUsage], {
+        ...ledgerServices(services, options),
+        store,
+        exports: new Places(EXPORTS),
+      }),
+    )
     .use(operationRoutes('own usage', [reportOwnUsage], ownUsageServices(services)))
     .use(operationRoutes('traffic', [showTraffic], { ...ledgerServices(services, options), store }))
     .use(operationRoutes('logins', [showMe, ...LOGIN_OPERATIONS], { ...services, desk: logins }))

@@ -1,16 +1,24 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
-import { type Call, errorsOf, type Operation, type OperationHost, TextAnswer } from '../admin/kit/operation.ts';
+import {
+  type Call,
+  errorsOf,
+  type Operation,
+  type OperationHost,
+  TextAnswer,
+  TextStream,
+} from '../admin/kit/operation.ts';
 import { isMap, parsedValue, wordsOf } from '../admin/kit/values.ts';
 import { WARNINGS_HEADER } from '../admin/use-cases/operator-socket.ts';
 import { listWarnings } from '../routing/model-name.ts';
 import { bodyIn } from './body.ts';
 import { credentialsIn } from './credentials.ts';
 import { routeDocs } from './docs/route-docs.ts';
+import { exportResponse } from './export-response.ts';
 import { type RouteServices, withoutIdleLimit } from './route-services.ts';
 import { pathOf } from './route-table.ts';
 
-type Edge = Pick<RouteServices, 'gateway' | 'principalOf' | 'repeatChecks' | 'server'>;
+type Edge = Pick<RouteServices, 'gateway' | 'principalOf' | 'repeatChecks' | 'server' | 'stalledS'>;
 
 /** Makes the routes of operations. */
 export function operationRoutes<Services>(
@@ -19,7 +27,7 @@ export function operationRoutes<Services>(
   services: Services & Edge,
 ) {
   const app = new Elysia({ name });
-  const { gateway, principalOf, repeatChecks, server } = services;
+  const { gateway, principalOf, repeatChecks, server, stalledS } = services;
   const host: OperationHost = {
     usdPerCredit: () => gateway.lease().snapshot.usdPerCredit,
     modelWarnings: (list, caller) => listWarnings(list, caller, gateway.lease().snapshot),
@@ -41,7 +49,11 @@ export function operationRoutes<Services>(
       const { body: answer, tag, warnings } = await (isLong ? withoutIdleLimit(server(), request, perform) : perform());
       if (tag !== null) set.headers.etag = `"${tag}"`;
       if (warnings.length > 0) set.headers[WARNINGS_HEADER] = warnings.map(encodeURIComponent).join(',');
-      return answer instanceof TextAnswer ? fileOf(answer) : answer;
+      if (answer instanceof TextStream) {
+        const { pieces, onEnd } = answer;
+        return await exportResponse(pieces, { server, stalledS, request, headers: fileHeaders(answer), onEnd });
+      }
+      return answer instanceof TextAnswer ? new Response(answer.text, { headers: fileHeaders(answer) }) : answer;
     };
     if (operation.checksRepeats) {
       const at = path.split('/').indexOf(':id');
@@ -61,14 +73,11 @@ export function operationRoutes<Services>(
   return app;
 }
 
-const fileOf = ({ text, mediaType, filename }: TextAnswer): Response =>
-  new Response(text, {
-    headers: {
-      'content-type': `${mediaType}; charset=utf-8`,
-      'content-disposition': `attachment; filename="${filename}"`,
-      'cache-control': 'no-store',
-    },
-  });
+const fileHeaders = ({ mediaType, filename }: Pick<TextAnswer, 'mediaType' | 'filename'>) => ({
+  'content-type': `${mediaType}; charset=utf-8`,
+  'content-disposition': `attachment; filename="${filename}"`,
+  'cache-control': 'no-store',
+});
 
 /** The parts of Elysia's context that a handler reads. */
 interface Handled {

@@ -238,6 +238,7 @@ export interface JournalReader {
   wrongCells(now: number): Promise<readonly WrongCell[]>;
   /** The rows of a reservation from its first to its end, without later refunds; empty if the reservation does not exist. */
   reservation(id: number): Promise<readonly ReservationEntry[]>;
+  /** The entries that move money and match a filter. Pages can be empty, because each page searches a limited number of rows. */
   money(filter: MoneyFilter): RowPages<MoneyEntry>;
   /** @returns the value of a Credit in USD, as written in the policy; null for a ledger that never had a policy */
   usdPerCredit(): Promise<string | null>;

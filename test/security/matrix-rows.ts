@@ -61,6 +61,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'DELETE /v1/keys/{id}': byKey(403, 403, 403),
   'POST /v1/wallets/topup': byKey(404, 403, 404),
   'POST /v1/wallets/keys': byKey(404, 403, 404),
+  'GET /admin/usage/export': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/usage': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/traffic': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/ledger': [200, 200, 200, 403, 403, 200, 200, 403],

@@ -18,6 +18,7 @@ async function tableIn(response: Response): Promise<Group[]> {
 }
 
 type Group = Readonly<Record<string, string>>;
+const byTeam = (one: Group, other: Group) => (one.team_id! < other.team_id! ? -1 : 1);
 const groupsIn = async (response: Response): Promise<Group[]> =>
   ((await response.json()) as { groups: { group: Group }[] }).groups.map(({ group }) => group);
 
@@ -45,6 +46,9 @@ test('usage names teams and users to viewers who may read them, and names no per
     const get = box.as(name as PersonName).get;
     expect([name, await groupsIn(await get(path))]).toEqual([name, groups]);
     expect([name, await tableIn(await get(`${path}&format=csv`))]).toEqual([name, groups]);
+    // Each of the two users has one charge.
+    const charges = await tableIn(await get('/admin/usage/export'));
+    expect([name, charges.toSorted(byTeam)]).toEqual([name, groups.toSorted(byTeam)]);
   }
   const report = await box.makeKey('--scope', 'report');
   const nameless = [blue, red].map(({ team_id, team_name }) => ({ team_id, team_name, user_id: '' }));

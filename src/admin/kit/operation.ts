@@ -79,7 +79,9 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly output: Output;
   /** Describes the answer in the OpenAPI document. */
   readonly answer: string;
-  /** The second form of the answer, which `run` returns as a `TextAnswer`. If the output is a text, this is the only form. */
+  /**
+   * The second form of the answer, which `run` returns as a `TextAnswer` or `TextStream`. If the output is a text, this is the only form.
+   */
   readonly text?: TextForm;
   /** Members of the answer's example that differ from the examples of the fields. */
   readonly differs?: object;
@@ -109,7 +111,7 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
     services: Services,
     call: ReachingCall,
     input: ValueOf<Input>,
-  ) => Promise<(ValueOf<Output> & Tagged) | TextAnswer>;
+  ) => Promise<(ValueOf<Output> & Tagged) | TextAnswer | TextStream>;
   /**
    * Checks that the caller may still get the answer, before the stored answer of an `Idempotency-Key` is sent again. For answers that
    * contain a secret; the roles and the credentials are checked for all answers. @throws SignalboxError
@@ -130,6 +132,23 @@ export class TextAnswer {
     this.text = text;
     this.mediaType = mediaType;
     this.filename = filename;
+  }
+}
+
+/** An answer for a file that may be larger than the memory. Only a route can send it, so its operation has no command. */
+export class TextStream {
+  /** The text, in pieces. */
+  readonly pieces: AsyncGenerator<string, void, void>;
+  readonly mediaType: string;
+  readonly filename: string;
+  /** Called when the stream has ended or its client has left; may be called twice. */
+  readonly onEnd: () => void;
+
+  constructor(pieces: TextStream['pieces'], mediaType: string, filename: string, onEnd: () => void) {
+    this.pieces = pieces;
+    this.mediaType = mediaType;
+    this.filename = filename;
+    this.onEnd = onEnd;
   }
 }
 
@@ -167,7 +186,7 @@ export interface Operation<Services = never>
 }
 
 export interface Performed {
-  /** A JSON value, or a `TextAnswer`. */
+  /** A JSON value, a `TextAnswer` or a `TextStream`. */
   readonly body: unknown;
   /** The version of the answer; null if it has none. */
   readonly tag: string | null;
@@ -203,7 +222,9 @@ export const operationsOn =
       checkInput?.(given);
       const value = await inputOf(services, given);
       const result = await (method === 'GET' ? translated : refused)(() => run(services, reached, value), isMember);
-      if (result instanceof TextAnswer) return { body: result, tag: null, warnings: [] };
+      if (result instanceof TextAnswer || result instanceof TextStream) {
+        return { body: result, tag: null, warnings: [] };
+      }
       const usd = usdWriter(hasUsd ? await services.usdPerCredit() : null);
       const list = method === 'GET' ? [] : modelsIn(given);
       const ofModels = list.length > 0 ? ((await services.modelWarnings?.(list, call.by.caller)) ?? []) : [];

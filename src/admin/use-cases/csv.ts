@@ -41,9 +41,13 @@ function jsonLine(columns: readonly string[], line: Line): string {
   return JSON.stringify(Object.fromEntries(values));
 }
 
+/** Writes rows of a table, without its header. */
+export const csvLines = (columns: readonly string[], lines: readonly Line[]): string =>
+  lines.map((line) => csvLine(columns, line)).join('');
+
 /** Writes a whole table at once, if its size is bounded. */
 export const csvTable = (columns: readonly string[], lines: readonly Line[]): string =>
-  [csvRow(columns), ...lines.map((line) => csvLine(columns, line))].join('');
+  csvRow(columns) + csvLines(columns, lines);
 
 /** Resolves when the reader has accepted the text. */
 export type Writer = (text: string) => Promise<void>;

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { TERMS, type TermName } from './terms.ts';
 import { Coded } from './written.tsx';
@@ -11,7 +10,7 @@ const HEIGHT = 144;
 interface ExplainedProps {
   readonly term: TermName;
   /** The form of the word on this page; by default the glossary term itself. */
-  readonly children?: ComponentChildren;
+  readonly children?: string | readonly string[];
 }
 
 /** A word with a button that explains it. The explanation closes with Escape, a click elsewhere, or when the page scrolls. */
@@ -34,16 +33,22 @@ export function Explained({ term, children }: ExplainedProps) {
     return () => removeEventListener('scroll', close, { capture: true });
   }, [isOpen]);
   const { word, text } = TERMS[term];
+  const words = [children ?? word].flat().join('');
+  const last = words.lastIndexOf(' ') + 1;
   return (
     <span class="explained">
-      {children ?? word}
-      <button
-        ref={button}
-        type="button"
-        class="explained-button"
-        aria-label={`What does “${word.toLowerCase()}” mean?`}
-        popovertarget={id}
-      />
+      {words.slice(0, last)}
+      {/* The button is never alone in a line. */}
+      <span class="nowrap">
+        {words.slice(last)}
+        <button
+          ref={button}
+          type="button"
+          class="explained-button"
+          aria-label={`What does “${word.toLowerCase()}” mean?`}
+          popovertarget={id}
+        />
+      </span>
       <span
         ref={note}
         id={id}

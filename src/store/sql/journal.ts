@@ -11,7 +11,7 @@ import type {
   RowPages,
   SpendRow,
 } from '../journal-reader.ts';
-import { first, type SqlReader, type SqlValue, type Statement, sql } from './statement.ts';
+import { first, type SqlReader, type Statement, sql } from './statement.ts';
 import { wrongCells } from './traffic/wrong-cells.ts';
 
 /**
@@ -93,11 +93,13 @@ const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.time,
       AND CASE WHEN j.reservation IS NULL THEN j.time >= ?1 AND j.time < ?2
         ELSE j.reservation >= ?3 AND j.reservation < ?4 END
       AND (a.key_id = ?5 OR ?5 IS NULL) AND (t.model = ?6 OR ?6 IS NULL)
-      AND j.seq > ?7
-    ORDER BY j.seq LIMIT ?8`);
+      AND j.seq >= ?7 AND j.seq < ?8
+    ORDER BY j.seq`);
+const SELECT_NEXT = sql('SELECT min(seq) AS seq FROM journal WHERE seq >= ?');
 /** The number of journal rows to read at once. */
 const PAGE_ROWS = 10_000;
-const MONEY_PAGE_ROWS = 5_000;
+/** The number of journal rows to search at once. A running server also reads these pages, and SQLite blocks it for a few ms. */
+const MONEY_PAGE_ROWS = 2_000;
 /** A number that is lower than the number of the first row. */
 export const FIRST = Number.MIN_SAFE_INTEGER;
 
@@ -118,11 +120,9 @@ export async function* pages<Row>(
   statement: Statement,
   before: readonly number[],
   placeOf: (row: Row) => readonly number[],
-  filter: readonly SqlValue[] = [],
-  length = PAGE_ROWS,
 ): RowPages<Row> {
   for (let after = before; ; ) {
-    const rows = await db.query<Row>(statement, [...filter, ...after, length]);
+    const rows = await db.query<Row>(statement, [...after, PAGE_ROWS]);
     const last = rows.at(-1);
     if (!last) return;
     yield rows;
@@ -130,12 +130,14 @@ export async function* pages<Row>(
   }
 }
 
-/** Reads the entries that move money and match a filter. */
+/** Reads the entries that move money and match a filter. Each page is the result of a bounded search, so pages can be empty. */
 async function* moneyPages(db: SqlReader, { from, to, keyId, model }: MoneyFilter): RowPages<MoneyEntry> {
   const end = Math.min(to, Number.MAX_SAFE_INTEGER);
   const lastId = Math.min(idAt(to), Number.MAX_SAFE_INTEGER);
   const filter = [from, end, idAt(from), lastId, keyId, model];
-  for await (const rows of pages<MoneyRow>(db, SELECT_MONEY, [FIRST], seqOf, filter, MONEY_PAGE_ROWS)) {
+  const nextFrom = async (seq: number) => (await first<{ seq: number | null }>(db, SELECT_NEXT, seq))?.seq ?? null;
+  for (let next = await nextFrom(FIRST); next !== null; next = await nextFrom(next + MONEY_PAGE_ROWS)) {
+    const rows = await db.query<MoneyRow>(SELECT_MONEY, [...filter, next, next + MONEY_PAGE_ROWS]);
     yield rows.map(entryOf);
   }
 }

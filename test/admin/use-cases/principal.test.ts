@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { Glob } from 'bun';
 import { TEAM_OPERATIONS } from '../../../src/admin/teams.ts';
+import { exportedCharges } from '../../../src/admin/use-cases/charge-export.ts';
 import { childKeys, makeChildKey, revokeChildKey } from '../../../src/admin/use-cases/child-keys.ts';
 import { clusterStatus } from '../../../src/admin/use-cases/cluster.ts';
 import { readContent } from '../../../src/admin/use-cases/content.ts';
@@ -134,6 +135,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
     [...REPORTED, ...MEMBERS, 'caller'],
     (by) => explainStoredDecision(by, 'dec_0a4x1wm3zk0', { judge: stub, database: '/nowhere', folder: '' }),
   ],
+  exportedCharges: [[...MONEY, ...MEMBERS], (by) => exportedCharges(by, stub, stub)],
   exportedTrail: [AUDITED, (by) => exportedTrail(by, stub, { from: 0, to: 1 }, 0)],
   findShown: [[...REPORTED, ...MEMBERS], (by) => findShown(by, stub, 'dec_0a4x1wm3zk0', FULL_SIGHT)],
   findKey: [[...AUDITED, 'finance', ...MEMBERS], (by) => findKey(by, stub, 'k')],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Locator, Page } from 'playwright-core';
 import { deeply, orDeeply } from '../../deep/deeply.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { sharedBrowser } from '../support/browser.ts';
@@ -148,6 +149,30 @@ test('the CSV export has charges by day, and writes a name that is a formula as 
   expect(lines.some((line) => line.includes(`,${ids.rising},'=billing-app,`))).toBe(true);
   const sum = lines.slice(1).reduce((usd, line) => usd + Number(line.split(',').at(-1)), 0);
   expect(sum).toBeCloseTo(Number((await read('/admin/usage?by=month')).total_usd), 9);
+  expect(faults).toEqual([]);
+});
+
+test('Spend exports each charge of the range in view, or of one key, without a shell', async () => {
+  const { page, faults } = await openConsole(stage, { path: '/money?range=7d', role: 'finance' });
+  const linesOf = async (scope: Page | Locator) => {
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      scope.getByRole('link', { name: 'Export charges' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toMatch(/^charges-.*\.csv$/);
+    return (await Bun.file(await download.path()).text()).trimEnd().split('\r\n');
+  };
+  const [head = '', ...lines] = await linesOf(page.locator('section[aria-labelledby=spenders]'));
+  for (const column of ['time', 'key_name', 'team_name', 'model', 'credits', 'usd']) {
+    expect(head.split(',')).toContain(column);
+  }
+  const sum = lines.reduce((usd, line) => usd + Number(line.split(',').at(-1)), 0);
+  expect(sum).toBeCloseTo(Number((await read('/admin/usage?by=month')).total_usd), 9);
+  await page.goto(`${stage.box.url}/console/money?range=7d&open=${ids.rising}`);
+  await settled(page);
+  const [, ...own] = await linesOf(page.getByRole('complementary'));
+  expect(own.length).toBeGreaterThan(0);
+  expect(own).toEqual(lines.filter((line) => line.includes(`,${ids.rising},`)));
   expect(faults).toEqual([]);
 });
 

@@ -175,3 +175,36 @@ test('the amounts of budgets have one format in each column, and no cell of a bu
   expect(await cellsThatOverlap(all)).toEqual([]);
   expect(await all.getByRole('row', { name: 'tiny' }).getByRole('cell').nth(2).textContent()).toBe('< $0.01');
 });
+
+test('Overview says how many requests were refused, next to the errors, and links to them', async () => {
+  const { page } = await openConsole(stage);
+  const body: { total: { whole: { refused: number } } } = JSON.parse(
+    await (await stage.box.get('/admin/traffic')).text(),
+  );
+  const { refused } = body.total.whole;
+  expect(refused).toBeGreaterThan(0);
+  await page.getByRole('tab', { name: 'Errors' }).click();
+  await page.getByRole('heading', { name: new RegExp(`failed.*; Signalbox refused ${refused} more\\.$`) }).waitFor();
+  expect(await page.locator('.chart-legend').first().textContent()).toContain('Refused');
+  await page.getByRole('link', { name: `${refused} refused` }).click();
+  await page.waitForURL(/\/requests\?.*status=refused/);
+  const rows = page.getByRole('table', { name: 'Requests' }).locator('tbody tr', { hasText: 'Refused' });
+  await rows.first().waitFor();
+  expect(await rows.count()).toBe(refused);
+});
+
+test('if every request was refused, Overview says so instead of asking for a first request', async () => {
+  const { page } = await openConsole(stage);
+  await page.route('**/admin/traffic*', async (route) => {
+    const answer = await route.fetch();
+    const report: { total: { whole: object } } = await answer.json();
+    const whole = { ...report.total.whole, requests: 0, errors: 0, refused: 5 };
+    await route.fulfill({ response: answer, json: { ...report, total: { ...report.total, whole } } });
+  });
+  await page.reload();
+  await settled(page);
+  await page.getByText(/^Every request in the last .* was refused$/).waitFor();
+  expect(await page.getByRole('link', { name: '5 refused' }).count()).toBe(2);
+  expect(await page.getByText('Send a request to').count()).toBe(0);
+  await page.unroute('**/admin/traffic*');
+});

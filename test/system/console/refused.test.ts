@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { withKey } from '../../support/signalbox.ts';
 import { axeFinds, CONSOLE_POLICY, type ConsoleStage, openConsole, openStage, overflowOf, settled } from './stage.ts';
 
 /** Tests of refused requests in the view Requests, operated as a person would. */
@@ -63,6 +64,51 @@ test('one search box finds a request by its own ID and by the ID of its decision
   await page.getByText('This request was not found').waitFor();
   // The only failed read is of the ID that does not exist.
   expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]);
+});
+
+test('on a phone, a name of a key that is too long for its row keeps its beginning', async () => {
+  const name = 'the-nightly-batch-of-the-billing-department';
+  const made = await stage.box.post('/admin/keys', { name });
+  const { key }: { key: string } = JSON.parse(await made.text());
+  const body = { model: 'gpt-9-imaginary', messages: [{ role: 'user', content: 'Say hello.' }] };
+  await (await stage.box.post('/v1/chat/completions', body, withKey(key))).text();
+  const { page } = await openConsole(stage, { path: '/requests?status=refused', width: 390 });
+  const short = page.getByTitle(name).first();
+  await short.waitFor();
+  const isSeen = await short.evaluate((text) => {
+    const { left, top, height } = text.getBoundingClientRect();
+    return text.ownerDocument.elementFromPoint(left + 2, top + height / 2) === text;
+  });
+  expect(isSeen).toBe(true);
+});
+
+test('in a wide window, an open request does not cover the list, and the list alone is in the middle', async () => {
+  const { page } = await openConsole(stage, { path: '/requests', width: 2_200 });
+  const list = page.locator('.content .card').first();
+  const closed = await list.boundingBox();
+  const [left, right] = [(closed?.x ?? 0) - 208, 2_200 - (closed?.x ?? 0) - (closed?.width ?? 0)];
+  expect(Math.abs(left - right)).toBeLessThan(20);
+  await rowsOf(page).first().click();
+  const panel = page.locator('.panel');
+  await panel.waitFor();
+  const [open, detail] = [await list.boundingBox(), await panel.boundingBox()];
+  expect((open?.x ?? 0) + (open?.width ?? 0)).toBeLessThanOrEqual(detail?.x ?? 0);
+});
+
+test('on a phone, the names of the views do not touch each other', async () => {
+  const { page } = await openConsole(stage, { path: '/playground', width: 390 });
+  const boxes = await page.locator('.rail-view').evaluateAll((views) =>
+    views.map((view) => {
+      const range = view.ownerDocument.createRange();
+      range.selectNodeContents(view);
+      const { left, right, top } = range.getBoundingClientRect();
+      return { left, right, top };
+    }),
+  );
+  for (const [at, { right, top }] of boxes.entries()) {
+    const next = boxes[at + 1];
+    if (next && next.top === top) expect(next.left - right).toBeGreaterThan(8);
+  }
 });
 
 test('on a phone, refused requests and the search box fit the page', async () => {

@@ -56,7 +56,7 @@ export const SecondField = ({ by, reach }: { readonly by: SpendDimension; readon
       value={secondIn(by, reach) ?? ''}
       onValue={(and) => setParams({ and }, false)}
       options={[
-        { value: '', label: 'No second dimension' },
+        { value: '', label: 'One dimension' },
         ...secondsOf(by, reach).map((value) => ({ value, label: `And by ${nounOf(value).toLowerCase()}` })),
       ]}
     />
@@ -109,3 +109,19 @@ export const ExportLink = ({ by, period, step = 'day', and = null, zone = viewer
       Export CSV
     </ButtonLink>
   ) : null;
+
+interface ChargesLinkProps {
+  readonly period: { readonly from: string; readonly to: string };
+  /** Restricts the file to one key, team, model …; absent for all charges that the viewer may see. */
+  readonly only?: Readonly<Record<string, string>>;
+}
+
+/** Downloads a period as CSV with a line for each single charge, in whole days of the viewer. The API writes the file. */
+export const ChargesLink = ({ period, only = {} }: ChargesLinkProps) => (
+  <ButtonLink
+    download={`charges-${period.from}-${period.to}.csv`}
+    href={`${BASE}/admin/usage/export${queryText({ ...period, ...only, time_zone: viewerZone() })}`}
+  >
+    Export charges
+  </ButtonLink>
+);

@@ -136,11 +136,11 @@ export interface Holder {
   readonly id: string;
 }
 
-/** The usage filter that selects a holder. If usage has no filter for a dimension, the usage is grouped by that dimension. */
-function filterOf({ by, id }: Holder): Readonly<Record<string, string>> {
-  if (id === '') return {};
+/** The usage filter that selects a holder; null if usage has no such filter. */
+export function filterOf({ by, id }: Holder): Readonly<Record<string, string>> | null {
+  if (id === '') return null;
   if (by.startsWith('label:')) return { label: `${by.slice('label:'.length)}=${id}` };
-  return by === 'provider' || by === 'task' ? {} : { [by]: id };
+  return by === 'provider' || by === 'task' ? null : { [by]: id };
 }
 
 interface SpendReport {

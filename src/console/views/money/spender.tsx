@@ -16,10 +16,12 @@ import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { useTraffic } from '../../shell/traffic.ts';
 import { Course, wholeDays } from './course.tsx';
-import { isReportKey } from './dimension-field.tsx';
+import { ChargesLink, isReportKey } from './dimension-field.tsx';
 import {
   type Amount,
   DIMENSION_NAMES,
+  daysOf,
+  filterOf,
   type Holder,
   isCounted,
   noneOf,
@@ -191,13 +193,16 @@ function partsSentence(part: SpendDimension, rows: readonly SpenderRow[]): strin
   return `Mostly ${part === 'model' || part === 'provider' ? 'on' : 'by'} ${most.name}${beside}.`;
 }
 
-/** Links to the same key, team, model … in other views. */
+/** The charges of the same key, team, model …, and a link to its requests. */
 function Elsewhere({ by, id }: Holder) {
-  const listed = by === 'key' || by === 'team' || by === 'model' || by === 'task';
-  if (!listed || id === '' || reachOfViewer('decisions.list') === null) return null;
+  const isListed = by === 'key' || by === 'team' || by === 'model' || by === 'task';
+  const only = filterOf({ by, id });
   return (
-    <p>
-      <a href={hrefOf('/requests', { [by]: id })}>Its requests</a>
+    <p class="row">
+      {only && <ChargesLink only={only} period={daysOf(range.value, Date.now())} />}
+      {isListed && id !== '' && reachOfViewer('decisions.list') !== null && (
+        <a href={hrefOf('/requests', { [by]: id })}>Its requests</a>
+      )}
     </p>
   );
 }

@@ -11,7 +11,7 @@ import { range } from '../../shell/range.ts';
 import { hrefWith, param } from '../../shell/router.ts';
 import { type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 import { Course, LINES, wholeDays } from './course.tsx';
-import { DimensionField, ExportLink, NoLabel } from './dimension-field.tsx';
+import { ChargesLink, DimensionField, ExportLink, NoLabel } from './dimension-field.tsx';
 import {
   daysOf,
   isCounted,
@@ -125,7 +125,12 @@ function Spenders({ by, reach, rows, days, open }: SpendersProps) {
     <>
       <div class="card-head">
         <h2 id="spenders">{riseSentence(by, rows)}</h2>
-        {rows.length > 0 && <ExportLink by={by} period={daysOf(range.value, Date.now())} />}
+        {rows.length > 0 && (
+          <div class="row">
+            <ExportLink by={by} period={daysOf(range.value, Date.now())} />
+            <ChargesLink period={daysOf(range.value, Date.now())} />
+          </div>
+        )}
       </div>
       <div class="money-choice">
         <DimensionField by={by} reach={reach} />

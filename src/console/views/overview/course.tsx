@@ -1,12 +1,12 @@
 import type { Resource } from '../../api/resource.ts';
 import { type ChartLine, Lines } from '../../charts/lines.tsx';
 import { Select } from '../../design/field.tsx';
+import { figure } from '../../design/format.ts';
 import { marksOf } from '../../design/marks.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
-import { TERMS } from '../../design/terms.ts';
 import { range } from '../../shell/range.ts';
-import { param, setParams } from '../../shell/router.ts';
+import { hrefOf, param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { axisOf, isToldApart, type TrafficReport } from '../../shell/traffic.ts';
 import { SendOne } from '../requests/list.tsx';
@@ -54,10 +54,7 @@ export function Course({ traffic, by }: { readonly traffic: Resource<TrafficRepo
         <Loaded what="Traffic figures" of={traffic}>
           {(report) =>
             report.total.whole.requests === 0 ? (
-              <Empty title={`No requests in ${range.value.phrase}`}>
-                Send a request to <code>/v1/chat/completions</code> with a key, or choose a longer time.
-                <SendOne />
-              </Empty>
+              <NoRequests refused={report.total.whole.refused} />
             ) : (
               <Lines
                 heading={headingOf(of, report)}
@@ -74,15 +71,32 @@ export function Course({ traffic, by }: { readonly traffic: Resource<TrafficRepo
   );
 }
 
+const NoRequests = ({ refused }: { readonly refused: number }) =>
+  refused > 0 ? (
+    <Empty title={`Every request in ${range.value.phrase} was refused`}>
+      No model ran. The list shows the reason of each one: <Refused count={refused} />
+    </Empty>
+  ) : (
+    <Empty title={`No requests in ${range.value.phrase}`}>
+      Send a request to <code>/v1/chat/completions</code> with a key, or choose a longer time.
+      <SendOne />
+    </Empty>
+  );
+
+/** The number of refused requests, which are part of neither the requests nor the errors, with a link to their list. */
+export function Refused({ count }: { readonly count: number }) {
+  const text = `${figure(count).short} refused`;
+  if (reachOfViewer('decisions.list') === null) return <>{text}</>;
+  return <a href={hrefOf('/requests', { status: 'refused' })}>{text}</a>;
+}
+
 function linesOf(of: Measure, report: TrafficReport): readonly ChartLine[] {
   const { total, series, other } = report;
   const perCredit = usdPerCredit(report);
   if (report.by === null) {
-    const { credits, saved_credits: saved } = total.buckets;
+    const { second } = of;
     const line = { name: of.label, mark: 'accent', values: of.values(total.buckets, perCredit) };
-    if (of !== MEASURES.spend) return [line];
-    const baseline = credits.map((spent, at) => (spent + (saved[at] ?? 0)) * perCredit);
-    return [{ name: TERMS.baseline.word, term: 'baseline', mark: 'mark-other', values: baseline }, line];
+    return second ? [{ ...second, mark: 'mark-other', values: second.values(total.buckets, perCredit) }, line] : [line];
   }
   const markIn = marksOf(series.map(({ value }) => value));
   return [

@@ -15,7 +15,7 @@ import { ViewHead } from '../../shell/view-head.tsx';
 import { SpeedHero } from '../fleet/figures.tsx';
 import { Attention } from './attention.tsx';
 import { Budgets } from './budgets.tsx';
-import { Course } from './course.tsx';
+import { Course, Refused } from './course.tsx';
 import { dimensionOf, ratio, usdPerCredit } from './measures.ts';
 import { Providers } from './providers.tsx';
 
@@ -106,7 +106,14 @@ function Figures({ traffic, before }: FiguresProps) {
         value={now && figure(now.requests)}
         notes={
           now && [
-            now.errors === 0 ? 'no errors' : `${percent(ratio(now.errors, now.requests)).short} errors`,
+            <>
+              {now.errors === 0 ? 'no errors' : `${percent(ratio(now.errors, now.requests)).short} errors`}
+              {now.refused > 0 && (
+                <>
+                  , <Refused count={now.refused} />
+                </>
+              )}
+            </>,
             compared(now.requests, then?.requests ?? null),
           ]
         }

@@ -1,4 +1,5 @@
 import { duration, figure, percent, usd, type WrittenFigure } from '../../design/format.ts';
+import { TERMS, type TermName } from '../../design/terms.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
 
 type TrafficLine = TrafficReport['total'];
@@ -16,6 +17,13 @@ export interface Measure {
   readonly values: (of: TrafficLine['buckets'], perCredit: number) => readonly (number | null)[];
   /** Whether "other" can be computed from sums. Medians and speeds cannot be summed. */
   readonly hasOther: boolean;
+  /** A second line to compare with, for all requests together. */
+  readonly second?: {
+    readonly name: string;
+    /** The glossary term that explains the name. */
+    readonly term?: TermName;
+    readonly values: Measure['values'];
+  };
   /**
    * The sentence with the answer, without its full stop.
    * @param most of the lines with requests
@@ -31,6 +39,12 @@ export const MEASURES = {
     write: usd,
     hasOther: true,
     values: ({ credits }, perCredit) => credits.map((spent) => spent * perCredit),
+    second: {
+      name: TERMS.baseline.word,
+      term: 'baseline',
+      values: ({ credits, saved_credits }, perCredit) =>
+        credits.map((spent, at) => (spent + (saved_credits[at] ?? 0)) * perCredit),
+    },
     sentence(whole, most) {
       const first = most(({ credits }) => credits);
       const share = first && whole.credits > 0 ? Math.round((first.whole.credits / whole.credits) * 100) / 100 : 0;
@@ -51,11 +65,16 @@ export const MEASURES = {
     write: percent,
     hasOther: true,
     values: ({ errors, requests }) => errors.map((count, at) => ratio(count, requests[at] ?? 0)),
-    sentence({ errors, requests }, most) {
-      if (errors === 0) return 'No request failed';
+    second: {
+      name: 'Refused',
+      values: ({ refused, requests }) => refused.map((count, at) => ratio(count, count + (requests[at] ?? 0))),
+    },
+    sentence({ errors, requests, refused }, most) {
+      const more = refused === 0 ? '' : `; Signalbox refused ${figure(refused).short} more`;
+      if (errors === 0) return `No request failed${more}`;
       const worst = most((sums) => ratio(sums.errors, sums.requests));
       const where = worst ? `, most often with ${worst.name}` : '';
-      return `${figure(errors).short} of ${figure(requests).short} requests failed (${percent(ratio(errors, requests)).short})${where}`;
+      return `${figure(errors).short} of ${figure(requests).short} requests failed (${percent(ratio(errors, requests)).short})${where}${more}`;
     },
   },
   ttft: {

@@ -51,7 +51,7 @@ export function KeysTab({ id }: { readonly id: string | null }) {
                 clears: ['user'],
                 options: teamOptions(teams?.data ?? []),
               },
-              { of: 'user', label: 'Member', any: 'Anybody', options: userOptions(users?.data ?? []) },
+              { of: 'user', label: 'Member', any: 'Any member', options: userOptions(users?.data ?? []) },
               { of: 'label', label: 'Label', any: 'Label name=value' },
             ]
           : []),

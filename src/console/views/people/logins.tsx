@@ -19,7 +19,7 @@ export function LoginsTab() {
       noun="login"
       filters={
         reachOfViewer('logins.read') === 'all'
-          ? [{ of: 'user', label: 'Member', any: 'Anybody', options: userOptions(users) }]
+          ? [{ of: 'user', label: 'Member', any: 'Any member', options: userOptions(users) }]
           : []
       }
       columns={(logins) => [

@@ -21,7 +21,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   replay: 'Replayed',
   erase: 'Erased words',
   anchor: 'Shortened',
-  sign_in: 'Signed in',
+  sign_in: 'Opened',
   end: 'Ended',
 };
 

@@ -1,8 +1,9 @@
+import { inColumn } from '../../design/column.ts';
 import { Field, Filters, Select } from '../../design/field.tsx';
-import { plural } from '../../design/format.ts';
+import { plural, type WrittenFigure } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { Money } from '../../design/written.tsx';
+import { moneyFigure, Written } from '../../design/written.tsx';
 import { param, setParams } from '../../shell/router.ts';
 import { changesBody, draft } from './draft.ts';
 import { Diagnostics } from './file.tsx';
@@ -85,12 +86,15 @@ function ChoiceTable({ choices }: { readonly choices: readonly Choice[] }) {
   const columns: readonly TableColumn<ChoiceRow>[] = [
     { id: 'task', head: 'Task', cell: (row) => row.task },
     { id: 'difficulty', head: 'Difficulty', phone: 'more', cell: (row) => row.difficulty },
-    ...selectors.map((selector) => ({
-      id: `by-${selector}`,
-      head: selector,
-      phone: 'more' as const,
-      cell: (row: ChoiceRow) => <Chosen choice={row.choices.get(selector)} />,
-    })),
+    ...selectors.map((selector) => {
+      const inFormat = inColumn(choices.filter((choice) => choice.selector === selector).map(costOf));
+      return {
+        id: `by-${selector}`,
+        head: selector,
+        phone: 'more' as const,
+        cell: (row: ChoiceRow) => <Chosen choice={row.choices.get(selector)} inFormat={inFormat} />,
+      };
+    }),
   ];
   return <Table label="Choices" rows={shown} keyOf={(row) => `${row.task} ${row.difficulty}`} columns={columns} />;
 }
@@ -110,13 +114,22 @@ function rowsOf(choices: readonly Choice[]): readonly ChoiceRow[] {
   );
 }
 
-function Chosen({ choice }: { readonly choice: Choice | undefined }) {
+const costOf = ({ cost_usd, cost_credits }: Choice): WrittenFigure =>
+  moneyFigure({ usd: cost_usd === null ? null : String(cost_usd), credits: cost_credits });
+
+interface ChosenProps {
+  readonly choice: Choice | undefined;
+  /** Writes a cost in the format of its column. */
+  readonly inFormat: (cost: WrittenFigure) => WrittenFigure;
+}
+
+function Chosen({ choice, inFormat }: ChosenProps) {
   if (!choice || choice.model === null) return <span class="dim">no model</span>;
   return (
     <span title={`${choice.provider}, ${choice.reason}`}>
       {choice.model}{' '}
       <span class="small dim">
-        <Money usd={choice.cost_usd === null ? null : String(choice.cost_usd)} credits={choice.cost_credits} />
+        <Written value={inFormat(costOf(choice))} />
       </span>
     </span>
   );

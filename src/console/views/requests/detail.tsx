@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { isForbidden } from '../../api/failure.ts';
 import { type Resource, useResource } from '../../api/resource.ts';
@@ -31,19 +32,13 @@ export const RequestDetail = ({ id }: { readonly id: string }) => (
 
 function FoundByDecision({ id }: { readonly id: string }) {
   const decision = useResource(`/admin/decisions/${id}`);
-  if (isNotFound(decision)) return <NotFound />;
-  return (
-    <Loaded what="The request’s facts" of={decision}>
-      {(known) => (known.id === id ? <Story decision={known} /> : null)}
-    </Loaded>
-  );
+  return <Found of={decision}>{(known) => (known.id === id ? <Story decision={known} /> : null)}</Found>;
 }
 
 function FoundByRequest({ id }: { readonly id: string }) {
   const request = useResource(`/admin/requests/${id}`);
-  if (isNotFound(request)) return <NotFound />;
   return (
-    <Loaded what="The request’s facts" of={request}>
+    <Found of={request}>
       {(known) =>
         known.refusal === null ? (
           <FoundByDecision id={known.id} />
@@ -51,12 +46,24 @@ function FoundByRequest({ id }: { readonly id: string }) {
           <RefusedRequest found={known} refusal={known.refusal} />
         )
       }
-    </Loaded>
+    </Found>
   );
 }
 
-const isNotFound = ({ data, failure }: Pick<Resource<unknown>, 'data' | 'failure'>) =>
-  data === null && failure?.status === 404;
+interface FoundProps<Data> {
+  readonly of: Resource<Data>;
+  children(known: Data): ComponentChildren;
+}
+
+/** Shows what was read, or that no such request was found. */
+const Found = <Data,>({ of, children }: FoundProps<Data>) =>
+  of.data === null && of.failure?.status === 404 ? (
+    <NotFound />
+  ) : (
+    <Loaded what="The request’s facts" of={of}>
+      {children}
+    </Loaded>
+  );
 
 const NotFound = () => (
   <Empty title="This request was not found">
