@@ -145,6 +145,12 @@ describe('a refused request', () => {
         [`gpt\u0007-\u202e9\n${'x'.repeat(300)}`, `gpt-9${'x'.repeat(123)}`],
         [secret, '[secret]'],
         [`${'y'.repeat(100)} ${secret}`, `${'y'.repeat(100)} [secret]`],
+        [`abcsk-live-${'a1B2'.repeat(6)}`, 'abc[secret]'],
+        [`abc${secret}`, 'abc[secret]'],
+        [`9sk-${'a1B2'.repeat(6)}`, '9[secret]'],
+        [`modelgsk_${'a1B2'.repeat(6)}`, 'model[secret]'],
+        ['my-task-classifier-20241127', 'my-task-classifier-20241127'],
+        ['disk-qwen3-70b-instruct', 'disk-qwen3-70b-instruct'],
       ] as const) {
         const response = await box.post('/v1/chat/completions', { model, messages });
         expect(response.status).toBeOneOf([400, 404]);

@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { isObject, objectOf, objectsIn } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
+import { visible, visibleLines } from '../../core/text/visible.ts';
 import { commandOf } from '../kit/fields.ts';
 import type { Columns, Operation } from '../kit/operation.ts';
 import { isMap, withoutNull } from '../kit/values.ts';
@@ -14,7 +15,7 @@ const NONE = '-';
 /** Returns an answer as the command prints it. */
 export function printed(operation: Operation, body: unknown, id: string): string {
   const { prints = 'fields', output } = operation;
-  if (typeof prints === 'function') return prints(body as never, id);
+  if (typeof prints === 'function') return visibleLines(prints(body as never, id));
   if (prints !== 'fields') return `${tableOf(prints, output, body)}${moreOf(operation, body)}`;
   const members = Object.entries(output.properties as Record<string, TSchema>);
   const lines = members
@@ -34,8 +35,8 @@ function moreOf(operation: Operation, body: unknown): string {
 function linesOf(name: string, whole: TSchema, value: unknown): [name: string, text: string][] {
   const field = withoutNull(whole);
   const title = titleOf(name);
-  if (field.items?.type !== 'object' || !Array.isArray(value)) return [[title, valueText(whole, value)]];
-  return value.map((one) => [title.replace(/s$/, ''), valueText(field.items, one)]);
+  if (field.items?.type !== 'object' || !Array.isArray(value)) return [[title, shownText(whole, value)]];
+  return value.map((one) => [title.replace(/s$/, ''), shownText(field.items, one)]);
 }
 
 /**
@@ -76,18 +77,21 @@ function columnsOf(path: readonly string[], item: TSchema, rows: readonly Member
     // `whole` contains the main figures of a row, so the titles of its columns do not repeat its name.
     const [, ...inner] = path;
     const head = (path[0] === 'whole' ? inner : path).map(titleOf).join(' ').toUpperCase();
-    return [{ head, texts: values.map((value) => valueText(field, value)) }];
+    return [{ head, texts: values.map((value) => shownText(field, value)) }];
   }
   const maps = values.map(objectOf);
   const names = new Set(maps.flatMap((map) => Object.keys(map)));
   return [...names].map((one) => ({
-    head: titleOf(one).toUpperCase(),
-    texts: maps.map((map) => String(map[one] ?? '') || NONE),
+    head: visible(titleOf(one)).toUpperCase(),
+    texts: maps.map((map) => visible(String(map[one] ?? '')) || NONE),
   }));
 }
 
 /** Writes the title of a column, for example `last used` for `last_used_at`. */
 const titleOf = (name: string): string => name.replace(/_at$/, '').replaceAll('_', ' ');
+
+/** Writes a JSON value for people, safe to show in a terminal: names and notes come from callers. */
+const shownText = (whole: TSchema, value: unknown): string => visible(valueText(whole, value));
 
 /** Writes a JSON value for people. */
 function valueText(whole: TSchema, value: unknown): string {

@@ -1,5 +1,5 @@
 import { piecesOf, RUN_MIN, replaceRuns } from '../../core/text/runs.ts';
-import { SECRET_SHAPES } from '../../core/text/secret-shapes.ts';
+import { GLUED_SECRET_SHAPES, SECRET_SHAPES } from '../../core/text/secret-shapes.ts';
 
 /** The text that replaces a secret. */
 export const SECRET = '[secret]';
@@ -10,6 +10,7 @@ export const SECRET_LENGTH_MIN = RUN_MIN;
 const NAMED = String.raw`(?:[Aa]uthorization|[Xx]-[Aa][Pp][Ii]-[Kk]ey)["']?\s*[:=]\s*["']?(?:[A-Za-z]+\s+)?[\w.~+/-]{12,}=*|\bbearer\s+[\w.~+/-]{16,}=*`;
 const SECRET_PATTERN = new RegExp(`${SECRET_SHAPES}|${NAMED}`);
 const ALL_SECRETS = new RegExp(SECRET_PATTERN.source, 'g');
+const GLUED_SECRETS = new RegExp(GLUED_SECRET_SHAPES, 'g');
 
 /** How many characters of a secret `hasSecret` searches for. Compiling an expression of 65,536 characters takes 80 ms. */
 const BEGINNING_MAX = 256;
@@ -65,6 +66,12 @@ export function hasSecret(text: string): boolean {
 export function scrub(text: string): string {
   return replaceRuns(text, registry.pieces, () => SECRET).replace(ALL_SECRETS, SECRET);
 }
+
+/**
+ * Replaces the same texts as `scrub`, and also keys that begin within a word. It is meant for names that a caller chose, such as the name of
+ * a model; in other texts it would replace some harmless words.
+ */
+export const scrubName = (text: string): string => scrub(text).replace(GLUED_SECRETS, SECRET);
 
 /** Replaces the same texts as `scrub`, but with as many asterisks as there were characters, so that columns stay in place. */
 export function mask(text: string): string {

@@ -18,7 +18,7 @@ import { OutputBound } from '../../../src/gateway/money/tranches.ts';
 import { AnswerId } from '../../../src/gateway/prompt/threads.ts';
 import { redact } from '../../../src/gateway/records/redact.ts';
 import { whyNotPublic } from '../../../src/gateway/request/check-request.ts';
-import { scrub } from '../../../src/host/telemetry/secrets.ts';
+import { scrub, scrubName } from '../../../src/host/telemetry/secrets.ts';
 import { parseContext } from '../../../src/host/telemetry/tracing/context.ts';
 import { behindProxies } from '../../../src/http/address.ts';
 import { credentialsIn } from '../../../src/http/credentials.ts';
@@ -45,7 +45,7 @@ import { EXPRESSION_TEXTS, WORST_EXPRESSIONS } from './expressions.ts';
 import { WORST_PARTS } from './parts.ts';
 import { mapped, refusable, type WorstReader } from './reader.ts';
 import { list } from './requests.ts';
-import { ANY_TEXTS, JSON_TEXTS, WORST_IMPORTS, WORST_TEXTS, WORST_TOKENS } from './texts.ts';
+import { ANY_TEXTS, GLUED_TEXTS, JSON_TEXTS, WORST_IMPORTS, WORST_TEXTS, WORST_TOKENS } from './texts.ts';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text);
 const cut = (text: string, size: number): readonly string[] =>
@@ -261,6 +261,7 @@ export const otherReaders: readonly WorstReader[] = [
     shapes: mapped(ANY_TEXTS, (text) => () => new QuestionReading(readQuestion(text, READER.tables), READER.tables)),
   },
   { name: 'secrets in logs', shapes: mapped(ANY_TEXTS, (text) => () => scrub(text)) },
+  { name: 'secrets in names', shapes: mapped(GLUED_TEXTS, (text) => () => scrubName(text)) },
   {
     name: 'words of services',
     shapes: mapped(ANY_TEXTS, (text) => {

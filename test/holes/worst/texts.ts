@@ -44,6 +44,17 @@ const OF_KINDS = {
   },
 } as const satisfies Readonly<Record<string, TextShapes>>;
 
+/** Beginnings of keys within words, repeated. */
+export const GLUED_TEXTS: TextShapes = {
+  ...ANY_TEXTS,
+  ...OF_KINDS.secret,
+  'glued keys': of('ask-'),
+  'known parts': of('sk-live-'),
+  'short runs': of('sk-a1-'),
+  'runs of letters': of('sk-aaaaaaaaaaaaaaaa'),
+  'glued tokens': of('eyJa.'),
+};
+
 /** The worst texts, by the kind that a finder looks for. */
 export const WORST_TEXTS: Readonly<Record<string, TextShapes>> = Object.fromEntries(
   Object.entries(OF_KINDS).map(([kind, shapes]) => [kind, { ...ANY_TEXTS, ...shapes }]),

@@ -3,7 +3,7 @@ import { parseId } from '../../../core/id.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { type Caller, rootOf } from '../../../core/people/caller.ts';
 import { visible } from '../../../core/text/visible.ts';
-import { scrub } from '../../../host/telemetry/secrets.ts';
+import { scrubName } from '../../../host/telemetry/secrets.ts';
 import { textsIn, withoutTexts } from '../../exchange/upstream-message.ts';
 import { redact } from '../../records/redact.ts';
 import type { RefusalLog } from '../../records/refusal-log.ts';
@@ -83,17 +83,14 @@ function modelIn({ body, route, answer: { url } }: RequestContext): string {
     route.startsWith(MODEL_PATH) && URL.canParse(url) ? new URL(url).pathname.slice(MODEL_PATH.length) : '';
   const model = isObject(body.value) && typeof body.value.model === 'string' ? body.value.model : decoded(inPath);
   const printable = model.slice(0, MODEL_MAX + MARGIN).replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
-  return scrub(printable).slice(0, MODEL_MAX).toWellFormed();
+  return scrubName(printable).slice(0, MODEL_MAX).toWellFormed();
 }
 
 /** Returns the message of the error without texts of the request. The message can name a model, so it is made safe to show in a terminal. */
 function reasonOf({ answer: { error, url }, body }: RequestContext): string {
   if (!error) return '';
-  const message = withoutTexts(error.message.slice(0, REASON_MAX + MARGIN), [
-    ...textsIn(body.value),
-    ...textsInAddress(url),
-  ]);
-  return visible(redact(message, ['secret', 'email']).slice(0, REASON_MAX));
+  const message = withoutTexts(error.message.slice(0, REASON_MAX + MARGIN), [...textsIn(body.value), ...textsInAddress(url)]);
+  return visible(scrubName(redact(message, ['secret', 'email'])).slice(0, REASON_MAX));
 }
 
 /** A part of a path that is a word, such as `completions`. Any other part can be a text. */
