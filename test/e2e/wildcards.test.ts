@@ -5,6 +5,8 @@ import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 
 let upstream: FakeUpstream;
+/** A program on an own server, which needs no key. */
+let home: FakeUpstream;
 let box: Signalbox;
 /** By how many milliseconds the gateway's clock is ahead. */
 let ahead = 0;
@@ -24,17 +26,26 @@ gateway: { retries_max: 2 }
 
 beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  home = startFakeUpstream();
   const listed = testPolicy({ local: upstream.url }, { luna: { endpoints: ['local'] } }, MORE);
   const policy = listed
     .replace(
       'providers:\n',
-      `providers:\n  openai: { preset: openai, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY, serves: "*" }\n  house: { preset: openai, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY }\n`,
+      `providers:\n  openai: { preset: openai, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY, serves: "*" }\n  house: { preset: openai, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY }\n  home: { adapter: openai-compatible, base_url: "${home.url}" }\n`,
     )
     .replace(
       'models:\n',
       `models:
   "in-house-*": { provider: house, upstream: "*", unknown_price: { as: { input: 0.1, output: 0.2, basis: own, as_of: 2026-11-01 } } }
   "local/*": { provider: local, regions: [eu], unknown_price: { as: { input: 5, output: 25, basis: own, as_of: 2026-11-01 } } }
+  "home/*": { provider: home, unknown_price: { as: { input: 0, output: 0, basis: own, as_of: 2026-11-01 } } }
+  big:
+    provider: home
+    upstream: "qwen3:8b"
+    price: { input: 2, output: 8, as_of: 2026-11-01, basis: own }
+    context_window: 100000
+    max_output: 8192
+    quality: { default: 0.8, basis: guessed }
   sol:
     provider: openai
     upstream: gpt-4.1-2025-04-14
@@ -49,6 +60,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await box.stop();
   await upstream.stop();
+  await home.stop();
 });
 
 const chat = (model: string, more: object = {}) =>
@@ -167,6 +179,24 @@ describe('a model that the policy does not list', () => {
       'openai/ft:gpt-4o:me::1',
     ]) {
       expect(await refused(name)).toMatchObject({ status: 404, code: 'model_not_found', calls: 0 });
+    }
+  });
+
+  test('a digest or a second tag does not give a model of the policy the price of the wildcard', async () => {
+    const digest = `@sha256:${'4bd'.repeat(20)}`;
+    const servedAt = async (name: string) => [
+      (await answerOf(await chat(name))).platform.routed_model,
+      home.requests.at(-1)?.body.model,
+    ];
+    for (const name of ['home/qwen3:8b', `home/qwen3:8b${digest}`, `home/Qwen3:8B${digest}`, 'home/qwen3:8b:latest']) {
+      expect(await servedAt(name)).toEqual(['big', 'qwen3:8b']);
+    }
+    // These models are in no list, so they need a price of their own.
+    for (const name of ['home/qwen3:8b:q4', 'home/qwen3:q4:8b', `home/qwen3:4b${digest}`, `home/llama3${digest}`]) {
+      expect(await refused(name)).toMatchObject({ status: 404, code: 'model_not_found', calls: 0 });
+    }
+    for (const name of ['qwen3:4b', 'registry:5000/qwen3:4b']) {
+      expect(await servedAt(`home/${name}`)).toEqual([`home/${name}`, name]);
     }
   });
 

@@ -1,11 +1,14 @@
 /** The dates and versions that services append to a name: `-2025-08-07`, `-20251001`, `-09-2025`, `-0613`, `-001`, `-latest`. */
 const DATED = /(?:[-@:](?:\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|00\d|latest))+$/;
 
+/** The digest of a model's files, which local programs accept after a name and may ignore: `qwen3:8b@sha256:4bd…`. */
+const DIGEST = /@sha256:[0-9a-f]+$/;
+
 /** Returns a name as the provider's own list writes it: in lower case, and without Gemini's prefix `models/`. */
 const plain = (upstream: string): string => upstream.toLowerCase().replace(/^models\//, '');
 
-/** Returns the name that all spellings of a provider's model share: in lower case, without a date. */
-const undated = (upstream: string): string => plain(upstream).replace(DATED, '');
+/** Returns the name that all spellings of a provider's model share: in lower case, without a digest and a date. */
+const undated = (upstream: string): string => plain(upstream).replace(DIGEST, '').replace(DATED, '');
 
 /** The names of one provider's models. `SameModels` finds a model by other spellings of its name. */
 export class SameModels {
@@ -26,12 +29,13 @@ export class SameModels {
 
   /**
    * Returns the names that mean the same model: the name itself; or else the name that differs only in capitals; or else the name without a
-   * date; or else names with other dates. Several results are versions of the model, and none of them is exactly the requested version.
+   * digest; or else the name without a date; or else names with other dates. Several results are versions of the model, and none of them is exactly the requested version.
    */
   namesOf(name: string): readonly string[] {
     if (this.#exact.has(name)) return [name];
     const shared = undated(name);
-    const one = this.#plain.get(plain(name)) ?? this.#plain.get(shared);
+    const one =
+      this.#plain.get(plain(name)) ?? this.#plain.get(plain(name).replace(DIGEST, '')) ?? this.#plain.get(shared);
     return one === undefined ? (this.#undated.get(shared) ?? []) : [one];
   }
 }
@@ -54,7 +58,9 @@ const ANOTHER_BILL =
  * programs such as Ollama use them for versions: `qwen3:8b`.
  */
 const VARIANT = /[:@]/;
+/** Two such parts after the last slash. A program may ignore one of them, so that the name means a model with another price. */
+const TWO_VARIANTS = /[:@][^/]*[:@][^/]*$/;
 
 /** Whether a part of a model's name changes its price or which model answers. */
 export const changesBill = (upstream: string, isHosted: boolean): boolean =>
-  ANOTHER_BILL.test(upstream) || (isHosted && VARIANT.test(upstream));
+  ANOTHER_BILL.test(upstream) || TWO_VARIANTS.test(upstream) || (isHosted && VARIANT.test(upstream));
