@@ -186,7 +186,7 @@ export function authenticationBy(entry: KeyEntry | undefined, presented: Uint8Ar
   return entry.authentication;
 }
 
-/** @throws an Error of one sentence unless the hash is that of a valid key with every scope */
+/** @throws an Error of one sentence unless a valid key with every scope has this hash */
 export function checkInstalled(
   { info, hash, previousHash, previousUntil }: KeyEntry,
   presented: Uint8Array,

@@ -141,8 +141,8 @@ export class PeopleCopy {
   }
 
   /**
-   * Returns every level that has budgets. @param organization of a policy that is about to become active; by default that of the active
-   * policy
+   * Returns every level that has budgets.
+   * @param organization the organization of a policy that is about to become active; by default the active policy's
    */
   budgets(organization = this.#organization): readonly PeopleLevel[] {
     const teams = this.teams().map((team) => levelOf('team', team.id, team.name, team));

@@ -34,7 +34,7 @@ const key = {
     { none: 'none' },
   ),
   limits: f.inCommand(f.shape('Rate limits of the key.', terms.limits), { none: 'as in the policy' }),
-  budgets: f.list(terms.KeyBudget, 'Budgets of the key, in addition to those of the policy.'),
+  budgets: f.list(terms.KeyBudget, 'Budgets of the key, in addition to the budgets of the policy.'),
   wallets: f.as(
     'holders',
     f.inCommand(

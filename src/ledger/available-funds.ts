@@ -23,7 +23,7 @@ export interface FundShortage
   readonly renewsAt: number | null;
 }
 
-/** The money that a caller has available at one moment, microcredits. */
+/** The money that a caller has available now, microcredits. It does not change afterwards. */
 export class AvailableFunds {
   /** The terms for the decision. If no model fits the first terms, the next terms apply. */
   readonly terms: readonly [FundFacts, ...FundFacts[]];

@@ -9,8 +9,7 @@ export interface FundHolds {
 }
 
 /**
- * The open requests at one moment, by the funds whose money the requests hold. They are counted on demand, so that counting costs requests
- * no time.
+ * The requests that are open now, by the funds whose money they hold. They are counted on demand, so that counting costs requests no time.
  */
 export class OpenHolds {
   readonly #byFund = new Map<string, FundHolds>();

@@ -2,7 +2,7 @@
 const BYTES_MAX = 134_217_728;
 /** The memory of a decoder in addition to its window, bytes. */
 const DECODER_BYTES = 65_536;
-/** An answer whose decoders need at most this many bytes does not wait in line while there is room: three decoders without large windows. */
+/** An answer whose decoders need at most this many bytes does not wait in line if they are free: three decoders without large windows. */
 const SMALL_BYTES = 3 * DECODER_BYTES;
 /** The largest windows, by the name of the encoding. The windows of other encodings are part of `DECODER_BYTES`. */
 const WINDOWS: ReadonlyMap<string, number> = new Map([
@@ -25,8 +25,8 @@ function bytesOf(encoding: string, first: number): number {
 }
 
 /**
- * Bounds the memory of all decoders of compressed answers. An answer without room waits, first in, first out, until its call is over. An answer
- * whose decoders have small windows does not wait for answers that need more room than there is.
+ * Limits the memory of all decoders of compressed answers. An answer that finds too little waits, first in, first out, until its call is
+ * over. An answer whose decoders have small windows does not wait for answers that need more memory than is free.
  * State: connections.
  */
 export class DecoderRoom {
@@ -38,7 +38,7 @@ export class DecoderRoom {
     return new DecoderPlace(this, encodings);
   }
 
-  /** Takes room for a place, unless there is too little or larger places wait. Only `DecoderPlace` calls this function. */
+  /** Takes the memory of an answer, unless too little is free or larger answers wait. Only `DecoderPlace` calls this function. */
   take(place: DecoderPlace): boolean {
     const isNext = this.#line.size === 0 || place.bytes <= SMALL_BYTES;
     if (isNext && place.bytes <= this.#free) {
@@ -49,7 +49,7 @@ export class DecoderRoom {
     return false;
   }
 
-  /** Releases the room of a place, or ends its wait. Only `DecoderPlace` calls this function. */
+  /** Releases the memory of an answer, or ends its wait. Only `DecoderPlace` calls this function. */
   leave(place: DecoderPlace): void {
     if (!this.#line.delete(place)) this.#free += place.bytes;
     for (const next of this.#line) {
@@ -62,8 +62,8 @@ export class DecoderRoom {
 }
 
 /**
- * The room for all decoders of one answer. They take it together, because answers that wait for their second decoder while they hold their
- * first could block each other.
+ * The memory for all decoders of one answer. They take it together, because answers that wait for their second decoder while they hold
+ * their first could block each other.
  */
 export class DecoderPlace {
   /** 0 before the first bytes of the answer, and after its end. */
@@ -80,9 +80,9 @@ export class DecoderPlace {
   }
 
   /**
-   * Takes the room before the first decoder is created. Later calls take nothing.
+   * Takes the memory before the first decoder is created. Later calls take nothing.
    * @param first the first byte of the answer
-   * @returns null, or a promise that resolves when there is room or the place was left
+   * @returns null, or a promise that resolves when the memory is taken, or after `leave`
    */
   enter(first: number): Promise<void> | null {
     if (this.bytes === 0 && !this.#isOver) {
@@ -93,13 +93,13 @@ export class DecoderPlace {
     return this.#turn?.promise ?? null;
   }
 
-  /** Ends the wait of the place. */
+  /** Ends the wait. */
   go(): void {
     this.#turn?.resolve();
     this.#turn = null;
   }
 
-  /** Releases the room, or ends the wait for it. You may call `leave` again. */
+  /** Releases the memory, or ends the wait for it. You may call `leave` again. */
   leave(): void {
     this.#isOver = true;
     if (this.bytes > 0) this.#room.leave(this);

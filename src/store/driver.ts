@@ -49,7 +49,7 @@ export interface OpenStore extends Store, Deferral, Repositories {
   openBooks(now: () => number): Promise<LedgerBooks>;
 }
 
-/** A snapshot of a store at one moment, for reading only. At the end of the scope of its `using` declaration, the snapshot is closed. */
+/** A consistent snapshot of a store, for reading only. At the end of the scope of its `using` declaration, the snapshot is closed. */
 export interface StoreReader extends Repositories, Disposable {
   /** Compares a spool with this store. @throws an Error with one clear sentence, by rejecting, if the spool does not belong to the store */
   unbooked(spool: SpoolSettlements): Promise<UnbookedSettlements>;
@@ -184,7 +184,7 @@ export interface StoreDriver {
    * a failover. Resolves with false if an operator has already confirmed this, and with null for a kind of store that has no failover.
    */
   accept(url: string): Promise<boolean | null>;
-  /** Copies an existing store, as it is at one moment, to a new SQLite file, even while a server runs. The copy never overwrites a file. */
+  /** Copies a consistent state of an existing store to a new SQLite file, even while a server runs. The copy never overwrites a file. */
   copy(url: string, target: string): Promise<void>;
   /**
    * Locks a store for this process until `release` or until the process ends. The error's reason is `busy` if another process has the lock.

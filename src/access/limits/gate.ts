@@ -53,7 +53,7 @@ export class Gate {
   #inside = 0;
   /** The number of slots by caller. Callers without a slot are absent. */
   readonly #insideOf = new Map<string, number>();
-  /** The bytes of all bodies, including those of waiting requests. */
+  /** The bytes of all bodies, including the bodies of waiting requests. */
   readonly #rooms: Readonly<Record<BodyRoom, ByteRoom>> = {
     callers: new ByteRoom(),
     strangers: new ByteRoom(),

@@ -179,8 +179,8 @@ export function Checks<Value extends string>({
 }
 
 /**
- * The row of filters above a list. With `onClear`, the row of filters shows a button that clears all filters. On a phone, several filters
- * are folded behind a button.
+ * The row of filters above a list. With `onClear`, it has a button that clears all filters. On a phone, several filters are hidden until the
+ * viewer presses the button "Filters".
  */
 export function Filters({
   children,

@@ -57,7 +57,7 @@ interface BudgetLimits {
 export const limitFor = (terms: BudgetLimits | undefined, { subject }: FundTitle, own: Microcredits): Microcredits =>
   (terms?.limits ? terms.limits.get(subject) : terms?.limit) ?? own;
 
-/** A fund's figures at one moment, in microcredits, and the age of the reading. */
+/** A reading of a fund: its figures in microcredits, and the age of the reading. */
 export type FundStanding = Reading & Readonly<Pick<Fund, 'title' | 'limit' | 'spent' | 'held' | 'free' | 'unspent'>>;
 
 /**

@@ -19,7 +19,7 @@ export const HEALTH = {
 export type HealthState = keyof typeof HEALTH;
 
 /**
- * Health and speed of a snapshot's endpoints at one moment. Arrays are by slot: a model's `firstSlot` plus the index of the endpoint.
+ * Health and speed of a snapshot's endpoints at a point in time. Arrays are by slot: a model's `firstSlot` plus the index of the endpoint.
  * Readings never change once they are published.
  */
 export interface Readings {

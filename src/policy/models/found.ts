@@ -142,7 +142,10 @@ function draftOne(
   return report.failed ? null : draft;
 }
 
-/** Decides which found models selectors may choose: those of `discover: choose`, and all others while no declared model can serve chats. */
+/**
+ * Decides which found models selectors may choose: models of providers with `discover: choose`, and all others while no declared model can
+ * serve chats.
+ */
 export function withChoices(
   models: readonly Model[],
   found: FoundModels | null,

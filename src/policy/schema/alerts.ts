@@ -41,7 +41,7 @@ export type TriggerName = AlertTrigger['on'];
 
 export const TRIGGERS: Readonly<Record<TriggerName, string>> = {
   budget_share: 'A budget has spent a share of its limit. One alert for each share in each window.',
-  budget_forecast: 'At its current pace a budget will spend more than its limit. One alert in each window.',
+  budget_forecast: 'At its current rate a budget will spend more than its limit. One alert in each window.',
   cached_share: 'The share of the input that providers read from their caches is too low.',
   key_expiry: 'A key is about to expire.',
   policy_refused: 'An edit of the policy was refused.',

@@ -97,7 +97,7 @@ class PostgresTarget implements CopyTarget {
   }
 }
 
-/** Copies a SQLite store, as it is at one moment, to a PostgreSQL database without rows. If the copy fails, no row is left. */
+/** Copies a consistent state of a SQLite store to a PostgreSQL database without rows. If the copy fails, no row is left. */
 export async function copyToPostgres(from: SqlReader, url: string): Promise<void> {
   const connection = await Connection.open(addressOf(url), { ...MIGRATION_BOUNDS, idleInTransactionMs: 600_000 });
   try {

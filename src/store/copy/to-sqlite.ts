@@ -58,7 +58,7 @@ class SqliteTarget implements CopyTarget {
 }
 
 /**
- * Copies a PostgreSQL store, as it is at one moment, to a new SQLite file.
+ * Copies a consistent state of a PostgreSQL store to a new SQLite file.
  * @param path the path of the file. It appears there only when the copy is complete.
  */
 export async function copyToSqlite(from: SqlReader, path: string): Promise<void> {

@@ -13,7 +13,7 @@ import { pending } from './migrate.ts';
 import { sqliteRepositories } from './repositories.ts';
 import type { Migrations } from './statement.ts';
 
-/** A read-only snapshot of a database at one moment. */
+/** A consistent, read-only snapshot of a database. */
 interface SqliteReader extends SqlReader, StoreReader {
   /** @param spool the result of `readSpool` */
   unbooked(spool: SpoolSettlements & Pick<SpoolReading, 'units'>): Promise<SpooledEntries>;

@@ -15,7 +15,7 @@ import { CANARY, repeatFault, runSealed } from './sealed.ts';
 
 const settings = optionsLaw<ProviderSubject>({
   name: 'settings',
-  says: '`prepare` accepts the default settings and those of presets; if it refuses others that the schema allows, its error gives a reason',
+  says: '`prepare` accepts the default settings and the settings of presets; if it refuses others that the schema allows, its error gives a reason',
   cases: settingsFor,
   prepare: ({ plugin }, given) => plugin.prepare(given),
   own: ({ plugin }) => [defaultsOf(plugin.settings), ...presetsOf(plugin).map((one) => presetSettings(plugin, one))],

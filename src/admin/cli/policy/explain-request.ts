@@ -26,7 +26,7 @@ const NOTE =
   'The figures come from the policy, adjusted for the lengths of questions that this data folder has recorded. Only a running server knows measured answer lengths and latencies, which endpoints are healthy, and the models that it found at model servers. To use its knowledge, name the server with --url.';
 const SERVED = 'The server used its own policy and measurements.';
 const UNFUNDED =
-  'Budgets and balances are not considered. Name a sender with --key, --team or --user to consider those of the sender.';
+  'Budgets and balances are not considered. Name a sender with --key, --team or --user to consider its own.';
 const FUNDED =
   'Budgets and balances come from the stored ledger. A budget that the ledger does not know counts as unspent.';
 

@@ -32,8 +32,8 @@ Exit code: 0 if all cases hold, 2 if a case fails or coverage is below --min, 1 
     summary: 'Show which model a request gets, and why.',
     details: `Lists every model with its estimates and utility, or with the rule that rejects it.
 REQUEST.json is a body for /v1/chat/completions, /v1/messages, /v1/responses or /v1/route; put flags before it.
---key uses the labels, models and money of a key in the database of --data. --team and --user use those of
-a team or a user without a key. --team can also name a team that only the policy declares.
+--key uses the labels, models and money of a key in the database of --data. --team and --user do the
+same for a team or a user without a key. --team can also name a team that only the policy declares.
 --case explains the request of a case. --decision repeats a recorded decision.
 --url sends the request to a running server, which uses its own policy, measurements and keys. Set the
 variable SIGNALBOX_KEY to an API key for that server.

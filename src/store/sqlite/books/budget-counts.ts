@@ -42,7 +42,7 @@ const NONE: QuarterCharges = [];
 
 /**
  * The positions up to which budgets are counted, by generation. These positions are kept in memory, like the funds of budgets, so every
- * start counts budgets again. The sums of a budget's window are read once, and those of a subject when the budget begins to limit it. Later
+ * start counts budgets again. The sums of a budget's window are read once, and a subject's sums when the budget begins to limit it. Later
  * charges are listed until the budget is active. Once the budget is active, no charge is left to count: every hold of this process, which
  * is the only process, draws on the budget, and holds of an earlier run have already ended. State: budget counts.
  */
@@ -94,7 +94,7 @@ export class BudgetCounts {
   }
 
   /**
-   * Reads all charges of a window, or those of some owners: the written charges with one query, and the charges in memory in the same turn
+   * Reads all charges of a window, or the charges of some owners: the written charges with one query, and the charges in memory in the same turn
    * of the event loop.
    */
   async #all(budget: number, { starts, ends }: Window, owners: readonly EntryOwner[]): Promise<UncountedCharges> {

@@ -21,7 +21,7 @@ export interface ProviderConnection {
   readonly comment: string | null;
 }
 
-/** The connection settings of a deployment, including those of its credential. */
+/** The connection settings of a deployment, including the settings of its credential. */
 interface ConnectionSource {
   readonly provider: string;
   readonly service: LitellmService;
