@@ -132,8 +132,8 @@ export const normalizedHolders = (holders: readonly string[]): string[] => [
 export const checkHolder = (wallet: string): string => addressOf(wallet) ?? refuse('wallet', NO_HOLDER);
 
 /**
- * The most valid keys of one wallet, and the most new keys within 24 hours. The numbers of keys are limited because keys stay in memory,
- * and the audit entries of keys are stored forever.
+ * The most valid keys of one wallet, and the most new keys within 24 hours. They are limited because keys stay in memory, and their audit
+ * entries are stored forever.
  */
 export const HOLDER_LIMITS = { unrevoked: 20, aDay: 50 };
 

@@ -30,8 +30,8 @@ interface Waiting {
 
 /**
  * Sends stored answers again, without delaying other requests: all repeats together process a limited number of bytes in each turn of the
- * event loop, and their answers count under the memory for answers. Pieces of answers that are being sent come before answers that are not
- * yet read, so that few answers are in memory.
+ * event loop, and their answers count under the memory for answers. Answers that are being sent come before answers that are not yet read,
+ * so that few are in memory.
  */
 export class Repeats {
   readonly #answers: ByteRoom;

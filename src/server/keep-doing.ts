@@ -1,8 +1,8 @@
 import type { Timers } from '../core/time/timers.ts';
 
 /**
- * Calls a function at once and then at an interval, one call at a time. After a failed call of the function, the next call tries again. The
- * timer of `keepDoing` does not keep the process alive.
+ * Calls a function at once and then at an interval, one call at a time. After a failed call, the next one tries again. The timer does not
+ * keep the process alive.
  * @returns a function that stops the calls; it resolves once no call is in progress
  */
 export async function keepDoing(

@@ -13,7 +13,7 @@ import { createEdgeMetrics } from '../http/edge-metrics.ts';
 import type { Instance } from '../store/instance.ts';
 
 /**
- * Numbers requests for the log, traces, answers and records. The store does not count the numbers, so a server that lost its place at the
+ * Numbers requests for the log, traces, answers and records. The store does not count the numbers, so a server that lost its slot at the
  * database can still answer health checks. State: request IDs.
  */
 function requestIds(instance: Instance): () => number {

@@ -68,8 +68,8 @@ export type TermsOf = (
 ) => LedgerTerms;
 
 /**
- * Loads the policy to start with: the pushed policy if there is one, else the policy of the folder. The server skips the test cases of the
- * policy if the policy passed them when it was last active. `firstPolicy` prints the diagnostics of the policy.
+ * Loads the policy to start with: the pushed policy if there is one, else the policy of the folder. The server skips its test cases if it
+ * passed them when it was last active. `firstPolicy` prints its diagnostics.
  * @throws UsageError if the policy cannot be used
  */
 export async function firstPolicy(

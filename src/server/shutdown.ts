@@ -15,7 +15,7 @@ import { closeStore } from './store.ts';
 
 /** The time for the last error events of streams to reach their readers, ms. */
 const FAREWELL_MS = 1_000;
-/** The time that a server has to release its place at the database if it ends at once, ms. */
+/** The time that a server has to release its slot at the database if it ends at once, ms. */
 const RELEASE_MS = 500;
 
 /** The parts of a server that are closed when it ends. */
@@ -67,7 +67,7 @@ export function openShutdown(parts: ServerParts) {
       .finally(() => host.exit(code));
   };
   const stop = () => begin({ cause: 'the parent' });
-  // Without the release, the server's place at the database and its holds would stay taken until the server's lease runs out.
+  // Without the release, the server's slot at the database and its holds would stay taken until the server's lease runs out.
   const end = () =>
     void within(host.timers, RELEASE_MS, parts.store.instance.release(), undefined).then(() => host.exit(1));
   return {

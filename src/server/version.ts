@@ -17,9 +17,9 @@ export function withCommit(version: string): string {
 }
 
 /**
- * Returns the first digits of the commit of a source folder. For a clone, `commitOf` reads the files in `.git`, so that neither a run nor
- * the build of an image needs git. For an archive (`git archive`, a download), `commitOf` reads `commit.txt`. `commitOf` returns an empty
- * text if neither `.git` nor `commit.txt` has the commit.
+ * Returns the first digits of the commit of a source folder. For a clone it reads the files in `.git`, so that neither a run nor the build
+ * of an image needs git. For an archive (`git archive`, a download) it reads `commit.txt`. It returns an empty text if neither `.git` nor
+ * `commit.txt` has the commit.
  */
 export function commitOf(root: string): string {
   const commit = headOf(root) ?? textIn(root, 'commit.txt') ?? '';

@@ -144,8 +144,8 @@ export interface CountPosition {
 
 /**
  * Adds charges of holds that did not draw on a budget to the windows of that budget. The books grant the operation if the budget is counted
- * up to exactly `from`; after that, the budget is counted up to `to`. If the budget is counted up to another position, the books refuse the
- * operation, because another caller has already counted these charges.
+ * up to exactly `from`; after that, it is counted up to `to`. At any other position they refuse the operation, because another caller has
+ * already counted these charges.
  */
 export interface CountOp {
   readonly kind: 'count';

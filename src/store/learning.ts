@@ -55,10 +55,7 @@ export interface ScoreMean {
   readonly task: string;
   /** The sum of the scores' weights. */
   readonly outcomes: number;
-  /**
-   * `mean`: the mean score. `declared`: the mean of the qualities that the policy declared for these requests. The mean score and the mean
-   * declared quality are from 0 to 1.
-   */
+  /** `mean`: the mean score. `declared`: the mean of the qualities that the policy declared for these requests. Both are from 0 to 1. */
   readonly mean: number;
   readonly declared: number;
 }

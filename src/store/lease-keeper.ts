@@ -57,8 +57,8 @@ export interface LeaseOptions {
 }
 
 /**
- * Takes a slot for this process and renews its lease until `release`. A process can miss renewals because the process was stopped or the
- * store was unreachable. A process that missed renewals stops being current before it acts again, and takes a new epoch by itself.
+ * Takes a slot for this process and renews its lease until `release`. A process can miss renewals because it was stopped or the store was
+ * unreachable. It then stops being current before it acts again, and takes a new epoch by itself.
  * @throws StoreError `busy`, by rejecting, while all slots are taken, unless the process waits for a slot
  */
 export async function keepLease(options: LeaseOptions): Promise<Instance> {

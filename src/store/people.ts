@@ -2,9 +2,9 @@ import type { DeclaredTeam, MemberTerms, NamedTeam, TeamNames, UserRole } from '
 import type { Write } from './store.ts';
 
 /**
- * The origin of a team, which also determines what can change the team. `api`: requests and commands can change the team. `policy`: the
- * active policy declares the team. `former`: an earlier policy declared the team, but the active policy does not; a policy can declare a
- * `former` team again, or the API can take over the team.
+ * The origin of a team, which also determines what can change the team. `api`: requests and commands can change it. `policy`: the active
+ * policy declares it. `former`: an earlier policy declared it, but the active policy does not; a policy can declare it again, or the API
+ * can take it over.
  */
 export const TEAM_ORIGINS = ['api', 'policy', 'former'] as const;
 export type TeamOrigin = (typeof TEAM_ORIGINS)[number];

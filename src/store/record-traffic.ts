@@ -142,7 +142,7 @@ export class WrittenTraffic {
   }
 
   /**
-   * Finds the figures of a record. The write of the record may have failed, so the caller checks that the store has the record.
+   * Finds the figures of a record. Its write may have failed, so the caller checks that the store has it.
    * @returns undefined for a record of another process, and for a record that was written too long ago
    */
   find(id: number): RecordTraffic | undefined {

@@ -24,7 +24,7 @@ export interface Reaching {
 }
 
 /**
- * Removes a user: first revokes the user's keys, then erases the user's personal data.
+ * Removes a user: first revokes its keys, then erases its personal data.
  * @param text the user's ID or email address
  * @throws SignalboxError, PeopleError
  */

@@ -44,8 +44,8 @@ export async function findSubject(
 }
 
 /**
- * Refuses all tokens of a subject, including tokens that were already checked. Blocking a blocked subject replaces the note. Blocking a
- * blocked subject with the same note changes nothing.
+ * Refuses all tokens of a subject, including tokens that were already checked. If the subject is already blocked, a new note replaces the
+ * old one, and the same note changes nothing.
  * @returns false for a subject that has not sent a token
  * @throws KeyTermsError for a note that cannot be stored; rejects with StoreError
  */

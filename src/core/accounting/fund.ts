@@ -34,8 +34,8 @@ export interface FundRef {
   /** The generation of the budget, which the ledger assigns; 0 for a balance. */
   readonly budget: number;
   /**
-   * The limit of a budget in microcredits. The ledger uses this limit until a policy with the budget becomes active, and then the limit in
-   * the newest policy. `limit` is unused for a balance, whose limit the ledger stores.
+   * The limit of a budget in microcredits. The ledger uses it until a policy with the budget becomes active, and then the limit in the
+   * newest policy. `limit` is unused for a balance, whose limit the ledger stores.
    */
   readonly limit: Microcredits;
 }

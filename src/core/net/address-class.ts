@@ -57,7 +57,7 @@ export function isPublic(address: Address): boolean {
   return isWithin(address, PUBLIC_V6!) && !PRIVATE_V6.some((range) => isWithin(address, range));
 }
 
-/** Returns the address class of an IP address. If an IPv6 address leads to an IPv4 address, the class of that IPv4 address applies. */
+/** Returns the address class of an IP address. If an IPv6 address leads to an IPv4 address, the class of the latter applies. */
 export function addressClass(address: Address): AddressClass {
   if (FORBIDDEN.some((range) => isWithin(address, range))) return 'forbidden';
   if (isWithin(address, LOOPBACK_V6!)) return 'private';

@@ -39,8 +39,8 @@ export interface TeamDeclaration extends DeclaredTeam {
 }
 
 /**
- * Returns the team that a declaration renames: the team with the previous name, if no team has the new name yet. `renamedTeam` returns null
- * if the declaration renames no team.
+ * Returns the team that a declaration renames: the team with the previous name, if no team has the new name yet. Returns null if the
+ * declaration renames none.
  * @param teamNamed the existing team that has a name now
  */
 export function renamedTeam<Found>(

@@ -2,8 +2,8 @@ import type { UserRole } from '../people/people.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /**
- * A test case in a policy: an example request, and the decision that the policy must make. The policy check validates the test cases of a
- * policy. Test cases run before a reload and in `signalbox policy test`.
+ * A test case in a policy: an example request, and the decision that the policy must make. The policy check validates it. It runs before a
+ * reload and in `signalbox policy test`.
  */
 export interface PolicyCase {
   readonly name: string;

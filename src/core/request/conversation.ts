@@ -142,10 +142,7 @@ export interface NativeTool {
   readonly at: OriginalPath;
   /** How the service bills the tool: only as tokens of the conversation, per use, or in an unknown way. */
   readonly billing: 'tokens' | BilledTool | 'unknown';
-  /**
-   * Whether `tool_choice` excludes the tool. A tool that `tool_choice` excludes is not sent, because only its service could report whether
-   * the tool ran.
-   */
+  /** Whether `tool_choice` excludes the tool. An excluded tool is not sent, because only its service could report whether the tool ran. */
   readonly isLeftOut?: boolean;
 }
 

@@ -38,9 +38,8 @@ export function languageState({ languages, lacksLanguages }: LanguageLists, name
 }
 
 /**
- * Builds the support of every language that a model declares or lacks. If any model declares a language, only models that declare the
- * language qualify. If no model declares the language, `admitUnstated` decides: true admits all models that do not lack the language, false
- * admits none.
+ * Builds the support of every language that a model declares or lacks. If any model declares a language, only models that declare it
+ * qualify. If none declares it, `admitUnstated` decides: true admits all models that do not lack it, false admits none.
  */
 export function languageSupport(models: readonly LanguageLists[], admitUnstated: boolean): Languages {
   const names = new Set(models.flatMap(({ languages, lacksLanguages }) => [...languages, ...lacksLanguages]));

@@ -19,9 +19,9 @@ interface PastAnswer {
 }
 
 /**
- * The requests of one WebSocket. A WebSocket connection remembers its last conversation, so the next request can send only new items and
- * refer to the rest with `previous_response_id`. The dialogue puts the earlier items before the new items as bytes, without parsing or
- * writing the earlier items again.
+ * The requests of one WebSocket. The connection remembers its last conversation, so the next request can send only new items and refer to
+ * the rest with `previous_response_id`. The dialogue puts the earlier items before the new ones as bytes, without parsing or writing them
+ * again.
  */
 export class ResponsesDialogue implements SocketDialogue {
   #last: PastAnswer | null = null;

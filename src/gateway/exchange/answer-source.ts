@@ -9,7 +9,7 @@ import type { FundedHold } from '../money/funding.ts';
  * streams depend only on this interface.
  *
  * The reader of an answer source must call `open`, then `read` until it returns null, or `abandon`. If it stops in the middle without
- * `abandon`, it holds money and a place in the queue of requests until the deadline.
+ * `abandon`, it holds money and a slot of a running request until the deadline.
  */
 export interface AnswerSource extends AnswerIdentity {
   /** The receipt of the answer; null until the answer has ended. */

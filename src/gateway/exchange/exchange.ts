@@ -166,7 +166,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       }
       throw this.#fail();
     } catch (cause) {
-      // If a defect of the program is caught here, the exchange ends, because an exchange without a reader would hold money and a place
+      // If a defect of the program is caught here, the exchange ends, because an exchange without a reader would hold money and a slot
       // until the deadline.
       if (!this.#ended()) this.abandon('caller-gone');
       await this.#confirm();

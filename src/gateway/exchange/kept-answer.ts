@@ -36,9 +36,9 @@ const WAITING_CHARS_MAX = 262_144;
 const CATCH_UP_MS = 10_000;
 
 /**
- * An answer that is stored for repeats of its request. Signalbox reads the answer to its end, with or without a reader, and stores the
- * answer before the reader gets the end. A slow reader delays the answer for a limited time, after which the answer continues without that
- * reader. That reader gets an error at the end, and can send the request again to get the stored answer.
+ * An answer that is stored for repeats of its request. Signalbox reads it to its end, with or without a reader, and stores it before the
+ * reader gets the end. A slow reader delays it for a limited time; then it continues without that reader, who gets an error at the end, and
+ * can send the request again to get the stored answer.
  */
 export class KeptAnswer implements AnswerSource {
   error: SignalboxError | null = null;

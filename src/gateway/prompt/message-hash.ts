@@ -4,8 +4,8 @@ import { type ContentPart, placesOf, type TextPart, type Turn } from '../../core
 import type { ModelRequest } from '../../core/request/model-request.ts';
 
 /**
- * Hashes a turn to 64 bits. The turn's texts and calls are hashed unchanged, after the turn's other members. Cache marks do not count,
- * because clients move them with every turn and write a text with a mark as a list with one entry.
+ * Hashes a turn to 64 bits. Its texts and calls are hashed unchanged, after its other members. Cache marks do not count, because clients
+ * move them with every turn and write a text with a mark as a list with one entry.
  * @param whole places whose originals are already in the seed. The places of this turn are added to the set, because one message may be
  * many turns.
  */

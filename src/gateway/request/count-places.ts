@@ -6,7 +6,7 @@ const COUNTS_MAX = 4;
 /** The running and waiting counts of prompts of one key. */
 interface KeyCounts {
   underWay: number;
-  /** The counts that wait for a place, the oldest first. */
+  /** The counts that wait for a slot, the oldest first. */
   readonly waiting: Set<() => void>;
 }
 
@@ -15,8 +15,8 @@ export class CountPlaces {
   readonly #keys = new Map<string, KeyCounts>();
 
   /**
-   * Waits for a free place of a key. The caller must release each place with `leave`.
-   * @returns false if no place became free in time
+   * Waits for a free slot of a key. The caller must release each slot with `leave`.
+   * @returns false if no slot became free in time
    */
   take(keyId: string, withinMs: number): boolean | Promise<boolean> {
     const counts = this.#keys.getOrInsertComputed(keyId, () => ({ underWay: 0, waiting: new Set() }));
@@ -38,7 +38,7 @@ export class CountPlaces {
     return turn.promise;
   }
 
-  /** Passes a place to the next count in the queue. */
+  /** Passes a slot to the next count in the queue. */
   leave(keyId: string): void {
     const counts = this.#keys.get(keyId)!;
     const [enter] = counts.waiting;

@@ -113,7 +113,7 @@ export class RequestContext implements Links<RequestContext> {
     this.trace?.step(step);
   }
 
-  /** Takes over the place, rate limits and other resources of the request's admission. */
+  /** Takes over the slot, rate limits and other resources of the request's admission. */
   admit(admission: Admission): void {
     if (this.life.admit(admission)) this.client.caller = admission.caller;
   }

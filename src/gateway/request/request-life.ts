@@ -77,7 +77,7 @@ export class RequestLife {
   }
 
   /**
-   * Waits for the request's turn at the gate. A caller who disconnects while waiting releases the place at once.
+   * Waits for the request's turn at the gate. A caller who disconnects while waiting releases the slot at once.
    * @returns null if the request may go on at once; else a promise that rejects with SignalboxError `overloaded` if the request may not go
    * on
    */

@@ -35,7 +35,7 @@ interface CountingLimits {
   readonly signal: AbortSignal;
 }
 
-/** Lets an endpoint count the prompt that it would receive, once the caller's key has a place for a count. Never rejects. */
+/** Lets an endpoint count the prompt that it would receive, once the caller's key has a slot for a count. Never rejects. */
 export async function countAtEndpoint(
   prompt: CountablePrompt,
   facts: Facts,

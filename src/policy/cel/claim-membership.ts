@@ -34,9 +34,9 @@ type Path = readonly string[];
 const REPORTED_MAX = 20;
 
 /**
- * Reports each claim in which an expression looks for a text although the claim is an object. Signalbox knows from a standard that a claim
- * is an object, or because another expression for the same tokens reads a member of the claim. Each claim that is an object is reported
- * once. An expression that tests `type(…)` of the claim is not reported.
+ * Reports each claim in which an expression looks for a text although the claim is an object. Signalbox knows this from a standard, or
+ * because another expression for the same tokens reads a member of the claim. Each such claim is reported once. An expression that tests
+ * its `type(…)` is not reported.
  */
 export function reviewClaims(programs: readonly CheckedExpression<unknown>[], report: Report): void {
   const members = membersRead(programs);

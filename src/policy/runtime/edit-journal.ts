@@ -4,9 +4,9 @@ import { isObject, parseJson } from '../../core/json/object.ts';
 import type { PolicyFile } from '../load.ts';
 
 /**
- * An edit of several policy files that takes effect atomically. The journal of an edit, in the policy folder, contains every new text. As
- * soon as the journal has its final name, every reader sees the whole edit; before that, no reader sees any part of the edit. Even after a
- * crash of the writer, the folder reads as the old policy or the new one. `write-edit.ts` writes the journal of an edit.
+ * An edit of several policy files that takes effect atomically. Its journal, in the policy folder, contains every new text. As soon as the
+ * journal has its final name, every reader sees the whole edit; before that, no reader sees any part of it. Even after a crash of the
+ * writer, the folder reads as the old policy or the new one. `write-edit.ts` writes the journal.
  */
 export const EDIT_FILE = '.signalbox-edit.json';
 

@@ -46,7 +46,7 @@ type ReadVariable = (name: string) => string | undefined;
 
 /**
  * Returns the proxy that the environment sets for a URL; null for none. Signalbox reads the same variables as fetch: `https_proxy` or
- * `http_proxy`, then `all_proxy`, and `no_proxy`. A variable in lower case takes precedence over the same variable in upper case.
+ * `http_proxy`, then `all_proxy`, and `no_proxy`. A variable in lower case takes precedence over the same one in upper case.
  */
 export function proxyFor(url: URL, variable: ReadVariable): string | null {
   const read = (name: string) => nonEmpty(variable(name)) ?? nonEmpty(variable(name.toUpperCase()));

@@ -2,9 +2,8 @@ import { dlopen, type FFIFunction, type Library, type Pointer, ptr } from 'bun:f
 import { lazy } from '../../core/lazy.ts';
 
 /**
- * The size of the receive buffer in bytes. The kernel doubles the size of the receive buffer, and the buffer limits a single read. With
- * this receive buffer, a stream reaches about 200 kB/s at a round trip of 150 ms. A smaller buffer would stall the loopback's packets of 64
- * KiB.
+ * The size of the receive buffer in bytes. The kernel doubles it, and it limits a single read. With this buffer, a stream reaches about 200
+ * kB/s at a round trip of 150 ms. A smaller buffer would stall the loopback's packets of 64 KiB.
  */
 const WINDOW = 24_576;
 const POLLIN = 1;

@@ -18,7 +18,7 @@ interface ServingProcess {
  * The parent of this process. The child reports to its parent that it waits or serves; after that, the parent sends commands to the child.
  */
 export interface Parent {
-  /** Reports that all places for servers at the database are taken, and that this process waits for a place. */
+  /** Reports that all slots for servers at the database are taken, and that this process waits for one. */
   waiting(): void;
   serving(server: ServingProcess): void;
 }

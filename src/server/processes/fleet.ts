@@ -16,7 +16,7 @@ const PAUSE_MAX_MS = 30_000;
 const METRICS_MS = 2_000;
 /** The time in addition to the drain for everything else that a process does at its end, ms. */
 const END_MS = 30_000;
-/** The time that a process has to release its place at the database if it ends at once, ms. */
+/** The time that a process has to release its slot at the database if it ends at once, ms. */
 const RELEASE_MS = 1_000;
 
 interface FleetParts {
@@ -48,10 +48,7 @@ const pauseAfter = (failures: number): number =>
 
 const stopping = (): UsageError => new UsageError('The server is stopping.');
 
-/**
- * The processes that share one port. The fleet keeps the number of its processes constant, and replaces the processes at a restart. State:
- * processes.
- */
+/** The processes that share one port. The fleet keeps their number constant, and replaces them at a restart. State: processes. */
 export class Fleet {
   /** Resolves once all processes serve at the same time. */
   readonly allServe: Promise<void>;

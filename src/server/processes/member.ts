@@ -25,7 +25,7 @@ export class Member {
   /** Resolves with the process's address, or with null if it ends before it serves. */
   readonly serving: Promise<string | null>;
   /**
-   * Resolves with true if the process waits for a place at the database; with false once the process serves, or ends without having waited.
+   * Resolves with true if the process waits for a slot at the database; with false once the process serves, or ends without having waited.
    */
   readonly waits: Promise<boolean>;
   readonly exited: Promise<number>;

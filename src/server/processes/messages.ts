@@ -4,7 +4,7 @@ import { SchemaCheck } from '../../core/schema/check.ts';
 /** The messages between a parent and its processes. */
 
 const ToParent = Type.Union([
-  /** All places for servers at the database are taken, and this process waits for a place. */
+  /** All slots for servers at the database are taken, and this process waits for one. */
   Type.Object({ kind: Type.Literal('waiting') }),
   /** This process serves at the address. */
   Type.Object({ kind: Type.Literal('serving'), address: Type.String() }),

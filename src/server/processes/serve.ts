@@ -90,8 +90,8 @@ const PROBLEM_MAX = 1_000;
 const LAST_LINE_MS = 1_000;
 
 /**
- * Starts processes and copies their log lines to the log of this process as complete lines. If the processes shared one pipe, their log
- * lines could mix. The parent copies the standard error of each process in the same way as the log lines.
+ * Starts processes and copies their log lines to the log of this process as complete lines. If they shared one pipe, their lines could mix.
+ * The parent copies the standard error of each process in the same way.
  */
 const processStarter =
   (

@@ -14,9 +14,7 @@ export interface FileChange {
   readonly text: string | null;
 }
 
-/**
- * A policy in a request: all its files, or only the files that differ from those on disk. A request without files means the files on disk.
- */
+/** A policy in a request: all its files, or only those that differ from the disk. A request without files means the files on disk. */
 export interface SentPolicy {
   readonly files?: readonly FileChange[] | undefined;
   readonly changes?: readonly FileChange[] | undefined;

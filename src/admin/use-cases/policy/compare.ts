@@ -64,8 +64,8 @@ export interface ComparedCase {
 }
 
 /**
- * Decides the cases of both policies with both policies: first the cases of the later policy, then the cases that only the earlier policy
- * has. Yields between cases.
+ * Decides the cases of both policies with both policies: first the cases of the later one, then the cases that only the earlier one has.
+ * Yields between cases.
  */
 export function* compareCases(a: Side, b: Side): Generator<undefined, ComparedCase[]> {
   const before = new Map(a.cases.map((one) => [one.name, one]));

@@ -126,8 +126,7 @@ async function checkedOut(
 
 /**
  * Returns a function that checks out a path of the commit in `base`. The checkout uses a new repository that only borrows the objects of
- * the operator's repository. Hooks, filters and other configuration of the operator's repository therefore do not run, and that repository
- * stays unchanged.
+ * the operator's repository. Its hooks, filters and other configuration therefore do not run, and it stays unchanged.
  */
 async function checkoutOf({ objects, objectFormat, tree }: CommitFolder, base: string, own: string, env: Environment) {
   const variables = { GIT_DIR: own, GIT_WORK_TREE: base, GIT_CONFIG_NOSYSTEM: '1', HOME: own, XDG_CONFIG_HOME: own };

@@ -30,7 +30,7 @@ export function createScratch() {
 
 /**
  * Starts a process that removes a folder when this process has ended. A plugin that runs from the folder may end this process or loop, so
- * that no signal handler of this process runs. The process that removes the folder is detached, so that Ctrl-C does not reach it.
+ * that none of its signal handlers runs. The other process is detached, so that Ctrl-C does not reach it.
  */
 function removeAfter(folder: string): () => void {
   const wait = 'trap "" HUP INT TERM; read -r _; rm -rf -- "$1"';
