@@ -89,7 +89,10 @@ function modelIn({ body, route, answer: { url } }: RequestContext): string {
 /** Returns the message of the error without texts of the request. The message can name a model, so it is made safe to show in a terminal. */
 function reasonOf({ answer: { error, url }, body }: RequestContext): string {
   if (!error) return '';
-  const message = withoutTexts(error.message.slice(0, REASON_MAX + MARGIN), [...textsIn(body.value), ...textsInAddress(url)]);
+  const message = withoutTexts(error.message.slice(0, REASON_MAX + MARGIN), [
+    ...textsIn(body.value),
+    ...textsInAddress(url),
+  ]);
   return visible(scrubName(redact(message, ['secret', 'email'])).slice(0, REASON_MAX));
 }
 
