@@ -112,4 +112,26 @@ export const REFERENCE_PRICE = {
     'model',
   ),
   model: parts.textOrNull('The model whose price it is; null for another source.', 'gpt-6-luna'),
+  best: parts.shapeOrNull('The model with the highest default quality; null for another source.', {
+    model: parts.modelId('The model.'),
+    quality: parts.share('Its `quality.default`.', 0.93),
+  }),
+  explanation: parts.textList(
+    'Why it is the price of this model, then a note for each model of `close_models`; empty for another source.',
+    ['gpt-6-luna (default quality 0.8) is the cheapest model at most 0.15 below the best, gpt-6-astra (0.93).'],
+  ),
+  close_models: parts.rows(
+    'Models whose default quality is at most 0.02 from the least quality with which a model can set the price, if the price would change by at least a half.',
+    {
+      model: parts.modelId('The model.'),
+      quality: parts.share('Its `quality.default`.', 0.77),
+      within: parts.flag('Whether the model is good enough to set the price.', false),
+      other_model: parts.modelId(
+        'The model that would set the price if `model` were on the other side of the least quality.',
+      ),
+      input_usd: parts.figure('The price of input that would apply. In USD per 1M tokens.', 0.05),
+      output_usd: parts.figure('The price of output that would apply. In USD per 1M tokens.', 0.25),
+    },
+    [],
+  ),
 };

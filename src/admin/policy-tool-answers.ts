@@ -234,6 +234,7 @@ export const PolicyDifference = field.named('PolicyDifference', 'Two policies co
   reference_price: field.shapeOrNull('The price that defines a reference cost, in each policy.', {
     a: field.shape('In policy `a`.', REFERENCE_PRICE),
     b: field.shape('In policy `b`.', REFERENCE_PRICE),
+    moved_because: field.textOrNull('Why the two prices differ; null if they are equal.', null),
   }),
   cases: field.orNull(
     Type.Array(

@@ -261,7 +261,7 @@ function readReference(context: CheckContext) {
   const { tree, place } = sectionSubject('reference_price', context);
   if (!usd) return null;
   const isStated = Object.keys(usd).some((key) => valueAt(tree, key) !== undefined);
-  const origin: ReferenceOrigin = { source: isStated ? 'stated' : 'default', model: null, usd };
+  const origin: ReferenceOrigin = { source: isStated ? 'stated' : 'default', model: null, usd, basis: null };
   return { origin, place };
 }
 

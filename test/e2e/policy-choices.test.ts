@@ -87,19 +87,46 @@ describe('the policy of three models', () => {
   });
 
   test('check, explain and diff show the reference price and its origin', async () => {
-    const derived = { input_usd: 0.2, output_usd: 0.8, source: 'model', model: 'small' };
-    expect((await command(PolicyCheck, 'check', live.folder)).reference_price).toEqual(derived as never);
-    expect((await post(PolicyCheck, 'check', {})).reference_price).toEqual(derived as never);
+    const derived = {
+      ...{ input_usd: 0.2, output_usd: 0.8, source: 'model', model: 'small', best: { model: 'large', quality: 0.9 } },
+      // 0.75 is the least quality with which a model can set the price.
+      close_models: [
+        { model: 'small', quality: 0.75, within: true, other_model: 'medium', input_usd: 1, output_usd: 4 },
+      ],
+    };
     const { explained, served } = await choicesFor('auto', HAIKU);
-    expect([explained.reference_price, served.reference_price]).toEqual([derived, derived] as never);
-    const lines = (out: string) => out.split('\n').filter((line) => line.includes('per 1M tokens'));
-    const printed = '0.2 USD in and 0.8 USD out per 1M tokens (the price of small)';
+    const answers = [
+      await command(PolicyCheck, 'check', live.folder),
+      await post(PolicyCheck, 'check', {}),
+      explained,
+      served,
+    ];
+    expect(answers.map((one) => one.reference_price)).toMatchObject(Array(4).fill(derived));
     const check = await runHere(['policy', 'check', live.folder]);
     const explain = await runHere(['policy', 'explain', live.folder, '--message', HAIKU]);
-    expect([lines(check.out), lines(explain.out)]).toEqual([
-      [expect.stringContaining(printed)],
-      [expect.stringContaining(printed)],
-    ]);
+    for (const { out } of [check, explain]) {
+      expect(out).toContain('0.2 USD in and 0.8 USD out per 1M tokens (the price of small)');
+      for (const line of explained.reference_price?.explanation ?? ['nothing']) expect(out).toContain(line);
+    }
+  });
+
+  test.each([
+    ['just below the line', 0.74, [{ model: 'small', within: false, other_model: 'small' }]],
+    ['on the line', 0.75, [{ model: 'small', within: true, other_model: 'medium' }]],
+    ['far below the line', 0.7, []],
+    ['far above the line', 0.8, []],
+  ])('check names a model %s whose small change would move the price', async (_, quality, close) => {
+    const [, ...others] = MODELS;
+    const text = policyOf([model('small', 0.2, 0.8, `default: ${quality}`), ...others]);
+    const { reference_price: found } = await post(PolicyCheck, 'check', files(text));
+    expect(found?.close_models).toMatchObject(close);
+    expect(found?.close_models).toHaveLength(close.length);
+  });
+
+  test('a model close to the line is not named if its price hardly differs', async () => {
+    const models = [model('small', 0.9, 3.6, 'default: 0.74'), ...MODELS.slice(1)];
+    const { reference_price: found } = await post(PolicyCheck, 'check', files(policyOf(models)));
+    expect(found).toMatchObject({ model: 'medium', close_models: [] });
   });
 
   test('diff says that another model moves the reference price', async () => {
@@ -109,14 +136,55 @@ describe('the policy of three models', () => {
       a: { input_usd: 0.2, output_usd: 0.8, source: 'model', model: 'small' },
       b: { input_usd: 0.1, output_usd: 0.3, source: 'model', model: 'tiny' },
     };
-    expect((await command(PolicyDifference, 'diff', live.folder, folder)).reference_price).toEqual(moved as never);
-    expect((await post(PolicyDifference, 'diff', { b: files(text) })).reference_price).toEqual(moved as never);
+    expect((await command(PolicyDifference, 'diff', live.folder, folder)).reference_price).toMatchObject(moved);
+    expect((await post(PolicyDifference, 'diff', { b: files(text) })).reference_price).toMatchObject(moved);
     const { out } = await runHere(['policy', 'diff', live.folder, folder]);
     expect(out).toContain('- 0.2 USD in and 0.8 USD out per 1M tokens (the price of small)');
     expect(out).toContain('+ 0.1 USD in and 0.3 USD out per 1M tokens (the price of tiny)');
+    expect(out).toContain('tiny (default quality 0.76) is the cheapest model');
     // A weaker model moves nothing.
     const weak = folderOf(policyOf([...MODELS, model('weak', 0.1, 0.3, 'default: 0.5')]));
     expect((await runHere(['policy', 'diff', live.folder, weak])).out).not.toContain('per 1M tokens');
+  });
+});
+
+describe('diff says why the reference price moved:', () => {
+  const [small, medium, large] = MODELS as [string, string, string];
+  const whyFrom = async (text: string) =>
+    (await post(PolicyDifference, 'diff', { b: files(text) })).reference_price?.moved_because ?? null;
+
+  test.each([
+    [
+      'its model became too weak',
+      [small.replace('0.75', '0.74'), medium, large],
+      'small (default quality 0.74) is more',
+    ],
+    [
+      'the best model became better',
+      [small, medium, large.replace('0.90', '0.92')],
+      'is more than 0.15 below large (0.92)',
+    ],
+    ['its model was removed', [medium, large], 'does not have small'],
+    [
+      'its model has another price',
+      [small.replace('input: 0.2', 'input: 0.3'), medium, large],
+      'The price of small changed',
+    ],
+  ])('%s', async (_, models, why) => {
+    expect(await whyFrom(policyOf(models))).toContain(why);
+  });
+
+  test('the policy states it, or no model has a price', async () => {
+    expect(await whyFrom(policyOf(MODELS, SHIPPED))).toContain('states its reference price');
+    expect(await whyFrom(policyOf([model('free', 0, 0, 'default: 0.9')]))).toContain('No model sets');
+    expect(await whyFrom(policyOf(MODELS, 'answer_worth: 30\n'))).toBeNull();
+  });
+
+  test('without cases and requests, the decisions are unknown, and diff names the commands that show the choices', async () => {
+    const other = folderOf(policyOf(MODELS, 'answer_worth: 30\n'));
+    const { out } = await runHere(['policy', 'diff', live.folder, other]);
+    for (const folder of [live.folder, other]) expect(out).toContain(`policy check ${folder} --choices`);
+    expect(out).not.toContain('Decided differently');
   });
 });
 

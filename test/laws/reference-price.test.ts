@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
 import { decideFor, hypotheticalFacts } from '../../src/admin/use-cases/policy/hypothetical.ts';
-import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import type { CloseModel, PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { readRouteRequest } from '../../src/dialects/openai-chat/reader.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { buildRuntime, type Runtime } from '../../src/policy/runtime/runtime.ts';
@@ -189,7 +189,12 @@ describe('a reference price that a policy of version 2 does not state:', () => {
   test('version 1 keeps the default price', () => {
     const law = fc.property(lines, (models) => {
       const { referenceOrigin } = load(models, 'version: 1');
-      return Bun.deepEquals(referenceOrigin, { source: 'default', model: null, usd: { input: 1, output: 4 } });
+      return Bun.deepEquals(referenceOrigin, {
+        source: 'default',
+        model: null,
+        usd: { input: 1, output: 4 },
+        basis: null,
+      });
     });
     fc.assert(law, tries('the reference price of version 1', 20, 1000));
   });
@@ -207,13 +212,76 @@ models:
       - { provider: sim, price: { input: 3, cached_input: 0.3, output: 7 } }
       - { provider: sim, upstream: other, price: { input: 1, output: 1 } }
 `);
-    expect(referenceOrigin).toEqual({ source: 'model', model: 'm', usd: { input: 3, output: 7 } });
+    expect(referenceOrigin).toMatchObject({ source: 'model', model: 'm', usd: { input: 3, output: 7 } });
   });
 
   test('one stated key is enough to state the price', () => {
     const { referenceOrigin } = load([], 'version: 2\nreference_price: { output: 9 }');
-    expect(referenceOrigin).toEqual({ source: 'stated', model: null, usd: { input: 1, output: 9 } });
+    expect(referenceOrigin).toEqual({ source: 'stated', model: null, usd: { input: 1, output: 9 }, basis: null });
     expect(load([], 'version: 2\nreference_price: {}').referenceOrigin.source).toBe('default');
+  });
+});
+
+/** Returns the close models of a policy: the models with which a small change of a quality changes the reference price a lot. */
+type CloseRule = (models: readonly Line[]) => readonly CloseModel[];
+
+describe('a model close to the line of nearly best models', () => {
+  const rule: CloseRule = (models) => load(models).referenceOrigin.basis?.close ?? [];
+  const priceAbove0 = fc.constantFrom(0.25, 0.5, 1, 2, 8, 32);
+  const closer = fc
+    .array(
+      fc.record({
+        quality: fc.constantFrom(0.7, 0.73, 0.74, 0.75, 0.76, 0.77, 0.8, 0.9),
+        input: priceAbove0,
+        output: priceAbove0,
+      }),
+      { minLength: 1, maxLength: 5 },
+    )
+    .map((all) => all.map((one, at) => ({ ...one, isSetUp: true, id: 'abcde'[at]! })));
+  const withQuality = (models: readonly Line[], id: string, quality: number) =>
+    models.map((one) => (one.id === id ? { ...one, quality } : one));
+
+  /** Each reported model moves the price as reported, by at least a half, if it is only just on the other side. */
+  const isSound = (close: CloseRule) =>
+    fc.property(closer, (models) =>
+      close(models).every(({ model, quality, isWithin, other }) => {
+        const line = best(models) - 0.15;
+        const moved = byLoader(withQuality(models, model, isWithin ? line - 0.001 : line));
+        const [before, after] = [cost(byLoader(models)), cost(moved)];
+        return (
+          Math.abs(quality - line) <= 0.02 + 1e-9 &&
+          SAME(moved, { model: other.model, ...other.usd }) &&
+          (isWithin ? after >= 1.5 * before : before >= 1.5 * after)
+        );
+      }),
+    );
+  /** If a change of one quality by at most 0.02, which leaves the best quality as it is, moves the price by a half, a model is reported. */
+  const isComplete = (close: CloseRule) =>
+    fc.property(closer, fc.nat(), fc.constantFrom(-0.02, -0.01, 0.01, 0.02), (models, at, change) => {
+      const { id, quality } = models[at % models.length]!;
+      const others = best(models.filter((one) => one.id !== id));
+      if (quality > others || quality + change > others) return true;
+      const costs = [models, withQuality(models, id, quality + change)].map((all) => cost(byLoader(all)));
+      return Math.max(...costs) < 1.5 * Math.min(...costs) || close(models).length > 0;
+    });
+
+  test('moves the reference price as its note says', () => {
+    fc.assert(isSound(rule), tries('close models', 150, 3000));
+    const wider: CloseRule = (models) =>
+      models.map(({ id, quality, input, output }) => ({
+        ...{ model: id, quality, isWithin: quality >= best(models) - 0.15 },
+        other: { model: id, usd: { input, output } },
+      }));
+    expect(fc.check(isSound(wider), { numRuns: 1000, endOnFailure: true }).failed).toBe(true);
+  });
+
+  test('is reported whenever such a change moves the price by a half', () => {
+    fc.assert(isComplete(rule), tries('all close models', 300, 5000));
+    const onlyAbove: CloseRule = (models) => rule(models).filter(({ isWithin }) => isWithin);
+    const onlyBelow: CloseRule = (models) => rule(models).filter(({ isWithin }) => !isWithin);
+    for (const mutant of [onlyAbove, onlyBelow]) {
+      expect(fc.check(isComplete(mutant), { numRuns: 3000, endOnFailure: true }).failed).toBe(true);
+    }
   });
 });
 

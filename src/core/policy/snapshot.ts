@@ -152,6 +152,32 @@ export interface ReferenceOrigin {
   readonly model: string | null;
   /** The reference price in USD per 1M tokens. */
   readonly usd: { readonly input: number; readonly output: number };
+  /** Why it is the price of this model; null for another source. */
+  readonly basis: ReferenceBasis | null;
+}
+
+/** The models that set a reference price. All qualities are `quality.default`, 0..1. */
+export interface ReferenceBasis {
+  /** The quality of the model whose price it is. */
+  readonly quality: number;
+  /** The best model. With equal qualities, the ID decides. */
+  readonly best: { readonly model: string; readonly quality: number };
+  /** The least quality of a model that counts as nearly as good as the best. */
+  readonly least: number;
+  /** Whether only models with a price are compared, because all models that are nearly as good as the best of all are free. */
+  readonly isAmongPriced: boolean;
+  /** Models so near to `least` that a small change of their quality would change the price a lot. */
+  readonly close: readonly CloseModel[];
+}
+
+/** A model whose quality is close to the least quality of a model that may set the reference price. */
+export interface CloseModel {
+  readonly model: string;
+  readonly quality: number;
+  /** Whether its quality is at least `least`. */
+  readonly isWithin: boolean;
+  /** The model whose price would apply if the quality were on the other side of `least`, and the price in USD per 1M tokens. */
+  readonly other: { readonly model: string; readonly usd: ReferenceOrigin['usd'] };
 }
 
 export interface LeftOut {

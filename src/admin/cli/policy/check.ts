@@ -176,7 +176,7 @@ function asText(
   parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`);
   // A stated price is in the files.
   if (reference && (reference.source === 'model' || all || choices))
-    parts.push(`Reference price: ${visible(referenceText(reference))}.`);
+    parts.push([`Reference price: ${referenceText(reference)}.`, ...reference.explanation].map(visible).join('\n'));
   if (amounts.length > 0) parts.push(amountsText(amounts, all));
   if (isFew && missing.length > 0) parts.push(leftOutText(missing));
   if (teams.length > 0) parts.push(uncheckedText(teams));

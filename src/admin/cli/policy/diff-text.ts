@@ -1,3 +1,4 @@
+import { commandName } from '../../../core/command-name.ts';
 import { type Paint, painter } from '../../../core/text/paint.ts';
 import { plural } from '../../../core/text/text.ts';
 import { visible } from '../../../core/text/visible.ts';
@@ -14,6 +15,7 @@ import type { BuiltPolicy, PolicyDifference } from '../../use-cases/policy/diff.
 import { changedCases } from '../../use-cases/policy/diff.ts';
 import type { ComparedRequests, DifferentRequest } from '../../use-cases/policy/diff-requests.ts';
 import { type ReferenceBody, referenceText } from '../../use-cases/policy/reference.ts';
+import type { PolicySource } from '../../use-cases/policy/tools.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { fromTo, growth, pair, short } from './diff-values.ts';
 import { problemsText } from './problems.ts';
@@ -28,16 +30,19 @@ const NOTE =
 export const differenceText = (difference: PolicyDifference, terminal: boolean): string =>
   scrub(unscrubbedText(difference, terminal));
 
-function unscrubbedText({ a, b, changes, renamed, decisions }: PolicyDifference, terminal: boolean): string {
+function unscrubbedText({ a, b, changes, renamed, decisions, reference }: PolicyDifference, terminal: boolean): string {
   const paint = painter(terminal);
   const parts = [
     `${paint.strong(visible(`${a.place.label} → ${b.place.label}`))}\n`,
     `${paint.strong('Changed declarations')}\n${changesText(changes, renamed, paint)}`,
     ...[a, b].filter(({ side }) => side === null).map((one) => brokenText(one, terminal)),
   ];
+  if (reference !== null && reference.moved_because !== null) {
+    const why = paragraphs([visible(reference.moved_because)], terminal);
+    parts.push(`${paint.strong('Changed reference price')}\n${referenceLines(reference, paint)}${why}`);
+  }
   if (decisions === null) return parts.join('\n');
-  const { cases, caseTotals, requests, worth, reference } = decisions;
-  if (isMoved(reference)) parts.push(`${paint.strong('Changed reference price')}\n${referenceLines(reference, paint)}`);
+  const { cases, caseTotals, requests, worth } = decisions;
   const changed = changedCases(cases);
   const inUsd = worth.a !== worth.b;
   const words: Words = { paint, inUsd, from: a.place.label, to: b.place.label };
@@ -48,7 +53,12 @@ function unscrubbedText({ a, b, changes, renamed, decisions }: PolicyDifference,
   const hidden = requests ? requests.different.length + requests.leftOut - REQUESTS_MAX : 0;
   if (hidden > 0) items.push(`  and ${short(hidden)} more requests, which --json lists\n`);
   const heading = paint.strong('Changed decisions');
-  const unaffected = unaffectedText(changes.length > 0, cases.length, requests !== null);
+  const hasChanges = changes.length > 0;
+  if (hasChanges && cases.length === 0 && requests === null) {
+    parts.push(`${heading}\n${paragraphs([incomparable(a.place, b.place)], terminal)}`);
+    return parts.join('\n');
+  }
+  const unaffected = unaffectedText(hasChanges, requests !== null);
   parts.push(`${heading}\n${items.length === 0 ? unaffected : items.join('\n')}`);
   if (requests && requests.moves.length > 0) parts.push(movesText(requests, inUsd, terminal));
   parts.push(totalsText(caseTotals, requests?.totals ?? null, inUsd, terminal));
@@ -59,19 +69,22 @@ function unscrubbedText({ a, b, changes, renamed, decisions }: PolicyDifference,
   return parts.join('\n');
 }
 
-type References = Readonly<Record<'a' | 'b', ReferenceBody>>;
-
-const isMoved = ({ a, b }: References): boolean => a.input_usd !== b.input_usd || a.output_usd !== b.output_usd;
-
-const referenceLines = ({ a, b }: References, paint: Paint): string =>
+const referenceLines = ({ a, b }: Readonly<Record<'a' | 'b', ReferenceBody>>, paint: Paint): string =>
   [`- ${referenceText(a)}`, `+ ${referenceText(b)}`].map((line) => `  ${signed(visible(line), paint)}\n`).join('');
 
+/** The text for two different policies that have no cases, if no file has requests. */
+function incomparable(a: PolicySource, b: PolicySource): string {
+  const command = `${commandName()} policy check`;
+  const folders = [a, b].map(({ kind, label }) => (kind === 'folder' ? `\`${command} ${label} --choices\`` : null));
+  const tables = folders.some((text) => text === null) ? `\`${command} --choices\` of both` : folders.join(' and ');
+  return visible(
+    `Unknown: neither policy has a case, so nothing was compared. Add cases to the policy, or compare requests with --requests FILE. To see what the selectors choose, compare the tables of ${tables}.`,
+  );
+}
+
 /** The text that is shown if both policies decide all cases and requests in the same way. */
-function unaffectedText(isChanged: boolean, cases: number, hasRequests: boolean): string {
+function unaffectedText(isChanged: boolean, hasRequests: boolean): string {
   if (!isChanged) return '  nothing\n';
-  if (cases === 0 && !hasRequests) {
-    return '  nothing to compare: neither policy has a case. Add a case, or compare requests with --requests FILE.\n';
-  }
   const compared = hasRequests ? 'no case and no request of the file' : 'no case';
   return `  nothing: the changes above affect ${compared}. They can still affect other requests: add a case for them${hasRequests ? '' : ', or compare requests with --requests FILE'}.\n`;
 }

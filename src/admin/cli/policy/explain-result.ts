@@ -24,6 +24,7 @@ interface ExplainForm {
 }
 
 const { properties } = PolicyExplanation;
+const reference = properties.reference_price.anyOf[0];
 /** The parts of an explanation that are printed. Other parts may be missing in answers of earlier versions. */
 const Printed = Type.Object({
   ...Type.Pick(PolicyExplanation, [
@@ -31,7 +32,15 @@ const Printed = Type.Object({
     ...(['failed_rules', 'left_out_here', 'usd_per_credit'] as const),
   ]).properties,
   facts: Type.Pick(properties.facts, ['task']),
-  reference_price: Type.Optional(properties.reference_price),
+  reference_price: Type.Optional(
+    Type.Union([
+      Type.Object({
+        ...Type.Pick(reference, ['input_usd', 'output_usd', 'source', 'model']).properties,
+        explanation: Type.Optional(reference.properties.explanation),
+      }),
+      Type.Null(),
+    ]),
+  ),
   candidates: Type.Union([
     Type.Array(
       Type.Pick(properties.candidates.anyOf[0].items, [
@@ -86,9 +95,9 @@ function asText(body: Printed, { terminal, before = [], after = [], note }: Expl
 }
 
 /** Explains the columns of the table, and the unit of the cost in the utility. */
-const legend = ({ usd_per_credit: usdPerCredit, reference_price: reference }: Printed): string[] => [
+const legend = ({ usd_per_credit: usdPerCredit, reference_price: price }: Printed): string[] => [
   `Quality is the expected share of good answers. 1 Credit is ${usdPerCredit} USD. Latency is the expected time to the end of the answer, and source shows where the speed comes from. Utility combines the three with the weights of the selector. The highest utility wins.`,
-  ...(reference ? [`Reference price, which scales the cost: ${referenceText(reference)}.`] : []),
+  ...(price ? [`Reference price, which scales the cost: ${referenceText(price)}.`, ...(price.explanation ?? [])] : []),
 ];
 
 const PLACES: Readonly<Record<string, string>> = {

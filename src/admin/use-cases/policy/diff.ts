@@ -29,7 +29,7 @@ import {
 } from './compare.ts';
 import { compareRequests } from './diff-requests.ts';
 import { findPlace, folderPlace } from './place.ts';
-import { referenceBody } from './reference.ts';
+import { referenceBody, whyMoved } from './reference.ts';
 import { createScratch } from './scratch.ts';
 import { type JudgeTools, type PolicySource, type PolicyWorkspace, toolsFor } from './tools.ts';
 
@@ -75,7 +75,8 @@ export async function differenceOf(
   const sides = a.side && b.side && { a: a.side, b: b.side };
   // The decisions are null if one of the policies cannot be loaded.
   const decisions = sides && (await decideBoth(sides.a, sides.b, requests, isStale));
-  return { a, b, changes, renamed, decisions };
+  const reference = sides && referencesOf({ ...a, side: sides.a }, { ...b, side: sides.b });
+  return { a, b, changes, renamed, decisions, reference };
 }
 
 /** Returns the same policy with another version number in the line that states the version. */
@@ -96,12 +97,20 @@ async function decideBoth(a: Side, b: Side, file: string | undefined, isStale: (
     requests: file === undefined ? null : await compareRequests(file, a, b),
     // The value of a Credit in USD, in each policy.
     worth: { a: a.anywhere.snapshot.usdPerCredit, b: b.anywhere.snapshot.usdPerCredit },
-    // The price that defines a reference cost, in each policy.
-    reference: {
-      a: referenceBody(a.anywhere.snapshot.referenceOrigin),
-      b: referenceBody(b.anywhere.snapshot.referenceOrigin),
-    },
   };
+}
+
+type LoadedPolicy = BuiltPolicy & { readonly side: Side };
+
+/** Returns the price that defines a reference cost, in each policy, and why it differs. */
+function referencesOf(a: LoadedPolicy, b: LoadedPolicy) {
+  const sideOf = ({ place, side, outline }: LoadedPolicy) => ({
+    label: place.label,
+    origin: side.anywhere.snapshot.referenceOrigin,
+    outline,
+  });
+  const [from, to] = [sideOf(a), sideOf(b)];
+  return { a: referenceBody(from.origin), b: referenceBody(to.origin), moved_because: whyMoved(from, to) };
 }
 
 /** A compared policy, as far as it can be built. */
@@ -171,7 +180,7 @@ export const changedCases = (cases: readonly ComparedCase[]): ComparedCase[] =>
  * needed.
  */
 export async function differenceBody(
-  { a, b, changes, renamed, decisions }: PolicyDifference,
+  { a, b, changes, renamed, decisions, reference }: PolicyDifference,
   isStale: () => boolean = () => false,
 ) {
   const requests = decisions?.requests ?? null;
@@ -180,7 +189,7 @@ export async function differenceBody(
     b: sideJson(b),
     renamed,
     usd_per_credit: decisions && { a: Number(decisions.worth.a), b: Number(decisions.worth.b) },
-    reference_price: decisions?.reference ?? null,
+    reference_price: reference,
     cases: decisions && changedCases(decisions.cases).map(caseJson),
     requests: requests?.different.map(({ a, b, ...request }) => ({ ...request, ...answersJson(a, b) })) ?? null,
     requests_left_out: requests?.leftOut ?? 0,

@@ -46,7 +46,7 @@ export function ChoicesPage() {
               <Empty title="No model can serve here">No provider of the policy is set up on this server.</Empty>
             )}
             <p class="small dim">
-              {noteText(setting)} {reference && referenceText(reference)}
+              {noteText(setting)} {reference && referenceText(reference)} {reference?.explanation.join(' ')}
             </p>
           </section>
         )
