@@ -1,7 +1,9 @@
 import type { DataArguments, PolicyArguments, parseCommand } from './admin/cli/options.ts';
 import type { PolicyCommand } from './admin/cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './admin/cli/result.ts';
+import { shellWord } from './admin/cli/text.ts';
 import type { Operation } from './admin/kit/operation.ts';
+import { commandName } from './core/command-name.ts';
 import { visibleLines } from './core/text/visible.ts';
 import { scrub } from './host/telemetry/secrets.ts';
 import { type DataPlace, keysOnDisk, spoolsOf, stateOnDisk } from './server/data.ts';
@@ -38,15 +40,29 @@ export interface CommandHost extends Pick<Host, 'version' | 'env' | 'now'> {
 /** Formats an error for the standard error: `signalbox: TEXT`, with secrets masked. */
 export const complaint = (text: string): string => `signalbox: ${visibleLines(scrub(text))}\n`;
 
+/** Returns a function that writes a sentence to the standard error. */
+const telling =
+  ({ warn }: Pick<CommandHost, 'warn'>) =>
+  (text: string): void =>
+    warn(complaint(text));
+
 /**
  * Runs a command to its end.
  * @returns its exit code
  * @throws UsageError for wrong arguments, or an Error with a message of one sentence
  */
 export async function runCommand(command: CommandLine, host: CommandHost): Promise<number> {
-  const { text, code } = resultOf(await outputOf(command, host));
-  await host.write(text);
+  const { text, code, next } = resultOf(await outputOf(command, host));
+  await host.write(next && 'line' in command ? text + continuation(command.line, next) : text);
   return code;
+}
+
+/** Says which command prints the next page: the same command with another position in the list. */
+function continuation(line: readonly string[], [flag, value]: NonNullable<CommandResult['next']>): string {
+  const at = line.findIndex((word) => word === flag || word.startsWith(`${flag}=`));
+  const others = at < 0 ? line : line.toSpliced(at, line[at] === flag ? 2 : 1);
+  const words = [...others, flag, value].map(shellWord).join(' ');
+  return visibleLines(`\nThe list continues. For the next page: ${commandName()} ${words}\n`);
 }
 
 const resultOf = (output: CommandOutput): CommandResult =>
@@ -78,7 +94,7 @@ const OFFLINE = '--offline';
 async function atRunningServer(
   name: CommandLine['name'],
   { args, data, folderFlags = [] }: DataArguments & Partial<Pick<PolicyArguments, 'folderFlags'>>,
-  { warn }: CommandHost,
+  host: CommandHost,
 ): Promise<CommandOutput | null> {
   const [word = '', ...rest] = args;
   // A running server answers only with its own policy. The flag --policies therefore needs the database.
@@ -92,11 +108,7 @@ async function atRunningServer(
     import('./admin/cli/operations.ts'),
     import('./admin/cli/user.ts'),
   ]);
-  return runOperation(
-    operation,
-    rest,
-    atServer(socket, operation, commandActor(), (text) => warn(complaint(text))),
-  );
+  return runOperation(operation, rest, atServer(socket, operation, commandActor(), telling(host)));
 }
 
 /** Removes the flag --offline, which is already read. */
@@ -140,8 +152,8 @@ async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandO
       host.mindDefects();
       return (await import('./admin/cli/learn.ts')).runLearn(command.args, { ...host, ...command });
     case 'decisions': {
-      const file = await existing(command);
-      return (await import('./admin/cli/decisions/decisions.ts')).runDecisions(command.args, file, now);
+      const { runDecisions } = await import('./admin/cli/decisions/decisions.ts');
+      return runDecisions(command.args, await existing(command), { now, warn: telling(host) });
     }
     case 'instances': {
       const file = await existing(command);
@@ -290,10 +302,10 @@ async function changing(
     const { result, behind } = await served.followed(store, isServed, async () => {
       const tell = (text: string) => warn(complaint(text));
       const output = await run(args, { keys, people, store, blocklist, file, now, warn: tell, log: { warn() {} } });
-      const { text, code } = resultOf(output);
+      const { text, ...rest } = resultOf(output);
       // Print before waiting for the servers. A new key is shown only once, and the user can interrupt the wait.
       await write(text);
-      return { text: '', code };
+      return { text: '', ...rest };
     });
     if (behind.length > 0) warn(complaint(`The change is saved. ${served.notServed(behind)}`));
     return result;

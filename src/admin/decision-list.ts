@@ -3,6 +3,8 @@ import { ERROR_CODES } from '../core/api/error-schema.ts';
 import * as parts from '../core/api/parts.ts';
 import { RECORD_STATUSES } from '../core/decision/record.ts';
 import { OPERATION_NAMES } from '../core/request/operation.ts';
+import { plural } from '../core/text/text.ts';
+import { iso } from '../core/time/clock.ts';
 import * as f from './kit/fields.ts';
 
 const texts = (description: string, example: Readonly<Record<string, string>>) =>
@@ -32,6 +34,17 @@ export const ofKey = {
 
 const orNoAnswer = (text: string) => `${text} Null for a recommendation.`;
 
+interface CountingRow {
+  readonly key_id: string | null;
+  readonly refusal: { readonly method: string };
+}
+
+/** Says how many answers an entry stands for; nothing for an entry of one request, which has a method. */
+const countedText = (answers: number, { key_id, refusal }: CountingRow): string =>
+  refusal.method !== ''
+    ? '-'
+    : `${plural(answers, key_id === null ? 'answer' : 'more answer')} like this in that minute`;
+
 const Refusal = f.shape('The answer to a request that was refused before a decision.', {
   http_status: f.as('status', parts.wholeOrNull('The HTTP status of the answer.', 404)),
   dialect: parts.textOrNull('The dialect of the path; null for paths that no dialect has.', 'openai-chat'),
@@ -41,9 +54,15 @@ const Refusal = f.shape('The answer to a request that was refused before a decis
     'The message of the error, at most 300 characters, without words of the request. Null if you ask with a key with the scope `report`.',
     'There is no model or selector `gpt-9`.',
   ),
-  answers: f.count(
-    'How many answers this entry counts: 1, or the answers of one key with the same code in a minute, above the limit for single entries.',
-    1,
+  answers: f.inCommand(
+    f.count(
+      'How many answers this entry counts: 1, or the answers of one key with the same code in a minute, above the limit for single entries.',
+      1,
+    ),
+    {
+      title: 'counted',
+      text: countedText,
+    },
   ),
   decision_id: f.as(
     'decision',
@@ -67,9 +86,12 @@ export const DecisionSummary = f.named(
       ),
     ),
     object: f.always('decision.summary'),
-    created: parts.wholeOrNull('When the record was written. Unix time in seconds.', 1_793_000_000),
-    time: f.orNull(f.moment('The same time as `created`, to the millisecond.')),
+    created: f.inCommand(parts.wholeOrNull('When the record was written. Unix time in seconds.', 1_793_000_000), {
+      text: (seconds: number) => f.secondText(iso(seconds * 1_000)),
+    }),
+    time: f.inCommand(f.orNull(f.moment('The same time as `created`, to the millisecond.')), { text: f.secondText }),
     ...ofKey,
+    key_id: f.inCommand(ofKey.key_id, { none: '(unknown)' }),
     operation: f.orNull(
       f.word(OPERATION_NAMES, 'A word.'),
       'The operation of the request; null for a refused request to a path that calls no model.',
@@ -102,6 +124,13 @@ export const DecisionSummary = f.named(
       f.orNull(f.text('The policy revision that was active when the decision was made.', '95f1a7d5f908027b')),
     ),
     error: f.orNull(f.word(ERROR_CODES, 'A code.'), 'The error that the caller received; null if there was no error.'),
+    http_status: f.inCommand(
+      parts.wholeOrNull(
+        'The HTTP status of the error, also if a stream had begun and ended with the error. 200 for an answer without an error; null if the caller left before the answer ended.',
+        200,
+      ),
+      { title: 'HTTP' },
+    ),
     refusal: f.as('refused', f.orNull(Refusal, 'Null for a decision.', null)),
     attempts: parts.wholeOrNull(orNoAnswer('Attempts at endpoints.'), 1),
     credits_consumed: f.as(

@@ -38,6 +38,10 @@ const Attempt = Type.Object({
 
 export const FoundRequest = f.named('FoundRequest', 'A request with its decision or its refusal.', {
   ...DecisionSummary.properties,
+  alias: f.inCommand(field.textOrNull('The alias that the request named as `model`; null if it used no alias.', null), {
+    text: (alias: string, { selector, model }: { readonly selector: string; readonly model: string }) =>
+      `${alias} stands for ${selector === 'pinned' ? model : selector}`,
+  }),
   attempt_details: f.as('tries', f.list(f.onWire(Attempt), 'The attempts in the order in which they were made.')),
 });
 

@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox';
-import { NO_FIGURES, RECORD_STATUSES, type RecordSummary } from '../core/decision/record.ts';
-import { ERROR_CODES, refuse } from '../core/errors.ts';
+import { NO_FIGURES, RECORD_STATUSES, type RecordStatus, type RecordSummary } from '../core/decision/record.ts';
+import { ERROR_CODES, ERRORS, refuse } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import type { Caller } from '../core/people/caller.ts';
 import { OPERATION_NAMES } from '../core/request/operation.ts';
 import type { RecordReader } from '../gateway/records/records.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
-import type { RecordEntry, RecordLog } from '../store/records.ts';
+import type { RecordEntry, RecordLog, RecordQuery } from '../store/records.ts';
 import { Decision, DecisionRepeat, FoundRequest } from './decision.ts';
 import { DecisionList, DecisionSummary, KeptContent } from './decision-list.ts';
 import { DecisionMoney } from './decision-money.ts';
@@ -20,10 +20,13 @@ import { findShown, listDecisions } from './use-cases/decisions.ts';
 import { explainDecision } from './use-cases/explain-decision.ts';
 import { repeatDecision } from './use-cases/repeat-decision.ts';
 import { checkShown, type Sight } from './use-cases/sight.ts';
+import { type FilterNames, unknownNames } from './use-cases/unknown-names.ts';
 
 /** The services that lists of decisions use. */
 export interface DecisionReader extends Pick<ReportServices, 'sightOf' | 'ownersOf'> {
   readonly records: Pick<RecordLog, 'list'>;
+  /** The keys and teams that filters can name. */
+  readonly filterNames: FilterNames;
 }
 
 /** The services that find a request by its ID. */
@@ -74,6 +77,7 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<type
     selector: isRefused ? null : facts.selector,
     revision: isRefused ? null : facts.revision,
     reason: isRefused ? null : reason,
+    httpStatus: summary && httpStatusOf(entry.status, summary),
     refused: refused && {
       ...refused,
       message: sight.isNarrow ? null : reason,
@@ -88,6 +92,21 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<type
     metadata: sight.isNarrow ? null : metadata,
     session: sight.showsRunsOf(keyId, labels ?? {}) ? session : null,
   };
+}
+
+function httpStatusOf(status: RecordStatus, { error, refused }: RecordSummary): number | null {
+  if (error !== null) return refused?.status ?? ERRORS[error].status;
+  return status === 'abandoned' ? null : 200;
+}
+
+/** The HTTP statuses of errors, as texts. */
+const HTTP_STATUSES = [...new Set(Object.values(ERRORS).map(({ status }) => String(status)))].sort();
+
+/** Returns the filter for the status of a record or for an HTTP status. Errors are stored by their codes. */
+function statusFilter(given: string | undefined): Pick<RecordQuery, 'status' | 'codes'> {
+  const status = RECORD_STATUSES.find((one) => one === given);
+  if (status !== undefined || given === undefined) return { status };
+  return { codes: ERROR_CODES.filter((code) => String(ERRORS[code].status) === given) };
 }
 
 const placeOf = (param: 'after' | 'newer_than', text: string | undefined): number | undefined =>
@@ -120,7 +139,7 @@ export const listRecords = operationsOn<DecisionReader>()({
       to: f.momentIn('The end of the period. The list has only decisions from before this moment.'),
       key: f.inCommand(
         f.text(
-          'The ID of the key, or the address of the wallet, that made the request. With a key with the scope `report`, use the name of the key.',
+          'The ID or the name of the key, or the address of the wallet, that made the request. With a key with the scope `report`, only the name of the key.',
         ),
         ID,
       ),
@@ -138,7 +157,10 @@ export const listRecords = operationsOn<DecisionReader>()({
         ID,
       ),
       task: f.text('The task type of the request.'),
-      status: f.word(RECORD_STATUSES, `One of ${RECORD_STATUSES.join(', ')}.`),
+      status: f.word(
+        [...RECORD_STATUSES, ...HTTP_STATUSES],
+        `One of ${RECORD_STATUSES.join(', ')}, or the HTTP status of an error, such as 404.`,
+      ),
       code: f.inCommand(
         f.word(
           ERROR_CODES,
@@ -179,17 +201,35 @@ export const listRecords = operationsOn<DecisionReader>()({
   commandLimit: LIMIT,
   prints: {
     columns: [
-      ...['id', 'time', 'key_id', 'operation', 'status', 'model', 'task', 'credits_consumed', 'total_ms'],
+      ...[
+        'id',
+        'time',
+        'key_id',
+        'operation',
+        'status',
+        'http_status',
+        'model',
+        'task',
+        'credits_consumed',
+        'total_ms',
+      ],
       ...['error', 'refusal.answers'],
     ],
+    sum: ({ data, has_more }: { readonly data: readonly unknown[]; readonly has_more: boolean }) =>
+      data.length > 0 ? '' : has_more ? 'None of the newest requests match.\n' : 'No request matches.\n',
   },
-  async run({ records, sightOf, ownersOf }, { by }, { limit = LIMIT, key, team, user, after, newerThan, ...filters }) {
+  // Only callers who see all requests may learn which keys and teams exist.
+  warn: ({ filterNames }, { reach }, { key, team }, { data, hasMore }) =>
+    data.length === 0 && !hasMore && reach === 'all' ? unknownNames({ key, team }, filterNames) : [],
+  async run({ records, sightOf, ownersOf }, { by }, { limit = LIMIT, status, after, newerThan, ...given }) {
+    const { key, team, user, ...filters } = given;
     const { from, to, session } = filters;
     const sight = sightOf(by);
     checkShown(sight, { user, session });
     if (from !== undefined && to !== undefined && from >= to) refuse('to', '`to` must be later than `from`.');
     const query = {
       ...filters,
+      ...statusFilter(status),
       ...(await keysIn(key, sight)),
       ...ownersOf(by, { team, user }),
       after: placeOf('after', after),
@@ -222,8 +262,8 @@ export const showRecord = operationsOn<RequestReader>()({
   answer: 'The request.',
   async run({ records, sightOf }, { by, id }) {
     const sight = sightOf(by);
-    const { entry, attempts } = await findShown(by, records, id, sight);
-    return { ...shown(entry, sight), tries: attempts.map((attempt) => attemptBody(attempt, sight)) };
+    const { entry, attempts, alias } = await findShown(by, records, id, sight);
+    return { ...shown(entry, sight), alias, tries: attempts.map((attempt) => attemptBody(attempt, sight)) };
   },
 });
 

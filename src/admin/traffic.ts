@@ -194,7 +194,7 @@ export const showTraffic = operationsOn<TrafficServices>()({
     model: only('Only this model (ID). Affects the total, and series of models and keys.', 'ID'),
     provider: only('Only this provider (ID). Affects the total, and series of providers.', 'ID'),
     key: only(
-      'Only this key (ID) or wallet (address). Affects the total, and series of keys and models. With a key with the scope `report`, use the name of the key.',
+      'Only this key (ID or name) or wallet (address). Affects the total, and series of keys and models. With a key with the scope `report`, use the name of the key.',
       'ID',
     ),
     team: only('Only keys that belonged to this team (ID or name). Affects the total, and series of teams.', 'ID'),

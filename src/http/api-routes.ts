@@ -22,6 +22,7 @@ import { Places } from '../admin/use-cases/places.ts';
 import type { Principal } from '../admin/use-cases/principal.ts';
 import type { Sight } from '../admin/use-cases/sight.ts';
 import type { SubjectSource } from '../admin/use-cases/subjects.ts';
+import type { FilterNames } from '../admin/use-cases/unknown-names.ts';
 import { namesFor, ownUsage, servedUsage, type UsageQuery } from '../admin/use-cases/usage.ts';
 import { USER_OPERATIONS } from '../admin/users.ts';
 import type { Caller } from '../core/people/caller.ts';
@@ -110,11 +111,23 @@ function ownUsageServices(services: RouteServices) {
   };
 }
 
-const decisionServices = (services: RouteServices, { people, store, levels = NO_LEVELS }: AppOptions) => ({
+const filterNames = ({ keys, people: { people } }: Pick<AppOptions, 'keys' | 'people'>): FilterNames => ({
+  key: {
+    has: async (text) => (await keys.named([text])).size > 0 || (await keys.idsOf({ name: text })).length > 0,
+    names: () => keys.idsWhere(() => true).map((id) => keys.known(id)?.name ?? ''),
+  },
+  team: {
+    has: (text) => people.team(text) !== null || people.teamNamed(text) !== null,
+    names: () => people.teams().map(({ name }) => name),
+  },
+});
+
+const decisionServices = (services: RouteServices, { keys, people, store, levels = NO_LEVELS }: AppOptions) => ({
   ...services,
   ownersOf: ownersOf({ people }),
   store,
   records: services.gateway.records,
+  filterNames: filterNames({ keys, people }),
   levelsOf: (caller: Caller) => levels.of(caller),
 });
 

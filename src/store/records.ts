@@ -28,6 +28,8 @@ export interface RecordQuery {
   readonly status?: RecordStatus;
   /** The error code of the answer. Records of earlier versions have none. */
   readonly code?: ErrorCode;
+  /** A matching record has one of these error codes. */
+  readonly codes?: readonly ErrorCode[];
   /** The number of the request. */
   readonly request?: number;
   readonly operation?: Operation;

@@ -225,11 +225,19 @@ interface Sending {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/**
+ * Queries that leave out requests of this file. Refused requests are written up to a minute after their answers, so they would change a
+ * list or a sum while a test compares it.
+ */
+const STILL: Readonly<Record<string, string>> = {
+  '/admin/decisions': '?status=completed',
+  '/admin/traffic': '?from=2026-01-01&to=2026-01-02',
+};
+
 /** Returns everything that operators can see of the state: the trail, and the subject of the path. */
 async function stateOf({ path }: Operation, at: string): Promise<unknown> {
   const end = path.indexOf('/:id');
-  // The refused request itself appears in the list of requests.
-  const list = path === '/admin/decisions' ? `${path}?status=completed` : path;
+  const list = path + (STILL[path] ?? '');
   const about = path.startsWith('/v1/') || end < 0 ? list : at.split('/').slice(0, 4).join('/');
   const read = async (one: string) => {
     const answer = await box.get(one, { headers: { authorization: `Bearer ${secretFor(one)}` } });

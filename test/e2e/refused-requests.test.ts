@@ -255,7 +255,9 @@ describe('above 60 a minute for a key', () => {
       const traffic = Object(await (await later.get('/admin/traffic?step=day')).json());
       expect(traffic.total.whole.refused).toBe(79);
       const printed = await later.run('decisions', 'list', '--status', 'refused', '--limit', '2');
-      expect(printed.out).toContain('15');
+      expect(printed.out).toContain('15 more answers like this in that minute');
+      expect(printed.out).toContain('(unknown)');
+      expect(printed.out).toContain('4 answers like this in that minute');
     },
     PATIENCE,
   );

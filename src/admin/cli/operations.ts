@@ -8,7 +8,7 @@ import { isMap, parsedValue } from '../kit/values.ts';
 import { LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
 import { cursorOf, type Flag, flagsOf, inFlags, isRemovable, kindOf, shownName } from './operation-flags.ts';
 import { listIn, printed } from './printed.ts';
-import type { CommandOutput } from './result.ts';
+import type { CommandOutput, CommandResult } from './result.ts';
 import { jsonText } from './text.ts';
 import { operator } from './user.ts';
 
@@ -80,7 +80,8 @@ export async function runOperation(
     const body = await performed(operation, id, input, perform);
     if (body instanceof TextAnswer) return body.text;
     const text = isJson ? jsonText(body) : printed(operation, body, id);
-    return operation.isFinding?.(body as never) ? { text, code: 2 } : text;
+    const next = isJson ? null : nextPage(operation, body);
+    return { text, code: operation.isFinding?.(body as never) ? 2 : 0, ...(next && { next }) };
   } catch (cause) {
     throw cause instanceof SignalboxError ? refusalOf(cause, flags) : cause;
   }
@@ -209,6 +210,13 @@ async function performed(
   };
   const rest = objectOf(await performed(operation, id, more, perform));
   return { ...rest, [name]: [...rows, ...objectsIn(rest[name])] };
+}
+
+/** Returns the flag and its value that continue a list; null on the last page, and for other answers. */
+function nextPage(operation: Operation, body: unknown): CommandResult['next'] | null {
+  const cursor = cursorOf(operation);
+  if (cursor === null || !isObject(body) || body.has_more !== true) return null;
+  return [`--${cursor}`, String(body.next_after ?? objectsIn(body.data).at(-1)?.id)];
 }
 
 /** Turns an error of the API into a UsageError that names flags instead of JSON members. */

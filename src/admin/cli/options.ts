@@ -13,6 +13,8 @@ export interface DataArguments {
   readonly data: string;
   readonly database: string;
   readonly args: readonly string[];
+  /** All words of the command line, also those that `args` leaves out. */
+  readonly line: readonly string[];
 }
 
 /** Arguments of a command on a data folder and a policy. */
@@ -77,7 +79,7 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   if (onData) {
     const place = dataOf(rest, env);
     checkWord(onData, place.args);
-    return { name: onData, ...place };
+    return { name: onData, line: argv, ...place };
   }
   if (name === 'policy' || name === 'learn' || name === 'catalog' || name === 'alerts') {
     // The default is the policy folder of `serve`. A folder among the arguments overrides it.
@@ -88,7 +90,8 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
       ...(folder === null ? [] : ['--policies']),
       ...(own.args.length === args.length ? [] : ['--data']),
     ];
-    return { name, folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), folderFlags, ...own };
+    const named = folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data));
+    return { name, line: argv, folder: named, folderFlags, ...own };
   }
   throw unknownCommand('', name);
 }
@@ -103,7 +106,7 @@ function dataFolder(flag: string | null | undefined, env: Environment): string {
   return folder;
 }
 
-function dataOf(rest: readonly string[], env: Environment): DataArguments {
+function dataOf(rest: readonly string[], env: Environment): Omit<DataArguments, 'line'> {
   const { folder, args } = folderOf('--data', rest);
   return { ...placeOf(folder, env), args };
 }

@@ -5,7 +5,6 @@ import { visible, visibleLines } from '../../core/text/visible.ts';
 import { commandOf } from '../kit/fields.ts';
 import type { Columns, Operation } from '../kit/operation.ts';
 import { isMap, withoutNull } from '../kit/values.ts';
-import { cursorOf } from './operation-flags.ts';
 import { grid } from './terminal.ts';
 import { fieldLines, labelTexts } from './text.ts';
 
@@ -16,27 +15,21 @@ const NONE = '-';
 export function printed(operation: Operation, body: unknown, id: string): string {
   const { prints = 'fields', output } = operation;
   if (typeof prints === 'function') return visibleLines(prints(body as never, id));
-  if (prints !== 'fields') return `${tableOf(prints, output, body)}${moreOf(operation, body)}`;
+  if (prints !== 'fields') return tableOf(prints, output, body);
   const members = Object.entries(output.properties as Record<string, TSchema>);
   const lines = members
-    .flatMap(([name, field]) => linesOf(name, field, isObject(body) ? body[name] : undefined))
+    .flatMap(([name, field]) => linesOf(name, field, objectOf(body)))
     .filter(([, text]) => text !== NONE);
   return fieldLines(lines, Math.max(...lines.map(([name]) => name.length)) + 2);
 }
 
-/** Says how to get the next page of a list; empty on the last page. */
-function moreOf(operation: Operation, body: unknown): string {
-  const cursor = cursorOf(operation);
-  if (cursor === null || !isObject(body) || body.has_more !== true) return '';
-  return `\nThe list continues. For the next page, add: --${cursor} ${body.next_after ?? objectsIn(body.data).at(-1)?.id}\n`;
-}
-
 /** The lines of a member: one line, or for a list of objects one line for each object. */
-function linesOf(name: string, whole: TSchema, value: unknown): [name: string, text: string][] {
+function linesOf(name: string, whole: TSchema, owner: Members): [name: string, text: string][] {
   const field = withoutNull(whole);
-  const title = titleOf(name);
-  if (field.items?.type !== 'object' || !Array.isArray(value)) return [[title, shownText(whole, value)]];
-  return value.map((one) => [title.replace(/s$/, ''), shownText(field.items, one)]);
+  const title = titleOf(name, whole);
+  const value = owner[name];
+  if (field.items?.type !== 'object' || !Array.isArray(value)) return [[title, shownText(whole, value, owner)]];
+  return value.map((one) => [title.replace(/s$/, ''), shownText(field.items, one, owner)]);
 }
 
 /**
@@ -76,8 +69,9 @@ function columnsOf(path: readonly string[], item: TSchema, rows: readonly Member
   if (!commandOf(field).isSpread) {
     // `whole` contains the main figures of a row, so the titles of its columns do not repeat its name.
     const [, ...inner] = path;
-    const head = (path[0] === 'whole' ? inner : path).map(titleOf).join(' ').toUpperCase();
-    return [{ head, texts: values.map((value) => shownText(field, value)) }];
+    const names = path[0] === 'whole' ? inner : path;
+    const head = (commandOf(field).title ?? names.map((name) => titleOf(name)).join(' ')).toUpperCase();
+    return [{ head, texts: values.map((value, at) => shownText(field, value, rows[at]!)) }];
   }
   const maps = values.map(objectOf);
   const names = new Set(maps.flatMap((map) => Object.keys(map)));
@@ -88,23 +82,24 @@ function columnsOf(path: readonly string[], item: TSchema, rows: readonly Member
 }
 
 /** Writes the title of a column, for example `last used` for `last_used_at`. */
-const titleOf = (name: string): string => name.replace(/_at$/, '').replaceAll('_', ' ');
+const titleOf = (name: string, field?: TSchema): string =>
+  (field && commandOf(field).title) ?? name.replace(/_at$/, '').replaceAll('_', ' ');
 
 /** Writes a JSON value for people, safe to show in a terminal: names and notes come from callers. */
-const shownText = (whole: TSchema, value: unknown): string => visible(valueText(whole, value));
+const shownText = (whole: TSchema, value: unknown, owner: Members): string => visible(valueText(whole, value, owner));
 
-/** Writes a JSON value for people. */
-function valueText(whole: TSchema, value: unknown): string {
+/** Writes a JSON value for people. @param owner the row or the answer that has the value */
+function valueText(whole: TSchema, value: unknown, owner: Members): string {
   const field = withoutNull(whole);
   const { text, none = NONE } = { ...commandOf(field), ...commandOf(whole) };
   if (value === null || value === undefined || value === '') return none;
-  if (text) return text(value as never);
+  if (text) return text(value as never, owner as never);
   if (typeof value === 'number') return value.toLocaleString('en', { maximumFractionDigits: 6 });
-  if (Array.isArray(value)) return value.map((one) => valueText(field.items, one)).join(', ') || none;
+  if (Array.isArray(value)) return value.map((one) => valueText(field.items, one, owner)).join(', ') || none;
   if (!isObject(value)) return String(value);
   if (isMap(field)) return labelTexts(value as Record<string, string>).join(', ') || none;
   const members = Object.entries(field.properties as Record<string, TSchema>).filter(([name]) => value[name] !== null);
-  const texts = members.map(([name, one]) => [titleOf(name), valueText(one, value[name])]);
+  const texts = members.map(([name, one]) => [titleOf(name, one), valueText(one, value[name], owner)]);
   return (
     texts
       .filter(([, one]) => one !== NONE)

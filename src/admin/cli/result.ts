@@ -5,6 +5,8 @@
 export interface CommandResult {
   readonly text: string;
   readonly code: 0 | 2;
+  /** The flag and its value with which the same command prints the next page of a list. Absent if there is none. */
+  readonly next?: readonly [flag: string, value: string];
 }
 
 /** A string means exit code 0. The string is empty if the command has already written its output page by page. */

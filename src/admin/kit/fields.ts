@@ -65,8 +65,10 @@ export interface CommandForm {
    * @throws Error of one sentence
    */
   readonly read?: (text: string) => unknown;
-  /** Writes the JSON value for people. */
-  readonly text?: (value: never) => string;
+  /** Writes the JSON value for people. `owner` is the row of the table, or the whole answer. */
+  readonly text?: (value: never, owner: never) => string;
+  /** The title of its column or line; by default its name. */
+  readonly title?: string;
   /** Whether a table has a column for each name of a map. */
   readonly isSpread?: boolean;
   /** The text for null and for an empty list. */
@@ -154,6 +156,9 @@ const MOMENT: Codec = {
 
 /** Writes a moment of the JSON form for people, to the minute. */
 export const minuteText = (value: string): string => `${value.slice(0, 16).replace('T', ' ')} UTC`;
+
+/** Writes a moment of the JSON form for people, to the second. */
+export const secondText = (value: string): string => `${value.slice(0, 19).replace('T', ' ')} UTC`;
 
 /** A moment or a day in a query, converted to ms since 1970. A day begins at midnight UTC. */
 export const momentIn = (description: string) =>

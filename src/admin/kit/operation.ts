@@ -112,6 +112,13 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
     call: ReachingCall,
     input: ValueOf<Input>,
   ) => Promise<(ValueOf<Output> & Tagged) | TextAnswer | TextStream>;
+  /** Returns warnings about values of the input that are probably mistakes, although `run` returned a result. */
+  readonly warn?: (
+    services: Services,
+    call: ReachingCall,
+    input: ValueOf<Input>,
+    result: ValueOf<Output>,
+  ) => readonly string[] | Promise<readonly string[]>;
   /**
    * Checks that the caller may still get the answer, before the stored answer of an `Idempotency-Key` is sent again. For answers that
    * contain a secret; the roles and the credentials are checked for all answers. @throws SignalboxError
@@ -165,7 +172,7 @@ interface Tagged {
 
 /** An operation that needs some services, with any input and output. */
 export interface Operation<Services = never>
-  extends Omit<Definition<Services, TSchema, TSchema>, 'run' | 'checkRepeat'> {
+  extends Omit<Definition<Services, TSchema, TSchema>, 'run' | 'warn' | 'checkRepeat'> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly takesId: boolean;
@@ -202,7 +209,7 @@ export const operationsOn =
   <Input extends TSchema, Output extends TSchema>(
     definition: Definition<Services, Input, Output>,
   ): Operation<Services> => {
-    const { http, action, input, output, isTagged = false, run, checkRepeat: check } = definition;
+    const { http, action, input, output, isTagged = false, run, warn, checkRepeat: check } = definition;
     const [word = '', path = ''] = http.split(' ');
     const method = METHODS.find((one) => one === word);
     if (!method) throw new Error(`${http} has no method. Write it like POST /admin/keys.`);
@@ -227,12 +234,17 @@ export const operationsOn =
       }
       const usd = usdWriter(hasUsd ? await services.usdPerCredit() : null);
       const list = method === 'GET' ? [] : modelsIn(given);
-      const ofModels = list.length > 0 ? ((await services.modelWarnings?.(list, call.by.caller)) ?? []) : [];
-      const warnings = [...ofModels, ...(method === 'GET' ? [] : emptyBudgets(value))];
+      const ofModels = list.length > 0 ? await services.modelWarnings?.(list, call.by.caller) : undefined;
+      const ofInput = await warn?.(services, reached, value, result);
+      const ofBudgets = method === 'GET' ? [] : emptyBudgets(value);
+      const warnings = [...(ofModels ?? []), ...ofBudgets, ...(ofInput ?? [])];
       return { body: encode(output, result, { usd }), tag: (isTagged && result.tag) || null, warnings };
     };
     // The conversion drops the types of input and result. `perform` checks the input with the schema before `run` gets it.
-    const erased = definition as unknown as Omit<Definition<Services, TSchema, TSchema>, 'run' | 'checkRepeat'>;
+    const erased = definition as unknown as Omit<
+      Definition<Services, TSchema, TSchema>,
+      'run' | 'warn' | 'checkRepeat'
+    >;
     return {
       ...erased,
       method,

@@ -41,6 +41,14 @@ export async function listDecisions(
 /** How many records are read together. Some decision records have long texts. */
 const BATCH = 64;
 
+/** A request as an entry of the list, with details of its decision. */
+interface FoundEntry {
+  readonly entry: RecordEntry;
+  readonly attempts: readonly AttemptRecord[];
+  /** The alias that the request named; null if it used none, and for a refused request. */
+  readonly alias: string | null;
+}
+
 /**
  * Finds a request as an entry of the list, with its attempts.
  * @param id `req_…` or `dec_…`
@@ -51,7 +59,7 @@ export async function findShown(
   records: Pick<RecordReader, 'find' | 'findRequest'>,
   id: string,
   sight = FULL_SIGHT,
-): Promise<{ readonly entry: RecordEntry; readonly attempts: readonly AttemptRecord[] }> {
+): Promise<FoundEntry> {
   const keyIds = await sight.idsWithin(checkAction(by.caller, 'decisions.list'));
   const request = parseId('req_', id);
   const listed = request === null ? null : await records.findRequest(request);
@@ -64,7 +72,7 @@ export async function findShown(
     throw new SignalboxError('not_found', message);
   }
   await sight.learn([entry.keyId]);
-  return { entry, attempts: record?.outcome?.attempts ?? [] };
+  return { entry, attempts: record?.outcome?.attempts ?? [], alias: record?.facts.alias ?? null };
 }
 
 function entryOf(record: DecisionRecord): RecordEntry {

@@ -94,6 +94,9 @@ export function sightOf(caller: Caller, { keys, policy }: SightSources): Sight {
   const learned = new Map<string, SeenKey>();
   const known = (id: string): SeenKey | null => keys.known(id) ?? learned.get(id) ?? null;
   const nameOf: Sight['nameOf'] = (id) => addressOf(id) ?? known(id)?.name ?? null;
+  // An ID that is not in memory may be the name of keys, or the ID of a revoked key.
+  const idsOf: Sight['idsOf'] = async (key) =>
+    known(key) === null ? [key, ...(await keys.idsOf({ name: key }))] : [key];
   const common: Pick<Sight, 'nameOf' | 'showsUpstream' | 'knowsKeys' | 'learn' | 'idsWithin'> = {
     nameOf,
     showsUpstream: isOperator(caller),
@@ -114,9 +117,9 @@ export function sightOf(caller: Caller, { keys, policy }: SightSources): Sight {
     case 'report':
       return { ...reportSight(keys, sources), ...common };
     case 'finance':
-      return { ...FULL_SIGHT, ...runsOf(sources, FULL_SIGHT.keyOf), ...common };
+      return { ...FULL_SIGHT, idsOf, ...runsOf(sources, FULL_SIGHT.keyOf), ...common };
     default:
-      return { ...FULL_SIGHT, ...common };
+      return { ...FULL_SIGHT, idsOf, ...common };
   }
 }
 

@@ -14,6 +14,7 @@ interface DecisionsCommand {
   readonly reader: StoreReader;
   readonly people: StoredPeople;
   now(): number;
+  warn(text: string): void;
 }
 
 /**
@@ -22,14 +23,18 @@ interface DecisionsCommand {
  * @returns the text to print
  * @throws UsageError
  */
-export async function runDecisions(args: readonly string[], file: string, now: () => number): Promise<CommandOutput> {
+export async function runDecisions(
+  args: readonly string[],
+  file: string,
+  { now, warn }: Pick<DecisionsCommand, 'now' | 'warn'>,
+): Promise<CommandOutput> {
   using reader = await readStore(file, ['records', 'ledger', 'access', 'people']);
   if (!(await reader.records.isCurrent())) {
     throw new UsageError(
       `${file} has no decision records of this version yet. Start the server once to create the tables.`,
     );
   }
-  return await run(args, { reader, people: await StoredPeople.of(reader), now });
+  return await run(args, { reader, people: await StoredPeople.of(reader), now, warn });
 }
 
 const run = groupOf(
@@ -40,6 +45,16 @@ const run = groupOf(
       records: { ...openRecordReader(records), list: records.log.list },
       sightOf: () => sightOf(keys),
       ownersOf: (by, owners) => ownersIn(people, by, owners),
+      filterNames: {
+        key: {
+          has: async (text) => (await keys.find(text)) !== null || (await keys.idsOf({ name: text })).length > 0,
+          names: async () => (await keys.all()).map(({ key }) => key.info.name),
+        },
+        team: {
+          has: (text) => people.team(text) !== null || people.teamNamed(text) !== null,
+          names: () => people.teams().map(({ name }) => name),
+        },
+      },
       usdPerCredit: () => journal.usdPerCredit(),
     }),
   ),
@@ -51,6 +66,7 @@ function sightOf(keys: StoreReader['keys']): Sight {
   return {
     ...FULL_SIGHT,
     nameOf: (id) => FULL_SIGHT.nameOf(id) ?? names.get(id) ?? null,
+    idsOf: async (key) => [key, ...(await keys.idsOf({ name: key }))],
     async learn(ids) {
       for (const { id, name } of await keys.names([...new Set(ids)])) names.set(id, name);
     },

@@ -33,6 +33,10 @@ export class StoredPeople {
   /** The users that are not deleted. As with `teamNamed`, filters must not find a deleted user by name or address. */
   readonly users = (): readonly User[] => [...this.#users.values()].filter(({ removedAt }) => removedAt === null);
 
-  readonly teamNamed = (text: string): Team | null =>
-    [...this.#teams.values()].find(({ name, removedAt }) => removedAt === null && name === text) ?? null;
+  readonly team = (id: string): Team | null => this.#teams.get(id) ?? null;
+
+  /** The teams that are not deleted. */
+  readonly teams = (): readonly Team[] => [...this.#teams.values()].filter(({ removedAt }) => removedAt === null);
+
+  readonly teamNamed = (text: string): Team | null => this.teams().find(({ name }) => name === text) ?? null;
 }

@@ -7,6 +7,7 @@ import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import type { UnservedPart } from '../../use-cases/policy/cases.ts';
 import type { PolicyTest } from '../../use-cases/policy/test.ts';
 import { clipped } from '../terminal.ts';
+import { shellWord } from '../text.ts';
 import { problemsText } from './problems.ts';
 import { leftOutBriefly, SETTING_WORDS } from './setting-text.ts';
 
@@ -94,7 +95,7 @@ function runText(same: readonly CaseRun[], { name, settings }: CaseResult, { fol
   const onlyHere = !names.includes('all_set');
   const isEverywhere = names.length === settings.flatMap((one) => one.settings).length;
   const where = isEverywhere ? [] : [`  ${SETTING_WORDS[onlyHere ? 'here' : 'all_set']}:`];
-  const more = `${commandName()} policy explain ${quoted(folder)} --case ${quoted(name)}${onlyHere ? ' --here' : ''}`;
+  const more = `${commandName()} policy explain ${shellWord(folder)} --case ${shellWord(name)}${onlyHere ? ' --here' : ''}`;
   return [...where, ...diffLines(same[0]!.failures, colour), `  more: ${visible(more)}`].join('\n');
 }
 
@@ -113,12 +114,6 @@ function diffLines(failures: CaseRun['failures'], colour: boolean): string[] {
 }
 
 const isRefusal = (got: string): boolean => got.startsWith('refused: ');
-
-/** Quotes a text for a shell. */
-function quoted(text: string): string {
-  if (/^[\w./@%+:,-]+$/.test(text)) return text;
-  return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;
-}
 
 function coverageText({
   touched,

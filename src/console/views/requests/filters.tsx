@@ -13,7 +13,13 @@ export const FILTERS = ['key', 'team', 'model', 'task', 'status', 'code', 'label
 type Filter = (typeof FILTERS)[number];
 
 const NONE = Object.fromEntries(FILTERS.map((name) => [name, null]));
-const STATUS_OPTIONS = Object.entries(STATUSES).map(([value, [, label]]) => ({ value, label }));
+const STATUS_OPTIONS = [
+  ...Object.entries(STATUSES).map(([value, [, label]]) => ({ value, label })),
+  ...['400', '401', '402', '403', '404', '422', '429', '500', '502', '503'].map((value) => ({
+    value,
+    label: `HTTP ${value}`,
+  })),
+];
 /** How many options a choice has: the most used values of the period. */
 const OFFERED = 50;
 /** How long the viewer must stop typing before the list is updated, ms. */

@@ -113,14 +113,14 @@ export const SendOne = () =>
     </>
   ) : null;
 
-/** The state of a request, with the code of its error and the number of refused requests that a row counts. */
-const Status = ({ row: { status, error, refusal } }: { readonly row: Row }) => (
+/** The state of a request, with the HTTP status and the code of its error and the number of refused requests that a row counts. */
+const Status = ({ row: { status, error, http_status, refusal } }: { readonly row: Row }) => (
   <span class="requests-status">
     <NamedState name={status} of={STATUSES} />
     {error !== null && (
       <span class="small dim" title={error}>
-        {refusal !== null && refusal.answers > 1 && `${figure(refusal.answers).short} × `}
-        {error}
+        {http_status} {error}
+        {refusal !== null && refusal.answers > 1 && `, ${figure(refusal.answers).short} times in that minute`}
       </span>
     )}
   </span>

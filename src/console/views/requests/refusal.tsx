@@ -60,5 +60,5 @@ export function RefusedRequest({ found, refusal }: { readonly found: FoundReques
 
 function answerText({ answers, http_status }: Refusal): string {
   if (answers === 1) return `Signalbox answered ${http_status ?? 'with an error'} before it chose a model.`;
-  return `Signalbox refused ${figure(answers).short} requests in one minute. Above a limit, it only counts them.`;
+  return `Signalbox refused ${figure(answers).short} requests like this in that minute. It only counts requests above a limit, and requests with an unknown key.`;
 }

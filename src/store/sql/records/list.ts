@@ -117,6 +117,7 @@ class IndexSearch {
     this.#keyIds = keyIds && (isAlone || keyIds.length <= LEADING_KEYS_MAX) ? keyIds : null;
     if (keyIds && this.#keyIds === null)
       this.#others.add('r.key_id IN (SELECT value FROM json_each(?))', JSON.stringify(keyIds));
+    if (query.codes) this.#others.add('r.code IN (SELECT value FROM json_each(?))', JSON.stringify(query.codes));
     const label = this.#keyIds === null ? labels.shift() : undefined;
     if (this.#keyIds !== null) this.#lead.add('r.key_id = k.value');
     if (label) this.#lead.add('l.name = ? AND l.value = ?', ...label);

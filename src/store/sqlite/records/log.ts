@@ -37,6 +37,7 @@ function freshSelection(query: RecordQuery, span: Span, limit: number): Selectio
     if (value !== undefined) where.add(`r.${column} = ?`, value);
   }
   if (query.keyIds) where.add('r.key_id IN (SELECT value FROM json_each(?))', JSON.stringify(query.keyIds));
+  if (query.codes) where.add('r.code IN (SELECT value FROM json_each(?))', JSON.stringify(query.codes));
   const [{ sql }, params] = where.newest('r.seq', 'records AS r', 'r.id', span, 'LIMIT ?');
   return [{ sql: `SELECT ${columns(SUMMARY)} FROM records AS r WHERE r.seq IN (${sql})` }, [...params, limit]];
 }
