@@ -157,9 +157,12 @@ export const listRecords = operationsOn<DecisionReader>()({
         ID,
       ),
       task: f.text('The task type of the request.'),
-      status: f.word(
-        [...RECORD_STATUSES, ...HTTP_STATUSES],
-        `One of ${RECORD_STATUSES.join(', ')}, or the HTTP status of an error, such as 404.`,
+      status: f.inCommand(
+        f.word(
+          [...RECORD_STATUSES, ...HTTP_STATUSES],
+          `One of ${RECORD_STATUSES.join(', ')}, or the HTTP status of an error, such as 404.`,
+        ),
+        { form: [...RECORD_STATUSES, '404'].join('|') },
       ),
       code: f.inCommand(
         f.word(

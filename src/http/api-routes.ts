@@ -111,14 +111,14 @@ function ownUsageServices(services: RouteServices) {
   };
 }
 
-const filterNames = ({ keys, people: { people } }: Pick<AppOptions, 'keys' | 'people'>): FilterNames => ({
+const filterNames = ({ keys, people }: Pick<AppOptions, 'keys' | 'people'>): FilterNames => ({
   key: {
     has: async (text) => (await keys.named([text])).size > 0 || (await keys.idsOf({ name: text })).length > 0,
     names: () => keys.idsWhere(() => true).map((id) => keys.known(id)?.name ?? ''),
   },
   team: {
-    has: (text) => people.team(text) !== null || people.teamNamed(text) !== null,
-    names: () => people.teams().map(({ name }) => name),
+    has: (text) => people.people.team(text) !== null || people.people.teamNamed(text) !== null,
+    names: () => people.people.teams().map(({ name }) => name),
   },
 });
 
