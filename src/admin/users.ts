@@ -1,6 +1,7 @@
 import type { People } from '../access/people.ts';
 import type { UserDraft } from '../access/people-body.ts';
 import { INHERITED, NO_TERMS, USER_ROLES } from '../core/people/people.ts';
+import { plural } from '../core/text/text.ts';
 import type { User as UserRow } from '../store/people.ts';
 import * as f from './kit/fields.ts';
 import { type Call, operationsOn } from './kit/operation.ts';
@@ -258,7 +259,7 @@ export const USER_OPERATIONS = [
     answer: 'The ID of the deleted user.',
     takesTags: true,
     prints: ({ id, revoked_keys: revoked }: { readonly id: string; readonly revoked_keys: number }) =>
-      `Removed ${id}, and revoked ${revoked} ${revoked === 1 ? 'key' : 'keys'}.\n`,
+      `Removed ${id}, and revoked ${plural(revoked, 'key')}.\n`,
     async run(desk, { by, id, tags }) {
       const { user: row, revoked } = await removeUser(by, desk, id, tags);
       return { id: row.id, revokedKeys: revoked };

@@ -2,6 +2,7 @@ import type { Limiter, Offence } from '../access/limits/limiter.ts';
 import { durationText } from '../access/limits/refusal.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
+import { plural } from '../core/text/text.ts';
 
 /** The limits for requests without a valid key. */
 interface ThrottleRules {
@@ -19,7 +20,7 @@ export function throttle(offence: Offence, address: string, rules: ThrottleRules
   const perMinute = offence === 'failed-auth' ? failedAuthPerMinute : keylessPerMinute;
   const retryAfterMs = rules.limiter.count(offence, address, perMinute);
   const what = offence === 'failed-auth' ? 'without a valid API key' : 'without an API key';
-  checkWait(offence, `Your address sent more than ${perMinute} requests a minute ${what}`, retryAfterMs);
+  checkWait(offence, `Your address sent more than ${plural(perMinute, 'request')} a minute ${what}`, retryAfterMs);
 }
 
 /**
@@ -29,7 +30,7 @@ export function throttle(offence: Offence, address: string, rules: ThrottleRules
 export function throttleLine(root: string, rules: ThrottleRules): void {
   const { failedAuthPerMinute } = rules.policy().gateway;
   const retryAfterMs = rules.limiter.count('failed-auth', root, failedAuthPerMinute);
-  const sent = `Ended child keys of one API key sent more than ${failedAuthPerMinute} requests a minute`;
+  const sent = `Ended child keys of one API key sent more than ${plural(failedAuthPerMinute, 'request')} a minute`;
   checkWait('failed-auth', sent, retryAfterMs);
 }
 

@@ -1,4 +1,4 @@
-import { aliasNames } from '../core/policy/alias-names.ts';
+import { AGENT_ALIASES, aliasNames } from '../core/policy/alias-names.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { NamedParts } from './named-parts.ts';
@@ -6,21 +6,9 @@ import type { Report } from './report.ts';
 import type { NamedItem } from './schema/section-checks.ts';
 import { placeAt, valueAt } from './yaml/tree.ts';
 
-/**
- * The names that coding agents send by default, by the built-in selector that they stand for. A name that ends in `*` covers all models of
- * one class of Claude. No name here may cover the models of a whole service.
- */
-export const AGENT_NAMES = {
-  auto: ['claude-auto', 'opus', 'claude-opus-*', 'sonnet', 'claude-sonnet-*'],
-  'auto-cheap': ['claude-auto-cheap', 'haiku', 'claude-haiku-*'],
-  'auto-fast': ['claude-auto-fast'],
-} as const;
-
 /** The default aliases of a policy: each name or pattern with its selector. */
 export const agentAliases = (setting: 'agents' | 'none'): ReadonlyMap<string, string> =>
-  setting === 'none'
-    ? new Map()
-    : new Map(Object.entries(AGENT_NAMES).flatMap(([selector, names]) => names.map((name) => [name, selector])));
+  setting === 'none' ? new Map() : AGENT_ALIASES;
 
 /** The selector or model that an alias stands for. */
 type Target = Pick<NamedItem<unknown>, 'name' | 'path' | 'tree'>;

@@ -151,7 +151,7 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree, key: strin
     return ['missing-key', 'is empty', { expected: `one of ${listNames(propertiesOf(schema))}` }];
   const limit = limitsOf(schema);
   const hint = typeof schema.description === 'string' ? schema.description : undefined;
-  const problem = tree.kind === 'list' ? `has ${tree.items.length} items` : `cannot be ${found}`;
+  const problem = tree.kind === 'list' ? `has ${plural(tree.items.length, 'item')}` : `cannot be ${found}`;
   if (limit) return ['out-of-range', problem, { expected: limit, hint }];
   return ['bad-form', `is wrong: ${message}`, {}];
 }

@@ -4,6 +4,7 @@ import { shownCredits, shownMs } from '../core/money/ceiling.ts';
 import { toCredits } from '../core/money/credits.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { type Facts, isIntentRead } from '../core/request/facts.ts';
+import { plural } from '../core/text/text.ts';
 import { adaptedFields } from './forced-function.ts';
 import { capReason, outputCappedBy } from './output-maximum.ts';
 
@@ -69,7 +70,7 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   const figures = `${qualityText(choice)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
   const cappedBy = outputCappedBy(choice, snapshot.models[choice.model]!, facts);
   const capped =
-    cappedBy === null ? '' : ` Its output is capped at ${choice.outputCap} tokens: ${capReason(cappedBy)}.`;
+    cappedBy === null ? '' : ` Its output is capped at ${plural(choice.outputCap, 'token')}: ${capReason(cappedBy)}.`;
   const task = isIntentRead(facts) ? `For the task ${facts.task}, ` : '';
   return `${note ?? ''}${task}${why}: ${figures}.${capped}`;
 }

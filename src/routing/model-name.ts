@@ -1,7 +1,7 @@
 import { refuse, SignalboxError } from '../core/errors.ts';
 import { levelName } from '../core/money/holder.ts';
 import { type Caller, isOperator } from '../core/people/caller.ts';
-import { aliasTarget } from '../core/policy/alias-names.ts';
+import { AGENT_ALIASES, aliasNames, aliasTarget } from '../core/policy/alias-names.ts';
 import { allOf } from '../core/policy/found-models.ts';
 import { modelOf } from '../core/policy/model-of.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
@@ -174,9 +174,18 @@ function unknownName(name: string, model: string, caller: Caller, snapshot: Poli
   const aliases = listedAliases(snapshot).flatMap(([alias, of]) => (meant.has(of) ? [alias] : []));
   // The shortest name comes first, because several providers can offer a model and its maker usually has a shorter name than a reseller.
   const listed = usable(wildcards?.listed()).sort((a, b) => a.length - b.length);
-  const hint = nameHint(name, [...meant, ...aliases, ...listed]);
+  const hint = agentHint(name) ?? nameHint(name, [...meant, ...aliases, ...listed]);
   const message = `There is no model or selector \`${name}\`.${hint} Selectors are ${selectors.join(', ')}; GET /v1/models lists all models. ${HOW_TO_SERVE}`;
   return new SignalboxError('model_not_found', message, { param: 'model' });
+}
+
+const AGENT_NAMES = aliasNames(AGENT_ALIASES);
+
+/** Says how a policy can serve the name of a coding agent that it does not serve; null for another name. */
+function agentHint(name: string): string | null {
+  const selector = aliasTarget(AGENT_NAMES, name);
+  if (selector === null) return null;
+  return ` Coding agents send this name, but the policy has \`default_aliases: none\`. With \`default_aliases: agents\`, it stands for \`${selector}\`.`;
 }
 
 /**

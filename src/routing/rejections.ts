@@ -12,7 +12,7 @@ import type { Facts } from '../core/request/facts.ts';
 import { type LanguageState, languageState, qualifiesFor } from '../core/request/language-support.ts';
 import { isKnownLanguage, nearestLanguage } from '../core/request/languages.ts';
 import type { FieldNames } from '../core/request/model-request.ts';
-import { didYouMean } from '../core/text/text.ts';
+import { didYouMean, plural } from '../core/text/text.ts';
 import type { RejectionEntry } from './certificate.ts';
 import {
   affordableCap,
@@ -268,8 +268,8 @@ function excessOutputs(
   add('least', 'min_output_tokens', outputTokensMin);
   add('cap', cap, outputTokensMax);
   add('stated', 'estimated_output_tokens', outputTokens);
-  add('expected', cap, outputTokensMax, `the expected answer (${Math.ceil(expected)} tokens) is ${above}`);
-  add('useful', cap, outputTokensMax, `it needs ${taskUseful(model, task)} tokens ${aim}, ${above}`);
+  add('expected', cap, outputTokensMax, `the expected answer (${plural(Math.ceil(expected), 'token')}) is ${above}`);
+  add('useful', cap, outputTokensMax, `it needs ${plural(taskUseful(model, task), 'token')} ${aim}, ${above}`);
   return found;
 }
 

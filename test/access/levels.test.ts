@@ -109,11 +109,11 @@ describe('rate limits', () => {
     people.now({ ...SEARCH, limits: perMinute(1) }, { ...ADA, limits: perMinute(3) }, ORGANIZATION);
     admit(key);
     const refused = refusalOf(() => admit(other));
-    expect(refused.message).toStartWith('The rate limit of the team `search` allows 1 requests a minute');
+    expect(refused.message).toStartWith('The rate limit of the team `search` allows 1 request a minute');
     expect(refused.info.details).toEqual({ limit: 'team', kind: 'requests' });
     people.now(SEARCH, { ...ADA, limits: perMinute(3) }, { ...ORGANIZATION, limits: perMinute(1) });
     admit(root);
-    expect(refusalOf(() => admit(other)).message).toStartWith('The rate limit of the organization allows 1 requests');
+    expect(refusalOf(() => admit(other)).message).toStartWith('The rate limit of the organization allows 1 request');
     people.now({ ...ADA, limits: perMinute(3) });
     admit(other);
     expect(refusalOf(() => admit(key)).message).toStartWith('The rate limit of the user `Ada` allows 3 requests');

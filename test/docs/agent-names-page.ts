@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AGENT_NAMES } from '../../src/policy/aliases.ts';
+import { AGENT_NAMES } from '../../src/core/policy/alias-names.ts';
 import { code } from './schema-words.ts';
 import { markdownTable } from './table.ts';
 

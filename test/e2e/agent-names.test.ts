@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AGENT_NAMES } from '../../src/policy/aliases.ts';
+import { AGENT_NAMES } from '../../src/core/policy/alias-names.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { FakeModelServer } from '../support/model-servers.ts';
@@ -78,13 +78,23 @@ describe.each(SENT)('%s', (name, selector) => {
   });
 
   test('is unknown with `default_aliases: none` and in version 1, and means a selector where version 1 states `agents`', async () => {
-    for (const to of [none, first]) await expectError(await chat(name, to), 'model_not_found', 'model');
+    for (const to of [none, first]) {
+      const { message } = await expectError(await chat(name, to), 'model_not_found', 'model');
+      expect(message).toContain(`With \`default_aliases: agents\`, it stands for \`${selector}\``);
+    }
     expect((await chat(name, stated)).status).toBe(200);
   });
 });
 
 test('an answer to a name that is no alias does not mention one', async () => {
   for (const name of ['auto', 'best']) expect((await answerOf(await chat(name))).platform).not.toHaveProperty('alias');
+});
+
+test('the error for a name that agents do not send does not mention the default aliases', async () => {
+  for (const to of [box, none]) {
+    const { message } = await expectError(await chat('claude-imaginary', to), 'model_not_found', 'model');
+    expect(message).not.toContain('default_aliases');
+  }
 });
 
 test('the list of models contains the names without a pattern, and a mistyped name is corrected', async () => {

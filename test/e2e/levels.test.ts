@@ -262,7 +262,7 @@ describe('a key of a user in a team', () => {
     const { first, second } = await setUp('ads', { limits });
     expect((await chat(first)).status).toBe(200);
     const { message, details } = await expectError(await chat(second), 'rate_limit_exceeded');
-    expect(message).toStartWith('The rate limit of the team `ads` allows 1 requests a minute');
+    expect(message).toStartWith('The rate limit of the team `ads` allows 1 request a minute');
     expect(details).toMatchObject({ limit: 'team' });
     const closed = await setUp('closed', { models: ['other'] });
     const refusal = await expectError(await chat(closed.first), 'insufficient_permissions', 'model');

@@ -2,6 +2,7 @@ import { SignalboxError } from '../../core/errors.ts';
 import { levelName } from '../../core/money/holder.ts';
 import type { CallerLevel, KeyLimits } from '../../core/people/caller.ts';
 import type { Reading } from '../../core/reading.ts';
+import { plural } from '../../core/text/text.ts';
 import type { LimitAccount } from './accounts.ts';
 import { type Bucket, fullAfterMs, unitsLeft } from './bucket.ts';
 
@@ -34,12 +35,15 @@ export function limitError(shortage: LimitShortage, limits: readonly RequestLimi
   const { limit, kind, waitMs, units } = shortage;
   const { figures } = limit;
   const [allows, then] = {
-    requests: [`${figures.requestsPerMinute} requests a minute`, ''],
+    requests: [`${plural(figures.requestsPerMinute ?? 0, 'request')} a minute`, ''],
     tokens: [
-      `${figures.tokensPerMinute} tokens a minute`,
+      `${plural(figures.tokensPerMinute ?? 0, 'token')} a minute`,
       `, and this request needs about ${units}, more than are left`,
     ],
-    streams: [`${figures.concurrentStreams} streams at the same time`, ', and all of them are in use'],
+    streams: [
+      `${plural(figures.concurrentStreams ?? 0, 'stream')} at the same time`,
+      figures.concurrentStreams === 1 ? ', and it is in use' : ', and all of them are in use',
+    ],
   }[kind];
   const message = `${ownerOf(limit)} allows ${allows}${then}. Try again in ${durationText(waitMs)}.`;
   return new SignalboxError('rate_limit_exceeded', message, {

@@ -1,4 +1,4 @@
-import { creditsText } from '../../core/text/text.ts';
+import { creditsText, plural } from '../../core/text/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import {
   acceptDatabase,
@@ -9,7 +9,7 @@ import {
 } from '../use-cases/database.ts';
 import { groupOf, parseArguments, parseFlags, SWITCH } from './arguments.ts';
 import type { CommandOutput } from './result.ts';
-import { jsonText } from './text.ts';
+import { count, jsonText } from './text.ts';
 import { operator } from './user.ts';
 
 interface DatabaseCommand {
@@ -32,12 +32,12 @@ async function copy(args: readonly string[], { data, program }: DatabaseCommand)
   const { before, after, isSame } = await copyDatabase(operator(), { from, to, data, program });
   const { entries, charged } = after.totals;
   const mistakes = after.findings.length + after.more;
-  const text = `Copied ${entries} entries. They charge ${creditsText(charged)} in total, and ${after.open.size} holds are open.\n`;
+  const text = `Copied ${count(entries, 'entry', 'entries')}, with charges of ${creditsText(charged)} in total and ${count(after.open.size, 'open hold')}.\n`;
   if (isSame && mistakes === 0) return { text: `${text}The audits of the copy and of the original agree.\n`, code: 0 };
   const was = before.findings.length + before.more;
   const why = isSame
-    ? `${was} mistakes, the same as in the original`
-    : `${mistakes} mistakes, of ${was} before, or other sums`;
+    ? `${plural(was, 'mistake')}, the same as in the original`
+    : `${plural(mistakes, 'mistake')}, of ${was} before, or other sums`;
   return {
     text: `${text}The audit of the copy found ${why}. To list them, run \`signalbox ledger audit\`.\n`,
     code: 2,

@@ -5,6 +5,7 @@ import { idText, parseId, timeOfId } from '../../core/id.ts';
 import { type Caller, rootOf } from '../../core/people/caller.ts';
 import { declaredByTask, declaredFor, type TaskFacts } from '../../core/policy/declared.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import { plural } from '../../core/text/text.ts';
 import { DAY_MS } from '../../core/time/clock.ts';
 import { hasSecret } from '../../host/telemetry/secrets.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
@@ -106,7 +107,7 @@ function checkAge({ id }: DecisionRecord, { recordDays: days }: PolicySnapshot, 
   if (now - timeOfId(id) <= days * DAY_MS) return;
   throw new SignalboxError(
     'feedback_window_over',
-    `A decision can be scored for ${days} days after its request. This decision is older.`,
+    `A decision can be scored for ${plural(days, 'day')} after its request. This decision is older.`,
     { param: 'decision_id', details: { window_days: days } },
   );
 }

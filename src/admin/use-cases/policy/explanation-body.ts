@@ -2,6 +2,7 @@ import { bothAmounts } from '../../../core/money/budget-words.ts';
 import { limitFromCredits, toCredits } from '../../../core/money/credits.ts';
 import { usdWriter } from '../../../core/money/usd.ts';
 import { lacksIn } from '../../../core/policy/found-models.ts';
+import { plural } from '../../../core/text/text.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
 import { leftOutProviders } from '../../../policy/runtime/candidate.ts';
@@ -86,7 +87,7 @@ function holdNote({ certificate, firstHold, isFunded, shortage, runtime }: Hypot
   const more = grows
     ? ` first, ${growth}`
     : capped
-      ? `. The output is capped at ${capped.outputCap} tokens: ${capReason(capped.by)}`
+      ? `. The output is capped at ${plural(capped.outputCap, 'token')}: ${capReason(capped.by)}`
       : '';
   return `${credits} Credits of the caller’s money are held${more}.`;
 }

@@ -50,9 +50,9 @@ export function limitsText(limits: KeyAnswer['limits'] | null): string | null {
   if (limits === null) return null;
   const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent_streams: streams } = limits;
   const parts = [
-    requests !== null && `${figure(requests).short} requests a minute`,
-    tokens !== null && `${figure(tokens).short} tokens a minute`,
-    streams !== null && `${figure(streams).short} streams at once`,
+    requests !== null && `${figure(requests).short} ${requests === 1 ? 'request' : 'requests'} a minute`,
+    tokens !== null && `${figure(tokens).short} ${tokens === 1 ? 'token' : 'tokens'} a minute`,
+    streams !== null && `${figure(streams).short} ${streams === 1 ? 'stream' : 'streams'} at once`,
   ].filter((part) => part !== false);
   return parts.length === 0 ? null : parts.join(', ');
 }

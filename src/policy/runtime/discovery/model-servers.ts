@@ -1,5 +1,6 @@
 import type { ServedFacts } from '../../../contract/model-server.ts';
 import { type FoundModels, type FoundServer, foundText, lackText } from '../../../core/policy/found-models.ts';
+import { plural } from '../../../core/text/text.ts';
 import { type Timer, type Timers, within } from '../../../core/time/timers.ts';
 import type { UpstreamNetwork } from '../../../providers/connection/network.ts';
 import type { Health } from '../../../providers/health/health.ts';
@@ -219,7 +220,7 @@ export class ModelServers {
     const { addCommand } = one.server.reader;
     const remedyFor = (upstream: string) => lackText(one.provider, upstream, addCommand);
     health.listed(one.provider, one.origin, server.names && { names: server.names, remedyFor });
-    const problem = leftOut === 0 ? '' : `${leftOut} models are left out`;
+    const problem = leftOut === 0 ? '' : `${plural(leftOut, 'model')} left out`;
     this.#report(
       one,
       problem,
