@@ -198,6 +198,11 @@ describe('`policy explain --team` and `--user`', () => {
     }
   });
 
+  test('say that no team has the ID or the name', async () => {
+    const { code, err } = await askedHere('--team', 'desing');
+    expect([code, err]).toEqual([1, expect.stringContaining('no team with this ID or name')]);
+  });
+
   test('refuse a model that the list of the team excludes, and name the team', async () => {
     await made('/admin/teams', { name: 'design', models: ['another'] });
     expect((await askedHere('--team', 'design')).err).toContain('The team `design` may not use the model `m`.');

@@ -75,8 +75,10 @@ export interface HypotheticalRequest {
 
 /** The error for an unknown sender, or for a key that does not work. */
 export function unknownSender(param: 'key' | 'user' | 'team'): SignalboxError {
-  const what = param === 'key' ? 'key that works' : param;
-  return new SignalboxError('not_found', `There is no ${what} with this ID that you may see.`, { param });
+  const what = { key: 'key that works and has this ID', team: 'team with this ID or name', user: 'user with this ID' }[
+    param
+  ];
+  return new SignalboxError('not_found', `There is no ${what}, or you may not see it.`, { param });
 }
 
 /** The caller of a hypothetical request. */

@@ -6,8 +6,9 @@ import type { CaseFailure } from '../../../policy/cases.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
 import { isRefusal } from '../../../routing/decide.ts';
+import type { ModelLists } from '../../../routing/model-name.ts';
 import { refusalError } from '../../../routing/refuse.ts';
-import { type CaseOutcome, isDecision, reasonsAgainst } from './reasons.ts';
+import { type CaseOutcome, isDecision, listsOf, reasonsAgainst } from './reasons.ts';
 import { whyNotChosen, whyNotRejectedBy, whyRejected } from './why.ts';
 
 /** A key of a case's `expect` that does not hold. */
@@ -27,11 +28,12 @@ export interface Mismatch extends CaseFailure {
 export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime: Runtime, whole: Runtime): Mismatch[] {
   const { expect } = policyCase;
   const refusal = refusalIn(outcome, runtime);
+  const caller = listsOf(policyCase, runtime);
   const found = [
     ...taskMismatch(policyCase, outcome),
     ...(expect.refused === null
-      ? choiceMismatches(expect, outcome, refusal, runtime)
-      : refusalMismatch(expect.refused, outcome, refusal, runtime)),
+      ? choiceMismatches(expect, outcome, refusal, { runtime, caller })
+      : refusalMismatch(expect.refused, outcome, refusal, { runtime, caller })),
     ...rejectedMismatches(expect, outcome, whole),
   ];
   return found.map(({ hint, expected, ...text }) => ({
@@ -83,15 +85,22 @@ const refusedText = (code: string): string => `refused: ${code}`;
 type Miss = Omit<MismatchText, 'key' | 'wanted'>;
 
 /** Compares a key of `expect` that only a decision can satisfy. Returns null if the key holds. */
-type MissOf<Wanted> = (wanted: Wanted, decision: Decision, runtime: Runtime) => Miss | null;
+type MissOf<Wanted> = (wanted: Wanted, decision: Decision, context: CaseContext) => Miss | null;
+
+interface CaseContext {
+  /** For the request of the case. */
+  readonly runtime: Runtime;
+  /** The lists of models of the sender. */
+  readonly caller: ModelLists;
+}
 
 function choiceMismatches(
   expect: PolicyCase['expect'],
   outcome: CaseOutcome,
   refusal: SignalboxError | null,
-  runtime: Runtime,
+  context: CaseContext,
 ): MismatchText[] {
-  const whyRefused = () => refusalText(refusal!, outcome, expect.models ?? [], runtime);
+  const whyRefused = () => refusalText(refusal!, outcome, expect.models ?? [], context);
   const check = <Wanted>(
     key: string,
     value: Wanted | null,
@@ -99,7 +108,7 @@ function choiceMismatches(
     missOf: MissOf<Wanted>,
   ) => {
     if (value === null) return [];
-    const miss = isDecision(outcome) ? missOf(value, outcome, runtime) : refusedMiss(refusal!, whyRefused());
+    const miss = isDecision(outcome) ? missOf(value, outcome, context) : refusedMiss(refusal!, whyRefused());
     return miss ? [{ key, wanted: textOf(value), ...miss }] : [];
   };
   const bound = (key: keyof typeof BOUNDS, value: number | null) =>
@@ -119,10 +128,10 @@ function refusalText(
   { code, message, info }: SignalboxError,
   outcome: CaseOutcome,
   first: readonly string[],
-  runtime: Runtime,
+  { runtime, caller }: CaseContext,
 ): string {
   if (outcome instanceof SignalboxError || isDecision(outcome)) return message;
-  const rejected = whyRejected(outcome, first, runtime);
+  const rejected = whyRejected({ ...outcome, caller }, first, runtime);
   if (rejected === '') return message;
   if (code !== 'no_eligible_model') return `${message} ${rejected}`;
   const relaxation = info.details?.relaxation;
@@ -136,16 +145,16 @@ const refusedMiss = ({ code }: SignalboxError, hint: string): Miss => ({
   hint,
 });
 
-const modelMiss: MissOf<readonly string[]> = (models, decision, runtime) => {
+const modelMiss: MissOf<readonly string[]> = (models, decision, { runtime, caller }) => {
   const got = chosenId(decision, runtime);
   if (models.includes(got)) return null;
   const expected = models.map((id) => `\`${id}\``).join(' or ');
-  return { got, message: `chose \`${got}\``, expected, hint: whyNotChosen(models, decision, runtime) };
+  return { got, message: `chose \`${got}\``, expected, hint: whyNotChosen(models, { ...decision, caller }, runtime) };
 };
 
 const chosenId = ({ ranked: [choice] }: Decision, { snapshot }: Runtime): string => snapshot.models[choice.model]!.id;
 
-const providerMiss: MissOf<string> = (provider, { ranked: [choice] }, { snapshot }) => {
+const providerMiss: MissOf<string> = (provider, { ranked: [choice] }, { runtime: { snapshot } }) => {
   const { id, endpoints } = snapshot.models[choice.model]!;
   const all = endpoints.map((one) => one.provider);
   const [got = '', ...others] = choice.endpoints.map((at) => all[at]!);
@@ -170,7 +179,7 @@ const boundText = (key: keyof typeof BOUNDS, bound: number): string =>
 
 const boundMiss =
   (key: keyof typeof BOUNDS): MissOf<number> =>
-  (bound, decision, runtime) => {
+  (bound, decision, { runtime }) => {
     const { what, side, unit, of } = BOUNDS[key];
     const [choice] = decision.ranked;
     const value = of === 'quality' && choice.share === null ? Number.NaN : choice[of];
@@ -184,16 +193,16 @@ function refusalMismatch(
   wanted: string,
   outcome: CaseOutcome,
   refusal: SignalboxError | null,
-  runtime: Runtime,
+  context: CaseContext,
 ): MismatchText[] {
   const key = 'refused';
   if (refusal) {
     const { code } = refusal;
     if (code === wanted) return [];
-    const hint = refusalText(refusal, outcome, [], runtime);
+    const hint = refusalText(refusal, outcome, [], context);
     return [{ key, wanted, got: code, message: `refused with \`${code}\``, hint }];
   }
-  const id = isDecision(outcome) ? chosenId(outcome, runtime) : '';
+  const id = isDecision(outcome) ? chosenId(outcome, context.runtime) : '';
   return [{ key, wanted, got: `chose ${id}`, message: `chose \`${id}\`` }];
 }
 

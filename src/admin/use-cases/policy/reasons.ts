@@ -13,6 +13,7 @@ import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { isRefusal } from '../../../routing/decide.ts';
+import type { ModelLists } from '../../../routing/model-name.ts';
 import { violatedConstraints } from '../../../routing/rejections.ts';
 import { vectorSpaceOf } from '../../../routing/rules.ts';
 import { decideFor, hypotheticalFacts } from './hypothetical.ts';
@@ -31,6 +32,12 @@ export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
   const request = requestOf(given);
   const key = { ...given.key, team: team?.id, user: user?.id, levels: levelsIn(given, runtime) };
   return hypotheticalFacts({ request, key, timeMs: Date.parse(time ?? USUAL_TIME) }, runtime);
+}
+
+/** Returns the lists of models that apply to the sender of a case. */
+export function listsOf({ given }: PolicyCase, runtime: Runtime): ModelLists {
+  const { models } = given.key;
+  return { models: models && new Set(models), levels: levelsIn(given, runtime) };
 }
 
 /** Returns the levels above the key of a case: its user and team with their terms in the policy, and the organization. */

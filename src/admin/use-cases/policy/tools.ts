@@ -91,6 +91,7 @@ export async function runtimeOf(folder: string, tools: JudgeTools): Promise<Runt
   if (!isRejected(judged)) return judged.runtime;
   const idle = idleIn(judged.problems);
   if (idle) throw nothingServes(folder, idle);
-  const why = judged.message ?? `\`serve\` rejects this policy. To see why, run ${commandName()} policy check`;
+  const why =
+    judged.message ?? `\`serve\` rejects this policy. To see why, run ${commandName()} policy check ${folder}`;
   throw new UsageError(`${folder}: ${why.replace(/\.$/, '')}.`);
 }

@@ -6,9 +6,15 @@ import { listNames } from '../../../policy/hints/nearest.ts';
 import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
 import type { CandidateEntry, RejectionEntry } from '../../../routing/certificate.ts';
 import { certify } from '../../../routing/certify.ts';
+import type { ModelLists } from '../../../routing/model-name.ts';
 import { rejectionsAgainst, violatedConstraints } from '../../../routing/rejections.ts';
 import { shortPlace } from '../../../routing/story.ts';
 import { UNNAMED } from './hypothetical.ts';
+
+/** Whose lists of models the reasons name. */
+interface Sender {
+  readonly caller: ModelLists;
+}
 
 /** The most groups of models with the same reasons, and the most models in a group, that one line names. */
 const GROUPS_MAX = 8;
@@ -20,7 +26,7 @@ const NAMES_MAX = 5;
  * @param first IDs of the models to name first
  */
 export function whyRejected(
-  { rejected, ...refusal }: Refusal,
+  { rejected, ...refusal }: Refusal & Sender,
   first: readonly string[],
   { snapshot }: Runtime,
 ): string {
@@ -63,8 +69,12 @@ function unservedBy({ name, unserved = [] }: Constraint, { leftOut }: PolicySnap
 /**
  * Writes on one line why none of these models was chosen: the rank of the best model, and the reasons against the models without a rank.
  */
-export function whyNotChosen(models: readonly string[], { facts, reason }: Decision, runtime: Runtime): string {
-  const { candidates } = certify(runtime.snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
+export function whyNotChosen(
+  models: readonly string[],
+  { facts, reason, caller }: Decision & Sender,
+  runtime: Runtime,
+): string {
+  const { candidates } = certify(runtime.snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), caller });
   const [choice] = candidates;
   const meant = candidates.filter(({ model }) => models.includes(model));
   const best = meant.find(({ rank }) => rank !== null);

@@ -15,6 +15,8 @@ constraints:
   - { name: not-ada, when: 'user.name == "Ada" && user.id == "user_1" && team.id == "team_1"', require: 'model.id != "middle"' }
 `;
 const CASES = {
+  'that fails': `{ given: { team: { name: search } }, expect: { model: dear } }`,
+  'that fails for a key': `{ given: { key: { models: [cheap] }, team: { name: made } }, expect: { model: middle } }`,
   'of nobody': `{ given: { model: dear }, expect: { model: dear } }`,
   'of a declared team': `{ given: { model: dear, team: { name: search } }, expect: { refused: insufficient_permissions } }`,
   'of a user': `{ given: { model: dear, user: { name: Ada } }, expect: { refused: insufficient_permissions } }`,
@@ -32,8 +34,19 @@ beforeAll(async () => {
 });
 
 describe('a case with a team or a user', () => {
-  test.each(Object.keys(CASES))('a case %s is decided like a request with such a key', (name) => {
+  test.each(Object.keys(CASES).filter((name) => !name.startsWith('that fails')))(
+    'a case %s is decided like a request with such a key',
+    (name) => {
+      const found = runtime.snapshot.cases.find((one) => one.name === name)!;
+      expect(runCase(found, runtime).failures).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['that fails', '`dear` is not eligible: the team `search` may not use it'],
+    ['that fails for a key', '`middle` is not eligible: this API key may not use it'],
+  ])('a case %s names the sender whose list excludes the expected model', (name, hint) => {
     const found = runtime.snapshot.cases.find((one) => one.name === name)!;
-    expect(runCase(found, runtime).failures).toEqual([]);
+    expect(runCase(found, runtime).failures).toMatchObject([{ key: 'model', hint }]);
   });
 });
