@@ -136,7 +136,9 @@ function isMatch(record: Row, query: RecordQuery): boolean {
   const { from, to, newerThan = 0, keyIds, labels = {} } = query;
   if (entry.id <= newerThan || (keyIds && !keyIds.includes(entry.keyId))) return false;
   if ((from !== undefined && entry.id < idAt(from)) || (to !== undefined && entry.id >= idAt(to))) return false;
-  if (query.code !== undefined && query.code !== entry.summary?.error) return false;
+  const error = entry.summary?.error ?? null;
+  if (query.code !== undefined && query.code !== error) return false;
+  if (query.codes && (error === null || !query.codes.includes(error))) return false;
   const filters = ['keyId', 'model', 'task', 'status', 'operation', 'session', 'team', 'user', 'request'] as const;
   if (filters.some((name) => query[name] !== undefined && query[name] !== entry[name])) return false;
   return Object.entries(labels).every(([name, value]) => record.labels?.[name] === value);
@@ -175,6 +177,7 @@ const queries: fc.Arbitrary<RecordQuery> = fc.record({
   status: maybe(RECORD_STATUSES),
   operation: maybe(['chat']),
   code: maybe(['rate_limit_exceeded', 'upstream_failed', 'model_not_found'] as const),
+  codes: maybe([[], ['model_not_found'], ['rate_limit_exceeded', 'upstream_failed']] as const),
   request: maybe([idAt(NOW) + 128, idAt(NOW) + 3 * 8_192 + 128, idAt(NOW) + 8_192]),
   labels: fc.option(few(LABELS), { nil: undefined }),
   newerThan: maybe([idAt(NOW) + 8_192 * 9, idAt(NOW + 100) + 3]),
