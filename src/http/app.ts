@@ -4,9 +4,10 @@ import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { SharedCounts } from '../access/limits/shared-counts.ts';
 import { operatorAs } from '../admin/use-cases/principal.ts';
 import { sightOf } from '../admin/use-cases/sight.ts';
+import { ADDED_STEPS } from '../gateway/request/added-steps.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import { openPipeline } from '../gateway/request/pipeline.ts';
-import { NO_STEPS } from '../gateway/request/steps.ts';
+
 import { wholeAddress } from './address.ts';
 import { type AdmissionRules, admit, countFailedAuth, readmit } from './admission.ts';
 import { apiRoutes } from './api-routes.ts';
@@ -133,7 +134,7 @@ function servicesOf(
     wholeAddress(request, edge.server(), gateway.lease().snapshot.gateway.trustedProxies);
   return {
     gateway,
-    pipeline: openPipeline(gateway, options.steps ?? NO_STEPS),
+    pipeline: openPipeline(gateway, options.steps ?? ADDED_STEPS),
     idempotency,
     repeats: new Repeats(gateway.answers, () => gateway.lease().snapshot.gateway.answersBytesMax),
     repeatChecks: new Map(),

@@ -24,7 +24,7 @@ export interface Host {
   readonly timers: Timers;
   /** Opens the destination that the log writes its lines to. */
   openSink(): Sink;
-  /** Steps that are added to the steps of requests; absent for none. */
+  /** Steps that replace `ADDED_STEPS`, for tests; absent in the program. */
   readonly steps?: AddedSteps;
   /** Opens the store that a server keeps its state in. Without `openStore`, the server uses the database in its data folder. */
   readonly openStore?: (

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import type { RunningAnswer } from '../../../src/gateway/exchange/answer-source.ts';
 import { withTexts } from '../../../src/gateway/exchange/edited-parts.ts';
+import { WrappedAnswer } from '../../../src/gateway/exchange/wrapped-answer.ts';
 import type { Step } from '../../../src/gateway/request/steps.ts';
-import type { NextParts } from '../../../src/providers/upstream-call.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 import { contentOf, send, startWith, WAYS } from './served.ts';
@@ -12,53 +11,9 @@ const loud = (parts: readonly StreamPart[]): readonly StreamPart[] =>
   withTexts(parts, (part, text) => (part.type === 'text' ? text.toUpperCase() : text));
 
 /** Shows the texts of another answer in capitals. */
-class LoudAnswer implements RunningAnswer {
-  readonly #source: RunningAnswer;
-  readonly mayBeCut = true;
-
-  constructor(source: RunningAnswer) {
-    this.#source = source;
-  }
-
-  get decision() {
-    return this.#source.decision;
-  }
-  get created() {
-    return this.#source.created;
-  }
-  get model() {
-    return this.#source.model;
-  }
-  get inputTokens() {
-    return this.#source.inputTokens ?? 0;
-  }
-  get dropped() {
-    return this.#source.dropped ?? [];
-  }
-  get receipt() {
-    return this.#source.receipt;
-  }
-  get error() {
-    return this.#source.error;
-  }
-  get funded() {
-    return this.#source.funded;
-  }
-  get policy() {
-    return this.#source.policy;
-  }
-  get isDeserted() {
-    return this.#source.isDeserted;
-  }
-  open(): Promise<void> {
-    return this.#source.open();
-  }
-  read(): NextParts {
-    const parts = this.#source.read();
-    return parts === null || parts instanceof Promise ? parts : loud(parts);
-  }
-  abandon(reason: Parameters<RunningAnswer['abandon']>[0]): void {
-    this.#source.abandon(reason);
+class LoudAnswer extends WrappedAnswer {
+  protected see(parts: readonly StreamPart[]) {
+    return loud(parts);
   }
 }
 

@@ -1,0 +1,79 @@
+import type { StreamPart } from '../../contract/parts.ts';
+import type { SignalboxError } from '../../core/errors.ts';
+import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
+import type { Receipt } from '../../core/request/answer.ts';
+import type { NextParts } from '../../providers/upstream-call.ts';
+import type { RunningAnswer } from './answer-source.ts';
+
+/**
+ * An answer that a step reads before its caller does. A guard on answers extends this class with `see`, which edits the parts with
+ * `withTexts`, or blocks the answer.
+ */
+export abstract class WrappedAnswer implements RunningAnswer {
+  readonly mayBeCut = true;
+  readonly #source: RunningAnswer;
+  #blocked: SignalboxError | null = null;
+
+  constructor(source: RunningAnswer) {
+    this.#source = source;
+  }
+
+  /** Returns the parts that the caller gets in place of these parts. */
+  protected abstract see(parts: readonly StreamPart[]): readonly StreamPart[];
+
+  /**
+   * Ends the answer with an error in place of the current parts. The caller keeps the parts of earlier batches if it reads a stream, and is
+   * charged for what the model wrote.
+   */
+  protected block(error: SignalboxError): void {
+    this.#blocked ??= error;
+    this.#source.abandon(error);
+  }
+
+  get decision(): number {
+    return this.#source.decision;
+  }
+  get created(): number {
+    return this.#source.created;
+  }
+  get model(): string {
+    return this.#source.model;
+  }
+  get inputTokens(): number {
+    return this.#source.inputTokens ?? 0;
+  }
+  get dropped(): readonly string[] {
+    return this.#source.dropped ?? [];
+  }
+  get receipt(): Receipt | null {
+    return this.#source.receipt;
+  }
+  /** The end of the source may precede the batch that is blocked. */
+  get error(): SignalboxError | null {
+    return this.#blocked ?? this.#source.error;
+  }
+  get funded(): RunningAnswer['funded'] {
+    return this.#source.funded;
+  }
+  get policy(): GatewayPolicy {
+    return this.#source.policy;
+  }
+  get isDeserted(): boolean {
+    return this.#source.isDeserted;
+  }
+
+  open(): Promise<void> {
+    return this.#source.open();
+  }
+
+  read(): NextParts {
+    const parts = this.#source.read();
+    if (parts === null || parts instanceof Promise) return parts;
+    const seen = this.#blocked ? [] : this.see(parts);
+    return this.#blocked ? [] : seen;
+  }
+
+  abandon(reason: SignalboxError | 'caller-gone'): void {
+    this.#source.abandon(reason);
+  }
+}

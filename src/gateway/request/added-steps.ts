@@ -1,0 +1,4 @@
+import type { AddedSteps } from './steps.ts';
+
+/** The guards and caches of every server. The order of a list is the order of its steps. */
+export const ADDED_STEPS: AddedSteps = { onRequest: [], onAnswer: [], beforeDecision: [] };
