@@ -86,9 +86,14 @@ export interface PlaygroundDialect {
   readonly client: { readonly package: string; readonly name: string; readonly key: string };
   /** The method that sends a body. */
   readonly call: string;
-  /** Expressions for the text of `answer`, and for the text of an `event` of a stream. */
+  /** The body of a request without a model, in which `PROMPT` stands for the text. */
+  readonly prompt: Members;
+  /**
+   * Expressions for the text of `answer`, and for the text of an `event` of a stream; null for a dialect without streams. The console
+   * reads an answer along the members that an expression names, unless `wire.ts` of the playground has a reader of the dialect.
+   */
   readonly text: string;
-  readonly delta: string;
+  readonly delta: string | null;
 }
 
 /** A route of a dialect. */

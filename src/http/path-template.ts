@@ -48,3 +48,7 @@ export const isTemplate = (path: string): boolean => path.includes('{');
 /** Writes a template for a router that takes each colon for the beginning of a parameter. The OpenAPI document shows the template again. */
 export const escapedTemplate = (template: string): string => template.replaceAll(':', '%3A');
 export const unescapedTemplate = (path: string): string => (isTemplate(path) ? path.replaceAll('%3A', ':') : path);
+
+/** Returns the path of a template with this value of its parameter. */
+export const filledPath = (template: string, value: string): string =>
+  template.replace(/\{\w+\}/, () => encodeURIComponent(value));

@@ -3,9 +3,11 @@ import { Elysia } from 'elysia';
 import { BODY_ERRORS } from '../admin/kit/operation.ts';
 import { senderAs } from '../admin/use-cases/playground.ts';
 import * as field from '../core/api/parts.ts';
+import { objectOf, textOf } from '../core/json/object.ts';
 import { SURFACES } from '../dialects/surfaces.ts';
 import { bodyIn } from './body.ts';
 import { routeDocs } from './docs/route-docs.ts';
+import { filledPath } from './path-template.ts';
 import type { RouteServices } from './route-services.ts';
 import { PLAYGROUND } from './route-table.ts';
 
@@ -48,7 +50,8 @@ export const playgroundRoutes = ({ principalOf, addressOf, handle, server, keys 
       const sender = senderAs(principalOf(request), keys, key);
       const text = JSON.stringify(body);
       const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
-      const url = new URL(PATHS.get(dialect) ?? '', request.url).href;
+      const path = filledPath(PATHS.get(dialect) ?? '', textOf(objectOf(body).model));
+      const url = new URL(path, request.url).href;
       const sent = new Request(url, { method: 'POST', headers, body: text, signal: request.signal });
       // The response has headers of its own.
       set.headers = {};

@@ -103,6 +103,7 @@ export const anthropicMessages: Surface = {
     base: '',
     client: { package: '@anthropic-ai/sdk', name: 'Anthropic', key: 'apiKey: null, authToken: KEY' },
     call: 'messages.create',
+    prompt: { max_tokens: 1_024, messages: [{ role: 'user', content: 'PROMPT' }] },
     text: 'answer.content',
     delta: "event.type === 'content_block_delta' && event.delta.type === 'text_delta' ? event.delta.text : ''",
   },

@@ -94,6 +94,7 @@ export const openaiChat: Surface = {
     label: 'Chat completions (OpenAI)',
     ...OPENAI_CLIENT,
     call: 'chat.completions.create',
+    prompt: { messages: [{ role: 'user', content: 'PROMPT' }] },
     text: 'answer.choices[0].message.content',
     delta: "event.choices[0]?.delta?.content ?? ''",
   },

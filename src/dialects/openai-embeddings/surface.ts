@@ -91,8 +91,9 @@ export const openaiEmbeddings: Surface = {
     label: 'Embeddings',
     ...OPENAI_CLIENT,
     call: 'embeddings.create',
+    prompt: { input: 'PROMPT' },
     text: 'answer.data[0].embedding',
-    delta: "''",
+    delta: null,
   },
 };
 

@@ -85,6 +85,7 @@ export const openaiResponses: Surface = {
     label: 'Responses (OpenAI)',
     ...OPENAI_CLIENT,
     call: 'responses.create',
+    prompt: { input: 'PROMPT' },
     text: 'answer.output_text',
     delta: "event.type === 'response.output_text.delta' ? event.delta : ''",
   },

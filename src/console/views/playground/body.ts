@@ -107,17 +107,9 @@ const creditsTerm = (name: 'costMax' | 'budget', credits: number | null) =>
   credits === null ? {} : { [name]: typedCredits(credits) };
 
 /** Makes a request body from a prompt. */
-export function bodyOfPrompt(text: string, dialect: Dialect): RequestBody {
-  const messages = [{ role: 'user', content: text }];
-  switch (dialect) {
-    case 'chat':
-      return { messages };
-    case 'messages':
-      return { max_tokens: 1_024, messages };
-    default:
-      return { input: text };
-  }
-}
+export const bodyOfPrompt = (text: string, dialect: Dialect): RequestBody =>
+  membersOf(JSON.parse(JSON.stringify(DIALECTS[dialect].prompt), (_, value) => (value === 'PROMPT' ? text : value))) ??
+  {};
 
 /**
  * Makes the complete body: the typed body, in which the settings of the page replace its own.
@@ -139,7 +131,7 @@ export function requestOf(own: RequestBody, dialect: Dialect, terms: Terms, amou
     ...(terms.shares && { route_strategy: weightsOf(terms.shares) }),
     ...(Object.keys(limits).length > 0 && { constraints: limits }),
     ...(budget !== undefined && { budget_limit: budget }),
-    ...(dialect !== 'embeddings' && terms.isStreamed && { stream: true }),
+    ...(DIALECTS[dialect].delta !== null && terms.isStreamed && { stream: true }),
   };
 }
 

@@ -9,11 +9,15 @@ export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''"
  */
 export const curlOf = (origin: string, dialect: Dialect, body: RequestBody): string =>
   [
-    `curl${body.stream === true ? ' --no-buffer' : ''} ${quoted(origin + DIALECTS[dialect].path)}`,
+    `curl${body.stream === true ? ' --no-buffer' : ''} ${quoted(origin + pathOf(dialect, body))}`,
     '-H "authorization: Bearer $SIGNALBOX_KEY"',
     "-H 'content-type: application/json'",
     `--data-raw ${quoted(JSON.stringify(body, null, 2))}`,
   ].join(' \\\n  ');
+
+/** The path of a dialect; the name of the model replaces the parameter of the path. */
+const pathOf = (dialect: Dialect, { model }: RequestBody): string =>
+  DIALECTS[dialect].path.replace('{model}', () => encodeURIComponent(String(model)));
 
 const KEY = 'process.env.SIGNALBOX_KEY';
 

@@ -1,5 +1,5 @@
 import { jsonOf, listOf, membersOf, numberOf, textOf } from '../../api/json.ts';
-import type { Dialect, RequestBody } from './body.ts';
+import { DIALECTS, type Dialect, type RequestBody } from './body.ts';
 
 /** Splits a stream of server-sent events into the data of each event. */
 export class EventCutter {
@@ -61,7 +61,12 @@ export const joined = (before: AnswerParts, next: AnswerParts): AnswerParts => (
   error: next.error ?? before.error,
 });
 
-const EVENTS = { chat: (event: RequestBody) => chatParts(event, 'delta'), messages: messagesParts };
+/** Readers of events. The events of other dialects have a text at the expression of the dialect. */
+const EVENTS: Partial<Record<Dialect, (event: RequestBody) => Partial<AnswerParts>>> = {
+  chat: (event) => chatParts(event, 'delta'),
+  messages: messagesParts,
+  responses: responsesParts,
+};
 
 /**
  * Reads one event.
@@ -70,23 +75,33 @@ const EVENTS = { chat: (event: RequestBody) => chatParts(event, 'delta'), messag
 export function partsOfEvent(dialect: Dialect, data: string): AnswerParts {
   const event = membersOf(jsonOf(data));
   if (!event) return NO_PARTS;
-  const parts = dialect === 'chat' || dialect === 'messages' ? EVENTS[dialect] : responsesParts;
+  const parts = EVENTS[dialect] ?? ((other) => saying({ text: textIn(other, DIALECTS[dialect].delta) }));
   return { ...NO_PARTS, platform: membersOf(event.platform), error: errorIn(event), ...parts(event) };
 }
 
+/** Readers of answers, as `EVENTS`. */
+const ANSWERS: Partial<Record<Dialect, (body: RequestBody) => Partial<AnswerParts>>> = {
+  chat: (body) => chatParts(body, 'message'),
+  messages: ({ content }) => saying(...listOf(content).map((block) => speechOfBlock(membersOf(block)))),
+  responses: ({ output }) => saying(...listOf(output).map((item) => speechOfItem(membersOf(item)))),
+  embeddings: ({ data }) => saying({ text: vectorsText(listOf(data)) }),
+};
+
 /** Reads an answer that was not streamed. */
 export function partsOfAnswer(dialect: Dialect, body: RequestBody): AnswerParts {
-  const shared = { ...NO_PARTS, platform: membersOf(body.platform), usage: usageIn(body.usage) };
-  switch (dialect) {
-    case 'chat':
-      return { ...shared, ...chatParts(body, 'message') };
-    case 'messages':
-      return { ...shared, ...saying(...listOf(body.content).map((block) => speechOfBlock(membersOf(block)))) };
-    case 'responses':
-      return { ...shared, ...saying(...listOf(body.output).map((item) => speechOfItem(membersOf(item)))) };
-    case 'embeddings':
-      return { ...shared, ...saying({ text: vectorsText(listOf(body.data)) }) };
-  }
+  const parts = ANSWERS[dialect] ?? ((other) => saying({ text: textIn(other, DIALECTS[dialect].text) }));
+  return { ...NO_PARTS, platform: membersOf(body.platform), usage: usageIn(body.usage), ...parts(body) };
+}
+
+/**
+ * Reads the text at an expression of members, such as `answer.choices[0].message.content` or `event.delta?.text ?? ''`; empty if there is
+ * none.
+ */
+export function textIn(body: RequestBody, expression: string | null): string {
+  const [, ...names] = expression?.split(' ')[0]?.match(/\w+/g) ?? [];
+  const read = (value: unknown, name: string) =>
+    Array.isArray(value) ? value[Number(name)] : membersOf(value)?.[name];
+  return said(names.reduce<unknown>(read, body));
 }
 
 const said = (value: unknown): string => textOf(value) ?? '';
