@@ -40,7 +40,7 @@ export function credentialsIn(headers: Headers): string | null {
 }
 
 /** Explains how to send a key. */
-export const KEY_HELP = 'Send an API key in the header Authorization: Bearer sb_live_… or x-api-key: sb_live_….';
+export const KEY_HELP = `Send an API key in the header ${['Authorization: Bearer', ...OTHER_KEY_HEADERS.map((name) => `${name}:`)].map((header) => `${header} sb_live_…`).join(' or ')}.`;
 
 /** Explains what is wrong with credentials that contain no key. */
 export function formAdvice(credentials: string | null): string {
