@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
 import type { Decision } from '../../core/decision/decision.ts';
-import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';
+import { type RankedUpstream, type UpstreamTable, upstreamAt } from '../../policy/runtime/upstream.ts';
 
 /** The longest pause before a retry of the same endpoint, with full jitter, ms. */
 const PAUSE_MAX_MS = 250;
@@ -59,7 +59,7 @@ interface PlanOptions {
  */
 export class Plan {
   readonly #decision: Pick<Decision, 'ranked' | 'lastResorts'>;
-  readonly #upstreams: readonly (readonly Upstream[])[];
+  readonly #upstreams: UpstreamTable;
   readonly #options: PlanOptions;
   /** The branches that `next` has returned. */
   readonly #branches: Branch[] = [];
@@ -73,11 +73,7 @@ export class Plan {
   #current: Branch | null = null;
 
   /** @param upstreams by model, then by endpoint, as a runtime has them */
-  constructor(
-    decision: Pick<Decision, 'ranked' | 'lastResorts'>,
-    upstreams: readonly (readonly Upstream[])[],
-    options: PlanOptions,
-  ) {
+  constructor(decision: Pick<Decision, 'ranked' | 'lastResorts'>, upstreams: UpstreamTable, options: PlanOptions) {
     this.#decision = decision;
     this.#upstreams = upstreams;
     this.#options = options;
@@ -145,7 +141,7 @@ export class Plan {
       const one = ranked[this.#model] ?? lastResorts[this.#model - ranked.length];
       if (!one) return null;
       const at = one.endpoints[this.#endpoint];
-      if (at !== undefined) return { ranked: one, upstream: this.#upstreams[one.model]![at]! };
+      if (at !== undefined) return { ranked: one, upstream: upstreamAt(this.#upstreams, one.model, at) };
       this.#model++;
       this.#endpoint = 0;
     }

@@ -5,7 +5,7 @@ import { CAPABILITIES, passthroughBit } from '../../core/request/capability.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { FirstTranche } from '../../ledger/hold-request.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
-import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';
+import { type RankedUpstream, type Upstream, upstreamAt } from '../../policy/runtime/upstream.ts';
 import { affordableCap, capWithin, outputCap, taskOf, usefulOutput } from '../../routing/estimate.ts';
 import { expectedOutput } from '../../routing/expected-length.ts';
 import { inputBound } from '../../routing/input-tokens.ts';
@@ -93,7 +93,7 @@ export function roomyWay(
 /** Returns the first tranche for the chosen model of a decision; null if the whole worst case must be held. */
 export function firstTrancheOf(decided: DecidedRequest): FirstTranche | null {
   const [ranked] = decided.decision.ranked;
-  const upstream = decided.runtime.upstreams[ranked.model]![ranked.endpoints[0]!]!;
+  const upstream = upstreamAt(decided.runtime.upstreams, ranked.model, ranked.endpoints[0] ?? 0);
   const terms = trancheTerms(decided, roomyWay(decided, { ranked, upstream }));
   if (!terms) return null;
   return { wanted: firstTranche(terms), least: leastTranche(terms) };

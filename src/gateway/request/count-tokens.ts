@@ -5,6 +5,7 @@ import type { PromptCount } from '../../core/request/answer.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { estimateTokens } from '../../core/request/tokens.ts';
+import { upstreamAt } from '../../policy/runtime/upstream.ts';
 import { ASKED_COUNT_MS } from '../../providers/token-count.ts';
 import { chatFacts } from '../../routing/facts.ts';
 import { expectedInput, type InputFigures } from '../../routing/input-tokens.ts';
@@ -88,7 +89,7 @@ async function endpointCount(
   };
   const model = snapshot.modelIndex.get(facts.model)!;
   for (const at of allowedEndpoints(snapshot.models[model]!, slots, facts.needs)) {
-    const upstream = runtime.upstreams[model]![at]!;
+    const upstream = upstreamAt(runtime.upstreams, model, at);
     const { tokens } = await countAtEndpoint(prompt, facts, upstream, { withinMs: ASKED_COUNT_MS, signal });
     if (tokens !== null || signal.aborted) return tokens;
   }

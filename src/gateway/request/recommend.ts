@@ -2,6 +2,7 @@ import type { Decision, RankedModel } from '../../core/decision/decision.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import { toCredits } from '../../core/money/credits.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
+import { upstreamAt } from '../../policy/runtime/upstream.ts';
 import { type Advice, advise, taskNote } from '../../routing/advise.ts';
 import { routeFacts } from '../../routing/facts.ts';
 import { callFor } from '../exchange/endpoint-request.ts';
@@ -90,7 +91,7 @@ function sayableModels(decided: DecidedRequest): Decision['ranked'] {
 /** Returns why an endpoint's adapter cannot express a request; null if it can. */
 function refusalAt(decided: DecidedRequest, ranked: RankedModel, at: number): FailedAttempt | null {
   const { runtime, request } = decided;
-  const target = runtime.upstreams[ranked.model]![at]!;
+  const target = upstreamAt(runtime.upstreams, ranked.model, at);
   const { adapter, model } = target;
   if (adapter.kind !== 'wire') return null;
   const { provider, upstream } = target.endpoint;

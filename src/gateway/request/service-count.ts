@@ -6,7 +6,7 @@ import type { ContentPart } from '../../core/request/conversation.ts';
 import type { Facts, ServiceCount } from '../../core/request/facts.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
-import type { Upstream } from '../../policy/runtime/upstream.ts';
+import { type Upstream, upstreamAt } from '../../policy/runtime/upstream.ts';
 import { countAt, type TokenCount } from '../../providers/token-count.ts';
 import type { UpstreamTarget } from '../../providers/upstream-call.ts';
 import { isRefusal } from '../../routing/decide.ts';
@@ -139,11 +139,12 @@ export class ServiceCounter {
 
   /** Lets each provider of a model count, because any of them may answer; the greatest bound applies to all. */
   async #ask({ model: index, endpoints }: RankedModel, facts: Facts): Promise<ServiceCount | null> {
-    const upstreams = this.#prompt.runtime.upstreams[index]!;
+    const { upstreams } = this.#prompt.runtime;
     this.#endsAt ??= performance.now() + COUNT_MS;
     const withinMs = this.#endsAt - performance.now();
     const { signal } = this.#caller;
-    const byAccount = new Map(endpoints.map((at) => upstreams[at]!).map((upstream) => [upstream.account, upstream]));
+    const each = endpoints.map((at) => upstreamAt(upstreams, index, at));
+    const byAccount = new Map(each.map((upstream) => [upstream.account, upstream]));
     const counts = await Promise.all(
       [...byAccount.values()].map(async (upstream) => {
         const counted = await countAtEndpoint(this.#prompt, facts, upstream, { withinMs, signal });

@@ -16,7 +16,7 @@ import type { OutputLengths } from '../../providers/health/output-lengths.ts';
 import type { UnknownNames } from '../../providers/health/unknown-names.ts';
 import { createDecider, type Decider, type DecisionContext } from '../../routing/decide.ts';
 import { PromptReader } from '../../routing/profile/prompt-reader.ts';
-import type { Upstream, UpstreamAccount } from './upstream.ts';
+import type { Upstream, UpstreamAccount, UpstreamTable } from './upstream.ts';
 
 /** The strategy that scores a request, with its quality floor and its label. */
 type StrategyInForce = Pick<DecisionContext, 'strategy' | 'qualityFloor' | 'reason'>;
@@ -47,7 +47,7 @@ export interface Runtime extends DecisionRuntime {
    * Upstreams by model, then by endpoint, in the snapshot's order. The upstreams of wildcards follow the upstreams of the catalog. All
    * runtimes share the health of endpoints, because endpoints are identified by their names.
    */
-  readonly upstreams: readonly (readonly Upstream[])[];
+  readonly upstreams: UpstreamTable;
   /** The accounts of all providers by the provider's name, also of providers without a model. */
   readonly accounts: ReadonlyMap<string, readonly UpstreamAccount[]>;
   readonly accountOf: AccountOf;

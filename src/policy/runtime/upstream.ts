@@ -29,3 +29,18 @@ export interface RankedUpstream {
   readonly ranked: RankedModel;
   readonly upstream: Upstream;
 }
+
+/** The upstreams of a runtime, by model and then by endpoint. */
+export type UpstreamTable = readonly (readonly Upstream[])[];
+
+/**
+ * Returns the upstream of an endpoint.
+ * @param model the index of the model in the snapshot
+ * @param at the index of the endpoint in its model
+ * @throws Error if there is no such endpoint
+ */
+export function upstreamAt(upstreams: UpstreamTable, model: number, at: number): Upstream {
+  const upstream = upstreams[model]?.[at];
+  if (!upstream) throw new Error(`model ${model} has no endpoint ${at}`);
+  return upstream;
+}
