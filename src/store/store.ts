@@ -97,3 +97,10 @@ export const isMet = (commit: Promise<unknown>): Promise<boolean> =>
 
 /** The error of a spool that could not be written. The settlements that the spool should have stored exist only in memory. */
 export class SpoolError extends StoreError {}
+
+/**
+ * Why a database with the tables of an unreleased build is refused, and what to do.
+ * @param tables the version of its tables
+ */
+export const unreleasedText = (tables: string): string =>
+  `a build from before 0.2 that was never released wrote it (${tables}), and no release can use it: export its charges with that build (\`signalbox ledger export\`), then start with a new data folder or an empty database`;

@@ -87,8 +87,7 @@ const INDEX_RECORDS = `CREATE TEMP TABLE places AS SELECT id, seq FROM records;
   CREATE INDEX temp.places_id ON places (id);
   UPDATE record_index SET seq = (SELECT seq FROM places WHERE places.id = record_index.id);
   DROP TABLE places;
-  INSERT INTO record_indexing (id, through, older, summed_from) SELECT 1, (SELECT coalesce(max(seq), 0) FROM records),
-    ${Number.MAX_SAFE_INTEGER}, (SELECT coalesce(max(id) + 1, 0) FROM record_index WHERE summary IS NULL)`;
+  INSERT INTO record_indexing (id, through, older) SELECT 1, (SELECT coalesce(max(seq), 0) FROM records), ${Number.MAX_SAFE_INTEGER}`;
 
 const CHANGES: Readonly<Record<string, TableChange>> = {
   accounts: { without: ['agent_wallet'] },

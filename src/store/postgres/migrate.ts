@@ -1,5 +1,5 @@
 import { messageOf } from '../../core/thrown.ts';
-import { StoreError } from '../store.ts';
+import { StoreError, unreleasedText } from '../store.ts';
 import { type Connection, type PostgresBounds, USUAL_BOUNDS } from './connection.ts';
 import { faultOf } from './fault.ts';
 
@@ -14,6 +14,14 @@ export interface SchemaVersion {
    */
   readonly serves: number;
 }
+
+/** The versions of a schema by number, in the order in which they are applied. Unreleased builds used numbers below the first. */
+export type Schema = Readonly<Record<number, SchemaVersion>>;
+
+const numbersOf = (schema: Schema): readonly number[] => Object.keys(schema).map(Number);
+
+/** @returns the number of the latest version */
+export const latestOf = (schema: Schema): number => numbersOf(schema).at(-1) ?? 0;
 
 /** The schema that a database has. */
 export interface SchemaState {
@@ -58,12 +66,21 @@ export async function schemaOf(connection: Connection): Promise<SchemaState> {
   return rows[0] ?? EMPTY;
 }
 
+/** @throws StoreError with the reason `older`, if an unreleased build created the schema */
+export function refuseUnreleased({ version }: SchemaState, schema: Schema): void {
+  if (version > 0 && version < numbersOf(schema)[0]!)
+    throw new StoreError(unreleasedText(`tables of version ${version}`), { reason: 'older' });
+}
+
 /**
- * Checks that this program can use the schema.
- * @param known the schema version that this program is written for
- * @throws StoreError with the reason `older` or `newer`, if this program cannot use the schema
+ * Checks that this program can use the tables of a database.
+ * @param schema the versions that this program knows
+ * @throws StoreError with the reason `older` or `newer`, if this program cannot use the tables
  */
-export function requireSchema({ version, serves, program }: SchemaState, known: number): void {
+export function requireSchema(state: SchemaState, schema: Schema): void {
+  refuseUnreleased(state, schema);
+  const { version, serves, program } = state;
+  const known = latestOf(schema);
   if (version < known) {
     throw new StoreError(`${olderText(version, known)}; run \`signalbox db migrate\` first`, { reason: 'older' });
   }
@@ -86,36 +103,39 @@ const olderText = (version: number, known: number): string =>
  */
 export async function migrate(
   connection: Connection,
-  versions: readonly SchemaVersion[],
+  schema: Schema,
   program: string,
 ): Promise<number[]> {
   const applied: number[] = [];
+  const numbers = numbersOf(schema);
   for (;;) {
     const state = await schemaOf(connection);
-    if (state.version >= versions.length) {
+    refuseUnreleased(state, schema);
+    if (state.version >= latestOf(schema)) {
       // The check of the versions only reads, so that a user without the right to create tables can start a server.
-      requireSchema(state, versions.length);
+      requireSchema(state, schema);
       return applied;
     }
     const number = await inTransaction(connection, async () => {
       await connection.run(LOCK);
       await connection.run(TABLE);
       const { version } = await schemaOf(connection);
-      const next = versions[version];
+      const next = numbers.find((one) => one > version);
       // Another process has already applied this version.
-      if (!next) return null;
+      if (next === undefined) return null;
+      const { sql, serves } = schema[next]!;
       try {
-        await connection.script(typeof next.sql === 'string' ? next.sql : await next.sql());
+        await connection.script(typeof sql === 'string' ? sql : await sql());
       } catch (cause) {
-        const why = `the tables cannot be migrated to version ${version + 1}: ${messageOf(cause)}`;
+        const why = `the tables cannot be migrated to version ${next}: ${messageOf(cause)}`;
         throw new StoreError(why, { reason: faultOf(cause), cause });
       }
-      const row = [version + 1, next.serves, program];
+      const row = [next, serves, program];
       await connection.run('INSERT INTO signalbox_schema (version, serves, program) VALUES ($1, $2, $3)', row);
-      return version + 1;
+      return next;
     }).catch((cause) => {
       if (faultOf(cause) !== 'denied') throw cause;
-      const older = olderText(state.version, versions.length);
+      const older = olderText(state.version, latestOf(schema));
       const words = `${older}, and its user lacks the right CREATE on its schema or does not own the tables: run \`signalbox db migrate\` as their owner`;
       throw new StoreError(words, { reason: 'denied', cause });
     });

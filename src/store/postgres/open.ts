@@ -23,7 +23,7 @@ import { Connection } from './connection.ts';
 import { unusableFor } from './fault.ts';
 import { postgresLeaders } from './leaders.ts';
 import { fenceOf, isAnyHeld, postgresLeases } from './leases.ts';
-import { MIGRATION_BOUNDS, migrate, schemaOf } from './migrate.ts';
+import { latestOf, MIGRATION_BOUNDS, migrate, refuseUnreleased, schemaOf } from './migrate.ts';
 import { postgresNews } from './news.ts';
 import { PostgresRates } from './rates.ts';
 import { postgresRepositories } from './repositories.ts';
@@ -175,8 +175,12 @@ const bringUpToDate = (url: string, program: string): Promise<readonly number[]>
   );
 
 async function tables(url: string): Promise<TablesState> {
-  const { version, serves, program } = await once(url, schemaOf);
-  return { version, serves, program: program || null, known: SCHEMA.length };
+  const { version, serves, program } = await once(url, async (connection) => {
+    const state = await schemaOf(connection);
+    refuseUnreleased(state, SCHEMA);
+    return state;
+  });
+  return { version, serves, program: program || null, known: latestOf(SCHEMA) };
 }
 
 async function read(url: string): Promise<StoreReader> {

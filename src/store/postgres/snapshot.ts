@@ -36,7 +36,7 @@ export class PostgresSnapshot implements SqlTables {
   static async open(address: PostgresAddress): Promise<PostgresSnapshot> {
     const connection = await Connection.open(address, SNAPSHOT_BOUNDS);
     try {
-      requireSchema(await schemaOf(connection), SCHEMA.length);
+      requireSchema(await schemaOf(connection), SCHEMA);
       await connection.script('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       return new PostgresSnapshot(connection);
     } catch (cause) {

@@ -37,7 +37,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   try {
     await requireSession(connection, store.open);
     await requireSafety(connection);
-    requireSchema(await schemaOf(connection), SCHEMA.length);
+    requireSchema(await schemaOf(connection), SCHEMA);
   } catch (cause) {
     throw unusableFor(placeOf(options.url), cause);
   } finally {

@@ -3,8 +3,8 @@ import type { Migrations } from './statement.ts';
 /** `content` and `deliveries` are JSON. These two columns contain names (of the policy, of budgets and of keys) and figures. */
 export const alertMigrations: Migrations = {
   room: 'alerts',
-  versions: [
-    `CREATE TABLE alert_marks (
+  versions: {
+    20: `CREATE TABLE alert_marks (
       id TEXT PRIMARY KEY,
       state TEXT NOT NULL,
       since INTEGER NOT NULL,
@@ -22,5 +22,5 @@ export const alertMigrations: Migrations = {
       epoch INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX alert_messages_waiting ON alert_messages (id) WHERE waits = 1;`,
-  ],
+  },
 };

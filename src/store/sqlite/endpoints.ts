@@ -3,8 +3,8 @@ import type { Migrations } from './statement.ts';
 
 export const endpointMigrations: Migrations = {
   room: 'endpoints',
-  versions: [
-    `CREATE TABLE broken_declarations (
+  versions: {
+    20: `CREATE TABLE broken_declarations (
       provider TEXT NOT NULL,
       upstream TEXT NOT NULL,
       model TEXT NOT NULL,
@@ -13,7 +13,7 @@ export const endpointMigrations: Migrations = {
       since INTEGER NOT NULL,
       excess INTEGER NOT NULL,
       PRIMARY KEY (provider, upstream, model)
-    ) STRICT, WITHOUT ROWID;`,
-    raisedBy('endpoints', 'broken_declarations', ['INSERT', 'UPDATE', 'DELETE']),
-  ],
+    ) STRICT, WITHOUT ROWID;
+    ${raisedBy('endpoints', 'broken_declarations', ['INSERT', 'UPDATE', 'DELETE'])}`,
+  },
 };

@@ -10,10 +10,10 @@ import type { Migrations } from './statement.ts';
  */
 export const FENCE_TABLE: Migrations = {
   room: 'fence',
-  versions: [
-    'CREATE TABLE fence (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL) STRICT',
-    raisedBy('instances', 'fence', ['INSERT', 'UPDATE']),
-  ],
+  versions: {
+    1: 'CREATE TABLE fence (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL) STRICT',
+    20: raisedBy('instances', 'fence', ['INSERT', 'UPDATE']),
+  },
 };
 
 /** The interval at which the fence checks that the database file still has its path, ms. */

@@ -6,8 +6,8 @@ import type { Migrations } from './statement.ts';
  */
 export const idempotencyMigrations: Migrations = {
   room: 'idempotency',
-  versions: [
-    `CREATE TABLE idempotency (
+  versions: {
+    1: `CREATE TABLE idempotency (
       id INTEGER PRIMARY KEY,
       name BLOB NOT NULL UNIQUE CHECK (length(name) = 32),
       state TEXT NOT NULL CHECK (state = 'running' OR state = 'kept' OR state = 'lost'),
@@ -21,9 +21,9 @@ export const idempotencyMigrations: Migrations = {
       answer BLOB CHECK ((answer IS NOT NULL) = (state = 'kept'))
     ) STRICT;
     CREATE INDEX idempotency_time ON idempotency (time);`,
-    `-- The instance that carries a request out. A running row without one was left by an instance that has ended.
+    20: `-- The instance that carries a request out. A running row without one was left by an instance that has ended.
     ALTER TABLE idempotency ADD COLUMN slot INTEGER;
     ALTER TABLE idempotency ADD COLUMN epoch INTEGER;
     CREATE INDEX idempotency_running ON idempotency (slot, epoch) WHERE state = 'running' AND slot IS NOT NULL;`,
-  ],
+  },
 };

@@ -9,14 +9,14 @@ import type { Fence } from './fence.ts';
 import type { Migrations } from './statement.ts';
 
 /**
- * No ID in use is greater than `ids_through`. A starting server begins with IDs above `ids_through` and reads no other table. An older
- * database has IDs but no column `ids_through`. In an older database, the greatest ID is found among the last reservations, because their
- * IDs grow, except where requests waited for money.
+ * No ID in use is greater than `ids_through`. A starting server begins with IDs above `ids_through` and reads no other table. A
+ * database of 0.1 has IDs but no column `ids_through`. Its greatest ID is found among the last reservations, because their IDs grow, except
+ * where requests waited for money.
  */
 export const instanceMigrations: Migrations = {
   room: 'instances',
-  versions: [
-    `CREATE TABLE instances (
+  versions: {
+    20: `CREATE TABLE instances (
       slot INTEGER PRIMARY KEY CHECK (slot = 0),
       ids_through INTEGER NOT NULL
     ) STRICT;
@@ -24,13 +24,10 @@ export const instanceMigrations: Migrations = {
       (SELECT coalesce(max(reservation), 0) FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)),
       (SELECT coalesce(max(id), 0) FROM adjustments),
       (SELECT coalesce(max(id), 0) FROM payments),
-      (SELECT coalesce(max(id), 0) FROM record_index),
       (SELECT coalesce(max(id), 0) FROM decisions),
-      (SELECT coalesce(max(id), 0) FROM records WHERE seq > (SELECT through FROM record_indexing)),
       (SELECT coalesce(max(number), 0) FROM frames),
-      (SELECT coalesce(max(decision), 0) FROM examples),
-      (SELECT coalesce(max(id), 0) FROM outcomes));`,
-    `CREATE TABLE instance_reports (
+      (SELECT coalesce(max(id), 0) FROM outcomes));
+    CREATE TABLE instance_reports (
       slot INTEGER PRIMARY KEY,
       epoch INTEGER NOT NULL,
       name TEXT NOT NULL,
@@ -47,7 +44,7 @@ export const instanceMigrations: Migrations = {
       seen INTEGER NOT NULL,
       clock_offset_ms INTEGER NOT NULL
     ) STRICT;`,
-  ],
+  },
 };
 
 const SELECT = sql('SELECT ids_through AS through FROM instances');

@@ -1,22 +1,11 @@
 import { raisedBy } from './news.ts';
 import type { Migrations } from './statement.ts';
-import { chainEarlier, TRAIL_CHAIN, TRAIL_OF_WALLETS, TRAIL_TABLE } from './trail.ts';
+import { chainFormer, FORMER_TRAIL, TRAIL_CHAIN } from './trail.ts';
 
 const KEY_UPDATE = `UPDATE OF name, hash, scopes, labels, models, limits, budgets, wallets, wallet, expires_at, revoked_at,
-        rotated_at, previous_hash, previous_until`;
-const SUSPENDED_KEY_UPDATE = `${KEY_UPDATE}, suspended_at, parent, team, "user"`;
+        rotated_at, previous_hash, previous_until, suspended_at, parent, team, "user"`;
 const NUMBER_KEY = `
       UPDATE keys SET changed = (SELECT keys FROM news) WHERE id = NEW.id;`;
-
-const KEYS_INDEXES = `CREATE INDEX keys_maker ON keys (maker, created_at) WHERE maker IS NOT NULL;
-    CREATE INDEX keys_order ON keys (created_at, id);
-    CREATE INDEX keys_unrevoked ON keys (created_at, id) WHERE revoked_at IS NULL;
-    CREATE INDEX keys_name ON keys (name);
-    CREATE INDEX keys_team ON keys (team, created_at, id) WHERE team IS NOT NULL;
-    DROP INDEX keys_user;
-    CREATE INDEX keys_user ON keys ("user", created_at, id) WHERE "user" IS NOT NULL;
-    DROP INDEX keys_parent;
-    CREATE INDEX keys_parent ON keys (parent, created_at, id) WHERE parent IS NOT NULL;`;
 
 /**
  * Times are ms since 1970. `hash` is the SHA-256 of the whole key. `previous_hash` is the hash before the last rotation, valid until
@@ -25,8 +14,8 @@ const KEYS_INDEXES = `CREATE INDEX keys_maker ON keys (maker, created_at) WHERE 
  */
 export const accessMigrations: Migrations = {
   room: 'access',
-  versions: [
-    `CREATE TABLE keys (
+  versions: {
+    3: `CREATE TABLE keys (
       id TEXT PRIMARY KEY,
       name TEXT NOT NULL,
       hash BLOB NOT NULL CHECK (length(hash) = 32),
@@ -35,49 +24,48 @@ export const accessMigrations: Migrations = {
       models TEXT,
       created_at INTEGER NOT NULL,
       expires_at INTEGER,
-      revoked_at INTEGER
-    ) STRICT;`,
-    `ALTER TABLE keys ADD COLUMN limits TEXT;
-    ALTER TABLE keys ADD COLUMN budgets TEXT NOT NULL DEFAULT '[]';
-    ALTER TABLE keys ADD COLUMN last_used INTEGER;
-    ALTER TABLE keys ADD COLUMN rotated_at INTEGER;
-    ALTER TABLE keys ADD COLUMN previous_hash BLOB CHECK (length(previous_hash) = 32);
-    ALTER TABLE keys ADD COLUMN previous_until INTEGER;
-    ${TRAIL_TABLE}`,
-    `ALTER TABLE keys ADD COLUMN wallets TEXT;
-    ALTER TABLE keys ADD COLUMN wallet TEXT;
+      revoked_at INTEGER,
+      limits TEXT,
+      budgets TEXT NOT NULL DEFAULT '[]',
+      last_used INTEGER,
+      rotated_at INTEGER,
+      previous_hash BLOB CHECK (length(previous_hash) = 32),
+      previous_until INTEGER,
+      wallets TEXT,
+      wallet TEXT
+    ) STRICT;
     CREATE INDEX keys_wallet ON keys (wallet) WHERE wallet IS NOT NULL;
-    ${TRAIL_OF_WALLETS}`,
-    `-- The number of the news with which a key was last changed; a use is no news.
+    ${FORMER_TRAIL}`,
+    20: `-- The number of the news with which a key was last changed; a use is no news.
     ALTER TABLE keys ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
-    CREATE INDEX keys_changed ON keys (changed);
-    ${raisedBy('keys', 'keys', ['INSERT', KEY_UPDATE], NUMBER_KEY)}`,
-    TRAIL_CHAIN,
-    'DROP TABLE trail_before;',
-    `-- IDs: of the key that made it, of its team and its user.
     ALTER TABLE keys ADD COLUMN suspended_at INTEGER;
+    -- IDs: of the key that made it, of its team and its user.
     ALTER TABLE keys ADD COLUMN parent TEXT;
     ALTER TABLE keys ADD COLUMN team TEXT;
     ALTER TABLE keys ADD COLUMN "user" TEXT;
-    CREATE INDEX keys_parent ON keys (parent) WHERE parent IS NOT NULL;
-    CREATE INDEX keys_user ON keys ("user") WHERE "user" IS NOT NULL;
-    DROP TRIGGER keys_are_news_update;
-    ${raisedBy('keys', 'keys', [SUSPENDED_KEY_UPDATE], NUMBER_KEY)}`,
-    `-- Of the parent's key as it was when it made this one; and the ID of the first key of the line.
+    -- Of the parent's key as it was when it made this one; and the ID of the first key of the line.
     ALTER TABLE keys ADD COLUMN parent_hash BLOB CHECK (length(parent_hash) = 32);
     ALTER TABLE keys ADD COLUMN root TEXT;
-    CREATE INDEX keys_root ON keys (root, created_at) WHERE root IS NOT NULL;`,
-    `-- ID of the user who made it within the limits of users. The indexes are for lists of keys, which go on where a page ended.
+    -- ID of the user who made it within the limits of users.
     ALTER TABLE keys ADD COLUMN maker TEXT;
-    ${KEYS_INDEXES}`,
-    `-- A child key has the team and the user of the first key of its line, revoked or not.
+    ALTER TABLE keys ADD COLUMN not_models TEXT;
+    CREATE INDEX keys_changed ON keys (changed);
+    -- Lists of keys go on where a page ended.
+    CREATE INDEX keys_order ON keys (created_at, id);
+    CREATE INDEX keys_unrevoked ON keys (created_at, id) WHERE revoked_at IS NULL;
+    CREATE INDEX keys_name ON keys (name);
+    CREATE INDEX keys_parent ON keys (parent, created_at, id) WHERE parent IS NOT NULL;
+    CREATE INDEX keys_root ON keys (root, created_at) WHERE root IS NOT NULL;
+    CREATE INDEX keys_team ON keys (team, created_at, id) WHERE team IS NOT NULL;
+    CREATE INDEX keys_user ON keys ("user", created_at, id) WHERE "user" IS NOT NULL;
+    CREATE INDEX keys_maker ON keys (maker, created_at) WHERE maker IS NOT NULL;
+    ${raisedBy('keys', 'keys', ['INSERT', KEY_UPDATE], NUMBER_KEY)}
+    -- A child key has the team and the user of the first key of its line, revoked or not.
     CREATE TRIGGER keys_take_lines_along AFTER UPDATE OF team, "user" ON keys
       WHEN NEW.parent IS NULL AND (NEW.team IS NOT OLD.team OR NEW."user" IS NOT OLD."user") BEGIN
       UPDATE keys SET team = NEW.team, "user" = NEW."user" WHERE root = NEW.id;
     END;
-    UPDATE keys SET team = first.team, "user" = first."user" FROM keys AS first
-      WHERE first.id = keys.root AND (first.team IS NOT keys.team OR first."user" IS NOT keys."user");`,
-    'ALTER TABLE keys ADD COLUMN not_models TEXT;',
-  ],
-  steps: { 5: chainEarlier },
+    ${TRAIL_CHAIN}`,
+  },
+  steps: { 20: chainFormer },
 };

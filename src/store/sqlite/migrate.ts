@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'bun:sqlite';
 import type { SqlParam, SqlScript } from '../sql/statement.ts';
+import { unreleasedText } from '../store.ts';
 import { Fault } from './fault.ts';
 import { runScript } from './script.ts';
 import type { Migrations } from './statement.ts';
@@ -12,8 +13,8 @@ const TABLE = `CREATE TABLE IF NOT EXISTS migrations (
 ) STRICT`;
 
 /**
- * Migrates the tables of all rooms in one transaction. Throws if a newer version of Signalbox wrote the database, because this version
- * would misread its tables.
+ * Migrates the tables of all rooms in one transaction. Throws if a newer version or an unreleased build of Signalbox wrote the database,
+ * because this version would misread its tables.
  */
 export function migrate(db: Database, migrations: readonly Migrations[]): void {
   // The versions are checked before the write lock is requested, because a command that runs while a server runs finds nothing to migrate.
@@ -53,17 +54,19 @@ export function pending(
 ): { room: string; version: number; sql: string; step: (() => SqlScript) | undefined }[] {
   const applied = appliedVersions(db);
   return migrations.flatMap(({ room, versions, steps }) => {
+    const numbers = Object.keys(versions).map(Number);
     const done = applied.get(room) ?? 0;
-    if (done > versions.length) {
+    const last = numbers.at(-1) ?? 0;
+    if (done > last) {
       throw new Fault(
         'newer',
-        `a newer version of Signalbox wrote it; use that version or a later one (${room} tables: ${done}, known: ${versions.length})`,
+        `a newer version of Signalbox wrote it; use that version or a later one (${room} tables: ${done}, known: ${last})`,
       );
     }
-    return versions.slice(done).map((sql, i) => {
-      const version = done + i + 1;
-      return { room, version, sql, step: steps?.[version] };
-    });
+    if (done > 0 && !numbers.includes(done)) throw new Fault('older', unreleasedText(`${room} tables: ${done}`));
+    return numbers
+      .filter((version) => version > done)
+      .map((version) => ({ room, version, sql: versions[version]!, step: steps?.[version] }));
   });
 }
 

@@ -6,8 +6,8 @@ import type { Migrations } from './statement.ts';
 /** The table has a single row with the numbers of all subjects, so that a poll reads no other row. */
 export const NEWS_TABLE: Migrations = {
   room: 'news',
-  versions: [
-    `CREATE TABLE news (
+  versions: {
+    20: `CREATE TABLE news (
       id INTEGER PRIMARY KEY CHECK (id = 1),
       keys INTEGER NOT NULL DEFAULT 0,
       wallets INTEGER NOT NULL DEFAULT 0,
@@ -16,12 +16,12 @@ export const NEWS_TABLE: Migrations = {
       policy INTEGER NOT NULL DEFAULT 0,
       endpoints INTEGER NOT NULL DEFAULT 0,
       learning INTEGER NOT NULL DEFAULT 0,
-      instances INTEGER NOT NULL DEFAULT 0
+      instances INTEGER NOT NULL DEFAULT 0,
+      people INTEGER NOT NULL DEFAULT 0,
+      logins INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     INSERT INTO news (id) VALUES (1);`,
-    `ALTER TABLE news ADD COLUMN people INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE news ADD COLUMN logins INTEGER NOT NULL DEFAULT 0;`,
-  ],
+  },
 };
 
 /**

@@ -34,7 +34,7 @@ import { NEWS_TABLE } from './news.ts';
 import { paymentMigrations } from './payments.ts';
 import { peopleMigrations } from './people.ts';
 import { pushedPolicyMigrations } from './pushed-policies.ts';
-import { countVersions, openReader } from './reader.ts';
+import { countKnown, countVersions, openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
 import type { Migrations } from './statement.ts';
 import { subjectMigrations } from './subjects.ts';
@@ -145,7 +145,7 @@ function isThere(path: string): boolean {
  * and then cannot use the tables.
  */
 function tablesIn(path: string): TablesState {
-  const known = ALL_TABLES.reduce((sum, { versions }) => sum + versions.length, 0);
+  const known = countKnown(ALL_TABLES);
   const version = isThere(path) ? countVersions(path, ALL_TABLES) : 0;
   return { version, known, program: null, serves: version };
 }

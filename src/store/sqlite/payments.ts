@@ -7,8 +7,8 @@ import type { Migrations } from './statement.ts';
  */
 export const paymentMigrations: Migrations = {
   room: 'payments',
-  versions: [
-    `CREATE TABLE payments (
+  versions: {
+    1: `CREATE TABLE payments (
       id INTEGER PRIMARY KEY,
       state TEXT NOT NULL CHECK (state IN ('settling', 'captured', 'settled', 'unknown', 'failed')),
       purpose TEXT NOT NULL CHECK (purpose IN ('chat', 'topup', 'keys')),
@@ -52,8 +52,8 @@ export const paymentMigrations: Migrations = {
       id INTEGER PRIMARY KEY CHECK (id = 1),
       secret BLOB NOT NULL CHECK (length(secret) = 32)
     ) STRICT;`,
-    raisedBy('wallets', 'blocked_wallets', ['INSERT', 'UPDATE', 'DELETE']),
-    `-- The instance that settles a payment or runs its request. Without one, a captured payment was left by an instance that has ended.
+    20: `${raisedBy('wallets', 'blocked_wallets', ['INSERT', 'UPDATE', 'DELETE'])}
+    -- The instance that settles a payment or runs its request. Without one, a captured payment was left by an instance that has ended.
     ALTER TABLE payments ADD COLUMN slot INTEGER;
     ALTER TABLE payments ADD COLUMN epoch INTEGER;
     -- A settlement that comes after its payment was abandoned still tells what was charged.
@@ -68,5 +68,5 @@ export const paymentMigrations: Migrations = {
       slot INTEGER NOT NULL,
       epoch INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;`,
-  ],
+  },
 };

@@ -12,8 +12,8 @@ const numbered = (table: string) => `
  */
 export const peopleMigrations: Migrations = {
   room: 'people',
-  versions: [
-    `CREATE TABLE teams (
+  versions: {
+    20: `CREATE TABLE teams (
       id TEXT PRIMARY KEY,
       name TEXT NOT NULL,
       origin TEXT NOT NULL CHECK (origin IN ('api', 'policy', 'former')),
@@ -37,24 +37,19 @@ export const peopleMigrations: Migrations = {
       created_at INTEGER NOT NULL,
       suspended_at INTEGER,
       removed_at INTEGER,
-      changed INTEGER NOT NULL DEFAULT 0
+      changed INTEGER NOT NULL DEFAULT 0,
+      -- ID of the user who made it within the limits of a role.
+      maker TEXT
     ) STRICT;
     CREATE UNIQUE INDEX users_person ON users (issuer, sub) WHERE removed_at IS NULL;
     CREATE INDEX users_team ON users (team) WHERE removed_at IS NULL;
     CREATE INDEX users_changed ON users (changed);
     ${raisedBy('people', 'teams', ['INSERT', `UPDATE OF ${TEAM_COLUMNS}`], numbered('teams'))}
     ${raisedBy('people', 'users', ['INSERT', `UPDATE OF ${USER_COLUMNS}`], numbered('users'))}
-    -- The keys of a user are of its team.
-    CREATE TRIGGER users_take_keys_along AFTER UPDATE OF team ON users WHEN NEW.team IS NOT OLD.team BEGIN
-      UPDATE keys SET team = NEW.team WHERE "user" = NEW.id AND revoked_at IS NULL;
-    END;`,
-    `-- ID of the user who made it within the limits of a role. A removed user has no terms. Child keys go along with the first key of their line.
-    ALTER TABLE users ADD COLUMN maker TEXT;
-    DROP TRIGGER users_take_keys_along;
+    CREATE INDEX users_maker ON users (maker, created_at) WHERE maker IS NOT NULL;
+    -- The keys of a user are of its team. Child keys go along with the first key of their line.
     CREATE TRIGGER users_take_keys_along AFTER UPDATE OF team ON users WHEN NEW.team IS NOT OLD.team BEGIN
       UPDATE keys SET team = NEW.team WHERE "user" = NEW.id AND parent IS NULL AND revoked_at IS NULL;
-    END;
-    CREATE INDEX users_maker ON users (maker, created_at) WHERE maker IS NOT NULL;
-    UPDATE users SET terms = '{"models":null,"limits":null,"budgets":null}' WHERE removed_at IS NOT NULL;`,
-  ],
+    END;`,
+  },
 };

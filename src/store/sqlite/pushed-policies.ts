@@ -3,8 +3,8 @@ import type { Migrations } from './statement.ts';
 
 export const pushedPolicyMigrations: Migrations = {
   room: 'policies',
-  versions: [
-    `CREATE TABLE pushed_policies (
+  versions: {
+    20: `CREATE TABLE pushed_policies (
       id INTEGER PRIMARY KEY,
       base INTEGER NOT NULL,
       revision TEXT NOT NULL,
@@ -15,5 +15,5 @@ export const pushedPolicyMigrations: Migrations = {
       reason TEXT
     ) STRICT;
     ${raisedBy('policy', 'pushed_policies', ['INSERT', 'UPDATE'])}`,
-  ],
+  },
 };

@@ -51,12 +51,16 @@ export function openReader(path: string, known: readonly Migrations[]): SqliteRe
   }
 }
 
+/** Returns the number of table versions that a program knows. */
+export const countKnown = (known: readonly Migrations[]): number =>
+  known.reduce((sum, { versions }) => sum + Object.keys(versions).length, 0);
+
 /** Returns the number of table versions that a database has. Throws like `openReader`. */
 export function countVersions(path: string, known: readonly Migrations[]): number {
   let db: Database | null = null;
   try {
     db = openReadable(path);
-    return known.reduce((sum, { versions }) => sum + versions.length, 0) - pending(db, known).length;
+    return countKnown(known) - pending(db, known).length;
   } catch (error) {
     throw failureOf(`Cannot read the database ${resolve(path)}`, error);
   } finally {

@@ -9,10 +9,13 @@ export interface SqlStore extends Store, SqlReader {
   spoolAs?(encode: (writes: readonly SqlWrite[]) => SpooledUnit): void;
 }
 
-/** The tables of a room, in versions. Each version runs once, in the order of the versions. */
+/**
+ * The tables of a room, in versions. Each version runs once, in the order of the numbers. The numbers of a room are those of its tables in
+ * 0.1, then 20 for 0.2, then one more for each change. Builds that were never released used the other numbers below 20.
+ */
 export interface Migrations {
   readonly room: string;
-  readonly versions: readonly string[];
-  /** Migration steps that SQL cannot do, by version number, from 1. Each step runs after its version, in the same transaction. */
+  readonly versions: Readonly<Record<number, string>>;
+  /** Migration steps that SQL cannot do, by version number. Each step runs after its version, in the same transaction. */
   readonly steps?: Readonly<Record<number, () => SqlScript>>;
 }

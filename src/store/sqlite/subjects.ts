@@ -3,8 +3,8 @@ import type { Migrations } from './statement.ts';
 /** The numbers of subjects follow the order in which the subjects presented their first tokens. */
 export const subjectMigrations: Migrations = {
   room: 'subjects',
-  versions: [
-    `CREATE TABLE subjects (
+  versions: {
+    20: `CREATE TABLE subjects (
       number INTEGER PRIMARY KEY,
       id TEXT NOT NULL UNIQUE,
       issuer TEXT NOT NULL,
@@ -13,5 +13,5 @@ export const subjectMigrations: Migrations = {
       first_seen INTEGER NOT NULL,
       last_seen INTEGER NOT NULL
     ) STRICT;`,
-  ],
+  },
 };

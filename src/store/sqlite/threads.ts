@@ -6,8 +6,8 @@ import type { Migrations } from './statement.ts';
  */
 export const threadMigrations: Migrations = {
   room: 'threads',
-  versions: [
-    `CREATE TABLE threads (
+  versions: {
+    20: `CREATE TABLE threads (
       id INTEGER PRIMARY KEY,
       key_id TEXT NOT NULL,
       answer TEXT NOT NULL,
@@ -24,5 +24,5 @@ export const threadMigrations: Migrations = {
     CREATE TRIGGER threads_erased AFTER UPDATE OF revoked_at ON keys WHEN NEW.revoked_at IS NOT NULL BEGIN
       DELETE FROM threads WHERE key_id = NEW.id;
     END;`,
-  ],
+  },
 };

@@ -4,39 +4,22 @@ import { append, insertLink } from '../sql/trail.ts';
 import { type Actor, SERVER, THE_TRAIL, type TrailAction } from '../trail.ts';
 import { BEFORE_GENESIS, linkAfter } from '../trail-chain.ts';
 
-/** The table of the audit trail is append-only: triggers refuse updates and deletions. `key_id` has no foreign key. */
-const trailTable = (actors: readonly Actor['kind'][]) => `CREATE TABLE trail (
+/** The audit trail of 0.1. */
+export const FORMER_TRAIL = `CREATE TABLE trail (
       id INTEGER PRIMARY KEY,
       time INTEGER NOT NULL,
-      actor TEXT NOT NULL CHECK (${actors.map((kind) => `actor = '${kind}'`).join(' OR ')}),
+      actor TEXT NOT NULL CHECK (actor = 'cli' OR actor = 'key' OR actor = 'wallet' OR actor = 'server'),
       actor_name TEXT,
       action TEXT NOT NULL,
       key_id TEXT NOT NULL,
       details TEXT NOT NULL,
       request_id TEXT
     ) STRICT;
-    CREATE INDEX trail_key ON trail (key_id);
-    CREATE TRIGGER trail_is_not_changed BEFORE UPDATE ON trail BEGIN
-      SELECT RAISE(ABORT, 'the trail is append-only');
-    END;
-    CREATE TRIGGER trail_is_not_shortened BEFORE DELETE ON trail BEGIN
-      SELECT RAISE(ABORT, 'the trail is append-only');
-    END;`;
-
-export const TRAIL_TABLE = trailTable(['cli', 'key', 'server']);
-
-/** Copies the rows to a new table whose `actor` may be a wallet, because SQLite cannot change a CHECK in place. */
-export const TRAIL_OF_WALLETS = `ALTER TABLE trail RENAME TO trail_before;
-    DROP TRIGGER trail_is_not_changed;
-    DROP TRIGGER trail_is_not_shortened;
-    DROP INDEX trail_key;
-    ${trailTable(['cli', 'key', 'wallet', 'server'])}
-    INSERT INTO trail SELECT * FROM trail_before;
-    DROP TABLE trail_before;`;
+    CREATE INDEX trail_key ON trail (key_id);`;
 
 /**
  * The audit trail is a chain of hashes, with personal words in a separate table. Triggers refuse updates, and deletions that no anchor
- * covers. The earlier rows stay in `trail_before` until `chainEarlier` copies them.
+ * covers. The rows of 0.1 stay in `trail_before` until `chainFormer` has copied them.
  */
 export const TRAIL_CHAIN = `CREATE TABLE trail_before AS SELECT * FROM trail;
     DROP TABLE trail;
@@ -75,11 +58,11 @@ export const TRAIL_CHAIN = `CREATE TABLE trail_before AS SELECT * FROM trail;
       SELECT RAISE(ABORT, 'the trail is append-only');
     END;`;
 
-const SELECT_EARLIER =
+const SELECT_FORMER =
   sql(`SELECT time, actor, actor_name AS name, action, key_id AS keyId, details, request_id AS requestId
     FROM trail_before ORDER BY id`);
 
-interface EarlierRow {
+interface FormerRow {
   readonly time: number;
   readonly actor: 'cli' | 'key' | 'wallet' | 'server';
   readonly name: string | null;
@@ -89,13 +72,13 @@ interface EarlierRow {
   readonly requestId: string | null;
 }
 
-/**
- * Adds to the chain the audit-trail entries from before the chain existed, numbered from 1. An anchor before these entries states their
- * number.
- */
-export function* chainEarlier(): SqlScript {
+const DROP_FORMER = sql('DROP TABLE trail_before');
+
+/** Adds the audit trail of 0.1 to the chain, numbered from 1. An anchor before these entries states their number. */
+export function* chainFormer(): SqlScript {
   // The table of the trail is STRICT, so its rows have these types.
-  const rows = (yield write(SELECT_EARLIER)) as unknown as readonly EarlierRow[];
+  const rows = (yield write(SELECT_FORMER)) as unknown as readonly FormerRow[];
+  yield write(DROP_FORMER);
   if (rows.length === 0) return;
   const details = { unchained_before: rows.length };
   const anchor = { time: Date.now(), actor: SERVER, action: 'anchor', subject: THE_TRAIL, details } as const;
@@ -106,7 +89,7 @@ export function* chainEarlier(): SqlScript {
   }
 }
 
-function actorOf({ actor, name, requestId }: Pick<EarlierRow, 'actor' | 'name' | 'requestId'>): Actor {
+function actorOf({ actor, name, requestId }: Pick<FormerRow, 'actor' | 'name' | 'requestId'>): Actor {
   if (actor === 'server') return SERVER;
   if (actor === 'key') return { kind: actor, name: name ?? '', requestId: requestId ?? '' };
   return { kind: actor, name: name ?? '' };

@@ -93,7 +93,7 @@ export async function openPostgresBooks(options: PostgresBooksOptions): Promise<
 }
 
 /**
- * The books in PostgreSQL. The function `ledger_decide_2` (`decide.sql`) decides each group of operations in the database, so budgets are
+ * The books in PostgreSQL. The function `ledger_decide_1` (`decide.sql`) decides each group of operations in the database, so budgets are
  * exact with any number of instances, and a process that crashes leaves no lock. The memory of the process contains only figures of a
  * bounded age. State: books.
  */

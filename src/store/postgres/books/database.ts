@@ -10,7 +10,7 @@ import type { BooksQuery } from './names.ts';
 import { type PlainRow, plainOf } from './plain.ts';
 import type { WireAnswer, WireResult } from './wire.ts';
 
-const DECIDE = 'SELECT ledger_decide_2($1, $2, $3, $4, $5, $6) AS answer';
+const DECIDE = 'SELECT ledger_decide_1($1, $2, $3, $4, $5, $6) AS answer';
 
 /** A column of the answer. It is null if the answer has no row for it. */
 type Column<Value> = readonly Value[] | null;

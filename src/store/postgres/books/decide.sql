@@ -4,14 +4,14 @@
 
 -- An operation: `h` hold, `k` earmark, `e` extend, `p` post, `s` settle, or `o` for the next object of the others. `ref` is the place of its hold
 -- among the IDs, `fund_set` that of its funds among the sets, `ride` that of the statements written with it; 0 for none.
-CREATE TYPE ledger_op_2 AS (
+CREATE TYPE ledger_op_1 AS (
   kind "char", ref integer, at bigint, account integer, fund_set integer, amounts bigint[], least bigint, ample bigint, expected bigint,
   expires bigint, step integer, cost bigint, most bigint, tariff integer, input bigint, cached bigint, written bigint, output bigint,
   reasoning bigint, estimated boolean, note text, ride integer, is_alone boolean
 );
 
 -- The state of a group. Funds, by their places.
-CREATE TYPE ledger_state_2 AS (
+CREATE TYPE ledger_state_1 AS (
   ids integer[], most bigint[], spent bigint[], held bigint[], row_ids integer[], is_balance boolean[], is_opened boolean[],
   -- Sets of funds: their texts, the places of their funds in one array, where those of each end, and the rows that entries name ('': not yet).
   sets text[], places integer[], ends integer[], draws text[],
@@ -23,14 +23,14 @@ CREATE TYPE ledger_state_2 AS (
 );
 
 -- `p_owner` is the instance, its epoch * 128 + its slot. @returns answers, figures of all funds, and the holds
-CREATE FUNCTION ledger_decide_2(p_owner bigint, p_ops ledger_op_2[], p_ids bigint[], p_sets text[], p_others jsonb, p_rides jsonb)
+CREATE FUNCTION ledger_decide_1(p_owner bigint, p_ops ledger_op_1[], p_ids bigint[], p_sets text[], p_others jsonb, p_rides jsonb)
 RETURNS json LANGUAGE plpgsql
 -- A plan that was made while the tables were small is kept when they are not.
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   SIZE CONSTANT integer := cardinality(p_ops);
-  s ledger_state_2 := ledger_begin_2(p_owner, p_ops, p_ids, p_sets, p_others);
-  op ledger_op_2;
+  s ledger_state_1 := ledger_begin_1(p_owner, p_ops, p_ids, p_sets, p_others);
+  op ledger_op_1;
   -- Whether it is a new hold, or on an open one.
   is_usual boolean;
   answer jsonb;
@@ -46,14 +46,14 @@ BEGIN
     is_usual := CASE WHEN op.kind = 'o' THEN false WHEN op.kind IN ('h', 'k') THEN s.states[op.ref] = 0
       ELSE s.states[op.ref] = 1 AND (op.kind = 's' OR nth = checked OR op.step > coalesce(s.last_steps[op.ref], -1)) END;
     IF is_usual THEN
-      IF op.kind IN ('p', 's') THEN s := ledger_charge_2(s, op, nth); ELSE s := ledger_hold_2(s, op, nth, p_rides); END IF;
-      IF NOT (op.kind = 'h' AND op.is_alone) THEN PERFORM ledger_must_ride_2(op, p_rides); END IF;
+      IF op.kind IN ('p', 's') THEN s := ledger_charge_1(s, op, nth); ELSE s := ledger_hold_1(s, op, nth, p_rides); END IF;
+      IF NOT (op.kind = 'h' AND op.is_alone) THEN PERFORM ledger_must_ride_1(op, p_rides); END IF;
       nth := nth + 1;
       CONTINUE;
     END IF;
-    PERFORM ledger_write_2(p_owner, p_ops, p_ids, s, unwritten, nth - 1);
-    answer := ledger_other_2(p_owner, op, ledger_named_2(op, p_ids, p_others -> others), p_rides);
-    s := ledger_read_2(s, p_ids);
+    PERFORM ledger_write_1(p_owner, p_ops, p_ids, s, unwritten, nth - 1);
+    answer := ledger_other_1(p_owner, op, ledger_named_1(op, p_ids, p_others -> others), p_rides);
+    s := ledger_read_1(s, p_ids);
     unwritten := nth + CASE WHEN answer IS NULL THEN 0 ELSE 1 END;
     IF answer IS NULL THEN
       checked := nth;
@@ -63,15 +63,15 @@ BEGIN
     s.odd := s.odd || jsonb_build_array(answer);
     nth := nth + 1;
   END LOOP;
-  PERFORM ledger_write_2(p_owner, p_ops, p_ids, s, unwritten, SIZE);
+  PERFORM ledger_write_1(p_owner, p_ops, p_ids, s, unwritten, SIZE);
   RETURN json_build_array(s.codes, s.firsts, s.seconds, s.odd, s.ids, s.most, s.spent, s.held, s.is_opened, s.states, s.amounts, s.charged);
 END $$;
 
 -- Locks what the operations are on, and reads it.
-CREATE FUNCTION ledger_begin_2(p_owner bigint, p_ops ledger_op_2[], p_ids bigint[], p_sets text[], p_others jsonb)
-RETURNS ledger_state_2 LANGUAGE plpgsql AS $$
+CREATE FUNCTION ledger_begin_1(p_owner bigint, p_ops ledger_op_1[], p_ids bigint[], p_sets text[], p_others jsonb)
+RETURNS ledger_state_1 LANGUAGE plpgsql AS $$
 DECLARE
-  s ledger_state_2;
+  s ledger_state_1;
   is_leased boolean;
   drawn integer[];
   funds_of_sets integer[];
@@ -108,11 +108,11 @@ BEGIN
   s.codes := array_fill('o'::"char", ARRAY[cardinality(p_ops)]);
   s.odd := '[]';
   -- Only now, because an earlier call whose answer was lost may have waited for the same funds.
-  RETURN ledger_read_2(s, p_ids);
+  RETURN ledger_read_1(s, p_ids);
 END $$;
 
 -- Reads the figures of the funds and holds that are locked.
-CREATE FUNCTION ledger_read_2(s ledger_state_2, p_ids bigint[]) RETURNS ledger_state_2 LANGUAGE plpgsql AS $$
+CREATE FUNCTION ledger_read_1(s ledger_state_1, p_ids bigint[]) RETURNS ledger_state_1 LANGUAGE plpgsql AS $$
 BEGIN
   SELECT coalesce(array_agg(f.most ORDER BY u.n), '{}'), coalesce(array_agg(f.spent ORDER BY u.n), '{}'),
       coalesce(array_agg(f.held ORDER BY u.n), '{}'), coalesce(array_agg(f.row_id ORDER BY u.n), '{}'),
@@ -131,12 +131,12 @@ BEGIN
 END $$;
 
 -- Gives each fund of a set a row that entries name, before an operation changes its figures.
-CREATE FUNCTION ledger_drawn_2(s ledger_state_2, p_set integer) RETURNS ledger_state_2 LANGUAGE plpgsql AS $$
+CREATE FUNCTION ledger_drawn_1(s ledger_state_1, p_set integer) RETURNS ledger_state_1 LANGUAGE plpgsql AS $$
 DECLARE
   draws integer[] := '{}';
   i integer;
 BEGIN
-  FOREACH i IN ARRAY ledger_places_2(s, p_set) LOOP
+  FOREACH i IN ARRAY ledger_places_1(s, p_set) LOOP
     IF s.row_ids[i] IS NULL THEN
       s.row_ids[i] := ledger_fund_row_1(s.ids[i], CASE WHEN s.is_balance[i] THEN 0 ELSE s.most[i] END, s.spent[i]);
     END IF;
@@ -146,12 +146,12 @@ BEGIN
   RETURN s;
 END $$;
 
-CREATE FUNCTION ledger_places_2(s ledger_state_2, p_set integer) RETURNS integer[] LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION ledger_places_1(s ledger_state_1, p_set integer) RETURNS integer[] LANGUAGE sql IMMUTABLE AS $$
   SELECT s.places[coalesce(s.ends[p_set - 1], 0) + 1 : s.ends[p_set]]
 $$;
 
 -- Writes what rides with an operation that counts, or fails the group.
-CREATE FUNCTION ledger_must_ride_2(op ledger_op_2, p_rides jsonb) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION ledger_must_ride_1(op ledger_op_1, p_rides jsonb) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF op.ride > 0 AND NOT ledger_ride_1(p_rides -> (op.ride - 1)) THEN
     RAISE EXCEPTION 'a condition is not met' USING ERRCODE = 'SB002';
@@ -159,22 +159,22 @@ BEGIN
 END $$;
 
 -- `charge` of src/core/accounting/held-sum.ts. An impossible cost counts as all that is left.
-CREATE FUNCTION ledger_cost_2(p_cost bigint, p_tariff integer, p_left bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION ledger_cost_1(p_cost bigint, p_tariff integer, p_left bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_tariff IS NULL THEN 0 ELSE coalesce(p_cost, p_left) END
 $$;
 
 -- A post or a settlement of an open hold.
-CREATE FUNCTION ledger_charge_2(s ledger_state_2, op ledger_op_2, nth integer) RETURNS ledger_state_2 LANGUAGE plpgsql AS $$
+CREATE FUNCTION ledger_charge_1(s ledger_state_1, op ledger_op_1, nth integer) RETURNS ledger_state_1 LANGUAGE plpgsql AS $$
 DECLARE
   ref CONSTANT integer := op.ref;
   fund_set CONSTANT integer := s.in_sets[ref];
   rest CONSTANT bigint := s.amounts[ref] - s.charged[ref];
-  cost CONSTANT bigint := ledger_cost_2(op.cost, op.tariff, least(rest, op.most));
+  cost CONSTANT bigint := ledger_cost_1(op.cost, op.tariff, least(rest, op.most));
   charge CONSTANT bigint := least(cost, rest, op.most);
   i integer;
 BEGIN
-  IF s.draws[fund_set] = '' THEN s := ledger_drawn_2(s, fund_set); END IF;
-  FOREACH i IN ARRAY ledger_places_2(s, fund_set) LOOP
+  IF s.draws[fund_set] = '' THEN s := ledger_drawn_1(s, fund_set); END IF;
+  FOREACH i IN ARRAY ledger_places_1(s, fund_set) LOOP
     s.held[i] := s.held[i] - CASE op.kind WHEN 's' THEN rest ELSE charge END;
     s.spent[i] := s.spent[i] + charge;
   END LOOP;
@@ -198,18 +198,18 @@ BEGIN
 END $$;
 
 -- A hold or an earmark, which is new, or an extension of an open hold.
-CREATE FUNCTION ledger_hold_2(s ledger_state_2, op ledger_op_2, nth integer, p_rides jsonb) RETURNS ledger_state_2 LANGUAGE plpgsql AS $$
+CREATE FUNCTION ledger_hold_1(s ledger_state_1, op ledger_op_1, nth integer, p_rides jsonb) RETURNS ledger_state_1 LANGUAGE plpgsql AS $$
 DECLARE
   ref CONSTANT integer := op.ref;
   fund_set CONSTANT integer := CASE op.kind WHEN 'e' THEN s.in_sets[ref] ELSE op.fund_set END;
-  places CONSTANT integer[] := ledger_places_2(s, fund_set);
-  given CONSTANT bigint := ledger_fit_2(op, places, s.most, s.spent, s.held, s.is_balance);
+  places CONSTANT integer[] := ledger_places_1(s, fund_set);
+  given CONSTANT bigint := ledger_fit_1(op, places, s.most, s.spent, s.held, s.is_balance);
   refusal jsonb;
   i integer;
 BEGIN
-  IF s.draws[fund_set] = '' THEN s := ledger_drawn_2(s, fund_set); END IF;
+  IF s.draws[fund_set] = '' THEN s := ledger_drawn_1(s, fund_set); END IF;
   IF given IS NULL THEN
-    refusal := ledger_refusal_2(s, places, coalesce(op.least, op.amounts[1]), op.expected);
+    refusal := ledger_refusal_1(s, places, coalesce(op.least, op.amounts[1]), op.expected);
   ELSIF op.kind = 'h' AND op.is_alone AND op.ride > 0 AND NOT ledger_ride_1(p_rides -> (op.ride - 1)) THEN
     refusal := '["unmet"]';
   END IF;
@@ -238,7 +238,7 @@ BEGIN
 END $$;
 
 -- `fit` of src/core/accounting/fund.ts: what is given; null for a refusal.
-CREATE FUNCTION ledger_fit_2(op ledger_op_2, p_places integer[], p_most bigint[], p_spent bigint[], p_held bigint[], p_is_balance boolean[])
+CREATE FUNCTION ledger_fit_1(op ledger_op_1, p_places integer[], p_most bigint[], p_spent bigint[], p_held bigint[], p_is_balance boolean[])
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   -- More than any sum.
@@ -269,7 +269,7 @@ BEGIN
 END $$;
 
 -- The first fund that can never pay, or the first that cannot pay now, with its figures.
-CREATE FUNCTION ledger_refusal_2(s ledger_state_2, p_places integer[], p_lack bigint, p_expected bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION ledger_refusal_1(s ledger_state_1, p_places integer[], p_lack bigint, p_expected bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   i integer;
   need bigint;
@@ -286,7 +286,7 @@ BEGIN
 END $$;
 
 -- Writes the figures of funds, and the holds and entries of a run of operations.
-CREATE FUNCTION ledger_write_2(p_owner bigint, p_ops ledger_op_2[], p_ids bigint[], s ledger_state_2, p_from integer, p_to integer)
+CREATE FUNCTION ledger_write_1(p_owner bigint, p_ops ledger_op_1[], p_ids bigint[], s ledger_state_1, p_from integer, p_to integer)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF p_from > p_to THEN RETURN; END IF;

@@ -42,7 +42,7 @@ interface GroupedOp {
   isAlone: boolean;
 }
 
-/** The operations of a group in the form of the arguments of `ledger_decide_2` (`decide.sql`). State: operations. */
+/** The operations of a group in the form of the arguments of `ledger_decide_1` (`decide.sql`). State: operations. */
 export class GroupedOps {
   readonly #ops: GroupedOp[] = [];
   readonly #ids = new Places<number>();
@@ -79,7 +79,7 @@ export class GroupedOps {
     ];
   }
 
-  /** Writes an operation as a value of the SQL type `ledger_op_2`, in text form. */
+  /** Writes an operation as a value of the SQL type `ledger_op_1`, in text form. */
   #rowOf({ op, ride, isAlone }: GroupedOp): string {
     const { hold, at = 0, funds } = op;
     const ref = hold === undefined ? 0 : this.#ids.of(hold);

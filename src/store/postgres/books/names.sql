@@ -7,7 +7,7 @@ BEGIN
   PERFORM pg_advisory_xact_lock_shared(7312, 1);
   INSERT INTO funds (digest, kind, name, subject, definition, starts, ends, budget, most)
     SELECT decode(x.digest, 'hex'), x.kind, x.name, x.subject, x.definition, x.starts, x.ends, x.budget,
-        -- `limitFor` of src/accounting/fund.ts, where a policy with the budget was put in force.
+        -- `limitFor` of src/core/accounting/fund.ts, if a policy with the budget is active.
         CASE WHEN e.limits IS NULL THEN coalesce(e.most, x.most) ELSE coalesce((e.limits ->> x.subject)::bigint, x.most) END
       FROM jsonb_to_recordset(p_funds) AS x (digest text, kind text, name text, subject text, definition text, starts bigint,
           ends bigint, budget bigint, most bigint)

@@ -35,7 +35,9 @@ CREATE TABLE fund_rows (
   fund integer NOT NULL REFERENCES funds,
   most bigint NOT NULL,
   opening bigint NOT NULL,
-  after_seq bigint NOT NULL
+  after_seq bigint NOT NULL,
+  -- How far the budget of the row was counted when the row was made; null for a balance.
+  counted bigint
 );
 
 -- The limits of the newest policy, by the generation of the budget. `limits` is JSON: those of some subjects.
@@ -46,10 +48,18 @@ CREATE TABLE enforced (
   limits jsonb
 );
 
--- How far budgets are counted.
+-- How far budgets are counted, and for how many subjects: a count that was read before another subject was added is refused.
 CREATE TABLE counted (
   budget bigint PRIMARY KEY,
-  through bigint NOT NULL
+  through bigint NOT NULL,
+  subjects bigint NOT NULL DEFAULT 0
+);
+-- The subjects that a budget with separate limits counts, even while no server limits them. Servers learn of a change of limits one after
+-- the other: each charge then counts once in the budget, whichever limits its server knew.
+CREATE TABLE counted_subjects (
+  budget bigint NOT NULL,
+  subject TEXT NOT NULL,
+  PRIMARY KEY (budget, subject)
 );
 
 -- `earmark`: a hold whose payment has not arrived. `void`: one that must not come any more, or was ended for an owner that could not

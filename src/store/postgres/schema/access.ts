@@ -81,10 +81,19 @@ BEGIN
 END $$;
 CREATE TRIGGER trail_is_not_shortened BEFORE DELETE ON trail FOR EACH ROW EXECUTE FUNCTION refuse_unanchored();
 
--- The keys of a user are of its team.
+-- A child key has the team and the user of the first key of its line, revoked or not.
+CREATE FUNCTION take_line_along() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE keys SET team = NEW.team, "user" = NEW."user" WHERE root = NEW.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER keys_take_lines_along AFTER UPDATE OF team, "user" ON keys FOR EACH ROW
+  WHEN (NEW.parent IS NULL AND (NEW.team IS DISTINCT FROM OLD.team OR NEW."user" IS DISTINCT FROM OLD."user"))
+  EXECUTE FUNCTION take_line_along();
+-- The keys of a user are of its team. Child keys go along with the first key of their line.
 CREATE FUNCTION take_keys_along() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE keys SET team = NEW.team WHERE "user" = NEW.id AND revoked_at IS NULL;
+  UPDATE keys SET team = NEW.team WHERE "user" = NEW.id AND parent IS NULL AND revoked_at IS NULL;
   RETURN NULL;
 END $$;
 CREATE TRIGGER users_take_keys_along AFTER UPDATE OF team ON users FOR EACH ROW
@@ -113,28 +122,4 @@ ${refusedFor(
   'UPDATE OF state',
   `WHEN (OLD.state IN ('captured', 'settled') AND NEW.state <> 'settled')`,
 )}
-`;
-
-/**
- * This version makes the same changes as a version of the SQLite schema: users record who created them, removed users lose their terms, and
- * child keys follow their first key to its new team and user.
- */
-export const LINE_OWNERS = `CREATE FUNCTION take_line_along() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE keys SET team = NEW.team, "user" = NEW."user" WHERE root = NEW.id;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER keys_take_lines_along AFTER UPDATE OF team, "user" ON keys FOR EACH ROW
-  WHEN (NEW.parent IS NULL AND (NEW.team IS DISTINCT FROM OLD.team OR NEW."user" IS DISTINCT FROM OLD."user"))
-  EXECUTE FUNCTION take_line_along();
-UPDATE keys SET team = first.team, "user" = first."user" FROM keys AS first
-  WHERE first.id = keys.root AND (first.team IS DISTINCT FROM keys.team OR first."user" IS DISTINCT FROM keys."user");
-CREATE OR REPLACE FUNCTION take_keys_along() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  UPDATE keys SET team = NEW.team WHERE "user" = NEW.id AND parent IS NULL AND revoked_at IS NULL;
-  RETURN NULL;
-END $$;
-ALTER TABLE users ADD COLUMN maker TEXT;
-CREATE INDEX users_maker ON users (maker, created_at) WHERE maker IS NOT NULL;
-UPDATE users SET terms = '{"models":null,"limits":null,"budgets":null}' WHERE removed_at IS NOT NULL;
 `;

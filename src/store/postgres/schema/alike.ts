@@ -6,28 +6,8 @@ import { ALL_TABLES } from '../../sqlite/open.ts';
 import type { Migrations } from '../../sqlite/statement.ts';
 import { raisedBy } from './access.ts';
 
-/**
- * The versions of the SQLite schema, by room, from which version 1 of the PostgreSQL schema is built. These versions must never be edited.
- */
-const FIRST: Readonly<Record<string, number>> = {
-  news: 2,
-  access: 8,
-  alerts: 1,
-  endpoints: 2,
-  idempotency: 2,
-  identity: 1,
-  instances: 2,
-  learning: 2,
-  ledger: 13,
-  logins: 2,
-  payments: 3,
-  people: 1,
-  policies: 1,
-  records: 8,
-  subjects: 1,
-  threads: 1,
-  traffic: 2,
-};
+/** The version of all rooms of the SQLite schema from which the first version of the PostgreSQL schema is built. */
+const FIRST = 20;
 
 /** Tables and views of SQLite that PostgreSQL lacks or defines in its own way. */
 const APART: ReadonlySet<string> = new Set([
@@ -99,12 +79,12 @@ interface Made {
 
 /**
  * Translates a version of the SQLite schema.
- * @param version from 1; the version must only add tables, columns and indexes
+ * @param version the version must only add tables, columns and indexes
  * @returns the statements of the version for PostgreSQL
  * @throws RangeError for a version that does not exist
  */
 export function versionAlike(room: string, version: number): string {
-  const statements = ALL_TABLES.find((one) => one.room === room)?.versions[version - 1];
+  const statements = ALL_TABLES.find((one) => one.room === room)?.versions[version];
   if (statements === undefined) throw new RangeError(`the tables of ${room} have no version ${version}`);
   return inPostgres(statements);
 }
@@ -114,7 +94,10 @@ export function tablesAlike(): string {
   using db = new Database(':memory:');
   // The table of the news comes first, because the triggers of the other tables use it.
   const rooms = [...new Set([NEWS_TABLE, ...ALL_TABLES])];
-  const firstOf = (one: Migrations) => ({ ...one, versions: one.versions.slice(0, FIRST[one.room] ?? 0) });
+  const firstOf = (one: Migrations) => ({
+    ...one,
+    versions: Object.fromEntries(Object.entries(one.versions).filter(([version]) => Number(version) <= FIRST)),
+  });
   migrate(db, rooms.map(firstOf));
   const all = db
     .query<Made, []>('SELECT type, tbl_name AS "table", sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid')

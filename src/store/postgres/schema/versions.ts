@@ -3,12 +3,10 @@ import NAMES from '../books/names.sql' with { type: 'text' };
 import OTHERS from '../books/others.sql' with { type: 'text' };
 import RECALL from '../books/recall.sql' with { type: 'text' };
 import LEDGER from '../books/tables.sql' with { type: 'text' };
-import type { SchemaVersion } from '../migrate.ts';
+import type { Schema } from '../migrate.ts';
 import PARTITION from '../partitions.sql' with { type: 'text' };
 import TAKE from '../rates.sql' with { type: 'text' };
-import { ACCESS_TRIGGERS, INSTANCE_TABLES, LINE_OWNERS, raisedBy } from './access.ts';
-import FIRST_DECIDE from './decide-1.sql' with { type: 'text' };
-import OPENINGS from './openings.sql' with { type: 'text' };
+import { ACCESS_TRIGGERS, INSTANCE_TABLES, raisedBy } from './access.ts';
 
 /** Inserts the row that stores how far traffic has been counted. */
 export const COUNTING_BEGINS = 'INSERT INTO traffic_counting VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0)';
@@ -59,35 +57,22 @@ CREATE TABLE rate_streams (
 );`;
 
 /** The database functions. They do not depend on the order in which texts are sorted. */
-const FUNCTIONS = NAMES + RECALL + FIRST_DECIDE + TAKE + PARTITION;
+const FUNCTIONS = NAMES + RECALL + DECIDE + OTHERS + TAKE + PARTITION;
 
 /** Compares texts by their bytes, as SQLite does, independently of the locale of the database. */
 const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"');
 
-/** Translates the schema of SQLite. This module is imported only for a migration, because it loads SQLite. */
-const alike = () => import('./alike.ts');
-
-/** The versions of the schema. Never edit a version that a server may have applied, not even a comment: databases would differ. */
-export const SCHEMA: readonly SchemaVersion[] = [
-  {
+/**
+ * The versions of the schema, by number. Version 20 is the first that a release contains. Never edit a version that a server may have
+ * applied, not even a comment: databases would differ. The next version is 21; `versionAlike` translates the version of a SQLite table.
+ */
+export const SCHEMA: Schema = {
+  20: {
     async sql() {
-      const tables = [INSTANCE_TABLES, RECORD_NUMBERS, (await alike()).tablesAlike(), ACCESS_TRIGGERS, RECORDS];
+      const { tablesAlike } = await import('./alike.ts');
+      const tables = [INSTANCE_TABLES, RECORD_NUMBERS, tablesAlike(), ACCESS_TRIGGERS, RECORDS];
       return byBytes([...tables, LEDGER, ...LEDGER_NEWS, TRAFFIC, RATES].join('\n')) + FUNCTIONS;
     },
-    serves: 1,
+    serves: 20,
   },
-  { sql: async () => byBytes((await alike()).versionAlike('access', 9)), serves: 1 },
-  { sql: byBytes(LINE_OWNERS), serves: 1 },
-  { sql: async () => (await alike()).versionAlike('traffic', 3), serves: 1 },
-  // The decide function of version 1 stays, because programs of earlier versions continue to call it.
-  { sql: DECIDE + OTHERS, serves: 1 },
-  {
-    async sql() {
-      const { versionAlike } = await alike();
-      return byBytes(`${versionAlike('records', 9)}\n${versionAlike('traffic', 4)}`);
-    },
-    serves: 1,
-  },
-  { sql: byBytes(OPENINGS), serves: 1 },
-  { sql: async () => byBytes((await alike()).versionAlike('access', 11)), serves: 1 },
-];
+};

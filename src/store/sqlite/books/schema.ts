@@ -1,15 +1,6 @@
 import { raisedBy } from '../news.ts';
 import type { Migrations } from '../statement.ts';
 
-/** Recreates the view `entries`: the journal with the referenced rows spelled out. `agent_wallet` is now the note of a reservation. */
-const entriesView = (columns: string) => `DROP VIEW entries;
-    CREATE VIEW entries AS
-      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, ${columns},
-          coalesce(a.agent_wallet, CASE j.kind WHEN 'reserve' THEN j.note END) AS agent_wallet, t.model, t.provider,
-          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
-          j.reasoning_tokens, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
-        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`;
-
 /**
  * Amounts are microcredits, times ms since 1970. Values that repeat from row to row (the caller, the model at a price) are in separate
  * tables and referred to by number; the same value may have several numbers. No request updates a row or maintains an index: each request
@@ -18,46 +9,15 @@ const entriesView = (columns: string) => `DROP VIEW entries;
  */
 export const ledgerMigrations: Migrations = {
   room: 'ledger',
-  versions: [
-    `CREATE TABLE reservations (
-      id INTEGER PRIMARY KEY,
-      key_id TEXT NOT NULL,
-      selector TEXT NOT NULL,
-      labels TEXT NOT NULL,
-      amount INTEGER NOT NULL CHECK (amount >= 0),
-      charged INTEGER NOT NULL DEFAULT 0 CHECK (charged >= 0 AND charged <= amount),
-      state TEXT NOT NULL DEFAULT 'pending'
-        CHECK (state = 'pending' OR state = 'posted' OR state = 'void' OR state = 'expired'),
-      created INTEGER NOT NULL,
-      closed INTEGER
-    ) STRICT;
-    -- Holds only what is open, so that a start after a crash need not read the whole history.
-    CREATE INDEX reservations_open ON reservations (state) WHERE state = 'pending';
-    CREATE TABLE entries (
-      id INTEGER PRIMARY KEY,
-      reservation_id INTEGER NOT NULL,
-      kind TEXT NOT NULL CHECK (kind = 'post' OR kind = 'overrun' OR kind = 'orphan'),
-      microcredits INTEGER NOT NULL CHECK (microcredits >= 0),
-      excess INTEGER NOT NULL CHECK (excess >= 0),
-      model TEXT,
-      provider TEXT,
-      upstream TEXT,
-      input_tokens INTEGER NOT NULL,
-      cached_input_tokens INTEGER NOT NULL,
-      cache_write_tokens INTEGER NOT NULL,
-      output_tokens INTEGER NOT NULL,
-      reasoning_tokens INTEGER NOT NULL,
-      price TEXT,
-      estimated INTEGER NOT NULL,
-      key_id TEXT NOT NULL,
-      time INTEGER NOT NULL
-    ) STRICT;`,
-    `CREATE TABLE accounts (
+  versions: {
+    4: `CREATE TABLE accounts (
       id INTEGER PRIMARY KEY,
       key_id TEXT NOT NULL,
       labels TEXT NOT NULL,
       selector TEXT NOT NULL,
-      agent_wallet TEXT
+      agent_wallet TEXT,
+      -- Who pays in place of a key. A new account has no agent wallet: it is the note of a reservation.
+      payer TEXT
     ) STRICT;
     CREATE TABLE tariffs (
       id INTEGER PRIMARY KEY,
@@ -131,82 +91,49 @@ export const ledgerMigrations: Migrations = {
       adopted INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE INDEX adjustments_new ON adjustments (id) WHERE adopted = 0;
-    INSERT INTO accounts (key_id, labels, selector) SELECT DISTINCT key_id, labels, selector FROM reservations;
-    INSERT INTO tariffs (model, provider, upstream, price)
-      SELECT DISTINCT model, provider, upstream, price FROM entries WHERE model IS NOT NULL AND price IS NOT NULL;
-    INSERT INTO journal (kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
-        cache_write_tokens, output_tokens, reasoning_tokens, estimated)
-      SELECT old.kind, old.reservation, a.id, old.amount, old.time, t.id, old.input_tokens, old.cached_input_tokens,
-          old.cache_write_tokens, old.output_tokens, old.reasoning_tokens, old.estimated
-        FROM (
-          SELECT 'reserve' AS kind, id AS reservation, amount, created AS time, 0 AS step, 0 AS entry, NULL AS model,
-              NULL AS provider, NULL AS upstream, NULL AS price, NULL AS input_tokens, NULL AS cached_input_tokens,
-              NULL AS cache_write_tokens, NULL AS output_tokens, NULL AS reasoning_tokens, NULL AS estimated
-            FROM reservations
-          UNION ALL
-          SELECT CASE kind WHEN 'orphan' THEN 'expire' ELSE kind END, reservation_id,
-              CASE kind WHEN 'overrun' THEN excess ELSE microcredits END, time, 1, id, model, provider, upstream, price,
-              input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, estimated
-            FROM entries
-          UNION ALL
-          SELECT 'settle', id, 0, closed, 2, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-            FROM reservations WHERE state = 'posted' OR state = 'void'
-        ) AS old
-        JOIN reservations AS r ON r.id = old.reservation
-        JOIN accounts AS a ON a.key_id = r.key_id AND a.labels = r.labels AND a.selector = r.selector
-        LEFT JOIN tariffs AS t ON t.model = old.model AND t.provider = old.provider AND t.upstream = old.upstream
-          AND t.price = old.price
-        ORDER BY old.time, old.reservation, old.step, old.entry;
-    DROP TABLE entries;
-    DROP TABLE reservations;
-    -- The journal with everything spelt out, for whoever reads it.
-    CREATE VIEW entries AS
-      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, a.key_id, a.labels, a.selector, a.agent_wallet, t.model, t.provider,
-          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
-          j.reasoning_tokens, j.estimated, j.funds, j.note
-        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`,
-    `-- For a key that asks what it was charged: by its accounts, which are few and new ones rare, to their sums.
+    -- For a key that asks what it was charged: by its accounts, which are few and new ones rare, to their sums.
     CREATE INDEX accounts_key ON accounts (key_id);
     CREATE INDEX spend_account ON spend (account, quarter);`,
-    `-- Who pays in place of a key. What a request names as \`agent_wallet\` is anybody's text, and no longer an account of its own.
-    ALTER TABLE accounts ADD COLUMN payer TEXT;
-    ${entriesView('a.key_id, a.payer, a.labels, a.selector')}`,
-    `-- The session of a request, as its caller names it.
+    20: `-- The session and the agent of a request, as its caller names them.
     ALTER TABLE accounts ADD COLUMN session TEXT;
-    ${entriesView('a.key_id, a.payer, a.labels, a.selector, a.session')}`,
-    `-- The agent of a session, as its caller names it.
     ALTER TABLE accounts ADD COLUMN agent TEXT;
-    ${entriesView('a.key_id, a.payer, a.labels, a.selector, a.session, a.agent')}`,
-    raisedBy('funds', 'adjustments', ['INSERT']),
-    `-- Of a reservation: the instance that made it (its epoch * 128 + its slot), and when it counts as forgotten. Of a raise and a
+    -- The team and the user that a key belonged to: the last dimensions with columns of their own. Labels take any others.
+    ALTER TABLE accounts ADD COLUMN team_id TEXT;
+    ALTER TABLE accounts ADD COLUMN user_id TEXT;
+    CREATE INDEX accounts_team ON accounts (team_id) WHERE team_id IS NOT NULL;
+    CREATE INDEX accounts_user ON accounts (user_id) WHERE user_id IS NOT NULL;
+    -- Of a reservation: the instance that made it (its epoch * 128 + its slot), and when it counts as forgotten. Of a raise and a
     -- post: the step that it is.
     ALTER TABLE journal ADD COLUMN owner INTEGER;
     ALTER TABLE journal ADD COLUMN expires INTEGER;
     ALTER TABLE journal ADD COLUMN step INTEGER;
     -- Few rows, of payments: a repeated deposit finds its first result.
-    CREATE INDEX journal_paid ON journal (note) WHERE kind = 'deposit' OR kind = 'fee';`,
-    `-- What an adjustment gives back, so that it is given back once.
+    CREATE INDEX journal_paid ON journal (note) WHERE kind = 'deposit' OR kind = 'fee';
+    -- The journal with the referenced rows spelled out.
+    DROP VIEW IF EXISTS entries;
+    CREATE VIEW entries AS
+      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, a.key_id, a.payer, a.labels, a.selector, a.session, a.agent, a.team_id,
+          a.user_id, coalesce(a.agent_wallet, CASE j.kind WHEN 'reserve' THEN j.note END) AS agent_wallet, t.model, t.provider,
+          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
+          j.reasoning_tokens, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
+        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;
+    -- What an adjustment gives back, so that it is given back once.
     ALTER TABLE adjustments ADD COLUMN name TEXT;
-    CREATE UNIQUE INDEX adjustments_name ON adjustments (name) WHERE name IS NOT NULL;`,
-    `-- The rank of the policy that was accepted last, and the generations of budgets: one that was removed and is back has another.
+    CREATE UNIQUE INDEX adjustments_name ON adjustments (name) WHERE name IS NOT NULL;
+    ${raisedBy('funds', 'adjustments', ['INSERT'])}
+    -- The rank of the policy that was accepted last, and the generations of budgets: one that was removed and is back has another.
     ALTER TABLE checkpoint ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
+    ${raisedBy('policy', 'checkpoint', ['UPDATE OF rank'])}
     CREATE TABLE budgets (
       generation INTEGER PRIMARY KEY,
       name TEXT NOT NULL,
       definition TEXT NOT NULL,
       retired INTEGER NOT NULL DEFAULT 0
     ) STRICT;
-    CREATE UNIQUE INDEX budgets_counted ON budgets (name, definition) WHERE retired = 0;`,
-    `${raisedBy('policy', 'checkpoint', ['UPDATE OF rank'])}
-    ${raisedBy('budgets', 'budgets', ['INSERT', 'UPDATE'])}`,
-    `-- The team and the user that a key belonged to: the last dimensions with columns of their own. Labels take any others.
-    ALTER TABLE accounts ADD COLUMN team_id TEXT;
-    ALTER TABLE accounts ADD COLUMN user_id TEXT;
-    CREATE INDEX accounts_team ON accounts (team_id) WHERE team_id IS NOT NULL;
-    CREATE INDEX accounts_user ON accounts (user_id) WHERE user_id IS NOT NULL;
-    ${entriesView('a.key_id, a.payer, a.labels, a.selector, a.session, a.agent, a.team_id, a.user_id')}`,
-    `-- The sum of \`spend\`, which has a row for each quarter of an hour of each account: millions after a month.
+    CREATE UNIQUE INDEX budgets_counted ON budgets (name, definition) WHERE retired = 0;
+    ${raisedBy('budgets', 'budgets', ['INSERT', 'UPDATE'])}
+    -- The sum of \`spend\`, which has a row for each quarter of an hour of each account: millions after a month.
     ALTER TABLE checkpoint ADD COLUMN charged INTEGER NOT NULL DEFAULT 0;
     UPDATE checkpoint SET charged = (SELECT coalesce(sum(microcredits), 0) FROM spend);`,
-  ],
+  },
 };

@@ -3,13 +3,12 @@ import type { Migrations } from '../statement.ts';
 
 /**
  * `outcomes` has the scores. `learning_resets` has the times up to which scores are excluded from the means. `learnt` has the usual lengths
- * of questions (part `tasks` of `learned`). Versions that learned from outcomes used all tables, and a server of such a version may share
- * the database.
+ * of questions (part `tasks` of `learned`). Version 0.1 learned from outcomes, and used further tables and parts.
  */
 export const learningMigrations: Migrations = {
   room: 'learning',
-  versions: [
-    `CREATE TABLE learning_secret (
+  versions: {
+    1: `CREATE TABLE learning_secret (
       id INTEGER PRIMARY KEY CHECK (id = 1),
       secret BLOB NOT NULL CHECK (length(secret) = 8)
     ) STRICT;
@@ -67,6 +66,10 @@ export const learningMigrations: Migrations = {
       at INTEGER NOT NULL,
       applied INTEGER
     ) STRICT;`,
-    raisedBy('learning', 'learning_resets', ['INSERT']),
-  ],
+    20: `${raisedBy('learning', 'learning_resets', ['INSERT'])}
+    DROP TABLE learning_secret;
+    DROP TABLE examples;
+    DROP TABLE learnt_through;
+    DROP TABLE learning_standing;`,
+  },
 };

@@ -12,17 +12,14 @@ import { OLD_SUMMARY, SUMMARY } from './summary.ts';
 
 /** The most rows in one transaction. A transaction with so many rows takes a few milliseconds, in which the process serves no request. */
 const BATCH = 500;
-/** The batch size for records of version 0.1 and records without a summary, because their bodies must be read. */
+/** The batch size for records of version 0.1, because their bodies must be read. */
 const OLD_BATCH = 100;
 
 const THROUGH = '(SELECT through FROM record_indexing)';
 const OLDER = '(SELECT older FROM record_indexing)';
 
-const SUMMED = '(SELECT summed_from FROM record_indexing)';
-
 const LEFT = sql(`SELECT EXISTS (SELECT 1 FROM records WHERE seq > ${THROUGH}) AS fresh,
-    EXISTS (SELECT 1 FROM decisions WHERE id < ${OLDER}) AS old,
-    EXISTS (SELECT 1 FROM record_index WHERE id < ${SUMMED}) AS bare`);
+    EXISTS (SELECT 1 FROM decisions WHERE id < ${OLDER}) AS old`);
 
 const ADD_FRESH =
   sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model, task, status, operation, session, team_id, user_id, code, request, summary)
@@ -45,40 +42,31 @@ const ADD_OLD = sql(`INSERT OR IGNORE INTO record_index (id, seq, key_id, model,
 const DESCEND = sql(`UPDATE record_indexing SET older = ifnull((SELECT min(id) FROM
     (SELECT id FROM decisions WHERE id < ${OLDER} ORDER BY id DESC LIMIT ?)), older)`);
 
-/** Adds the summary to rows that were indexed before summaries existed. */
-const SUM = sql(`UPDATE record_index SET summary = CASE WHEN seq IS NULL
-    THEN (SELECT ${OLD_SUMMARY} FROM decisions WHERE decisions.id = record_index.id)
-    ELSE (SELECT ${SUMMARY} FROM records WHERE records.seq = record_index.seq) END
-    WHERE summary IS NULL AND id IN (SELECT id FROM record_index WHERE id < ${SUMMED} ORDER BY id DESC LIMIT ?)`);
-const DESCEND_SUMMED = sql(`UPDATE record_indexing SET summed_from = ifnull((SELECT min(id) FROM
-    (SELECT id FROM record_index WHERE id < ${SUMMED} ORDER BY id DESC LIMIT ?)), 0)`);
-
 const batchOf = (rows: number, ...statements: readonly Statement[]): readonly SqlWrite[] =>
   statements.map((statement) => write(statement, rows));
 /** Returns writes that index at most this many new records. */
 export const indexingWrites = (rows: number): readonly SqlWrite[] => batchOf(rows, ADD_FRESH, ADD_LABELS, ADVANCE);
 const FRESH = indexingWrites(BATCH);
 const OLD = batchOf(OLD_BATCH, ADD_OLD, DESCEND);
-const BARE = batchOf(OLD_BATCH, SUM, DESCEND_SUMMED);
 
-/** Returns the parts that the index lacks: new records, records of version 0.1, and summaries. */
-export async function leftToIndex(db: SqlReader): Promise<{ fresh: boolean; old: boolean; bare: boolean }> {
-  const left = await first<{ fresh: number; old: number; bare: number }>(db, LEFT);
-  return { fresh: left?.fresh === 1, old: left?.old === 1, bare: left?.bare === 1 };
+/** Returns the parts that the index lacks: new records, and records of version 0.1. */
+export async function leftToIndex(db: SqlReader): Promise<{ fresh: boolean; old: boolean }> {
+  const left = await first<{ fresh: number; old: number }>(db, LEFT);
+  return { fresh: left?.fresh === 1, old: left?.old === 1 };
 }
 
 /**
- * Indexes a batch of records: new records first, then records of version 0.1, then summaries, always the newest first. The progress is
- * committed together with the batch.
+ * Indexes a batch of records: new records first, then records of version 0.1, always the newest first. The progress is committed together
+ * with the batch.
  * @returns whether records are left to index
  * @throws StoreError
  */
 export async function indexRecords(db: SqlTables): Promise<boolean> {
   const before = await leftToIndex(db);
-  if (!before.fresh && !before.old && !before.bare) return false;
-  await db.commit(before.fresh ? FRESH : before.old ? OLD : BARE);
+  if (!before.fresh && !before.old) return false;
+  await db.commit(before.fresh ? FRESH : OLD);
   const after = await leftToIndex(db);
-  return after.fresh || after.old || after.bare;
+  return after.fresh || after.old;
 }
 
 const INDEXED_BELOW = 'SELECT id, seq FROM record_index WHERE id < ?1 ORDER BY id LIMIT ?2';

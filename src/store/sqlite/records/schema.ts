@@ -9,38 +9,38 @@ import type { Migrations } from '../statement.ts';
  */
 export const recordsMigrations: Migrations = {
   room: 'records',
-  versions: [
-    `CREATE TABLE decisions (
+  versions: {
+    4: `CREATE TABLE decisions (
       id INTEGER PRIMARY KEY,
       time INTEGER NOT NULL,
       key_id TEXT NOT NULL,
       kind TEXT NOT NULL CHECK (kind = 'chat' OR kind = 'route'),
       revision TEXT NOT NULL,
       quality BLOB NOT NULL,
-      body TEXT NOT NULL
+      body TEXT NOT NULL,
+      frame INTEGER,
+      estimate BLOB
     ) STRICT;
     CREATE TABLE revisions (
       revision TEXT PRIMARY KEY,
       source TEXT NOT NULL,
       models TEXT NOT NULL,
-      saved INTEGER NOT NULL
-    ) STRICT;`,
-    `CREATE TABLE contents (
+      saved INTEGER NOT NULL,
+      surroundings TEXT
+    ) STRICT;
+    CREATE TABLE contents (
       id INTEGER PRIMARY KEY,
       until INTEGER NOT NULL,
       prompt TEXT,
       answer TEXT,
       is_cut INTEGER NOT NULL
     ) STRICT;
-    CREATE INDEX contents_until ON contents (until);`,
-    `CREATE TABLE frames (
+    CREATE INDEX contents_until ON contents (until);
+    CREATE TABLE frames (
       number INTEGER PRIMARY KEY,
       figures BLOB NOT NULL
-    ) STRICT;
-    ALTER TABLE decisions ADD COLUMN frame INTEGER;
-    ALTER TABLE revisions ADD COLUMN surroundings TEXT;`,
-    'ALTER TABLE decisions ADD COLUMN estimate BLOB;',
-    `CREATE TABLE records (
+    ) STRICT;`,
+    20: `CREATE TABLE records (
       seq INTEGER PRIMARY KEY,
       id INTEGER NOT NULL,
       time INTEGER NOT NULL,
@@ -55,7 +55,14 @@ export const recordsMigrations: Migrations = {
       frame INTEGER,
       quality BLOB NOT NULL,
       estimate BLOB,
-      body TEXT NOT NULL
+      body TEXT NOT NULL,
+      session TEXT,
+      -- IDs of the team and the user that the key belonged to.
+      team_id TEXT,
+      user_id TEXT,
+      -- The error code of the answer, and the number of the request.
+      code TEXT,
+      request INTEGER
     ) STRICT;
     CREATE TABLE record_index (
       id INTEGER PRIMARY KEY,
@@ -64,13 +71,24 @@ export const recordsMigrations: Migrations = {
       model TEXT NOT NULL,
       task TEXT NOT NULL,
       status TEXT NOT NULL,
-      operation TEXT NOT NULL
+      operation TEXT NOT NULL,
+      session TEXT,
+      team_id TEXT,
+      user_id TEXT,
+      -- What lists show of a record, see summary.ts.
+      summary TEXT,
+      code TEXT,
+      request INTEGER
     ) STRICT;
     CREATE INDEX record_index_key ON record_index (key_id);
     CREATE INDEX record_index_model ON record_index (model);
     CREATE INDEX record_index_task ON record_index (task);
     CREATE INDEX record_index_status ON record_index (status) WHERE status <> 'completed';
     CREATE INDEX record_index_operation ON record_index (operation) WHERE operation <> 'chat';
+    CREATE INDEX record_index_session ON record_index (session) WHERE session IS NOT NULL;
+    CREATE INDEX record_index_team ON record_index (team_id) WHERE team_id IS NOT NULL;
+    CREATE INDEX record_index_user ON record_index (user_id) WHERE user_id IS NOT NULL;
+    CREATE INDEX record_index_code ON record_index (code, id) WHERE code IS NOT NULL;
     CREATE TABLE record_labels (
       name TEXT NOT NULL,
       value TEXT NOT NULL,
@@ -83,25 +101,5 @@ export const recordsMigrations: Migrations = {
       older INTEGER NOT NULL
     ) STRICT;
     INSERT INTO record_indexing (id, through, older) VALUES (1, 0, ${Number.MAX_SAFE_INTEGER});`,
-    `ALTER TABLE records ADD COLUMN session TEXT;
-    ALTER TABLE record_index ADD COLUMN session TEXT;
-    CREATE INDEX record_index_session ON record_index (session) WHERE session IS NOT NULL;`,
-    `-- IDs of the team and the user that the key belonged to.
-    ALTER TABLE records ADD COLUMN team_id TEXT;
-    ALTER TABLE records ADD COLUMN user_id TEXT;
-    ALTER TABLE record_index ADD COLUMN team_id TEXT;
-    ALTER TABLE record_index ADD COLUMN user_id TEXT;
-    CREATE INDEX record_index_team ON record_index (team_id) WHERE team_id IS NOT NULL;
-    CREATE INDEX record_index_user ON record_index (user_id) WHERE user_id IS NOT NULL;`,
-    `-- What lists show of a record, see summary.ts; null until it is made. All rows from summed_from on have it.
-    ALTER TABLE record_index ADD COLUMN summary TEXT;
-    ALTER TABLE record_indexing ADD COLUMN summed_from INTEGER NOT NULL DEFAULT ${Number.MAX_SAFE_INTEGER};
-    UPDATE record_indexing SET summed_from = 0 WHERE NOT EXISTS (SELECT 1 FROM record_index);`,
-    `-- The error code of the answer, and the number of the request; null in rows of earlier versions.
-    ALTER TABLE records ADD COLUMN code TEXT;
-    ALTER TABLE records ADD COLUMN request INTEGER;
-    ALTER TABLE record_index ADD COLUMN code TEXT;
-    ALTER TABLE record_index ADD COLUMN request INTEGER;
-    CREATE INDEX record_index_code ON record_index (code, id) WHERE code IS NOT NULL;`,
-  ],
+  },
 };

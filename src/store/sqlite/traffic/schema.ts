@@ -1,9 +1,6 @@
-import { type SqlScript, sql, write } from '../../sql/statement.ts';
-import { recountFromOf } from '../../sql/traffic/state.ts';
 import type { Migrations } from '../statement.ts';
 
-const FIRST_RECORD =
-  '(SELECT min(id) FROM (SELECT min(id) AS id FROM decisions UNION ALL SELECT min(id) FROM records))';
+const FIRST_RECORD = '(SELECT min(id) FROM decisions)';
 
 /**
  * `kind` is the position in `TRAFFIC_KINDS`, `width` the length of a bucket in minutes, and `bucket` its number since 1970. Rows with the
@@ -18,8 +15,8 @@ const FIRST_RECORD =
  */
 export const trafficMigrations: Migrations = {
   room: 'traffic',
-  versions: [
-    `CREATE TABLE traffic (
+  versions: {
+    20: `CREATE TABLE traffic (
       width INTEGER NOT NULL,
       kind INTEGER NOT NULL,
       bucket INTEGER NOT NULL,
@@ -36,6 +33,7 @@ export const trafficMigrations: Migrations = {
       visible_ms INTEGER NOT NULL,
       ttft BLOB NOT NULL,
       duration BLOB NOT NULL,
+      refused INTEGER NOT NULL DEFAULT 0,
       PRIMARY KEY (width, kind, bucket, series)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE traffic_series (
@@ -53,7 +51,10 @@ export const trafficMigrations: Migrations = {
       team_id TEXT NOT NULL,
       model TEXT,
       provider TEXT,
-      microcredits INTEGER NOT NULL
+      microcredits INTEGER NOT NULL,
+      -- Of the account of a charge. Its user and labels are those of the time, as its team is.
+      user_id TEXT NOT NULL DEFAULT '',
+      labels TEXT NOT NULL DEFAULT '{}'
     ) STRICT;
     CREATE INDEX traffic_waiting_id ON traffic_waiting (id);
     CREATE TABLE traffic_counting (
@@ -68,32 +69,15 @@ export const trafficMigrations: Migrations = {
       is_clearing INTEGER NOT NULL,
       pruned_below INTEGER NOT NULL
     ) STRICT;
-    INSERT INTO traffic_counting SELECT 1, 0, r.seq, r.seq + 1, ${Number.MAX_SAFE_INTEGER}, j.seq, j.seq + 1, 0, 0,
+    -- In a folder of 0.1, decisions and journal are the past.
+    INSERT INTO traffic_counting SELECT 1, 0, 0, 1, ${Number.MAX_SAFE_INTEGER}, j.seq, j.seq + 1, 0, 0,
         -- Where the journal reaches further back than records, some were deleted.
         CASE WHEN (SELECT reservation FROM journal WHERE reservation IS NOT NULL ORDER BY seq LIMIT 1) < ${FIRST_RECORD}
           THEN ${FIRST_RECORD} ELSE 0 END
-      FROM (SELECT coalesce(max(seq), 0) AS seq FROM records) AS r, (SELECT coalesce(max(seq), 0) AS seq FROM journal) AS j;`,
-    `-- Of the account of a charge. Its user and labels are those of the time, as its team is.
-    ALTER TABLE traffic_waiting ADD COLUMN user_id TEXT NOT NULL DEFAULT '';
-    ALTER TABLE traffic_waiting ADD COLUMN labels TEXT NOT NULL DEFAULT '{}';`,
-    `CREATE TABLE traffic_kept (
+      FROM (SELECT coalesce(max(seq), 0) AS seq FROM journal) AS j;
+    CREATE TABLE traffic_kept (
       width INTEGER PRIMARY KEY,
       bucket INTEGER NOT NULL
-    ) STRICT;
-    -- Earlier versions did not note what they deleted: all before the first bucket, or where a length has none, all so far.
-    INSERT INTO traffic_kept (width, bucket) SELECT w.width, coalesce(
-        (SELECT min(t.bucket) FROM traffic AS t WHERE t.width = w.width AND t.kind = 0),
-        (SELECT j.time / 60000 / w.width + 1 FROM journal AS j ORDER BY j.seq DESC LIMIT 1), 0)
-      FROM (SELECT 1 AS width UNION ALL SELECT 60 UNION ALL SELECT 1440) AS w WHERE EXISTS (SELECT 1 FROM traffic);`,
-    'ALTER TABLE traffic ADD COLUMN refused INTEGER NOT NULL DEFAULT 0;',
-  ],
-  steps: { 2: countAgain },
+    ) STRICT;`,
+  },
 };
-
-const COUNTED = sql('SELECT pruned_below AS prunedBelow FROM traffic_counting WHERE EXISTS (SELECT 1 FROM traffic)');
-const COUNT_AGAIN = sql('UPDATE traffic_counting SET version = version + 1, is_clearing = 1, recount_from = ?');
-
-/** The buckets that were counted before lack users and labels, so all traffic is counted again, as with `TrafficTable.recount`. */
-function* countAgain(): SqlScript {
-  for (const { prunedBelow } of yield write(COUNTED)) yield write(COUNT_AGAIN, recountFromOf(Number(prunedBelow)));
-}
