@@ -1,11 +1,11 @@
 import type { Write } from './store.ts';
 
-/** Sources of outcomes. This version stores only callers' scores; versions before 0.2 also judged answers by checks and retries. */
+/** Sources of outcomes. This version stores only callers' scores; 0.1 also judged answers by checks and retries. */
 export const OUTCOME_SOURCES = ['caller', 'checks', 'retry'] as const;
 export type OutcomeSource = (typeof OUTCOME_SOURCES)[number];
 
 /**
- * An outcome in the log. Only versions that learned from outcomes used all fields. In this version of Signalbox, a score counts as one
+ * An outcome in the log. Only 0.1, which learned from outcomes, used all fields. In this version of Signalbox, a score counts as one
  * outcome, and `estimated`, `probability` and `among` have the values for "nothing learned, nothing drawn".
  */
 export interface OutcomeRow {
@@ -45,7 +45,7 @@ export interface SourceSums {
   readonly outcomes: number;
   /** The sum of the outcomes' weights. */
   readonly learnt: number;
-  /** Outcomes that earlier versions did not count, because the key had reached its share of outcomes. */
+  /** Outcomes that 0.1 did not count, because the key had reached its share of outcomes. */
   readonly withheld: number;
 }
 
@@ -103,16 +103,9 @@ export interface LengthsTable {
   put(bytes: Uint8Array): Write;
 }
 
-/** Hashed words of questions. Versions of Signalbox that learned from outcomes kept these words while an answer could still be scored. */
-export interface ExampleTable {
-  /** Deletes the examples that could no longer be scored at a time (ms since 1970), in batches. */
-  prune(before: number): Promise<number>;
-}
-
 /** The tables of scores and of question lengths. State: outcomes. */
 export interface LearningTables {
   readonly outcomes: OutcomeLog;
   readonly resets: ResetTable;
   readonly lengths: LengthsTable;
-  readonly examples: ExampleTable;
 }

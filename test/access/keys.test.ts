@@ -176,10 +176,9 @@ describe('the terms of a key', () => {
   });
 });
 
-test('keys of the previous version continue to work, without limits, budgets or uses', async () => {
+test('keys of 0.1 continue to work, without limits, budgets or uses', async () => {
   using folder = tempFolder();
-  const [first] = accessMigrations.versions;
-  const old = await openSqlite(folder.file, [{ room: 'access', versions: [first!] }]);
+  const old = await openSqlite(folder.file, [{ room: 'access', versions: { 3: accessMigrations.versions[3]! } }]);
   await old.close();
   const key = 'sb_live_abc123_abcdefghij_lmnopqrst-v';
   const db = new Database(folder.file);

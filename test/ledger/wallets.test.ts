@@ -135,12 +135,12 @@ ledgerTest(
 );
 
 ledgerTest(
-  'a database of the previous version opens, and its entries keep the wallets of their accounts',
+  'a database of 0.1 opens, and its entries keep the wallets of their accounts',
   async (folder) => {
-    const before = await openSqlite(folder.file, [{ room: 'ledger', versions: ledgerMigrations.versions.slice(0, 3) }]);
+    const before = await openSqlite(folder.file, [{ room: 'ledger', versions: { 4: ledgerMigrations.versions[4]! } }]);
     const id = idAt(NOON);
     for (const sql of [
-      `INSERT INTO accounts VALUES (1, 'key', '{}', 'auto', 'old')`,
+      `INSERT INTO accounts VALUES (1, 'key', '{}', 'auto', 'old', NULL)`,
       `INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (1, 'reserve', ${id}, 1, 70, ${NOON})`,
     ])
       await before.commit([write({ sql })]);

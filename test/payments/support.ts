@@ -91,9 +91,9 @@ export interface BookedEntry extends Deposit {
 
 const books: Migrations = {
   room: 'books',
-  versions: [
-    'CREATE TABLE books (id INTEGER PRIMARY KEY, wallet TEXT NOT NULL, paid INTEGER NOT NULL, fee INTEGER NOT NULL, note TEXT NOT NULL) STRICT',
-  ],
+  versions: {
+    1: 'CREATE TABLE books (id INTEGER PRIMARY KEY, wallet TEXT NOT NULL, paid INTEGER NOT NULL, fee INTEGER NOT NULL, note TEXT NOT NULL) STRICT',
+  },
 };
 const BOOK: Statement = { sql: 'INSERT INTO books (wallet, paid, fee, note) VALUES (?, ?, ?, ?)' };
 const BOOKED: Statement = { sql: 'SELECT wallet, paid, fee, note FROM books ORDER BY id' };

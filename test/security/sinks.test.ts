@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
+import { migrate } from '../../src/store/sqlite/migrate.ts';
 import { NEWS_TABLE } from '../../src/store/sqlite/news.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 
@@ -7,9 +8,7 @@ describe('the store', () => {
   test('has these columns for texts and bytes, and only two of them contain text of requests', () => {
     const db = new Database(':memory:');
     // The table of news comes first, as in a store, because triggers of other tables write to it.
-    for (const { versions } of new Set([NEWS_TABLE, ...ALL_TABLES])) {
-      for (const version of versions) db.run(version);
-    }
+    migrate(db, [...new Set([NEWS_TABLE, ...ALL_TABLES])]);
     const tables = db.query<{ name: string }, []>(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`);
     const columns = tables.all().flatMap(({ name }) =>
       db
@@ -91,10 +90,9 @@ describe('the store', () => {
       ...['key_id', 'model', 'task', 'status', 'operation', 'summary', 'code'].map((name) => `record_index.${name}`),
       ...['record_labels.name', 'record_labels.value'],
       // Data for learning: names, figures, buckets of hashes, and a caller's label for a score, which has no spaces.
-      ...['key_id', 'estimator', 'model', 'task', 'features'].map((name) => `examples.${name}`),
       ...['source', 'estimator', 'key_id', 'model', 'task', 'label'].map((name) => `outcomes.${name}`),
-      ...['learning_secret.secret', 'learning_standing.body', 'learning_resets.model', 'learnt_through.estimator'],
-      ...['learnt.estimator', 'learnt.part', 'learnt.bytes'],
+      ...['learning_resets.model', 'learnt.estimator', 'learnt.part', 'learnt.bytes'],
+      'migrations.room',
       ...['revisions.revision', 'revisions.source', 'revisions.models', 'revisions.surroundings', 'frames.figures'],
       // Answers that are stored for their callers: hashes, and data that only the caller's secret decrypts.
       ...[

@@ -94,9 +94,9 @@ test('another handle is notified of a subject after the commit that raised it, a
 
 test('the migrations of a database run once each and in order, and if a migration fails, no migration applies', async () => {
   using folder = tempFolder();
-  const grown = { room: 'notes', versions: [...notes.versions, 'ALTER TABLE notes ADD COLUMN author TEXT'] };
+  const grown = { room: 'notes', versions: { ...notes.versions, 2: 'ALTER TABLE notes ADD COLUMN author TEXT' } };
   await (await openSqlite(folder.file, [notes])).close();
-  const broken = { room: 'broken', versions: ['CREATE TABLE sound (id)', 'CREATE TABLE ('] };
+  const broken = { room: 'broken', versions: { 1: 'CREATE TABLE sound (id)', 2: 'CREATE TABLE (' } };
   expect(openSqlite(folder.file, [grown, broken])).rejects.toThrow(/Cannot open the database/);
   const store = await openSqlite(folder.file, [grown]);
   const columns = await store.query<{ name: string }>({ sql: "SELECT name FROM pragma_table_info('notes')" });
@@ -107,7 +107,7 @@ test('the migrations of a database run once each and in order, and if a migratio
 
 test('the store refuses a database of a newer version instead of misreading it', async () => {
   using folder = tempFolder();
-  const newer = { room: 'notes', versions: [...notes.versions, 'CREATE TABLE later (id)'] };
+  const newer = { room: 'notes', versions: { ...notes.versions, 2: 'CREATE TABLE later (id)' } };
   await (await openSqlite(folder.file, [newer])).close();
   expect(openSqlite(folder.file, [notes])).rejects.toThrow(/newer version of Signalbox/);
 });

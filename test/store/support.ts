@@ -24,7 +24,7 @@ export function tempFolder(): Folder {
 
 export const notes: Migrations = {
   room: 'notes',
-  versions: ['CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL CHECK (length(text) < 100)) STRICT'],
+  versions: { 1: 'CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL CHECK (length(text) < 100)) STRICT' },
 };
 
 const INSERT: Statement = { sql: 'INSERT INTO notes (id, text) VALUES (?, ?)' };

@@ -12,13 +12,12 @@ interface StoredLengths {
   /** The tasks by name, in the order in which they came. */
   readonly tasks: Map<string, TaskLengths>;
   readonly clock: number;
-  /** The mark of the installation, by which versions that learned from outcomes recognize their own bytes. */
+  /** The mark of the installation, by which 0.1 recognized its own bytes. */
   readonly mark: number;
 }
 
 /**
- * The bytes (little endian) have the format of earlier versions that learned from outcomes, so that a server of such a version can share
- * the database. The head has `MAGIC`, the mark, the clock and four figures about words. For each task, the bytes have its name, `lastUsed`,
+ * The bytes (little endian) have the format of 0.1, which learned from outcomes. The head has `MAGIC`, the mark, the clock and four figures about words. For each task, the bytes have its name, `lastUsed`,
  * `requests`, `length` and five figures about words. The number of models with words follows the tasks. The figures about words are skipped
  * when read, and written as 0.
  */

@@ -5,10 +5,7 @@ import type { OutcomeRow } from '../../store/learning.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { isUnmet, type Store } from '../../store/store.ts';
 
-/**
- * The name of the estimator that scores are stored for. Servers of earlier versions that share the database learn from scores with this
- * name.
- */
+/** The name of the estimator of 0.1 that learned from scores. */
 const ESTIMATOR = 'learned';
 
 /** A caller's score of an answer. */
@@ -59,14 +56,9 @@ export class Scores {
     return { ...row, isFirst: true };
   }
 
-  /**
-   * Deletes scores older than `ageMs`, and data that earlier versions stored about questions, in batches. Rejects with StoreError. @param
-   * now ms since 1970
-   */
+  /** Deletes scores older than `ageMs`, in batches. Rejects with StoreError. @param now ms since 1970 */
   async prune(ageMs: number, now: number): Promise<void> {
-    const { examples, outcomes } = this.#store.learning;
-    await examples.prune(now);
-    await outcomes.prune(idAt(now - ageMs));
+    await this.#store.learning.outcomes.prune(idAt(now - ageMs));
   }
 }
 

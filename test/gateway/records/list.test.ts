@@ -33,23 +33,15 @@ test('a list reads no body of an indexed record', async () => {
   expect(await log.list({ limit: 20 })).toEqual(before);
 });
 
-test('records that were indexed before summaries existed are listed in the same way, and get a summary in batches', async () => {
-  await using stand = await withRecords(250, (at) => record(at + 1, 5));
+test('a list shows a record whose summary is missing or has another form as before', async () => {
+  await using stand = await withRecords(30, (at) => record(at + 1, 5));
   const { log, file } = stand;
   while (await log.index());
-  const before = await log.list({ limit: 250 });
+  const before = await log.list({ limit: 30 });
   using db = new Database(file);
   db.run('UPDATE record_index SET summary = NULL');
-  db.run('UPDATE record_indexing SET summed_from = ?', [Number.MAX_SAFE_INTEGER]);
-  expect(await log.list({ limit: 250 })).toEqual(before);
   db.run('UPDATE record_index SET summary = ? WHERE id = 7', ['[5,false,"auto",0,{},null,"of an earlier form"]']);
-  expect(await log.list({ limit: 250 })).toEqual(before);
-  db.run('UPDATE record_index SET summary = NULL');
-  let batches = 1;
-  while (await log.index()) batches++;
-  expect(batches).toBe(3);
-  db.run(NOISE, ['torn']);
-  expect(await log.list({ limit: 250 })).toEqual(before);
+  expect(await log.list({ limit: 30 })).toEqual(before);
 });
 
 test('a record with a damaged body gets no summary, and does not stop the index', async () => {

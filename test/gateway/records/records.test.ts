@@ -186,16 +186,15 @@ test('a revision is deleted with the last decision that could refer to it; the a
   await store.close();
 });
 
-test('records and revisions of earlier versions can be read, with defaults for missing fields', async () => {
+test('records and revisions of 0.1 can be read, with defaults for missing fields', async () => {
   using folder = tempFolder();
-  const [first, second] = recordsMigrations.versions;
-  const before = await openSqlite(folder.file, [{ room: 'records', versions: [first!, second!] }]);
+  const before = await openSqlite(folder.file, [{ room: 'records', versions: { 4: recordsMigrations.versions[4]! } }]);
   const facts = ['auto', false, 'general', 12, 40, 0, 0, null, null, 1, 0, [], null, {}, null, null];
   const outcome = ['completed', null, [['m', 'p', 'u', 1, 1, null]], [1, 0, 0, 2, 0], false, 12, -3, 4, 14];
   const body = JSON.stringify(['00', facts, 'auto:balanced', 'm', [], outcome]);
   const insert = (sql: string, params: SqlValue[]) => before.commit([write({ sql }, ...params)]);
-  await insert('INSERT INTO decisions VALUES (1, 5, ?, ?, ?, ?, ?)', ['key', 'chat', 'r1', new Uint8Array(8), body]);
-  await insert('INSERT INTO revisions VALUES (?, ?, ?, ?)', ['r1', '[]', '["m"]', 5]);
+  await insert('INSERT INTO decisions VALUES (1, 5, ?, ?, ?, ?, ?, NULL, NULL)', ['key', 'chat', 'r1', new Uint8Array(8), body]);
+  await insert('INSERT INTO revisions VALUES (?, ?, ?, ?, NULL)', ['r1', '[]', '["m"]', 5]);
   await before.close();
 
   const { store, records } = await open(folder.file);

@@ -6,7 +6,7 @@ import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { SCHEMA } from '../../../src/store/postgres/schema/versions.ts';
 import { tempFolder } from '../../store/support.ts';
 import { runHere } from '../../support/run-here.ts';
-import { freshDatabase } from '../../support/shared-postgres.ts';
+import { freshDatabase, laidDatabase } from '../../support/shared-postgres.ts';
 
 test('db migrate creates the tables of a database, and db status reports their versions', async () => {
   using folder = tempFolder();
@@ -68,6 +68,22 @@ test('commands name a database with missing or newer tables, without its passwor
         `^signalbox: Cannot use the database ${place}: Signalbox 9\\.0\\.0 has migrated its tables to version 1000, .*: use that program or a later one\\.\n$`,
       ),
     );
+});
+
+test('servers and commands name an unreleased build that created the tables of a database, say what to do, and change nothing', async () => {
+  await using database = await laidDatabase();
+  const env = { DATABASE_URL: database.url };
+  const place = database.url.replace(/\/\/[^@]*@/, '//');
+  const commands = ['db migrate', 'db status', 'keys list', 'policy history', 'ledger audit', 'serve'];
+  for (const version of [1, 8]) {
+    await database.run(`UPDATE signalbox_schema SET version = ${version}, serves = 1`);
+    const before = await database.run('SELECT * FROM signalbox_schema');
+    for (const command of commands)
+      expect((await runHere(command.split(' '), env)).err, command).toBe(
+        `signalbox: Cannot use the database ${place}: a build from before 0.2 that was never released wrote it (tables of version ${version}), and no release can use it: export its charges with that build (\`signalbox ledger export\`), then start with a new data folder or an empty database.\n`,
+      );
+    expect(await database.run('SELECT * FROM signalbox_schema')).toEqual(before);
+  }
 });
 
 test('db commands name a database that they cannot use, and say what to do', async () => {

@@ -1,34 +1,25 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { idText } from '../../../src/core/id.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../../src/store/sqlite/open.ts';
-import { answerOf, waitFor } from '../../support/answers.ts';
-import { startFakeUpstream } from '../../support/fake-upstream.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
+import { copyFixture, type FixtureCopy } from '../../fixtures/folder.ts';
+import { waitFor } from '../../support/answers.ts';
 import { runHere } from '../../support/run-here.ts';
-import { startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
-import { chat, stopWell, useFolders } from './stand.ts';
+import { temporaryFolder } from '../../support/signalbox.ts';
+import { useFolders } from './stand.ts';
 
 const PATIENCE = 30_000;
 const FIXTURES = join(import.meta.dir, '../../fixtures');
 
-/** The bytes from which the secret of every key in the fixtures is made. */
-const SECRET = Buffer.from(new Bun.CryptoHasher('sha256').update('the key of a test').digest()).toString('base64url');
-const keyOf = (id: string): string => `sb_live_${id}_${SECRET}`;
-
 const { atEnd, newFolder } = useFolders();
 
-/** Copies a data folder of an earlier version. */
-function dataOf(fixture: string): { data: string; file: string } {
-  const data = newFolder();
-  const file = join(data, 'signalbox.db');
-  using db = new Database(file);
-  db.run('PRAGMA journal_mode = WAL');
-  db.run(readFileSync(join(FIXTURES, `${fixture}.sql`), 'utf8'));
-  return { data, file };
+/** Copies the data folder of 0.1. */
+function folderOf01(): FixtureCopy {
+  const copy = copyFixture();
+  atEnd(() => rmSync(copy.data, { recursive: true, force: true }));
+  return copy;
 }
 
 function rowsOf<Row>(file: string, sql: string): Row[] {
@@ -36,110 +27,61 @@ function rowsOf<Row>(file: string, sql: string): Row[] {
   return db.query<Row, []>(sql).all();
 }
 
+function change(file: string, sql: string): void {
+  using db = new Database(file);
+  db.run(sql);
+}
+
 const versionsIn = (file: string) =>
   rowsOf<{ room: string; version: number }>(file, 'SELECT room, version FROM migrations ORDER BY room, version');
 
-interface Books {
-  readonly charged_credits: number;
-  readonly held_credits: number;
-  readonly funds: readonly { readonly name: string; readonly subject: string; readonly spent_credits: number }[];
+/** The columns, indexes, triggers and views of a database; the order of the columns may differ. */
+function schemaOf(file: string): readonly string[] {
+  const made = rowsOf<{ type: string; name: string; sql: string | null }>(
+    file,
+    'SELECT type, name, sql FROM sqlite_schema',
+  );
+  const columns = made.flatMap(({ type, name }) =>
+    type === 'table' ? rowsOf(file, `SELECT '${name}' AS "table", c.* FROM pragma_table_info('${name}') AS c`) : [],
+  );
+  const parts = made.flatMap(({ type, name, sql }) => (type === 'table' ? [] : [{ type, name, sql }]));
+  return [...columns.map((column) => ({ ...(column as object), cid: 0 })), ...parts]
+    .map((one) => JSON.stringify(one))
+    .sort();
 }
 
-/** The Credits that an earlier version had booked, by fund and subject. Requests that its crash left open are charged in full. */
-const EARLIER: readonly {
-  fixture: string;
-  policy: string;
-  charged: number;
-  spent: Readonly<Record<string, number>>;
-}[] = [
-  {
-    fixture: 'first',
-    policy: 'budgets: [{ name: all, limit_credits: 1000, window: total }]',
-    charged: 6 * 0.172 + 2 * 0.3594,
-    spent: { 'all ': 6 * 0.172 + 2 * 0.3594 },
-  },
-  {
-    fixture: 'middle',
-    policy: `budgets:
-  - { name: all, limit_credits: 1000, window: total }
-  - { name: team, each: key, limit_credits: 2, window: total }`,
-    charged: 10 * 0.172 + 0.0135 + 2 * 0.3594,
-    spent: {
-      'all ': 10 * 0.172 + 0.0135 + 2 * 0.3594,
-      'team first0000001': 3 * 0.172 + 0.0135 + 0.3594,
-      'team 4n8z3jmamj6n': 4 * 0.172 + 0.3594,
-      'team bv97pmd5nyrt': 3 * 0.172,
-      'bv97pmd5nyrt ': 3 * 0.172,
-    },
-  },
-];
-
-const toMicro = (credits: number): number => Math.round(credits * 1e6);
-
-describe('a data folder of an earlier version', () => {
-  for (const { fixture, policy, charged, spent } of EARLIER) {
-    test(
-      `keeps its keys, charges, budgets, balances and decisions (${fixture})`,
-      async () => {
-        const { data, file } = dataOf(fixture);
-        const upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-        atEnd(() => upstream.stop());
-        const models = { best: { endpoints: ['first'], price: { input: 0.7, output: 3.3 } } };
-        const box = await startSignalbox({
-          data,
-          policy: testPolicy({ first: upstream.url }, models, `${policy}\nrecords: { retention_days: 3650 }\n`),
-          env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: keyOf('first0000001') },
-        });
-        atEnd(() => box.stop());
-
-        const books = (await (await box.get('/admin/ledger')).json()) as Books;
-        expect([toMicro(books.charged_credits), books.held_credits]).toEqual([toMicro(charged), 0]);
-        const found = books.funds.map(({ name, subject, spent_credits }) => [
-          `${name} ${subject}`,
-          toMicro(spent_credits),
-        ]);
-        expect(Object.fromEntries(found)).toEqual(
-          Object.fromEntries(Object.entries(spent).map(([fund, credits]) => [fund, toMicro(credits)])),
-        );
-
-        const [earliest] = rowsOf<{ id: number }>(file, 'SELECT min(id) AS id FROM decisions');
-        expect((await box.get(`/v1/decisions/${idText('dec_', earliest!.id)}`)).status).toBe(200);
-        const keys = rowsOf<{ id: string }>(file, 'SELECT id FROM keys');
-        expect(keys.length).toBeGreaterThan(1);
-        for (const { id } of keys) {
-          const answer = await chat(box, { headers: { authorization: `Bearer ${keyOf(id)}` } });
-          expect(answer.status).toBe(200);
-          expect((await answerOf(answer)).platform.credits_consumed).toBeGreaterThan(0);
-        }
-
-        await stopWell(box);
-      },
-      PATIENCE,
-    );
+test('a data folder of 0.1 gets the same tables, indexes, triggers and views as a new one', async () => {
+  const { file } = folderOf01();
+  const fresh = join(newFolder(), 'signalbox.db');
+  for (const one of [file, fresh]) {
+    const { code, out } = await runHere(['db', 'migrate', '--data', dirname(one)]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^Updated the tables of /)]);
   }
-
-  test(
-    'can be copied by this version before an upgrade, and keeps its tables until a server starts',
-    async () => {
-      const { data, file } = dataOf('middle');
-      const before = versionsIn(file);
-      const copy = join(data, 'copy.db');
-      const { code, out, err } = await runHere(['ledger', 'backup', copy, '--data', data]);
-      expect({ code, err }).toEqual({ code: 0, err: '' });
-      expect(out).toContain('Not audited: the database has no ledger, or its ledger has an older version');
-      expect(versionsIn(copy)).toEqual(before);
-      expect(versionsIn(file)).toEqual(before);
-      const journal = 'SELECT * FROM journal ORDER BY seq';
-      expect(rowsOf(copy, journal)).toEqual(rowsOf(file, journal));
-    },
-    PATIENCE,
-  );
+  expect(schemaOf(file).length).toBeGreaterThan(300);
+  expect(schemaOf(file)).toEqual(schemaOf(fresh));
 });
+
+test(
+  'a data folder of 0.1 can be copied by this version before an upgrade, and keeps its tables until a server starts',
+  async () => {
+    const { data, file } = folderOf01();
+    const before = versionsIn(file);
+    const copy = join(data, 'copy.db');
+    const { code, out, err } = await runHere(['ledger', 'backup', copy, '--data', data]);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toContain('Not audited: the database has no ledger, or its ledger has an older version');
+    expect(versionsIn(copy)).toEqual(before);
+    expect(versionsIn(file)).toEqual(before);
+    const journal = 'SELECT * FROM journal ORDER BY seq';
+    expect(rowsOf(copy, journal)).toEqual(rowsOf(file, journal));
+  },
+  PATIENCE,
+);
 
 test.each([[['keys', 'list']], [['keys', 'create']], [['wallets', 'list']]])(
   'the command %p does not migrate tables of an earlier version, because a server of that version may use them',
   async (command) => {
-    const { data, file } = dataOf('first');
+    const { data, file } = folderOf01();
     const before = versionsIn(file);
     const { code, out, err } = await runHere([...command, '--data', data]);
     expect([code, out]).toEqual([1, '']);
@@ -177,11 +119,8 @@ describe('the server and all commands refuse a data folder of a newer version in
   test.each(Object.entries(READERS))(
     'its tables of %s',
     async (room, commands) => {
-      const { data, file } = dataOf('middle');
-      {
-        using db = new Database(file);
-        db.run('INSERT INTO migrations VALUES (?, 99, 0)', [room]);
-      }
+      const { data, file } = folderOf01();
+      change(file, `INSERT INTO migrations VALUES ('${room}', 99, 0)`);
       const before = versionsIn(file);
       const ended = await Promise.all(commands.map((command) => runHere([...command, '--data', data])));
       const says = new RegExp(
@@ -198,10 +137,50 @@ describe('the server and all commands refuse a data folder of a newer version in
   );
 });
 
+/** Tables that only unreleased builds had: before 0.1, and between 0.1 and 0.2. */
+const UNRELEASED: readonly (readonly [room: string, version: number])[] = [
+  ['access', 2],
+  ['ledger', 3],
+  ['records', 3],
+  ['access', 11],
+  ['ledger', 13],
+  ['learning', 2],
+  ['records', 9],
+];
+
+describe('the server and all commands name an unreleased build that wrote a data folder, say what to do, and leave the folder unchanged:', () => {
+  test.each(UNRELEASED)(
+    'its tables of %s have version %d',
+    async (room, version) => {
+      const { data, file } = folderOf01();
+      change(file, `DELETE FROM migrations WHERE room = '${room}' AND version > ${version}`);
+      change(file, `INSERT OR IGNORE INTO migrations VALUES ('${room}', ${version}, 0)`);
+      const before = versionsIn(file);
+      const commands = [
+        ...(READERS[room] ?? [['keys', 'list']]),
+        ['db', 'status'],
+        ['db', 'migrate'],
+        ['serve', '--port', '0'],
+      ];
+      const ended = await Promise.all(commands.map((command) => runHere([...command, '--data', data])));
+      const says = new RegExp(
+        `^signalbox: Cannot (open|read) the database .*: a build from before 0\\.2 that was never released wrote it \\(${room} tables: ${version}\\), and no release can use it: export its charges with that build .*, then start with a new data folder or an empty database\\.\n$`,
+      );
+      for (const [at, { code, err }] of ended.entries()) {
+        expect(err, commands[at]!.join(' ')).toMatch(says);
+        expect(code).toBe(1);
+      }
+      expect(versionsIn(file)).toEqual(before);
+      expect(readdirSync(dirname(COPY))).toEqual([]);
+    },
+    PATIENCE,
+  );
+});
+
 test(
   'an upgrade that kill -9 interrupts changes nothing, and the next start does the whole upgrade',
   async () => {
-    const { file } = dataOf('middle');
+    const { file } = folderOf01();
     const before = versionsIn(file);
     const script = join(FIXTURES, 'endless-migration.ts');
     const child = Bun.spawn([process.execPath, script, file], { stdout: 'ignore', stderr: 'inherit' });
@@ -216,8 +195,8 @@ test(
     await (await openSqlite(file, ALL_TABLES)).close();
     const after = versionsIn(file).filter(({ room }) => room !== 'fence');
     expect(after).toEqual(
-      ALL_TABLES.toSorted((one, other) => (one.room < other.room ? -1 : 1)).flatMap(({ room, versions }) =>
-        versions.map((_, at) => ({ room, version: at + 1 })),
+      [...before.filter(({ room }) => room !== 'fence'), ...ALL_TABLES.map(({ room }) => ({ room, version: 20 }))].sort(
+        (one, other) => (one.room < other.room ? -1 : one.room > other.room ? 1 : one.version - other.version),
       ),
     );
     expect(rowsOf<{ integrity_check: string }>(file, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
@@ -226,35 +205,12 @@ test(
   PATIENCE,
 );
 
-test('logins of people survive the change of tables that adds logins of keys, and still raise news', async () => {
-  const file = join(temporaryFolder(), 'signalbox.db');
-  atEnd(() => rmSync(dirname(file), { recursive: true }));
-  const earlier = ALL_TABLES.map((one) =>
-    one.room === 'logins' ? { ...one, versions: one.versions.slice(0, 1) } : one,
-  );
-  await (await openSqlite(file, earlier)).close();
-  const write = (sql: string) => {
-    using db = new Database(file);
-    db.run(sql);
-  };
-  const insert = (columns: string, values: string) =>
-    write(`INSERT INTO logins (id, hash, created_at, used_at, confirmed_at, expires_at, browser, ${columns})
-      VALUES ('${values.slice(1, 2)}', zeroblob(32), 1, 2, 3, 4, 'Firefox', ${values})`);
-  insert('user, token', "'a', x'0102'");
-  const [before] = rowsOf<Record<string, unknown>>(file, 'SELECT * FROM logins');
-  await (await openSqlite(file, ALL_TABLES)).close();
-  expect(rowsOf(file, 'SELECT * FROM logins')).toEqual([{ ...before, key: null, key_hash: null }]);
-  insert('key, key_hash', "'k', zeroblob(32)");
-  const numbers = () => rowsOf<{ id: string; changed: number }>(file, 'SELECT id, changed FROM logins ORDER BY id');
-  const [a, k] = numbers();
-  expect(k?.changed).toBeGreaterThan(a?.changed ?? Infinity);
-  write("UPDATE logins SET used_at = 9 WHERE id = 'a'");
-  expect(numbers()[0]?.changed).toBeGreaterThan(k?.changed ?? Infinity);
-});
-
 test('no version of the tables in existing data folders is ever edited: a change is a new version at the end', async () => {
-  const known = (await Bun.file(join(FIXTURES, 'migrations.json')).json()) as Record<string, string[]>;
-  const found = ALL_TABLES.map(({ room, versions }) => [room, versions.map(hashOf)] as const);
+  const known: unknown = await Bun.file(join(FIXTURES, 'migrations.json')).json();
+  const found = ALL_TABLES.map(({ room, versions }) => {
+    const hashes = Object.entries(versions).map(([version, sql]) => [version, hashOf(sql)]);
+    return [room, Object.fromEntries(hashes)];
+  });
   expect(Object.fromEntries(found)).toEqual(known);
 });
 

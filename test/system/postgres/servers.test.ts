@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
+import { latestOf } from '../../../src/store/postgres/migrate.ts';
 import { SCHEMA } from '../../../src/store/postgres/schema/versions.ts';
 import { quietFor, waitFor } from '../../support/answers.ts';
 import { startServers } from '../../support/postgres-servers.ts';
@@ -114,7 +115,7 @@ describe('Two servers that share one PostgreSQL database', () => {
     const status = await other.run('db', 'status', '--json');
     expect([status.code, JSON.parse(status.out)]).toMatchObject([
       0,
-      { is_served: true, is_current: true, version: SCHEMA.length },
+      { is_served: true, is_current: true, version: latestOf(SCHEMA) },
     ]);
     expect(status.out).not.toContain('signalbox@');
   });

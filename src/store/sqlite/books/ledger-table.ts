@@ -9,8 +9,8 @@ import { findReservation, refundWrite } from './adjust.ts';
 import { recover } from './recover.ts';
 import { insertAdjustment, SELECT_STATE, type StateRow } from './tables.ts';
 
-/** The query checks for the most recent column that readers use. */
-const SELECT_COLUMN = sql(`SELECT 1 FROM pragma_table_info('accounts') WHERE name = 'payer'`);
+/** The query checks for a column that readers use and that 0.1 lacks. */
+const SELECT_COLUMN = sql(`SELECT 1 FROM pragma_table_info('checkpoint') WHERE name = 'charged'`);
 const SELECT_TABLE = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
 const SELECT_NAME = sql('SELECT ledger FROM identity');
 const SELECT_TERMS = sql(
