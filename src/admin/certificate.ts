@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../core/api/parts.ts';
 import { REJECTIONS } from '../core/decision/decision.ts';
-import { LEARNING_MODES } from '../core/decision/estimate.ts';
 import { HEALTH } from '../core/decision/readings.ts';
 import { LENGTH_SOURCES } from '../core/request/expected-length.ts';
 import { TIE_BREAKERS } from '../routing/rank.ts';
@@ -34,38 +33,22 @@ const Rejection = Type.Object({
 const Estimate = Type.Object({
   declared: field.share('The quality that the policy declares for the task or the mix of tasks.', 0.74),
   length: field.figure('The change because of the length of the question.', -0.02),
-  outcomes: field.figure('The change because of scored answers, in decisions of earlier versions.', 0),
-  text: field.figure('The change because of the words of the question, in decisions of earlier versions.', 0),
-  outcome_count: Type.Number({
-    minimum: 0,
-    description: 'The weight of the scored answers of this task, in decisions of earlier versions.',
-    examples: [0],
-  }),
-  shadow_quality: field.orNull(
-    Type.Number({ minimum: 0, maximum: 1 }),
-    'The sum of the changes, if it is shown but not used; then only `length` changes Q. Null if Q uses the sum.',
-  ),
+  outcomes: field.figure('Always 0.', 0),
+  text: field.figure('Always 0.', 0),
+  outcome_count: Type.Number({ minimum: 0, description: 'Always 0.', examples: [0] }),
+  shadow_quality: field.orNull(Type.Number({ minimum: 0, maximum: 1 }), 'Always null.'),
 });
 
 const Learning = Type.Object({
-  mode: field.word(
-    LEARNING_MODES,
-    '`off`: only the length of the question changes the declared quality. In decisions of earlier versions, `on` means that learned changes are used, and `shadow` means that they are shown but not used.',
-    'off',
-  ),
-  trust: field.share(
-    'The weight given to the words of the question; always 0 except in decisions of earlier versions.',
-    0,
-  ),
-  choice_by_learnt: field.textOrNull(
-    'With `shadow`, the model that learned changes would have chosen. Null if learned changes are used, if nothing was learned, or if the request named a model.',
-  ),
+  mode: field.word(['off'], 'Always `off`.', 'off'),
+  trust: field.share('Always 0.', 0),
+  choice_by_learnt: field.textOrNull('Always null.'),
 });
 
 const Draw = Type.Object({
-  probability: field.share('The probability with which this model was drawn.', 0.04),
+  probability: field.share('The probability of the model.', 0.04),
   among: Type.Integer({ minimum: 2, description: 'The number of models in the draw.', examples: [5] }),
-  best: field.modelId('The best model by utility, which can differ from the choice.'),
+  best: field.modelId('The best model by utility.'),
 });
 
 const Language = Type.Object({
@@ -186,12 +169,8 @@ export const CERTIFICATE = {
     'True if the strategy gave no usable scores, so that Q, C, L and the ID decided.',
     false,
   ),
-  learning: field.orNull(Learning, 'How the qualities were estimated; null if the declared qualities were used.'),
-  draw: field.orNull(
-    Draw,
-    'The random draw with which an earlier version tried models other than the best; null without a draw.',
-    null,
-  ),
+  learning: field.orNull(Learning, 'Null if the length of the question did not change the declared qualities.'),
+  draw: field.orNull(Draw, 'Always null.', null),
   runner_up: field.orNull(other('mistral-small-4'), 'The next best candidate; null if there was none.'),
   baseline: field.orNull(
     other('gpt-6-astra'),
@@ -201,7 +180,7 @@ export const CERTIFICATE = {
 
 export const Replay = field.shape('The result of repeating the decision from its record.', {
   matches: field.flagOrNull(
-    'Whether the repetition gave exactly the same choice, draw, fallbacks and qualities. Null if the decision could not be repeated.',
+    'Whether the repetition gave exactly the same choice, fallbacks and qualities. Null if the decision could not be repeated.',
     true,
   ),
   reason: field.textOrNull('Why the decision could not be repeated; null if it was repeated.'),

@@ -218,7 +218,6 @@ function* compile(
     found,
     ...own,
     ...compileReference(priced, credit.usd, hasFormerReference),
-    explore: parsed.explore,
     selectors: filtered,
     budgets: budgets.map(compileBudget),
     content: compileContent(settings.content, contentMatch),
@@ -242,7 +241,7 @@ const isForChats = ({ operations }: Model): boolean => (operations & OPERATIONS.
 
 /** The parts of a snapshot that are compiled from expressions and plugins. */
 type SnapshotParts = OwnParts &
-  Pick<PolicySnapshot, 'budgets' | 'content' | 'reportedRuns' | 'explore' | 'wildcards' | 'found' | 'teamIds'> &
+  Pick<PolicySnapshot, 'budgets' | 'content' | 'reportedRuns' | 'wildcards' | 'found' | 'teamIds'> &
   Pick<PolicySnapshot, 'referenceOrigin' | 'referencePrice'> & {
     readonly rules: CompiledRules;
     readonly selectors: readonly Selector[];

@@ -1,30 +1,25 @@
 import { Type } from '@sinclair/typebox';
-import type { ExplorePolicy } from '../core/decision/exploration.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { camelKeys } from './schema/camel-keys.ts';
 import { type CheckContext, sectionSubject } from './schema/section-checks.ts';
 import { entryOf, type Tree, valueAt } from './yaml/tree.ts';
 
 /** The page that explains what replaced learning. */
 const PAGE = 'docs/route/learning.md';
 
-/** The key `learning.explore`, as earlier versions that drew models at random accepted it. */
+/** The key `learning.explore`, as version 0.1, which drew models at random, accepted it. */
 const ExploreText = Type.Object({
   share: Type.Number({ minimum: 0, maximum: 1, default: 0.08 }),
   temperature: Type.Number({ minimum: 0.001, maximum: 10, default: 0.05 }),
   quality_margin: Type.Number({ minimum: 0, maximum: 1, default: 0.2 }),
 });
 
-/**
- * Warns about the section `learning`, which has no effect on new decisions.
- * @returns the exploration settings for replays of decisions of earlier versions; null for none
- */
-export function draftLearning(context: CheckContext): ExplorePolicy | null {
+/** Warns about the section `learning`, which has no effect. */
+export function reviewLearning(context: CheckContext): void {
   const { report, sections } = context;
   const { tree } = sectionSubject('learning', context);
   const place = sections.get('learning')?.place;
-  if (!place) return null;
+  if (!place) return;
   report.add('former-key', place, '`learning` has no effect any more', { hint: `remove the section, and see ${PAGE}` });
   const changed = choicesChangedBy(tree);
   if (changed) {
@@ -33,7 +28,6 @@ export function draftLearning(context: CheckContext): ExplorePolicy | null {
       hint: `declare the quality of each model by task, as accurately as you can: see ${PAGE}`,
     });
   }
-  return explorationIn(tree);
 }
 
 /** Returns the key of a section `learning` that changed the choices of earlier versions; null for none. */
@@ -42,7 +36,7 @@ function choicesChangedBy(tree: Tree): { readonly what: string; readonly place: 
   const isOn = mode === 'on';
   const keys = {
     mode: isOn && '`learning.mode: on` let scores change the quality of models',
-    explore: mode === 'shadow' && explorationIn(tree) && '`learning.explore` drew models at random',
+    explore: mode === 'shadow' && explores(tree) && '`learning.explore` drew models at random',
     estimator: wordAt(tree, 'estimator') !== 'learned' && '`learning.estimator` named another estimator',
     options: '`learning.options` may have set how much the length of a question counts',
   };
@@ -53,12 +47,11 @@ function choicesChangedBy(tree: Tree): { readonly what: string; readonly place: 
   return null;
 }
 
-function explorationIn(tree: Tree): ExplorePolicy | null {
+function explores(tree: Tree): boolean {
   const explore = valueAt(tree, 'explore');
-  if (explore?.kind !== 'map') return null;
+  if (explore?.kind !== 'map') return false;
   const { share, temperature, quality_margin } = validPartsOf(ExploreText, explore);
-  if (share === undefined || temperature === undefined || quality_margin === undefined) return null;
-  return camelKeys({ share, temperature, quality_margin });
+  return share !== undefined && temperature !== undefined && quality_margin !== undefined;
 }
 
 function wordAt(tree: Tree, key: string): string | null {

@@ -7,7 +7,7 @@ import { contentMatch, draftContent, reportedRunsMatch } from './contents.ts';
 import { readOrigins } from './cors.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { findSecrets } from './hints/secrets.ts';
-import { draftLearning } from './learning.ts';
+import { reviewLearning } from './learning.ts';
 import type { ConvertedAmount } from './limits/amounts.ts';
 import { draftBudgets, readProxies, readSocketBytes } from './limits/drafts.ts';
 import { mergeFiles } from './merge.ts';
@@ -106,6 +106,7 @@ function checkSections(context: CheckContext) {
   const budgets = draftBudgets(money, zone);
   const preferences = draftPreferences(context);
   const publicUrl = readPublicUrl(context);
+  reviewLearning(context);
   const parts = { ids, providers, selectors, aliases, constraints, taskIndex, wildcards, drafts, openings };
   const names = caseNamesOf(parts);
   return {
@@ -149,7 +150,6 @@ function checkSections(context: CheckContext) {
     /** Selects the requests whose texts are stored; null for all requests, or if no texts are stored. */
     contentMatch: contentMatch(context),
     reportedRuns: reportedRunsMatch(context),
-    explore: draftLearning(context),
     publicUrl,
     cases: draftCases(money, names),
     /**

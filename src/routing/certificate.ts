@@ -4,23 +4,12 @@ import type { DeclaredLatency } from '../core/policy/snapshot.ts';
 import type { SourcePlace } from '../core/policy/source-place.ts';
 import type { LanguageState } from '../core/request/language-support.ts';
 
-/** The parts of a quality estimate before languages and preferences: the declared quality and the shares added to it, in order. */
+/** The parts of a quality estimate before languages and preferences. */
 export interface EstimateEntry {
   /** The declared quality for the task, or the mean over the possible tasks if the task is uncertain, 0..1. */
   readonly declared: number;
   /** The share that the length of the question adds. */
   readonly length: number;
-  /** The share that outcomes add, regardless of the question's text. */
-  readonly outcomes: number;
-  /** The share that the words of the question add. */
-  readonly text: number;
-  /** The weighted number of outcomes recorded for the task. */
-  readonly count: number;
-  /**
-   * In shadow mode, the sum of all these shares, 0..1, although only `length` affects the ranking. `shadow` is null if the whole sum
-   * affects the ranking.
-   */
-  readonly shadow: number | null;
 }
 
 /** The quality that a model gains for a programming language of the request. */

@@ -1,5 +1,5 @@
 import type { RankedModel } from '../core/decision/decision.ts';
-import { type Estimate, type LearningMode, moved } from '../core/decision/estimate.ts';
+import type { Estimate } from '../core/decision/estimate.ts';
 import { priorReadings, type Readings } from '../core/decision/readings.ts';
 import { timeOfId } from '../core/id.ts';
 import { toCredits } from '../core/money/credits.ts';
@@ -61,7 +61,6 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
   const writing = expectedWriting(facts, snapshot, readings);
   const inputs: CertificateInputs = { facts, readings, snapshot, lastResort, writing, estimateOf, caller };
   const outcome = n > 0 ? evaluation.choose(facts, context, n) : null;
-  const best = outcome && snapshot.models[evaluation.shortlist.model[outcome.best]!]!.id;
   // A model that the request names is chosen without a score, but the explanation shows its score.
   const { belowFloor } = facts.named !== null && outcome ? evaluation.rank(facts, context, n) : (outcome ?? UNRANKED);
   const eligible = eligibleEntries(evaluation, context, belowFloor, inputs);
@@ -78,13 +77,12 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
   const refusal = n === 0 ? refusalOf(facts, readings, rejected) : null;
   const error = refusal && refusalError(refusal, snapshot, { now: timeOfId(id), caller, request });
   // This function must run after everything else that reads the shortlist, because each call overwrites the shortlist.
-  const choiceOf = (other: Facts, by: Estimate | null): string | null => {
-    evaluation.fill(other, readings, by);
+  const choiceOf = (other: Facts): string | null => {
+    evaluation.fill(other, readings, estimate);
     evaluation.choose(other, context, 1);
     const [first] = evaluation.order;
     return first === undefined ? null : snapshot.models[evaluation.shortlist.model[first]!]!.id;
   };
-  const shadow = choice !== null && facts.named === null ? (estimate?.learned?.shadow ?? null) : null;
   const { constraints, preferences } = facts.rules;
   const unpreferring = { ...facts, rules: { ...facts.rules, preferences: [] } };
   return {
@@ -100,20 +98,8 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
     faulty: outcome?.faulty ?? false,
     /** The criterion that decided between the choice and the second-best candidate; null if their utilities differ. */
     tieDecidedBy,
-    /** How learned estimates took part; null if the qualities are the declared qualities. */
-    learning: estimate && {
-      /** `off`: only the length of the question changes the declared qualities. `shadow`: learned qualities are shown but not used. */
-      mode: modeOf(estimate),
-      /** How much the words of the question are trusted, 0..1. */
-      trust: estimate.learned?.trust ?? 0,
-      /**
-       * In shadow mode, the ID of the model that the learned qualities would choose. The choice in shadow mode is null outside shadow mode,
-       * for a model that the request names, and for a refusal.
-       */
-      choice: shadow && choiceOf(facts, { ...estimate, quality: shadow }),
-    },
-    /** The random draw with the ID of the model that had the highest utility; null if there was no draw. */
-    draw: outcome?.draw && best ? { ...outcome.draw, best } : null,
+    /** Whether the length of the question corrected the declared qualities. */
+    isCorrected: estimate !== null,
     /** The number of the stored readings; 0 if there are none. */
     readingsNumber: readings.number,
     expectedLength: expectedLength(facts, snapshot, readings),
@@ -131,7 +117,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
     constraints: constraints.map((at) => ruleOf(snapshot.constraints[at]!)),
     preferences: preferences.map((at) => preferenceOf(snapshot.preferences[at]!, snapshot)),
     /** The ID of the model that would be chosen without preferences; null if no preference applied, and for a refusal. */
-    unpreferred: choice && preferences.length > 0 ? choiceOf(unpreferring, estimate) : null,
+    unpreferred: choice && preferences.length > 0 ? choiceOf(unpreferring) : null,
     /** The choice and the second-best candidate, if they were found at servers of the operator. */
     found: [choice, runnerUp].flatMap((one) => {
       const mark = one && modelOf(one.model, snapshot).found;
@@ -160,12 +146,6 @@ function tieBetweenBest(
 
 const UNRANKED = { belowFloor: false };
 
-/** How an earlier version of Signalbox, which learned from outcomes, made its estimates. The present version does not learn. */
-function modeOf({ learned }: Estimate): LearningMode {
-  if (!learned) return 'off';
-  return learned.shadow ? 'shadow' : 'on';
-}
-
 const sharesOf = (evaluation: Evaluation, { models }: PolicySnapshot) =>
   Object.fromEntries(
     models.flatMap(({ id }, at) => {
@@ -179,26 +159,10 @@ interface CertificateInputs extends DecisionInputs {
   readonly estimateOf: (model: number) => EstimateEntry | null;
 }
 
-/** Splits each estimate into its steps from the declared quality. The last step of an estimate absorbs the rounding error. */
+/** Splits each estimate into the declared quality and its correction. */
 function estimatesOf(estimate: Estimate | null, declared: Float64Array): CertificateInputs['estimateOf'] {
   if (estimate === null) return () => null;
-  const { quality, length, learned } = estimate;
-  const shadow = learned?.shadow ?? null;
-  return (model) => {
-    const from = declared[model]!;
-    const to = (shadow ?? quality)[model]!;
-    const [byOutcomes, byText] = [learned?.outcomes[model] ?? 0, learned?.text[model] ?? 0];
-    const withOutcomes = byText === 0 ? to : moved(from, length + byOutcomes);
-    const withLength = byOutcomes === 0 ? withOutcomes : moved(from, length);
-    return {
-      declared: from,
-      length: withLength - from,
-      outcomes: withOutcomes - withLength,
-      text: to - withOutcomes,
-      count: learned?.counts[model] ?? 0,
-      shadow: shadow && to,
-    };
-  };
+  return (model) => ({ declared: declared[model]!, length: estimate.quality[model]! - declared[model]! });
 }
 
 /** Creates the entries of the shortlist, from best to worst. A model without a score has no rank. */

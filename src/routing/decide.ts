@@ -16,6 +16,7 @@ import { type ChoiceOptions, Evaluation, type RankingOptions } from './evaluate.
 /** The inputs of a decision other than the facts. */
 export interface DecisionContext extends ChoiceOptions {
   readonly id: number;
+  readonly seed: string;
   /** The health and speed of endpoints. Without `readings`, a decision uses the figures of the catalog. */
   readonly readings?: Readings;
   /** Qualities corrected for this request. Without `estimate`, a decision uses the declared qualities. */
@@ -76,7 +77,7 @@ export class Decider {
     this.#isLastResort = shortlist.isLastResort;
     onShortlist?.();
     if (shortlist.n === 0) return refusalOf(facts, readings, shortlist.rejected);
-    const { faulty, reason, draw } = this.#evaluation.choose(facts, context, 1 + this.#snapshot.gateway.alternatives);
+    const { faulty, reason } = this.#evaluation.choose(facts, context, 1 + this.#snapshot.gateway.alternatives);
     if (faulty) this.faults++;
     const ranked = this.#ranked(facts);
     if (!hasChoice(ranked)) throw new Error('ranking lost every candidate');
@@ -91,7 +92,6 @@ export class Decider {
       eligible: shortlist.n,
       quality,
       estimate,
-      draw,
       baseline: this.#evaluation.baseline(facts),
       // `#lastResorts` must be called last, because it overwrites the shortlist.
       lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, context, ranked[0].model) : NO_RESORTS,
@@ -125,7 +125,7 @@ export class Decider {
     const { models, gateway } = this.#snapshot;
     if (gateway.alternatives === 0) return [];
     const { rejections } = this;
-    const open = this.#decide(facts, { ...context, explore: null, onShortlist: undefined });
+    const open = this.#decide(facts, { ...context, onShortlist: undefined });
     this.rejections = rejections;
     const all = isRefusal(open) ? [] : [...open.ranked, ...open.lastResorts];
     return all.filter(({ model }) => !readers.includes(models[model]!.id));

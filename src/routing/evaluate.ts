@@ -1,7 +1,6 @@
 import type { CallerWeights, Candidates, PreparedStrategy } from '../contract/strategy.ts';
 import type { RankedModel } from '../core/decision/decision.ts';
 import { allMoved, type Estimate } from '../core/decision/estimate.ts';
-import type { ExplorePolicy } from '../core/decision/exploration.ts';
 import type { Readings } from '../core/decision/readings.ts';
 import { declaredByTask, declaredFor, roundedTo } from '../core/policy/declared.ts';
 import { hasBit } from '../core/policy/rules.ts';
@@ -13,7 +12,6 @@ import { CODE_TASKS } from '../core/request/tasks.ts';
 import { atDifficulty } from './difficulty-effect.ts';
 import { costReference, dearestCase } from './estimate.ts';
 import { referenceOutput } from './expected-length.ts';
-import { drawCandidate } from './explore.ts';
 import { holdToFloor, selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
 
@@ -28,14 +26,8 @@ export interface RankingOptions {
 }
 
 export interface ChoiceOptions extends RankingOptions {
-  readonly seed: string;
-  /** The value of `route_reason`, without the suffix of a random draw. */
+  /** The value of `route_reason`. */
   readonly reason: string;
-  /**
-   * Lets the seed draw a model other than the best, to repeat the decision of a version that drew models at random. Without `explore`, the
-   * best model is always chosen.
-   */
-  readonly explore?: ExplorePolicy | null;
 }
 
 /**
@@ -46,7 +38,7 @@ export class Evaluation {
   readonly shortlist: Shortlist;
   /** Utilities by position on the shortlist, rounded as the ranking rounds them. */
   readonly utility: Float64Array;
-  /** Positions on the shortlist from best to worst. A model that `choose` drew at random is first in `order`. */
+  /** Positions on the shortlist from best to worst. */
   readonly order: number[] = [];
   /** The expected share of good answers by model, before languages and preferences. */
   shares: Float64Array = new Float64Array();
@@ -143,40 +135,21 @@ export class Evaluation {
   }
 
   /**
-   * Chooses the first model that the request names, without a score. If the request names no model, `choose` ranks the shortlist. If `explore`
-   * allows it and the scores are usable, the seed then draws a model, which moves to the front of the ranking. The shortlist must not be
-   * empty when `choose` is called.
-   * @returns the result of `rank`, with the `route_reason` and the position of the model with the highest utility
+   * Chooses the first model that the request names, without a score. If the request names no model, `choose` ranks the shortlist. The shortlist
+   * must not be empty when `choose` is called.
+   * @returns the result of `rank`, with the `route_reason`
    */
   choose(facts: Facts, options: ChoiceOptions, most: number) {
-    const { seed, reason: by, explore = null } = options;
-    if (facts.named !== null) return this.#takeNamed(by);
+    const { reason } = options;
+    if (facts.named !== null) return this.#takeNamed(reason);
     const { faulty, belowFloor } = this.rank(facts, options, most);
-    const { order, shortlist, utility } = this;
-    const best = order[0]!;
-    const reason = belowFloor ? `${by}:below-floor` : by;
-    const explores = explore !== null && !faulty && !belowFloor;
-    const draw = explores ? drawCandidate(seed, explore, shortlist, utility, best) : null;
-    if (draw === null) return { faulty, belowFloor, reason, draw: null, best };
-    const { at, probability, among } = draw;
-    if (at !== best) {
-      const place = order.indexOf(at);
-      order.splice(place < 0 ? order.length - 1 : place, 1);
-      order.unshift(at);
-    }
-    return {
-      faulty,
-      belowFloor,
-      reason: at === best ? reason : `${reason}:explored`,
-      draw: { probability, among },
-      best,
-    };
+    return { faulty, belowFloor, reason: belowFloor ? `${reason}:below-floor` : reason };
   }
 
   #takeNamed(reason: string) {
     this.#keepOrder();
     this.utility.fill(0, 0, this.shortlist.n);
-    return { faulty: false, belowFloor: false, reason, draw: null, best: 0 };
+    return { faulty: false, belowFloor: false, reason };
   }
 
   /** Ranks named models as the request names them, which is the order of the shortlist. The strategy rules out no named model. */

@@ -12,9 +12,7 @@ import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry } fr
 import type { Certificate } from './certify.ts';
 import { capReason } from './output-maximum.ts';
 import type { TieBreaker } from './rank.ts';
-import { estimateText, qualityAdjustments, shadowText } from './story-estimate.ts';
-
-type Draw = NonNullable<Certificate['draw']>;
+import { estimateText, qualityAdjustments } from './story-estimate.ts';
 
 /** Explains a decision in a few sentences. */
 export function story(certificate: Certificate, facts: Facts): string[] {
@@ -31,7 +29,6 @@ export function story(certificate: Certificate, facts: Facts): string[] {
     ...certificate.found.map(foundText),
     ...(choice?.adaptsForcedTool ? [adaptedText(choice)] : []),
     ...[choice, runnerUp].flatMap((one) => (one ? estimateText(one, certificate, facts) : [])),
-    ...(choice ? shadowText(certificate, choice) : []),
     ...languagesText([choice, runnerUp].filter((one) => one !== undefined)),
     ...(preferences.length > 0 ? [preferencesText(preferences, unpreferred, choice)] : []),
     ...[choice, runnerUp].flatMap((one) => (one && one.cachedInputTokens > 0 ? [cacheText(one)] : [])),
@@ -155,7 +152,7 @@ function choiceText(
   choice: CandidateEntry,
   runnerUp: CandidateEntry | undefined,
   ranked: number,
-  { reason, faulty, tieDecidedBy, preferences, draw }: Certificate,
+  { reason, faulty, tieDecidedBy, preferences }: Certificate,
   { named }: Facts,
 ): string {
   const { model, quality, countedQuality, scoredQuality, costCredits, latencyMs } = choice;
@@ -171,27 +168,14 @@ function choiceText(
   const figures = `${expected}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
   if (named !== null) return `${model} was requested by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
-  if (draw && draw.best !== model)
-    return `${model} was drawn at random, to learn about it: ${figures}. ${bestText(runnerUp, choice, draw)}`;
   const best = `${model} is the best of ${ranked} models by ${reason}: ${figures}.`;
   const decisive = tieDecidedBy && TIE_TEXTS[tieDecidedBy];
   if (faulty) return `${best} The strategy gave no usable score, so ${decisive} decided.`;
-  const exploration = draw ? ` To learn, Signalbox also tries other models: this one had a ${chance(draw)}.` : '';
   const lead = choice.utility! - runnerUp.utility!;
-  if (decisive) return `${best} ${runnerUp.model} has the same utility; ${decisive} decided.${exploration}`;
+  if (decisive) return `${best} ${runnerUp.model} has the same utility; ${decisive} decided.`;
   const parts = leads(choice, runnerUp);
-  return `${best} Its utility is ${figure(lead)} above the utility of ${runnerUp.model}${parts && `: ${parts}`}.${exploration}`;
+  return `${best} Its utility is ${figure(lead)} above the utility of ${runnerUp.model}${parts && `: ${parts}`}.`;
 }
-
-/** Explains by how much the model with the highest utility leads the model that was drawn at random. */
-function bestText(best: CandidateEntry, other: CandidateEntry, draw: Draw): string {
-  const lead = best.utility! - other.utility!;
-  const parts = leads(best, other);
-  const ahead = lead === 0 ? '' : `, by ${figure(lead)}${parts && ` (${parts})`}`;
-  return `${best.model} had the highest utility${ahead}; ${other.model} had a ${chance(draw)}.`;
-}
-
-const chance = ({ probability, among }: Draw): string => `chance of ${percent(probability)} among ${among}`;
 
 const TIE_TEXTS: Readonly<Record<TieBreaker, string>> = {
   quality: 'the higher quality',

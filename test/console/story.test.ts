@@ -52,23 +52,20 @@ const stories: fc.Arbitrary<Told> = fc
     status: fc.constantFrom('completed', 'failed', 'broken', 'abandoned'),
     isPinned: fc.boolean(),
     isReplayed: fc.boolean(),
-    draws: fc.boolean(),
   })
-  .map(({ candidates: all, failures, status, isPinned, isReplayed, draws }) => {
+  .map(({ candidates: all, failures, status, isPinned, isReplayed }) => {
     const ranked = all.filter(({ rank }) => rank !== null).map(({ model }) => model);
     const tried = ranked.slice(0, status === 'failed' ? failures : failures + 1);
     const attempts = tried.map((model, at) => ({
       ...{ model, provider: 'p', failure: at < tried.length - 1 || status === 'failed' ? 'timeout' : null },
     }));
     const [choice = ''] = ranked;
-    const best = ranked[1];
     const told = {
       ...{ choice, route_reason: 'auto:balanced', strategy_failed: false, preferences: [] },
       choice_without_preferences: null,
       facts: { pinned: isPinned, alias: null, model: isPinned ? choice : 'auto' },
       candidates: isReplayed ? all : null,
       constraints: isReplayed ? RULES : null,
-      draw: isReplayed && draws && best ? { probability: 0.04, among: ranked.length, best } : null,
       outcome: { status, error: status === 'failed' ? 'upstream_failed' : null, attempts },
     };
     // The story reads only these members.
@@ -121,7 +118,6 @@ test('the first sentence about a request that failed over mentions the failover'
       choice: 'a',
       route_reason: 'auto:balanced',
       strategy_failed: false,
-      draw: null,
       preferences: [],
       constraints: [],
     },
@@ -150,7 +146,7 @@ test('the first sentence about a request that failed over mentions the failover'
 
 test('the story of a running request names the model that got the request; the story of a recommendation does not', () => {
   const told = {
-    ...{ choice: 'a', route_reason: 'pinned', strategy_failed: false, draw: null, preferences: [], constraints: [] },
+    ...{ choice: 'a', route_reason: 'pinned', strategy_failed: false, preferences: [], constraints: [] },
     choice_without_preferences: null,
     facts: { pinned: true, alias: null, model: 'a' },
     candidates: [],

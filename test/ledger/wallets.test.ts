@@ -134,31 +134,28 @@ ledgerTest(
   },
 );
 
-ledgerTest(
-  'a database of 0.1 opens, and its entries keep the wallets of their accounts',
-  async (folder) => {
-    const before = await openSqlite(folder.file, [{ room: 'ledger', versions: { 4: ledgerMigrations.versions[4]! } }]);
-    const id = idAt(NOON);
-    for (const sql of [
-      `INSERT INTO accounts VALUES (1, 'key', '{}', 'auto', 'old', NULL)`,
-      `INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (1, 'reserve', ${id}, 1, 70, ${NOON})`,
-    ])
-      await before.commit([write({ sql })]);
-    await before.close();
-    const spools = [join(folder.path, 'settlements.spool')];
-    const command = { file: folder.file, spools, now: () => NOON, write: async () => {}, warn };
-    await expect(runLedger(['audit'], command)).rejects.toThrow('Start the server once');
-    const { ledger, store } = await folder.open();
-    expect(ledger.recovered).toMatchObject({ ids: [id], charged: 70 });
-    expect(
-      await store.query({ sql: 'SELECT kind, amount, key_id, payer, agent_wallet FROM entries ORDER BY seq' }),
-    ).toEqual([
-      { kind: 'reserve', amount: 70, key_id: 'key', payer: null, agent_wallet: 'old' },
-      { kind: 'expire', amount: 70, key_id: 'key', payer: null, agent_wallet: 'old' },
-    ]);
-    await folder.prove();
-  },
-);
+ledgerTest('a database of 0.1 opens, and its entries keep the wallets of their accounts', async (folder) => {
+  const before = await openSqlite(folder.file, [{ room: 'ledger', versions: { 4: ledgerMigrations.versions[4]! } }]);
+  const id = idAt(NOON);
+  for (const sql of [
+    `INSERT INTO accounts VALUES (1, 'key', '{}', 'auto', 'old', NULL)`,
+    `INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (1, 'reserve', ${id}, 1, 70, ${NOON})`,
+  ])
+    await before.commit([write({ sql })]);
+  await before.close();
+  const spools = [join(folder.path, 'settlements.spool')];
+  const command = { file: folder.file, spools, now: () => NOON, write: async () => {}, warn };
+  await expect(runLedger(['audit'], command)).rejects.toThrow('Start the server once');
+  const { ledger, store } = await folder.open();
+  expect(ledger.recovered).toMatchObject({ ids: [id], charged: 70 });
+  expect(
+    await store.query({ sql: 'SELECT kind, amount, key_id, payer, agent_wallet FROM entries ORDER BY seq' }),
+  ).toEqual([
+    { kind: 'reserve', amount: 70, key_id: 'key', payer: null, agent_wallet: 'old' },
+    { kind: 'expire', amount: 70, key_id: 'key', payer: null, agent_wallet: 'old' },
+  ]);
+  await folder.prove();
+});
 
 describe('wallets pay in advance', () => {
   ledgerTest(

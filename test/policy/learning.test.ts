@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { brief, load, loadText, SMALL, snapshotOf } from './support.ts';
+import { brief, load, loadText, SMALL } from './support.ts';
 
 const loaded = (section: string) => loadText(`${SMALL}${section}\n`);
 const codesOf = (section: string) => loaded(section).diagnostics.map(brief);
-const exploreOf = (section: string) => snapshotOf(loaded(section)).explore;
 
 const FORMER = '14:1 former-key';
 const changed = (column: number) => [FORMER, `14:${column} choices-changed`];
@@ -16,6 +15,7 @@ describe('a section `learning` loads with a warning at its location,', () => {
     ['shadow', 'learning: shadow'],
     ['a list', 'learning: [on]'],
     ['with keys that never existed', 'learning: { mood: on }'],
+    ['with a wrong share', 'learning: { mode: shadow, explore: { share: 2 } }'],
     ['with the default estimator', 'learning: { mode: shadow, estimator: learned, explore: off }'],
   ])('%s', (_, section) => {
     expect(codesOf(section)).toEqual([FORMER]);
@@ -26,6 +26,7 @@ describe('a section `learning` that changed the choices of earlier versions has 
   test.each([
     ['mode: on', 'learning: { mode: on, explore: {} }', 13],
     ['exploration in shadow', 'learning: { mode: shadow, explore: {} }', 27],
+    ['a share of exploration in shadow', 'learning: { mode: shadow, explore: { share: 0, temperature: 0.2 } }', 27],
     ['another estimator', 'learning: { mode: off, estimator: mine }', 24],
     ['options', 'learning: { options: { length: 0 } }', 13],
   ])('%s', (_, section, column) => {
@@ -45,32 +46,8 @@ describe('a section `learning` that changed the choices of earlier versions has 
 test('the section `learning` may be spread over several files', () => {
   const files = [SMALL, 'learning: shadow', 'learning: { explore: {} }'];
   const { snapshot, diagnostics } = load(files.map((text, at) => ({ path: `${at}.yaml`, text })));
-  expect(snapshot?.explore).not.toBeNull();
+  expect(snapshot).not.toBeNull();
   expect(diagnostics.map(({ code }) => code)).toEqual(['former-key', 'choices-changed']);
-});
-
-describe('the exploration settings for replays of earlier versions’ decisions', () => {
-  test('the exploration settings for replays of earlier versions’ decisions are read as those versions read them', () => {
-    expect(exploreOf('learning: { mode: on, explore: {} }')).toEqual({
-      share: 0.08,
-      temperature: 0.05,
-      qualityMargin: 0.2,
-    });
-    expect(exploreOf('learning: { mode: on, explore: { share: 0, temperature: 0.2 } }')).toEqual({
-      share: 0,
-      temperature: 0.2,
-      qualityMargin: 0.2,
-    });
-  });
-
-  test.each([
-    '',
-    'learning: on',
-    'learning: { mode: on, explore: off }',
-    'learning: { mode: on, explore: { share: 2 } }',
-  ])('the exploration settings for replays of earlier versions’ decisions are none for `%s`', (section) => {
-    expect(exploreOf(section)).toBeNull();
-  });
 });
 
 test('an estimator in a plugin of the policy is ignored with a warning, and the other plugins of its module work', () => {

@@ -47,22 +47,8 @@ const cached = fc.uniqueArray(
   fc.record({ model: fc.constantFrom('m0', 'm1', 'm2', 'm3'), tokens: fc.constantFrom(50, 400, 9000) }),
   { selector: (one) => one.model, maxLength: 3 },
 );
-/** Estimates for half a dozen models, in the form that a learner produces. */
-const learnt = some(
-  fc.record({
-    length: fc.constantFrom(0, -0.2, 0.3),
-    outcomes: fc.array(fc.constantFrom(0, -0.5, 0.25), { minLength: 6, maxLength: 6 }),
-    text: fc.array(fc.constantFrom(0, 1, -0.125), { minLength: 6, maxLength: 6 }),
-    isShadow: fc.boolean(),
-  }),
-);
-const explore = some(
-  fc.record({
-    share: fc.constantFrom(0.1, 0.9),
-    temperature: fc.constantFrom(0.01, 0.5),
-    qualityMargin: fc.constantFrom(0.1, 1),
-  }),
-);
+/** Corrections of the declared qualities. */
+const corrections = some(fc.constantFrom(0, -0.2, 0.3));
 const seeds = fc.integer({ min: 0 }).map((bits) => bits.toString(16));
 const strategies = fc.constantFrom('auto', 'auto-fast', 'auto-cheap', 'weighted', 'broken', 'picky');
 
@@ -108,25 +94,13 @@ function readingsOf(from: PolicySnapshot, of: readonly number[]): Readings {
   };
 }
 
-type EstimateParts = Pick<Estimate, 'length'> & { outcomes: number[]; text: number[]; isShadow: boolean };
-
-function estimateOf({ models, taskIndex }: PolicySnapshot, { mix, task }: Facts, by: EstimateParts): Estimate {
+function estimateOf({ models, taskIndex }: PolicySnapshot, { mix, task }: Facts, length: number): Estimate {
   const shares = mix.length > 0 ? mix : [{ task, share: 1 }];
-  const declared = Float64Array.from(models, ({ quality }) =>
-    shares.reduce((sum, one) => sum + one.share * quality[taskIndex.get(one.task)!]!, 0),
-  );
-  const all = declared.map((q, at) => moved(q, by.length + by.outcomes[at]! + by.text[at]!));
-  return {
-    quality: by.isShadow ? declared.map((q) => moved(q, by.length)) : all,
-    length: by.length,
-    learned: {
-      shadow: by.isShadow ? all : null,
-      outcomes: Float32Array.from(models, (_, at) => by.outcomes[at]!),
-      text: Float32Array.from(models, (_, at) => by.text[at]!),
-      counts: Float32Array.from(models, (_, at) => at),
-      trust: 0.5,
-    },
-  };
+  const quality = Float64Array.from(models, ({ quality: byTask }) => {
+    const declared = shares.reduce((sum, one) => sum + one.share * byTask[taskIndex.get(one.task)!]!, 0);
+    return moved(declared, length);
+  });
+  return { quality, length };
 }
 
 /** Generates all inputs of a decision. */
@@ -146,8 +120,7 @@ export const cases: fc.Arbitrary<Case> = fc
     strategy: strategies,
     alternatives: fc.constantFrom(0, 1, 3),
     baseline: some(fc.constant(0)),
-    learnt,
-    explore,
+    correction: corrections,
     seed: seeds,
   })
   .map(({ world, filter, generous, named, strategy, alternatives, free, seed, ...more }) => {
@@ -203,7 +176,7 @@ export const cases: fc.Arbitrary<Case> = fc
       rules: { constraints: more.constraints.map((_, at) => at), preferences: more.preferences.map((_, at) => at) },
     };
     const readings = readingsOf(from, more.states);
-    const estimate = more.learnt && estimateOf(from, request, more.learnt);
+    const estimate = more.correction === null ? null : estimateOf(from, request, more.correction);
     return {
       from,
       request,
@@ -214,7 +187,6 @@ export const cases: fc.Arbitrary<Case> = fc
         strategy: strategyNamed(strategy),
         readings,
         estimate,
-        explore: more.explore,
       },
     };
   });

@@ -54,12 +54,6 @@ const agrees = (of: typeof certify) =>
       Bun.deepEquals(kept, same) &&
       certificate.choice === kept[0]![0] &&
       certificate.reason === outcome.reason &&
-      (certificate.draw?.best !== certificate.choice) ===
-        (outcome.draw === null || outcome.reason.endsWith(':explored')) &&
-      Bun.deepEquals(
-        certificate.draw && { probability: certificate.draw.probability, among: certificate.draw.among },
-        outcome.draw,
-      ) &&
       certificate.baseline?.model === baseline &&
       certificate.faulty === decider.faults > 0 &&
       certificate.candidates.length === candidatesOf(from, request).length
@@ -82,8 +76,6 @@ describe('a certificate', () => {
     'no cached input': (from, request, given) => certify(from, { ...request, cached: [] }, given),
     'no funds': (from, request, given) => certify(from, { ...request, funds: null }, given),
     'what is declared': (from, request, { estimate: _, ...given }) => certify(from, request, given),
-    'no draw': (from, request, { explore: _, ...given }) => certify(from, request, given),
-    'another seed': (from, request, given) => certify(from, request, { ...given, seed: `${given.seed}1` }),
     'another strategy': (from, request, given) => certify(from, request, { ...given, strategy: byQuality }),
   };
   for (const [name, mutant] of Object.entries(mutants)) {
@@ -113,35 +105,23 @@ describe('a certificate', () => {
 });
 
 describe('the estimate of a quality', () => {
-  test('splits into steps that add up, in shadow mode or not', () => {
+  test('splits into the declared quality and its correction', () => {
     fc.assert(
       fc.property(cases, ({ from, request, given }) => {
-        const { candidates, learning } = certify(
-          from,
-          { ...request, rules: { constraints: [], preferences: [] } },
-          given,
-        );
+        const plain = { ...request, rules: { constraints: [], preferences: [] } };
+        const { candidates, isCorrected } = certify(from, plain, given);
         const estimate = given.estimate ?? null;
-        expect(learning === null).toBe(estimate === null);
-        for (const { model: id, quality, estimate: entry } of candidates) {
+        expect(isCorrected).toBe(estimate !== null);
+        for (const { quality, estimate: entry } of candidates) {
           if (!estimate) {
             expect(entry).toBeNull();
             continue;
           }
-          const at = from.modelIndex.get(id)!;
-          const { declared, length, outcomes, text, count, shadow } = entry!;
-          const used = shadow === null ? declared + length + outcomes + text : declared + length;
-          expect(used).toBeCloseTo(quality!, 12);
-          const learned = estimate.learned!;
-          expect(shadow).toBe(learned.shadow && learned.shadow[at]!);
-          if (shadow !== null) expect(declared + length + outcomes + text).toBeCloseTo(shadow, 12);
-          const steps = [estimate.length, learned.outcomes[at], learned.text[at]];
-          // At the ends of the scale a step may be 0.
-          for (const [i, step] of [length, outcomes, text].entries()) {
-            if (steps[i] === 0) expect(Math.abs(step)).toBeLessThan(1e-12);
-            else expect(step * steps[i]!).toBeGreaterThanOrEqual(0);
-          }
-          expect(count).toBe(at);
+          const { declared, length } = entry!;
+          expect(declared + length).toBeCloseTo(quality!, 12);
+          // At the ends of the scale the correction may be 0.
+          if (estimate.length === 0) expect(Math.abs(length)).toBeLessThan(1e-12);
+          else expect(length * estimate.length).toBeGreaterThanOrEqual(0);
         }
       }),
       { numRuns: 500 },
@@ -149,24 +129,7 @@ describe('the estimate of a quality', () => {
   });
 
   const declared = snapshot([model('a', { q: 0.8 }), model('b', { q: 0.7 })]);
-  const estimate = (used: number[], shadow: number[] | null): Estimate => ({
-    quality: Float64Array.from(used),
-    length: 0,
-    learned: {
-      shadow: shadow && Float64Array.from(shadow),
-      outcomes: Float32Array.of(0, 1),
-      text: Float32Array.of(0, 0),
-      counts: Float32Array.of(0, 40),
-      trust: 0,
-    },
-  });
-
-  test('names the model that learned estimates would choose in shadow mode', () => {
-    const certificate = certify(declared, facts(), { ...given(), estimate: estimate([0.8, 0.7], [0.8, 0.9]) });
-    expect(certificate).toMatchObject({ choice: 'a', learning: { choice: 'b' } });
-    const used = certify(declared, facts(), { ...given(), estimate: estimate([0.8, 0.9], null) });
-    expect(used).toMatchObject({ choice: 'b', learning: { choice: null } });
-  });
+  const estimate = (...quality: number[]): Estimate => ({ quality: Float64Array.from(quality), length: 0 });
 
   test('is also used for the choice without preferences', () => {
     const preferring = {
@@ -174,12 +137,12 @@ describe('the estimate of a quality', () => {
       preferences: [{ name: 'p', place: place(1), when: null, prefers: bitsOf(2, [0]), worth: 0.3 }],
     };
     const request = facts({ rules: { constraints: [], preferences: [0] } });
-    const certificate = certify(preferring, request, { ...given(), estimate: estimate([0.8, 0.9], null) });
+    const certificate = certify(preferring, request, { ...given(), estimate: estimate(0.8, 0.9) });
     expect(certificate).toMatchObject({ choice: 'a', unpreferred: 'b' });
   });
 
   test('is refused if it belongs to another catalog', () => {
-    expect(() => certify(declared, facts(), { ...given(), estimate: estimate([0.8], null) })).toThrow(
+    expect(() => certify(declared, facts(), { ...given(), estimate: estimate(0.8) })).toThrow(
       'the estimate has 1 models, but the snapshot has 2',
     );
   });

@@ -96,7 +96,9 @@ test('a command that runs while a server may run refuses older tables; a repairi
 test('a reader refuses tables that a newer version wrote', async () => {
   using folder = tempFolder();
   await (await openStore(folder.file, { mode: 'serve' })).close();
-  await (await openSqlite(folder.file, [{ room: 'learning', versions: { ...learningMigrations.versions, 99: 'SELECT 1' } }])).close();
+  await (
+    await openSqlite(folder.file, [{ room: 'learning', versions: { ...learningMigrations.versions, 99: 'SELECT 1' } }])
+  ).close();
   expect(await refusalOf(() => openStore(folder.file, { mode: 'serve' }))).toBe('newer');
   expect(await refusalOf(() => readStore(folder.file, ['learning']))).toBe('newer');
   (await readStore(folder.file, ['ledger'])).close();

@@ -8,9 +8,12 @@ import { story } from '../../routing/story.ts';
 import { referenceBody } from './policy/reference.ts';
 import { snakeKeys } from './snake-keys.ts';
 
+/** Version 0.1 learned from answers, and therefore had these members. They always have the same values now. */
+const NOTHING_LEARNED = { mode: 'off' as const, trust: 0, choice_by_learnt: null };
+
 /** The JSON members of a decision that come from repeating it. */
 export function certificateBody(certificate: Certificate, facts: Facts) {
-  const { constraints, preferences, runnerUp, baseline, learning } = certificate;
+  const { constraints, preferences, runnerUp, baseline, isCorrected } = certificate;
   return {
     explanation: story(certificate, facts),
     ...lengthBody(certificate),
@@ -22,8 +25,8 @@ export function certificateBody(certificate: Certificate, facts: Facts) {
     choice_without_preferences: certificate.unpreferred,
     tie_decided_by: certificate.tieDecidedBy,
     strategy_failed: certificate.faulty,
-    learning: learning && { mode: learning.mode, trust: learning.trust, choice_by_learnt: learning.choice },
-    draw: certificate.draw,
+    learning: isCorrected ? NOTHING_LEARNED : null,
+    draw: null,
     runner_up: runnerUp && snakeKeys(runnerUp),
     baseline: baseline && snakeKeys(baseline),
   };
@@ -62,10 +65,12 @@ const candidateBody = ({ estimate, outputCap, cappedBy, rejections, ...figures }
   rejections: rejections.map(({ rules, ...reason }) => ({ ...reason, rules: rules.map(ruleBody) })),
 });
 
-const estimateBody = ({ count, shadow, ...parts }: EstimateEntry) => ({
+const estimateBody = (parts: EstimateEntry) => ({
   ...parts,
-  outcome_count: count,
-  shadow_quality: shadow,
+  outcomes: 0,
+  text: 0,
+  outcome_count: 0,
+  shadow_quality: null,
 });
 
 /** Shows the file's name without its folder. */

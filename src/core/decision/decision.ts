@@ -1,7 +1,6 @@
 import type { Microcredits } from '../money/credits.ts';
 import type { Facts } from '../request/facts.ts';
 import type { Estimate } from './estimate.ts';
-import type { ExplorationDraw } from './exploration.ts';
 import type { Readings } from './readings.ts';
 
 /** The reasons why a candidate was rejected, as bits. Several rejection bits of a candidate may be set. */
@@ -84,8 +83,6 @@ export interface Decision {
   readonly quality: Float64Array;
   /** The correction of the declared qualities; null if the decision used the declared qualities. */
   readonly estimate: Estimate | null;
-  /** How an earlier version drew the choice at random; null if the choice is the best model. */
-  readonly draw: ExplorationDraw | null;
   /** Index of the model that savings are compared with. */
   readonly baseline: number;
 }

@@ -43,24 +43,4 @@ export interface Estimate {
   readonly quality: Float64Array;
   /** How much the length of the question adds to the log odds of each declared quality. */
   readonly length: number;
-  /** The corrections that earlier versions learned from outcomes; set only in records of these versions. */
-  readonly learned?: LearnedQuality;
-}
-
-/** How earlier versions used outcomes: not at all, only to show their effect, or to decide. */
-export const LEARNING_MODES = ['off', 'shadow', 'on'] as const;
-export type LearningMode = (typeof LEARNING_MODES)[number];
-
-/** The amounts that earlier versions added to declared qualities after they had learned from outcomes, as stored in records. */
-export interface LearnedQuality {
-  /** The quality with all outcomes counted, in shadow mode; null if `quality` includes them. */
-  readonly shadow: Float64Array | null;
-  /** How much outcomes added to the log odds, independent of the text. */
-  readonly outcomes: Float32Array;
-  /** How much the words of the question added to the log odds. */
-  readonly text: Float32Array;
-  /** Number of outcomes for this task, by model. */
-  readonly counts: Float32Array;
-  /** How much weight the words of the question had, 0..1. */
-  readonly trust: number;
 }

@@ -6,7 +6,6 @@ import type { Facts } from '../request/facts.ts';
 import { selectorIn } from '../request/facts.ts';
 import type { Operation } from '../request/operation.ts';
 import type { Estimate } from './estimate.ts';
-import type { ExplorationDraw } from './exploration.ts';
 import type { Refusal, RefusedAnswer } from './refusal.ts';
 
 /** A decision with its outcome. A decision record contains no text of the request or the answer. */
@@ -54,8 +53,8 @@ export interface DecisionRecord {
   readonly quality: Float64Array | null;
   /** The correction of the declared qualities; null if the decision used them uncorrected. */
   readonly estimate: Estimate | null;
-  /** How the choice was drawn at random; null if the choice was the best model. */
-  readonly draw: ExplorationDraw | null;
+  /** Set in records of version 0.1 whose choice was drawn at random, or that used learned qualities: they cannot be repeated. */
+  readonly isOfLearning?: true;
   readonly reason: string;
   /** ID of the chosen model. */
   readonly choice: string;

@@ -1,4 +1,3 @@
-import type { ExplorePolicy } from '../decision/exploration.ts';
 import type { AbortBilling } from '../money/abort-billing.ts';
 import type { Budget, LedgerPolicy } from '../money/budget.ts';
 import type { Price } from '../money/price.ts';
@@ -135,8 +134,6 @@ export interface PolicySnapshot {
   readonly teamPlaces: ReadonlyMap<string, SourcePlace>;
   /** Issuers of the tokens that workloads send instead of API keys. Each `iss` occurs once. */
   readonly tokens: readonly TokenIssuer[];
-  /** The policy's `learning.explore`, for replays of decisions of versions that drew models at random; null for none. */
-  readonly explore: ExplorePolicy | null;
   /** Which alerts to send, and where. Decisions do not depend on the alert policy. */
   readonly alerts: AlertPolicy;
   readonly cases: readonly PolicyCase[];

@@ -1,5 +1,4 @@
 import type { Decision, Refusal } from '../../core/decision/decision.ts';
-import type { ExplorationDraw } from '../../core/decision/exploration.ts';
 import type { Readings } from '../../core/decision/readings.ts';
 import { type DecisionRecord, isAnsweredHere } from '../../core/decision/record.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
@@ -25,8 +24,7 @@ export interface RecordedCertificate {
   /** Why there is no certificate; null with a certificate. */
   readonly reason: string | null;
   /**
-   * Whether the repeated decision has the same choice, draw, fallbacks, last resorts and qualities, bit for bit; null without a
-   * certificate.
+   * Whether the repeated decision has the same choice, fallbacks, last resorts and qualities, bit for bit; null without a certificate.
    */
   readonly matches: boolean | null;
   /** The cost of the used tokens at other models; null without a certificate or usage. */
@@ -63,6 +61,7 @@ export async function certificateOf(
 ): Promise<RecordedCertificate> {
   const without = (reason: string) => withoutReplay(record, reason);
   if (isAnsweredHere(record)) return without('A step of the gateway answered this request, so no model was chosen.');
+  if (record.isOfLearning) return without(LEARNED);
   if (record.readingsNumber === null)
     return without('An earlier version of Signalbox, which did not store readings, made this decision.');
   const revision = await records.findRevision(record.revision);
@@ -86,12 +85,10 @@ function orNone(cause: unknown): null {
 }
 
 function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: Readings): RecordedCertificate {
-  const { id, seed, facts, estimate, draw } = record;
+  const { id, seed, facts, estimate } = record;
   const { snapshot } = deciding;
-  // The repeated decision uses the recorded estimate. The repeated decision draws another model only if the recorded decision drew another
-  // model.
-  const explore = draw === null ? null : snapshot.explore;
-  const given: DecisionContext = { id, seed, readings, estimate, explore, ...strategyOf(facts, deciding) };
+  // The repeated decision uses the recorded estimate.
+  const given: DecisionContext = { id, seed, readings, estimate, ...strategyOf(facts, deciding) };
   const outcome = deciding.decider.decide(facts, given);
   const certificate = certify(snapshot, facts, given);
   const matches = certificate.choice === record.choice && isSame(outcome, record, snapshot);
@@ -113,6 +110,8 @@ function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: R
  */
 const isOfEarlierVersion = ({ labels, facts }: DecisionRecord, snapshot: PolicySnapshot): boolean =>
   labels === null || (qualityStepOf(facts, snapshot) ?? 0) !== (facts.qualityStep ?? 0);
+const LEARNED =
+  'An earlier version of Signalbox, which learned from answers and tried models at random, made this decision. This version cannot repeat it.';
 const DECIDED_OTHERWISE = 'An earlier version of Signalbox made this decision, and this version decides differently.';
 
 function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: PolicySnapshot): boolean {
@@ -121,7 +120,6 @@ function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: P
   const { quality } = outcome;
   return (
     JSON.stringify(chosen(outcome, snapshot)) === JSON.stringify({ choice, fallbacks, lastResorts }) &&
-    isSameDraw(outcome.draw, record.draw) &&
     (record.quality === null || isSameList(quality, record.quality))
   );
 }
@@ -129,14 +127,6 @@ function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: P
 /** Whether two lists are equal, bit for bit. */
 const isSameList = (one: Float64Array, other: Float64Array): boolean =>
   one.length === other.length && one.every((value, at) => Object.is(value, other[at]));
-
-/** On another machine, powers of e may differ in their last bits. */
-const CHANCE_SLACK = 1e-12;
-
-function isSameDraw(one: ExplorationDraw | null, other: ExplorationDraw | null): boolean {
-  if (one === null || other === null) return one === other;
-  return one.among === other.among && Math.abs(one.probability - other.probability) <= CHANCE_SLACK;
-}
 
 function hindsightOf(
   { candidates, runnerUp, baseline }: Certificate,

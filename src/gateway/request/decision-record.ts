@@ -83,7 +83,7 @@ export function recordDecision(
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
 ): readonly Write[] {
-  const { id, revision, seed, facts, quality, estimate, draw, reason, readings } = decision;
+  const { id, revision, seed, facts, quality, estimate, reason, readings } = decision;
   const { number: readingsNumber, writes } =
     readings.number === 0 ? PRIOR_READINGS : records.readings.refer(readings, snapshot, nextId, id);
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
@@ -111,7 +111,6 @@ export function recordDecision(
     // Declared qualities are not stored, because a repeated decision computes them from the policy.
     quality: estimate === null ? null : quality,
     estimate,
-    draw,
     reason,
     choice,
     fallbacks,

@@ -158,7 +158,6 @@ function record(
     facts,
     quality: null,
     estimate: null,
-    draw: null,
     reason,
     choice: model,
     fallbacks: [],

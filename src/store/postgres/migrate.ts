@@ -101,11 +101,7 @@ const olderText = (version: number, known: number): string =>
  * @returns the versions that this call has applied
  * @throws StoreError by rejecting; the versions before the failed one stay applied
  */
-export async function migrate(
-  connection: Connection,
-  schema: Schema,
-  program: string,
-): Promise<number[]> {
+export async function migrate(connection: Connection, schema: Schema, program: string): Promise<number[]> {
   const applied: number[] = [];
   const numbers = numbersOf(schema);
   for (;;) {

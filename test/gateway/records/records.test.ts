@@ -4,7 +4,7 @@ import type { Estimate } from '../../../src/core/decision/estimate.ts';
 import type { DecisionRecord } from '../../../src/core/decision/record.ts';
 import { idAt } from '../../../src/core/id.ts';
 import { openRecords } from '../../../src/gateway/records/records.ts';
-import { encodeEstimate } from '../../../src/store/sql/records/estimate.ts';
+import { decodeEstimate, encodeEstimate } from '../../../src/store/sql/records/estimate.ts';
 import { type SqlValue, write } from '../../../src/store/sql/statement.ts';
 import { ledgerMigrations } from '../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
@@ -95,12 +95,29 @@ test('any estimate is restored exactly', async () => {
       await store.commit([store.records.log.add(of)]);
       const found = (await records.find(id))!;
       expect(plainEstimate(found.estimate)).toEqual(plainEstimate(estimate));
-      expect(found.estimate?.learned).toBeUndefined();
+      expect(found.isOfLearning).toBeUndefined();
       expect(bits(found.quality)).toBe(bits(of.quality));
     }),
     { numRuns: 150 },
   );
   await store.close();
+});
+
+test('an estimate of 0.1 with a random draw, learned qualities or trust is recognized, and never read as a correction', () => {
+  const qualities = Float64Array.of(0.5, 0.25);
+  const bytesWith = (more: number, trust = 0) => {
+    const bytes = encodeEstimate({ quality: qualities, length: 0.5 }, qualities);
+    const view = new DataView(bytes.buffer);
+    view.setUint8(1, view.getUint8(1) | more);
+    view.setFloat64(16, trust, true);
+    return bytes;
+  };
+  expect(decodeEstimate(bytesWith(0), qualities)).toEqual({ estimate: { quality: qualities, length: 0.5 } });
+  const ofLearning = { estimate: null, isOfLearning: true } as const;
+  for (const part of [2, 8, 16, 32, 64]) expect(decodeEstimate(bytesWith(part), qualities)).toEqual(ofLearning);
+  expect(decodeEstimate(bytesWith(0, 0.4), qualities)).toEqual(ofLearning);
+  // A draw without an estimate.
+  expect(decodeEstimate(Uint8Array.of(1, 2, 0, 0, 2, 0, 0, 0, ...new Uint8Array(16)), qualities)).toEqual(ofLearning);
 });
 
 test('an estimate stores no figure that can be computed', () => {
@@ -193,7 +210,13 @@ test('records and revisions of 0.1 can be read, with defaults for missing fields
   const outcome = ['completed', null, [['m', 'p', 'u', 1, 1, null]], [1, 0, 0, 2, 0], false, 12, -3, 4, 14];
   const body = JSON.stringify(['00', facts, 'auto:balanced', 'm', [], outcome]);
   const insert = (sql: string, params: SqlValue[]) => before.commit([write({ sql }, ...params)]);
-  await insert('INSERT INTO decisions VALUES (1, 5, ?, ?, ?, ?, ?, NULL, NULL)', ['key', 'chat', 'r1', new Uint8Array(8), body]);
+  await insert('INSERT INTO decisions VALUES (1, 5, ?, ?, ?, ?, ?, NULL, NULL)', [
+    'key',
+    'chat',
+    'r1',
+    new Uint8Array(8),
+    body,
+  ]);
   await insert('INSERT INTO revisions VALUES (?, ?, ?, ?, NULL)', ['r1', '[]', '["m"]', 5]);
   await before.close();
 
@@ -201,7 +224,6 @@ test('records and revisions of 0.1 can be read, with defaults for missing fields
   expect(await records.find(1)).toMatchObject({
     readingsNumber: null,
     estimate: null,
-    draw: null,
     lastResorts: [],
     facts: {
       mix: [],

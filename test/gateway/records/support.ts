@@ -54,7 +54,6 @@ export function record(id: number, time: number, over: Partial<DecisionRecord> =
     metadata: {},
     quality: new Float64Array([0.1 + 0.2, Number.NaN, 5e-324]),
     estimate: null,
-    draw: null,
     reason: 'auto:balanced',
     choice: 'model-a',
     fallbacks: ['model-b'],

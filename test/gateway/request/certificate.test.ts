@@ -101,26 +101,22 @@ interface Made {
   readonly readings?: Readings;
   readonly outcome?: DecisionOutcome;
   readonly model?: string;
-  readonly seed?: string;
   readonly estimate?: Estimate;
 }
 
 /** Makes a decision and stores it. */
 async function decide(
   { runtime }: PolicyCandidate,
-  { readings, outcome, model = 'auto', seed = '0', estimate }: Made = {},
+  { readings, outcome, model = 'auto', estimate }: Made = {},
 ): Promise<DecisionRecord> {
   const asked = facts({ model });
   const seen = readings ?? priorReadings(runtime.snapshot);
-  const { explore } = runtime.snapshot;
-  const given = { id: nextId(), seed, readings: seen, estimate, explore, ...strategyOf(asked, runtime) };
+  const given = { id: nextId(), seed: '0', readings: seen, estimate, ...strategyOf(asked, runtime) };
   const decision = runtime.decider.decide(asked, given);
   if (isRefusal(decision)) throw new Error('refused');
   const gateway = { records, nextId, now: Date.now };
   await store.commit(recordDecision(gateway, 'chat', decision, recorded, runtime.snapshot, outcome ?? null));
-  // These records stand for records of earlier versions, which have draws and learned figures.
-  const { draw, estimate: own } = decision;
-  return { ...(await records.find(decision.id))!, draw, estimate: own };
+  return (await records.find(decision.id))!;
 }
 
 const USED: DecisionOutcome = {
@@ -179,17 +175,7 @@ describe('repeating a decision of the past', () => {
     for (const value of ['10.1.2.3', ...Object.values(UPSTREAM_ENV)]) expect(kept).not.toContain(value);
   });
 
-  const estimate: Estimate = {
-    quality: Float64Array.of(0.6, 0.82),
-    length: 0,
-    learned: {
-      shadow: null,
-      outcomes: Float32Array.of(-1, 0.1),
-      text: Float32Array.of(0, 0),
-      counts: Float32Array.of(9, 3),
-      trust: 0,
-    },
-  };
+  const estimate: Estimate = { quality: Float64Array.of(0.6, 0.82), length: 0.1 };
 
   test('a decision without a corrected estimate stores no qualities: its repetition uses the qualities of the policy', async () => {
     const record = await decide(await load(models('a', 'b')));
@@ -256,32 +242,14 @@ describe('repeating a decision of the past', () => {
     const { matches, certificate } = await certificateOf(record, records, past());
     expect(matches).toBe(true);
     expect(certificate!.candidates).toMatchObject([
-      { model: 'b', quality: 0.82, estimate: { declared: 0.8, count: 3 } },
-      { model: 'a', quality: 0.6, estimate: { declared: 0.9, count: 9 } },
+      { model: 'b', quality: 0.82, estimate: { declared: 0.8 } },
+      { model: 'a', quality: 0.6, estimate: { declared: 0.9 } },
     ]);
     expect((await certificateOf({ ...record, estimate: null }, records, past())).matches).toBe(false);
     const cut = { ...record, estimate: { ...estimate, quality: Float64Array.of(0.6) } };
     expect((await certificateOf(cut, records, past())).reason).toBe(
       'The record of this decision does not match its policy revision.',
     );
-  });
-
-  test('a repeated decision draws the same model', async () => {
-    const learning = 'learning: { mode: shadow, explore: { share: 0.5, quality_margin: 1 } }\n';
-    const policy = await load(`${models('a', 'b')}${learning}`);
-    const drawn = new Map<string, DecisionRecord>();
-    for (let seed = 0; seed < 16; seed++) {
-      const record = await decide(policy, { seed: `${seed}`, estimate });
-      drawn.set(record.choice, record);
-      const { matches, certificate } = await certificateOf(record, records, past());
-      expect([matches, certificate!.choice, certificate!.draw?.best]).toEqual([true, record.choice, 'b']);
-      expect(record.reason).toBe(record.choice === 'b' ? 'auto:balanced' : 'auto:balanced:explored');
-    }
-    expect([...drawn.keys()].sort()).toEqual(['a', 'b']);
-    const explored = drawn.get('a')!;
-    for (const draw of [null, { ...explored.draw!, among: 3 }, { ...explored.draw!, probability: 0.5 }]) {
-      expect((await certificateOf({ ...explored, draw }, records, past())).matches).toBe(false);
-    }
   });
 
   test('a repeated decision does not match an altered record', async () => {
@@ -315,6 +283,9 @@ describe('a decision that cannot be repeated has a reason:', () => {
     const record = await decide(policy);
     expect(await reasonFor({ ...record, readingsNumber: null })).toBe(
       'An earlier version of Signalbox, which did not store readings, made this decision.',
+    );
+    expect(await reasonFor({ ...record, isOfLearning: true })).toBe(
+      'An earlier version of Signalbox, which learned from answers and tried models at random, made this decision. This version cannot repeat it.',
     );
     expect(await reasonFor({ ...record, revision: 'gone' })).toBe(
       'The policy revision of this decision is no longer stored.',

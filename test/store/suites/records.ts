@@ -80,7 +80,7 @@ export function recordOf({
     facts: facts({ task }),
     ...{ stream: true, labels, session, team, user, metadata: { team: 'red' } },
     ...{ agent: session && 'a1', parentAgent: null, sentBy: session === 's1' ? 'user_1' : null },
-    ...{ quality: new Float64Array([0.5, 1 / 3]), estimate: null, draw: null, reason: 'auto:balanced' },
+    ...{ quality: new Float64Array([0.5, 1 / 3]), estimate: null, reason: 'auto:balanced' },
     ...{ choice: model, fallbacks: ['other'], lastResorts: [] },
     expectedLength: { tokens: 400, source: 'declared' },
     outcome:

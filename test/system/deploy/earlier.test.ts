@@ -69,6 +69,25 @@ describe('the data folder of 0.1, opened after an hour', () => {
       expect([matches, reason]).toEqual([null, expect.stringContaining('earlier version')]);
   });
 
+  test('shows a decision that 0.1 drew at random or with learned qualities, and says why it cannot be repeated', async () => {
+    const drawn = Object.keys(expected.decisions).find((id) =>
+      `${expected.decisions[id]?.route_reason}`.endsWith(':explored'),
+    )!;
+    const learned = Object.keys(expected.decisions).find(
+      (id) => expected.decisions[id]?.route_reason === 'auto:weighted',
+    )!;
+    for (const id of [drawn, learned]) {
+      const { choice, route_reason } = expected.decisions[id]!;
+      const body: unknown = await (await opened.box.get(`/v1/decisions/${id}`)).json();
+      expect(body).toMatchObject({
+        ...{ choice, route_reason, explanation: null, candidates: null, learning: null, draw: null },
+        replay: { matches: null, reason: expect.stringContaining('learned from answers and tried models at random') },
+      });
+      const text = await opened.run(['policy', 'explain', '--decision', id, policies()], 0, 2);
+      expect(text).toContain('learned from answers and tried models at random');
+    }
+  });
+
   test('explains a decision with the candidates that the earlier version reported', async () => {
     const { id, candidates } = expected.explained;
     expect<unknown>(await explanationOf(opened, id)).toEqual(candidates);

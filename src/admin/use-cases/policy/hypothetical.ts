@@ -19,7 +19,7 @@ import { countableTexts } from '../../../routing/texts.ts';
 /** The ID and seed of a decision without a record. The ID and seed are constant, so that the same inputs always give the same decision. */
 export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
 
-/** Decides with the policy alone: without measurements, learned estimates and random draws. */
+/** Decides with the policy alone: without measurements and estimates. */
 export const decideFor = (facts: Facts, runtime: Runtime): Decision | Refusal =>
   runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
 

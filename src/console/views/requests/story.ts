@@ -11,7 +11,7 @@ export type Sentence = readonly Piece[];
 
 /** The facts from which a story is made: a recorded decision, or a decision that was made again. */
 interface StoryFacts
-  extends Pick<DecisionRead, 'candidates' | 'constraints' | 'preferences' | 'choice_without_preferences' | 'draw'> {
+  extends Pick<DecisionRead, 'candidates' | 'constraints' | 'preferences' | 'choice_without_preferences'> {
   readonly choice: string | null;
   readonly route_reason: string | null;
   readonly strategy_failed: boolean | null;
@@ -67,7 +67,7 @@ const ENDS: Readonly<Record<string, readonly Sentence[]>> = {
 };
 
 function choiceSentence(of: Told): Sentence {
-  const { choice, facts, candidates, draw, route_reason, refusal, outcome, status } = of;
+  const { choice, facts, candidates, route_reason, refusal, outcome, status } = of;
   if (choice === null) return [refusal?.message ?? 'No model can serve the request.'];
   const last = outcome?.attempts.at(-1);
   const isOther = (last !== undefined && last.model !== choice) || outcome?.status === 'failed';
@@ -80,15 +80,6 @@ function choiceSentence(of: Told): Sentence {
     return [...begin, `, because the request named it ${by}.`];
   }
   if (candidates === null) return [...begin, ` ${way}.`];
-  if (draw && draw.best !== choice) {
-    const chance = `${percent(draw.probability).short} among ${draw.among}`;
-    return [
-      ...begin,
-      `, which was drawn at random to learn about it (probability ${chance}). The best model was `,
-      { model: draw.best },
-      '.',
-    ];
-  }
   const ranked = candidates.filter(({ rank }) => rank !== null).length;
   const others = candidates.length - ranked;
   if (ranked <= 1) {

@@ -1,21 +1,19 @@
 import type { Estimate } from '../../../core/decision/estimate.ts';
-import type { ExplorationDraw } from '../../../core/decision/exploration.ts';
 import type { DecisionRecord } from '../../../core/decision/record.ts';
 
 /**
  * The format of an estimate is one little-endian BLOB: the version (1 byte), a bit for each part that follows (1), two empty bytes, and the
- * number of models (4). Scalars and qualities follow as doubles, then differences as floats. Qualities that no preference changed are left
- * out, because they can be derived. Draws, trust and the last four parts occur only in records of versions that learned from outcomes.
+ * number of models (4). The correction by the length of the question and the trust follow as doubles, then the qualities as doubles.
+ * Qualities that no preference changed are left out, because they can be derived. Version 0.1 also stored random draws, trust above 0 and
+ * learned qualities, which are not read.
  */
 const VERSION = 1;
 const HEAD = 8;
-/** The bit of each part, in the order in which parts are written. */
-const PARTS = { estimate: 1, draw: 2, quality: 4, shadow: 8, outcomes: 16, text: 32, counts: 64 };
-/** Parts that contain learned values. */
-const LEARNED = PARTS.shadow | PARTS.outcomes | PARTS.text | PARTS.counts;
+/** The bit of each part that this version writes. Version 0.1 used all bits. */
+const PARTS = { estimate: 1, quality: 4 };
 const NO_TRUST = 0;
 
-/** Encodes an estimate of this version, which has no learned values. */
+/** Encodes an estimate. */
 export function encodeEstimate({ length, quality: own }: Estimate, quality: DecisionRecord['quality']): Uint8Array {
   const isOwn = quality === null || !isSame(own, quality);
   const doubles = isOwn ? [length, NO_TRUST, ...own] : [length, NO_TRUST];
@@ -28,45 +26,27 @@ export function encodeEstimate({ length, quality: own }: Estimate, quality: Deci
 }
 
 /**
- * Decodes the bytes of `encodeEstimate`.
+ * Decodes the bytes of `encodeEstimate`, or recognizes that version 0.1 learned or drew at random.
  * @param quality the qualities of the same record
  * @throws Error if the bytes are invalid
  */
 export function decodeEstimate(
   bytes: Uint8Array | null,
   quality: Float64Array | null,
-): { readonly estimate: Estimate | null; readonly draw: ExplorationDraw | null } {
-  if (bytes === null) return { estimate: null, draw: null };
+): Pick<DecisionRecord, 'estimate' | 'isOfLearning'> {
+  if (bytes === null) return { estimate: null };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint8(0) !== VERSION) throw new Error(`records: an estimate of version ${view.getUint8(0)} is not known`);
   const parts = view.getUint8(1);
-  const models = view.getUint32(4, true);
-  let at = HEAD;
-  const doubles = (n: number): Float64Array => {
-    const list = new Float64Array(n);
-    for (let i = 0; i < n; i++, at += 8) list[i] = view.getFloat64(at, true);
-    return list;
-  };
-  const floats = (n: number): Float32Array => {
-    const list = new Float32Array(n);
-    for (let i = 0; i < n; i++, at += 4) list[i] = view.getFloat32(at, true);
-    return list;
-  };
-  const has = (part: keyof typeof PARTS) => (parts & PARTS[part]) !== 0;
-  const drawn = has('draw') ? doubles(2) : null;
-  const draw = drawn && { probability: drawn[0]!, among: drawn[1]! };
-  if (!has('estimate')) return { estimate: null, draw };
-  const scalars = doubles(2);
-  const [length, trust] = [scalars[0]!, scalars[1]!];
-  // The parts of an estimate are read in the order in which they were written.
-  const own = has('quality') ? doubles(models) : quality?.slice();
-  if (own === undefined) throw new Error('records: an estimate lacks its qualities');
-  const estimate = { quality: own, length };
-  if (trust === NO_TRUST && (parts & LEARNED) === 0) return { estimate, draw };
-  const shadow = has('shadow') ? doubles(models) : null;
-  const floatsFor = (part: 'outcomes' | 'text' | 'counts') => (has(part) ? floats(models) : new Float32Array(models));
-  const lists = { outcomes: floatsFor('outcomes'), text: floatsFor('text'), counts: floatsFor('counts') };
-  return { estimate: { ...estimate, learned: { shadow, trust, ...lists } }, draw };
+  const double = (at: number): number => view.getFloat64(HEAD + 8 * at, true);
+  const isPlain = (parts & ~PARTS.quality) === PARTS.estimate;
+  if (!isPlain || double(1) !== NO_TRUST) return { estimate: null, isOfLearning: true };
+  if ((parts & PARTS.quality) !== 0) {
+    const own = Float64Array.from({ length: view.getUint32(4, true) }, (_, at) => double(2 + at));
+    return { estimate: { quality: own, length: double(0) } };
+  }
+  if (quality === null) throw new Error('records: an estimate lacks its qualities');
+  return { estimate: { quality: quality.slice(), length: double(0) } };
 }
 
 // A loop is used because it is fast, and this function runs for every request.
