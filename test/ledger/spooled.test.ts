@@ -182,35 +182,24 @@ describe('settlements in a spool', () => {
   test('settlements of another database are refused with an error that names the difference', async () => {
     using folder = tempFolder();
     const { store } = await start(folder.path, comparing);
-    const row = (seq: number, reservation: number): SpooledUnit => [
-      { name: 'closing', params: [seq, 'settle', reservation, 1, 5, NOON] },
-    ];
-    expect(closedBy([row(7, 123)])).toEqual([123]);
-    await expect(unbooked(store, 'the spool', [row(7, 123)], [])).rejects.toThrow(
+    const op = {
+      kind: 'settle',
+      reservation: 123,
+      amount: 1,
+      at: NOON,
+      tariff: null,
+      usage: [],
+      note: null,
+      step: null,
+    };
+    const unit: SpooledUnit = [{ name: 'operation', params: [JSON.stringify({ ...op, holder: null })] }];
+    expect(closedBy([unit])).toEqual([123]);
+    await expect(unbooked(store, 'the spool', [unit], [])).rejects.toThrow(
       /^the spool does not belong to this database, because it contains a settlement of dec_\w+, which is not open there\. Restore the database/,
     );
     await expect(unbooked(store, 'the spool', [[{ name: 'novel', params: [] }]], [])).rejects.toThrow(
       'it contains rows of the kind "novel", which this version of Signalbox cannot read',
     );
-    await store.close();
-  });
-
-  test('settlements of an earlier version, which stored rows, are booked once', async () => {
-    using folder = tempFolder();
-    const { store, ledger } = await start(folder.path, comparing);
-    const { id } = await held(ledger, order(1_000));
-    const [last] = await store.query<{ seq: number; account: number }>({
-      sql: 'SELECT seq, account FROM journal ORDER BY seq DESC LIMIT 1',
-    });
-    const { seq, account } = last!;
-    const units: SpooledUnit[] = [
-      [{ name: 'tariff', params: [7, 'm', 'p', 'u', '{}'] }],
-      [{ name: 'charge', params: [seq + 1, 'settle', id, account, 300, NOON, 7, 10, 4, 1, 20, 3, 0] }],
-    ];
-    const { writes, closed, charged } = await unbooked(store, 'the spool', units, []);
-    expect({ closed, charged }).toEqual({ closed: [id], charged: 300 });
-    await store.commit(writes);
-    expect(await unbooked(store, 'the spool', units, [])).toEqual({ writes: [], closed: [], charged: 0 });
     await store.close();
   });
 

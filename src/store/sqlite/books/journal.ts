@@ -1,7 +1,7 @@
 import type { EntryLine, Tariff } from '../../../core/accounting/entry.ts';
 import type { Microcredits } from '../../../core/money/credits.ts';
 import { isPlausible, type Usage } from '../../../core/money/usage.ts';
-import { type SqlValue, type SqlWrite, type Statement, sql, write } from '../../sql/statement.ts';
+import { type SqlValue, type SqlWrite, sql, write } from '../../sql/statement.ts';
 import type { Write } from '../../store.ts';
 import type { SqlStore } from '../statement.ts';
 import { AccountNumbers, Numbers } from './accounts.ts';
@@ -52,16 +52,6 @@ const INSERT_TARIFF = sql('INSERT INTO tariffs (id, model, provider, upstream, p
 });
 const INSERT_FUND = sql(`INSERT INTO funds (id, kind, name, subject, definition, starts, ends, most, opening, after_seq)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-
-/** The statements whose rows the spool keeps. The values of journal rows begin with number, kind, reservation, account and amount. */
-export const SPOOLED_IN_JOURNAL: readonly Statement[] = [
-  INSERT_CHARGE,
-  INSERT_CHARGE_NOTED,
-  INSERT_POST,
-  INSERT_BARE,
-  INSERT_PAID,
-];
-export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
 
 /** The note on a correction of a reservation that expired first and was settled later. */
 export const LATE = 'settled after it had expired';

@@ -28,7 +28,7 @@ export interface SpooledOp {
   readonly holder: string | null;
 }
 
-/** The name of operations in a spool. Other names of the journal's statements come from versions whose spool kept rows. */
+/** The name of operations in a spool. */
 export const OPERATION = 'operation';
 
 /** The names under which statements of charges are spooled. */
