@@ -86,11 +86,6 @@ export interface LoadContext extends PluginMaps {
   readonly teams?: TeamNames | null;
   /** IDs of the teams with active keys. Without `teamsWithKeys`, Signalbox does not warn about teams that the policy no longer declares. */
   readonly teamsWithKeys?: ReadonlySet<string>;
-  /**
-   * Whether a policy that states no reference price has the default of the language. Repeats decisions of builds that derived no reference
-   * price.
-   */
-  readonly hasFormerReference?: boolean;
   /** The settings that the running server keeps. If `started` is given, a policy with other values gets a warning. */
   readonly started?: StartSettings;
 }
@@ -145,7 +140,6 @@ function* compile(
     teams = null,
     teamsWithKeys,
     started,
-    hasFormerReference = false,
     ...installed
   }: LoadContext,
   report: Report,
@@ -217,23 +211,19 @@ function* compile(
     wildcards,
     found,
     ...own,
-    ...compileReference(priced, credit.usd, hasFormerReference),
+    ...compileReference(priced, credit.usd),
     selectors: filtered,
     budgets: budgets.map(compileBudget),
     content: compileContent(settings.content, contentMatch),
     reportedRuns: compileReportedRuns(reportedRuns),
     teamIds: check.teams.ids,
   });
-  const environment = [...environmentFacts(states), ...figuresIn(snapshot, facts), ...derivedIn(snapshot)];
+  const environment = [...environmentFacts(states), ...figuresIn(snapshot, facts)];
   return { snapshot: deepFreeze(snapshot), environment };
 }
 
 const figuresIn = ({ wildcards }: Pick<PolicySnapshot, 'wildcards'>, facts: PublicFigures | null) =>
   wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
-
-/** Makes the revision differ from the revision of builds that derived no reference price, because its decisions differ. */
-const derivedIn = ({ referenceOrigin: { source, usd } }: Pick<PolicySnapshot, 'referenceOrigin'>) =>
-  source === 'model' ? [['reference_price', usd.input, usd.output]] : [];
 
 const NO_LABELS: KnownLabels = new Map();
 

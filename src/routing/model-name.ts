@@ -77,7 +77,7 @@ export function meaningOf(sent: string, snapshot: PolicySnapshot): Pick<NamedTar
  */
 const MILLION_SUFFIX = '[1m]';
 
-/** Decisions contain the suffix in lower case. In a record of an earlier build the suffix can be in capitals, which that build ignored. */
+/** Decisions contain the suffix in lower case. */
 const MILLION_SUFFIX_IN_CAPITALS = /\[1M\]$/;
 
 /**

@@ -67,7 +67,7 @@ const foundModel: fc.Arbitrary<FoundModel> = fc
   }));
 const found: fc.Arbitrary<FoundModels> = fc
   .uniqueArray(foundModel, { selector: ({ name }) => name, minLength: 1 })
-  .map((models) => ({ hash: 'f', servers: [{ provider: 'box', models, names: null }], used: ['box'] }));
+  .map((models) => ({ hash: 'f', servers: [{ provider: 'box', models, names: null, digests: [] }], used: ['box'] }));
 
 const request = fc.record({
   model: fc.constantFrom('auto', 'auto-cheap', 'auto-fast', 'm-small', 'm-large', 'm-own'),

@@ -29,11 +29,8 @@ export interface FoundServer {
   readonly models: readonly FoundModel[];
   /** All names that the server listed, ascending; null if a name that is not in the list may still be served. */
   readonly names: readonly string[] | null;
-  /**
-   * Each name whose weights the server identifies, ascending. Equal digests mean equal weights. Absent in lists of earlier builds, which
-   * served every found model at a price of 0.
-   */
-  readonly digests?: readonly (readonly [upstream: string, digest: string])[];
+  /** Each name whose weights the server identifies, ascending. Equal digests mean equal weights. */
+  readonly digests: readonly (readonly [upstream: string, digest: string])[];
 }
 
 /** All models that were found: the second input of a build, after the files of the policy. */

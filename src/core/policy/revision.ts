@@ -20,8 +20,6 @@ export interface PolicyEnvironment {
   readonly unset: readonly string[];
   /** The operator's own plugins, each with a hash of its code. */
   readonly plugins: readonly (readonly [specifier: string, hash: string])[];
-  /** Whether the reference price is the price of a model; absent for false, and in revisions of builds that never derived it. */
-  readonly derivesReference?: true;
   /** The models that were found, as `foundText` writes them; absent if there were none. */
   readonly found?: string;
 }

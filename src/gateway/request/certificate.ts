@@ -11,7 +11,6 @@ import { type DecisionRuntime, strategyOf } from '../../policy/runtime/runtime.t
 import { decisionRuntimeFor } from '../../policy/runtime/wildcard-runtime.ts';
 import { type Certificate, certify } from '../../routing/certify.ts';
 import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
-import { qualityStepOf } from '../../routing/facts.ts';
 import type { RecordReader } from '../records/records.ts';
 import { chosen } from './decision-record.ts';
 
@@ -92,7 +91,7 @@ function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: R
   const outcome = deciding.decider.decide(facts, given);
   const certificate = certify(snapshot, facts, given);
   const matches = certificate.choice === record.choice && isSame(outcome, record, snapshot);
-  if (!matches && isOfEarlierVersion(record, snapshot)) return withoutReplay(record, DECIDED_OTHERWISE);
+  if (!matches && isOfEarlierVersion(record)) return withoutReplay(record, DECIDED_OTHERWISE);
   const usage = record.outcome?.usage;
   return {
     record,
@@ -104,12 +103,8 @@ function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: R
   };
 }
 
-/**
- * Version 0.1 stored no labels, and ranked some candidates differently. Builds that did not round qualities had other default weights in
- * version 2 of the policy language.
- */
-const isOfEarlierVersion = ({ labels, facts }: DecisionRecord, snapshot: PolicySnapshot): boolean =>
-  labels === null || (qualityStepOf(facts, snapshot) ?? 0) !== (facts.qualityStep ?? 0);
+/** Version 0.1 stored no labels, and ranked some candidates differently. */
+const isOfEarlierVersion = ({ labels }: DecisionRecord): boolean => labels === null;
 const LEARNED =
   'An earlier version of Signalbox, which learned from answers and tried models at random, made this decision. This version cannot repeat it.';
 const DECIDED_OTHERWISE = 'An earlier version of Signalbox made this decision, and this version decides differently.';

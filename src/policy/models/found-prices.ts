@@ -61,7 +61,7 @@ export class FoundPrices {
   constructor({ parsed, setups, found }: PricedPolicy) {
     this.#wildcards = parsed.wildcards;
     this.#setups = setups;
-    this.#digests = new Map(found?.servers.map(({ provider, digests = [] }) => [provider, digestsOf(digests)]));
+    this.#digests = new Map(found?.servers.map(({ provider, digests }) => [provider, digestsOf(digests)]));
     for (const wildcard of parsed.wildcards) {
       const { pattern, provider } = wildcard;
       if (statesPrice(wildcard) && !isFreeWildcard(wildcard)) this.#priced.set(this.#serverOf(provider), pattern);
@@ -74,7 +74,7 @@ export class FoundPrices {
         if (!declared.isFree) this.#priced.set(server, model.id);
       }
     }
-    for (const { provider, models, digests = [] } of found?.servers ?? []) {
+    for (const { provider, models, digests } of found?.servers ?? []) {
       const ids = new Map(models.map(({ upstream, name }) => [upstream, `${provider}/${name}`]));
       for (const [upstream, digest] of digests) this.#addWeights(digest, provider, upstream, ids.get(upstream));
     }

@@ -73,7 +73,7 @@ export function draftFound(found: FoundModels | null, context: FoundContext): Fo
     taskIndex: new Map(parsed.tasks.map(({ name }, at) => [name, at])),
     ...UNLISTED,
   };
-  const drafts = found.servers.flatMap(({ provider, models, digests }) => {
+  const drafts = found.servers.flatMap(({ provider, models }) => {
     const setup = setups.get(provider);
     if (!setup?.provider?.discover || setup.unset.length > 0) return [];
     const states = (id: string, at: string, key: string) => {
@@ -85,8 +85,7 @@ export function draftFound(found: FoundModels | null, context: FoundContext): Fo
     return models.flatMap((model) => {
       const id = `${provider}/${model.name}`;
       if (isTaken(id) || isOwn(model)) return [];
-      // A list of an earlier build is built again as it was then.
-      const refusal = digests === undefined ? null : prices.refusalOf(provider, model);
+      const refusal = prices.refusalOf(provider, model);
       if (refusal !== null) {
         leftOut.push({ kind: 'found', name: id, ...refusal });
         return [];

@@ -113,9 +113,8 @@ export interface ReferenceDraft {
 export function compileReference(
   { origin, derived }: Pick<ReferenceDraft, 'origin' | 'derived'>,
   usdPerCredit: string,
-  isFormer: boolean,
 ) {
-  const used = origin.source === 'stated' || isFormer ? origin : (derived ?? origin);
+  const used = origin.source === 'stated' ? origin : (derived ?? origin);
   const { input, output } = used.usd;
   // Doubles are exact enough for the reference price, because it only scales weights.
   const credit = Number(usdPerCredit);

@@ -183,7 +183,6 @@ export function compileCandidate(
       surroundings: {
         unset: variables.filter((name) => !tools.env.get(name)?.trim()),
         plugins: hashesOf(own),
-        ...(snapshot.referenceOrigin.source === 'model' && { derivesReference: true as const }),
         ...(withFound?.found && { found: foundText(withFound.found) }),
       },
       variables,

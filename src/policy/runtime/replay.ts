@@ -68,7 +68,6 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
       plugins: own,
       facts: policy.wildcards.length > 0 ? await loadFacts() : null,
       found: storedFound(revision),
-      hasFormerReference: surroundings.derivesReference !== true,
       revisionOf: () => revisionOf(revision.revision),
     };
     const { snapshot, diagnostics } = await inSlices(compileSteps(policy, context), () => false);

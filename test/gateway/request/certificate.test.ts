@@ -196,35 +196,6 @@ describe('repeating a decision of the past', () => {
     expect((await certificateOf(other, records, past())).matches).toBe(false);
   });
 
-  test('a decision of a build that derived no reference price is repeated with the default price', async () => {
-    const REFERENCE = 'reference_price: { input: 1, output: 4 }\n';
-    const text = testPolicy(
-      { first: 'http://127.0.0.1:9/v1' },
-      {
-        cheap: { endpoints: ['first'], quality: 0.8, price: { input: 0.1, output: 0.4 } },
-        best: { endpoints: ['first'], quality: 0.9, price: { input: 3, output: 12 } },
-      },
-    ).replace('version: 1', 'version: 2\nquality_step: 0');
-    const { surroundings, bundle, ...former } = await load(text);
-    const record = await decide({ ...former, surroundings, bundle });
-    expect(record.choice).toBe('best');
-    // The same policy without the price, stored with and without the mark of builds that derive it.
-    const source = JSON.stringify(bundle.files.map((file) => ({ ...file, text: file.text!.replace(REFERENCE, '') })));
-    const saved = { source, models: ['best', 'cheap'] };
-    await records.saveRevision({ ...saved, revision: 'earlier', surroundings });
-    await records.saveRevision({
-      ...saved,
-      revision: 'present',
-      surroundings: { ...surroundings, derivesReference: true },
-    });
-    const replayOf = (revision: string) => certificateOf({ ...record, revision }, records, past());
-    expect(await replayOf('earlier')).toMatchObject({ matches: true, certificate: { choice: 'best' } });
-    expect(await replayOf('present')).toMatchObject({ matches: false, certificate: { choice: 'cheap' } });
-    const now = await load(text.replace(REFERENCE, ''));
-    expect(now.surroundings.derivesReference).toBe(true);
-    expect((await certificateOf(await decide(now), records, past())).matches).toBe(true);
-  });
-
   test('a decision of version 0.1 either matches or is reported as made by an earlier version; it is never a mismatch', async () => {
     const record = { ...(await decide(await load(models('a', 'b')))), labels: null };
     expect((await certificateOf(record, records, past())).matches).toBe(true);

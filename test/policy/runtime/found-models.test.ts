@@ -21,7 +21,7 @@ const model = (name: string): FoundModel => ({
 });
 const foundOf = (...models: readonly FoundModel[]): FoundModels => ({
   hash: 'abcd1234',
-  servers: [{ provider: 'box', models, names: null }],
+  servers: [{ provider: 'box', models, names: null, digests: [] }],
   used: ['box'],
 });
 
@@ -64,28 +64,6 @@ test('a build with found models is rebuilt from its stored text, under the opera
   expect(again?.snapshot.models.map((one) => one.id)).toEqual(['box/a', 'box/b']);
   expect(again && buildOf(again.snapshot)).toBe(id);
 });
-
-test('a build of an earlier version, which served the names of all weights, is rebuilt as it was', async () => {
-  const files = [{ path: 'p.yaml', text: `${FILES[0]!.text}${PRICED}` }];
-  const found = foundOf(model('big'), model('copy'));
-  const known = { ...found, servers: found.servers.map((one) => ({ ...one, digests: [] })) };
-  const idsIn = async (models: FoundModels) => {
-    const result = await buildCandidate({ files, hash: 'h' }, toolsFor('http://127.0.0.1:11434', models));
-    return isRejected(result) ? [] : result.runtime.snapshot.models.map(({ id }) => id);
-  };
-  expect(await idsIn(found)).toEqual(['box/copy', 'house-big']);
-  expect(await idsIn(known)).toEqual(['house-big']);
-});
-
-const PRICED = `models:
-  house-big:
-    provider: box
-    upstream: big
-    price: { input: 1, output: 1, basis: own }
-    context_window: 8000
-    max_output: 2000
-    quality: { default: 0.8, basis: guessed }
-`;
 
 const opened: { stop?(): unknown; close?(): unknown }[] = [];
 afterEach(async () => {

@@ -71,7 +71,7 @@ export function foundList(provider: string, list: ServedList, memory: ServerMemo
 /** The longest digest that is kept, in characters. */
 const DIGEST_MAX = 1_024;
 
-function digestsIn(listed: readonly ServedModel[]): NonNullable<FoundServer['digests']> {
+function digestsIn(listed: readonly ServedModel[]): FoundServer['digests'] {
   const digests = new Map<string, string>();
   for (const { upstream, digest } of listed) {
     if (digest !== undefined && digest.length <= DIGEST_MAX && upstream.length <= UPSTREAM_MAX)

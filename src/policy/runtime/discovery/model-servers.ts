@@ -294,7 +294,7 @@ const keyOf = ({ provider, origin }: Pick<WatchedServer, 'provider' | 'origin'>)
 /** Whether models were added or names got other weights, so that a build should not wait. */
 function isAddition(before: FoundModels | null, after: FoundModels | null): boolean {
   const idsIn = (found: FoundModels | null) =>
-    (found?.servers ?? []).flatMap(({ provider, models, digests = [] }) => [
+    (found?.servers ?? []).flatMap(({ provider, models, digests }) => [
       ...models.map(({ name }) => `${provider}/${name}`),
       ...digests.map((one) => JSON.stringify([provider, ...one])),
     ]);
