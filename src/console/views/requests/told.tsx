@@ -60,7 +60,7 @@ export function Again({ decision, cost }: { readonly decision: DecisionRead; rea
           />
           <p class="small dim">
             {today.policy_revision === decision.policy_revision
-              ? 'The policy is the same. Health, speed and the usual lengths of questions are today’s values.'
+              ? 'The policy is the same. Health and speed are today’s values.'
               : `Revision ${today.policy_revision} makes this decision. Revision ${decision.policy_revision} made the original decision.`}{' '}
             A record does not contain the text of the request, so rules about its text are not applied.
           </p>
