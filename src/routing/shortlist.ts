@@ -100,7 +100,8 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
   /** The inputs of the last `fill`. */
   #inputs: ShortlistInputs | null = null;
   readonly #snapshot: PolicySnapshot;
-  readonly #entries: readonly CatalogEntry[];
+  /** For each model, a list of that model alone, so that a request which names one model allocates no list. */
+  readonly #alone: readonly (readonly CatalogEntry[])[];
   /**
    * The catalog's models by operation. A model with another operation is a candidate only if the request names it or no model has the
    * operation.
@@ -110,14 +111,15 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
   constructor(snapshot: PolicySnapshot) {
     const size = snapshot.models.length;
     this.#snapshot = snapshot;
-    this.#entries = snapshot.models.map((model, index) => ({
+    const entries: readonly CatalogEntry[] = snapshot.models.map((model, index) => ({
       index,
       model: unfrozen(model),
       all: model.endpoints.map((_, at) => at),
       commonCapabilities: model.endpoints.reduce((bits, { capabilities }) => bits & capabilities, -1),
     }));
     // A model that only serves requests which name it is left out here, so that it changes no choice and no refusal of a selector.
-    const open = this.#entries.filter(({ model }) => model.found?.isNamedOnly !== true);
+    this.#alone = entries.map((entry) => [entry]);
+    const open = entries.filter(({ model }) => model.found?.isNamedOnly !== true);
     const serving = (operation: Operation) => {
       const able = open.filter(({ model }) => (model.operations & OPERATIONS[operation].bit) !== 0);
       return able.length > 0 ? able : open;
@@ -186,13 +188,15 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
 
   /** Returns the models that may serve the request. Named models are in the order in which the request names them. */
   #considered({ named, operation }: Facts): readonly CatalogEntry[] {
-    return named === null ? this.#serving[operation] : named.map((id) => this.#entryOf(id));
+    if (named === null) return this.#serving[operation];
+    const [first] = named;
+    return named.length === 1 ? this.#listOf(first!) : named.flatMap((id) => this.#listOf(id));
   }
 
-  #entryOf(id: string): CatalogEntry {
-    const entry = this.#entries[this.#snapshot.modelIndex.get(id) ?? -1];
-    if (!entry) throw new Error(`the policy has no model ${id}`);
-    return entry;
+  #listOf(id: string): readonly CatalogEntry[] {
+    const list = this.#alone[this.#snapshot.modelIndex.get(id) ?? -1];
+    if (!list) throw new Error(`the policy has no model ${id}`);
+    return list;
   }
 
   #addModel(entry: CatalogEntry, inputs: ShortlistInputs, lastResort: boolean): void {
