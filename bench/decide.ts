@@ -81,7 +81,7 @@ const inputsAt = (runtime: Runtime) => ({
 function decideOn(runtime: Runtime, request: ChatRequest): void {
   const { snapshot, decider } = runtime;
   const read = readChatRequest(request);
-  const own = chatFacts(read, CALLER, snapshot);
+  const own = chatFacts(read, CALLER, snapshot, { reader: runtime.reader });
   const facts = hasRules(snapshot) ? withRules(own, snapshot, inputsAt(runtime), () => {}) : own;
   const length = questionLengthOf(read.conversation.turns);
   const estimate = lengths.estimate(snapshot, facts, length);

@@ -166,7 +166,7 @@ export class Plan {
       attempts: [...failed, attempt],
       usage,
       charged,
-      saved: record.facts.pinned ? 0 : costOf(this.#baseline, usage) - charged,
+      saved: record.facts.named !== null ? 0 : costOf(this.#baseline, usage) - charged,
       firstPartMs: earlier + attempt.firstPartMs!,
       totalMs: earlier + attempt.ms,
     };
