@@ -269,7 +269,7 @@ describe('waking', () => {
       await folder.turn();
       const narrowed: Budget = {
         ...all,
-        definition: 'without team y',
+        definition: JSON.stringify(['without team y', null, 'day', 'UTC']),
         match: ({ key }) => key.labels.get('team') !== 'y',
       };
       (await ledger.prepare(terms(narrowed)))();

@@ -135,7 +135,7 @@ export const EndpointText = closed(
     ),
     priority: optional.integer(
       { minimum: 0, maximum: 1000, example: 1 },
-      'The group of the endpoint. While an endpoint of the group with the lowest number can take a request, no other group gets it. Default: 0.',
+      'The number of the endpoint’s group. While an endpoint of the group with the lowest number can take a request, no other group gets it. Default: 0.',
     ),
     limits: Type.Optional(EndpointLimitsText),
   },

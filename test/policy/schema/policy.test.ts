@@ -44,7 +44,7 @@ test('every key of the policy language that has a value has an example of its ty
 
 test('every figure of the policy language states its unit, in its name or its description', () => {
   const unit =
-    /_(?:ms|s|max|days|tokens|credits|window|output)\b|\b(?:USD|tokens|Tokens|ms|Milliseconds|Seconds|Days|Bytes|Most|rate|share|Share|how many|How (?:many|much)|0 to 1|Credits|quality|Version|ratio|dollars)\b/i;
+    /_(?:ms|s|max|days|tokens|credits|window|output)\b|\b(?:USD|tokens|Tokens|ms|Milliseconds|Seconds|Days|Bytes|Most|rate|share|Share|how many|How (?:many|much)|0 to 1|Credits|quality|Version|ratio|dollars|number of)\b/i;
   const silent = all.filter(isFigure).filter(({ path, schema }) => !unit.test(`${path} ${schema.description ?? ''}`));
   expect(silent.map(({ path }) => path)).toEqual([]);
 });
