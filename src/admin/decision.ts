@@ -3,6 +3,7 @@ import { ERROR_CODES } from '../core/api/error-schema.ts';
 import * as field from '../core/api/parts.ts';
 import { Platform } from '../core/api/platform.ts';
 import { DECISION_STATUSES } from '../core/decision/record.ts';
+import { SPREAD_MODES } from '../core/policy/spread.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';
 import { CERTIFICATE, Readings, Replay } from './certificate.ts';
 import { Facts } from './decision-facts.ts';
@@ -11,6 +12,32 @@ import * as f from './kit/fields.ts';
 
 const firstPart = (from: string) =>
   field.wholeOrNull(`From ${from} to the first content, in ms; null if no content arrived.`, 430);
+
+const POSITION = Type.Integer({ minimum: 0 });
+
+const Spread = Type.Object(
+  {
+    mode: field.word(SPREAD_MODES, 'How the requests for the model are spread.'),
+    key: field.text(
+      'What places the request among the endpoints: the number of its conversation, or the seed of its decision.',
+      '9f2c01d4aa07e6b3',
+    ),
+    draw: field.count('The number of the choice in this request, counted from 0.', 0),
+    eligible: field.arrayOf(POSITION, 'The positions of the endpoints that could be tried.', [0, 1]),
+    loads: field.arrayOf(Type.Number(), 'How busy each of these endpoints was.', [0.2, 0.05]),
+    weights: field.arrayOf(
+      Type.Number(),
+      'The weight of each of these endpoints. After a failure, the weight of an endpoint returns slowly.',
+      [70, 30],
+    ),
+    compared: field.orNull(
+      field.arrayOf(POSITION, 'The two endpoints that were compared.', [1, 0]),
+      'Null unless `mode` is `least_busy` and two endpoints could be compared.',
+    ),
+    stays: field.flag('Whether the request stayed at the endpoint whose cache has its conversation.'),
+  },
+  { description: 'How the endpoint was chosen among several.' },
+);
 
 const Attempt = Type.Object({
   model: field.modelId('The model asked.'),
@@ -34,6 +61,7 @@ const Attempt = Type.Object({
   ),
   request_id: field.upstreamRequestId,
   finish_reasons: field.rawFinishReasons,
+  spread: field.orNull(Spread, 'Null if the endpoints of the model are tried in their order, and in old records.'),
 });
 
 export const FoundRequest = f.named('FoundRequest', 'A request with its decision or its refusal.', {

@@ -17,13 +17,21 @@ export const WARM_SHARE = 0.5;
 export const taskOf = ({ task }: Facts, { tasks, taskIndex }: Tasks): Task => tasks[taskIndex.get(task) ?? 0]!;
 
 /**
- * Returns how many of the `input` tokens an endpoint probably has in its cache. Signalbox tracks the cache only for the first endpoint of a
- * model.
+ * Returns how many of the `input` tokens an endpoint probably has in its cache. For a model whose endpoints are tried in their order,
+ * Signalbox tracks the cache only for the first endpoint.
  */
 export function cachedInput({ cached }: Facts, { id }: Model, endpoint: number, input: number): number {
-  if (endpoint !== 0) return 0;
-  for (let i = 0; i < cached.length; i++) if (cached[i]!.model === id) return Math.min(cached[i]!.tokens, input);
+  for (let i = 0; i < cached.length; i++) {
+    const { model, tokens, at = 0 } = cached[i]!;
+    if (model === id) return at === endpoint ? Math.min(tokens, input) : 0;
+  }
   return 0;
+}
+
+/** Returns the endpoint of a model whose cache probably has the conversation of a request; -1 for none. */
+export function warmEndpoint({ cached }: Facts, { id }: Model): number {
+  for (let i = 0; i < cached.length; i++) if (cached[i]!.model === id) return cached[i]!.at ?? 0;
+  return -1;
 }
 
 /** The output that is expected of any model, in tokens of one choice. */

@@ -19,6 +19,7 @@ import {
 import { expectedInput } from './input-tokens.ts';
 import { windowAsked } from './model-name.ts';
 import { allowedEndpoints, allowsAll, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
+import { spreadOver } from './spread-estimate.ts';
 
 /** The index in `REJECTIONS` of each bit, by the exponent of the bit. */
 const INDEX_OF_BIT = new Uint8Array(32);
@@ -239,11 +240,14 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
     const reasoning = expectedReasoning(model, writing);
     const affordable = affordableCap(model, allowed, facts, outputCap(model, facts, input));
     const funded = withinFunds(model, allowed, facts, task, affordable);
-    const endpoints = funded?.endpoints ?? allowed;
+    const payable = funded?.endpoints ?? allowed;
     const cap = funded?.cap ?? affordable;
-    const first = endpoints[0] ?? allowed[0] ?? 0;
-    const costCredits = expectedCost(model, first, facts, writing, input, reasoning);
-    const latencyMs = expectedLatency(model, first, facts, readings, writing, reasoning);
+    const first = payable[0] ?? allowed[0] ?? 0;
+    const isSpread = model.spread !== undefined && payable.length > 1;
+    const spread = isSpread ? spreadOver(model, payable, inputs, input, reasoning) : null;
+    const costCredits = spread?.costCredits ?? expectedCost(model, first, facts, writing, input, reasoning);
+    const latencyMs = spread?.latencyMs ?? expectedLatency(model, first, facts, readings, writing, reasoning);
+    const endpoints = spread?.endpoints ?? payable;
     const { n } = this;
     this.cost[n] = costCredits;
     this.latency[n] = latencyMs;
@@ -253,8 +257,8 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
     this.endpoints[n] = endpoints;
     const anywhere =
       rejectionsOf(model, index, inputs, input, affordable) | (allowed.length === 0 ? REJECTIONS.constraint.bit : 0);
-    const rejections = anywhere | ceilingRejections(inputs, costCredits, latencyMs);
-    if (endpoints.length === allowed.length || (endpoints.length > 0 && rejections === 0)) return rejections;
+    const rejections = anywhere | (spread?.rejections ?? ceilingRejections(inputs, costCredits, latencyMs));
+    if (payable.length === allowed.length || (payable.length > 0 && rejections === 0)) return rejections;
     // If only an endpoint that the funds cannot pay for is within a ceiling, the model is rejected for funds.
     const dear = allowed[0]!;
     let anyway = rejections;
@@ -263,6 +267,6 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       const latency = expectedLatency(model, dear, facts, readings, writing, reasoning);
       anyway = anywhere | ceilingRejections(inputs, cost, latency);
     }
-    return endpoints.length === 0 || anyway !== rejections ? anyway | REJECTIONS.funds.bit : rejections;
+    return payable.length === 0 || anyway !== rejections ? anyway | REJECTIONS.funds.bit : rejections;
   }
 }

@@ -157,6 +157,10 @@ export const keyOfSeed = (seed: string): SpreadKey => ({
   low: Number.parseInt(seed.slice(8, 16), 16) >>> 0,
 });
 
+/** Returns a key as 16 hexadecimal digits. */
+export const seedOfKey = ({ high, low }: SpreadKey): string =>
+  [high, low].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
+
 /** Returns the hash of a name, the same on every server and in every version (FNV-1a, with two starts). */
 export function keyOfText(text: string): SpreadKey {
   let high = 0x811c9dc5;

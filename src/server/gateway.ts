@@ -33,6 +33,7 @@ import type { X402Gateway } from '../http/x402/services.ts';
 import { holderBudgets, holdersOf } from '../ledger/holder-budgets.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { x402Funding } from '../payments/funding/funding.ts';
+import { loadSecret } from '../payments/seal.ts';
 import { openPayments, type Payments } from '../payments/service.ts';
 import type { PolicyCandidate } from '../policy/runtime/candidate.ts';
 import type { Runtime } from '../policy/runtime/runtime.ts';
@@ -232,8 +233,8 @@ function openSweep(
 }
 
 /** The state of requests and prompts that is kept in memory. State: gateway. */
-const memoryOf = (clock: () => number) => ({
-  affinity: new Affinity(clock),
+const memoryOf = (clock: () => number, secret: Uint8Array) => ({
+  affinity: new Affinity(clock, undefined, secret),
   sessions: new Sessions(clock),
   countPlaces: new CountPlaces(),
   inFlight: new LinkedSet<RequestContext>(),
@@ -268,7 +269,7 @@ export async function openGateway(
   people.useOrganization(first.runtime.snapshot.organization);
   const { ledger, terms } = await openBudgets(first, resources, leadership.of('alerts'));
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
-  const memory = memoryOf(clock);
+  const memory = memoryOf(clock, await loadSecret(store));
   const { records, count } = openServerRecords(resources, memory.inFlight, () => lease().snapshot);
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);

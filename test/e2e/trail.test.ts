@@ -208,7 +208,7 @@ describe('verifying the audit trail over HTTP', () => {
     ];
     expect([first.data, first.has_more]).toEqual([all.slice(0, 2), true]);
     expect(second.data).toEqual(all.slice(2, 4));
-    expect((await box.run('trail', 'list', '--limit', '2')).out).toContain(`add: --before ${all[1]?.id}`);
+    expect((await box.run('trail', 'list', '--limit', '2')).out).toContain(`--before ${all[1]?.id}\n`);
     const paged = await box.run('trail', 'list', '--limit', '2', '--before', String(all[1]?.id), '--json');
     expect(JSON.parse(paged.out).data).toEqual(all.slice(2, 4));
     expect(await json(`/admin/trail?before=${all.at(-1)?.id}`)).toMatchObject({ data: [], has_more: false });

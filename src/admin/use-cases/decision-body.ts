@@ -126,9 +126,9 @@ const TOLD_FAILURES: ReadonlySet<string | null> = new Set(['rejected', 'context'
 
 /** Writes an attempt. Only operators see messages of providers that the caller of the request did not get. */
 export function attemptBody(attempt: AttemptRecord, { isNarrow, showsUpstream }: Sight): object {
-  const { status = null, message = null, failure } = attempt;
+  const { status = null, message = null, failure, spread = null } = attempt;
   const isShown = showsUpstream || (TOLD_FAILURES.has(failure) && !isNarrow);
-  return { ...snakeKeys(attempt), status, message: isShown ? message : null };
+  return { ...snakeKeys(attempt), status, message: isShown ? message : null, spread };
 }
 
 function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null, sight: Sight): object {

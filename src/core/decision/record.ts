@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../errors.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { Usage } from '../money/usage.ts';
+import type { SpreadMode } from '../policy/spread.ts';
 import type { ExpectedLength } from '../request/expected-length.ts';
 import type { Facts } from '../request/facts.ts';
 import { selectorIn } from '../request/facts.ts';
@@ -99,6 +100,25 @@ export interface DecisionOutcome {
   readonly adapted?: readonly string[];
 }
 
+/** How one of several endpoints was chosen for an attempt, with everything that is needed to repeat the choice. */
+export interface SpreadRecord {
+  readonly mode: SpreadMode;
+  /** 16 hexadecimal digits: the number of the request's conversation, or the seed of its decision. */
+  readonly key: string;
+  /** The number of the choice in this request, from 0. */
+  readonly draw: number;
+  /** The indexes of the endpoints that could be tried. */
+  readonly eligible: readonly number[];
+  /** How busy each of these endpoints was. */
+  readonly loads: readonly number[];
+  /** The weight of each of these endpoints. The weight of an endpoint that has just recovered is lower than in the policy. */
+  readonly weights: readonly number[];
+  /** The indexes of the two endpoints that `least_busy` compared; null for none. */
+  readonly compared: readonly [number, number] | null;
+  /** Whether the request stayed at the endpoint whose cache has its conversation. */
+  readonly stays: boolean;
+}
+
 export interface AttemptRecord {
   readonly model: string;
   readonly provider: string;
@@ -117,6 +137,8 @@ export interface AttemptRecord {
   readonly requestId: string | null;
   /** The provider's own finish reason of each choice. */
   readonly finishReasons: readonly string[];
+  /** How the endpoint was chosen among several; absent if the endpoints of the model are tried in their order. */
+  readonly spread?: SpreadRecord;
   /** For a failure, the HTTP status of the provider; null for none. Absent for a success, and in records of earlier versions. */
   readonly status?: number | null;
   /** For a failure, the message of the provider or of Signalbox, redacted. Absent for a success, and in records of earlier versions. */

@@ -169,6 +169,8 @@ export interface CachedTokens {
   /** ID of the model. */
   readonly model: string;
   readonly tokens: number;
+  /** Index of the endpoint whose cache has the tokens; absent for the model's first endpoint. */
+  readonly at?: number;
 }
 
 /** The limits that funds set on a request. The limits of funds are hard: a request whose cost has no bound may not draw on a fund. */

@@ -1,6 +1,6 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { ProviderCall } from '../../contract/provider.ts';
-import type { AttemptRecord } from '../../core/decision/record.ts';
+import type { AttemptRecord, SpreadRecord } from '../../core/decision/record.ts';
 import { type AbortBilling, abortBillingOf } from '../../core/money/abort-billing.ts';
 import { lineFor } from '../../core/money/price.ts';
 import type { Usage } from '../../core/money/usage.ts';
@@ -44,6 +44,8 @@ interface AttemptLimits {
    * requested from the provider as a stream, even if the caller receives JSON.
    */
   readonly outputPaid?: number;
+  /** How the endpoint was chosen; null if the endpoints of its model are tried in their order. */
+  readonly spread: SpreadRecord | null;
 }
 
 /** A timeout counts against the endpoint only if at least this share of the endpoint's own time limit was left when the attempt began. */
@@ -68,6 +70,7 @@ export class Attempt {
   /** The output tokens that are paid for, of all choices. */
   outputPaid: number;
   readonly #runnable: RunnableRequest;
+  readonly #spread: SpreadRecord | null;
   readonly #reporter: AttemptReporter;
   readonly #trace: CallTrace | null;
   readonly #openedAt: number;
@@ -83,11 +86,12 @@ export class Attempt {
     way: RankedUpstream,
     reporter: AttemptReporter,
     runnable: RunnableRequest,
-    { deadlineAt, hasOthers, room, outputPaid }: AttemptLimits,
+    { deadlineAt, hasOthers, room, outputPaid, spread }: AttemptLimits,
   ) {
     const { clock, context } = runnable;
     const { model, endpoint } = way.upstream;
     this.way = way;
+    this.#spread = spread;
     this.model = model;
     this.endpoint = endpoint;
     this.#runnable = runnable;
@@ -375,7 +379,7 @@ export class Attempt {
   /** Makes the record of the attempt, which has ended, and ends its trace with the known `usage`. */
   #record(failure: ProviderFailure | null, usage: Usage | null): AttemptRecord {
     const { firstContentAt } = this.meter;
-    const record: AttemptRecord = {
+    const made: AttemptRecord = {
       model: this.model.id,
       provider: this.endpoint.provider,
       upstream: this.endpoint.upstream,
@@ -387,6 +391,7 @@ export class Attempt {
       requestId: this.call.requestId,
       finishReasons: this.meter.finishReasons,
     };
+    const record = this.#spread ? { ...made, spread: this.#spread } : made;
     if (this.#trace && this.#runnable.context.trace?.isSampled) this.#endTrace(this.#trace, record, usage);
     return record;
   }

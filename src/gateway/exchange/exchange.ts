@@ -1,7 +1,7 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { Settlement } from '../../core/accounting/entry.ts';
 import type { ByteHold } from '../../core/byte-room.ts';
-import type { AttemptRecord, DecisionOutcome } from '../../core/decision/record.ts';
+import type { AttemptRecord, DecisionOutcome, SpreadRecord } from '../../core/decision/record.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { rootOf } from '../../core/people/caller.ts';
@@ -38,6 +38,7 @@ import { isBookedInTime, outcomeOf, receiptOf } from './outcome.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
 import { AttemptPause } from './retry-pause.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
+import { spreadOf } from './spread.ts';
 
 /** Most exchanges have no failed attempt, so they share this empty list. */
 const NO_ACCOUNTS: readonly string[] = [];
@@ -106,6 +107,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       retriesMax: policy.retriesMax,
       clock,
       random: Math.random,
+      ...spreadOf(runnable),
     });
     // An attempt reports the same deadline to its reader, but an answer may have no reader, so this alarm also ends the exchange at the
     // deadline.
@@ -153,7 +155,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
           this.#plan.drop();
           continue;
         }
-        const running = this.#begin(way, reporter);
+        const running = this.#begin(way, reporter, step.spread);
         let opened = running.content();
         for (; opened instanceof Promise; opened = running.content()) await opened;
         if (!('kind' in opened)) return this.#show(running, opened, way.growth);
@@ -296,9 +298,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   /** Begins an attempt: when this method returns, the request to the provider is on its way. */
-  #begin(way: FundedWay, reporter: AttemptReporter): Attempt {
+  #begin(way: FundedWay, reporter: AttemptReporter, spread: SpreadRecord | null): Attempt {
     const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
-    const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, room: this, outputPaid };
+    const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, room: this, outputPaid, spread };
     try {
       this.#running = new Attempt(way, reporter, this.#runnable, limits);
     } catch (cause) {

@@ -1,5 +1,6 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
-import type { Decision } from '../../core/decision/decision.ts';
+import type { Decision, RankedModel } from '../../core/decision/decision.ts';
+import type { SpreadRecord } from '../../core/decision/record.ts';
 import { type RankedUpstream, type UpstreamTable, upstreamAt } from '../../policy/runtime/upstream.ts';
 
 /** The longest pause before a retry of the same endpoint, with full jitter, ms. */
@@ -26,10 +27,20 @@ export interface PlannedAttempt {
   readonly force: boolean;
   /** The wait before the attempt, ms. */
   readonly waitMs: number;
+  /** How the endpoint was chosen; null if the endpoints of its model are tried in their order. */
+  readonly spread: SpreadRecord | null;
+}
+
+/** An endpoint that was chosen among several. */
+export interface SpreadPick {
+  /** The index of the endpoint in its model. */
+  readonly at: number;
+  readonly record: SpreadRecord;
 }
 
 interface Branch {
   readonly way: RankedUpstream;
+  readonly spread: SpreadRecord | null;
   /**
    * `shut`: the circuit breaker ejected the endpoint; `denied`: the retry budget denied a retry; `failed`: the endpoint had a temporary
    * fault; `done`: the endpoint is not tried any more.
@@ -49,6 +60,14 @@ interface PlanOptions {
   readonly clock: () => number;
   /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number;
+  /**
+   * Chooses the next endpoint of a model whose requests are spread.
+   * @param left the indexes of the endpoints that were not tried, at least one
+   * @param draw the number of the choice in this request, from 0
+   */
+  readonly pick?: (ranked: RankedModel, left: readonly number[], draw: number) => SpreadPick;
+  /** Whether the requests for a model are spread over its endpoints. */
+  readonly isSpread?: (ranked: RankedModel) => boolean;
 }
 
 /**
@@ -66,6 +85,10 @@ export class Plan {
   /** The position of the next branch: its model among the ranked models and the last resorts, and its endpoint. */
   #model = 0;
   #endpoint = 0;
+  /** For a spread model: the endpoints that are left, and the one that is tried next; null before they are needed. */
+  #left: readonly number[] | null = null;
+  #picked: SpreadPick | null = null;
+  #draws = 0;
   #retries = 0;
   #waits = 0;
   #denials = 0;
@@ -140,18 +163,35 @@ export class Plan {
     for (;;) {
       const one = ranked[this.#model] ?? lastResorts[this.#model - ranked.length];
       if (!one) return null;
-      const at = one.endpoints[this.#endpoint];
+      const at = this.#nextOf(one);
       if (at !== undefined) return { ranked: one, upstream: upstreamAt(this.#upstreams, one.model, at) };
       this.#model++;
       this.#endpoint = 0;
+      this.#left = null;
     }
+  }
+
+  /** Returns the next endpoint of a model; undefined if all were tried. */
+  #nextOf(one: RankedModel): number | undefined {
+    const { pick, isSpread } = this.#options;
+    if (!pick || !isSpread?.(one)) return one.endpoints[this.#endpoint];
+    this.#left ??= one.endpoints;
+    if (this.#left.length === 0) return undefined;
+    this.#picked ??= pick(one, this.#left, this.#draws);
+    return this.#picked.at;
   }
 
   #fresh(): Branch | null {
     const way = this.#peek();
     if (!way) return null;
     this.#endpoint++;
-    const branch: Branch = { way, state: 'open', tries: 0, readyAt: 0, isSlow: false };
+    const picked = this.#picked;
+    if (picked) {
+      this.#left = this.#left!.filter((at) => at !== picked.at);
+      this.#picked = null;
+      this.#draws++;
+    }
+    const branch: Branch = { way, spread: picked?.record ?? null, state: 'open', tries: 0, readyAt: 0, isSlow: false };
     this.#branches.push(branch);
     return branch;
   }
@@ -182,7 +222,7 @@ export class Plan {
 
   #hand(branch: Branch, again: boolean, force: boolean, waitMs: number): PlannedAttempt {
     this.#current = branch;
-    return { way: branch.way, again, force, waitMs };
+    return { way: branch.way, again, force, waitMs, spread: branch.spread };
   }
 }
 

@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto';
 import type { OriginalPath } from '../../core/json/original.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { SpreadKey } from '../../core/policy/spread.ts';
 import { CAPABILITIES } from '../../core/request/capability.ts';
 import type { CachedTokens, Facts } from '../../core/request/facts.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
@@ -23,11 +25,16 @@ export class Affinity {
   readonly #answers: AnswerTable;
   /** The seed is secret, so that no caller can search for two prompts with the same hash. */
   readonly #seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
+  readonly #secret: Uint8Array;
 
-  /** @param clock ms, never decreases */
-  constructor(clock: () => number, answersMax = ANSWERS_MAX) {
+  /**
+   * @param clock ms, never decreases
+   * @param secret the secret of the database, which all servers share. It places conversations at endpoints.
+   */
+  constructor(clock: () => number, answersMax = ANSWERS_MAX, secret: Uint8Array = new Uint8Array(32)) {
     this.#clock = clock;
     this.#answers = new AnswerTable(answersMax);
+    this.#secret = secret;
   }
 
   /** The number of remembered answers. */
@@ -37,7 +44,7 @@ export class Affinity {
 
   /** Returns the history of the prompt of a key's request. It is read when it is first needed. */
   history(keyId: string, request: ModelRequest): PromptHistory {
-    return new PromptHistory(keyId, request, this.#answers, this.#clock, this.#seed);
+    return new PromptHistory(keyId, request, this.#answers, this.#clock, this.#seed, this.#secret);
   }
 }
 
@@ -54,7 +61,17 @@ export class PromptHistory {
   /** The hashes of the earlier turns that were looked up and found; null for none. */
   #used: Set<bigint> | null = null;
 
-  constructor(keyId: string, request: ModelRequest, answers: AnswerTable, clock: () => number, seed: bigint) {
+  readonly #secret: Uint8Array;
+
+  constructor(
+    keyId: string,
+    request: ModelRequest,
+    answers: AnswerTable,
+    clock: () => number,
+    seed: bigint,
+    secret: Uint8Array,
+  ) {
+    this.#secret = secret;
     this.keyId = keyId;
     this.#request = request;
     this.#answers = answers;
@@ -81,11 +98,27 @@ export class PromptHistory {
       for (const answer of this.#find(hash)) {
         const { by, expectedTokens: tokens } = answer;
         const { model } = by;
-        if (!cached.has(model) && isCached(answer, snapshot, now)) cached.set(model, { model, tokens });
+        const at = cached.has(model) ? -1 : cachedAt(answer, snapshot, now);
+        if (at >= 0) cached.set(model, at === 0 ? { model, tokens } : { model, tokens, at });
       }
     }
     if (cached.size === 0) return facts;
     return { ...facts, cached: [...cached.values()].sort((a, b) => (a.model < b.model ? -1 : 1)) };
+  }
+
+  /**
+   * Returns the number that places the conversation of the request among endpoints: an HMAC of the hash of its first messages, up to the
+   * first one of the user. All turns of a conversation have the same number, on every server. Null if it is too short for any cache.
+   */
+  conversation(facts: Facts, snapshot: PolicySnapshot): SpreadKey | null {
+    const { turns } = this.#request.conversation;
+    const first = turns.findIndex(({ role }) => role === 'user');
+    if (first < 0 || isTooShort(facts, snapshot)) return null;
+    const whole = new Set<OriginalPath>();
+    let hash = 0n;
+    for (const turn of turns.slice(0, first + 1)) hash = hashOfTurn(turn, this.#request, hash, whole);
+    const digest = createHmac('sha256', this.#secret).update(`conversation\0${this.keyId}\0${hash}`).digest();
+    return { high: digest.readUInt32BE(0), low: digest.readUInt32BE(4) };
   }
 
   /**
@@ -170,14 +203,24 @@ function hashesOf(request: ModelRequest, seed: bigint): PromptHashes {
 const isTooShort = ({ inputTokens, images, audioBytes }: Facts, { cachedTokensMin }: PolicySnapshot): boolean =>
   inputTokens < cachedTokensMin && images === 0 && audioBytes === 0;
 
-/** Whether the model's first endpoint gave the answer, and probably still has the prompt in its cache. */
-function isCached(
+/**
+ * Returns the index of the endpoint that gave the answer, if it probably still has the prompt in its cache; else -1. If the endpoints of the
+ * model are tried in their order, only the first one counts.
+ */
+function cachedAt(
   { by, at, inputTokens }: PromptAnswer,
   { models, modelIndex, providers }: PolicySnapshot,
   now: number,
-): boolean {
-  const endpoint = models[modelIndex.get(by.model) ?? -1]?.endpoints[0];
-  if (endpoint?.provider !== by.provider || endpoint.upstream !== by.upstream) return false;
-  const { ttlMs, tokensMin } = providers.get(endpoint.provider)!.cache;
-  return now - at < ttlMs && inputTokens >= tokensMin;
+): number {
+  const model = models[modelIndex.get(by.model) ?? -1];
+  if (!model) return -1;
+  const most = model.spread === undefined ? 1 : model.endpoints.length;
+  for (let index = 0; index < most; index++) {
+    const endpoint = model.endpoints[index]!;
+    if (endpoint.provider !== by.provider || endpoint.upstream !== by.upstream) continue;
+    if ((endpoint.account ?? 0) !== by.account) continue;
+    const { ttlMs, tokensMin } = providers.get(endpoint.provider)!.cache;
+    return now - at < ttlMs && inputTokens >= tokensMin ? index : -1;
+  }
+  return -1;
 }

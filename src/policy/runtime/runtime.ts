@@ -16,6 +16,7 @@ import type { OutputLengths } from '../../providers/health/output-lengths.ts';
 import type { UnknownNames } from '../../providers/health/unknown-names.ts';
 import { createDecider, type Decider, type DecisionContext } from '../../routing/decide.ts';
 import { PromptReader } from '../../routing/profile/prompt-reader.ts';
+import { keyOfText } from '../../routing/spread.ts';
 import type { Upstream, UpstreamAccount, UpstreamTable } from './upstream.ts';
 
 /** The strategy that scores a request, with its quality floor and its label. */
@@ -127,6 +128,7 @@ export function buildRuntime(
           endpoint,
           health: health.endpoint(endpoint.provider, endpoint.upstream, model.id, accountOf(endpoint)),
           slot: model.firstSlot + at,
+          salt: keyOfText(`${endpoint.provider}/${endpoint.upstream}/${targetOf(endpoint).account}`),
         }),
       ),
     ),

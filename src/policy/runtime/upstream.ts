@@ -1,5 +1,6 @@
 import type { RankedModel } from '../../core/decision/decision.ts';
 import type { Endpoint, Model, Provider } from '../../core/policy/snapshot.ts';
+import type { SpreadKey } from '../../core/policy/spread.ts';
 import type { EndpointHealth } from '../../providers/health/types.ts';
 import type { UpstreamTarget } from '../../providers/upstream-call.ts';
 
@@ -22,6 +23,8 @@ export interface Upstream extends UpstreamAccount {
   readonly health: EndpointHealth;
   /** The index of the endpoint in readings. */
   readonly slot: number;
+  /** The hash of the names of the endpoint and its account, by which requests are spread over endpoints. */
+  readonly salt: SpreadKey;
 }
 
 /** An upstream of one of the decision's models. */

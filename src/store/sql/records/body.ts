@@ -15,7 +15,7 @@ export type RecordHead = Pick<
 type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels' | 'quality' | 'estimate' | 'draw'>;
 
 /** The fields that every attempt has. */
-type UsualAttempt = Omit<AttemptRecord, (typeof OF_FAILURE)[number]>;
+type UsualAttempt = Omit<AttemptRecord, (typeof RARE_OF_ATTEMPT)[number]>;
 
 /** The facts that every request has. `pinned` says whether the request names models; a list of several is a rare fact. */
 type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number]> & { readonly pinned: boolean };
@@ -108,9 +108,9 @@ const RARE_FACTS = [
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
 const ADD_ONS = ['addOns'] as const;
-/** The fields that only failed attempts have, stored after the other fields of an attempt. */
-const OF_FAILURE = ['status', 'message'] as const;
-const ALL_ATTEMPT = [...ATTEMPT, ...OF_FAILURE] as const;
+/** The fields that only some attempts have, stored after the other fields: two of failures, and one of attempts at a spread model. */
+const RARE_OF_ATTEMPT = ['status', 'message', 'spread'] as const;
+const ALL_ATTEMPT = [...ATTEMPT, ...RARE_OF_ATTEMPT] as const;
 const ALL_USAGE = [...USAGE, ...ADD_ONS] as const;
 
 /** Accepts a list of all fields of T. If a field is missing, the code does not compile. */
@@ -181,8 +181,9 @@ function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
 }
 
 const packAttempt = (attempt: AttemptRecord): readonly unknown[] => {
-  const { status, message } = attempt;
+  const { status, message, spread } = attempt;
   const usual = packUsualAttempt(attempt);
+  if (spread) return [...usual, status ?? null, message ?? '', spread];
   return status === undefined && message === undefined ? usual : [...usual, status ?? null, message ?? ''];
 };
 
@@ -335,7 +336,12 @@ function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[], ear
   return named as T;
 }
 
-const unpackAttempt = (values: readonly unknown[]) => unpack<AttemptRecord>(values, ALL_ATTEMPT, EARLIER_ATTEMPT);
+function unpackAttempt(values: readonly unknown[]): AttemptRecord {
+  const attempt = unpack<AttemptRecord>(values, ALL_ATTEMPT, EARLIER_ATTEMPT);
+  if (attempt.failure !== null || !attempt.spread) return attempt;
+  const { status: _status, message: _message, ...succeeded } = attempt;
+  return succeeded;
+}
 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   const outcome = unpack<RawOutcome>(values, OUTCOME, EARLIER_OUTCOME);

@@ -1,0 +1,150 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import type { SpreadRecord } from '../../src/core/decision/record.ts';
+import { isObject } from '../../src/core/json/object.ts';
+import { answerOf } from '../support/answers.ts';
+import { UPSTREAM_ENV } from '../support/policies.ts';
+import { PromptCache, type PromptUsage } from '../support/prompt-cache.ts';
+import type { Signalbox } from '../support/signalbox.ts';
+import { startSignalbox } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
+
+const upstreams = [useUpstream(), useUpstream(), useUpstream()];
+const NAMES = ['one', 'two', 'three'] as const;
+
+beforeEach(() => {
+  for (const upstream of upstreams) {
+    upstream.behave(() => ({}));
+    upstream.requests.length = 0;
+  }
+});
+
+/** A policy with one model at up to three endpoints. @param keys the keys of each endpoint, as flow YAML */
+const policyOf = (spread: string, ...keys: string[]): string => `version: 2
+providers:
+${NAMES.map((name, at) => `  ${name}: { adapter: openai-compatible, base_url: "${upstreams[at]!.url}", api_key_env: TEST_UPSTREAM_KEY, cache_ttl_s: 60, cache_min_tokens: 500 }`).join('\n')}
+models:
+  best:
+    spread: ${spread}
+    endpoints:
+${keys.map((key, at) => `      - { provider: ${NAMES[at]}, upstream: best-up${key && `, ${key}`} }`).join('\n')}
+    price: { input: 4, cached_input: 0.4, output: 16 }
+    context_window: 100000
+    max_output: 1000
+    quality: { default: 0.8 }
+`;
+
+async function withFleet(policy: string, play: (box: Signalbox) => Promise<void>): Promise<void> {
+  const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  try {
+    await play(box);
+  } finally {
+    await box.stop();
+  }
+}
+
+const counts = () => upstreams.map(({ requests }) => requests.length);
+const LONG = 'The committee met on Tuesday to look at the figures of the last quarter. '.repeat(90);
+
+const ask = (box: Signalbox, messages: readonly object[]): Promise<Response> =>
+  box.post('/v1/chat/completions', { model: 'best', max_tokens: 20, messages });
+const question = (text: string) => [{ role: 'user', content: text }];
+
+/** The attempts of a decision, with how their endpoints were chosen. */
+async function attemptsOf(box: Signalbox, response: Response) {
+  const id = response.headers.get('x-signalbox-decision-id');
+  const decision: unknown = await (await box.get(`/v1/decisions/${id}`)).json();
+  const outcome = isObject(decision) && isObject(decision.outcome) ? decision.outcome : {};
+  return (outcome.attempts ?? []) as readonly {
+    endpoint: number;
+    failure: string | null;
+    spread: SpreadRecord | null;
+  }[];
+}
+
+describe('requests for a model with several endpoints', () => {
+  test('are shared by weight, and the record says how each was placed', async () => {
+    await withFleet(policyOf('weighted', 'weight: 70', 'weight: 30'), async (box) => {
+      let last: Response | null = null;
+      for (let sent = 0; sent < 200; sent++) {
+        last = await ask(box, question(`Say ${sent}.`));
+        expect(last.status).toBe(200);
+      }
+      const [first = 0] = counts();
+      expect(Math.abs(first / 200 - 0.7)).toBeLessThan(0.15);
+      const [attempt] = await attemptsOf(box, last!);
+      expect(attempt?.spread).toMatchObject({
+        mode: 'weighted',
+        draw: 0,
+        eligible: [0, 1],
+        weights: [70, 30],
+        stays: false,
+      });
+      expect(attempt?.spread?.key).toMatch(/^[0-9a-f]{16}$/);
+    });
+  });
+
+  test('go to the group with the lowest number, and to the next group while it fails', async () => {
+    await withFleet(policyOf('weighted', 'priority: 1', '', 'priority: 2'), async (box) => {
+      expect((await ask(box, question('Say one.'))).status).toBe(200);
+      expect(counts()).toEqual([0, 1, 0]);
+      upstreams[1]!.behave(() => ({ fail: 'rate_limited' }));
+      const answer = await ask(box, question('Say two.'));
+      expect(answer.status).toBe(200);
+      expect((await attemptsOf(box, answer)).map(({ endpoint, failure }) => [endpoint, failure])).toEqual([
+        [1, 'rate_limited'],
+        [0, null],
+      ]);
+      expect(counts()).toEqual([1, 2, 0]);
+    });
+  });
+
+  test('go to the cheapest endpoint, at its price, and the hold covers the most expensive one', async () => {
+    const price = (output: number) => `price: { input: 4, output: ${output} }`;
+    await withFleet(policyOf('cheapest', price(16), price(2), price(8)), async (box) => {
+      expect((await answerOf(await ask(box, question('Say one.')))).platform.credits_consumed).toBeGreaterThan(0);
+      expect(counts()).toEqual([0, 1, 0]);
+    });
+  });
+
+  test('of a conversation stay at the endpoint that has it in its cache', async () => {
+    const caches = upstreams.map(() => new PromptCache());
+    const usages: PromptUsage[] = [];
+    upstreams.forEach((upstream, at) => {
+      upstream.behave((request) => {
+        const usage = caches[at]!.usageOf(request);
+        usages.push(usage);
+        return { text: 'Aye.', usage: { ...usage, completion_tokens: 2 } };
+      });
+    });
+    await withFleet(policyOf('weighted', '', '', ''), async (box) => {
+      for (let talk = 0; talk < 12; talk++) {
+        const messages: object[] = question(`Talk ${talk}. ${LONG}`);
+        const places = new Set<number>();
+        for (let turn = 0; turn < 4; turn++) {
+          const answer = await ask(box, messages);
+          const [attempt] = await attemptsOf(box, answer);
+          places.add(attempt!.endpoint);
+          expect(attempt?.spread?.stays).toBe(turn > 0);
+          const { choices } = await answerOf(answer);
+          messages.push(
+            { role: 'assistant', content: choices[0]!.message.content },
+            { role: 'user', content: `And ${turn}?` },
+          );
+        }
+        expect(places.size).toBe(1);
+      }
+      // Every turn but the first finds its conversation in the cache.
+      const later = usages.filter(({ prompt_tokens_details }) => prompt_tokens_details.cached_tokens > 0);
+      expect(later).toHaveLength(12 * 3);
+      expect(counts().filter((sent) => sent > 0).length).toBeGreaterThan(1);
+    });
+  });
+
+  test('keep their order without `spread`, and their records have none', async () => {
+    await withFleet(policyOf('order', '', ''), async (box) => {
+      const answer = await ask(box, question('Say one.'));
+      expect((await attemptsOf(box, answer)).map(({ spread }) => spread)).toEqual([null]);
+      expect(counts()).toEqual([1, 0, 0]);
+    });
+  });
+});
