@@ -25,6 +25,8 @@ export interface CountedBudget {
   readonly generation: number;
   /** The rank of the policy. */
   readonly rank: number;
+  /** The moment for which the terms hold, ms since 1970. */
+  readonly at: number;
 }
 
 /** The window of a budget for one subject. State: budget alerts. */

@@ -40,9 +40,9 @@ export class BudgetWindows {
 
   /** The terms that apply to all windows of the budget. */
   get enforced(): EnforcedBudget {
-    const { budget, generation, rank } = this.#counted;
+    const { budget, generation, rank, at } = this.#counted;
     const { limit, limits } = budget;
-    return { budget: generation, rank, limit, ...(limits && { limits }) };
+    return { budget: generation, rank, at, limit, ...(limits && { limits }) };
   }
 
   /** The current window of the budget at the last call of `windowAt`. */

@@ -46,6 +46,8 @@ const SESSIONS_SHOWN = 100;
 export interface LedgerTerms extends CountedTerms, Pick<PolicySnapshot, 'ledger'> {
   /** When the budgets change by themselves, because a budget ends, ms since 1970. Absent for never. */
   readonly until?: number;
+  /** The moment for which the budgets hold, ms since 1970. Absent for the moment at which the ledger prepares them. */
+  readonly at?: number;
 }
 
 interface LedgerOptions extends LedgerNotifierOptions {
@@ -330,7 +332,7 @@ export class Ledger {
     await before;
     using preparation = new DisposableStack();
     preparation.defer(end);
-    const counted = await this.#terms.accept(terms);
+    const counted = await this.#terms.accept(terms, terms.at ?? this.#time);
     // This code runs even if the preparation fails, so that the books forget counts of budgets that are not active.
     let enforced: unknown;
     preparation.defer(() => (enforced = this.#enforce()));

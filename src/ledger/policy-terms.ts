@@ -27,9 +27,10 @@ export class PolicyTerms {
   /**
    * Makes the books accept the terms of a policy. A policy with the same budgets and rate limits as the last one keeps its rank. A change
    * of API keys therefore does not make an older policy the newest.
+   * @param at the moment for which the terms hold, ms since 1970
    * @throws StoreError by rejecting, or an Error of one sentence if the policy gives a Credit a different value
    */
-  async accept({ budgets: all, usdPerCredit, rateLimits = [] }: CountedTerms) {
+  async accept({ budgets: all, usdPerCredit, rateLimits = [] }: CountedTerms, at: number) {
     this.#checkUnit(usdPerCredit);
     const budgets = all.filter(isOfPolicy).map(storedOf);
     const text = JSON.stringify([budgets, rateLimits]);
@@ -38,7 +39,7 @@ export class PolicyTerms {
       const offered = { usdPerCredit, budgets, rateLimits, counted: all, rank: known };
       const { rank, generations } = await this.#books.accept(offered);
       this.#last = { text, rank };
-      return all.map((budget, at): CountedBudget => ({ budget, generation: generations[at]!, rank }));
+      return all.map((budget, index): CountedBudget => ({ budget, generation: generations[index]!, rank, at }));
     } catch (cause) {
       if (!isUnmet(cause)) throw cause;
       const why = `Another server has started this ledger with a different value of a Credit, so usd_per_credit cannot be ${usdPerCredit}.`;

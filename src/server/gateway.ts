@@ -104,12 +104,12 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
   const { now, idsAbove } = store.instance;
   const { timers } = host;
   const lines = new Lines(keys);
-  const terms: TermsOf = (snapshot, at) => {
+  const terms: TermsOf = (snapshot, at = now()) => {
     const { budgets, ledger, usdPerCredit, organization } = snapshot;
     const ofKeys = keys.budgets(at);
     const own = holderBudgets([...people.budgets(organization), ...holdersOf(ofKeys)], lines);
     const rateLimits = statedLimits(snapshot);
-    return { budgets: [...budgets, ...own], ledger, usdPerCredit, rateLimits, until: firstEnd(ofKeys) };
+    return { budgets: [...budgets, ...own], ledger, usdPerCredit, rateLimits, until: firstEnd(ofKeys), at };
   };
   const ledger = await openLedger({
     books: await store.openBooks(now),

@@ -183,6 +183,11 @@ export interface EnforcedBudget {
   readonly budget: number;
   /** The rank of the policy that states the budget. */
   readonly rank: number;
+  /**
+   * The moment for which the limits hold, ms since 1970. Of limits with the same rank, those of the later moment count, so that a server whose
+   * request arrives late does not bring back the limit of a budget that has ended.
+   */
+  readonly at: number;
   /** The limit in microcredits, and separate limits that replace it for some subjects. */
   readonly limit: Microcredits;
   readonly limits?: ReadonlyMap<string, Microcredits>;

@@ -51,7 +51,7 @@ export const lawOf = (lay: Lay, renews = true) =>
     const termsAt = (at: number) => {
       const own = budgetsAt(budgets, at);
       const until = Math.min(Number.POSITIVE_INFINITY, ...own.flatMap((one) => one.until ?? []));
-      return { ...terms(...keyBudgets([{ keyId: KEY, budgets: own }])), until };
+      return { ...terms(...keyBudgets([{ keyId: KEY, budgets: own }])), until, at };
     };
     const servers: Ledger[] = [];
     try {
@@ -74,6 +74,36 @@ export const lawOf = (lay: Lay, renews = true) =>
       for (const server of servers) await server.close();
     }
   });
+
+/**
+ * Activates terms on one server while a request of another server has found that a budget has ended, and the late server still has the
+ * budget.
+ * @returns what the first server grants after that, of a key whose budget is 0 again
+ */
+export async function grantedAfterLateTerms(lay: Lay): Promise<number> {
+  const budgets = [
+    { limit: 0, window: 'day' as const },
+    { limit: 100, window: 'day' as const, end: 1 },
+  ].map(budgetOf);
+  const termsAt = (at: number) => ({
+    ...terms(...keyBudgets([{ keyId: KEY, budgets: budgetsAt(budgets, at) }])),
+    at,
+  });
+  await using shared = await lay();
+  const after = NOON + 2 * MINUTE_MS;
+  let now = NOON;
+  const [early, late] = await Promise.all(shared.books.map((books) => ledgerOn({ books }, termsAt(now), () => now)));
+  if (!early || !late) throw new Error('two servers are needed');
+  try {
+    now = after;
+    await (await early.prepare(termsAt(after)))();
+    await (await late.prepare(termsAt(NOON)))();
+    return await spend(early, 1, { id: idAt(after), caller: caller(KEY) });
+  } finally {
+    await early.close();
+    await late.close();
+  }
+}
 
 export const LAW =
   'the servers grant exactly what the budgets of that moment allow, from the first request after an end';

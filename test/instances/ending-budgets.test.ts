@@ -8,7 +8,7 @@ import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { tries } from '../deep/effort.ts';
 import { tempFolder } from '../store/support.ts';
 import type { Lay } from './budgets-law.ts';
-import { LAW, lawOf } from './ending-budgets-law.ts';
+import { grantedAfterLateTerms, LAW, lawOf } from './ending-budgets-law.ts';
 import { findingsIn, sharedBooks } from './ledgers.ts';
 
 /** Two servers that share books in memory. */
@@ -47,4 +47,8 @@ describe.each([
     const how = { ...tries('budgets with an end', 300, 300), endOnFailure: true };
     expect((await fc.check(lawOf(lay, false), how)).failed).toBe(true);
   });
+});
+
+test('a server that is late with its earlier terms does not bring back a budget that has ended', async () => {
+  expect(await grantedAfterLateTerms(inMemory)).toBe(0);
 });

@@ -17,7 +17,7 @@ import { budget, caller, held, line, NOON, order, terms } from './support.ts';
 const DAY_MS = 86_400_000;
 const MIDNIGHT = Date.UTC(2026, 10, 21);
 
-const counted = (budget: Budget): CountedBudget => ({ budget, generation: 1, rank: 1 });
+const counted = (budget: Budget): CountedBudget => ({ budget, generation: 1, rank: 1, at: 0 });
 
 describe('the alerts of a fund', () => {
   const fraction = fc.integer({ min: 1, max: 20 }).map((n) => n / 20);

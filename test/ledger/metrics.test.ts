@@ -162,7 +162,7 @@ describe('metrics of budgets', () => {
     const budgetWindows = Array.from({ length: 503 }, (_, i) => {
       const one = budget(100, { name: `b${i}`, window: 'total' });
       const window = { starts: 0, ends: Number.POSITIVE_INFINITY };
-      const windows = new BudgetWindows({ budget: one, generation: i, rank: 1 }, window);
+      const windows = new BudgetWindows({ budget: one, generation: i, rank: 1, at: 0 }, window);
       windows.fundAt('', NOON);
       return windows;
     });

@@ -211,7 +211,7 @@ describe('wallets pay in advance', () => {
     const month = windowAt('month', 'UTC', NOON);
     const states = new FundStates();
     const funds = new Funds((holder) => states.balanceOf(holder) !== null);
-    funds.use([new BudgetWindows({ budget: EACH, generation: 1, rank: 1 }, month)]);
+    funds.use([new BudgetWindows({ budget: EACH, generation: 1, rank: 1, at: 0 }, month)]);
     const account = (agent = AGENT) => new Accounts(() => false, NO_LINES.lineOf).of(agent, 'auto', null);
     expect(funds.windowsOf(account(), NOON).map(({ title }) => title.subject)).toEqual([WALLET]);
     expect([...funds.budgetWindows[0]!.funds]).toEqual([]);

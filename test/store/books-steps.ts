@@ -174,7 +174,7 @@ export class Things {
       case 'enforce': {
         const { budget } = this.funds[1]!;
         const limits = step.isOwn ? { limits: new Map([['own', step.limit]]) } : {};
-        return { kind: 'enforce', budgets: [{ budget, rank: step.rank, limit: step.limit, ...limits }] };
+        return { kind: 'enforce', budgets: [{ budget, rank: step.rank, at: 0, limit: step.limit, ...limits }] };
       }
       case 'count': {
         const [fund] = this.funds as [FundRef, FundRef];

@@ -187,3 +187,13 @@ export function spend(funds: readonly Fund[], amount: Microcredits): void {
     fund.spent += amount;
   }
 }
+
+/** Orders the limits of a budget: by the rank of their policy, then by the moment for which they hold. */
+interface LimitsOrder {
+  readonly rank: number;
+  readonly at: number;
+}
+
+/** Whether limits are older than other limits of the same budget. */
+export const isSuperseded = (one: LimitsOrder, by: LimitsOrder): boolean =>
+  one.rank < by.rank || (one.rank === by.rank && one.at < by.at);

@@ -60,8 +60,8 @@ export const depositOf = (id: string, paid: number, fee = 0): LedgerOp => ({
   ...{ kind: 'deposit', id, at, holder: WALLET, deposit: { paid, fee, note: id } },
 });
 
-export const enforceOf = ({ budget }: FundRef, limit: number, rank = 2): LedgerOp => ({
-  ...{ kind: 'enforce', budgets: [{ budget, rank, limit }] },
+export const enforceOf = ({ budget }: FundRef, limit: number, rank = 2, at = 0): LedgerOp => ({
+  ...{ kind: 'enforce', budgets: [{ budget, rank, at, limit }] },
 });
 
 export async function applied(books: LedgerBooks, op: LedgerOp): Promise<OpResult> {

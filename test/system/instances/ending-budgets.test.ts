@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { tries } from '../../deep/effort.ts';
-import { LAW, lawOf } from '../../instances/ending-budgets-law.ts';
+import { grantedAfterLateTerms, LAW, lawOf } from '../../instances/ending-budgets-law.ts';
 import { inPostgres } from './books.ts';
 
 test(`in PostgreSQL, ${LAW}`, async () => {
@@ -12,3 +12,7 @@ test('in PostgreSQL, the law of budgets with an end fails for servers that keep 
   const how = { ...tries('budgets with an end, in PostgreSQL', 60, 300), endOnFailure: true };
   expect((await fc.check(lawOf(inPostgres, false), how)).failed).toBe(true);
 }, 600_000);
+
+test('in PostgreSQL, a server that is late with its earlier terms does not bring back a budget that has ended', async () => {
+  expect(await grantedAfterLateTerms(inPostgres)).toBe(0);
+}, 60_000);

@@ -1,4 +1,4 @@
-import { budgetKey, type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../core/accounting/fund.ts';
+import { budgetKey, type FundRef, type FundStanding, type FundTitle, isSuperseded, limitFor } from '../../../core/accounting/fund.ts';
 import type { Microcredits } from '../../../core/money/credits.ts';
 import type { EnforcedBudget } from '../../books.ts';
 
@@ -158,7 +158,7 @@ export class KnownFunds {
   enforce(budgets: readonly EnforcedBudget[]): void {
     for (const one of budgets) {
       const known = this.#enforced.get(one.budget);
-      if (!known || known.rank <= one.rank) this.#enforced.set(one.budget, one);
+      if (!known || !isSuperseded(one, known)) this.#enforced.set(one.budget, one);
     }
     const before = this.#budgets;
     this.#budgets = budgets.map(({ budget }) => budget);

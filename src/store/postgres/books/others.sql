@@ -272,10 +272,10 @@ END $$;
 -- Gives the funds of a budget their new limits, if the policy is the newest. The limits of other subjects stay: another server may know them.
 CREATE FUNCTION ledger_enforce_1(o ledger_named_1) RETURNS jsonb LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO enforced (budget, rank, most, limits) VALUES (o.budget, o.rank, o.most, o.limits)
+  INSERT INTO enforced (budget, rank, at, most, limits) VALUES (o.budget, o.rank, o.at, o.most, o.limits)
     ON CONFLICT (budget) DO UPDATE
-      SET rank = excluded.rank, most = excluded.most, limits = coalesce(enforced.limits, '{}') || excluded.limits
-      WHERE enforced.rank <= excluded.rank;
+      SET rank = excluded.rank, at = excluded.at, most = excluded.most, limits = coalesce(enforced.limits, '{}') || excluded.limits
+      WHERE (enforced.rank, enforced.at) <= (excluded.rank, excluded.at);
   IF FOUND THEN
     UPDATE funds AS f SET most = t.most, row_id = NULL
       FROM (SELECT g.id, CASE WHEN o.limits IS NULL THEN o.most ELSE (o.limits ->> g.subject)::bigint END AS most

@@ -40,10 +40,12 @@ CREATE TABLE fund_rows (
   counted bigint
 );
 
--- The limits of the newest policy, by the generation of the budget. `limits` is JSON: those of some subjects.
+-- The limits of the newest policy, by the generation of the budget. `limits` is JSON: those of some subjects. `at` is the moment for which they
+-- hold, ms since 1970: of two servers with equal policies, the limits of the later moment count.
 CREATE TABLE enforced (
   budget bigint PRIMARY KEY,
   rank bigint NOT NULL,
+  at bigint NOT NULL,
   most bigint NOT NULL,
   limits jsonb
 );

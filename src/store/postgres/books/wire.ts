@@ -190,10 +190,11 @@ export function dimensionsOfHolder(holder: string): { readonly key: string; read
   return { key: holder, selector: '' };
 }
 
-const enforced = ({ budget, rank, limit: most, limits }: EnforcedBudget): WireOp => ({
+const enforced = ({ budget, rank, at, limit: most, limits }: EnforcedBudget): WireOp => ({
   kind: 'enforce',
   budget,
   rank,
+  at,
   most,
   limits: limits ? Object.fromEntries(limits) : null,
 });

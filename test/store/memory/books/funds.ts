@@ -89,7 +89,7 @@ export class MemoryFunds {
   enforce({ budgets }: EnforceOp): void {
     for (const one of budgets) {
       const known = this.#enforced.get(one.budget);
-      if (known && known.rank > one.rank) continue;
+      if (known && (known.rank > one.rank || (known.rank === one.rank && known.at > one.at))) continue;
       const limits = one.limits && new Map([...(known?.limits ?? []), ...one.limits]);
       this.#enforced.set(one.budget, { ...one, ...(limits && { limits }) });
     }
