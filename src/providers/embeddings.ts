@@ -53,7 +53,7 @@ const UNABLE = {
 } as const satisfies StreamPart;
 
 /** The maximum number of batches that run at the same time. */
-const BATCHES_MAX = 4;
+export const BATCHES_MAX = 4;
 /** The number of vector elements that are passed on at once. */
 const NUMBERS_AT_ONCE = 65_536;
 

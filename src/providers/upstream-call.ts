@@ -1,5 +1,6 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { PreparedProvider } from '../contract/provider.ts';
+import type { EndpointRoom } from '../core/endpoint-room.ts';
 import type { Deadlines } from '../core/policy/snapshot.ts';
 import type { Alarms } from './alarm.ts';
 import type { Dial } from './connection/dial.ts';
@@ -34,6 +35,8 @@ export interface CallTerms {
   readonly trace?: TraceHeaders | null;
   /** Without `room`, the memory for the answer is unlimited. */
   readonly room?: AnswerRoom;
+  /** Learns what remains of the provider's own limits, as the answer says; null or absent for an endpoint without limits. */
+  readonly limits?: Pick<EndpointRoom, 'correct'> | null;
 }
 
 /**

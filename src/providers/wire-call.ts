@@ -9,6 +9,7 @@ import { type FrameParser, frameParser } from './frames.ts';
 import { callHeaders, withTrace } from './http-request.ts';
 import { PieceDecoder } from './piece-decoder.ts';
 import { TextReading } from './read-text.ts';
+import { remainingUnits } from './remaining-units.ts';
 import type { UpstreamReply } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { clampWait, retryAfterMs } from './retry-after.ts';
@@ -173,6 +174,8 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     if (reply instanceof Promise) return reply;
     const { status } = reply;
     this.requestId = requestIdOf(reply, this.#apiKey);
+    const remaining = this.#terms.limits ? remainingUnits((name) => reply.header(name)) : null;
+    if (remaining) this.#terms.limits?.correct(remaining);
     if (status >= 300 && status < 400) {
       this.#fail({ kind: 'not_found', message: 'redirects are not followed', status });
     } else if (status < 200 || status > 299) {

@@ -1,11 +1,16 @@
 import type { HealthState } from '../core/decision/readings.ts';
+import type { EndpointLimitName, EndpointShortage } from '../core/endpoint-room.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { plural } from '../core/text/text.ts';
 
 /** An endpoint that accepts no requests at the moment. */
 export interface UnavailableEndpoint {
   /** The ID of the endpoint's model. */
   readonly model: string;
-  readonly state: HealthState;
+  /** `full`: the endpoint has used a limit of the policy. */
+  readonly state: HealthState | 'full';
+  /** The limit that is used; absent unless the state is `full`. */
+  readonly shortage?: EndpointShortage;
   /** The time at which the endpoint may be tried again, in Unix ms. */
   readonly at: number;
 }
@@ -43,6 +48,10 @@ export function unavailableError(
   }
   const retryAfterMs = Math.max(WAIT_MIN_MS, first.at - now);
   const again = `Try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
+  if (first.shortage) {
+    const message = `${subject} unavailable for now. An endpoint of \`${first.model}\` has used its limit of ${limitText(first.shortage)}. ${again}`;
+    return new SignalboxError('upstream_rate_limited', message, { retryAfterMs, details });
+  }
   if (first.state === 'cooling') {
     const message = `${subject} unavailable for now. The provider of \`${first.model}\` is limiting the request rate. ${again}`;
     return new SignalboxError('upstream_rate_limited', message, { retryAfterMs, details });
@@ -50,6 +59,14 @@ export function unavailableError(
   const message = `${subject} unavailable for now. The provider of \`${first.model}\` cannot be used. ${again}`;
   return new SignalboxError('no_healthy_model', message, { retryAfterMs, details });
 }
+
+const LIMIT_WORDS: Readonly<Record<EndpointLimitName, (most: number) => string>> = {
+  requests_per_minute: (most) => `${plural(most, 'request')} a minute`,
+  tokens_per_minute: (most) => `${plural(most, 'token')} a minute`,
+  concurrent_requests: (most) => `${plural(most, 'request')} at the same time`,
+};
+
+const limitText = ({ limit, most }: EndpointShortage): string => LIMIT_WORDS[limit](most);
 
 /** Whether an endpoint recovers only if the operator does something. */
 const needsOperator = ({ state }: UnavailableEndpoint): boolean => state === 'out_of_credit' || state === 'absent';

@@ -1,7 +1,9 @@
 import { parseKey } from '../access/key.ts';
 import { openKeys } from '../access/keys.ts';
+import { CountedRooms } from '../access/limits/endpoint-rooms.ts';
 import { Gate } from '../access/limits/gate.ts';
 import { NewestLimits } from '../access/limits/newest.ts';
+import { SharedCounts } from '../access/limits/shared-counts.ts';
 import { openPeople } from '../access/people.ts';
 import { endpointEvent } from '../admin/use-cases/events.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
@@ -79,7 +81,8 @@ async function startPolicy(
     logHealth(log, change);
     feed.tell(() => endpointEvent(change, now()));
   };
-  const health = new Health({ clock, now, random: Math.random, onChange });
+  const rooms = new CountedRooms(clock);
+  const health = new Health({ clock, now, random: Math.random, onChange, rooms });
   const unpacked = unpackPolicies(policies, home);
   if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
   const network = new UpstreamNetwork(undefined, timers);
@@ -112,7 +115,7 @@ async function startPolicy(
   const plain = await firstPolicy({ ...judging, found: undefined }, err, pushed);
   await servers.begin(plain.runtime);
   const first = await withFound(plain, judging);
-  return { first, tools, unpacked, feed };
+  return { first, tools, unpacked, feed, rooms };
 }
 
 /**
@@ -133,10 +136,11 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const tracer = await openTracer({ env: host.env, version, log });
   const database = isShared(options.database) ? await placeOfStore(options.database) : null;
   using _told = tellOfWait(database, log, timers);
-  const { first, tools, unpacked, feed } = await startPolicy(options, host, secrets, log);
+  const { first, tools, unpacked, feed, rooms } = await startPolicy(options, host, secrets, log);
   const lock = await takePlace(options);
   const note = new LedgerNote(options.data, now, log);
   const store = await (host.openStore ?? openDataStore)(options, log, note, host);
+  if (store.rates) rooms.share(new SharedCounts(store.rates, () => Math.floor(clock()), timers));
   let onBudgets = async () => {};
   const people = await openPeople({ store, now: store.instance.now, onChange: () => onBudgets() });
   const keys = await openKeys({
@@ -186,8 +190,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   // The server sets its signal handlers before it reports that it is ready, because a Ctrl-C may follow at once.
   alerts.sender.begin();
   const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead, alerts: alerts.sender };
-  const port = portOf(address);
-  const shutdown = openShutdown({ ...parts, port, stopTrail, stop, stopListening, written: linesWritten });
+  const shutdown = openShutdown({ ...parts, port: portOf(address), stopTrail, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
   onStopSignals(around, shutdown.bySignal);
   onHangup = () => void (out.isTerminal && !hasTerminal() ? shutdown.bySignal('SIGHUP') : reloader.reload('signal'));

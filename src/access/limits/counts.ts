@@ -84,7 +84,7 @@ export class LocalCounts implements LimitCounts {
 function waitOf({ figures, account }: RequestLimit, kind: RateUnit, units: number): number {
   const figure = figures[FIGURES[kind]];
   if (figure === null) return 0;
-  if (kind === 'streams') return units > 0 && account.streams >= figure ? STREAM_RETRY_MS : 0;
+  if (kind === 'streams') return units > 0 && account.streams + Math.min(units, figure) > figure ? STREAM_RETRY_MS : 0;
   const bucket = account[kind];
   return bucket ? waitMs(bucket, units) : 0;
 }

@@ -114,7 +114,9 @@ export class Attempt {
   #open(target: UpstreamTarget, call: ProviderCall, room: AnswerRoom): UpstreamCall {
     const { deadlines } = this.model;
     const { alarms } = this.#runnable.runtime;
-    return openCall(target, call, { deadlines, totalBy: this.#deadlineAt, alarms, trace: this.#trace?.headers, room });
+    const { room: limits } = this.way.upstream;
+    const terms = { deadlines, totalBy: this.#deadlineAt, alarms, trace: this.#trace?.headers, room, limits };
+    return openCall(target, call, terms);
   }
 
   #embed(target: UpstreamTarget, call: ProviderCall, room: AnswerRoom): UpstreamCall {

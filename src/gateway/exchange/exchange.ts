@@ -1,7 +1,9 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { Settlement } from '../../core/accounting/entry.ts';
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { ByteHold } from '../../core/byte-room.ts';
 import type { AttemptRecord, DecisionOutcome, SpreadRecord } from '../../core/decision/record.ts';
+import type { EndpointShortage } from '../../core/endpoint-room.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { rootOf } from '../../core/people/caller.ts';
@@ -20,6 +22,7 @@ import { withoutPrice } from '../money/receipt.ts';
 import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
 import type { RunningAnswer } from './answer-source.ts';
 import { Attempt } from './attempt.ts';
+import { AttemptShare } from './attempt-share.ts';
 import {
   brokenError,
   callerGone,
@@ -75,6 +78,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #last: Attempt | null = null;
   /** The endpoints that were unavailable when the exchange was about to try them. */
   readonly #shut = new Map<EndpointHealth, UnavailableEndpoint>();
+  readonly #share = new AttemptShare();
   readonly #pause = new AttemptPause();
   /** The batch with the first content part, until the reader gets the batch. */
   #first: readonly StreamPart[] | null = null;
@@ -141,7 +145,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
         if (step.waitMs > 0 && !(await this.#hasWaited(step.waitMs))) break;
         if (this.#ended()) throw this.error;
-        const reporter = this.#admitted(step);
+        const admitted = this.#admitted(step);
+        const reporter = admitted instanceof Promise ? await admitted : admitted;
+        if (this.#ended()) throw this.error;
         if (!reporter) continue;
         const { hold } = this.funded;
         // In most cases the hold covers the most expensive endpoint of the model.
@@ -152,6 +158,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         const way = funding instanceof Promise ? await this.#awaited(funding, reporter) : funding;
         if (way === null) {
           if (this.#ended()) throw this.error;
+          this.#share.undo();
           this.#plan.drop();
           continue;
         }
@@ -265,11 +272,30 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return true;
   }
 
+  /** Takes the attempt's share of the endpoint's limits, and checks the endpoint's health; null if no attempt may begin. */
+  #admitted(step: PlannedAttempt): Awaitable<AttemptReporter | null> {
+    if (step.way.upstream.room === null) return this.#begun(step);
+    return whenReady(this.#share.take(step.way, this.#runnable.decision.facts), (shortage) => {
+      if (shortage !== null) return this.#noteFull(step, shortage);
+      const reporter = this.#ended() ? null : this.#begun(step);
+      if (reporter === null) this.#share.undo();
+      return reporter;
+    });
+  }
+
+  #noteFull({ way }: PlannedAttempt, shortage: EndpointShortage): null {
+    const { health, model } = way.upstream;
+    const at = this.#parts.now() + shortage.waitMs;
+    this.#shut.set(health, { model: model.id, state: 'full', shortage, at });
+    this.#plan.full(shortage.waitMs);
+    return null;
+  }
+
   /**
    * Checks with the endpoint's health whether an attempt may begin; null if no attempt may begin. A second attempt at the same provider
    * uses up its retry budget.
    */
-  #admitted(step: PlannedAttempt): AttemptReporter | null {
+  #begun(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
     const { health, model, account } = way.upstream;
     const reporter = health.begin({
@@ -322,6 +348,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#running = null;
     this.#last = running;
     const measured = failedUsage(meter, running.expected);
+    this.#share.leave(running, measured, this.#runnable.decision.facts, failure);
     if (!measured) return null;
     this.#runnable.context.exchange.addFailedUsage(measured.usage);
     return this.funded.hold.post(entryLine(model, endpoint, measured)).then((charged) => {
@@ -382,6 +409,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
     this.#alarm.clear();
     this.#isOver = true;
+    if (running) this.#share.leave(running, measured, this.#runnable.decision.facts);
+    else this.#share.undo();
     const end = () => {
       running?.meter.forget();
       this.#bytes?.leave();

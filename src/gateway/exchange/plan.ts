@@ -12,6 +12,8 @@ const QUICK_MS = 1_000;
  * and can retry later.
  */
 const WAIT_MAX_MS = 5_000;
+/** The wait for the room of a full endpoint is longer by up to this time, ms, so that waiting requests do not all come at once. */
+const ROOM_JITTER_MS = 50;
 /**
  * How often a retry budget may deny a retry before the plan gives up. While the plan waits, other requests may show that the provider is
  * up.
@@ -43,9 +45,11 @@ interface Branch {
   readonly spread: SpreadRecord | null;
   /**
    * `shut`: the circuit breaker ejected the endpoint; `denied`: the retry budget denied a retry; `failed`: the endpoint had a temporary
-   * fault; `done`: the endpoint is not tried any more.
+   * fault; `full`: the endpoint has used its limits; `done`: the endpoint is not tried any more.
    */
-  state: 'open' | 'shut' | 'denied' | 'failed' | 'done';
+  state: 'open' | 'shut' | 'denied' | 'failed' | 'full' | 'done';
+  /** Whether `next` returned the endpoint with `force`. */
+  force: boolean;
   /** The number of failed attempts. */
   tries: number;
   /** When the endpoint may be tried again, ms on the plan's clock. */
@@ -92,6 +96,8 @@ export class Plan {
   #retries = 0;
   #waits = 0;
   #denials = 0;
+  /** When the plan stops waiting for full endpoints, ms on the plan's clock; 0 before the first full endpoint. */
+  #roomBy = 0;
   /** The branch that `next` returned last. */
   #current: Branch | null = null;
 
@@ -113,7 +119,7 @@ export class Plan {
     if (shut) return this.#hand(shut, false, true, 0);
     const denied = this.#first('denied');
     if (denied) return this.#hand(denied, false, false, random() * PAUSE_MAX_MS);
-    return this.#mayRetry() ? this.#later() : null;
+    return this.#later();
   }
 
   /** Whether anything is left to try except the step that `next` just returned. */
@@ -127,7 +133,17 @@ export class Plan {
   shut(): void {
     const current = this.#current!;
     // If an endpoint is refused a second time, the reason is not an ejection, and the refusal will not end soon.
-    current.state = current.state === 'open' ? 'shut' : 'done';
+    const isFirst = current.state === 'open' || (current.state === 'full' && !current.force && current.tries === 0);
+    current.state = isFirst ? 'shut' : 'done';
+  }
+
+  /** Notes that the endpoint has used its limits. @param waitMs the time until it may have room */
+  full(waitMs: number): void {
+    const current = this.#current!;
+    const now = this.#options.clock();
+    if (this.#roomBy === 0) this.#roomBy = now + WAIT_MAX_MS;
+    current.state = 'full';
+    current.readyAt = now + waitMs;
   }
 
   /** Notes that the provider's retry budget has no retry left for this attempt. */
@@ -191,7 +207,7 @@ export class Plan {
       this.#picked = null;
       this.#draws++;
     }
-    const branch: Branch = { way, spread: picked?.record ?? null, state: 'open', tries: 0, readyAt: 0, isSlow: false };
+    const branch: Branch = { way, spread: picked?.record ?? null, state: 'open', force: false, tries: 0, readyAt: 0, isSlow: false };
     this.#branches.push(branch);
     return branch;
   }
@@ -204,12 +220,17 @@ export class Plan {
     return this.#retries < this.#options.retriesMax;
   }
 
-  /** Returns the failed endpoint that is ready first, after a wait with jitter. */
+  /** Returns the failed or full endpoint that is ready first, after a wait with jitter. */
   #later(): PlannedAttempt | null {
     const now = this.#options.clock();
-    const failed = this.#branches.filter(({ state }) => state === 'failed');
-    const [first] = failed.sort((a, b) => a.readyAt - b.readyAt);
+    const mayRetry = this.#mayRetry();
+    const waiting = this.#branches.filter(({ state }) => state === 'full' || (state === 'failed' && mayRetry));
+    const [first] = waiting.sort((a, b) => a.readyAt - b.readyAt);
     if (!first) return null;
+    if (first.state === 'full') {
+      const roomMs = Math.max(0, first.readyAt - now) + this.#options.random() * ROOM_JITTER_MS;
+      return now + roomMs > this.#roomBy ? null : this.#hand(first, first.tries > 0, first.force, roomMs);
+    }
     const spread = Math.min(WAIT_MAX_MS, PAUSE_MAX_MS * 2 ** this.#waits++);
     const waitMs = Math.max(0, first.readyAt - now) + this.#options.random() * spread;
     return waitMs > WAIT_MAX_MS ? null : this.#retry(first, waitMs);
@@ -222,6 +243,7 @@ export class Plan {
 
   #hand(branch: Branch, again: boolean, force: boolean, waitMs: number): PlannedAttempt {
     this.#current = branch;
+    branch.force = force;
     return { way: branch.way, again, force, waitMs, spread: branch.spread };
   }
 }

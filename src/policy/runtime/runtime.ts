@@ -127,6 +127,7 @@ export function buildRuntime(
           at,
           endpoint,
           health: health.endpoint(endpoint.provider, endpoint.upstream, model.id, accountOf(endpoint)),
+          room: health.room(endpoint, model.id, accountOf(endpoint)),
           slot: model.firstSlot + at,
           salt: keyOfText(`${endpoint.provider}/${endpoint.upstream}/${targetOf(endpoint).account}`),
         }),

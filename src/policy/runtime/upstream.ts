@@ -1,4 +1,5 @@
 import type { RankedModel } from '../../core/decision/decision.ts';
+import type { EndpointRoom } from '../../core/endpoint-room.ts';
 import type { Endpoint, Model, Provider } from '../../core/policy/snapshot.ts';
 import type { SpreadKey } from '../../core/policy/spread.ts';
 import type { EndpointHealth } from '../../providers/health/types.ts';
@@ -21,6 +22,8 @@ export interface Upstream extends UpstreamAccount {
   readonly at: number;
   readonly endpoint: Endpoint;
   readonly health: EndpointHealth;
+  /** What the limits of the endpoint leave; null for an endpoint without limits. */
+  readonly room: EndpointRoom | null;
   /** The index of the endpoint in readings. */
   readonly slot: number;
   /** The hash of the names of the endpoint and its account, by which requests are spread over endpoints. */

@@ -1,6 +1,7 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
 import { isOfProvider } from '../../core/decision/failure-kinds.ts';
 import { HEALTH, type HealthState } from '../../core/decision/readings.ts';
+import type { EndpointRoom } from '../../core/endpoint-room.ts';
 import type { StoppedBilling } from '../../core/money/abort-billing.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { DeclaredLatency } from '../../core/policy/snapshot.ts';
@@ -76,6 +77,10 @@ export class TrackedEndpoint implements EndpointHealth {
   readonly key = new Lockout();
   readonly speed: EndpointSpeed;
   countPause: CountPause | null = null;
+  busy = 0;
+  recoveredAt = Number.NEGATIVE_INFINITY;
+  /** The limits that the active policy states; null for none. */
+  room: EndpointRoom | null = null;
   /** Whether the active policy names the endpoint, and when a policy last did, in ms. */
   isNamed = false;
   namedAt: number;
@@ -119,6 +124,7 @@ export class TrackedEndpoint implements EndpointHealth {
       return 'no-budget';
     }
     if (retry) this.#retries++;
+    this.busy++;
     return new EndpointAttempt(this, retry, now);
   }
 
@@ -200,6 +206,7 @@ export class TrackedEndpoint implements EndpointHealth {
 
   /** Records the end of an attempt. If a probe ends without a result, the next probe may begin. */
   ended(attempt: EndpointAttempt, outcome: AttemptOutcome, now: number): void {
+    this.busy--;
     this.#attempts.set(outcome, (this.#attempts.get(outcome) ?? 0) + 1);
     this.#recent.add(now, outcome !== 'ok' && outcome !== 'dropped');
     this.provider.budget.ended(attempt.isRetry && !attempt.hasAnswered);
@@ -243,6 +250,7 @@ export class TrackedEndpoint implements EndpointHealth {
       retries: this.#retries,
       retriesDenied: this.#retriesDenied,
       ejections: this.#ejections,
+      limits: this.room?.uses() ?? [],
       broken: this.hub.declarations.of(this.name),
     };
   }
@@ -306,6 +314,8 @@ export class TrackedEndpoint implements EndpointHealth {
     if (to === from && to !== again) return;
     this.#reported = to;
     if (to !== from) this.#reportedAt = this.hub.now();
+    // A cool-down is no fault, so an endpoint does not recover from it.
+    if (to === 'healthy' && from !== 'cooling' && from !== to) this.recoveredAt = now;
     // Endpoints outside of the active policy are not reported: their model was removed, or a rejected policy named them.
     if (this.hub.hasPolicy && !this.isNamed) return;
     const { name } = this;

@@ -1,4 +1,5 @@
 import { type MeasuredCatalog, measuredModels, type Readings } from '../../core/decision/readings.ts';
+import type { EndpointRoom } from '../../core/endpoint-room.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import { Declarations } from './declarations.ts';
 import { type Hub, TrackedEndpoint, TrackedProvider } from './endpoint.ts';
@@ -34,6 +35,10 @@ const onlyAccount: AccountOf = ({ provider }) => ({ name: provider, id: '' });
 const twinKey = ({ provider, model, upstream }: TrackedEndpoint['name']): string =>
   JSON.stringify([provider, model, upstream]);
 
+/** Identifies an endpoint together with its account. */
+const endpointKey = (provider: string, upstream: string, model: string, account: string): string =>
+  JSON.stringify([provider, upstream, model, account]);
+
 const ownerKey = (provider: string, account: string): string => JSON.stringify([provider, account]);
 
 type CatalogNames = Pick<MeasuredCatalog, 'models' | 'wildcards'>;
@@ -64,6 +69,12 @@ export class Health {
   /** Returns the health of an endpoint: the same object for the same names, until it is forgotten. */
   endpoint(provider: string, upstream: string, model: string, account = onlyAccount({ provider })): EndpointHealth {
     return this.#find(provider, upstream, model, account);
+  }
+
+  /** Returns the room of an endpoint under its limits; null for an endpoint without limits, and if limits are not enforced. */
+  room({ provider, upstream, limits }: Endpoint, model: string, account: HealthAccount): EndpointRoom | null {
+    const { rooms } = this.#hub;
+    return rooms && limits ? rooms.room(endpointKey(provider, upstream, model, account.id), limits) : null;
   }
 
   /**
@@ -126,12 +137,13 @@ export class Health {
     this.#hub.hasPolicy = true;
     for (const endpoint of this.#endpoints.values()) endpoint.isNamed = false;
     const endpoints = this.#bySlot(models, accountOf);
-    for (const { firstSlot, endpoints: all, latency } of models) {
-      all.forEach((_, at) => {
+    for (const { id, firstSlot, endpoints: all, latency } of models) {
+      all.forEach((stated, at) => {
         const endpoint = endpoints[firstSlot + at]!;
         endpoint.isNamed = true;
         endpoint.speed.assumedTtftMs = latency.ttftMs;
         endpoint.declared = latency;
+        endpoint.room = this.room(stated, id, accountOf(stated));
       });
     }
   }
@@ -143,7 +155,7 @@ export class Health {
   }
 
   #find(provider: string, upstream: string, model: string, account: HealthAccount): TrackedEndpoint {
-    const key = JSON.stringify([provider, upstream, model, account.id]);
+    const key = endpointKey(provider, upstream, model, account.id);
     const existing = this.#endpoints.get(key);
     if (existing) {
       // A policy that is about to become active needs this endpoint.

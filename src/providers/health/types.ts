@@ -1,5 +1,6 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
 import type { HealthState } from '../../core/decision/readings.ts';
+import type { EndpointRooms, LimitUse } from '../../core/endpoint-room.ts';
 import type { StoppedBilling } from '../../core/money/abort-billing.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { DeclaredLatency } from '../../core/policy/snapshot.ts';
@@ -15,6 +16,8 @@ export interface HealthOptions {
   readonly random: () => number;
   /** Called once for every change of an endpoint's state, within the call that caused the change. `onChange` must not throw. */
   readonly onChange: (change: HealthChange) => void;
+  /** Makes the rooms of endpoints with limits. Without `rooms`, the limits of endpoints are not enforced. */
+  readonly rooms?: EndpointRooms;
 }
 
 /**
@@ -52,6 +55,10 @@ export interface EndpointHealth {
   readonly state: HealthState;
   /** The time from which attempts are allowed, in Unix ms; 0 if they are allowed now. */
   readonly retryAt: number;
+  /** The number of attempts that have begun and not ended, on this server. */
+  readonly busy: number;
+  /** When the endpoint last became healthy after faults, a refused key or a missing model, in ms of the clock; -Infinity for never. */
+  readonly recoveredAt: number;
   /** The last pause between token counts since the endpoint last counted a prompt; null for none. */
   countPause: CountPause | null;
   /** Returns whether the endpoint billed more for an aborted answer than it declares. */
@@ -116,6 +123,8 @@ export interface EndpointSample extends EndpointName {
   /** The number of retries that the provider's budget denied. */
   readonly retriesDenied: number;
   readonly ejections: number;
+  /** The limits that the active policy states, and how much of them is used. */
+  readonly limits: readonly LimitUse[];
   /** The endpoint's broken declaration about billing after an abort; null for none. */
   readonly broken: BrokenDeclaration | null;
 }
