@@ -140,7 +140,6 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const lock = await takePlace(options);
   const note = new LedgerNote(options.data, now, log);
   const store = await (host.openStore ?? openDataStore)(options, log, note, host);
-  if (store.rates) rooms.share(new SharedCounts(store.rates, () => Math.floor(clock()), timers));
   let onBudgets = async () => {};
   const people = await openPeople({ store, now: store.instance.now, onChange: () => onBudgets() });
   const keys = await openKeys({
@@ -171,7 +170,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     ...(await openSignIn(resources, gateway.lease)),
     tokens,
     alerts: alerts.sender,
-    ...{ observer, feed, shared: sharedLimits(store, gateway.ledger.rank) },
+    ...{ observer, feed, shared: shareLimits(store, gateway.ledger.rank, rooms, around) },
     ...{ socketBytesMax, stalledS: around.stalledS },
     ...{ status, audits },
     trailHeads: () => notedHeads(options.data),
@@ -190,7 +189,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   // The server sets its signal handlers before it reports that it is ready, because a Ctrl-C may follow at once.
   alerts.sender.begin();
   const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer, stopHead, alerts: alerts.sender };
-  const shutdown = openShutdown({ ...parts, port: portOf(address), stopTrail, stop, stopListening, written: linesWritten });
+  const port = portOf(address);
+  const shutdown = openShutdown({ ...parts, port, stopTrail, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
   onStopSignals(around, shutdown.bySignal);
   onHangup = () => void (out.isTerminal && !hasTerminal() ? shutdown.bySignal('SIGHUP') : reloader.reload('signal'));
@@ -245,8 +245,16 @@ async function openDoors(
   return { address, stopListening };
 }
 
-function sharedLimits({ rates, news }: OpenStore, ownRank: () => number): AppOptions['shared'] {
-  return rates ? { rates, newest: new NewestLimits(rates, news, ownRank) } : undefined;
+/** Counts the limits of endpoints together with the other servers of the store, and returns how the limits of callers are shared. */
+function shareLimits(
+  { rates, news }: OpenStore,
+  ownRank: () => number,
+  rooms: CountedRooms,
+  { clock, timers }: Pick<Host, 'clock' | 'timers'>,
+): AppOptions['shared'] {
+  if (!rates) return undefined;
+  rooms.share(new SharedCounts(rates, () => Math.floor(clock()), timers));
+  return { rates, newest: new NewestLimits(rates, news, ownRank) };
 }
 
 function warnOfPayments(gateway: X402Gateway, log: Log): void {
