@@ -3,6 +3,7 @@ import { ERROR_CODES } from '../core/api/error-schema.ts';
 import * as field from '../core/api/parts.ts';
 import { Platform } from '../core/api/platform.ts';
 import { DECISION_STATUSES } from '../core/decision/record.ts';
+import { ENDPOINT_LIMITS } from '../core/endpoint-room.ts';
 import { SPREAD_MODES } from '../core/policy/spread.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';
 import { CERTIFICATE, Readings, Replay } from './certificate.ts';
@@ -73,6 +74,17 @@ export const FoundRequest = f.named('FoundRequest', 'A request with its decision
   attempt_details: f.as('tries', f.list(f.onWire(Attempt), 'The attempts in the order in which they were made.')),
 });
 
+const FullEndpoint = Type.Object({
+  model: field.modelId('The model of the endpoint.'),
+  provider: field.text('The provider of the endpoint.', 'openai'),
+  upstream: field.text('The provider’s own name for the model.', 'gpt-6-luna'),
+  endpoint: field.count('The position of the endpoint among the model’s endpoints, counted from 0.', 0),
+  limit: field.word(ENDPOINT_LIMITS, 'The limit that was used up.'),
+  most: field.count('The figure of the limit in the policy.', 500),
+  start_ms: field.milliseconds('From admission to the first time that the endpoint had no room.', 4),
+  times: field.count('How often the endpoint had no room for this request.', 1),
+});
+
 const Outcome = Type.Object({
   status: field.word(
     ['completed', 'failed', 'broken', 'abandoned'],
@@ -112,6 +124,10 @@ const Outcome = Type.Object({
     Type.String(),
     'Fields of the request that reached the model in another form, as in `platform.adapted`.',
     [],
+  ),
+  full: field.arrayOf(
+    FullEndpoint,
+    'Endpoints that the request skipped, or waited for, because a limit in the policy was used up.',
   ),
 });
 

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import * as parts from '../core/api/parts.ts';
 import { HEALTH } from '../core/decision/readings.ts';
+import { ENDPOINT_LIMITS } from '../core/endpoint-room.ts';
 import type { Health } from '../providers/health/health.ts';
 import { POLICY_ORIGINS } from '../store/instance-reports.ts';
 import { NEWS_SUBJECTS } from '../store/news.ts';
@@ -95,6 +96,17 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
   retries: f.count('Attempts for requests that had already tried this provider.', 5),
   retries_denied: f.count('Retries that the provider’s retry budget denied.', 0),
   ejections: f.count('How often the circuit breaker opened.', 1),
+  limits: f.list(
+    f.shape('A limit.', {
+      limit: f.word(ENDPOINT_LIMITS, 'The key in the policy.', 'requests_per_minute'),
+      most: f.count('The figure in the policy.', 500),
+      used: parts.share(
+        'The used share. Servers that share a database count together, except that `concurrent_requests` has only the requests of this server.',
+        0.42,
+      ),
+    }),
+    'The limits that the policy states for the endpoint.',
+  ),
   broken_declaration: f.as(
     'broken',
     f.orNull(

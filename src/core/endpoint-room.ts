@@ -2,7 +2,8 @@ import type { Awaitable } from './awaitable.ts';
 import type { EndpointLimits } from './policy/snapshot.ts';
 
 /** The limits of an endpoint, as the policy names them. */
-export type EndpointLimitName = 'requests_per_minute' | 'tokens_per_minute' | 'concurrent_requests';
+export const ENDPOINT_LIMITS = ['requests_per_minute', 'tokens_per_minute', 'concurrent_requests'] as const;
+export type EndpointLimitName = (typeof ENDPOINT_LIMITS)[number];
 
 /** How much of a limit is used. */
 export interface LimitUse {

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import { waitFor } from '../support/answers.ts';
+import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import type { RecordedRequest } from '../support/fake-upstream.ts';
 import { startLivePolicy } from '../support/live-policy.ts';
@@ -60,6 +60,34 @@ test('requests beyond the limit of an endpoint go to the next endpoint at once, 
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   expect(first.requests.length - before).toBe(5);
   expect(second.requests.length - other).toBe(15);
+});
+
+test('the decision lists the endpoints that had no room, and metrics and the list of endpoints show the used share', async () => {
+  const box = await start('requests_per_minute: 2, concurrent_requests: 10', true);
+  for (let asked = 0; asked < 3; asked++) await chat(box);
+  const { platform } = await answerOf(await chat(box));
+  expect(platform.attempts.map(({ provider }) => provider)).toEqual(['second']);
+  const decision = await (await box.get(`/v1/decisions/${platform.decision_id}`)).json();
+  const skipped = { model: 'best', provider: 'first', upstream: 'best-upstream', endpoint: 0 };
+  const limit = 'requests_per_minute';
+  expect(decision).toMatchObject({ outcome: { full: [{ ...skipped, limit, most: 2, times: 1 }] } });
+  const page = await (await fetch(`${box.url}/metrics`)).text();
+  const names = 'provider="first",model="best",upstream="best-upstream"';
+  const used = new RegExp(`signalbox_endpoint_limit_used\\{${names},limit="(\\w+)"\\} (\\S+)`, 'g');
+  const shares = Object.fromEntries([...page.matchAll(used)].map(([, name, share]) => [name, Number(share)]));
+  expect(shares.concurrent_requests).toBe(0);
+  expect(shares.requests_per_minute).toBeGreaterThan(0.9);
+  expect(await (await box.get('/admin/endpoints')).json()).toMatchObject({
+    data: [
+      {
+        limits: [
+          { limit: 'requests_per_minute', most: 2 },
+          { limit: 'concurrent_requests', most: 10 },
+        ],
+      },
+      { limits: [] },
+    ],
+  });
 });
 
 test('an endpoint never has more requests at the same time than its limit, and waiting requests follow when places return', async () => {

@@ -146,6 +146,7 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null, sigh
     ...snakeKeys({ firstPartMs, totalMs, usageReplaced }),
     output_capped_by: outcome.cappedBy,
     adapted: outcome.adapted ?? [],
+    full: (outcome.full ?? []).map(snakeKeys),
   };
 }
 

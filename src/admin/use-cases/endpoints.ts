@@ -27,7 +27,7 @@ const rounded = (quantiles: EndpointSample['ttftMs']) =>
   quantiles && { p50: toTenths(quantiles.p50), p90: toTenths(quantiles.p90) };
 
 function endpointOf(sample: EndpointSample, recentShare: number | null) {
-  const { retryAt, since, breaker, declared, recent, ttftMs, warmTtftMs, tokensPerSecond, attempts } = sample;
+  const { retryAt, since, breaker, declared, recent, ttftMs, warmTtftMs, tokensPerSecond, attempts, limits } = sample;
   return {
     ...sample,
     since: since === 0 ? null : since,
@@ -45,6 +45,7 @@ function endpointOf(sample: EndpointSample, recentShare: number | null) {
     ttftMs: rounded(ttftMs),
     warmTtftMs: rounded(warmTtftMs),
     tokensPerSecond: rounded(tokensPerSecond),
+    limits: limits.map((limit) => ({ ...limit, used: Math.round(limit.used * 1_000) / 1_000 })),
     attempts: Object.fromEntries(attempts),
   };
 }

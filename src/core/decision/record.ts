@@ -1,3 +1,4 @@
+import type { EndpointLimitName } from '../endpoint-room.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { Usage } from '../money/usage.ts';
@@ -98,6 +99,24 @@ export interface DecisionOutcome {
   readonly usageReplaced: boolean;
   /** Fields of the request that reached the model in another form, as in `platform.adapted`; absent for none. */
   readonly adapted?: readonly string[];
+  /** Endpoints that were skipped because a limit of the policy was used up; absent for none. */
+  readonly full?: readonly FullEndpoint[];
+}
+
+/** An endpoint that had no room for an attempt. */
+export interface FullEndpoint {
+  readonly model: string;
+  readonly provider: string;
+  readonly upstream: string;
+  /** Index of the endpoint in its model. */
+  readonly endpoint: number;
+  /** The limit that was used up first, and its figure in the policy. */
+  readonly limit: EndpointLimitName;
+  readonly most: number;
+  /** Milliseconds from admission to the first time. */
+  readonly startMs: number;
+  /** How often the request found no room, at least once. */
+  readonly times: number;
 }
 
 /** How one of several endpoints was chosen for an attempt, with everything that is needed to repeat the choice. */

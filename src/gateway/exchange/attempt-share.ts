@@ -1,28 +1,46 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import type { FullEndpoint } from '../../core/decision/record.ts';
 import { type EndpointShortage, type EndpointStay, isShort } from '../../core/endpoint-room.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
-import type { RankedUpstream } from '../../policy/runtime/upstream.ts';
+import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';
 import { BATCHES_MAX } from '../../providers/embeddings.ts';
 import { chargedTokens, type MeasuredUsage } from '../money/meter.ts';
 import type { Attempt } from './attempt.ts';
+import type { RunnableRequest } from './runnable-request.ts';
 
 /** The share of an exchange's attempt in the limits of its endpoint. */
 export class AttemptShare {
+  /** The endpoints without room for an attempt, in the order of time. */
+  readonly full: FullEndpoint[] = [];
   #stay: EndpointStay | null = null;
 
   /** Takes a share for an attempt. Returns null if there is room, or if the endpoint has no limits. */
-  take({ ranked, upstream }: RankedUpstream, facts: Facts): Awaitable<EndpointShortage | null> {
+  take({ ranked, upstream }: RankedUpstream, runnable: RunnableRequest): Awaitable<EndpointShortage | null> {
     const { room, model } = upstream;
     if (room === null) return null;
-    const calls = callsOf(model, facts);
+    const calls = callsOf(model, runnable.decision.facts);
     const entering = room.begin(Math.ceil(ranked.tokens), calls, Math.min(calls, BATCHES_MAX));
     return whenReady(entering, (answer) => {
-      if (isShort(answer)) return answer;
+      if (isShort(answer)) {
+        this.#note(upstream, answer, runnable.clock() - runnable.startedAt);
+        return answer;
+      }
       this.#stay = answer;
       return null;
     });
+  }
+
+  #note({ model, endpoint, at }: Upstream, { limit, most }: EndpointShortage, startMs: number): void {
+    const known = this.full.findIndex((one) => one.model === model.id && one.endpoint === at);
+    const found = this.full[known];
+    if (found) this.full[known] = { ...found, times: found.times + 1 };
+    else {
+      const { provider, upstream } = endpoint;
+      const started = Math.round(startMs);
+      this.full.push({ model: model.id, provider, upstream, endpoint: at, limit, most, startMs: started, times: 1 });
+    }
   }
 
   /** Gives the share back, because nothing was sent. */

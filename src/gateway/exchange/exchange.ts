@@ -275,7 +275,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Takes the attempt's share of the endpoint's limits, and checks the endpoint's health; null if no attempt may begin. */
   #admitted(step: PlannedAttempt): Awaitable<AttemptReporter | null> {
     if (step.way.upstream.room === null) return this.#begun(step);
-    return whenReady(this.#share.take(step.way, this.#runnable.decision.facts), (shortage) => {
+    return whenReady(this.#share.take(step.way, this.#runnable), (shortage) => {
       if (shortage !== null) return this.#noteFull(step, shortage);
       const reporter = this.#ended() ? null : this.#begun(step);
       if (reporter === null) this.#share.undo();
@@ -457,6 +457,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   ): DecisionOutcome {
     const error = this.isDeserted ? null : (this.error?.code ?? null);
     const cutBy = this.#growing?.cutBy ?? null;
-    return outcomeOf(this.#runnable, running, { status, error, attempts: this.#attempts, measured, charged, cutBy });
+    const [attempts, { full }] = [this.#attempts, this.#share];
+    return outcomeOf(this.#runnable, running, { status, error, attempts, full, measured, charged, cutBy });
   }
 }

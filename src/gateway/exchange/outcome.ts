@@ -1,4 +1,4 @@
-import type { DecisionOutcome } from '../../core/decision/record.ts';
+import type { DecisionOutcome, FullEndpoint } from '../../core/decision/record.ts';
 import { plainUsage } from '../../core/money/usage.ts';
 import type { PlatformPayment } from '../../core/request/answer.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
@@ -13,6 +13,8 @@ const BOOKED_WITHIN_MS = 10_000;
 
 /** How an exchange ended. The other facts of the outcome follow from the decision and from the attempt that answered. */
 interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'attempts' | 'charged'> {
+  /** Endpoints without room for an attempt. */
+  readonly full?: readonly FullEndpoint[];
   /** Null if no usage is known. */
   readonly measured: MeasuredUsage | null;
   /** The fund that lacked money, so that the answer ended; null for none. */
@@ -26,7 +28,7 @@ interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'attemp
 export function outcomeOf(
   { decision, runtime: { snapshot }, clock, startedAt }: RunnableRequest,
   running: Attempt | null,
-  { status, error, attempts, measured, charged, cutBy }: ExchangeEnd,
+  { status, error, attempts, full = [], measured, charged, cutBy }: ExchangeEnd,
 ): DecisionOutcome {
   const usage = measured?.usage ?? null;
   const firstAt = running?.meter.firstContentAt ?? null;
@@ -42,6 +44,7 @@ export function outcomeOf(
     cappedBy: cutBy ?? (running && outputCappedBy(running.way.ranked, running.model, decision.facts)),
     usageReplaced: running?.meter.isUsageReplaced ?? false,
     adapted: adapted?.length ? adapted : undefined,
+    ...(full.length > 0 && { full }),
     firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
     totalMs: Math.round(clock() - startedAt),
   };

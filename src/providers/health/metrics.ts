@@ -59,6 +59,13 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
       'Repeated attempts that the retry budget refused.',
       (one) => one.retriesDenied,
     ),
+    of(
+      'gauge',
+      'signalbox_endpoint_limit_used',
+      'The used share of each limit of the endpoint, 0 to 1.',
+      ['limit'],
+      ({ limits }, labels) => limits.map(({ limit, used }) => [{ ...labels, limit }, rounded(used)]),
+    ),
     count('signalbox_ejections_total', 'Times that a circuit breaker opened.', (one) => one.ejections),
     now(
       'signalbox_endpoint_declaration_broken',

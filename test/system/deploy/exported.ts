@@ -1,4 +1,5 @@
 import { HEALTH } from '../../../src/core/decision/readings.ts';
+import { ENDPOINT_LIMITS } from '../../../src/core/endpoint-room.ts';
 import { ERRORS } from '../../../src/core/errors.ts';
 import { OUTCOME_SOURCES } from '../../../src/store/learning.ts';
 import { documentedFamilies } from '../../docs/metrics-page.ts';
@@ -40,6 +41,7 @@ export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
   signalbox_failovers_total: { to: ['endpoint', 'model'] },
   signalbox_http_errors_total: { code: Object.keys(ERRORS) },
   signalbox_endpoint_state: { state: Object.keys(HEALTH) },
+  signalbox_endpoint_limit_used: { limit: [...ENDPOINT_LIMITS] },
   signalbox_endpoint_ttft_seconds: PERCENTILE,
   signalbox_endpoint_warm_ttft_seconds: PERCENTILE,
   signalbox_endpoint_output_tokens_per_second: PERCENTILE,

@@ -58,7 +58,7 @@ function decisionText(explanation: Explanation, terminal: boolean): string {
   return parts.join('\n');
 }
 
-function attemptsText({ attempts }: DecisionOutcome, terminal: boolean): string {
+function attemptsText({ attempts, full }: DecisionOutcome, terminal: boolean): string {
   const rows = attempts.map(({ provider, model, upstream, ms, firstPartMs, failure }) => [
     provider,
     model,
@@ -67,6 +67,8 @@ function attemptsText({ attempts }: DecisionOutcome, terminal: boolean): string 
     firstPartMs === null ? '' : `${Math.round(firstPartMs)}`,
     failure ?? 'answered',
   ]);
+  for (const { provider, model, upstream, limit, most } of full ?? [])
+    rows.push([provider, model, upstream, '', '', `skipped: ${limit} ${most} used up`]);
   const head = ['attempt', 'model', 'upstream', 'ms', 'first ms', 'result'];
   return `${grid([head, ...rows], terminal, (column) => column === 3 || column === 4).join('\n')}\n`;
 }

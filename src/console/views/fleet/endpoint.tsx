@@ -37,6 +37,7 @@ export function EndpointPanel({ endpoint, isDegraded }: EndpointPanelProps) {
                 `${share === null ? 'no' : `${percent(share).short} of the`} attempts at ${model} in the last 15 minutes`,
             ],
             ['Retries', retriesText],
+            ...endpoint.limits.map(limitFact),
           ]}
         />
         <Readings endpoint={endpoint} />
@@ -79,6 +80,15 @@ const StateSince = ({ endpoint: { state, since, why, retry_at }, isDegraded }: E
     )}
   </>
 );
+
+const LIMITS = {
+  requests_per_minute: 'Requests a minute',
+  tokens_per_minute: 'Tokens a minute',
+  concurrent_requests: 'Requests at the same time',
+} as const;
+
+const limitFact = ({ limit, most, used }: EndpointLine['limits'][number]) =>
+  [LIMITS[limit], () => `${percent(used).short} of ${figure(most).short} used`] as const;
 
 const retriesText = ({ retries, retries_denied: denied }: EndpointLine): string =>
   figure(retries).short + (denied > 0 ? `, ${figure(denied).short} denied by the retry budget` : '');

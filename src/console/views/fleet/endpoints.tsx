@@ -127,6 +127,13 @@ const SlowerMark = ({ times }: { readonly times: number | null }) =>
     </span>
   );
 
+/** The used share of the limit that is used most. */
+const LIMITS_USED: TableColumn<EndpointLine> = {
+  id: 'limits',
+  head: 'Limits used',
+  figure: ({ limits }) => percent(limits.length === 0 ? null : Math.max(...limits.map(({ used }) => used))),
+};
+
 /** The columns of an endpoint: its name, its state, its share of all attempts, and its speed compared with the policy. */
 const columnsOf = (
   by: Grouping,
@@ -165,6 +172,7 @@ const columnsOf = (
           </span>
         ),
     },
+    ...(all.some(({ limits }) => limits.length > 0) ? [LIMITS_USED] : []),
     {
       id: 'failed',
       head: 'Failed',

@@ -1,4 +1,4 @@
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../../core/decision/record.ts';
+import type { AttemptRecord, DecisionOutcome, DecisionRecord, FullEndpoint } from '../../../core/decision/record.ts';
 import type { Refusal, RefusedAnswer } from '../../../core/decision/refusal.ts';
 import { isEmpty } from '../../../core/json/object.ts';
 import type { Usage } from '../../../core/money/usage.ts';
@@ -68,6 +68,7 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'cappedBy',
   'usageReplaced',
   'adapted',
+  'full',
 ]);
 const ATTEMPT = fieldsOf<UsualAttempt>()([
   'model',
@@ -80,6 +81,16 @@ const ATTEMPT = fieldsOf<UsualAttempt>()([
   'requestId',
   'finishReasons',
   'startMs',
+]);
+const FULL = fieldsOf<FullEndpoint>()([
+  'model',
+  'provider',
+  'upstream',
+  'endpoint',
+  'limit',
+  'most',
+  'startMs',
+  'times',
 ]);
 const USAGE = fieldsOf<Omit<Usage, 'addOns'>>()([
   'inputTokens',
@@ -169,14 +180,16 @@ function packAllFacts(facts: Facts): readonly unknown[] {
 }
 
 function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
-  const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced, adapted } = outcome;
+  const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced, adapted, full } =
+    outcome;
   const attempts = outcome.attempts.map(packAttempt);
   const usage = outcome.usage && packUsage(outcome.usage);
   const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
   // Absent values at the end are left out, because JSON.stringify would write a null for them into every record.
-  if (cappedBy !== null || usageReplaced || adapted) values.push(cappedBy);
-  if (usageReplaced || adapted) values.push(usageReplaced);
-  if (adapted) values.push(adapted);
+  if (cappedBy !== null || usageReplaced || adapted || full) values.push(cappedBy);
+  if (usageReplaced || adapted || full) values.push(usageReplaced);
+  if (adapted || full) values.push(adapted ?? null);
+  if (full) values.push(full.map((one) => FULL.map((field) => one[field])));
   return values;
 }
 
@@ -345,8 +358,14 @@ function unpackAttempt(values: readonly unknown[]): AttemptRecord {
 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   const outcome = unpack<RawOutcome>(values, OUTCOME, EARLIER_OUTCOME);
-  const { attempts, usage } = outcome;
-  return { ...outcome, attempts: attempts.map(unpackAttempt), usage: usage && unpack<Usage>(usage, ALL_USAGE) };
+  const { attempts, usage, adapted, full, ...rest } = outcome;
+  return {
+    ...rest,
+    attempts: attempts.map(unpackAttempt),
+    usage: usage && unpack<Usage>(usage, ALL_USAGE),
+    ...(adapted && { adapted }),
+    ...(full && { full: full.map((values) => unpack<FullEndpoint>(values, FULL)) }),
+  };
 }
 
 const EARLIER_OUTCOME: Pick<DecisionOutcome, 'cappedBy' | 'usageReplaced'> = { cappedBy: null, usageReplaced: false };
@@ -358,7 +377,8 @@ const EARLIER_ATTEMPT: Partial<AttemptRecord> = {
 };
 
 /** An outcome whose attempts and usage are still lists of values. */
-interface RawOutcome extends Omit<DecisionOutcome, 'attempts' | 'usage'> {
+interface RawOutcome extends Omit<DecisionOutcome, 'attempts' | 'usage' | 'full'> {
+  readonly full?: readonly (readonly unknown[])[];
   readonly attempts: readonly (readonly unknown[])[];
   readonly usage: readonly unknown[] | null;
 }
