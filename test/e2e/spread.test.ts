@@ -140,6 +140,22 @@ describe('requests for a model with several endpoints', () => {
     });
   });
 
+  test('go to the less busy of two endpoints, and to one with room before its limit is reached', async () => {
+    for (const upstream of upstreams) upstream.behave(() => ({ headersAfterMs: 400 }));
+    const one = 'limits: { concurrent_requests: 1 }';
+    await withFleet(policyOf('least_busy', one, one, one), async (box) => {
+      const answers = await Promise.all([1, 2, 3].map((number) => ask(box, question(`Say ${number}.`))));
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+      expect(counts()).toEqual([1, 1, 1]);
+      const attempts = await Promise.all(answers.map((answer) => attemptsOf(box, answer)));
+      expect(attempts.map(({ length }) => length)).toEqual([1, 1, 1]);
+      const spreads = attempts.map(([attempt]) => attempt!.spread!);
+      // The first request finds three endpoints with room, the second two and the third one.
+      expect(spreads.map(({ eligible }) => eligible.length).sort()).toEqual([1, 2, 3]);
+      for (const { compared, eligible } of spreads) expect(compared === null).toBe(eligible.length === 1);
+    });
+  });
+
   test('keep their order without `spread`, and their records have none', async () => {
     await withFleet(policyOf('order', '', ''), async (box) => {
       const answer = await ask(box, question('Say one.'));

@@ -207,7 +207,15 @@ export class Plan {
       this.#picked = null;
       this.#draws++;
     }
-    const branch: Branch = { way, spread: picked?.record ?? null, state: 'open', force: false, tries: 0, readyAt: 0, isSlow: false };
+    const branch: Branch = {
+      way,
+      spread: picked?.record ?? null,
+      state: 'open',
+      force: false,
+      tries: 0,
+      readyAt: 0,
+      isSlow: false,
+    };
     this.#branches.push(branch);
     return branch;
   }

@@ -1,7 +1,13 @@
 import type { RankedModel } from '../../core/decision/decision.ts';
 import type { SpreadKey, SpreadMode } from '../../core/policy/spread.ts';
 import { type Upstream, upstreamAt } from '../../policy/runtime/upstream.ts';
-import { expectedCost, expectedLatency, expectedWriting, warmEndpoint } from '../../routing/estimate.ts';
+import {
+  type ExpectedWriting,
+  expectedCost,
+  expectedLatency,
+  expectedWriting,
+  warmEndpoint,
+} from '../../routing/estimate.ts';
 import { chooseEndpoint, keyOfSeed, type SpreadCandidate, seedOfKey } from '../../routing/spread.ts';
 import type { SpreadPick } from './plan.ts';
 import type { RunnableRequest } from './runnable-request.ts';
@@ -23,31 +29,35 @@ export class EndpointSpread {
     const { runtime, decision } = this.#runnable;
     const mode: SpreadMode = runtime.snapshot.models[ranked.model]!.spread ?? 'order';
     const warm = warmEndpoint(decision.facts, runtime.snapshot.models[ranked.model]!);
-    const upstreams = left.map((at) => upstreamAt(runtime.upstreams, ranked.model, at));
-    const candidates = upstreams.map((upstream) => this.#candidateOf(upstream, upstream.at === warm));
+    const all = left.map((at) => upstreamAt(runtime.upstreams, ranked.model, at));
+    // An endpoint without room is tried only if no other has any. Then the request waits there.
+    const roomy = all.filter(({ room }) => room === null || room.hasRoom(Math.ceil(ranked.tokens)));
+    const upstreams = roomy.length > 0 ? roomy : all;
+    const eligible = upstreams.map(({ at }) => at);
+    const writing = expectedWriting(decision.facts, runtime.snapshot, decision.readings);
+    const candidates = upstreams.map((upstream) => this.#candidateOf(upstream, writing, upstream.at === warm));
     const key = this.#keyOf();
     const { at, compared, stays } = chooseEndpoint(mode, candidates, key, draw);
     const record = {
       mode,
       key: seedOfKey(key),
       draw,
-      eligible: left,
+      eligible,
       loads: candidates.map(({ load }) => load),
       weights: candidates.map(({ weight }) => weight),
-      compared: compared && ([left[compared[0]]!, left[compared[1]]!] as const),
+      compared: compared && ([eligible[compared[0]]!, eligible[compared[1]]!] as const),
       stays,
     };
-    return { at: left[at]!, record };
+    return { at: eligible[at]!, record };
   };
 
-  #candidateOf(upstream: Upstream, isWarm: boolean): SpreadCandidate {
-    const { decision, runtime } = this.#runnable;
+  #candidateOf(upstream: Upstream, writing: ExpectedWriting, isWarm: boolean): SpreadCandidate {
+    const { clock, decision } = this.#runnable;
     const { facts, readings } = decision;
-    const { model, at, endpoint, salt } = upstream;
-    const writing = expectedWriting(facts, runtime.snapshot, readings);
+    const { model, at, endpoint, salt, health } = upstream;
     return {
       salt,
-      weight: endpoint.weight ?? 1,
+      weight: (endpoint.weight ?? 1) * recoveredShare(health.recoveredAt, clock()),
       priority: endpoint.priority ?? 0,
       load: loadOf(upstream),
       latencyMs: expectedLatency(model, at, facts, readings, writing),
@@ -71,5 +81,21 @@ export function spreadOf(runnable: RunnableRequest): Pick<EndpointSpread, 'isSpr
   return ranked.some(spread.isSpread) || lastResorts.some(spread.isSpread) ? spread : null;
 }
 
-/** How busy an endpoint is. */
-const loadOf = (_upstream: Upstream): number => 0;
+/** How busy an endpoint is: the used share of its limits, or the running attempts in relation to its weight. */
+const loadOf = ({ room, health, endpoint }: Upstream): number =>
+  room ? room.load() : health.busy / Math.max(endpoint.weight ?? 1, Number.MIN_VALUE);
+
+/** The time in which an endpoint that has recovered gets its whole share again, ms. */
+const SLOW_START_MS = 60_000;
+/** The part of its share that an endpoint gets directly after it has recovered. */
+const FIRST_SHARE = 0.1;
+
+/**
+ * Returns the part of its weight that an endpoint has. After a recovery it rises within a minute, so that an endpoint which is still weak is not
+ * flooded.
+ * @param recoveredAt ms on the clock
+ */
+export function recoveredShare(recoveredAt: number, now: number): number {
+  const passed = (now - recoveredAt) / SLOW_START_MS;
+  return passed >= 1 ? 1 : FIRST_SHARE + (1 - FIRST_SHARE) * Math.max(0, passed);
+}

@@ -121,7 +121,11 @@ function payerOf(
         const subject = subjectOf(budget, scope);
         if (subject === null) return [];
         return [
-          new BudgetFund({ budget, generation: 0, rank: 0, at: 0 }, windowAt(budget.window, budget.timeZone, timeMs), subject),
+          new BudgetFund(
+            { budget, generation: 0, rank: 0, at: 0 },
+            windowAt(budget.window, budget.timeZone, timeMs),
+            subject,
+          ),
         ];
       });
       const balance = known.find(({ title }) => title.kind === 'balance' && title.name === holderOf(info));
