@@ -24,6 +24,12 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
   provider: f.text('Name of the provider in the policy.', 'openai'),
   model: f.text('ID of the model in the policy.', 'gpt-6-luna'),
   upstream: f.text('The provider’s own name for the model.', 'gpt-6-luna-2026-09-01'),
+  key: f.orNull(
+    f.text(
+      'The key of the provider’s pool: its variable, with the number of the key if the variable holds several. Null for a provider with one key.',
+      'OPENAI_API_KEY_2',
+    ),
+  ),
   state: f.word(
     Object.keys(HEALTH),
     '`ejected`: the circuit breaker is open. `cooling`: the provider answered 429 and asked for a pause. `misconfigured`: the provider refuses the API key. `out_of_credit`: the account at the provider has no credit left. `absent`: the server does not have the model.',
@@ -126,7 +132,7 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
 
 export const EndpointList = f.named('EndpointList', 'The endpoints of the active policy.', {
   object: f.always('list'),
-  data: f.list(EndpointStatus, 'Endpoints, sorted by provider, model and upstream model.'),
+  data: f.list(EndpointStatus, 'Endpoints, sorted by provider, model, upstream model and key.'),
 });
 
 export const InstanceStatus = f.named('InstanceStatus', 'This server, one of the servers that share a database.', {

@@ -20,6 +20,7 @@ import { openNames } from './models/wildcard-names.ts';
 import { draftWildcards, type WildcardDraft } from './models/wildcards.ts';
 import { draftPeople, type ModelNames } from './people/people.ts';
 import { readPublicUrl } from './people/sign-in.ts';
+import { statesKey } from './providers/key-pool.ts';
 import { draftPlugins } from './providers/plugins.ts';
 import { Report } from './report.ts';
 import { draftConstraints, draftPreferences } from './rules/drafts.ts';
@@ -77,7 +78,7 @@ export function parseWith(readYaml: YamlReader, given: readonly PolicyFile[]) {
   };
 }
 
-const isHosted = ({ data }: NamedItem<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
+const isHosted = ({ data }: NamedItem<ProviderText>) => statesKey(data) || data?.preset !== undefined;
 
 function checkSections(context: CheckContext) {
   const { sections, start } = context;
@@ -89,7 +90,7 @@ function checkSections(context: CheckContext) {
   const tasks = compileTasks(context, version);
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
   const providers = checkNamed('providers', ProviderText, context);
-  const needsKey = new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined]));
+  const needsKey = new Map(providers.map(({ name, data }) => [name, statesKey(data)]));
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
   const problemsBefore = context.report.found.length;
   const openings = openingsOf(providers, version);

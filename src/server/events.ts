@@ -58,8 +58,8 @@ export function logAlert(log: Log, { title, spent, limit }: FundStanding, fracti
 }
 
 /** A refused key or an empty account is logged as an error, because only the operator can replace the key or add credit. */
-export function logHealth(log: Log, { provider, model, upstream, from, to, why, forMs }: HealthChange): void {
-  const fields = { provider, model, upstream, from, why: why ?? undefined, for_ms: forMs ?? undefined };
+export function logHealth(log: Log, { provider, model, upstream, key, from, to, why, forMs }: HealthChange): void {
+  const fields = { provider, model, upstream, key, from, why: why ?? undefined, for_ms: forMs ?? undefined };
   if (to === 'healthy') log.info('an endpoint is healthy again', fields);
   else if (to === 'misconfigured') log.error('an endpoint is misconfigured: its provider refused the key', fields);
   else if (to === 'out_of_credit') log.error('an endpoint is paused: its provider account has no credit left', fields);

@@ -27,7 +27,7 @@ describe('a preset', () => {
       settings: { max_tokens_field: 'max_completion_tokens', lacks: ['seed'] },
       baseUrl: 'https://groq.example/v1',
       allowPrivateNetwork: false,
-      accounts: [{ name: 'it', apiKeyEnv: 'GROQ_API_KEY' }],
+      accounts: [{ apiKeyEnv: 'GROQ_API_KEY' }],
       passthrough: new Set(['reasoning_format']),
       cache: { ttlMs: 7_000, tokensMin: 8 },
       afterAbort: { bills: 'unknown' },
@@ -47,7 +47,7 @@ describe('a preset', () => {
   test.each([
     ['base_url: https://other.example/v1', { baseUrl: 'https://other.example/v1' }],
     ['base_url_env: OTHER_URL', { baseUrl: 'http://127.0.0.1:1/v1' }],
-    ['api_key_env: OTHER_KEY', { accounts: [{ name: 'it', apiKeyEnv: 'OTHER_KEY' }] as const }],
+    ['api_key_env: OTHER_KEY', { accounts: [{ apiKeyEnv: 'OTHER_KEY' }] as const }],
     ['passthrough: []', { passthrough: new Set<string>() }],
     ['cache_ttl_s: 300', { cache: { ttlMs: 300_000, tokensMin: 8 } }],
     ['cache_min_tokens: 1024', { cache: { ttlMs: 7_000, tokensMin: 1024 } }],

@@ -172,7 +172,7 @@ export const providerNamed = (name: string, more: Partial<Provider> = {}): Provi
     settings: {},
     baseUrl: null,
     allowPrivateNetwork: false,
-    accounts: [{ name, apiKeyEnv: null }],
+    accounts: [{ apiKeyEnv: null }],
   },
   ...{ passthrough: new Set(), cache: { ttlMs: 0, tokensMin: 0 }, afterAbort: { bills: 'unknown' } },
   ...more,

@@ -19,7 +19,12 @@ export function endpointStatus(by: Principal, health: Pick<Health, 'samples'>) {
   return endpoints.map((one) => endpointOf(one, shareOf(one)));
 }
 
-const namesOf = ({ provider, model, upstream }: EndpointSample): readonly string[] => [provider, model, upstream];
+const namesOf = ({ provider, model, upstream, key = '' }: EndpointSample): readonly string[] => [
+  provider,
+  model,
+  upstream,
+  key,
+];
 
 const toTenths = (figure: number): number => Math.round(figure * 10) / 10;
 
@@ -30,6 +35,7 @@ function endpointOf(sample: EndpointSample, recentShare: number | null) {
   const { retryAt, since, breaker, declared, recent, ttftMs, warmTtftMs, tokensPerSecond, attempts, limits } = sample;
   return {
     ...sample,
+    key: sample.key ?? null,
     since: since === 0 ? null : since,
     breaker: { ...breaker, state: breakerState(breaker.isOpen, sample.state === 'ejected' && retryAt > 0) },
     declared: declared && {

@@ -87,7 +87,10 @@ export function policyEvent({ time, result, revision, message, diagnostics }: Re
 }
 
 /** @param time ms since 1970 */
-export const endpointEvent = ({ provider, model, upstream, from, to, why }: HealthChange, time: number): FeedEvent => ({
+export const endpointEvent = (
+  { provider, model, upstream, key, from, to, why }: HealthChange,
+  time: number,
+): FeedEvent => ({
   kind: 'endpoint',
-  data: { time: iso(time), provider, model, upstream, from, to, why },
+  data: { time: iso(time), provider, model, upstream, ...(key !== undefined && { key }), from, to, why },
 });

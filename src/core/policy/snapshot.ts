@@ -245,7 +245,7 @@ export interface Provider {
   readonly baseUrl: string | null;
   /** Whether the host in `baseUrl` may resolve to this machine or a private network. */
   readonly allowPrivateNetwork: boolean;
-  /** The accounts at which the provider is called, in the order in which they are tried. */
+  /** The keys with which the provider is called: one, or the keys of its pool, which take turns. */
   readonly accounts: readonly [ProviderAccount, ...ProviderAccount[]];
   /** Request fields unknown to Signalbox that may be passed on; `*` for all. */
   readonly passthrough: ReadonlySet<string>;
@@ -261,12 +261,24 @@ export interface Provider {
   readonly addCommand?: string;
 }
 
-/** An account at a provider. Each account has a health of its own. */
+/** A key of a provider, with the account that it belongs to. Each key has a health of its own. */
 export interface ProviderAccount {
-  /** The name in logs and metrics: the name of the provider for its first account. */
-  readonly name: string;
   /** The environment variable that holds the API key; null for an account without a key. */
   readonly apiKeyEnv: string | null;
+  /** Present if the provider has a pool of keys. */
+  readonly pooled?: PooledKey;
+}
+
+/** What a policy and the environment say about one key of a pool. */
+export interface PooledKey {
+  /** The name in logs, metrics and lists: the variable, with the number of the key if the variable holds several. */
+  readonly label: string;
+  /** The index of the key among the lines of its variable. */
+  readonly line: number;
+  /** The account that the policy names; null if the key is an account of its own. */
+  readonly account: string | null;
+  /** The share of requests, relative to the other keys of the pool. */
+  readonly weight: number;
 }
 
 /** Whether a provider is called with a key. */

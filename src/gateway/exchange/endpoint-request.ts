@@ -6,7 +6,7 @@ import type { Endpoint, Model, PolicySnapshot } from '../../core/policy/snapshot
 import { getsSchemaInstead, passthroughBit } from '../../core/request/capability.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { ModelRequest, NamedSchema } from '../../core/request/model-request.ts';
-import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';
+import { pooledAccount, type RankedUpstream, type Upstream } from '../../policy/runtime/upstream.ts';
 import { forcedFunction, withSchemaInstead } from '../../routing/forced-function.ts';
 import { withoutUnsupported } from '../../routing/unsupported.ts';
 import { NO_EXTRAS, shown, sortExtras } from '../money/extras.ts';
@@ -82,16 +82,23 @@ interface EndpointRequest {
  */
 export function requestFor(
   unfitted: UnfittedRequest,
-  { model, endpoint, provider }: Pick<Upstream, 'model' | 'endpoint' | 'provider'>,
+  upstream: Pick<Upstream, 'model' | 'endpoint' | 'provider' | 'account' | 'pooled'>,
 ): EndpointRequest {
+  const { model, endpoint, provider } = upstream;
   const { history, decision } = unfitted;
   const { request, forced } = callable(unfitted.request, decision.facts, endpoint);
   const isPassed = (endpoint.capabilities & passthroughBit(request.original.dialect)) !== 0;
-  if (isPassed) return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped, forced };
+  const account = pooledAccount(upstream);
+  if (isPassed) {
+    if (account === null || !history.bearsState)
+      return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped, forced };
+    const left = withReadableState(request, (turn) => isReadableAt(account, history.accountOf(turn)));
+    return { request: left.request, extras: NO_EXTRAS.passed, dropped: shown(left.dropped), forced };
+  }
   const { unnamed = NO_EXTRAS.dropped } = request.routing;
   const { passed: extras, dropped } = isEmpty(request.extras) ? NO_EXTRAS : sortExtras(request, provider);
   if (!history.bearsState && unnamed.length === 0) return { request, extras, dropped, forced };
-  const left = readable({ ...unfitted, request }, model);
+  const left = readable({ ...unfitted, request }, model, account);
   return { request: left.request, extras, dropped: [...dropped, ...left.dropped, ...unnamed], forced };
 }
 
@@ -102,12 +109,21 @@ function callable(request: ModelRequest, { needs }: Facts, { capabilities }: End
   return 'why' in forced ? { request, forced: null } : { request: withSchemaInstead(request, forced), forced };
 }
 
-/** Removes reasoning that the model cannot read: signed or encrypted reasoning goes only to the model family that wrote it. */
+/** Whether an account can read state: state that another account of the provider has written is encrypted for that account. */
+const isReadableAt = (account: string | null, writer: string | null): boolean =>
+  account === null || writer === null || writer === account;
+
+/**
+ * Removes reasoning that the model cannot read: signed or encrypted reasoning goes only to the model family, and to the account, that wrote
+ * it.
+ */
 function readable(
   { request, history, decision }: UnfittedRequest,
   { family }: Model,
+  account: string | null,
 ): Pick<EndpointRequest, 'request' | 'dropped'> {
   const left = withReadableState(request, (turn) => {
+    if (account !== null && !isReadableAt(account, history.accountOf(turn))) return false;
     const writer = history.writerOf(turn);
     // If Signalbox does not know which model wrote the reasoning in a request, a caller who names a model is responsible for sending that
     // reasoning to the model.

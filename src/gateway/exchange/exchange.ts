@@ -37,6 +37,7 @@ import {
   wasCut,
 } from './failure.ts';
 import { GrowingAnswer } from './growing-answer.ts';
+import { calledBy } from './key-turns.ts';
 import { isBookedInTime, outcomeOf, receiptOf } from './outcome.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
 import { AttemptPause } from './retry-pause.ts';
@@ -44,7 +45,7 @@ import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnabl
 import { spreadOf } from './spread.ts';
 
 /** Most exchanges have no failed attempt, so they share this empty list. */
-const NO_ACCOUNTS: readonly string[] = [];
+const NO_KEYS: readonly string[] = [];
 
 /** The reader of an answer gets the error of the deadline at most this long after the deadline. */
 const UNREAD_GRACE_MS = 1_000;
@@ -66,8 +67,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   readonly #runnable: RunnableRequest;
   readonly #attempts: AttemptRecord[] = [];
   readonly #failed: FailedAttempt[] = [];
-  /** The accounts that failed attempts called. */
-  #called = NO_ACCOUNTS;
+  /** The keys that failed attempts called, and the providers that were at fault. */
+  #called = NO_KEYS;
   readonly #deadlineAt: number;
   readonly #plan: Plan;
   /** The attempt in progress, or the attempt that answered. */
@@ -111,6 +112,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       retriesMax: policy.retriesMax,
       clock,
       random: Math.random,
+      stayAt: (model) => runnable.history.accountFor(model, runnable.runtime.snapshot),
       ...spreadOf(runnable),
     });
     // An attempt reports the same deadline to its reader, but an answer may have no reader, so this alarm also ends the exchange at the
@@ -297,9 +299,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
    */
   #begun(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
-    const { health, model, account } = way.upstream;
+    const { health, model, key, provider } = way.upstream;
     const reporter = health.begin({
-      retry: again || this.#called.includes(account),
+      retry: again || this.#called.includes(key) || this.#called.includes(provider.name),
       force,
     });
     if (reporter === 'no-budget') this.#plan.denied(step);
@@ -342,7 +344,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const { model, endpoint, meter, call } = running;
     const failed = this.#note(running, failure);
     this.#failed.push(failed);
-    if (wasCalled(failed)) this.#called = [...this.#called, running.way.upstream.account];
+    if (wasCalled(failed)) this.#called = [...this.#called, ...calledBy(running.way.upstream, failure)];
     call.abort();
     this.#bytes?.leave();
     this.#running = null;

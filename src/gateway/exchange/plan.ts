@@ -1,7 +1,8 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
 import type { Decision, RankedModel } from '../../core/decision/decision.ts';
 import type { SpreadRecord } from '../../core/decision/record.ts';
-import { type RankedUpstream, type UpstreamTable, upstreamAt } from '../../policy/runtime/upstream.ts';
+import { type RankedUpstream, type Upstream, type UpstreamTable, upstreamAt } from '../../policy/runtime/upstream.ts';
+import { arePooled, inTurn, isOfKey } from './key-turns.ts';
 
 /** The longest pause before a retry of the same endpoint, with full jitter, ms. */
 const PAUSE_MAX_MS = 250;
@@ -44,8 +45,8 @@ interface Branch {
   readonly way: RankedUpstream;
   readonly spread: SpreadRecord | null;
   /**
-   * `shut`: the circuit breaker ejected the endpoint; `denied`: the retry budget denied a retry; `failed`: the endpoint had a temporary
-   * fault; `full`: the endpoint has used its limits; `done`: the endpoint is not tried any more.
+   * `shut`: the circuit breaker ejected the endpoint; `denied`: the retry budget denied a retry, or the provider failed with another key;
+   * `failed`: the endpoint had a temporary fault; `full`: the endpoint has used its limits; `done`: the endpoint is not tried any more.
    */
   state: 'open' | 'shut' | 'denied' | 'failed' | 'full' | 'done';
   /** Whether `next` returned the endpoint with `force`. */
@@ -72,6 +73,8 @@ interface PlanOptions {
   readonly pick?: (ranked: RankedModel, left: readonly number[], draw: number) => SpreadPick;
   /** Whether the requests for a model are spread over its endpoints. */
   readonly isSpread?: (ranked: RankedModel) => boolean;
+  /** Returns the account at which the conversation stays, for a model with several keys; null for none. */
+  readonly stayAt?: (model: string) => string | null;
 }
 
 /**
@@ -89,10 +92,14 @@ export class Plan {
   /** The position of the next branch: its model among the ranked models and the last resorts, and its endpoint. */
   #model = 0;
   #endpoint = 0;
-  /** For a spread model: the endpoints that are left, and the one that is tried next; null before they are needed. */
+  /** The endpoints of the model at `#model` in the order in which they are tried; null before the first, and for a spread model. */
+  #order: readonly number[] | null = null;
+  /** The endpoints of a spread model that are left; null before the first. */
   #left: readonly number[] | null = null;
-  #picked: SpreadPick | null = null;
+  /** How often an endpoint of a spread model was chosen. */
   #draws = 0;
+  /** The upstreams whose provider was at fault. The other keys of their pools are tried last. */
+  readonly #faulty: Upstream[] = [];
   #retries = 0;
   #waits = 0;
   #denials = 0;
@@ -124,7 +131,7 @@ export class Plan {
 
   /** Whether anything is left to try except the step that `next` just returned. */
   get hasOthers(): boolean {
-    if (this.#peek() !== null) return true;
+    if (this.#nextModel() !== null) return true;
     for (const one of this.#branches) if (one !== this.#current && UNTRIED.has(one.state)) return true;
     return false;
   }
@@ -163,6 +170,7 @@ export class Plan {
    */
   failed({ kind }: ProviderFailure, waitMs: number | null, tookMs = 0): void {
     const current = this.#current!;
+    if (!isOfKey({ kind })) this.#faulty.push(current.way.upstream);
     current.tries++;
     current.isSlow = tookMs > QUICK_MS;
     if (waitMs === null || LASTING.has(kind)) {
@@ -173,51 +181,51 @@ export class Plan {
     current.readyAt = waitMs > 0 ? this.#options.clock() + waitMs : 0;
   }
 
-  /** Returns the next untried endpoint. It is computed on demand, because most requests need only one endpoint. */
-  #peek(): RankedUpstream | null {
+  /** Returns the model of the next untried endpoint. It is computed on demand, because most requests need only one endpoint. */
+  #nextModel(): RankedModel | null {
     const { ranked, lastResorts } = this.#decision;
     for (;;) {
       const one = ranked[this.#model] ?? lastResorts[this.#model - ranked.length];
       if (!one) return null;
-      const at = this.#nextOf(one);
-      if (at !== undefined) return { ranked: one, upstream: upstreamAt(this.#upstreams, one.model, at) };
+      if (this.#endpoint < one.endpoints.length) return one;
       this.#model++;
       this.#endpoint = 0;
+      this.#order = null;
       this.#left = null;
     }
   }
 
-  /** Returns the next endpoint of a model; undefined if all were tried. */
-  #nextOf(one: RankedModel): number | undefined {
-    const { pick, isSpread } = this.#options;
-    if (!pick || !isSpread?.(one)) return one.endpoints[this.#endpoint];
-    this.#left ??= one.endpoints;
-    if (this.#left.length === 0) return undefined;
-    this.#picked ??= pick(one, this.#left, this.#draws);
-    return this.#picked.at;
+  #fresh(): Branch | null {
+    for (let ranked = this.#nextModel(); ranked !== null; ranked = this.#nextModel()) {
+      const { upstream, spread } = this.#take(ranked);
+      const isLate = this.#faulty.some((one) => one.model === upstream.model && arePooled(one, upstream));
+      const state = isLate ? 'denied' : 'open';
+      const way = { ranked, upstream };
+      const branch: Branch = { way, spread, state, force: false, tries: 0, readyAt: 0, isSlow: false };
+      this.#branches.push(branch);
+      if (!isLate) return branch;
+    }
+    return null;
   }
 
-  #fresh(): Branch | null {
-    const way = this.#peek();
-    if (!way) return null;
-    this.#endpoint++;
-    const picked = this.#picked;
-    if (picked) {
-      this.#left = this.#left!.filter((at) => at !== picked.at);
-      this.#picked = null;
-      this.#draws++;
+  /** Takes the next endpoint of a model. */
+  #take(ranked: RankedModel): { readonly upstream: Upstream; readonly spread: SpreadRecord | null } {
+    const { pick, isSpread } = this.#options;
+    if (!pick || !isSpread?.(ranked)) {
+      this.#order ??= this.#ordered(ranked);
+      const at = this.#order[this.#endpoint++]!;
+      return { upstream: upstreamAt(this.#upstreams, ranked.model, at), spread: null };
     }
-    const branch: Branch = {
-      way,
-      spread: picked?.record ?? null,
-      state: 'open',
-      force: false,
-      tries: 0,
-      readyAt: 0,
-      isSlow: false,
-    };
-    this.#branches.push(branch);
-    return branch;
+    this.#endpoint++;
+    const left = this.#left ?? ranked.endpoints;
+    const picked = pick(ranked, left, this.#draws++);
+    this.#left = left.filter((at) => at !== picked.at);
+    return { upstream: upstreamAt(this.#upstreams, ranked.model, picked.at), spread: picked.record };
+  }
+
+  #ordered({ model, endpoints }: RankedModel): readonly number[] {
+    const upstreams = this.#upstreams[model] ?? [];
+    return inTurn(endpoints, upstreams, () => this.#options.stayAt?.(upstreams[0]!.model.id) ?? null);
   }
 
   #first(wanted: Branch['state']): Branch | undefined {

@@ -8,7 +8,7 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import { markOfTurn } from './answer-mark.ts';
 import { AnswerTable, answererOf, type PromptAnswer } from './answer-table.ts';
 import { hashOfTurn } from './message-hash.ts';
-import { bearsState } from './reasoning-state.ts';
+import { bearsState, bearsStateAt } from './reasoning-state.ts';
 
 /** The most answers that are remembered; these answers take 4 MB. */
 const ANSWERS_MAX = 50_000;
@@ -126,13 +126,46 @@ export class PromptHistory {
    * written it.
    */
   writerOf(index: number): string | null {
+    return onlyOne(this.#writersOf(index).map(({ by }) => by.family));
+  }
+
+  /**
+   * Returns the account at which the assistant's turn at this index was written; null if it is unknown, or if its provider has one key.
+   */
+  accountOf(index: number): string | null {
+    return onlyOne(this.#writersOf(index).map(({ by }) => by.account));
+  }
+
+  /**
+   * Returns the account at which the conversation continues with this model: the account that wrote the last state of the conversation, or
+   * that probably has its prompt in the cache. Returns null if there is no such account.
+   */
+  accountFor(model: string, snapshot: PolicySnapshot): string | null {
+    if (this.#answers.size === 0) return null;
+    const { turns, whole } = this.#read();
+    const indexes = [...turns.keys()].slice(-TURNS_MAX).reverse();
+    if (this.bearsState) {
+      for (const index of indexes) {
+        const account = bearsStateAt(this.#request, index) ? this.accountOf(index) : null;
+        if (account !== null) return account;
+      }
+    }
+    const now = this.#clock();
+    for (const hash of [whole, ...indexes.map((index) => turns.get(index)!)]) {
+      for (const answer of this.#find(hash)) {
+        const { by } = answer;
+        if (by.model === model && by.account !== null && cachedAt(answer, snapshot, now) >= 0) return by.account;
+      }
+    }
+    return null;
+  }
+
+  /** Several models may have answered the prompt before a turn. The mark of an answer shows which model wrote the turn. */
+  #writersOf(index: number): readonly PromptAnswer[] {
     const turn = this.#read().turns.get(index);
-    if (turn === undefined) return null;
-    // Several models may have answered the prompt. The mark of an answer shows which model wrote the message.
+    if (turn === undefined) return [];
     const mark = markOfTurn(this.#request.conversation.turns[index]!);
-    const families = new Set(this.#find(turn).flatMap((one) => (one.mark === mark ? [one.by.family] : [])));
-    const [family = null] = families;
-    return families.size === 1 ? family : null;
+    return this.#find(turn).filter((one) => one.mark === mark);
   }
 
   /**
@@ -142,8 +175,7 @@ export class PromptHistory {
    * @param answer its mark is read only if the answer is kept
    */
   noteAnswer(
-    model: Model,
-    endpoint: Endpoint,
+    { model, endpoint, account = null }: AnsweringEndpoint,
     read: Pick<PromptAnswer, 'inputTokens' | 'expectedTokens' | 'at'>,
     answer: Pick<PromptAnswer, 'mark'>,
     { providers }: PolicySnapshot,
@@ -154,7 +186,7 @@ export class PromptHistory {
     const mayReason = (model.capabilities & CAPABILITIES.reasoning.bit) !== 0;
     if (!isCacheable && !mayReason && !this.bearsState) return;
     const { inputTokens, expectedTokens, at } = read;
-    const by = answererOf(model, endpoint);
+    const by = answererOf(model, endpoint, account);
     this.#answers.add(this.#read().whole, this.keyId, { by, inputTokens, expectedTokens, at, mark: answer.mark });
   }
 
@@ -172,6 +204,20 @@ export class PromptHistory {
     this.#hashes ??= hashesOf(this.#request, this.#seed);
     return this.#hashes;
   }
+}
+
+/** The endpoint that gave an answer. */
+interface AnsweringEndpoint {
+  readonly model: Model;
+  readonly endpoint: Endpoint;
+  /** The account of its key, see `pooledAccount`. */
+  readonly account?: string | null;
+}
+
+/** Returns the only value of a list; null for none or for different ones. */
+function onlyOne(values: readonly (string | null)[]): string | null {
+  const [value = null, ...others] = new Set(values);
+  return others.length === 0 ? value : null;
 }
 
 interface PromptHashes {
@@ -204,8 +250,8 @@ const isTooShort = ({ inputTokens, images, audioBytes }: Facts, { cachedTokensMi
   inputTokens < cachedTokensMin && images === 0 && audioBytes === 0;
 
 /**
- * Returns the index of the endpoint that gave the answer, if it probably still has the prompt in its cache; else -1. If the endpoints of the
- * model are tried in their order, only the first one counts.
+ * Returns the index of the endpoint that gave the answer, if it probably still has the prompt in its cache; else -1. With several keys of one
+ * provider, it is the endpoint with the first key. If the endpoints of the model are tried in their order, only the first one counts.
  */
 function cachedAt(
   { by, at, inputTokens }: PromptAnswer,
@@ -218,7 +264,6 @@ function cachedAt(
   for (let index = 0; index < most; index++) {
     const endpoint = model.endpoints[index]!;
     if (endpoint.provider !== by.provider || endpoint.upstream !== by.upstream) continue;
-    if ((endpoint.account ?? 0) !== by.account) continue;
     const { ttlMs, tokensMin } = providers.get(endpoint.provider)!.cache;
     return now - at < ttlMs && inputTokens >= tokensMin ? index : -1;
   }

@@ -8,8 +8,8 @@ interface Answerer {
   readonly provider: string;
   /** The provider's own name of the model. */
   readonly upstream: string;
-  /** The index of its account at the provider. */
-  readonly account: number;
+  /** The account that gave the answers; null for a provider with one key. */
+  readonly account: string | null;
 }
 
 /** An answer to a prompt, without its text. */
@@ -29,11 +29,10 @@ export interface PromptAnswer {
 const answerers = new WeakMap<Model, Answerer[]>();
 
 /** Returns the single object for an endpoint of a model. */
-export function answererOf(model: Model, { provider, upstream, account = 0 }: Endpoint): Answerer {
+export function answererOf(model: Model, { provider, upstream }: Endpoint, account: string | null): Answerer {
   const known = answerers.getOrInsertComputed(model, () => []);
-  for (const one of known) {
+  for (const one of known)
     if (one.provider === provider && one.upstream === upstream && one.account === account) return one;
-  }
   const answerer = { model: model.id, family: model.family, provider, upstream, account };
   known.push(answerer);
   return answerer;

@@ -8,6 +8,7 @@ const SECRET_KEYS =
 /** Keys whose value names an environment variable. Users may paste a secret without a recognizable form as the value of such a key. */
 const VARIABLE_KEYS: ReadonlySet<string> = new Set([
   'api_key_env',
+  'api_keys_env',
   'private_key_env',
   'bearer_env',
   'client_secret_env',

@@ -5,6 +5,7 @@ import type { LeftOut, Model } from '../../core/policy/snapshot.ts';
 import { OPERATIONS } from '../../core/request/operation.ts';
 import { checkValue } from '../check.ts';
 import type { ParsedPolicy } from '../parsed.ts';
+import { statesKey } from '../providers/key-pool.ts';
 import type { ProviderSetup } from '../providers/providers.ts';
 import { Report } from '../report.ts';
 import { type CheckedRules, type CompiledRules, judgeModel } from '../rules/rules.ts';
@@ -69,7 +70,7 @@ export function draftFound(found: FoundModels | null, context: FoundContext): Fo
     start: parsed.start,
     sections: new Map(),
     usdPerCredit: parseDecimal(usdPerCredit)!,
-    needsKey: new Map(parsed.providers.map(({ name, data }) => [name, data?.api_key_env !== undefined])),
+    needsKey: new Map(parsed.providers.map(({ name, data }) => [name, statesKey(data)])),
     taskIndex: new Map(parsed.tasks.map(({ name }, at) => [name, at])),
     ...UNLISTED,
   };

@@ -11,6 +11,7 @@ import { checkValue } from '../check.ts';
 import { deepFreeze } from '../freeze.ts';
 import type { ParsedPolicy } from '../parsed.ts';
 import { narrowCapabilities, pagesMaxOf, type ServingProviders } from '../providers/availability.ts';
+import { statesKey } from '../providers/key-pool.ts';
 import type { ProviderSetup } from '../providers/providers.ts';
 import { Report } from '../report.ts';
 import { type CheckedRules, judgeModel } from '../rules/rules.ts';
@@ -74,7 +75,7 @@ class PolicyWildcards implements Wildcards {
     const { providers, tasks } = context.parsed;
     this.#ofModels = {
       usdPerCredit: parseDecimal(context.usdPerCredit)!,
-      needsKey: new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined])),
+      needsKey: new Map(providers.map(({ name, data }) => [name, statesKey(data)])),
       taskIndex: new Map(tasks.map(({ name }, at) => [name, at])),
       ...UNLISTED,
       sections: new Map(),

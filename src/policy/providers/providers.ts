@@ -17,6 +17,7 @@ import { emptyMap, type NamedItem } from '../schema/section-checks.ts';
 import type { LanguageVersion } from '../versions.ts';
 import { placeAt, valueAt } from '../yaml/tree.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPath, reviewPrivateName } from './addresses.ts';
+import { KEYS_MAX, keysIn, poolOf, variablesOf } from './key-pool.ts';
 import { findService, isServiceAddress, type ProviderService, usualPath } from './service.ts';
 
 /** A provider of the policy, set up in this environment. */
@@ -74,10 +75,8 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   const address = resolveAddress(named, parts, preset, service && usualPath(service), scope);
   const state = { name, place, whenAlone };
   if (!data) return { ...state, provider: null, unset: [] };
-  const apiKeyEnv = data.api_key_env ?? preset.apiKeyEnv ?? null;
-  if (apiKeyEnv !== null) reviewKey(apiKeyEnv, named, adapter, scope);
-  const ofKey = apiKeyEnv !== null && !isSet(apiKeyEnv, scope) ? [apiKeyEnv] : [];
-  const unset = [...new Set([...ofKey, ...address.unset])];
+  const keys = compileKeys(named, data, preset, adapter, scope);
+  const unset = [...new Set([...keys.unset, ...address.unset])];
   /** Returns the stated value, otherwise the value of the preset, otherwise the default. */
   const stated = <T>(key: string, value: T, ofPreset: T | undefined): T =>
     valueAt(tree, key) ? value : (ofPreset ?? value);
@@ -91,7 +90,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
     settings: adapter.settings,
     baseUrl: address.url,
     allowPrivateNetwork: stated('allow_private_network', data.allow_private_network, preset.allowPrivateNetwork),
-    accounts: [{ name, apiKeyEnv }],
+    accounts: keys.accounts,
     passthrough: new Set(stated('passthrough', data.passthrough, preset.passthrough)),
     cache: {
       ttlMs: stated('cache_ttl_s', data.cache_ttl_s, cache?.ttlS) * 1000,
@@ -174,19 +173,72 @@ function reviewDiscover(
   });
 }
 
-/** Reports an API key that the adapter does not send, and a key that is too short to be found and masked in texts. */
-function reviewKey(
-  variable: string,
-  { path, tree, place }: NamedItem<ProviderText>,
+/** The keys of a provider, and the variables that keep it from serving because they are not set. */
+interface ProviderKeys {
+  readonly accounts: Provider['accounts'];
+  readonly unset: readonly string[];
+}
+
+function compileKeys(
+  named: NamedItem<ProviderText>,
+  data: ProviderText,
+  preset: ProviderPreset,
+  adapter: ReturnType<typeof prepareAdapter>,
+  scope: ProviderContext,
+): ProviderKeys {
+  if (data.api_keys_env) return compilePool(named, data.api_keys_env, adapter, scope);
+  const apiKeyEnv = data.api_key_env ?? preset.apiKeyEnv ?? null;
+  if (apiKeyEnv === null) return { accounts: [{ apiKeyEnv }], unset: [] };
+  const at = valueAt(named.tree, 'api_key_env')?.place ?? named.place;
+  reviewSent('api_key_env', named, at, adapter, scope.report);
+  reviewKey(apiKeyEnv, scope.env.get(apiKeyEnv)?.trim(), at, scope.report);
+  return { accounts: [{ apiKeyEnv }], unset: isSet(apiKeyEnv, scope) ? [] : [apiKeyEnv] };
+}
+
+/** A pool serves as long as one of its variables is set. */
+function compilePool(
+  named: NamedItem<ProviderText>,
+  keys: NonNullable<ProviderText['api_keys_env']>,
   adapter: ReturnType<typeof prepareAdapter>,
   { env, report }: ProviderContext,
-): void {
-  const at = valueAt(tree, 'api_key_env')?.place ?? place;
-  if (adapter?.takesKey === false) {
-    const message = `\`${path}\` has \`api_key_env\`, but its adapter \`${adapter.name}\` sends no key`;
-    report.add('conflicting-keys', at, message, { expected: 'an adapter with `auth`, or no `api_key_env`' });
+): ProviderKeys {
+  const place = placeAt(named.tree, 'api_keys_env');
+  reviewSent('api_keys_env', named, place, adapter, report);
+  const variables = variablesOf(keys);
+  for (const [at, variable] of variables.entries()) {
+    const stated = valueAt(named.tree, 'api_keys_env', at)?.place ?? place;
+    if (variables.indexOf(variable) < at) {
+      report.add('conflicting-keys', stated, `\`${named.path}.api_keys_env\` names ${variable} twice`, {
+        expected: 'each variable once; `weight` sets its share',
+      });
+    }
+    for (const key of keysIn(env.get(variable))) reviewKey(variable, key, stated, report);
   }
-  const key = env.get(variable)?.trim();
+  const [first, ...others] = poolOf(keys, (name) => env.get(name));
+  if (!first) return { accounts: [{ apiKeyEnv: variables[0] ?? null }], unset: variables };
+  if (others.length >= KEYS_MAX) {
+    report.add('bad-environment', place, `\`${named.path}.api_keys_env\` has ${others.length + 1} keys`, {
+      expected: `at most ${KEYS_MAX} keys, counting every line of the variables`,
+    });
+  }
+  return { accounts: [first, ...others.slice(0, KEYS_MAX - 1)], unset: [] };
+}
+
+/** Reports API keys that the adapter does not send. */
+function reviewSent(
+  key: 'api_key_env' | 'api_keys_env',
+  { path }: NamedItem<ProviderText>,
+  at: SourceSpan,
+  adapter: ReturnType<typeof prepareAdapter>,
+  report: Report,
+): void {
+  if (adapter?.takesKey !== false) return;
+  const message = `\`${path}\` has \`${key}\`, but its adapter \`${adapter.name}\` sends no key`;
+  report.add('conflicting-keys', at, message, { expected: `an adapter with \`auth\`, or no \`${key}\`` });
+}
+
+/** Reports a key that is too short to be found and masked in texts. */
+function reviewKey(variable: string, key: string | undefined, at: SourceSpan, report: Report): void {
   if (!key || key.length >= RUN_MIN) return;
   const message = `the key in ${variable} has fewer than ${RUN_MIN} characters`;
   report.add('short-key', at, message, {

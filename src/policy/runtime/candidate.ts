@@ -20,6 +20,7 @@ import type { KnownLabels } from '../hints/misspelt-values.ts';
 import type { Environment, LoadContext, LoadResult, PolicyFile } from '../load.ts';
 import { loadFacts } from '../models/facts.ts';
 import { modelCount } from '../models/wildcards.ts';
+import { keysIn, keyValue, variablesOf } from '../providers/key-pool.ts';
 import type { PolicyChange } from './diff.ts';
 import type { ParsedFiles } from './parse-files.ts';
 import { lackingCode } from './pushed.ts';
@@ -147,7 +148,12 @@ export function compileCandidate(
   return rejectOnThrow(async () => {
     const parsed = await tools.parse(bundle.files, inForce?.outline ?? null);
     // Secrets are registered before any message is made, because a file may contain the secret itself instead of the variable's name.
-    registerSecrets(parsed.policy.providers.map(({ data }) => data?.api_key_env && tools.env.get(data.api_key_env)));
+    registerSecrets(
+      parsed.policy.providers.flatMap(({ data }) => [
+        data?.api_key_env && tools.env.get(data.api_key_env),
+        ...variablesOf(data?.api_keys_env ?? []).flatMap((name) => keysIn(tools.env.get(name))),
+      ]),
+    );
     registerSecrets([parsed.policy.own.sign_in?.data?.client_secret_env].map((name) => name && tools.env.get(name)));
     const specifiers = parsed.policy.plugins.map(({ specifier }) => specifier);
     const own = await tools.loader.load(specifiers, resolve(tools.folder));
@@ -161,7 +167,7 @@ export function compileCandidate(
     // Secrets in variables that only presets name are registered, too.
     registerSecrets(
       [...(snapshot?.providers.values() ?? [])].flatMap(({ accounts }) =>
-        accounts.map(({ apiKeyEnv }) => apiKeyEnv && tools.env.get(apiKeyEnv)),
+        accounts.map((account) => keyValue(account, tools.env.get)),
       ),
     );
     const diagnostics = found.map(withoutSecrets);

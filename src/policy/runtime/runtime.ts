@@ -16,6 +16,7 @@ import type { OutputLengths } from '../../providers/health/output-lengths.ts';
 import type { UnknownNames } from '../../providers/health/unknown-names.ts';
 import { createDecider, type Decider, type DecisionContext } from '../../routing/decide.ts';
 import { PromptReader } from '../../routing/profile/prompt-reader.ts';
+import { keyValue } from '../providers/key-pool.ts';
 import { keyOfText } from '../../routing/spread.ts';
 import type { Upstream, UpstreamAccount, UpstreamTable } from './upstream.ts';
 
@@ -95,17 +96,20 @@ export function buildRuntime(
     const prepare = (): PreparedProvider => plugin.prepare({ ...provider.settings });
     const adapter = naming(`provider \`${provider.name}\``, prepare);
     const dial = dialOf(provider, secret, network);
-    const targets = provider.accounts.map(({ apiKeyEnv }): UpstreamAccount => {
-      const apiKey = apiKeyEnv === null ? null : (secret(apiKeyEnv) ?? null);
-      return { adapter, dial, apiKey, provider, account: accountId(provider, apiKey) };
+    const targets = provider.accounts.map((one): UpstreamAccount => {
+      const apiKey = keyValue(one, secret);
+      const key = accountId(provider, apiKey);
+      const account = one.pooled?.account == null ? key : accountId(provider, { account: one.pooled.account });
+      const pooled = provider.accounts.length > 1 && one.pooled;
+      return { adapter, dial, apiKey, provider, key, account, ...(pooled && { pooled }) };
     });
     accounts.set(provider.name, targets);
   }
   const targetOf = ({ provider, account = 0 }: Pick<Endpoint, 'provider' | 'account'>): UpstreamAccount =>
     accounts.get(provider)![account]!;
   const accountOf: AccountOf = (endpoint) => {
-    const { provider, account } = targetOf(endpoint);
-    return { name: provider.accounts[endpoint.account ?? 0]!.name, id: account };
+    const { provider, key } = targetOf(endpoint);
+    return { name: provider.name, id: key, label: provider.accounts[endpoint.account ?? 0]!.pooled?.label };
   };
   const models = measuredModels(snapshot);
   return {
@@ -138,10 +142,10 @@ export function buildRuntime(
 
 /**
  * Returns a hash of the provider's address and key, which is stored with threads. All servers compute the same hash, and the key cannot be derived
- * from the hash.
+ * from the hash. Keys of an account that the policy names have the hash of the address and that name.
  */
-const accountId = ({ adapter, baseUrl }: Provider, apiKey: string | null): string =>
-  hash('sha256', JSON.stringify([adapter, baseUrl, apiKey]), 'base64url').slice(0, 22);
+const accountId = ({ adapter, baseUrl }: Provider, of: string | { readonly account: string } | null): string =>
+  hash('sha256', JSON.stringify([adapter, baseUrl, of]), 'base64url').slice(0, 22);
 
 /** Prepares the strategies of a snapshot. Errors of a plugin's `prepare` name the selector. */
 export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: PluginMaps): DecisionRuntime {

@@ -1,6 +1,6 @@
 import type { RankedModel } from '../../core/decision/decision.ts';
 import type { EndpointRoom } from '../../core/endpoint-room.ts';
-import type { Endpoint, Model, Provider } from '../../core/policy/snapshot.ts';
+import type { Endpoint, Model, PooledKey, Provider } from '../../core/policy/snapshot.ts';
 import type { SpreadKey } from '../../core/policy/spread.ts';
 import type { EndpointHealth } from '../../providers/health/types.ts';
 import type { UpstreamTarget } from '../../providers/upstream-call.ts';
@@ -8,8 +8,12 @@ import type { UpstreamTarget } from '../../providers/upstream-call.ts';
 /** An account at a provider, with everything that a call needs. */
 export interface UpstreamAccount extends UpstreamTarget {
   readonly provider: Provider;
-  /** A hash of the provider's address and key, which tells accounts apart. */
+  /** A hash of the provider's address and key, which tells keys apart. */
+  readonly key: string;
+  /** The identity of the account, at which the provider keeps prompt caches and threads: the same as `key`, unless several keys share it. */
   readonly account: string;
+  /** Present if the provider has several keys. */
+  readonly pooled?: PooledKey;
 }
 
 /**
@@ -29,6 +33,10 @@ export interface Upstream extends UpstreamAccount {
   /** The hash of the names of the endpoint and its account, by which requests are spread over endpoints. */
   readonly salt: SpreadKey;
 }
+
+/** Returns the account of an upstream whose provider has several keys; null for a provider with one key. */
+export const pooledAccount = ({ pooled, account }: Pick<Upstream, 'pooled' | 'account'>): string | null =>
+  pooled ? account : null;
 
 /** An upstream of one of the decision's models. */
 export interface RankedUpstream {

@@ -149,6 +149,21 @@ export const GatewayText = closed('Limits and behaviour of the whole gateway.', 
 });
 export type GatewayText = Static<typeof GatewayText>;
 
+const KeyText = closed('A variable with a key of the provider, or with several keys, one a line.', {
+  api_key_env: string(
+    { ...VARIABLE_NAME, example: 'OPENAI_API_KEY' },
+    'Name of the environment variable that holds the key, never the key itself.',
+  ),
+  account: optional.string(
+    { minLength: 1, maxLength: 64, example: 'main' },
+    "The account at the provider that the key belongs to. Keys of the same account share the provider's prompt cache, and can continue each other's conversations. Default: an account of its own.",
+  ),
+  weight: optional.integer(
+    { minimum: 1, maximum: 1000, example: 2 },
+    'The share of requests, relative to the other keys: with 2, twice as many. Default: 1.',
+  ),
+});
+
 const PROVIDER = {
   adapter: optional.string(
     { minLength: 1, example: 'openai-compatible' },
@@ -169,6 +184,21 @@ const PROVIDER = {
   api_key_env: optional.string(
     { ...VARIABLE_NAME, example: 'OPENAI_API_KEY' },
     'Name of the environment variable that holds the API key, never the key itself. While it is not set, Signalbox leaves the provider out.',
+  ),
+  api_keys_env: Type.Optional(
+    Type.Array(
+      Type.Union([
+        string({ ...VARIABLE_NAME, example: 'OPENAI_API_KEY' }, 'Name of the environment variable.'),
+        KeyText,
+      ]),
+      {
+        minItems: 1,
+        maxItems: 64,
+        examples: [['OPENAI_API_KEY', 'OPENAI_API_KEY_2']],
+        description:
+          'Several keys of the provider, which take turns: names of environment variables, each with one key or with one key a line. Signalbox leaves out a variable that is not set, and the provider if none is set.',
+      },
+    ),
   ),
   allow_private_network: boolean(
     { default: false, example: true },
@@ -223,7 +253,10 @@ const PROVIDER = {
 };
 export const ProviderText = closed('A service or server that runs models.', PROVIDER, {
   ...needsOneOf('adapter', 'preset'),
-  ...excludes('base_url', 'base_url_env'),
+  dependencies: {
+    ...excludes('base_url', 'base_url_env').dependencies,
+    ...excludes('api_key_env', 'api_keys_env').dependencies,
+  },
 });
 export type ProviderText = Static<typeof ProviderText>;
 

@@ -15,7 +15,15 @@ import { Lockout } from './lockout.ts';
 import { OutcomeWindow } from './outcome-window.ts';
 import { RetryBudget } from './retry-budget.ts';
 import type { NamesByProvider } from './served-names.ts';
-import type { AttemptOutcome, CountPause, EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
+import type {
+  AttemptOutcome,
+  CountPause,
+  EndpointHealth,
+  EndpointSample,
+  HealthAccount,
+  HealthOptions,
+  KeyTurn,
+} from './types.ts';
 
 /** The time in ms after which one attempt tries a rejected key, or an account without credit, again. */
 const REFUSED_MS = 60_000;
@@ -45,11 +53,14 @@ interface KeyRefusal {
 
 const NO_REFUSAL: KeyRefusal = { state: 'misconfigured', why: '' };
 
-/** The state of an account at a provider. */
+/** The state of a key of a provider. */
 export class TrackedProvider {
   readonly id: string;
-  /** The name in logs and metrics. */
+  /** The name of the provider in logs and metrics. */
   readonly name: string;
+  /** The name of the key in its pool; undefined for a provider with one key. */
+  label: string | undefined;
+  readonly turn: KeyTurn = { credit: 0 };
   readonly endpoints = new Set<TrackedEndpoint>();
   readonly budget = new RetryBudget();
   /** Locked while the provider rejects our key, or our account has no credit. */
@@ -59,10 +70,11 @@ export class TrackedProvider {
   /** The reason why the key is locked. */
   refusal = NO_REFUSAL;
 
-  /** @param id the key of the account in the registry */
-  constructor(id: string, name: string) {
+  /** @param id the name of the key in the registry */
+  constructor(id: string, { name, label }: Omit<HealthAccount, 'id'>) {
     this.id = id;
     this.name = name;
+    this.label = label;
   }
 }
 
@@ -126,6 +138,10 @@ export class TrackedEndpoint implements EndpointHealth {
     if (retry) this.#retries++;
     this.busy++;
     return new EndpointAttempt(this, retry, now);
+  }
+
+  get turn(): KeyTurn {
+    return this.provider.turn;
   }
 
   get state(): HealthState {
@@ -236,6 +252,7 @@ export class TrackedEndpoint implements EndpointHealth {
     return {
       ...this.name,
       provider: this.provider.name,
+      ...keyOf(this.provider),
       state: this.#reported,
       since: this.#reportedAt,
       why: this.#reported === 'healthy' ? null : this.#whyOf(this.#reported),
@@ -318,7 +335,7 @@ export class TrackedEndpoint implements EndpointHealth {
     if (to === 'healthy' && from !== 'cooling' && from !== to) this.recoveredAt = now;
     // Endpoints outside of the active policy are not reported: their model was removed, or a rejected policy named them.
     if (this.hub.hasPolicy && !this.isNamed) return;
-    const { name } = this;
+    const name = { ...this.name, ...keyOf(this.provider) };
     if (to === 'healthy') {
       this.hub.onChange({ ...name, from, to, why: null, forMs: null });
       return;
@@ -350,6 +367,9 @@ export class TrackedEndpoint implements EndpointHealth {
     return this.provider.key.locked ? this.provider.key.until : this.key.until;
   }
 }
+
+/** Returns the name of a key of a pool as a field, without the field for a provider with one key. */
+const keyOf = ({ label }: TrackedProvider): { readonly key?: string } => (label === undefined ? {} : { key: label });
 
 const NAMES = Object.keys(HEALTH) as readonly HealthState[];
 

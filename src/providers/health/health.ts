@@ -5,7 +5,7 @@ import { Declarations } from './declarations.ts';
 import { type Hub, TrackedEndpoint, TrackedProvider } from './endpoint.ts';
 import { OutputLengths } from './output-lengths.ts';
 import { NamesByProvider, type ServedNames } from './served-names.ts';
-import type { EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
+import type { EndpointHealth, EndpointSample, HealthAccount, HealthOptions } from './types.ts';
 import { UnknownNames } from './unknown-names.ts';
 import { endpointsBySlot, watchReadings } from './watch.ts';
 
@@ -16,17 +16,6 @@ const FORGET_MS = 900_000;
  * most a kilobyte per second.
  */
 const PUBLISH_EVERY_MS = 40;
-
-/** An account at a provider, as health tells accounts apart. */
-export interface HealthAccount {
-  /** The name in logs and metrics. */
-  readonly name: string;
-  /**
-   * The identity of the address and key. An account with the same name but another address or key counts as another account, to which
-   * earlier health does not apply.
-   */
-  readonly id: string;
-}
 
 /** Returns the account at which an endpoint is called under a policy. */
 export type AccountOf = (endpoint: Pick<Endpoint, 'provider' | 'account'>) => HealthAccount;
@@ -107,8 +96,9 @@ export class Health {
   /** Records a reload of the policy, after which providers may accept keys that they rejected before. */
   reloaded(snapshot: CatalogNames, accountOf: AccountOf = onlyAccount): void {
     this.#name(snapshot, accountOf);
-    for (const provider of this.#providers.values()) provider.key.forget();
-    for (const endpoint of this.#endpoints.values()) endpoint.key.forget();
+    // A key of a pool stays paused, because the other keys serve until its next probe.
+    for (const provider of this.#providers.values()) if (provider.label === undefined) provider.key.forget();
+    for (const endpoint of this.#endpoints.values()) if (endpoint.provider.label === undefined) endpoint.key.forget();
     this.#hub.version++;
   }
 
@@ -141,6 +131,7 @@ export class Health {
       all.forEach((stated, at) => {
         const endpoint = endpoints[firstSlot + at]!;
         endpoint.isNamed = true;
+        endpoint.provider.label = accountOf(stated).label;
         endpoint.speed.assumedTtftMs = latency.ttftMs;
         endpoint.declared = latency;
         endpoint.room = this.room(stated, id, accountOf(stated));
@@ -163,7 +154,7 @@ export class Health {
       return existing;
     }
     const id = ownerKey(provider, account.id);
-    const owner = this.#providers.getOrInsertComputed(id, () => new TrackedProvider(id, account.name));
+    const owner = this.#providers.getOrInsertComputed(id, () => new TrackedProvider(id, account));
     // An endpoint with a new key or address is assumed to be as fast as before until it is measured.
     const name = { provider, model, upstream };
     const twins = this.#twins.getOrInsertComputed(twinKey(name), () => new Set());

@@ -5,7 +5,7 @@ import type { Family, FamilySample, Labels } from '../../host/telemetry/families
 import type { EndpointSample, Quantiles } from './types.ts';
 
 const STATES = Object.keys(HEALTH);
-const ENDPOINT = ['provider', 'model', 'upstream'];
+const ENDPOINT = ['provider', 'model', 'upstream', 'key'];
 
 type SamplesOf = (one: EndpointSample, labels: Labels) => readonly FamilySample[];
 
@@ -19,8 +19,8 @@ const familiesOf =
     type,
     samples: () =>
       all().flatMap((one) => {
-        const { provider, model, upstream } = one;
-        return samplesOf(one, { provider, model, upstream });
+        const { provider, model, upstream, key } = one;
+        return samplesOf(one, { provider, model, upstream, ...(key !== undefined && { key }) });
       }),
   });
 

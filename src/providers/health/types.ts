@@ -25,6 +25,8 @@ export interface HealthOptions {
  * before. A change from `ejected` to `ejected` means that a probe failed.
  */
 export interface HealthChange extends EndpointName {
+  /** The name of the key in its pool; absent for a provider with one key. */
+  readonly key?: string;
   readonly from: HealthState;
   readonly to: HealthState;
   /** The reason for the change as one line for the log; null for a change to healthy. */
@@ -41,8 +43,28 @@ export interface CountPause {
   readonly until: number;
 }
 
+/** A key of a provider, as health tells keys apart. */
+export interface HealthAccount {
+  /** The name of the provider in logs and metrics. */
+  readonly name: string;
+  /**
+   * The identity of the address and key. A provider with the same name but another address or key counts as another, to which earlier
+   * health does not apply.
+   */
+  readonly id: string;
+  /** The name of the key in its pool; absent for a provider with one key. */
+  readonly label?: string | undefined;
+}
+
+/** How many requests a key of a pool is owed, in units of weight, compared with the other keys. */
+export interface KeyTurn {
+  credit: number;
+}
+
 /** The health of one upstream model at one provider. */
 export interface EndpointHealth {
+  /** The turn of the endpoint's key. All models share the turn of a key. */
+  readonly turn: KeyTurn;
   /**
    * Begins an attempt; the caller must report its end. Returns `shut` if the attempt would fail, or `no-budget` if the provider has used
    * its share of retries.
@@ -98,6 +120,8 @@ export type AttemptOutcome = 'ok' | 'dropped' | ProviderFailure['kind'];
 
 /** The metrics of an endpoint in the active policy. Counters begin at the start of the process. */
 export interface EndpointSample extends EndpointName {
+  /** The name of the key in its pool; absent for a provider with one key. */
+  readonly key?: string;
   /** The last state that was reported to `onChange`. */
   readonly state: HealthState;
   /** The time since which the endpoint is in that state, in Unix ms; 0 if it was never in another state. */

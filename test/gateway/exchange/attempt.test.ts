@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import type { FinishReason, ProviderFailure, StreamPart } from '../../../src/contract/parts.ts';
 import type { Price } from '../../../src/core/money/price.ts';
 import { plainUsage, type Usage } from '../../../src/core/money/usage.ts';
-import type { Endpoint, Model } from '../../../src/core/policy/snapshot.ts';
 import type { AnswerLengthMode } from '../../../src/core/request/expected-length.ts';
 import type { Facts } from '../../../src/core/request/facts.ts';
 import { Attempt } from '../../../src/gateway/exchange/attempt.ts';
@@ -69,7 +68,7 @@ function attempting(more: Options = {}) {
     },
     request: chatRequest({ model: 'a', messages: [], stream }),
     history: {
-      noteAnswer: (_: Model, __: Endpoint, read: Remembered, { mark }: { readonly mark: number }) =>
+      noteAnswer: (_: object, read: Remembered, { mark }: { readonly mark: number }) =>
         remembered.push({ ...read, mark }),
     },
     decision: {

@@ -85,8 +85,7 @@ const law = (subject: (clock: () => number, most: number) => Subject) =>
       const found = conversation.recall(LONG, POLICY).cached;
       const by = modelOf(turn.by);
       conversation.noteAnswer(
-        by,
-        by.endpoints[0],
+        { model: by, endpoint: by.endpoints[0] },
         { inputTokens: turn.tokens, expectedTokens: turn.tokens, at: now },
         { mark: 0 },
         POLICY,

@@ -42,8 +42,7 @@ export function memory(most?: number) {
     const conversation = affinity.history(key, chatRequest(prompt));
     conversation.recall(LONG, policy);
     conversation.noteAnswer(
-      one,
-      one.endpoints[0],
+      { model: one, endpoint: one.endpoints[0] },
       { inputTokens: tokens, expectedTokens: tokens, at: time.now },
       { mark },
       policy,

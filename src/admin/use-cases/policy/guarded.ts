@@ -65,6 +65,7 @@ const PROVIDER: Keys<ProviderText> = {
   base_url: DESTINATION,
   base_url_env: DESTINATION,
   api_key_env: DESTINATION,
+  api_keys_env: DESTINATION,
   allow_private_network: DESTINATION,
   // Settings of adapters contain paths, versions and headers.
   settings: DESTINATION,

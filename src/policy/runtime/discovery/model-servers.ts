@@ -154,7 +154,7 @@ export class ModelServers {
       const target = accounts.get(provider.name)?.[0];
       const server = provider.discover && target && modelServerOf(provider, target, this.#options);
       if (!server) continue;
-      const origin = target.account;
+      const origin = target.key;
       const key = keyOf({ provider: provider.name, origin });
       watched.add(key);
       if (this.#servers.has(key)) continue;

@@ -1,0 +1,45 @@
+import type { PooledKey, ProviderAccount } from '../../core/policy/snapshot.ts';
+import type { ProviderText } from '../schema/policy.ts';
+
+/** The most keys of a provider, counting every line of its variables. */
+export const KEYS_MAX = 64;
+
+/** Returns the keys that a variable holds, one a line. */
+export const keysIn = (text: string | undefined): readonly string[] =>
+  (text ?? '')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+
+/** Returns the value of a key; null if it has none. @param secret reads an environment variable */
+export function keyValue(
+  { apiKeyEnv, pooled }: ProviderAccount,
+  secret: (variable: string) => string | undefined,
+): string | null {
+  if (apiKeyEnv === null) return null;
+  const text = secret(apiKeyEnv);
+  return (pooled ? keysIn(text)[pooled.line] : text) ?? null;
+}
+
+type KeysText = NonNullable<ProviderText['api_keys_env']>;
+
+/** Returns the variables of a pool in order. */
+export const variablesOf = (keys: KeysText): readonly string[] =>
+  keys.map((key) => (typeof key === 'string' ? key : key.api_key_env));
+
+/** Returns the keys of a pool that have a value. A variable that is not set adds no key. */
+export function poolOf(keys: KeysText, get: (variable: string) => string | undefined): ProviderAccount[] {
+  return keys.flatMap((key) => {
+    const { api_key_env: apiKeyEnv, account = null, weight = 1 } = typeof key === 'string' ? { api_key_env: key } : key;
+    const values = keysIn(get(apiKeyEnv));
+    return values.map((_, line) => {
+      const label = values.length === 1 ? apiKeyEnv : `${apiKeyEnv}#${line + 1}`;
+      const pooled: PooledKey = { label, line, account, weight };
+      return { apiKeyEnv, pooled };
+    });
+  });
+}
+
+/** Whether the policy states a key of the provider. */
+export const statesKey = (data: Pick<ProviderText, 'api_key_env' | 'api_keys_env'> | null | undefined): boolean =>
+  (data?.api_key_env ?? data?.api_keys_env) !== undefined;
