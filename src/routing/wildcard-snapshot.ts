@@ -7,9 +7,9 @@ import type { LanguageSupport, Languages } from '../core/request/language-suppor
  * competes with other models. Endpoint slots are the same as in the original policy.
  */
 export function snapshotWith({ model, allowed, preferred }: WildcardModel, snapshot: PolicySnapshot): PolicySnapshot {
-  const bitAt = (index: number, isSet: boolean) => {
-    const bits = emptyBits(index + 1);
-    if (isSet) setBit(bits, index);
+  const bitsAt = (index: number, count: number, areSet: boolean) => {
+    const bits = emptyBits(index + count);
+    for (let at = index; areSet && at < index + count; at++) setBit(bits, at);
     return bits;
   };
   return {
@@ -21,9 +21,9 @@ export function snapshotWith({ model, allowed, preferred }: WildcardModel, snaps
     baseline: null,
     languages: languagesOf(snapshot.languages),
     constraints: snapshot.constraints.map((one, at) =>
-      one.allows === null ? one : { ...one, allows: bitAt(model.firstSlot, allowed[at]!) },
+      one.allows === null ? one : { ...one, allows: bitsAt(model.firstSlot, model.endpoints.length, allowed[at]!) },
     ),
-    preferences: snapshot.preferences.map((one, at) => ({ ...one, prefers: bitAt(0, preferred[at]!) })),
+    preferences: snapshot.preferences.map((one, at) => ({ ...one, prefers: bitsAt(0, 1, preferred[at]!) })),
   };
 }
 

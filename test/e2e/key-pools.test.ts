@@ -1,5 +1,8 @@
-import { afterEach, describe, expect, test } from 'bun:test';
-import { answerOf } from '../support/answers.ts';
+import { afterAll, afterEach, describe, expect, test } from 'bun:test';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { answerOf, waitFor } from '../support/answers.ts';
 import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
 import { testPolicy } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
@@ -19,16 +22,19 @@ afterEach(async () => {
   await Promise.all(boxes.splice(0).map((box) => box.stop()));
 });
 
-const policyWith = (keys: string, more = ''): string =>
+const policyWith = (keys: string): string =>
   testPolicy(
     { first: first.url, second: second.url },
     { best: { endpoints: ['first'], quality: 0.9 }, plain: { endpoints: ['second'], quality: 0.5 } },
-    more,
   ).replace('api_key_env: TEST_UPSTREAM_KEY', `api_keys_env: ${keys}`);
 
-async function start(keys = '[KEY_A, KEY_B, KEY_C]', env: Readonly<Record<string, string>> = KEYS): Promise<Signalbox> {
+async function start(
+  keys = '[KEY_A, KEY_B, KEY_C]',
+  env: Readonly<Record<string, string>> = KEYS,
+  edit = (policy: string) => policy,
+): Promise<Signalbox> {
   const box = await startSignalbox({
-    policy: policyWith(keys),
+    policy: edit(policyWith(keys)),
     env: { TEST_UPSTREAM_KEY: 'provider-secret-second', ...env },
   });
   boxes.push(box);
@@ -127,4 +133,158 @@ describe('a paused key', () => {
     ]);
     expect(first.requests).toHaveLength(1);
   });
+});
+
+interface EndpointsAnswer {
+  readonly data: readonly { readonly model: string; readonly key: string | null; readonly state: string }[];
+}
+const statesOf = async (box: Signalbox): Promise<Record<string, string>> => {
+  const { data } = (await (await box.get('/admin/endpoints')).json()) as EndpointsAnswer;
+  return Object.fromEntries(data.filter(({ model }) => model === 'best').map(({ key, state }) => [key ?? '', state]));
+};
+
+describe('what operators see of a pool', () => {
+  test('the log, metrics and endpoints name a paused key by its variable, and no key by its value', async () => {
+    const box = await start();
+    first.behave((request) => {
+      if (keyOf(request) === KEYS.KEY_A) return limited;
+      const error = { message: `Incorrect API key provided: ${KEYS.KEY_B}` };
+      return keyOf(request) === KEYS.KEY_B ? { status: 401, error } : {};
+    });
+    await ask(box, 4);
+    expect(await statesOf(box)).toEqual({ KEY_A: 'cooling', KEY_B: 'misconfigured', KEY_C: 'healthy' });
+    const page = await (await fetch(`${box.url}/metrics`)).text();
+    expect(page).toMatch(/signalbox_endpoint_state\{provider="first",.*key="KEY_A".*state="cooling"\} 1/);
+    expect(page).toMatch(/signalbox_endpoint_state\{provider="second",model="plain",upstream="plain-upstream",state=/);
+    const lines = box.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const paused = lines.filter(({ from }) => from === 'healthy').map(({ key }) => key);
+    expect(paused.toSorted()).toEqual(['KEY_A', 'KEY_B']);
+    const endpoints = await (await box.get('/admin/endpoints')).text();
+    const shown = [page, endpoints, ...box.lines].join('\n');
+    for (const value of Object.values(KEYS)) expect(shown).not.toContain(value);
+  });
+});
+
+describe('rotated keys', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-keys-'));
+  const file = join(folder, 'keys');
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const replace = (...keys: readonly string[]) => {
+    writeFileSync(`${file}.tmp`, `${keys.join('\n')}\n`);
+    renameSync(`${file}.tmp`, file);
+  };
+  const reload = (box: Signalbox) => box.post('/admin/policy/reload', {});
+
+  test('a pause belongs to the value of a key: it survives another order and new keys, and a new value is not paused', async () => {
+    const { KEY_A, KEY_B, KEY_C } = KEYS;
+    replace(KEY_A, KEY_B);
+    const box = await start('[KEYS]', { KEYS_FILE: file });
+    const ways: Record<string, Behaviour> = { [KEY_A]: limited, [KEY_B]: { fail: 'auth' } };
+    first.behave((request) => ways[keyOf(request)] ?? {});
+    await chat(box);
+    expect(await statesOf(box)).toEqual({ 'KEYS#1': 'cooling', 'KEYS#2': 'misconfigured' });
+    replace(KEY_C, KEY_B, KEY_A);
+    expect((await reload(box)).status).toBe(200);
+    expect(await statesOf(box)).toEqual({ 'KEYS#1': 'healthy', 'KEYS#2': 'misconfigured', 'KEYS#3': 'cooling' });
+    const before = first.requests.length;
+    await ask(box, 3);
+    expect(keysSeen().slice(before)).toEqual([KEY_C, KEY_C, KEY_C]);
+    replace('provider-secret-delta-4', KEY_B, KEY_A);
+    await reload(box);
+    expect(await statesOf(box)).toEqual({ 'KEYS#1': 'healthy', 'KEYS#2': 'misconfigured', 'KEYS#3': 'cooling' });
+    await ask(box, 1);
+    expect(keysSeen().at(-1)).toBe('provider-secret-delta-4');
+  });
+
+  test('keys are rotated under load by replacing their file, and no request fails', async () => {
+    const { KEY_A, KEY_B, KEY_C } = KEYS;
+    replace(KEY_A, KEY_B);
+    const box = await start('[KEYS]', { KEYS_FILE: file });
+    const known = new Set<string>([KEY_A, KEY_B, KEY_C]);
+    first.behave((request) => (known.has(keyOf(request)) ? { betweenChunksMs: 2 } : { fail: 'auth' }));
+    const statuses: number[] = [];
+    let isOver = false;
+    const callers = Array.from({ length: 6 }, async (_, at) => {
+      while (!isOver) {
+        const response = await chat(box, { stream: at % 2 === 0 });
+        await response.text();
+        statuses.push(response.status);
+        await Bun.sleep(5);
+      }
+    });
+    await waitFor(() => first.requests.length > 20);
+    replace(KEY_B, KEY_C);
+    await waitFor(() => keysSeen().includes(KEY_C), 8_000);
+    const from = first.requests.length;
+    await waitFor(() => first.requests.length > from + 20);
+    known.delete(KEY_A);
+    const late = first.requests.length;
+    await waitFor(() => first.requests.length > late + 60);
+    isOver = true;
+    await Promise.all(callers);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(new Set(keysSeen().slice(late))).toEqual(new Set([KEY_B, KEY_C]));
+  });
+});
+
+describe('a conversation at a provider with several accounts', () => {
+  const pool = `[{ api_key_env: KEY_A, account: main }, { api_key_env: KEY_B, account: main }, KEY_C]`;
+  const long = (text: string) => ({ role: 'user', content: `${text} ${'You are a helpful assistant. '.repeat(300)}` });
+
+  test('turns whose prompt is cached use the keys of the account that has the cache, in turn', async () => {
+    const box = await start(pool);
+    first.behave({ text: 'A fake.' });
+    for (let conversation = 0; conversation < 6; conversation++) {
+      first.requests.length = 0;
+      let messages: object[] = [long(`Conversation ${conversation}.`)];
+      for (let turn = 0; turn < 5; turn++) {
+        expect((await chat(box, { messages })).status).toBe(200);
+        messages = [...messages, { role: 'assistant', content: 'A fake.' }, { role: 'user', content: `And ${turn}?` }];
+      }
+      const seen = new Set(keysSeen());
+      const isOther = seen.has(KEYS.KEY_C);
+      expect(seen).toEqual(new Set(isOther ? [KEYS.KEY_C] : [KEYS.KEY_A, KEYS.KEY_B]));
+    }
+  });
+
+  test('encrypted reasoning goes to keys of the account that wrote it, and to no other account', async () => {
+    const box = await start(pool, KEYS, (policy) =>
+      policy
+        .replaceAll('capabilities: [tools,', 'capabilities: [reasoning, tools,')
+        .replace('passthrough: [verbosity]', 'settings: { reasoning_history: reasoning_details }'),
+    );
+    first.behave({ text: 'A fake.' });
+    const details = [{ type: 'reasoning.encrypted', data: 'sealed-by-the-account' }];
+    const question = { role: 'user', content: 'What is sealed?' };
+    while (keysSeen().at(-1) !== KEYS.KEY_C) await chat(box, { messages: [question] });
+    const turn = [
+      question,
+      { role: 'assistant', content: 'A fake.', reasoning_details: details },
+      { role: 'user', content: 'Go on.' },
+    ];
+    first.requests.length = 0;
+    for (let at = 0; at < 4; at++) await chat(box, { messages: turn });
+    expect(new Set(keysSeen())).toEqual(new Set([KEYS.KEY_C]));
+    expect(first.requests.every(({ text }) => text.includes('sealed-by-the-account'))).toBe(true);
+    first.behave(behaveFor(KEYS.KEY_C, limited));
+    expect((await chat(box, { messages: turn })).status).toBe(200);
+    expect(keysSeen().at(-1)).not.toBe(KEYS.KEY_C);
+    expect(first.requests.at(-1)!.text).not.toContain('sealed-by-the-account');
+  });
+});
+
+test('the models of a wildcard use all keys of the pool, and rules apply at each key', async () => {
+  const box = await start(
+    '[KEY_A, KEY_B]',
+    KEYS,
+    (policy) =>
+      `${policy.replace(
+        'models:\n',
+        `models:\n  "any/*": { provider: first, unknown_price: { as: { input: 1, output: 2, basis: own, as_of: 2026-11-01 } } }\n`,
+      )}\nconstraints:\n  - { name: no-dear, require: "model.price.output <= 10.0" }\n`,
+  );
+  first.behave((request) => (keyOf(request) === KEYS.KEY_A ? { status: 429, headers: { 'retry-after': '600' } } : {}));
+  for (let turn = 0; turn < 4; turn++) expect((await chat(box, { model: 'any/thing' })).status).toBe(200);
+  expect(keysSeen().filter((key) => key === KEYS.KEY_B)).toHaveLength(4);
+  expect(keysSeen().filter((key) => key === KEYS.KEY_A)).toHaveLength(1);
 });

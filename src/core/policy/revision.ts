@@ -22,4 +22,6 @@ export interface PolicyEnvironment {
   readonly plugins: readonly (readonly [specifier: string, hash: string])[];
   /** The models that were found, as `foundText` writes them; absent if there were none. */
   readonly found?: string;
+  /** How many keys each variable of a pool holds, for variables with several; absent if there are none. */
+  readonly keys?: Readonly<Record<string, number>>;
 }

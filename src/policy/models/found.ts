@@ -176,7 +176,10 @@ export function judgeFound(
     const draft = model.found && byId.get(model.id);
     if (!draft) continue;
     const { allowed, preferred, chosen } = judgeModel(rules, parsed, draft);
-    for (const [at, { allows }] of constraints.entries()) if (allows && allowed[at]) setBit(allows, model.firstSlot);
+    for (const [at, { allows }] of constraints.entries()) {
+      if (!allows || !allowed[at]) continue;
+      for (const key of model.endpoints.keys()) setBit(allows, model.firstSlot + key);
+    }
     for (const [at, { prefers }] of preferences.entries()) if (preferred[at]) setBit(prefers, index);
     for (const [selector, bits] of filters) if (chosen.has(selector)) setBit(bits, index);
   }

@@ -10,7 +10,7 @@ import {
 import { checkValue } from '../check.ts';
 import { deepFreeze } from '../freeze.ts';
 import type { ParsedPolicy } from '../parsed.ts';
-import { narrowCapabilities, pagesMaxOf, type ServingProviders } from '../providers/availability.ts';
+import { atAccounts, narrowCapabilities, pagesMaxOf, type ServingProviders } from '../providers/availability.ts';
 import { statesKey } from '../providers/key-pool.ts';
 import type { ProviderSetup } from '../providers/providers.ts';
 import { Report } from '../report.ts';
@@ -83,9 +83,12 @@ class PolicyWildcards implements Wildcards {
     const named = withNames(drafts, context.parsed, context.facts);
     const isServing = ({ provider }: WildcardDraft) => context.serving.has(provider);
     this.#leftOut = named.filter((one) => !isServing(one));
-    this.#serving = named.filter(isServing).map((one, at): ServingWildcard => {
+    let { firstSlot } = context;
+    this.#serving = named.filter(isServing).map((one): ServingWildcard => {
       const [standIn] = narrowed([one.standIn], context);
-      return { ...one, standInModel: modelOf(standIn!, one.pattern, context.firstSlot + at, context) };
+      const standInModel = modelOf(standIn!, one.pattern, firstSlot, context);
+      firstSlot += standInModel.endpoints.length;
+      return { ...one, standInModel };
     });
     this.meaning = meaningIn(this.#serving);
     this.patterns = this.#serving.map(({ standInModel }) => standInModel);
@@ -187,7 +190,13 @@ function wildcardText(upstream: string, known: ModelFacts | null, { tree, place,
 
 function modelOf({ model, endpoints }: ModelDraft, id: string, firstSlot: number, { serving }: WildcardContext): Model {
   const { endpoint } = endpoints[0]!;
-  return { ...model, id, pagesMax: pagesMaxOf(model, [endpoint], serving), endpoints: [endpoint], firstSlot };
+  return {
+    ...model,
+    id,
+    pagesMax: pagesMaxOf(model, [endpoint], serving),
+    endpoints: atAccounts(endpoint, serving),
+    firstSlot,
+  };
 }
 
 function narrowed(drafts: readonly ModelDraft[], { setups }: WildcardContext): readonly ModelDraft[] {

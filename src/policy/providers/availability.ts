@@ -58,8 +58,8 @@ export function selectAvailable(
   return { providers: serving, models, leftOut: leftOutOf(states, all, used, serving) };
 }
 
-/** Returns an endpoint once for each account of its provider, in order. The first is the endpoint itself. */
-function atAccounts(endpoint: Endpoint, serving: ServingProviders): [Endpoint, ...Endpoint[]] {
+/** Returns an endpoint once for each key of its provider, in order. The first is the endpoint itself. */
+export function atAccounts(endpoint: Endpoint, serving: ServingProviders): [Endpoint, ...Endpoint[]] {
   const [, ...others] = serving.get(endpoint.provider)!.accounts;
   return [endpoint, ...others.map((_, at) => ({ ...endpoint, account: at + 1 }))];
 }
@@ -128,9 +128,16 @@ export function reportNoProvider(states: ReadonlyMap<string, ProviderSetup>, pla
 /** Describes how the environment affects the policy, without secrets. The revision of a policy includes this description. */
 export function environmentFacts(states: ReadonlyMap<string, ProviderSetup>): readonly (readonly unknown[])[] {
   return [...states.values()]
-    .map(({ name, unset, provider }) => [name, unsetText(unset), provider?.baseUrl ?? null] as const)
+    .map(
+      ({ name, unset, provider }) =>
+        [name, unsetText(unset), provider?.baseUrl ?? null, ...labelsOf(provider)] as const,
+    )
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
+
+/** The keys of a pool: the endpoints of models, and so the readings in records, depend on their number. */
+const labelsOf = (provider: Provider | null): readonly string[] =>
+  (provider?.accounts ?? []).flatMap(({ pooled }) => pooled?.label ?? []);
 
 /** Removes from each endpoint the capabilities that its adapter cannot express. */
 export function* narrowCapabilities(

@@ -190,11 +190,24 @@ export function compileCandidate(
         unset: variables.filter((name) => !tools.env.get(name)?.trim()),
         plugins: hashesOf(own),
         ...(withFound?.found && { found: foundText(withFound.found) }),
+        ...keyCountsOf(snapshot),
       },
       variables,
       isRehearsed: false,
     };
   });
+}
+
+/** Returns how many keys each variable holds, for variables with several keys. */
+function keyCountsOf({ providers }: PolicySnapshot): Pick<PolicyEnvironment, 'keys'> {
+  const keys: Record<string, number> = {};
+  for (const { accounts } of providers.values()) {
+    for (const { apiKeyEnv, pooled } of accounts) {
+      if (apiKeyEnv !== null && pooled && pooled.line > 0)
+        keys[apiKeyEnv] = Math.max(keys[apiKeyEnv] ?? 0, pooled.line + 1);
+    }
+  }
+  return Object.keys(keys).length === 0 ? {} : { keys };
 }
 
 /**

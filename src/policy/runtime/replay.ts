@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path';
 import type { Plugin } from '../../contract/kinds.ts';
 import { buildOf, revisionOf, storedFound } from '../../core/policy/found-models.ts';
-import type { Revision } from '../../core/policy/revision.ts';
+import type { PolicyEnvironment, Revision } from '../../core/policy/revision.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { PluginLoader } from '../../host/plugins/load.ts';
 import { createRegistry } from '../../host/plugins/registry.ts';
@@ -63,7 +63,7 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
     const files: readonly PolicyFile[] = JSON.parse(revision.source);
     const { policy } = await options.parse(files, null);
     const context = {
-      env: pastEnvironment(surroundings.unset),
+      env: pastEnvironment(surroundings),
       ...createRegistry(options.shipped),
       plugins: own,
       facts: policy.wildcards.length > 0 ? await loadFacts() : null,
@@ -84,10 +84,16 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
 const cannotRebuild = (why: string): string => scrub(`The policy of this decision cannot be rebuilt: ${why}.`);
 
 /**
- * Decisions depend on whether a variable is set, never on its value. The placeholder for the value of a variable is also a valid address.
+ * Decisions depend on whether a variable is set and on how many keys it holds, never on its value. The placeholder for the value of a
+ * variable is also a valid address.
  */
-const pastEnvironment = (unset: readonly string[]): Environment => ({
-  get: (name) => (unset.includes(name) ? undefined : 'http://127.0.0.1:1'),
+const pastEnvironment = ({ unset, keys = {} }: Pick<PolicyEnvironment, 'unset' | 'keys'>): Environment => ({
+  get: (name) =>
+    unset.includes(name)
+      ? undefined
+      : Array(keys[name] ?? 1)
+          .fill('http://127.0.0.1:1')
+          .join('\n'),
 });
 
 async function recallPlugins(

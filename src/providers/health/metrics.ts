@@ -5,7 +5,8 @@ import type { Family, FamilySample, Labels } from '../../host/telemetry/families
 import type { EndpointSample, Quantiles } from './types.ts';
 
 const STATES = Object.keys(HEALTH);
-const ENDPOINT = ['provider', 'model', 'upstream', 'key'];
+/** The endpoints of a provider with several keys also have the label `key`. */
+const ENDPOINT = ['provider', 'model', 'upstream'];
 
 type SamplesOf = (one: EndpointSample, labels: Labels) => readonly FamilySample[];
 

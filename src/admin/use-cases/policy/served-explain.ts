@@ -2,12 +2,13 @@ import { callerLevels, type PeopleTerms } from '../../../access/levels.ts';
 import { measuredModels, priorReadings, type Readings } from '../../../core/decision/readings.ts';
 import { refuse, SignalboxError } from '../../../core/errors.ts';
 import { type Caller, OPERATOR } from '../../../core/people/caller.ts';
-import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
+import type { Endpoint } from '../../../core/policy/snapshot.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
 import { QuestionLengths } from '../../../gateway/prompt/question-lengths.ts';
 import type { Gateway } from '../../../gateway/request/gateway.ts';
 import { compileCandidate, isRejected } from '../../../policy/runtime/candidate.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import type { AccountOf } from '../../../providers/health/health.ts';
 import { meaningOf } from '../../../routing/model-name.ts';
 import type { Team, User } from '../../../store/people.ts';
 import type { Principal } from '../principal.ts';
@@ -63,7 +64,7 @@ async function explained(by: Principal, reach: Reach, desk: ExplanationDesk, que
   const isInForce = runtime === inForce;
   const request = readRouteBody(bodyOf(query.request));
   const timeMs = query.time === undefined ? gateway.now() : momentOf('`time`', query.time);
-  const readings = isInForce ? inForce.readings() : readingsAlike(runtime.snapshot, inForce);
+  const readings = isInForce ? inForce.readings() : readingsAlike(runtime, inForce);
   const { labels, models, notModels = [], levels = NO_LEVELS } = caller ?? NOBODY;
   const key = {
     id: caller?.keyId ?? NOBODY.keyId,
@@ -180,18 +181,18 @@ async function builtFor(by: Principal, named: NamedPolicy, desk: ExplanationDesk
  * Other endpoints use the figures of their policy.
  * @returns null if the policies share no endpoint
  */
-function readingsAlike(snapshot: PolicySnapshot, inForce: Runtime): Readings | null {
+function readingsAlike({ snapshot, accountOf }: Runtime, inForce: Runtime): Readings | null {
   const present = inForce.readings();
   const slots = new Map(
     measuredModels(inForce.snapshot).flatMap(({ id, firstSlot, endpoints }) =>
-      endpoints.map(({ provider, upstream }, at) => [nameOf(id, provider, upstream), firstSlot + at] as const),
+      endpoints.map((endpoint, at) => [nameOf(id, endpoint, inForce.accountOf), firstSlot + at] as const),
     ),
   );
   const readings = priorReadings(snapshot);
   let shared = 0;
   for (const { id, firstSlot, endpoints } of measuredModels(snapshot)) {
-    for (const [at, { provider, upstream }] of endpoints.entries()) {
-      const from = slots.get(nameOf(id, provider, upstream));
+    for (const [at, endpoint] of endpoints.entries()) {
+      const from = slots.get(nameOf(id, endpoint, accountOf));
       if (from === undefined) continue;
       shared++;
       for (const figure of ['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt'] as const) {
@@ -203,5 +204,8 @@ function readingsAlike(snapshot: PolicySnapshot, inForce: Runtime): Readings | n
   return shared === 0 ? null : { ...readings, ...inForce.outputs.lengthsFor(snapshot), allHealthy };
 }
 
-const nameOf = (model: string, provider: string, upstream: string): string =>
-  JSON.stringify([model, provider, upstream]);
+/** A key of a pool is found by its value, wherever the pool lists it. */
+function nameOf(model: string, endpoint: Endpoint, accountOf: AccountOf): string {
+  const { label, id } = accountOf(endpoint);
+  return JSON.stringify([model, endpoint.provider, endpoint.upstream, label === undefined ? null : id]);
+}
