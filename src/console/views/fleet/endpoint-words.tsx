@@ -27,8 +27,8 @@ export const EndpointState = ({ state, isDegraded = false }: EndpointStateProps)
   state === 'healthy' && isDegraded ? <Degraded /> : <NamedState name={state} of={ENDPOINT_STATES} />;
 
 /** The name of an endpoint in the address. */
-export const endpointId = ({ provider, model, upstream }: EndpointLine): string =>
-  [provider, model, upstream].map(encodeURIComponent).join('/');
+export const endpointId = ({ provider, model, upstream, key }: EndpointLine): string =>
+  [provider, model, upstream, ...(key === null ? [] : [key])].map(encodeURIComponent).join('/');
 
 export const attemptsOf = ({ attempts }: EndpointLine): number =>
   Object.values(attempts).reduce((sum, count) => sum + count, 0);

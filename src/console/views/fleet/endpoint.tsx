@@ -20,16 +20,17 @@ interface EndpointPanelProps {
 
 /** Shows an endpoint: its measured and declared speed, its breaker, and its provider over time. */
 export function EndpointPanel({ endpoint, isDegraded }: EndpointPanelProps) {
-  const { provider, model, broken_declaration: broken } = endpoint;
+  const { provider, model, key, broken_declaration: broken } = endpoint;
   const traffic = useTraffic({ only: { provider } });
   return (
-    <Panel title={`${model} at ${provider}`} closeHref={hrefWith({ open: null })}>
+    <Panel title={`${model} at ${provider}${key === null ? '' : `, ${key}`}`} closeHref={hrefWith({ open: null })}>
       <div class="stack">
         <Facts
           of={endpoint}
           facts={[
             ['State', () => <StateSince endpoint={endpoint} isDegraded={isDegraded} />],
             ['Upstream model', 'upstream'],
+            ...(endpoint.key === null ? [] : [['Key', 'key'] as const]),
             ['Breaker', breakerText],
             [
               'Share',

@@ -107,9 +107,12 @@ const sickFirst = (lines: readonly EndpointLine[]): readonly EndpointLine[] =>
 
 function groupText(lines: readonly EndpointLine[], by: Grouping, degraded: DegradedProvider | undefined): string {
   const sick = lines.filter(isSick).length;
-  const count = plural(lines.length, by === 'provider' ? 'model' : 'endpoint');
+  const models = new Set(lines.map(({ model }) => model)).size;
+  const keys = new Set(lines.flatMap(({ key }) => key ?? [])).size;
+  const count = by === 'provider' ? plural(models, 'model') : plural(lines.length, 'endpoint');
   const parts = [
     count,
+    by === 'provider' && keys > 0 && plural(keys, 'key'),
     sick > 0 && `${sick} not healthy`,
     by === 'provider' && degraded !== undefined && degradedText(degraded),
   ];
@@ -147,8 +150,9 @@ const columnsOf = (
       id: 'name',
       head: of === 'model' ? 'Model' : 'Provider',
       cell: (line) => (
-        <span class="table-name" title={`${line.provider}, ${line.upstream}`}>
+        <span class="table-name" title={[line.provider, line.upstream, line.key].filter(Boolean).join(', ')}>
           {line[of]}
+          {line.key !== null && <span class="dim"> {line.key}</span>}
         </span>
       ),
     },

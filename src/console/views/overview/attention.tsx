@@ -81,11 +81,11 @@ const itemsOf = (
 ): readonly AttentionItem[] => [
   ...(ledger.data?.funds ?? []).flatMap((fund) => fundItem(fund, now)),
   ...(endpoints.data?.data ?? []).filter(isSick).map(
-    ({ provider, upstream, state }): AttentionItem => ({
-      id: `endpoint ${provider} ${upstream}`,
+    ({ provider, upstream, key, state }): AttentionItem => ({
+      id: `endpoint ${provider} ${upstream} ${key ?? ''}`,
       tone: state === 'cooling' ? 'warn' : 'bad',
       word: 'Provider',
-      text: `${provider}, ${upstream}: ${WORDS[state] ?? state}`,
+      text: `${provider}, ${upstream}${key === null ? '' : `, ${key}`}: ${WORDS[state] ?? state}`,
       href: hrefOf('/fleet'),
     }),
   ),
