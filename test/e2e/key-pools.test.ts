@@ -1,15 +1,20 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test';
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeCanary, Nets } from '../security/canary-support.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
 import { testPolicy } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
 /** Several keys of one provider, as callers, the provider and operators see them. */
-const KEYS = { KEY_A: 'provider-secret-alpha-1', KEY_B: 'provider-secret-bravo-2', KEY_C: 'provider-secret-carol-3' };
+const nets = new Nets();
+const KEYS = {
+  KEY_A: nets.add('KEY_A', makeCanary()),
+  KEY_B: nets.add('KEY_B', makeCanary()),
+  KEY_C: nets.add('KEY_C', makeCanary()),
+};
 const first = useUpstream({ key: undefined });
 const second = useUpstream({ key: undefined });
 const boxes: Signalbox[] = [];
@@ -84,7 +89,7 @@ describe('keys of a pool', () => {
   test('a variable may hold several keys, one a line', async () => {
     const box = await start('[KEYS]', { KEYS: `${KEYS.KEY_A}\r\n\n  ${KEYS.KEY_B}\n` });
     await ask(box, 4);
-    expect(keysSeen().toSorted()).toEqual([KEYS.KEY_A, KEYS.KEY_A, KEYS.KEY_B, KEYS.KEY_B]);
+    expect(keysSeen().toSorted()).toEqual([KEYS.KEY_A, KEYS.KEY_A, KEYS.KEY_B, KEYS.KEY_B].toSorted());
   });
 
   test('a variable that is not set adds no key, and the provider serves with the others', async () => {
@@ -159,14 +164,44 @@ describe('what operators see of a pool', () => {
     const lines = box.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     const paused = lines.filter(({ from }) => from === 'healthy').map(({ key }) => key);
     expect(paused.toSorted()).toEqual(['KEY_A', 'KEY_B']);
-    const endpoints = await (await box.get('/admin/endpoints')).text();
-    const shown = [page, endpoints, ...box.lines].join('\n');
-    for (const value of Object.values(KEYS)) expect(shown).not.toContain(value);
+    const decided = await box.post('/v1/route', { model: 'best', messages: [{ role: 'user', content: 'Hello' }] });
+    const { decision_id: decision } = (await decided.json()) as { decision_id: string };
+    const paths = [
+      '/admin/endpoints',
+      '/admin/policy',
+      '/admin/policy/files',
+      `/v1/decisions/${decision}`,
+      '/v1/models',
+    ];
+    const answers = await Promise.all(paths.map(async (path) => (await box.get(path)).text()));
+    const stored = readdirSync(box.data, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
+    const shown = [page, ...answers, ...box.lines, ...stored].join('\n');
+    expect(nets.find('somewhere', shown)).toEqual([]);
+    expect(nets.find('a sample', `a log with ${KEYS.KEY_C}`)).toHaveLength(1);
+  });
+
+  test('a decision that was made with other keys is repeated with the same result', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'keys');
+    writeFileSync(file, `${KEYS.KEY_A}\n${KEYS.KEY_B}\n`);
+    const box = await start('[KEYS]', { KEYS_FILE: file });
+    first.behave(behaveFor(KEYS.KEY_A, limited));
+    await ask(box, 2);
+    const { platform } = await answerOf(await chat(box, { model: 'auto' }));
+    writeFileSync(file, `${KEYS.KEY_C}\n`);
+    await box.post('/admin/policy/reload', {});
+    await waitFor(async () => Object.keys(await statesOf(box)).length === 1);
+    await ask(box, 1);
+    const explained = await (await box.get(`/v1/decisions/${platform.decision_id}`)).json();
+    expect(explained).toMatchObject({ choice: 'best', replay: { matches: true } });
+    rmSync(folder, { recursive: true });
   });
 });
 
 describe('rotated keys', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-keys-'));
+  const folder = temporaryFolder();
   const file = join(folder, 'keys');
   afterAll(() => rmSync(folder, { recursive: true }));
   const replace = (...keys: readonly string[]) => {
