@@ -297,3 +297,31 @@ describe('simulated models', () => {
     expect((await chat(third, 'auto')).model).toStartWith('sim-');
   }, 90_000);
 });
+
+test('found models use all keys of a pool, rules apply at each key, and a model that the server lacks is absent for all keys', async () => {
+  const server = fake('ollama', SMOL);
+  const keys: (string | null)[] = [];
+  const proxy = Bun.serve({
+    ...{ hostname: '127.0.0.1', port: 0, development: false },
+    fetch: async (request) => {
+      const { pathname } = new URL(request.url);
+      if (pathname === '/v1/chat/completions') keys.push(request.headers.get('authorization'));
+      return fetch(`${server.url}${pathname}`, {
+        method: request.method,
+        headers: request.headers,
+        body: (await request.text()) || null,
+      });
+    },
+  });
+  opened.push(() => proxy.stop(true));
+  const rule = 'constraints:\n  - { name: cheap, require: "model.price.output <= 1.0" }\n';
+  const signalbox = await start({
+    policy: policyFor(declared('gone:7b') + rule, '{ preset: ollama, api_keys_env: [KEY_A, KEY_B] }'),
+    env: { OLLAMA_BASE_URL: `http://127.0.0.1:${proxy.port}`, KEY_A: 'first-key-of-box', KEY_B: 'second-key-of-box' },
+  });
+  for (let at = 0; at < 4; at++) expect(await chat(signalbox, 'box/smol')).toMatchObject({ status: 200 });
+  expect(keys.filter((key) => key === 'Bearer first-key-of-box')).toHaveLength(2);
+  expect(keys.filter((key) => key === 'Bearer second-key-of-box')).toHaveLength(2);
+  const states = (await listed(signalbox, '/admin/endpoints')).filter(({ upstream }) => upstream === 'gone:7b');
+  expect(states.map(({ state }) => state)).toEqual(['absent', 'absent']);
+});

@@ -109,7 +109,13 @@ export function buildRuntime(
     accounts.get(provider)![account]!;
   const accountOf: AccountOf = (endpoint) => {
     const { provider, key } = targetOf(endpoint);
-    return { name: provider.name, id: key, label: provider.accounts[endpoint.account ?? 0]!.pooled?.label };
+    const { pooled } = provider.accounts[endpoint.account ?? 0]!;
+    return {
+      name: provider.name,
+      id: key,
+      label: pooled?.label,
+      ...(pooled && { listedBy: accounts.get(provider.name)![0]!.key }),
+    };
   };
   const models = measuredModels(snapshot);
   return {

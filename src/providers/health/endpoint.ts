@@ -60,6 +60,8 @@ export class TrackedProvider {
   readonly name: string;
   /** The name of the key in its pool; undefined for a provider with one key. */
   label: string | undefined;
+  /** The ID of the key with which the server's models are listed. */
+  listedBy: string;
   readonly turn: KeyTurn = { credit: 0 };
   readonly endpoints = new Set<TrackedEndpoint>();
   readonly budget = new RetryBudget();
@@ -71,10 +73,11 @@ export class TrackedProvider {
   refusal = NO_REFUSAL;
 
   /** @param id the name of the key in the registry */
-  constructor(id: string, { name, label }: Omit<HealthAccount, 'id'>) {
+  constructor(id: string, { name, label }: Pick<HealthAccount, 'name' | 'label'>) {
     this.id = id;
     this.name = name;
     this.label = label;
+    this.listedBy = id;
   }
 }
 
@@ -234,7 +237,7 @@ export class TrackedEndpoint implements EndpointHealth {
   }
 
   get #isAbsent(): boolean {
-    return this.hub.served.isAbsent(this.provider.id, this.name.upstream);
+    return this.hub.served.isAbsent(this.provider.listedBy, this.name.upstream);
   }
 
   /** Reports whether the server has the model, after its list has changed. */
@@ -355,7 +358,7 @@ export class TrackedEndpoint implements EndpointHealth {
   }
 
   #whyOf(state: Exclude<HealthState, 'healthy'>): string {
-    if (state === 'absent') return this.hub.served.remedyFor(this.provider.id, this.name.upstream);
+    if (state === 'absent') return this.hub.served.remedyFor(this.provider.listedBy, this.name.upstream);
     if (state === 'ejected' || state === 'cooling') return this.#why[state];
     return (this.provider.key.locked ? this.provider.refusal : this.#refusal).why;
   }

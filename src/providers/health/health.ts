@@ -114,7 +114,9 @@ export class Health {
     if (!this.#hub.served.set(owner, served)) return;
     this.#hub.version++;
     const now = this.#hub.clock();
-    for (const endpoint of this.#providers.get(owner)?.endpoints ?? []) endpoint.listed(now);
+    for (const key of this.#providers.values()) {
+      if (key.listedBy === owner) for (const endpoint of key.endpoints) endpoint.listed(now);
+    }
   }
 
   /** Yields the metrics of the endpoints in the active policy. */
@@ -131,7 +133,9 @@ export class Health {
       all.forEach((stated, at) => {
         const endpoint = endpoints[firstSlot + at]!;
         endpoint.isNamed = true;
-        endpoint.provider.label = accountOf(stated).label;
+        const { id: account, label, listedBy = account } = accountOf(stated);
+        endpoint.provider.label = label;
+        endpoint.provider.listedBy = ownerKey(stated.provider, listedBy);
         endpoint.speed.assumedTtftMs = latency.ttftMs;
         endpoint.declared = latency;
         endpoint.room = this.room(stated, id, accountOf(stated));

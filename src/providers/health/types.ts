@@ -54,6 +54,8 @@ export interface HealthAccount {
   readonly id: string;
   /** The name of the key in its pool; absent for a provider with one key. */
   readonly label?: string | undefined;
+  /** The identity of the key that lists the models of the server for all keys; absent if the key itself does. */
+  readonly listedBy?: string | undefined;
 }
 
 /** How many requests a key of a pool is owed, in units of weight, compared with the other keys. */
