@@ -182,6 +182,24 @@ describe('what operators see of a pool', () => {
     expect(nets.find('a sample', `a log with ${KEYS.KEY_C}`)).toHaveLength(1);
   });
 
+  test('the explanation for another policy uses the measurements of the keys that this policy lists', async () => {
+    const box = await start('[KEY_A, KEY_B]');
+    first.behave(behaveFor(KEYS.KEY_A, limited));
+    await ask(box, 2);
+    const choiceWith = async (keys: string) => {
+      const request = { model: 'auto', messages: [{ role: 'user', content: 'Hello' }] };
+      const policy = { files: [{ name: 'policy.yaml', text: policyWith(keys) }] };
+      const explained = await box.post('/admin/policy/explain', { request, policy });
+      expect(explained.status).toBe(200);
+      return ((await explained.json()) as { choice: string }).choice;
+    };
+    expect([await choiceWith('[KEY_A]'), await choiceWith('[KEY_B]'), await choiceWith('[KEY_B, KEY_A]')]).toEqual([
+      'plain',
+      'best',
+      'best',
+    ]);
+  });
+
   test('a decision that was made with other keys is repeated with the same result', async () => {
     const folder = temporaryFolder();
     const file = join(folder, 'keys');

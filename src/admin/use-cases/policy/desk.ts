@@ -7,6 +7,7 @@ import type { Revision } from '../../../core/policy/revision.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { PolicyFile } from '../../../policy/load.ts';
+import { keysIn } from '../../../policy/providers/key-pool.ts';
 import { PLACEHOLDER } from '../../../policy/providers/providers.ts';
 import type { PolicyCandidate } from '../../../policy/runtime/candidate.ts';
 import { type PolicyBundle, PolicySourceError } from '../../../policy/runtime/source.ts';
@@ -40,7 +41,11 @@ export interface PolicyDesk {
 export function judgeOfSent({ judge, inForce }: PolicyDesk, isStale: () => boolean): JudgeTools {
   const candidate = inForce();
   const named = new Set([...variablesIn(JSON.parse(candidate.outline)), ...presetVariables(judge.shipped)]);
-  const get = (name: string) => (named.has(name) && judge.env.get(name)?.trim() ? PLACEHOLDER : undefined);
+  // A variable of a pool may hold several keys, and the policy then has an endpoint for each.
+  const get = (name: string) => {
+    const lines = named.has(name) ? keysIn(judge.env.get(name)) : [];
+    return lines.length === 0 ? undefined : lines.map(() => PLACEHOLDER).join('\n');
+  };
   const loader = knownPlugins(candidate.surroundings.plugins, judge.loader, (isKnown) =>
     isKnown ? 'its code has changed since the server started' : NOT_IN_FORCE,
   );
@@ -51,9 +56,11 @@ export function judgeOfSent({ judge, inForce }: PolicyDesk, isStale: () => boole
 function variablesIn(data: unknown): string[] {
   if (Array.isArray(data)) return data.flatMap(variablesIn);
   if (!isObject(data)) return [];
-  return Object.entries(data).flatMap(([key, value]) =>
-    typeof value === 'string' && key.endsWith('_env') ? [value] : variablesIn(value),
-  );
+  return Object.entries(data).flatMap(([key, value]) => {
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+    const names = key.endsWith('_env') ? values.filter((one) => typeof one === 'string') : [];
+    return [...names, ...variablesIn(value)];
+  });
 }
 
 const presetVariables = (plugins: readonly Plugin[]): string[] =>

@@ -204,8 +204,6 @@ function readingsAlike({ snapshot, accountOf }: Runtime, inForce: Runtime): Read
   return shared === 0 ? null : { ...readings, ...inForce.outputs.lengthsFor(snapshot), allHealthy };
 }
 
-/** A key of a pool is found by its value, wherever the pool lists it. */
-function nameOf(model: string, endpoint: Endpoint, accountOf: AccountOf): string {
-  const { label, id } = accountOf(endpoint);
-  return JSON.stringify([model, endpoint.provider, endpoint.upstream, label === undefined ? null : id]);
-}
+/** A key of a pool is found by its label, because this server reads no secrets for a policy that is not active. */
+const nameOf = (model: string, endpoint: Endpoint, accountOf: AccountOf): string =>
+  JSON.stringify([model, endpoint.provider, endpoint.upstream, accountOf(endpoint).label ?? null]);
