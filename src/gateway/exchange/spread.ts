@@ -1,4 +1,5 @@
 import type { RankedModel } from '../../core/decision/decision.ts';
+import type { Model } from '../../core/policy/snapshot.ts';
 import type { SpreadKey, SpreadMode } from '../../core/policy/spread.ts';
 import { type Upstream, upstreamAt } from '../../policy/runtime/upstream.ts';
 import {
@@ -28,14 +29,14 @@ export class EndpointSpread {
   readonly pick = (ranked: RankedModel, left: readonly number[], draw: number): SpreadPick => {
     const { runtime, decision } = this.#runnable;
     const mode: SpreadMode = runtime.snapshot.models[ranked.model]!.spread ?? 'order';
-    const warm = warmEndpoint(decision.facts, runtime.snapshot.models[ranked.model]!);
+    const isWarm = this.#warmthOf(runtime.snapshot.models[ranked.model]!);
     const all = left.map((at) => upstreamAt(runtime.upstreams, ranked.model, at));
     // An endpoint without room is tried only if no other has any. Then the request waits there.
     const roomy = all.filter(({ room }) => room === null || room.hasRoom(Math.ceil(ranked.tokens)));
     const upstreams = roomy.length > 0 ? roomy : all;
     const eligible = upstreams.map(({ at }) => at);
     const writing = expectedWriting(decision.facts, runtime.snapshot, decision.readings);
-    const candidates = upstreams.map((upstream) => this.#candidateOf(upstream, writing, upstream.at === warm));
+    const candidates = upstreams.map((upstream) => this.#candidateOf(upstream, writing, isWarm(upstream)));
     const key = this.#keyOf();
     const { at, compared, stays } = chooseEndpoint(mode, candidates, key, draw);
     const record = {
@@ -57,13 +58,23 @@ export class EndpointSpread {
     const { model, at, endpoint, salt, health } = upstream;
     return {
       salt,
-      weight: (endpoint.weight ?? 1) * recoveredShare(health.recoveredAt, clock()),
+      weight: (endpoint.weight ?? 1) * keyShare(upstream) * recoveredShare(health.recoveredAt, clock()),
       priority: endpoint.priority ?? 0,
       load: loadOf(upstream),
       latencyMs: expectedLatency(model, at, facts, readings, writing),
       costCredits: expectedCost(model, at, facts, writing),
       isWarm,
     };
+  }
+
+  /** Returns which upstreams probably have the conversation in their cache: those of one endpoint, and of a pool's keys those of one account. */
+  #warmthOf(model: Model): (upstream: Upstream) => boolean {
+    const { decision, history, runtime } = this.#runnable;
+    const warm = model.endpoints[warmEndpoint(decision.facts, model)];
+    if (!warm) return () => false;
+    const account = history.accountFor(model.id, runtime.snapshot);
+    return ({ endpoint, pooled, account: own }) =>
+      endpoint.provider === warm.provider && endpoint.upstream === warm.upstream && (!pooled || own === account);
   }
 
   /** A conversation has one place on all servers; any other request has the place that its seed draws. */
@@ -79,6 +90,13 @@ export function spreadOf(runnable: RunnableRequest): Pick<EndpointSpread, 'isSpr
   const { ranked, lastResorts } = runnable.decision;
   const spread = new EndpointSpread(runnable);
   return ranked.some(spread.isSpread) || lastResorts.some(spread.isSpread) ? spread : null;
+}
+
+/** The share of a key in the weight of its endpoint; 1 for a provider with one key. */
+function keyShare({ pooled, provider }: Upstream): number {
+  if (!pooled) return 1;
+  const whole = provider.accounts.reduce((sum, one) => sum + (one.pooled?.weight ?? 0), 0);
+  return whole > 0 ? pooled.weight / whole : 1;
 }
 
 /** How busy an endpoint is: the used share of its limits, or the running attempts in relation to its weight. */

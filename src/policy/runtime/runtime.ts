@@ -16,8 +16,8 @@ import type { OutputLengths } from '../../providers/health/output-lengths.ts';
 import type { UnknownNames } from '../../providers/health/unknown-names.ts';
 import { createDecider, type Decider, type DecisionContext } from '../../routing/decide.ts';
 import { PromptReader } from '../../routing/profile/prompt-reader.ts';
-import { keyValue } from '../providers/key-pool.ts';
 import { keyOfText } from '../../routing/spread.ts';
+import { keyValue } from '../providers/key-pool.ts';
 import type { Upstream, UpstreamAccount, UpstreamTable } from './upstream.ts';
 
 /** The strategy that scores a request, with its quality floor and its label. */
@@ -139,7 +139,7 @@ export function buildRuntime(
           health: health.endpoint(endpoint.provider, endpoint.upstream, model.id, accountOf(endpoint)),
           room: health.room(endpoint, model.id, accountOf(endpoint)),
           slot: model.firstSlot + at,
-          salt: keyOfText(`${endpoint.provider}/${endpoint.upstream}/${targetOf(endpoint).account}`),
+          salt: keyOfText(`${endpoint.provider}/${endpoint.upstream}/${targetOf(endpoint).pooled?.label ?? ''}`),
         }),
       ),
     ),

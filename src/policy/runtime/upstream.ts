@@ -30,7 +30,7 @@ export interface Upstream extends UpstreamAccount {
   readonly room: EndpointRoom | null;
   /** The index of the endpoint in readings. */
   readonly slot: number;
-  /** The hash of the names of the endpoint and its account, by which requests are spread over endpoints. */
+  /** The hash of the names of the endpoint and its key, by which requests are spread over endpoints. */
   readonly salt: SpreadKey;
 }
 
