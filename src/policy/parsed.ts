@@ -12,6 +12,7 @@ import type { ConvertedAmount } from './limits/amounts.ts';
 import { draftBudgets, readProxies, readSocketBytes } from './limits/drafts.ts';
 import { mergeFiles } from './merge.ts';
 import { openingsOf } from './models/discover.ts';
+import { checkFallbacks } from './models/fallbacks.ts';
 import { draftModels, type ModelDraft } from './models/models.ts';
 import { decimalAt } from './models/prices.ts';
 import { derivedReference } from './models/reference-price.ts';
@@ -101,6 +102,7 @@ function checkSections(context: CheckContext) {
   const hasSoundModels = context.report.found.length === problemsBefore && ids.size + wildcards.length > 0;
   const baseline = readBaseline(ids, context);
   const selectors = draftSelectors(context, ids);
+  checkFallbacks([...named, ...selectors], { ids, selectors }, context.report);
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(money);
   const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;

@@ -2,6 +2,7 @@ import type { StrategyPlugin } from '../contract/strategy.ts';
 import type { Selector } from '../core/policy/snapshot.ts';
 import { checkOptions, optionsOf, type Subject } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import { readFallbacks } from './models/fallbacks.ts';
 import { Report } from './report.ts';
 import { SelectorText } from './schema/policy.ts';
 import { type CheckContext, checkNamed, emptyMap, type NamedItem } from './schema/section-checks.ts';
@@ -83,7 +84,15 @@ function compileSelector(named: SelectorItem, scope: SelectorScope): SelectorDra
   if (hasBase && strategy.name === name) warnOfDepartures(strategy, named, { inherited, options }, scope.report);
   const base = strategy.inherits?.selector;
   const filterOf = data.models === undefined && base !== undefined ? base : name;
-  return { name, strategy: strategy.name, options, filterOf, vectorSpace: data.vector_space ?? null };
+  const fallbacks = readFallbacks(data.fallbacks);
+  return {
+    name,
+    strategy: strategy.name,
+    options,
+    filterOf,
+    vectorSpace: data.vector_space ?? null,
+    ...(fallbacks && { fallbacks }),
+  };
 }
 
 /** Returns the strategy that still accepts a former option of the selector; null if the selector has no former option. */

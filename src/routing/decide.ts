@@ -1,16 +1,11 @@
-import {
-  type Decision,
-  type RankedModel,
-  REJECTION_GROUPS,
-  REJECTIONS,
-  type Refusal,
-  type RejectionGroup,
-} from '../core/decision/decision.ts';
+import type { Decision, RankedModel, Refusal } from '../core/decision/decision.ts';
 import type { Estimate } from '../core/decision/estimate.ts';
 import { priorReadings, type Readings } from '../core/decision/readings.ts';
 import { buildOf } from '../core/policy/found-models.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
+import { listedModels } from '../core/request/fallbacks.ts';
+import { decisiveGroup } from './decisive-group.ts';
 import { type ChoiceOptions, Evaluation, type RankingOptions } from './evaluate.ts';
 
 /** The inputs of a decision other than the facts. */
@@ -77,11 +72,14 @@ export class Decider {
     this.#isLastResort = shortlist.isLastResort;
     onShortlist?.();
     if (shortlist.n === 0) return refusalOf(facts, readings, shortlist.rejected);
-    const { faulty, reason } = this.#evaluation.choose(facts, context, 1 + this.#snapshot.gateway.alternatives);
+    // The fallbacks that the policy or the request lists replace the next best models.
+    const listed = facts.named === null && !shortlist.isListed ? facts.fallbacks : undefined;
+    const alternatives = listed === undefined ? this.#snapshot.gateway.alternatives : 0;
+    const { faulty, reason } = this.#evaluation.choose(facts, context, 1 + alternatives);
     if (faulty) this.faults++;
     const ranked = this.#ranked(facts);
     if (!hasChoice(ranked)) throw new Error('ranking lost every candidate');
-    return {
+    const decision: Decision = {
       id,
       seed,
       revision: buildOf(this.#snapshot),
@@ -94,8 +92,29 @@ export class Decider {
       estimate,
       baseline: this.#evaluation.baseline(facts),
       // `#lastResorts` must be called last, because it overwrites the shortlist.
-      lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, context, ranked[0].model) : NO_RESORTS,
+      lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, context, ranked[0].model, alternatives) : NO_RESORTS,
     };
+    return listed === undefined ? decision : this.#withListed(decision, listedModels(listed));
+  }
+
+  /** Adds the listed fallbacks of a selector to a decision, each as if the request named it. */
+  #withListed(decision: Decision, ids: readonly string[]): Decision {
+    const { facts, ranked, lastResorts } = decision;
+    const { shortlist } = this.#evaluation;
+    const [choice] = ranked;
+    const eligible = (): RankedModel[] => {
+      this.#evaluation.keepOrder();
+      return this.#ranked(facts).filter(({ model }) => model !== choice.model);
+    };
+    shortlist.refillListed(ids, false);
+    const more = eligible();
+    if (!shortlist.hasEjected) return { ...decision, ranked: [choice, ...more] };
+    shortlist.refillListed(ids, true);
+    const ejected = eligible().flatMap((one) => {
+      const endpoints = one.endpoints.filter((at) => shortlist.isEjected(one.model, at));
+      return endpoints.length > 0 ? [{ ...one, endpoints }] : [];
+    });
+    return { ...decision, ranked: [choice, ...more], lastResorts: [...lastResorts, ...ejected] };
   }
 
   /**
@@ -103,8 +122,7 @@ export class Decider {
    * as many models as the policy allows fallbacks. If the policy allows no fallback, `#lastResorts` returns only endpoints of the chosen
    * model.
    */
-  #lastResorts(facts: Facts, options: RankingOptions, own: number): RankedModel[] {
-    const { alternatives } = this.#snapshot.gateway;
+  #lastResorts(facts: Facts, options: RankingOptions, own: number, alternatives: number): RankedModel[] {
     const { shortlist } = this.#evaluation;
     shortlist.refillWithEjected();
     this.#evaluation.rank(facts, options, alternatives === 0 ? shortlist.n : alternatives);
@@ -123,12 +141,17 @@ export class Decider {
    */
   #unreading(facts: Facts, context: DecisionContext, readers: readonly string[]): RankedModel[] {
     const { models, gateway } = this.#snapshot;
-    if (gateway.alternatives === 0) return [];
+    const { fallbacks } = facts;
+    if (gateway.alternatives === 0 && fallbacks === undefined) return [];
+    const mayFollow = fallbacks && new Set(listedModels(fallbacks));
     const { rejections } = this;
     const open = this.#decide(facts, { ...context, onShortlist: undefined });
     this.rejections = rejections;
     const all = isRefusal(open) ? [] : [...open.ranked, ...open.lastResorts];
-    return all.filter(({ model }) => !readers.includes(models[model]!.id));
+    return all.filter(({ model }) => {
+      const { id } = models[model]!;
+      return !readers.includes(id) && (mayFollow === undefined || mayFollow.has(id));
+    });
   }
 
   #ranked(facts: Facts): RankedModel[] {
@@ -141,16 +164,3 @@ export class Decider {
 const NO_RESORTS: readonly RankedModel[] = [];
 
 const hasChoice = (ranked: readonly RankedModel[]): ranked is Decision['ranked'] => ranked.length > 0;
-
-/**
- * Returns the group of rejections that determines the HTTP status. Groups of rejections are lifted in order, and the result is the first
- * group after which a model is eligible.
- */
-function decisiveGroup(rejected: Refusal['rejected']): RejectionGroup {
-  let lifted = 0;
-  for (const group of REJECTION_GROUPS) {
-    for (const rule of Object.values(REJECTIONS)) if (rule.group === group) lifted |= rule.bit;
-    if (rejected.some(({ rejections }) => (rejections & ~lifted) === 0)) return group;
-  }
-  return 'constraints';
-}

@@ -130,7 +130,7 @@ export class Evaluation {
     score(strategy, candidates, facts, this.utility);
     const belowFloor = qualityFloor !== undefined && !holdToFloor(candidates, this.utility, qualityFloor);
     const { faulty } = selectTop(candidates, this.utility, most, this.order, strategy.tieBreak);
-    if (facts.named !== null) this.#keepOrder();
+    if (this.#isOrdered(facts)) this.#keepNamed();
     return { faulty, belowFloor };
   }
 
@@ -141,19 +141,29 @@ export class Evaluation {
    */
   choose(facts: Facts, options: ChoiceOptions, most: number) {
     const { reason } = options;
-    if (facts.named !== null) return this.#takeNamed(reason);
+    if (this.#isOrdered(facts)) return this.#takeNamed(reason);
     const { faulty, belowFloor } = this.rank(facts, options, most);
     return { faulty, belowFloor, reason: belowFloor ? `${reason}:below-floor` : reason };
   }
 
+  /** Whether the order of the shortlist is the order in which its models are tried. */
+  #isOrdered({ named }: Facts): boolean {
+    return named !== null || this.shortlist.isListed;
+  }
+
   #takeNamed(reason: string) {
-    this.#keepOrder();
-    this.utility.fill(0, 0, this.shortlist.n);
+    this.keepOrder();
     return { faulty: false, belowFloor: false, reason };
   }
 
+  /** Ranks the models in the order of the shortlist, without a score. */
+  keepOrder(): void {
+    this.utility.fill(0, 0, this.shortlist.n);
+    this.#keepNamed();
+  }
+
   /** Ranks named models as the request names them, which is the order of the shortlist. The strategy rules out no named model. */
-  #keepOrder(): void {
+  #keepNamed(): void {
     const { order, utility, shortlist } = this;
     order.length = 0;
     for (let at = 0; at < shortlist.n; at++) {
@@ -193,9 +203,10 @@ export class Evaluation {
   }
 
   /** Returns the index of the model that savings are measured against. The shortlist must not be empty when `baseline` is called. */
-  baseline({ named: byName, operation }: Facts): number {
+  baseline(facts: Facts): number {
+    const { operation } = facts;
     const { model } = this.shortlist;
-    if (byName !== null) return model[0]!;
+    if (this.#isOrdered(facts)) return model[0]!;
     const { baseline: named, models } = this.#snapshot;
     const isServing = named !== null && (models[named]!.operations & OPERATIONS[operation].bit) !== 0;
     return isServing ? named : model[bestOf(this.shortlist)]!;

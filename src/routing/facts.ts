@@ -178,7 +178,9 @@ function factsOf(
   const outputTokensMin = outputMinOf(request);
   const capsOutput = mayCapOutput(settings, target, snapshot);
   const { stuck } = read;
-  if ((addOns ?? qualityFactor ?? qualityStep ?? outputTokensMin) === null && !capsOutput && !stuck) return facts;
+  const { fallbacks } = target;
+  const isUsual = (addOns ?? qualityFactor ?? qualityStep ?? outputTokensMin) === null && !capsOutput;
+  if (isUsual && !stuck && !fallbacks) return facts;
   return {
     ...facts,
     ...(stuck && { stuck }),
@@ -187,6 +189,7 @@ function factsOf(
     ...(qualityStep !== null && { qualityStep }),
     ...(outputTokensMin !== null && { outputTokensMin }),
     ...(capsOutput && { capsOutput }),
+    ...(fallbacks && { fallbacks }),
   };
 }
 

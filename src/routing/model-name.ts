@@ -5,7 +5,9 @@ import { AGENT_ALIASES, aliasNames, aliasTarget } from '../core/policy/alias-nam
 import { allOf } from '../core/policy/found-models.ts';
 import { modelOf } from '../core/policy/model-of.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import type { SentFallbacks } from '../core/request/conversation.ts';
 import type { Facts } from '../core/request/facts.ts';
+import { type FallbackLists, keptLists, listedModels, listsFor } from '../core/request/fallbacks.ts';
 import { editDistance } from '../core/text/edit-distance.ts';
 import { capital, didYouMean } from '../core/text/text.ts';
 
@@ -13,49 +15,75 @@ import { capital, didYouMean } from '../core/text/text.ts';
 export interface NamedTarget {
   /** The name of a selector, or the ID of the first named model. */
   readonly model: string;
-  /** The IDs of the named models, in the order in which they are tried; null for a selector. */
+  /** The ID of the named model, then the IDs of its fallbacks; null for a selector. */
   readonly named: readonly string[] | null;
   /** The alias that the request used; null if the request used the name itself. */
   readonly alias: string | null;
+  /** The models to try next, by reason; absent if neither the policy nor the request lists any that the caller may use. */
+  readonly fallbacks?: FallbackLists;
 }
 
 /**
  * Returns the meaning of a request's `model` field.
- * @param fallbacks the names of the models to try after that model
+ * @param sent the models to try after that model, as the request lists them; their list replaces the list of the policy
  * @throws SignalboxError if the field names neither a selector nor a model, if a fallback names no model, or if the key may not use a model
  */
 export function targetOf(
   name: string,
   caller: Caller,
   snapshot: PolicySnapshot,
-  fallbacks: readonly string[] = NO_FALLBACKS,
+  sent: SentFallbacks | undefined = undefined,
 ): NamedTarget {
   const { model, alias } = meaningOf(name, snapshot);
-  if (snapshot.selectors.has(model)) {
-    if (fallbacks.length > 0) refuseSelector(name);
-    return { model, named: null, alias };
-  }
-  if (!snapshot.modelIndex.has(model)) throw unknownName(name, model, caller, snapshot);
-  const meant = modelOf(model, snapshot);
-  if (!mayUse(caller, meant)) {
-    refuse(
-      'model',
-      `${capital(excluderName(caller, meant))} may not use the model \`${model}\`.`,
-      'insufficient_permissions',
-    );
-  }
-  if (fallbacks.length === 0) return { model, named: [model], alias };
-  const others = fallbacks.map((one) => {
-    const target = targetOf(one, caller, snapshot);
-    return target.named === null ? refuseSelector(one) : target.model;
-  });
-  return { model, named: [...new Set([model, ...others])], alias };
+  const selector = snapshot.selectors.get(model);
+  const declared = selector ?? usableModel(name, model, caller, snapshot);
+  const fallbacks = sent
+    ? sentLists(sent, model, caller, snapshot)
+    : declared.fallbacks && usableLists(declared.fallbacks, caller, snapshot);
+  if (selector) return fallbacks ? { model, named: null, alias, fallbacks } : { model, named: null, alias };
+  if (!fallbacks) return { model, named: [model], alias };
+  return { model, named: [model, ...listedModels(fallbacks)], alias, fallbacks };
 }
 
-const refuseSelector = (name: string): never =>
-  refuse('model', `\`${name}\` is a selector. Only models can have fallbacks, or be fallbacks.`);
+/** @throws SignalboxError if there is no such model, or the caller may not use it */
+function usableModel(name: string, id: string, caller: Caller, snapshot: PolicySnapshot): Model {
+  if (!snapshot.modelIndex.has(id)) throw unknownName(name, id, caller, snapshot);
+  const model = modelOf(id, snapshot);
+  if (mayUse(caller, model)) return model;
+  const message = `${capital(excluderName(caller, model))} may not use the model \`${id}\`.`;
+  return refuse('model', message, 'insufficient_permissions');
+}
 
-const NO_FALLBACKS: readonly string[] = [];
+/** Returns the policy's lists without models that cannot be served here, and without models that the caller may not use. */
+const usableLists = (lists: FallbackLists, caller: Caller, snapshot: PolicySnapshot): FallbackLists | undefined =>
+  keptLists(lists, (id) => snapshot.modelIndex.has(id) && mayUse(caller, modelOf(id, snapshot)));
+
+/** @throws SignalboxError that names the entry of the list that is wrong */
+function sentLists(
+  { field, names }: SentFallbacks,
+  model: string,
+  caller: Caller,
+  snapshot: PolicySnapshot,
+): FallbackLists | undefined {
+  const ids = names.map((name, at) => {
+    const param = `${field}[${at}]`;
+    const { model: id } = meaningOf(name, snapshot);
+    if (id === model) return id;
+    if (snapshot.selectors.has(id)) refuse(param, `\`${name}\` is a selector. A fallback is the name of a model.`);
+    if (snapshot.isOfWildcard || snapshot.wildcards?.find(id)) refuse(param, OF_WILDCARD);
+    try {
+      return usableModel(name, id, caller, snapshot).id;
+    } catch (cause) {
+      if (!(cause instanceof SignalboxError)) throw cause;
+      throw new SignalboxError(cause.code, cause.message, { ...cause.info, param });
+    }
+  });
+  const others = [...new Set(ids)].filter((id) => id !== model);
+  return others.length > 0 ? listsFor(others, 'request') : undefined;
+}
+
+const OF_WILDCARD =
+  'Models of a wildcard neither have fallbacks nor are fallbacks. The policy needs an entry for the model in `models`.';
 
 /**
  * Resolves the name in a request's `model` field. `meaningOf` tries, in order: an ID, an alias, a known model of a wildcard, the longest

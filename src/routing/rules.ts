@@ -236,10 +236,13 @@ function openOf(
 
 /**
  * Returns the vector space that a request's models must have: the vector space of its selector, or null if the selector has none.
- * `vectorSpaceOf` returns undefined if the request does not need a vector space.
+ * The fallbacks of a named model must have its vector space. `vectorSpaceOf` returns undefined if the request does not need a vector space.
  */
-export const vectorSpaceOf = ({ embedding, named, model }: Facts, { selectors }: PolicySnapshot) =>
-  embedding === undefined || named !== null ? undefined : (selectors.get(model)?.vectorSpace ?? null);
+export function vectorSpaceOf({ embedding, named, model }: Facts, { selectors, models, modelIndex }: PolicySnapshot) {
+  if (embedding === undefined || named?.length === 1) return undefined;
+  if (named === null) return selectors.get(model)?.vectorSpace ?? null;
+  return models[modelIndex.get(model) ?? -1]?.embedding?.vectorSpace;
+}
 
 /** Combines the active constraints: an endpoint must be allowed by all of them, and the lowest ceilings apply. */
 export function limitsOf(facts: Facts, snapshot: PolicySnapshot) {

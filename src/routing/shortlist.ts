@@ -4,9 +4,11 @@ import { HEALTH, type Readings } from '../core/decision/readings.ts';
 import type { Endpoint, Model, PolicySnapshot, Task } from '../core/policy/snapshot.ts';
 import { missingBits } from '../core/request/capability.ts';
 import type { Facts } from '../core/request/facts.ts';
+import { type FallbackLists, listedModels, nextListed } from '../core/request/fallbacks.ts';
 import { qualifiedFor } from '../core/request/language-support.ts';
 import { OPERATIONS, type Operation } from '../core/request/operation.ts';
 import { ceilingRejections, type Requirements, rejectionsOf } from './constrain.ts';
+import { decisiveGroup, reasonsOfRejection } from './decisive-group.ts';
 import {
   affordableCap,
   expectedCost,
@@ -62,6 +64,13 @@ interface ShortlistInputs extends Requirements {
   readonly readings: Readings;
 }
 
+/** Returns the requirements of a request for models that are listed as fallbacks, as if the request named them in this order. */
+const listedInputs = (own: ShortlistInputs, ids: readonly string[]): ShortlistInputs => ({
+  ...own,
+  facts: { ...own.facts, named: ids },
+  limits: { ...own.limits, models: null },
+});
+
 const isEjected = ({ firstSlot }: Model, at: number, { health }: Readings): boolean =>
   health[firstSlot + at] === HEALTH.ejected;
 
@@ -98,6 +107,8 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
   hasEjected = false;
   /** Whether ejected endpoints count as available, because no model was eligible without them. */
   isLastResort = false;
+  /** Whether the models are the listed fallbacks of a selector that has no eligible model of its own. */
+  isListed = false;
   /** The inputs of the last `fill`. */
   #inputs: ShortlistInputs | null = null;
   readonly #snapshot: PolicySnapshot;
@@ -157,10 +168,45 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       windowMin: windowAsked(facts),
       qualified: facts.languages.length > 0 ? qualifiedFor(facts.languages, languages, models.length) : null,
     };
+    this.isListed = false;
     this.#fill(this.#inputs, false);
+    if (facts.fallbacks !== undefined) this.#useLists(this.#inputs, facts.fallbacks);
     // A circuit breaker keeps requests away from an endpoint only as long as there is another endpoint.
     this.isLastResort = this.n === 0 && this.hasEjected;
     if (this.isLastResort) this.#fill(this.#inputs, true);
+  }
+
+  /**
+   * If the model or the selector of the request has no eligible model, puts first the fallback that is listed for the reason, and then its
+   * reason to be rejected, and so on. Without such a fallback, the request is refused.
+   */
+  #useLists(own: ShortlistInputs, lists: FallbackLists): void {
+    const { models, modelIndex } = this.#snapshot;
+    const { named } = own.facts;
+    const idAt = (at: number) => models[this.model[at]!]!.id;
+    if (this.n > 0 && (named === null || idAt(0) === named[0])) return;
+    const rejectedOf = (id: string) => this.rejected.filter(({ model }) => model === modelIndex.get(id));
+    const group = decisiveGroup(named === null ? this.rejected : rejectedOf(named[0]!));
+    const order = listedModels(lists);
+    if (named === null) this.#fill(listedInputs(own, order), false);
+    const eligible = new Set(Array.from({ length: this.n }, (_, at) => idAt(at)));
+    const visited: string[] = named === null ? [] : [named[0]!];
+    const reasons = [...reasonsOfRejection(group)];
+    let next = nextListed(lists, reasons, visited);
+    for (; next !== undefined && !eligible.has(next); next = nextListed(lists, reasons, visited)) {
+      visited.push(next);
+      reasons.unshift(...reasonsOfRejection(decisiveGroup(rejectedOf(next))));
+    }
+    this.isListed = named === null && next !== undefined;
+    const rest = next === undefined ? [] : [next, ...order.filter((id) => id !== next && !visited.includes(id))];
+    const isOwn = named === null && next === undefined;
+    this.#inputs = isOwn ? own : listedInputs(own, [...visited, ...rest]);
+    this.#fill(this.#inputs, false);
+  }
+
+  /** Fills the shortlist again, only with models that are listed as fallbacks, in this order. @param lastResort whether ejected endpoints count */
+  refillListed(ids: readonly string[], lastResort: boolean): void {
+    if (this.#inputs !== null) this.#fill(listedInputs(this.#inputs, ids), lastResort);
   }
 
   /** Fills the shortlist again, only with ejected endpoints and the models that have an ejected endpoint. */

@@ -54,6 +54,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Rename or remove one of the two.',
       correction: ['  tiny:', '  tiny-of-mine:'],
     },
+    'bad-fallback': {
+      golden: 'fallback-of-itself',
+      mend: 'Name other models, each once. A selector cannot be a fallback.',
+      correction: ['[tiny, extra]', '[tiny, large]'],
+    },
     'unknown-reference': {
       golden: 'provider-misspelt',
       mend: 'Correct the spelling, or define the name.',

@@ -10,7 +10,12 @@ const from = snapshot([model('a'), model('b'), model('c')]);
 
 const factsNaming = (name: string, fallbacks: readonly string[]) => {
   const request = chatRequest({ model: name, messages: [{ role: 'user', content: 'Hi' }] });
-  Object.defineProperty(request, 'routing', { value: { ...request.routing, fallbacks } });
+  Object.defineProperty(request, 'routing', {
+    value: {
+      ...request.routing,
+      fallbacks: fallbacks.length === 0 ? undefined : { field: 'fallbacks', names: fallbacks },
+    },
+  });
   return chatFacts(request, OPERATOR, from, { reader: READER });
 };
 const ranked = (named: readonly string[], more = {}) =>
@@ -26,8 +31,11 @@ describe('a request that names several models', () => {
   test('names each model once, and no selector', () => {
     expect(factsNaming('b', ['a', 'b', 'a'])).toMatchObject({ model: 'b', named: ['b', 'a'] });
     expect(factsNaming('b', [])).toMatchObject({ model: 'b', named: ['b'] });
-    expect(() => factsNaming('auto', ['a'])).toThrow(SignalboxError);
-    expect(() => factsNaming('b', ['auto'])).toThrow(SignalboxError);
-    expect(() => factsNaming('b', ['unknown'])).toThrow(SignalboxError);
+    expect(factsNaming('auto', ['a'])).toMatchObject({ model: 'auto', named: null, fallbacks: { error: ['a'] } });
+    for (const wrong of ['auto', 'unknown']) {
+      const refused = () => factsNaming('b', ['a', wrong]);
+      expect(refused).toThrow(SignalboxError);
+      expect(refused).toThrow(expect.objectContaining({ info: expect.objectContaining({ param: 'fallbacks[1]' }) }));
+    }
   });
 });

@@ -7,6 +7,7 @@ import type { TokenIssuer } from '../people/token-issuer.ts';
 import type { DroppableName } from '../request/droppable.ts';
 import type { EmbeddingModel } from '../request/embedding.ts';
 import type { AnswerLengthMode } from '../request/expected-length.ts';
+import type { FallbackLists } from '../request/fallbacks.ts';
 import type { Languages } from '../request/language-support.ts';
 import type { Tokenizer } from '../request/tokenizer.ts';
 import type { AlertPolicy } from './alerts.ts';
@@ -320,6 +321,8 @@ export interface Model {
   readonly found?: FoundMark;
   /** How requests are spread over the endpoints; absent if the endpoints are tried in their order. */
   readonly spread?: Exclude<SpreadMode, 'order'>;
+  /** The models to try next if the request names this model; absent for none. They may be models that cannot be served here. */
+  readonly fallbacks?: FallbackLists;
   /** Endpoints of the model. Without `spread`, they are tried in this order. The list of endpoints is never empty. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
   /**
@@ -430,6 +433,8 @@ export interface Selector {
   readonly options: Readonly<Record<string, unknown>>;
   /** The models that the selector chooses from, as bits by index; null for all. */
   readonly allows: Uint32Array | null;
+  /** The models to try after the choice, instead of the next best models; absent for none. They may be models that cannot be served here. */
+  readonly fallbacks?: FallbackLists;
   /** The vector space of the selector's embeddings; null if it serves no embeddings. */
   readonly vectorSpace: string | null;
 }

@@ -213,10 +213,17 @@ export interface ModelSettings {
   readonly user?: string;
 }
 
+/** A list of models to try next, in this order, as a request names them. */
+export interface SentFallbacks {
+  /** The name of the field, for errors. */
+  readonly field: 'fallbacks' | 'models';
+  readonly names: readonly string[];
+}
+
 /** The terms of a request that only the gateway reads. */
 export interface RoutingTerms {
-  /** The names of the models to try after the named model, in this order; absent for none. No dialect has a field for them yet. */
-  readonly fallbacks?: readonly string[];
+  /** The models to try after the named model, as the request lists them; absent for none. */
+  readonly fallbacks?: SentFallbacks;
   /** The caller's weights, each ≥ 0; only their ratio matters. */
   readonly weights?: { readonly cost?: number; readonly quality?: number; readonly latency?: number };
   /** The highest acceptable expected cost, Credits. */

@@ -2,6 +2,7 @@ import type { AskedAddOns } from '../money/add-ons.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { ActiveRules } from '../policy/rules.ts';
 import type { EmbeddingFacts } from './embedding.ts';
+import type { FallbackLists } from './fallbacks.ts';
 import type { Operation } from './operation.ts';
 
 /**
@@ -25,6 +26,11 @@ export interface Facts {
   readonly alias: string | null;
   /** The IDs of the models that the request names, in the order in which they are tried; null if a selector chooses the model. */
   readonly named: readonly string[] | null;
+  /**
+   * The models to try next, by reason, which the policy or the request lists; absent if the policy ranks the fallbacks itself. If the
+   * request names its model, `named` contains them, too.
+   */
+  readonly fallbacks?: FallbackLists;
   /** The most likely task; `general` if no task is likely enough, `UNREAD_TASK` if the prompt was not read. */
   readonly task: string;
   /** The possible tasks, the most likely first, with shares that sum to 1; empty if `task` is certain. */

@@ -9,9 +9,11 @@ import type { Microcredits } from '../../core/money/credits.ts';
 import { rootOf } from '../../core/people/caller.ts';
 import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
 import type { Receipt } from '../../core/request/answer.ts';
+import { reasonOfFailure } from '../../core/request/fallbacks.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../../providers/alarm.ts';
 import type { AttemptReporter, EndpointHealth } from '../../providers/health/types.ts';
 import type { AnswerRoom, NextParts } from '../../providers/upstream-call.ts';
+import { reasonsOfRejection } from '../../routing/decisive-group.ts';
 import type { UnavailableEndpoint } from '../../routing/unavailable.ts';
 import type { Write } from '../../store/store.ts';
 import { entryLine } from '../money/charge.ts';
@@ -36,6 +38,7 @@ import {
   wasCalled,
   wasCut,
 } from './failure.ts';
+import { FallbackOrder } from './fallback-order.ts';
 import { GrowingAnswer } from './growing-answer.ts';
 import { calledBy } from './key-turns.ts';
 import { isBookedInTime, outcomeOf, receiptOf } from './outcome.ts';
@@ -71,6 +74,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #called = NO_KEYS;
   readonly #deadlineAt: number;
   readonly #plan: Plan;
+  /** The order of listed fallbacks; null if the policy ranks the fallbacks itself. */
+  readonly #listed: FallbackOrder | null;
   /** The attempt in progress, or the attempt that answered. */
   #running: Attempt | null = null;
   /** The attempt's answer, if the hold grows while it is written. */
@@ -108,7 +113,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#runnable = runnable;
     this.recorder = recorder;
     this.#deadlineAt = startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
-    this.#plan = new Plan(decision, runnable.runtime.upstreams, {
+    const { fallbacks } = decision.facts;
+    this.#listed = fallbacks ? new FallbackOrder(decision, fallbacks, runnable.runtime.snapshot) : null;
+    this.#plan = new Plan(this.#listed ?? decision, runnable.runtime.upstreams, {
       retriesMax: policy.retriesMax,
       clock,
       random: Math.random,
@@ -162,6 +169,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
           if (this.#ended()) throw this.error;
           this.#share.undo();
           this.#plan.drop();
+          this.#listed?.failed(step.way.ranked, ['error']);
           continue;
         }
         const running = this.#begin(way, reporter, step.spread);
@@ -170,6 +178,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         if (!('kind' in opened)) return this.#show(running, opened, way.growth);
         if (this.#ended()) throw this.error;
         const posted = this.#giveUp(running, opened);
+        this.#listed?.failed(step.way.ranked, [reasonOfFailure(opened.kind)]);
         this.#plan.failed(opened, pauseOf(running.health, opened, this.#parts.now()), this.#attempts.at(-1)!.ms);
         await posted;
         if (this.#ended()) throw this.error;
@@ -309,6 +318,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       this.#shut.set(health, { model: model.id, state: health.state, at: health.retryAt });
       this.#plan.shut();
     } else return reporter;
+    this.#listed?.failed(way.ranked, reasonsOfRejection('health'));
     return null;
   }
 
@@ -325,10 +335,21 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return this.#ended() ? null : funded;
   }
 
+  /** Whether a listed fallback would follow if the attempt failed. */
+  get #mayFail(): boolean {
+    return this.#listed !== null && this.#listed.first('error') !== null;
+  }
+
   /** Begins an attempt: when this method returns, the request to the provider is on its way. */
   #begin(way: FundedWay, reporter: AttemptReporter, spread: SpreadRecord | null): Attempt {
     const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
-    const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, room: this, outputPaid, spread };
+    const limits = {
+      deadlineAt: this.#deadlineAt,
+      hasOthers: this.#plan.hasOthers || this.#mayFail,
+      room: this,
+      outputPaid,
+      spread,
+    };
     try {
       this.#running = new Attempt(way, reporter, this.#runnable, limits);
     } catch (cause) {

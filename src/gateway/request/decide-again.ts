@@ -2,7 +2,9 @@ import type { DecisionRecord } from '../../core/decision/record.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { type Caller, OPERATOR } from '../../core/people/caller.ts';
 import { buildOf } from '../../core/policy/found-models.ts';
+import type { SentFallbacks } from '../../core/request/conversation.ts';
 import type { Facts } from '../../core/request/facts.ts';
+import { listedModels } from '../../core/request/fallbacks.ts';
 import { type Runtime, strategyOf } from '../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../policy/runtime/wildcard-runtime.ts';
 import { type Certificate, certify } from '../../routing/certify.ts';
@@ -33,16 +35,14 @@ export function decideAgain(
 ): RepeatedDecision {
   const whole = lease();
   const { facts } = record;
+  const { fallbacks, ...read } = facts;
+  const names = fallbacks?.by === 'request' ? listedModels(fallbacks) : undefined;
+  const sent: SentFallbacks | undefined = names && { field: 'fallbacks', names };
   try {
     const name = facts.alias ?? facts.model;
     const runtime = runtimeFor(whole, name);
     const caller = levelsOf(callerOf(record));
-    const again = factsNow(
-      record,
-      { ...facts, ...targetOf(name, caller, runtime.snapshot, facts.named?.slice(1)) },
-      caller,
-      runtime,
-    );
+    const again = factsNow(record, { ...read, ...targetOf(name, caller, runtime.snapshot, sent) }, caller, runtime);
     const given = { id: record.id, seed: record.seed, readings: runtime.readings() };
     const certificate = certify(runtime.snapshot, again, { ...given, ...strategyOf(again, runtime) });
     return { revision: buildOf(whole.snapshot), facts: again, certificate, refusal: null };

@@ -36,7 +36,7 @@ export const LITELLM_SECTIONS: ReadonlySet<string> = new Set(
 );
 
 const FALLBACKS =
-  'Signalbox ranks the fallbacks of each request itself. Remove this key: a constraint says which models may serve, `gateway.alternatives` how many fallbacks a decision keeps, and `endpoints` lists other providers of one model';
+  'write `fallbacks` in the model or selector that it belongs to: a list of models, or one list for each of `error`, `rate_limit`, `context` and `refused`';
 
 const PEER_KEYS: readonly PeerKeys[] = [
   {

@@ -16,6 +16,7 @@ import { readPagesMax } from '../schema/pages.ts';
 import { type CheckContext, checkNamed, type NamedItem } from '../schema/section-checks.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 import { checkVectorSpaces, type EmbeddingDraft, modelSchemaOf, readEmbedding } from './embeddings.ts';
+import { readFallbacks } from './fallbacks.ts';
 import { type DeclaredFigure, figuresOf } from './figures.ts';
 import { type LatencyOf, latencies, type UnstatedLatency, usualReasoning } from './latency.ts';
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
@@ -117,6 +118,7 @@ export function draftModel(
   // The additional thinking time of the task with the longest reasoning, compared with the usual reasoning.
   const thinkingMs =
     (1000 * (Math.max(reasoningTokens, ...reasoningByTask) - reasoningTokens)) / latency.outputTokensPerSecond;
+  const fallbacks = readFallbacks(data.fallbacks);
   const model = {
     id: name,
     contextWindow: data.context_window,
@@ -128,6 +130,7 @@ export function draftModel(
     declarable: lackingBits(MODEL_CAPABILITIES) & ~capabilityBits(data.capabilities) & ~lackingBits(data.lacks),
     languages: new Set(data.languages.map(canonicalLanguage)),
     lacksLanguages: new Set(data.lacks_languages.map(canonicalLanguage)),
+    ...(fallbacks && { fallbacks }),
     ...(data.spread && data.spread !== 'order' && { spread: data.spread }),
     tags: data.tags,
     family: data.family ?? name,

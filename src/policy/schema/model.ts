@@ -4,6 +4,7 @@ import { LACKED_CAPABILITIES, MODEL_CAPABILITIES } from '../../core/request/capa
 import { OPERATION_NAMES } from '../../core/request/operation.ts';
 import { TOKENIZERS } from '../../core/request/tokenizer.ts';
 import { AbortText } from './abort.ts';
+import { FallbacksText } from './fallbacks.ts';
 import { PagesMaxText } from './pages.ts';
 import {
   aliasList,
@@ -253,6 +254,7 @@ const MODEL = {
       description: 'How requests are spread over the endpoints.',
     }),
   ),
+  fallbacks: FallbacksText,
   price: Type.Optional(PriceText),
   context_window: count(
     'The most tokens of input and output together; for an embedding model, the most tokens of one text.',

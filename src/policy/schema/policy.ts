@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { DROPPABLE_NAMES } from '../../core/request/droppable.ts';
 import { AbortText } from './abort.ts';
+import { FallbacksText } from './fallbacks.ts';
 import { ADMISSION_KEYS, CorsText } from './limits.ts';
 import { PagesMaxText } from './pages.ts';
 import {
@@ -280,6 +281,7 @@ export const SelectorText = closed('A name that callers send as `model` to leave
     description: "The strategy's options. The strategy's schema checks them.",
   }),
   models: Type.Optional(SelectorModelsText),
+  fallbacks: FallbacksText,
   vector_space: optional.string(
     { minLength: 1, maxLength: 128, example: 'text-embedding-3-small' },
     'The vector space whose embedding models the selector chooses from. Without it, the selector serves no embeddings.',

@@ -30,7 +30,7 @@ const MISTAKES: readonly (readonly [golden: string, place: string, mend: string]
   ['yaml-variable-without-quotes', 'p.yaml:2:48', 'write `base_url_env: UPSTREAM_URL`'],
   ['address-without-scheme', 'p.yaml:2:48', 'write `https://api.example.com/v1`'],
   ['cel-field-of-the-caller', 'p.yaml:3:16', 'to read a label of the key, write `key.labels.department`'],
-  ['model-with-fallbacks', 'p.yaml:8:5', 'Signalbox ranks the fallbacks of each request itself'],
+  ['model-with-fallbacks', 'p.yaml:1:1', 'write `fallbacks` in the model or selector that it belongs to'],
   ['yaml-anchor-and-alias', 'p.yaml:1:18', 'remove `&w`'],
   ['yaml-markdown-fence', 'p.yaml:1:1', 'remove the lines 1 and 3'],
   ['rule-with-then', 'p.yaml:4:5', 'did you mean `require`?'],

@@ -1,0 +1,50 @@
+import type { Decision, RankedModel } from '../../core/decision/decision.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { FallbackLists, FallbackReason } from '../../core/request/fallbacks.ts';
+
+type Order = Pick<Decision, 'ranked' | 'lastResorts'>;
+
+/**
+ * The order of the models of a decision with listed fallbacks. It begins with the choice, and ends with its ejected endpoints. After a failure, the models that are listed for
+ * its reason follow the models that were already tried.
+ */
+export class FallbackOrder implements Order {
+  readonly ranked: [RankedModel, ...RankedModel[]];
+  readonly lastResorts: readonly RankedModel[] = [];
+  readonly #lists: FallbackLists;
+  /** The other models of the decision by ID. A model is in the map twice if it has healthy and ejected endpoints. */
+  readonly #others = new Map<string, RankedModel[]>();
+  /** The position of the last model that an attempt was planned for. */
+  #last = 0;
+
+  constructor({ ranked: [choice, ...others], lastResorts }: Order, lists: FallbackLists, { models }: PolicySnapshot) {
+    this.ranked = [choice];
+    this.#lists = lists;
+    for (const one of [...others, ...lastResorts]) {
+      const { id } = models[one.model]!;
+      if (one.model === choice.model) this.ranked.push(one);
+      else this.#others.set(id, [...(this.#others.get(id) ?? []), one]);
+    }
+  }
+
+  /** Returns the first model that a failure for this reason would lead to, and that is not in the order yet. */
+  first(reason: FallbackReason): RankedModel | null {
+    for (const id of this.#lists[reason]) {
+      const next = this.#others.get(id)?.[0];
+      if (next) return next;
+    }
+    return null;
+  }
+
+  /** Notes that the attempt at a model failed, or that there was none because its endpoint was not available. */
+  failed(model: RankedModel, reasons: readonly FallbackReason[]): void {
+    this.#last = Math.max(this.#last, this.ranked.indexOf(model));
+    const ids = reasons.flatMap((reason) => this.#lists[reason]);
+    const next = ids.flatMap((id) => {
+      const found = this.#others.get(id) ?? [];
+      this.#others.delete(id);
+      return found;
+    });
+    this.ranked.splice(this.#last + 1, 0, ...next);
+  }
+}

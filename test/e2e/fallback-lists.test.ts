@@ -1,0 +1,115 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { answerOf, eventsOf } from '../support/answers.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
+
+/** The fallbacks that a policy lists, by reason, as callers of a real server see them. */
+const up = { a: useUpstream(), b: useUpstream(), c: useUpstream() };
+const boxes: Signalbox[] = [];
+
+afterEach(async () => {
+  for (const upstream of Object.values(up)) upstream.behave({});
+  await Promise.all(boxes.splice(0).map((box) => box.stop()));
+});
+
+/** The models `a`, `b` and `c`, each at its own provider. `a` is the best and lists fallbacks. `c` has the largest window. */
+function policyText(fallbacks: string, more = ''): string {
+  const at = { a: up.a.url, b: up.b.url, c: up.c.url };
+  const models = {
+    a: { endpoints: ['a'], quality: 0.9, ...(fallbacks && { more: `    fallbacks: ${fallbacks}\n` }) },
+    b: { endpoints: ['b'], quality: 0.5 },
+    c: { endpoints: ['c'], quality: 0.7 },
+  };
+  return testPolicy(at, models, more).replace(/( {2}c:\n[\s\S]*?context_window: )32768/, '$1200000');
+}
+
+async function start(policy: string): Promise<Signalbox> {
+  const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  boxes.push(box);
+  return box;
+}
+
+const BODY = { model: 'a', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
+
+const chat = (box: Signalbox, body: object = {}) => box.post('/v1/chat/completions', { ...BODY, ...body });
+
+interface RepeatedDecision {
+  readonly choice: string;
+  readonly fallbacks: readonly string[];
+  readonly replay: { readonly matches: boolean };
+}
+
+/** Returns which models were tried and how each attempt ended, such as `a server`, and checks that the decision repeats. */
+async function tried(box: Signalbox, response: Response): Promise<string[]> {
+  expect(response.status).toBe(200);
+  const isStream = response.headers.get('content-type')?.includes('event-stream');
+  const { platform } = isStream ? (await eventsOf(response)).chunks.at(-1)! : await answerOf(response);
+  const decision = (await (await box.get(`/v1/decisions/${platform.decision_id}`)).json()) as RepeatedDecision;
+  expect(decision.replay.matches).toBe(true);
+  return platform.attempts.map(({ model, failure }) => `${model} ${failure ?? 'ok'}`);
+}
+
+const LONG = { messages: [{ role: 'user', content: Array.from({ length: 30_000 }, (_, at) => `${at}`).join(' ') }] };
+const tooLong = { status: 400, error: { message: 'too long', code: 'context_length_exceeded' } };
+
+for (const stream of [false, true]) {
+  describe(`fallbacks of a model that the request names, ${stream ? 'stream' : 'JSON'}`, () => {
+    test('a plain list is tried in its order after errors and rate limits, also without ranked alternatives', async () => {
+      const box = await start(policyText('[c, b]', 'gateway: { alternatives: 0, retries_max: 0 }\n'));
+      up.a.next({ status: 500 });
+      up.c.next({ status: 429 });
+      expect(await tried(box, await chat(box, { stream }))).toEqual(['a server', 'c rate_limited', 'b ok']);
+    });
+
+    test('without a list, the failure of a named model is final', async () => {
+      const box = await start(policyText(''));
+      up.a.next({ status: 500 });
+      expect((await chat(box, { stream })).status).toBe(502);
+    });
+
+    test('each reason leads to its own list', async () => {
+      const box = await start(policyText('{ error: [b], rate_limit: [c, b] }'));
+      up.a.next({ status: 500 });
+      expect(await tried(box, await chat(box, { stream }))).toEqual(['a server', 'b ok']);
+      up.a.next({ status: 429, headers: { 'retry-after-ms': '1' } });
+      expect(await tried(box, await chat(box, { stream }))).toEqual(['a rate_limited', 'c ok']);
+    });
+
+    test('a reason without a list leads nowhere', async () => {
+      const box = await start(policyText('{ rate_limit: [b], context: [c] }'));
+      const calls = () => up.b.requests.length + up.c.requests.length;
+      const before = calls();
+      up.a.next({ status: 500 });
+      expect((await chat(box, { stream })).status).toBe(502);
+      expect(calls()).toBe(before);
+    });
+
+    test('a prompt that does not fit goes to the list for the context before any call', async () => {
+      const box = await start(policyText('{ error: [b], context: [c] }'));
+      expect(await tried(box, await chat(box, { stream, ...LONG }))).toEqual(['c ok']);
+      const none = await start(policyText('{ error: [c] }'));
+      expect((await chat(none, { stream, ...LONG })).status).toBe(400);
+    });
+
+    test("a provider's own context error leads to the list for the context", async () => {
+      const box = await start(policyText('{ error: [b], context: [c] }'));
+      up.a.next(tooLong);
+      expect(await tried(box, await chat(box, { stream }))).toEqual(['a context', 'c ok']);
+    });
+
+    test('a fallback that the key may not use, or that a constraint excludes, is skipped', async () => {
+      const box = await start(policyText('[c, b]'));
+      const { key } = (await (await box.post('/admin/keys', { name: 'app', models: ['a', 'b'] })).json()) as {
+        key: string;
+      };
+      up.a.next({ status: 500 });
+      const response = await box.post('/v1/chat/completions', { ...BODY, stream }, withKey(key));
+      expect(await tried(box, response)).toEqual(['a server', 'b ok']);
+      const rule = 'constraints: [{ name: no-c, require: model.id != "c" }]\n';
+      const ruled = await start(policyText('[c, b]', rule));
+      up.a.next({ status: 500 });
+      expect(await tried(ruled, await chat(ruled, { stream }))).toEqual(['a server', 'b ok']);
+    });
+  });
+}
