@@ -40,17 +40,22 @@ interface RepeatedDecision {
   readonly replay: { readonly matches: boolean };
 }
 
-/** Returns which models were tried and how each attempt ended, such as `a server`, and checks that the decision repeats. */
-async function tried(box: Signalbox, response: Response): Promise<string[]> {
+/** Returns which models were tried and how each attempt ended, such as `a server`. */
+const tried = async (box: Signalbox, response: Response) => (await outcomeOf(box, response)).attempts;
+
+/** Returns the attempts and the charge of an answer, and checks that its decision repeats. */
+async function outcomeOf(box: Signalbox, response: Response) {
   expect(response.status).toBe(200);
   const isStream = response.headers.get('content-type')?.includes('event-stream');
   const { platform } = isStream ? (await eventsOf(response)).chunks.at(-1)! : await answerOf(response);
   const decision = (await (await box.get(`/v1/decisions/${platform.decision_id}`)).json()) as RepeatedDecision;
   expect(decision.replay.matches).toBe(true);
-  return platform.attempts.map(({ model, failure }) => `${model} ${failure ?? 'ok'}`);
+  const attempts = platform.attempts.map(({ model, failure }) => `${model} ${failure ?? 'ok'}`);
+  return { attempts, credits: platform.credits_consumed };
 }
 
 const LONG = { messages: [{ role: 'user', content: Array.from({ length: 30_000 }, (_, at) => `${at}`).join(' ') }] };
+const REFUSED = { text: [], finish: 'content_filter', usage: { prompt_tokens: 10, completion_tokens: 1 } } as const;
 const tooLong = { status: 400, error: { message: 'too long', code: 'context_length_exceeded' } };
 
 for (const stream of [false, true]) {
@@ -96,6 +101,31 @@ for (const stream of [false, true]) {
       const box = await start(policyText('{ error: [b], context: [c] }'));
       up.a.next(tooLong);
       expect(await tried(box, await chat(box, { stream }))).toEqual(['a context', 'c ok']);
+    });
+
+    test('a refused answer is paid, and the list for refusals follows, but no other endpoint of the model', async () => {
+      const box = await start(
+        policyText('{ refused: [c] }').replace('{ provider: a,', '{ provider: a, upstream: x }, { provider: a,'),
+      );
+      up.a.next(REFUSED);
+      const calls = up.a.requests.length;
+      const response = await chat(box, { stream });
+      const { attempts, credits } = await outcomeOf(box, response);
+      expect(attempts).toEqual(['a refused', 'c ok']);
+      expect(up.a.requests.length).toBe(calls + 1);
+      const alone = await outcomeOf(box, await chat(box, { stream, model: 'c' }));
+      // 10 tokens of input at 1 and 1 token of output at 4 millicredits.
+      expect(credits - alone.credits).toBeCloseTo(0.014);
+    });
+
+    test('the caller gets the refused answer without a list for refusals, and if the budget has no room for the next attempt', async () => {
+      const box = await start(policyText('[c]'));
+      up.a.next(REFUSED);
+      expect(await tried(box, await chat(box, { stream }))).toEqual(['a ok']);
+      const listed = await start(policyText('{ refused: [c] }'));
+      up.a.next({ ...REFUSED, usage: { prompt_tokens: 10, completion_tokens: 60 } });
+      // The worst case of the model is below this limit; that of two attempts is above it.
+      expect(await tried(listed, await chat(listed, { stream, budget_limit: 0.5 }))).toEqual(['a ok']);
     });
 
     test('a fallback that the key may not use, or that a constraint excludes, is skipped', async () => {

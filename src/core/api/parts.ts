@@ -158,7 +158,10 @@ export const listOf = <Items extends TSchema>(items: Items, description?: string
   data: Type.Array(items, description === undefined ? {} : { description }),
 });
 
-export const failureKind = word(FAILURE_KINDS, 'The kind of failure.');
+export const failureKind = word(
+  [...FAILURE_KINDS, 'refused'],
+  'The kind of failure. `refused`: the model or a content filter refused to answer, and a fallback followed.',
+);
 
 export const modelId = (description: string, example = 'gpt-6-luna') => text(description, example);
 

@@ -22,7 +22,7 @@ export const FAILURE_KINDS = [
 ] as const;
 
 /** Kinds of failure that the request itself causes. Failures of these kinds say nothing about the health of the provider. */
-const REQUEST_FAILURES: ReadonlySet<string> = new Set<(typeof FAILURE_KINDS)[number]>(['rejected', 'context']);
+const REQUEST_FAILURES: ReadonlySet<string> = new Set(['rejected', 'context', 'refused']);
 
 /** Whether the provider, rather than the content of the request, causes failures of this kind. */
 export const isOfProvider = (kind: string): boolean => !REQUEST_FAILURES.has(kind);

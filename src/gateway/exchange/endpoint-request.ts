@@ -119,15 +119,15 @@ const isReadableAt = (account: string | null, writer: string | null): boolean =>
  */
 function readable(
   { request, history, decision }: UnfittedRequest,
-  { family }: Model,
+  { id, family }: Model,
   account: string | null,
 ): Pick<EndpointRequest, 'request' | 'dropped'> {
   const left = withReadableState(request, (turn) => {
     if (account !== null && !isReadableAt(account, history.accountOf(turn))) return false;
     const writer = history.writerOf(turn);
     // If Signalbox does not know which model wrote the reasoning in a request, a caller who names a model is responsible for sending that
-    // reasoning to the model.
-    return writer === null ? decision.facts.named !== null : writer === family;
+    // reasoning to the model. The fallbacks of the model do not get it.
+    return writer === null ? decision.facts.named?.[0] === id : writer === family;
   });
   return { request: left.request, dropped: shown(left.dropped) };
 }

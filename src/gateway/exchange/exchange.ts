@@ -43,6 +43,7 @@ import { GrowingAnswer } from './growing-answer.ts';
 import { calledBy } from './key-turns.ts';
 import { isBookedInTime, outcomeOf, receiptOf } from './outcome.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
+import { hasRoomFor, isRefusedAnswer, readToEnd } from './refused-answer.ts';
 import { AttemptPause } from './retry-pause.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
 import { spreadOf } from './spread.ts';
@@ -175,7 +176,12 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         const running = this.#begin(way, reporter, step.spread);
         let opened = running.content();
         for (; opened instanceof Promise; opened = running.content()) await opened;
-        if (!('kind' in opened)) return this.#show(running, opened, way.growth);
+        if (!('kind' in opened)) {
+          const isReplaced = this.#listed !== null && (await this.#leaveRefused(running, this.#listed));
+          if (this.#ended()) throw this.error;
+          if (isReplaced) continue;
+          return this.#show(running, opened, way.growth);
+        }
         if (this.#ended()) throw this.error;
         const posted = this.#giveUp(running, opened);
         this.#listed?.failed(step.way.ranked, [reasonOfFailure(opened.kind)]);
@@ -192,6 +198,31 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       await this.#confirm();
       throw cause;
     }
+  }
+
+  /**
+   * Pays for a refused answer that the caller does not get, because a listed fallback follows it. Returns false if the caller gets the
+   * answer: if it is not refused, no fallback is listed for it, or there is no money or time for one.
+   */
+  async #leaveRefused(running: Attempt, listed: FallbackOrder): Promise<boolean> {
+    const { decision, context, clock } = this.#runnable;
+    const { hold } = this.funded;
+    const next = isRefusedAnswer(running, decision.facts) ? listed.first('refused') : null;
+    if (next === null || clock() >= this.#deadlineAt) return false;
+    if (!(await hasRoomFor(next, running, hold, decision.facts)) || this.#ended()) return false;
+    await readToEnd(running, () => this.#ended());
+    if (this.#ended()) return false;
+    const { record, measured } = running.completed();
+    this.#attempts.push({ ...record, failure: 'refused' });
+    this.#called = [...this.#called, running.way.upstream.account];
+    this.#plan.dropModel();
+    listed.failed(running.way.ranked, ['refused']);
+    this.#bytes?.leave();
+    running.meter.forget();
+    this.#running = null;
+    context.exchange.addFailedUsage(measured.usage);
+    if ((await hold.post(entryLine(running.model, running.endpoint, measured))) > 0) this.#billed = true;
+    return true;
   }
 
   /** Stores the first content, which the reader receives next. */

@@ -164,6 +164,15 @@ export class Plan {
     this.#current!.state = 'done';
   }
 
+  /** Notes that the model has answered, so that none of its endpoints is tried any more. */
+  dropModel(): void {
+    const { ranked: own } = this.#current!.way;
+    for (const branch of this.#branches) if (branch.way.ranked === own) branch.state = 'done';
+    if (this.#decision.ranked[this.#model] !== own) return;
+    this.#model++;
+    this.#endpoint = 0;
+  }
+
   /**
    * Notes that the attempt failed.
    * @param waitMs the time until the endpoint may be tried again; 0 for at once, null if this request should not try the endpoint again
