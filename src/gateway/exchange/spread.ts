@@ -58,7 +58,7 @@ export class EndpointSpread {
     const { model, at, endpoint, salt, health } = upstream;
     return {
       salt,
-      weight: (endpoint.weight ?? 1) * keyShare(upstream) * recoveredShare(health.recoveredAt, clock()),
+      weight: (endpoint.weight ?? 1) * recoveredShare(health.recoveredAt, clock()),
       priority: endpoint.priority ?? 0,
       load: loadOf(upstream),
       latencyMs: expectedLatency(model, at, facts, readings, writing),
@@ -90,13 +90,6 @@ export function spreadOf(runnable: RunnableRequest): Pick<EndpointSpread, 'isSpr
   const { ranked, lastResorts } = runnable.decision;
   const spread = new EndpointSpread(runnable);
   return ranked.some(spread.isSpread) || lastResorts.some(spread.isSpread) ? spread : null;
-}
-
-/** The share of a key in the weight of its endpoint; 1 for a provider with one key. */
-function keyShare({ pooled, provider }: Upstream): number {
-  if (!pooled) return 1;
-  const whole = provider.accounts.reduce((sum, one) => sum + (one.pooled?.weight ?? 0), 0);
-  return whole > 0 ? pooled.weight / whole : 1;
 }
 
 /** How busy an endpoint is: the used share of its limits, or the running attempts in relation to its weight. */
