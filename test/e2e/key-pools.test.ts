@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { makeCanary, Nets } from '../security/canary-support.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
+import { forgetThreads } from '../support/dialects/anthropic-threads.ts';
 import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
 import { testPolicy } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
@@ -323,6 +324,52 @@ describe('a conversation at a provider with several accounts', () => {
     expect((await chat(box, { messages: turn })).status).toBe(200);
     expect(keysSeen().at(-1)).not.toBe(KEYS.KEY_C);
     expect(first.requests.at(-1)!.text).not.toContain('sealed-by-the-account');
+  });
+});
+
+describe('a thread that the provider stores', () => {
+  const service = useUpstream({ dialect: 'anthropic', key: undefined });
+  const keyOfMessage = ({ headers }: RecordedRequest) => headers.get('x-api-key')!;
+
+  test('continues with the keys of its account only, even if all of them are paused', async () => {
+    const { KEY_A, KEY_B, KEY_C } = KEYS;
+    const keys = '[{ api_key_env: KEY_A, account: main }, { api_key_env: KEY_B, account: main }, KEY_C]';
+    const box = await startSignalbox({
+      policy: testPolicy({ service: { url: service.url, adapter: 'anthropic' } }, { best: { endpoints: ['service'] } })
+        .replace('api_key_env: TEST_UPSTREAM_KEY', `api_keys_env: ${keys}, settings: { threads: true }`)
+        .replace('best-upstream', 'claude-haiku-5-5'),
+      env: KEYS,
+    });
+    boxes.push(box);
+    const send = (thread: object) =>
+      box.post(
+        '/v1/messages',
+        { model: 'best', max_tokens: 20, thread, messages: [{ role: 'user', content: 'Hello' }] },
+        { headers: { authorization: `Bearer ${box.key}`, 'anthropic-beta': 'message-threads-2026-08-12' } },
+      );
+    const begin = async () => {
+      // The fake gives all messages the same ID.
+      forgetThreads();
+      const { id } = (await (await send({ type: 'create' })).json()) as { id: string };
+      return { id, key: keyOfMessage(service.requests.at(-1)!) };
+    };
+    const accountOf = (key: string) => (key === KEY_C ? 'own' : 'main');
+    const used = new Set<string>();
+    for (let at = 0; at < 6; at++) {
+      const { id, key } = await begin();
+      expect((await send({ type: 'continue', previous_message_id: id })).status).toBe(200);
+      const next = keyOfMessage(service.requests.at(-1)!);
+      expect(accountOf(next)).toBe(accountOf(key));
+      used.add(next);
+    }
+    expect(used).toEqual(new Set([KEY_A, KEY_B, KEY_C]));
+    const { id, key } = await begin();
+    service.behave((request) => (accountOf(keyOfMessage(request)) === accountOf(key) ? limited : {}));
+    service.requests.length = 0;
+    expect((await send({ type: 'continue', previous_message_id: id })).ok).toBe(false);
+    expect(service.requests.map((one) => accountOf(keyOfMessage(one)))).not.toContain(
+      accountOf(key) === 'own' ? 'main' : 'own',
+    );
   });
 });
 
