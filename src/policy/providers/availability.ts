@@ -45,7 +45,7 @@ export function selectAvailable(
   for (const { model, endpoints } of [...drafts].sort((a, b) => (a.model.id < b.model.id ? -1 : 1))) {
     const [first, ...rest] = endpoints
       .filter(({ endpoint }) => serving.has(endpoint.provider))
-      .flatMap(({ endpoint }) => atAccounts(endpoint, serving));
+      .flatMap(({ endpoint }) => (model.spread ? atShares(endpoint, serving) : atAccounts(endpoint, serving)));
     if (!first) continue;
     models.push({
       ...model,
@@ -62,6 +62,15 @@ export function selectAvailable(
 export function atAccounts(endpoint: Endpoint, serving: ServingProviders): [Endpoint, ...Endpoint[]] {
   const [, ...others] = serving.get(endpoint.provider)!.accounts;
   return [endpoint, ...others.map((_, at) => ({ ...endpoint, account: at + 1 }))];
+}
+
+/** Returns the endpoints of a model whose requests are spread: the keys of a pool divide the weight of their endpoint. */
+function atShares(endpoint: Endpoint, serving: ServingProviders): readonly Endpoint[] {
+  const keys = serving.get(endpoint.provider)!.accounts.map(({ pooled }) => pooled?.weight ?? 1);
+  if (keys.length === 1) return [endpoint];
+  const total = keys.reduce((sum, weight) => sum + weight, 0);
+  const weightAt = (key: number) => ((endpoint.weight ?? 1) * keys[key]!) / total;
+  return atAccounts(endpoint, serving).map((one, key) => ({ ...one, weight: weightAt(key) }));
 }
 
 /** Returns the most PDF pages that a model's services read: the model's own figure, or else its providers' figures. */

@@ -188,8 +188,12 @@ class RuleCompiler {
       const index = indexes.get(id) ?? -1;
       const model = this.#served[index];
       const views = modelViews(draft, capabilityNames(draft.model.capabilities & ~OF_EVERY_DIALECT), tasks);
+      /** The endpoints of the model before this one, with one for each key of their providers. */
+      let before = 0;
       for (const [i, { endpoint }] of draft.endpoints.entries()) {
-        const place = model ? model.endpoints.indexOf(endpoint) : -1;
+        const keys = this.#providers.get(endpoint.provider)?.accounts.length ?? 0;
+        const place = model && keys > 0 ? before : -1;
+        before += keys;
         const view = views[i] ?? {};
         if (isOpen) withholdOpen(view);
         else if (endpoint.regions.length === 0) this.#undeclared.add(this.#endpoints.length);
@@ -197,8 +201,7 @@ class RuleCompiler {
         const { provider } = endpoint;
         const target = { id, provider, view, operations, isOpen, isHeldBack: alone.includes(provider) };
         const slot = model && place >= 0 ? model.firstSlot + place : -1;
-        const slots = this.#providers.get(provider)?.accounts.length ?? 1;
-        this.#endpoints.push({ ...target, isServed, slot, slots });
+        this.#endpoints.push({ ...target, isServed, slot, slots: Math.max(1, keys) });
         if (i === 0 && !isOpen) this.#models.push({ ...target, isServed: isAny || index >= 0, slot: index, slots: 1 });
       }
       if (at % VIEWS_PER_STEP === 0) yield;
