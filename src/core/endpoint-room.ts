@@ -29,7 +29,7 @@ export interface EndpointStay {
    * @param usedTokens of input and output; null if they are not known, so that the estimate stays
    */
   end(usedTokens: number | null): void;
-  /** Gives everything back, because no request was sent. */
+  /** Gives back what was taken, because no request was sent. A request returns only in the same millisecond; later it refills with time. */
   undo(): void;
 }
 

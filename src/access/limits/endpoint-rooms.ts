@@ -119,6 +119,7 @@ class CountedRoom implements EndpointRoom {
 
   #stay({ requests, tokens, streams }: Readonly<Record<RateUnit, number>>): EndpointStay {
     const limit = this.#limit;
+    const takenAt = this.#now();
     let isOpen = true;
     const close = (unused: number | null, change: number | null) => {
       if (!isOpen) return;
@@ -128,7 +129,8 @@ class CountedRoom implements EndpointRoom {
     };
     return {
       end: (used) => close(null, used === null ? null : Math.ceil(used) - tokens),
-      undo: () => close(-requests, -tokens),
+      // A request whose unit may have refilled since does not return, because more requests would then pass than the limit allows.
+      undo: () => close(this.#now() === takenAt ? -requests : null, -tokens),
     };
   }
 

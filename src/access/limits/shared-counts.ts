@@ -149,7 +149,8 @@ export class SharedCounts implements LimitCounts {
     if (this.#isAsking) return;
     this.#isAsking = true;
     void Promise.resolve().then(async () => {
-      while (await this.#askOnce());
+      // A request may have begun to wait after `#askOnce` found nothing to do.
+      while ((await this.#askOnce()) || this.#line.length > 0);
       this.#isAsking = false;
       this.#tidy();
     });

@@ -16,7 +16,7 @@ import { MemoryRates } from '../../store/memory/rates.ts';
  * Attempts begin, end and are undone in any order, on one server or on two servers that share a store; a server may die with its attempts.
  * No endpoint gets more than its limits allow, and everything that was taken returns.
  */
-const { runs, seed } = effort('limits of endpoints', 80, 3_000);
+const { runs, seed } = effort('limits of endpoints', 400, 3_000);
 
 const START = 1_000_000;
 const MINUTE_MS = 60_000;
@@ -26,7 +26,8 @@ const begin = fc.record({
   kind: fc.constant('begin' as const),
   server: fc.nat(1),
   tokens: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 400 })),
-  used: fc.oneof(fc.constant(null), fc.double({ min: 0, max: 1, noNaN: true })),
+  /** The used share of the estimate, in percent; null if the usage is not known. */
+  used: fc.option(fc.nat(100)),
 });
 const end = fc.record({ kind: fc.constant('end' as const), of: fc.nat(2), isSent: fc.boolean() });
 const pass = fc.record({ kind: fc.constant('pass' as const), ms: fc.oneof(fc.nat(300), fc.nat(40_000)) });
@@ -104,7 +105,7 @@ class Fleet {
       server,
       stay,
       tokens,
-      used: used === null ? null : Math.floor(used * tokens),
+      used: used === null ? null : Math.floor((used * tokens) / 100),
       state: 'running',
     });
     return true;
@@ -114,8 +115,6 @@ class Fleet {
     attempt.state = isSent ? 'ended' : 'undone';
     if (isSent) attempt.stay.end(attempt.used);
     else attempt.stay.undo();
-    // Only the first call counts.
-    attempt.stay.end(0);
   }
 
   get running(): Admitted[] {
@@ -170,9 +169,18 @@ const noMore = (isShared: boolean, rival: Rival = {}) =>
       most = Math.max(most, fleet.running.length);
     }
     const sent = fleet.admitted.filter(({ state }) => state !== 'undone');
-    if (most > LIMITS.concurrentRequests!) return false;
-    if (isOver(sent, () => 1, LIMITS.requestsPerMinute!)) return false;
-    return !isOver(sent, ({ tokens, used }) => used ?? tokens, LIMITS.tokensPerMinute!);
+    return most <= LIMITS.concurrentRequests! && !isOver(sent, () => 1, LIMITS.requestsPerMinute!);
+  });
+
+/** All attempts are sent and use exactly their estimate, so nothing returns early. */
+const noMoreTokens = (isShared: boolean, rival: Rival = {}) =>
+  fc.asyncProperty(history, async (steps) => {
+    const fleet = new Fleet(isShared, rival);
+    for (const step of steps) {
+      if (step.kind === 'begin') await fleet.run([{ ...step, used: null }]);
+      else await fleet.run([step.kind === 'end' ? { ...step, isSent: true } : step]);
+    }
+    return !isOver(fleet.admitted, ({ tokens }) => tokens, LIMITS.tokensPerMinute!);
   });
 
 /** After the end of all attempts and some minutes, the endpoint can be used like a new one. */
@@ -193,6 +201,7 @@ for (const [name, isShared] of [
 ] as const) {
   test(`${name} never send an endpoint more than its limits allow in any time`, async () => {
     await fc.assert(noMore(isShared), { numRuns: runs, seed });
+    await fc.assert(noMoreTokens(isShared), { numRuns: runs, seed });
   });
 
   test(`on ${name}, everything that attempts have taken from an endpoint returns`, async () => {
@@ -248,14 +257,18 @@ const MUTANTS: Readonly<Record<string, () => ReturnType<typeof noMore>>> = {
   'a request counts only while it runs': () =>
     noMore(false, { counts: adding((units) => (units.streams === -1 ? { ...units, requests: -1 } : units)) }),
   'the tokens of an attempt count only while it runs': () =>
-    noMore(false, { counts: adding((units) => (units.streams === -1 ? { ...units, tokens: -1_200 } : units)) }),
+    noMoreTokens(false, { counts: adding((units) => (units.streams === -1 ? { ...units, tokens: -1_200 } : units)) }),
   'the place of an attempt returns twice': () =>
     noMore(true, { counts: adding((units) => (units.streams === -1 ? { ...units, streams: -2 } : units)) }),
+  'the request of an attempt that was not sent returns late': () =>
+    noMore(false, {
+      counts: adding((units) => (units.tokens === null ? units : { ...units, requests: units.requests ?? -1 })),
+    }),
   'one more place is given': () => noMore(true, { limits: { ...LIMITS, concurrentRequests: 4 } }),
   'the end of an attempt returns no place': () =>
     allReturns(false, { stay: (stay) => ({ end: () => {}, undo: () => stay.undo() }) }),
   'an attempt that was not sent returns no place': () =>
-    allReturns(false, { counts: adding((units) => (units.requests === -1 ? { ...units, streams: 0 } : units)) }),
+    allReturns(false, { stay: (stay) => ({ end: (used) => stay.end(used), undo: () => {} }) }),
 };
 
 for (const [name, law] of Object.entries(MUTANTS))
