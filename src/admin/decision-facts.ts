@@ -15,6 +15,17 @@ export const Facts = field.shape(
     ),
     alias: field.textOrNull('The alias that the request used as `model`; null if the request used no alias.'),
     pinned: field.flag('True when the request named one model.'),
+    fallbacks: field.shapeOrNull(
+      'The models to try next, by reason, as the policy or the request lists them; null if the policy ranks the fallbacks itself.',
+      {
+        by: field.word(['policy', 'request'], 'Whose list it is.', 'policy'),
+        error: field.textList('Models to try if an attempt fails.', ['mistral-small-4']),
+        rate_limit: field.textList('Models to try if a provider limits the request rate.', ['mistral-small-4']),
+        context: field.textList('Models to try if the prompt is too long.', []),
+        refused: field.textList('Models to try if a model refuses to answer.', []),
+      },
+      null,
+    ),
     task: field.text(
       'The task type that Signalbox recognized; `unread` if the request named a model and nothing depended on the task.',
       'coding',

@@ -56,7 +56,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
   const evaluation = new Evaluation(snapshot);
   const quality = evaluation.fill(facts, readings, estimate);
   const shares = sharesOf(evaluation, snapshot);
-  const { n, rejected, isLastResort: lastResort } = evaluation.shortlist;
+  const { n, rejected, isLastResort: lastResort, isListed } = evaluation.shortlist;
   const estimateOf = estimatesOf(estimate, evaluation.declared(facts));
   const writing = expectedWriting(facts, snapshot, readings);
   const inputs: CertificateInputs = { facts, readings, snapshot, lastResort, writing, estimateOf, caller };
@@ -90,6 +90,8 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
     reason: outcome?.reason ?? context.reason,
     /** The ID of the chosen model; null for a refusal. */
     choice: choice?.model ?? null,
+    /** Whether the choice is a listed fallback of a selector that has no eligible model of its own. */
+    isListed,
     /** The group of rejections that determines the status of a refusal; null for a decision. */
     refusedBy: refusal?.group ?? null,
     /** The error of a refusal, including the smallest change that would make a model eligible; null for a decision. */

@@ -37,9 +37,11 @@ export function targetOf(
   const { model, alias } = meaningOf(name, snapshot);
   const selector = snapshot.selectors.get(model);
   const declared = selector ?? usableModel(name, model, caller, snapshot);
-  const fallbacks = sent
-    ? sentLists(sent, model, caller, snapshot)
-    : declared.fallbacks && usableLists(declared.fallbacks, caller, snapshot);
+  const names = sent && snapshot.gateway.requestFallbacks ? namesIn(sent) : NO_NAMES;
+  const fallbacks =
+    sent && names.length > 0
+      ? sentLists(sent.field, names, model, caller, snapshot)
+      : declared.fallbacks && usableLists(declared.fallbacks, caller, snapshot);
   if (selector) return fallbacks ? { model, named: null, alias, fallbacks } : { model, named: null, alias };
   if (!fallbacks) return { model, named: [model], alias };
   return { model, named: [model, ...listedModels(fallbacks)], alias, fallbacks };
@@ -58,9 +60,25 @@ function usableModel(name: string, id: string, caller: Caller, snapshot: PolicyS
 const usableLists = (lists: FallbackLists, caller: Caller, snapshot: PolicySnapshot): FallbackLists | undefined =>
   keptLists(lists, (id) => snapshot.modelIndex.has(id) && mayUse(caller, modelOf(id, snapshot)));
 
+const NO_NAMES: readonly string[] = [];
+
+/** The most models that a request may list. */
+const SENT_MAX = 8;
+
+/** @throws SignalboxError if the value is no list of names */
+function namesIn({ field, value }: SentFallbacks): readonly string[] {
+  if (!Array.isArray(value)) return refuse(field, `\`${field}\` must be a list of model names.`);
+  const list: readonly unknown[] = value;
+  if (list.length > SENT_MAX) refuse(field, `\`${field}\` may have at most ${SENT_MAX} items.`, 'out_of_range');
+  return list.map((name, at) =>
+    typeof name === 'string' ? name : refuse(`${field}[${at}]`, `\`${field}[${at}]\` must be the name of a model.`),
+  );
+}
+
 /** @throws SignalboxError that names the entry of the list that is wrong */
 function sentLists(
-  { field, names }: SentFallbacks,
+  field: SentFallbacks['field'],
+  names: readonly string[],
   model: string,
   caller: Caller,
   snapshot: PolicySnapshot,

@@ -2,6 +2,7 @@ import { HEALTH, type Readings } from '../core/decision/readings.ts';
 import { toCredits } from '../core/money/credits.ts';
 import { groupsOf } from '../core/money/holder.ts';
 import type { Caller } from '../core/people/caller.ts';
+import { modelOf } from '../core/policy/model-of.ts';
 import {
   bothBits,
   type Constraint,
@@ -14,6 +15,7 @@ import {
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import { CAPABILITIES, capabilityNames, missingBits } from '../core/request/capability.ts';
 import type { Facts } from '../core/request/facts.ts';
+import { keptLists, listedModels } from '../core/request/fallbacks.ts';
 import { referenceOutput } from './expected-length.ts';
 
 /** The parts of a request that only rules read. */
@@ -155,8 +157,33 @@ export type OnRuleFailure = (rule: Constraint | Preference, error: unknown) => v
 export const hasRules = ({ constraints, preferences }: PolicySnapshot): boolean =>
   constraints.length + preferences.length > 0;
 
-/** Adds the rules that apply to the facts. */
+/**
+ * Adds the rules that apply to the facts. Removes listed fallbacks that other constraints would exclude if the request named them, because a
+ * condition may read the name of the model.
+ */
 export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleInputs, onFailure: OnRuleFailure): Facts {
+  const rules = activeRules(facts, snapshot, inputs, onFailure);
+  if (facts.fallbacks === undefined) return { ...facts, rules };
+  const { fallbacks: lists, ...others } = facts;
+  const fallbacks = keptLists(lists, (id) => {
+    const model = modelOf(id, snapshot);
+    const own = activeRules({ ...others, model: id, named: [id] }, snapshot, inputs, onFailure);
+    return own.constraints.every((at) => {
+      const { allows, maxLatencyMs, maxCostCredits } = snapshot.constraints[at]!;
+      return rules.constraints.includes(at) || ((maxLatencyMs ?? maxCostCredits) === null && allowsAll(model, allows));
+    });
+  });
+  const first = facts.named?.[0];
+  const named = first === undefined ? null : [first, ...(fallbacks ? listedModels(fallbacks) : [])];
+  return { ...others, named, rules, ...(fallbacks && { fallbacks }) };
+}
+
+function activeRules(
+  facts: Facts,
+  snapshot: PolicySnapshot,
+  inputs: RuleInputs,
+  onFailure: OnRuleFailure,
+): Facts['rules'] {
   const { caller, time } = inputs;
   const request = () => requestFacts(facts, snapshot, inputs);
   const own = callerFacts(caller);
@@ -171,7 +198,7 @@ export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleIn
     constraints = [...new Set([...constraints, ...more])].sort((a, b) => a - b);
   }
   const preferences = activeOf(snapshot.preferences, outcomes.preferences, scope, onFailure);
-  return { ...facts, rules: { constraints, preferences } };
+  return { constraints, preferences };
 }
 
 /** The limits that active rules and the selector put on the catalog. */

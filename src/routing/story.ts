@@ -5,6 +5,7 @@ import type { SourcePlace } from '../core/policy/source-place.ts';
 import { capabilityNames } from '../core/request/capability.ts';
 import type { ExpectedLength, LengthSource } from '../core/request/expected-length.ts';
 import { type Difficulty, type Facts, isIntentRead, type StuckSigns } from '../core/request/facts.ts';
+import { FALLBACK_REASONS, type FallbackLists, type FallbackReason } from '../core/request/fallbacks.ts';
 import { decimalText } from '../core/text/text.ts';
 import { iso } from '../core/time/clock.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
@@ -26,6 +27,7 @@ export function story(certificate: Certificate, facts: Facts): string[] {
     ...rejectedTexts(certificate.candidates.filter(({ rank }) => rank === null)),
     ...(refusal ? [`Refused with ${refusal.code}: ${refusal.message}`] : []),
     ...(choice ? [choiceText(choice, runnerUp, ranked.length, certificate, facts), ...healthText(choice)] : []),
+    ...(choice && facts.fallbacks ? [fallbacksText(facts.fallbacks)] : []),
     ...certificate.found.map(foundText),
     ...(choice?.adaptsForcedTool ? [adaptedText(choice)] : []),
     ...[choice, runnerUp].flatMap((one) => (one ? estimateText(one, certificate, facts) : [])),
@@ -152,8 +154,8 @@ function choiceText(
   choice: CandidateEntry,
   runnerUp: CandidateEntry | undefined,
   ranked: number,
-  { reason, faulty, tieDecidedBy, preferences }: Certificate,
-  { named }: Facts,
+  { reason, faulty, tieDecidedBy, preferences, isListed }: Certificate,
+  { model: first, named }: Facts,
 ): string {
   const { model, quality, countedQuality, scoredQuality, costCredits, latencyMs } = choice;
   // Bonuses from languages and preferences are not part of the share of good answers, so the text shows them separately.
@@ -166,6 +168,8 @@ function choiceText(
   const expected =
     quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${notes && ` (${notes})`}`;
   const figures = `${expected}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
+  const isFallback = isListed || (named !== null && model !== named[0]);
+  if (isFallback) return `${model} is a fallback of ${first}, which cannot serve the request: ${figures}.`;
   if (named !== null) return `${model} was requested by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
   const best = `${model} is the best of ${ranked} models by ${reason}: ${figures}.`;
@@ -175,6 +179,21 @@ function choiceText(
   if (decisive) return `${best} ${runnerUp.model} has the same utility; ${decisive} decided.`;
   const parts = leads(choice, runnerUp);
   return `${best} Its utility is ${figure(lead)} above the utility of ${runnerUp.model}${parts && `: ${parts}`}.`;
+}
+
+const REASON_TEXTS: Readonly<Record<FallbackReason, string>> = {
+  error: 'after an error',
+  rate_limit: 'after a rate limit',
+  context: 'if the prompt is too long',
+  refused: 'after a refused answer',
+};
+
+/** Lists the fallbacks by reason: `Listed by the policy: after an error b, c; if the prompt is too long long.` */
+function fallbacksText(lists: FallbackLists): string {
+  const texts = FALLBACK_REASONS.flatMap((reason) =>
+    lists[reason].length > 0 ? [`${REASON_TEXTS[reason]}: ${lists[reason].join(', ')}`] : [],
+  );
+  return `Fallbacks that the ${lists.by} lists, in this order, ${texts.join('; ')}. Models that cannot serve the request are skipped.`;
 }
 
 const TIE_TEXTS: Readonly<Record<TieBreaker, string>> = {

@@ -143,3 +143,26 @@ for (const stream of [false, true]) {
     });
   });
 }
+
+test('a decision shows the lists and why a fallback was chosen, and a selector uses its own list', async () => {
+  const selector =
+    'selectors: { mine: { strategy: auto, models: { require: model.id == "a" }, fallbacks: { error: [b], context: [c] } } }\n';
+  const box = await start(policyText('{ error: [b], context: [c] }', selector));
+  for (const model of ['a', 'mine']) {
+    const response = await chat(box, { model, ...LONG });
+    const { platform } = await answerOf(response);
+    const decision = (await (await box.get(`/v1/decisions/${platform.decision_id}`)).json()) as {
+      readonly explanation: readonly string[];
+    };
+    expect(decision).toMatchObject({
+      choice: 'c',
+      facts: { fallbacks: { by: 'policy', error: ['b'], rate_limit: [], context: ['c'], refused: [] } },
+      replay: { matches: true },
+    });
+    const text = decision.explanation.join('\n');
+    expect(text).toContain(`c is a fallback of ${model}`);
+    expect(text).toContain('if the prompt is too long: c');
+  }
+  up.a.next({ status: 500 });
+  expect(await tried(box, await chat(box, { model: 'mine' }))).toEqual(['a server', 'b ok']);
+});

@@ -6,14 +6,15 @@ import { READER } from '../support/chat-body.ts';
 import { chatRequest } from '../support/model-request.ts';
 import { decisionOf, facts, model, snapshot } from './build.ts';
 
-const from = snapshot([model('a'), model('b'), model('c')]);
+const policy = snapshot([model('a'), model('b'), model('c')]);
+const from = { ...policy, gateway: { ...policy.gateway, requestFallbacks: true } };
 
 const factsNaming = (name: string, fallbacks: readonly string[]) => {
   const request = chatRequest({ model: name, messages: [{ role: 'user', content: 'Hi' }] });
   Object.defineProperty(request, 'routing', {
     value: {
       ...request.routing,
-      fallbacks: fallbacks.length === 0 ? undefined : { field: 'fallbacks', names: fallbacks },
+      fallbacks: fallbacks.length === 0 ? undefined : { field: 'fallbacks', value: fallbacks },
     },
   });
   return chatFacts(request, OPERATOR, from, { reader: READER });

@@ -59,13 +59,14 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, trace
 }
 
 export function factsBody(facts: Facts): object {
-  const { operation, model, alias, named, task, weights, ceilings, addOns } = facts;
+  const { operation, model, alias, named, fallbacks, task, weights, ceilings, addOns } = facts;
   const { images, audioBytes, pdfs, pages, unboundedMedia } = facts;
   return {
     operation,
     model,
     alias,
     pinned: named !== null,
+    fallbacks: fallbacks ? { ...fallbacks } : null,
     task,
     task_shares: facts.mix,
     difficulty: facts.difficulty,

@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import type { Members } from '../json/original.ts';
 import { ADDRESS_PATTERN } from '../money/holder-address.ts';
-import type { RoutingTerms } from '../request/conversation.ts';
+import type { RoutingTerms, SentFallbacks } from '../request/conversation.ts';
 import { TEXT_REMEDY } from '../schema/errors.ts';
 import { nullable } from '../schema/nullable.ts';
 
@@ -92,10 +93,24 @@ interface StatedRouting {
   readonly agent_wallet?: OrNull<typeof AgentWallet>;
 }
 
+/**
+ * Returns the list of fallbacks that a request states in a field that is not in the schema: where the policy ignores these fields, they may
+ * be fields of a provider and have any value. `models` is OpenRouter's name of the field.
+ */
+export function sentFallbacks({ fallbacks, models }: Members): SentFallbacks | undefined {
+  if (fallbacks != null) return { field: 'fallbacks', value: fallbacks };
+  return models == null ? undefined : { field: 'models', value: models };
+}
+
 /** Reads the fields that Signalbox adds to a request. */
-export function routingOf(body: StatedRouting, metadata: RoutingTerms['metadata']): RoutingTerms {
+export function routingOf(
+  body: StatedRouting,
+  metadata: RoutingTerms['metadata'],
+  fallbacks: SentFallbacks | undefined = undefined,
+): RoutingTerms {
   const { route_strategy: weights, constraints } = body;
   return {
+    fallbacks,
     weights: weights
       ? { cost: weights.cost_weight, quality: weights.quality_weight, latency: weights.latency_weight }
       : undefined,

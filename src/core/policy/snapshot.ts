@@ -208,6 +208,8 @@ export interface GatewayPolicy extends AdmissionPolicy {
   readonly repeatsInFlight: 'wait' | 'refuse';
   /** The treatment of a forced tool call if the model refuses it: it becomes a JSON schema for the answer, or the model is rejected. */
   readonly forcedTools: 'adapt' | 'refuse';
+  /** Whether a request can list its fallbacks. */
+  readonly requestFallbacks: boolean;
   /** IANA name of the time zone in which rules read `time`. */
   readonly timeZone: string;
   /** How many alternatives a decision keeps: the `alternatives` of a route, the fallbacks of a chat. */

@@ -213,11 +213,12 @@ export interface ModelSettings {
   readonly user?: string;
 }
 
-/** A list of models to try next, in this order, as a request names them. */
+/** A list of models to try next, in this order, as a request states it. The policy decides whether it counts. */
 export interface SentFallbacks {
   /** The name of the field, for errors. */
   readonly field: 'fallbacks' | 'models';
-  readonly names: readonly string[];
+  /** The value of the field, not checked. */
+  readonly value: unknown;
 }
 
 /** The terms of a request that only the gateway reads. */

@@ -3,7 +3,7 @@ import { type ChatRequest, KNOWN_FIELDS } from '../../core/api/chat-request.ts';
 import { embeddingQuery } from '../../core/api/embedding-query.ts';
 import { extrasOf } from '../../core/api/extras.ts';
 import { isEmbeddingQuery, type RouteQuery, type RouteRequest } from '../../core/api/route-query.ts';
-import { routingOf } from '../../core/api/routing-fields.ts';
+import { routingOf, sentFallbacks } from '../../core/api/routing-fields.ts';
 import type { Members } from '../../core/json/original.ts';
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/request/conversation.ts';
 import {
@@ -55,7 +55,7 @@ const CHAT: RequestReader<ChatBody> = {
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,
   settings: settingsOf,
-  routing: (body) => routingOf(body, body.metadata),
+  routing: (body) => routingOf(body, body.metadata, sentFallbacks(body)),
   extras: (body) => extrasOf(body, KNOWN_FIELDS),
   answerFormat: (format) => ({ type: 'json_schema', json_schema: format }),
 };
@@ -111,5 +111,5 @@ function formatOf(format: ChatRequest['response_format']): AnswerFormat | undefi
 
 function routeTermsOf(body: RouteRequest): RoutingTerms {
   const { task_type: task, estimated_input_tokens: inputTokens, estimated_output_tokens: outputTokens } = body;
-  return { ...routingOf(body, body.metadata), task, inputTokens, outputTokens };
+  return { ...routingOf(body, body.metadata, sentFallbacks(body)), task, inputTokens, outputTokens };
 }

@@ -21,7 +21,8 @@ const json: AnswerRoute['json'] = (identity) => new CompletionWriter(identity);
 const docs: AnswerDocs = {
   summary: 'Create a chat completion',
   description: `OpenAI’s chat completions. \`model\` is the ID of a model, or a selector, which chooses a model according to the policy.
-\`budget_limit\` is a hard limit; \`route_strategy\` and \`constraints\` influence the choice. Fields that Signalbox does not
+\`budget_limit\` is a hard limit; \`route_strategy\` and \`constraints\` influence the choice. \`fallbacks\`, or
+\`models\`, lists at most 8 models to try next, if the policy allows it. Fields that Signalbox does not
 know are passed on if the policy says so, and otherwise listed in \`platform.dropped\`. A field that differs from a known one in a single
 letter is an error. With the header \`Idempotency-Key\` (1 to 255 printable ASCII characters), a repeated request gets the same answer for
 24 hours and is charged once; the header \`x-signalbox-replayed: true\` marks the repeated answer.

@@ -1,6 +1,6 @@
 import { FIELD_NAMES } from '../../contract/field-names.ts';
 import { extrasOf, unnamedMembers } from '../../core/api/extras.ts';
-import { routingOf } from '../../core/api/routing-fields.ts';
+import { routingOf, sentFallbacks } from '../../core/api/routing-fields.ts';
 import type { Members } from '../../core/json/original.ts';
 import type { AnswerFormat, ModelSettings } from '../../core/request/conversation.ts';
 import {
@@ -43,7 +43,11 @@ const READER: RequestReader<ResponsesRequest> = {
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,
   settings: settingsOf,
-  routing: (body) => ({ ...routingOf(body, body.metadata), unpriced: unpricedIn(body), unnamed: unnamedIn(body) }),
+  routing: (body) => ({
+    ...routingOf(body, body.metadata, sentFallbacks(body)),
+    unpriced: unpricedIn(body),
+    unnamed: unnamedIn(body),
+  }),
   extras: otherFields,
   answerFormat: (format) => ({ type: 'json_schema', ...format }),
 };

@@ -23,7 +23,7 @@ const docs: AnswerDocs = {
   description: `OpenAI’s Responses, without stored responses: \`input\` contains the whole conversation, answers contain \`store: false\`,
 and \`previous_response_id\`, \`conversation\`, \`item_reference\` and \`background\` are rejected. Set \`store: false\` in
 clients that would otherwise rely on stored responses. \`model\` is the ID of a model, or a selector, which chooses a model according to
-the policy. \`route_strategy\`, \`constraints\`, \`budget_limit\`, \`agent_wallet\` and the header \`Idempotency-Key\` work as in
+the policy. \`route_strategy\`, \`constraints\`, \`budget_limit\`, \`agent_wallet\`, \`fallbacks\`, \`models\` and the header \`Idempotency-Key\` work as in
 chat completions. Send reasoning items back unchanged, because the model that wrote them continues from them.`,
   request: ResponsesRequest,
   requests: RESPONSES_REQUESTS,

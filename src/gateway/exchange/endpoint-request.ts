@@ -86,7 +86,8 @@ export function requestFor(
 ): EndpointRequest {
   const { model, endpoint, provider } = upstream;
   const { history, decision } = unfitted;
-  const { request, forced } = callable(unfitted.request, decision.facts, endpoint);
+  const own = withoutSentFallbacks(unfitted);
+  const { request, forced } = callable(own, decision.facts, endpoint);
   const isPassed = (endpoint.capabilities & passthroughBit(request.original.dialect)) !== 0;
   const account = pooledAccount(upstream);
   if (isPassed) {
@@ -101,6 +102,17 @@ export function requestFor(
   const left = readable({ ...unfitted, request }, model, account);
   return { request: left.request, extras, dropped: [...dropped, ...left.dropped, ...unnamed], forced };
 }
+
+/** Removes the fallbacks that the request lists, because the gateway itself tries them. */
+const withoutSentFallbacks = ({ request, runtime }: UnfittedRequest): ModelRequest =>
+  request.routing.fallbacks === undefined || !runtime.snapshot.gateway.requestFallbacks
+    ? request
+    : request.edit(SENT_FALLBACKS);
+
+const SENT_FALLBACKS = [
+  { at: ['fallbacks'], value: undefined },
+  { at: ['models'], value: undefined },
+] as const;
 
 /** Replaces a forced function call by a JSON schema of the answer, if the endpoint refuses forced calls. */
 function callable(request: ModelRequest, { needs }: Facts, { capabilities }: Endpoint) {

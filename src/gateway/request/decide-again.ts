@@ -36,8 +36,8 @@ export function decideAgain(
   const whole = lease();
   const { facts } = record;
   const { fallbacks, ...read } = facts;
-  const names = fallbacks?.by === 'request' ? listedModels(fallbacks) : undefined;
-  const sent: SentFallbacks | undefined = names && { field: 'fallbacks', names };
+  const value = fallbacks?.by === 'request' ? listedModels(fallbacks) : undefined;
+  const sent: SentFallbacks | undefined = value && { field: 'fallbacks', value };
   try {
     const name = facts.alias ?? facts.model;
     const runtime = runtimeFor(whole, name);

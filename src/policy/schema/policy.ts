@@ -137,6 +137,10 @@ export const GatewayText = closed('Limits and behaviour of the whole gateway.', 
     description:
       'What happens if a request forces a call of one function and a model refuses a forced `tool_choice`. `adapt` sends the function’s parameters as the JSON schema of the answer, if the model has the capability `json_schema`, and returns the answer as a tool call. `refuse` leaves the model out.',
   }),
+  request_fallbacks: boolean(
+    { default: true, formerDefault: false, example: false },
+    'Whether a request of `/v1/chat/completions` or `/v1/responses` can list the models to try next, in `fallbacks` or `models`. Otherwise these fields count as unknown fields.',
+  ),
   time_zone: string(
     { minLength: 1, maxLength: 64, default: 'UTC', example: 'Europe/Berlin' },
     'IANA time zone in which rules read `time`.',

@@ -209,9 +209,9 @@ models:
     const { folder, out, code } = await check(`${tuned}language_worth: 0.1\n${TASKS_BUT_ONE}`);
     expect(code).toBe(0);
     expect(out.trimEnd().split('\n').at(-1)).toBe(
-      `\`version: 2\` would change hard_quality_factor, quality_step, unstated_quality, answer_length, unstated_latency, unstated_languages, alias_patterns, default_aliases, reference_price, gateway.failed_streams, gateway.output_above_maximum, gateway.repeats_in_flight, gateway.forced_tools, the sizes of 1 task, the options of \`auto\`, the options of \`auto-fast\`: ./signalbox policy diff ${folder} --as-version 2`,
+      `\`version: 2\` would change hard_quality_factor, quality_step, unstated_quality, answer_length, unstated_latency, unstated_languages, alias_patterns, default_aliases, reference_price, gateway.failed_streams, gateway.output_above_maximum, gateway.repeats_in_flight, gateway.forced_tools, gateway.request_fallbacks, the sizes of 1 task, the options of \`auto\`, the options of \`auto-fast\`: ./signalbox policy diff ${folder} --as-version 2`,
     );
-    const all = `gateway: { failed_streams: end, output_above_maximum: refuse, repeats_in_flight: refuse, forced_tools: refuse }\nreference_price: { output: 4 }\nhard_quality_factor: none\nquality_step: 0\nunstated_quality: default\nanswer_length: blended\nunstated_latency: neutral\nunstated_languages: exclude\nalias_patterns: all_names\ndefault_aliases: none\nlanguage_worth: 0.04\n${TASKS_BUT_ONE}  chat: { expected_output_tokens: 1, default_input_tokens: 1 }
+    const all = `gateway: { failed_streams: end, output_above_maximum: refuse, repeats_in_flight: refuse, forced_tools: refuse, request_fallbacks: false }\nreference_price: { output: 4 }\nhard_quality_factor: none\nquality_step: 0\nunstated_quality: default\nanswer_length: blended\nunstated_latency: neutral\nunstated_languages: exclude\nalias_patterns: all_names\ndefault_aliases: none\nlanguage_worth: 0.04\n${TASKS_BUT_ONE}  chat: { expected_output_tokens: 1, default_input_tokens: 1 }
 selectors: { auto: { strategy: auto, options: { quality: 1, cost: 1, latency: 1, patience_ms: 9 } }, auto-fast: { strategy: auto-fast, options: { patience_ms_per_token: 9, emphasis: 12 } } }\n`;
     expect((await check(all)).out).toContain('`version: 2` would change nothing here.');
   });

@@ -49,6 +49,7 @@ const GATEWAY: Keys<GatewayText> = {
   drop_unsupported: ORDINARY,
   output_above_maximum: ORDINARY,
   repeats_in_flight: ORDINARY,
+  request_fallbacks: ORDINARY,
   forced_tools: ORDINARY,
   time_zone: ORDINARY,
   concurrency_max: ORDINARY,

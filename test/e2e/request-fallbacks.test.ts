@@ -1,0 +1,109 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { answerOf, eventsOf } from '../support/answers.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
+
+/** The fallbacks that a request lists in `fallbacks` or `models`. */
+const up = { a: useUpstream(), b: useUpstream(), c: useUpstream() };
+let box: Signalbox;
+let former: Signalbox;
+
+/** The model `a` lists the fallback `c`. */
+function policyText(): string {
+  const at = { a: up.a.url, b: up.b.url, c: up.c.url };
+  const models = {
+    a: { endpoints: ['a'], quality: 0.9, more: '    fallbacks: [c]' },
+    b: { endpoints: ['b'], quality: 0.5 },
+    c: { endpoints: ['c'], quality: 0.7 },
+  };
+  return testPolicy(at, models).replaceAll('passthrough: [verbosity]', 'passthrough: ["*"]');
+}
+
+beforeAll(async () => {
+  box = await startSignalbox({ policy: policyText().replace('version: 1', 'version: 2'), env: UPSTREAM_ENV });
+  former = await startSignalbox({ policy: policyText(), env: UPSTREAM_ENV });
+});
+afterEach(() => {
+  for (const upstream of Object.values(up)) upstream.behave({});
+});
+afterAll(() => Promise.all([box.stop(), former.stop()]));
+
+const CHAT = { model: 'a', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
+const RESPONSE = { model: 'a', input: 'Say hello.', max_output_tokens: 100 };
+
+const chat = (body: object, server = box) => server.post('/v1/chat/completions', { ...CHAT, ...body });
+
+/** Returns how each attempt ended, such as `a server`, and checks that the decision repeats. */
+async function tried(response: Response): Promise<string[]> {
+  expect(response.status).toBe(200);
+  const isStream = response.headers.get('content-type')?.includes('event-stream');
+  const { platform } = isStream ? (await eventsOf(response)).chunks.at(-1)! : await answerOf(response);
+  const decision = await (await box.get(`/v1/decisions/${platform.decision_id}`)).json();
+  expect(decision).toMatchObject({ replay: { matches: true } });
+  return platform.attempts.map(({ model, failure }) => `${model} ${failure ?? 'ok'}`);
+}
+
+/** Makes the model `a` fail until the end of the test, without an effect on its health in later tests. */
+const failing = { status: 429, headers: { 'retry-after-ms': '1' } };
+
+describe.each(['fallbacks', 'models'])('a request with `%s`', (field) => {
+  for (const stream of [false, true]) {
+    test(`tries its own list instead of the list of the policy, ${stream ? 'as a stream' : 'as JSON'}`, async () => {
+      up.a.next(failing);
+      expect(await tried(await chat({ stream, [field]: ['a', 'b'] }))).toEqual(['a rate_limited', 'b ok']);
+      await Bun.sleep(5);
+      up.a.next(failing);
+      expect(await tried(await chat({ stream }))).toEqual(['a rate_limited', 'c ok']);
+      await Bun.sleep(5);
+    });
+  }
+
+  test('replaces the next best models of a selector', async () => {
+    up.a.next(failing);
+    expect(await tried(await chat({ model: 'auto', [field]: ['b'] }))).toEqual(['a rate_limited', 'b ok']);
+    await Bun.sleep(5);
+  });
+
+  test('works in Responses', async () => {
+    up.a.next(failing);
+    const response = await box.post('/v1/responses', { ...RESPONSE, [field]: ['b'] });
+    expect(await tried(response)).toEqual(['a rate_limited', 'b ok']);
+    await Bun.sleep(5);
+  });
+
+  test('sends the list to no provider', async () => {
+    await chat({ [field]: ['b'], own_field: 1 });
+    expect(up.a.requests.at(-1)?.body).toMatchObject({ own_field: 1 });
+    expect(up.a.requests.at(-1)?.body).not.toHaveProperty(field);
+  });
+
+  test('is refused with the entry that is wrong', async () => {
+    const made = (await (await box.post('/admin/keys', { name: 'app', models: ['a', 'b'] })).json()) as { key: string };
+    const refused = async (value: unknown, init = {}) => {
+      const response = await box.post('/v1/chat/completions', { ...CHAT, [field]: value }, init);
+      const { error } = await answerOf(response);
+      return [response.status, error.code, error.param];
+    };
+    expect(await refused(['b', 'd'])).toEqual([404, 'model_not_found', `${field}[1]`]);
+    expect(await refused(['b', 'c'], withKey(made.key))).toEqual([403, 'insufficient_permissions', `${field}[1]`]);
+    expect(await refused(['auto'])).toEqual([400, 'invalid_value', `${field}[0]`]);
+    expect(await refused(['b', 1])).toEqual([400, 'invalid_value', `${field}[1]`]);
+    expect(await refused('b')).toEqual([400, 'invalid_value', field]);
+    expect(await refused(Array(9).fill('b'))).toEqual([400, 'out_of_range', field]);
+  });
+
+  test('is an unknown field in version 1', async () => {
+    const { platform } = await answerOf(await chat({ [field]: ['unknown'] }, former));
+    expect(platform.routed_model).toBe('a');
+    expect(up.a.requests.at(-1)?.body).toHaveProperty(field);
+  });
+});
+
+test('the `fallbacks` of a Messages request keep the meaning that they have at Anthropic', async () => {
+  up.a.next(failing);
+  const body = { model: 'b', messages: CHAT.messages, max_tokens: 100, fallbacks: [{ model: 'unknown' }] };
+  const response = await box.post('/v1/messages', body);
+  expect(response.status).toBe(200);
+  expect((await answerOf(response)).platform.routed_model).toBe('b');
+});
