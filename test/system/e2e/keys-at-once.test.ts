@@ -15,7 +15,10 @@ const status = async (key: string) =>
 
 async function run(...args: string[]): Promise<{ readonly key: string; readonly id: string; readonly err: string }> {
   const { code, out, err } = await box.run('keys', ...args);
-  expect({ code, err: err.replaceAll(/^signalbox: (?:The change is saved|A budget of 0 Credits).*\n/gm, '') }).toEqual({ code: 0, err: '' });
+  expect({ code, err: err.replaceAll(/^signalbox: (?:The change is saved|A budget of 0 Credits).*\n/gm, '') }).toEqual({
+    code: 0,
+    err: '',
+  });
   const [, key = '', id = ''] = /^(sb_live_([a-z0-9]+)_[\w-]+)\n/.exec(out) ?? [];
   return { key, id, err };
 }

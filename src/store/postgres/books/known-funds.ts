@@ -1,4 +1,11 @@
-import { budgetKey, type FundRef, type FundStanding, type FundTitle, isSuperseded, limitFor } from '../../../core/accounting/fund.ts';
+import {
+  budgetKey,
+  type FundRef,
+  type FundStanding,
+  type FundTitle,
+  isSuperseded,
+  limitFor,
+} from '../../../core/accounting/fund.ts';
 import type { Microcredits } from '../../../core/money/credits.ts';
 import type { EnforcedBudget } from '../../books.ts';
 
