@@ -168,9 +168,14 @@ export class Plan {
   dropModel(): void {
     const { ranked: own } = this.#current!.way;
     for (const branch of this.#branches) if (branch.way.ranked === own) branch.state = 'done';
-    if (this.#decision.ranked[this.#model] !== own) return;
+    if (this.#decision.ranked[this.#model] === own) this.#nextOne();
+  }
+
+  #nextOne(): void {
     this.#model++;
     this.#endpoint = 0;
+    this.#order = null;
+    this.#left = null;
   }
 
   /**
@@ -197,10 +202,7 @@ export class Plan {
       const one = ranked[this.#model] ?? lastResorts[this.#model - ranked.length];
       if (!one) return null;
       if (this.#endpoint < one.endpoints.length) return one;
-      this.#model++;
-      this.#endpoint = 0;
-      this.#order = null;
-      this.#left = null;
+      this.#nextOne();
     }
   }
 
