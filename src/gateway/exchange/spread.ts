@@ -14,7 +14,7 @@ import type { SpreadPick } from './plan.ts';
 import type { RunnableRequest } from './runnable-request.ts';
 
 /** Chooses the endpoints of one request for models whose requests are spread. */
-export class EndpointSpread {
+class EndpointSpread {
   readonly #runnable: RunnableRequest;
   /** The number that places the request, computed at the first choice. */
   #key: SpreadKey | null = null;
@@ -106,7 +106,7 @@ const FIRST_SHARE = 0.1;
  * flooded.
  * @param recoveredAt ms on the clock
  */
-export function recoveredShare(recoveredAt: number, now: number): number {
+function recoveredShare(recoveredAt: number, now: number): number {
   const passed = (now - recoveredAt) / SLOW_START_MS;
   return passed >= 1 ? 1 : FIRST_SHARE + (1 - FIRST_SHARE) * Math.max(0, passed);
 }

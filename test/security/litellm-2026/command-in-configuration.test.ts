@@ -113,6 +113,20 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
     'providers.*.api_key_env': (name) => ({
       providers: { first: { adapter: 'openai-compatible', base_url: 'https://first.example/v1', api_key_env: name } },
     }),
+    'providers.*.api_keys_env': (name) => ({
+      providers: {
+        first: { adapter: 'openai-compatible', base_url: 'https://first.example/v1', api_keys_env: [name] },
+      },
+    }),
+    'providers.*.api_keys_env.0.api_key_env': (name) => ({
+      providers: {
+        first: {
+          adapter: 'openai-compatible',
+          base_url: 'https://first.example/v1',
+          api_keys_env: [{ api_key_env: name, account: 'main' }],
+        },
+      },
+    }),
     'providers.*.base_url_env': (name) => ({
       providers: { first: { adapter: 'openai-compatible', base_url_env: name, api_key_env: 'FIRST_KEY' } },
     }),

@@ -116,6 +116,6 @@ test.each(orDeeply(['Escape'], ['the way back of the browser']))(
     else await page.goBack();
     await panel().waitFor({ state: 'detached' });
     await waitFor(async () => (await page.locator(':focus').getAttribute('href', { timeout: 1_000 })) === href);
-    expect(Number(await page.evaluate('scrollY'))).toBe(top);
+    await waitFor(async () => Number(await page.evaluate('scrollY')) === top);
   },
 );
