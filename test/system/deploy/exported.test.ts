@@ -45,6 +45,8 @@ function faultsOf({ name, labels }: Sample): string[] {
   ];
 }
 
+const LIMITS = '{ requests_per_minute: 6000, tokens_per_minute: 1000000, concurrent_requests: 50 }';
+
 describe('The table for the checks of alerts and dashboard', () => {
   let one: FakeUpstream;
   let two: FakeUpstream;
@@ -59,7 +61,7 @@ describe('The table for the checks of alerts and dashboard', () => {
         { one: one.url, two: two.url },
         { best: { endpoints: ['one', 'two'] }, plain: { endpoints: ['two'], quality: 0.5 } },
         'selectors:\n  auto: { strategy: auto }\nbudgets:\n  - { name: everybody, limit_credits: 1000, window: month }\n',
-      ),
+      ).replace(/(plain:\n\s+endpoints: \[\{ [^}]*) \}/, `$1, limits: ${LIMITS} }`),
       // No collector listens at this address; the server counts spans nevertheless.
       env: {
         ...UPSTREAM_ENV,
