@@ -94,7 +94,7 @@ export function spreadOf(runnable: RunnableRequest): Pick<EndpointSpread, 'isSpr
 
 /** How busy an endpoint is: the used share of its limits, or the running attempts in relation to its weight. */
 const loadOf = ({ room, health, endpoint }: Upstream): number =>
-  room ? room.load() : health.busy / Math.max(endpoint.weight ?? 1, Number.MIN_VALUE);
+  room ? room.load() : health.busy / (endpoint.weight || 1);
 
 /** The time in which an endpoint that has recovered gets its whole share again, ms. */
 const SLOW_START_MS = 60_000;
