@@ -162,8 +162,12 @@ describe('what operators see of a pool', () => {
     const page = await (await fetch(`${box.url}/metrics`)).text();
     expect(page).toMatch(/signalbox_endpoint_state\{provider="first",.*key="KEY_A".*state="cooling"\} 1/);
     expect(page).toMatch(/signalbox_endpoint_state\{provider="second",model="plain",upstream="plain-upstream",state=/);
-    const lines = box.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-    const paused = lines.filter(({ from }) => from === 'healthy').map(({ key }) => key);
+    // The log has a change of state once it is published, shortly after the answer.
+    const paused = await waitFor(() => {
+      const lines = box.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      const keys = lines.filter(({ from }) => from === 'healthy').map(({ key }) => key);
+      return keys.length >= 2 ? keys : null;
+    });
     expect(paused.toSorted()).toEqual(['KEY_A', 'KEY_B']);
     const decided = await box.post('/v1/route', { model: 'best', messages: [{ role: 'user', content: 'Hello' }] });
     const { decision_id: decision } = (await decided.json()) as { decision_id: string };
