@@ -254,7 +254,9 @@ describe('the choice of models and scopes of a key', () => {
     await denied.getByText('No model is checked').waitFor();
     await denied.getByLabel('Find or add a model').fill('luna');
     await denied.getByLabel('gpt-6-luna').check();
-    await page.getByRole('button', { name: 'Save changes' }).click();
+    const save = page.getByRole('button', { name: 'Save changes' });
+    await save.click();
+    await save.waitFor({ state: 'detached' });
     await page.getByRole('complementary', { name: 'denied' }).getByText('gpt-6-luna').waitFor();
     expect(await read(`/admin/keys/${id}`)).toMatchObject({ models: null, not_models: ['gpt-6-luna'] });
   });

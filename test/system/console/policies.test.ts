@@ -188,7 +188,7 @@ describe('an edit', () => {
     expect(await page.getByRole('button', { name: 'Undo removal' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Undo edit' }).click();
     await page.locator('.policies-bar').waitFor({ state: 'detached' });
-    expect(await page.locator('.cm-line', { hasText: 'language_worth' }).count()).toBe(0);
+    await page.locator('.cm-line', { hasText: 'language_worth' }).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
     await page.locator('.cm-line', { hasText: 'language_worth' }).waitFor();
     await page.getByRole('button', { name: 'Remove file' }).click();
