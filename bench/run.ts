@@ -6,6 +6,7 @@ import { climb, type LadderCell } from './ladder.ts';
 import { aloneLine, ladderTable, rungTable, startTable, workloadTable } from './ladder-tables.ts';
 import { modelLists } from './models.ts';
 import { occasion, writePart } from './page.ts';
+import { sparseFigures } from './sparse.ts';
 import { startFigures } from './start.ts';
 import { steps } from './steps.ts';
 import { surfaces } from './surfaces.ts';
@@ -24,6 +25,7 @@ What a request costs. A PART runs alone:
   keys       how long others wait for changes of keys
   yardstick  beside published figures
   start      at the start of a server
+  sparse     after a pause
 
   --only TEXT      workloads of the ladder and of the dialects, and rungs of the way, whose name has TEXT
   --beside FOLDER  only rungs of the ladder, here and in another checkout, in turns
@@ -106,6 +108,22 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   start: async () => {
     const plan = quick ? { starts: 3, load: 5_000 } : { starts: 11, load: 50_000 };
     await show(STEPS, 'start', `${occasion()}.\n\n${await startFigures(plan)}`);
+  },
+  sparse: async () => {
+    const plan = quick ? { rounds: 3, pauses: [0, 2] } : { rounds: 7, pauses: [0, 1, 5, 30] };
+    const bench = await startBench();
+    try {
+      const how = `${occasion()}, JSON of 200 B, ${plan.rounds} rounds in turns.`;
+      await show(
+        STEPS,
+        'sparse',
+        `${how}
+
+${await sparseFigures(bench, plan)}`,
+      );
+    } finally {
+      await bench.stop();
+    }
   },
 };
 
