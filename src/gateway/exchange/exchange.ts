@@ -213,6 +213,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     await readToEnd(running, () => this.#ended());
     if (this.#ended()) return false;
     const { record, measured } = running.completed();
+    this.#share.leave(running, measured, decision.facts);
     this.#attempts.push({ ...record, failure: 'refused' });
     this.#called = [...this.#called, running.way.upstream.account];
     this.#plan.dropModel();
@@ -330,6 +331,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const at = this.#parts.now() + shortage.waitMs;
     this.#shut.set(health, { model: model.id, state: 'full', shortage, at });
     this.#plan.full(shortage.waitMs);
+    this.#listed?.failed(way.ranked, ['rate_limit']);
     return null;
   }
 
