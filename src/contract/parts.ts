@@ -162,6 +162,8 @@ export interface ProviderFailure {
    * itself healthy.
    */
   readonly ofModel?: true;
+  /** For the kind `rejected`: a content filter of the service refuses the prompt, so that another model may answer it. */
+  readonly ofFilter?: true;
   /**
    * For the kind `credit`: the service states that the whole account is out of credit, so every request would fail. `ofAccount` is absent
    * if perhaps only this request costs too much, as with a 402 without details.

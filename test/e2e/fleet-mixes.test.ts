@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 /** The models `a` and `b`, each at its own provider. `a` lists fallbacks, and its endpoint has limits. */
-async function start(fallbacks: string, limits: string): Promise<Signalbox> {
+async function start(fallbacks: string, limits: string, edit = (policy: string) => policy): Promise<Signalbox> {
   const policy = testPolicy(
     { a: up.a.url, b: up.b.url },
     {
@@ -25,7 +25,7 @@ async function start(fallbacks: string, limits: string): Promise<Signalbox> {
       b: { endpoints: ['b'], quality: 0.5 },
     },
   ).replaceAll(/provider: (\w), upstream: [\w-]+/g, `$&, limits: { ${limits} }`);
-  const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  const box = await startSignalbox({ policy: edit(policy), env: UPSTREAM_ENV });
   boxes.push(box);
   return box;
 }
@@ -47,6 +47,8 @@ async function tried(response: Response): Promise<readonly string[]> {
 }
 
 const REFUSED = { text: [], finish: 'content_filter', usage: { prompt_tokens: 10, completion_tokens: 1 } } as const;
+/** Azure's answer to a prompt that its content filter refuses. */
+const FILTERED = { status: 400, error: { message: 'The prompt was filtered.', code: 'content_filter' } } as const;
 
 describe.each([false, true])('with stream: %p', (stream) => {
   test('a refused answer gives back the place of its endpoint, and counts with the tokens that it used', async () => {
@@ -73,10 +75,49 @@ describe.each([false, true])('with stream: %p', (stream) => {
     expect(performance.now() - begun).toBeLessThan(2_000);
   });
 
+  test("a prompt that the provider's content filter refuses goes to the fallback for refusals, and to no other endpoint of the model", async () => {
+    const box = await start('{ refused: [b] }', 'concurrent_requests: 1', (policy) =>
+      policy.replace('{ provider: a,', '{ provider: a, upstream: x }, { provider: a,'),
+    );
+    up.a.next(FILTERED);
+    expect(await tried(await chat(box, { stream }))).toEqual(['a rejected', 'b ok']);
+    expect(up.a.requests).toHaveLength(1);
+    up.a.next({ status: 400, error: { message: 'Invalid value for tools' } });
+    expect((await chat(box, { stream })).status).toBe(400);
+    expect(up.b.requests).toHaveLength(1);
+  });
+
+  test("a content filter's refusal of the prompt is final without a fallback for refusals", async () => {
+    const box = await start('[b]', 'concurrent_requests: 1');
+    up.a.next(FILTERED);
+    expect((await chat(box, { stream })).status).toBe(400);
+    expect(up.b.requests).toHaveLength(0);
+  });
+
   test('a limit that is used up leads to no fallback for other reasons', async () => {
     const box = await start('{ error: [b] }', 'requests_per_minute: 1');
     expect(await tried(await chat(box, { stream }))).toEqual(['a ok']);
     expect((await chat(box, { stream })).status).toBe(429);
     expect(up.b.requests).toHaveLength(0);
   });
+});
+
+test('an answer with several choices is refused if a filter ended all of them', async () => {
+  const box = await start('{ refused: [b] }', 'concurrent_requests: 1', (policy) =>
+    policy.replaceAll('capabilities: [', 'capabilities: [choices, '),
+  );
+  const choice = (index: number, finish_reason: string) => ({ index, finish_reason, message: { content: '' } });
+  const answerWith = (...finishes: string[]) => ({
+    raw: [
+      JSON.stringify({
+        object: 'chat.completion',
+        choices: finishes.map((finish, at) => choice(at, finish)),
+        usage: { prompt_tokens: 10, completion_tokens: 2 },
+      }),
+    ],
+    contentType: 'application/json',
+  });
+  up.a.next(answerWith('content_filter', 'content_filter'), answerWith('content_filter', 'stop'));
+  expect(await tried(await chat(box, { n: 2 }))).toEqual(['a refused', 'b ok']);
+  expect(await tried(await chat(box, { n: 2 }))).toEqual(['a ok']);
 });

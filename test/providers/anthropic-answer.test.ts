@@ -290,7 +290,8 @@ describe('a failure', () => {
       const failure = adapter.failure(status, new Headers(), JSON.stringify(body));
       const more =
         status === 404 ? { unknownModel: true as const } : kind === 'credit' ? { ofAccount: true as const } : {};
-      expect(failure).toEqual({ kind: kind as never, message, status, ...more });
+      const filtered = message.includes('content filtering policy') ? { ofFilter: true as const } : {};
+      expect(failure).toEqual({ kind: kind as never, message, status, ...more, ...filtered });
     },
   );
 

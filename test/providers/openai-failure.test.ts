@@ -43,6 +43,20 @@ describe('a status outside 2xx', () => {
   });
 
   test.each([
+    [400, { code: 'content_filter', innererror: { code: 'ResponsibleAIPolicyViolation' } }, true],
+    [400, { code: 'content_policy_violation' }, true],
+    [400, { code: 'invalid_prompt', message: 'Invalid prompt: your prompt was flagged as potentially violating.' }, true],
+    [400, { code: 'data_inspection_failed' }, true],
+    [400, { message: 'Content Exists Risk' }, true],
+    [403, { message: 'Your input was flagged', metadata: { reasons: ['violence'] } }, true],
+    [400, { code: 'invalid_prompt', message: 'Invalid prompt: it is empty.' }, false],
+    [400, { message: 'Say whether this is a content exists risk.' }, false],
+  ])('%d with %j is rejected, by a content filter: %p', (status, fields, byFilter) => {
+    const { kind, ofFilter } = failure(status, error(fields));
+    expect([kind, ofFilter]).toEqual(['rejected', byFilter ? true : undefined]);
+  });
+
+  test.each([
     ['The model `gpt-9` does not exist or you do not have access to it.', true],
     ['The model: `gpt-9` does not exist', true],
     ["The requested model 'gpt-9' does not exist.", true],

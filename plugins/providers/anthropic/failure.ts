@@ -37,6 +37,8 @@ const OF_REQUEST = /^(?:linked_organization_|user_profile_|(?:insufficient_quota
  * nothing about the model.
  */
 const OF_THREAD = /^thread_/;
+/** The message of a 400 of Anthropic's content filter. */
+const FILTERED = /^output blocked by content filtering policy/i;
 const CONTEXT = /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit|input is too long)/i;
 
 /** Reads an answer whose status is not 2xx. @param passthrough whether a rejection contains the error unchanged */
@@ -51,6 +53,7 @@ export function readFailure(status: number, _headers: Headers, body: string, pas
     status,
     ...(isOutOfCredit(error) && { ofAccount: true }),
     ...(kind === 'not_found' && saysUnknownModel(words) && { unknownModel: true }),
+    ...(kind === 'rejected' && FILTERED.test(words) && { ofFilter: true }),
   };
   const isRefusal = kind === 'rejected' || kind === 'context';
   return passthrough && isRefusal && isObject(original.error) ? { ...failure, original } : failure;
@@ -60,10 +63,12 @@ export function readFailure(status: number, _headers: Headers, body: string, pas
 export function failureOfError(error: unknown): ProviderFailure {
   const fields = objectOf(error);
   const words = textOf(fields.message) || textOf(fields.type);
+  const kind = kindOf(fields, null);
   return {
-    kind: kindOf(fields, null),
+    kind,
     message: oneLine(words) || 'the upstream reported an error',
     ...(isOutOfCredit(fields) && { ofAccount: true }),
+    ...(kind === 'rejected' && FILTERED.test(words) && { ofFilter: true }),
   };
 }
 

@@ -65,6 +65,20 @@ const UNKNOWN_MODEL = /^(?:model_not_found|model_not_available|invalid_model|Dep
 /** Messages of a 403 from xAI or OpenRouter that concerns the content and not the key. */
 const MODERATED = /violates usage guidelines|requires moderation|input was flagged/i;
 
+/** Codes and types of a content filter that refuses the prompt. */
+const FILTERED = new RegExp(
+  `^(?:${[
+    // Azure: https://learn.microsoft.com/azure/ai-foundry/openai/concepts/content-filter
+    'content_filter|ResponsibleAIPolicyViolation',
+    // OpenAI
+    'content_policy_violation|moderation_blocked',
+    // Alibaba Model Studio: https://help.aliyun.com/zh/model-studio/error-code
+    'data_inspection_failed|DataInspectionFailed',
+  ].join('|')})$`,
+);
+/** Messages of a content filter: of OpenAI with the code `invalid_prompt`, and of DeepSeek. */
+const SAYS_FILTERED = /^\W*(?:invalid prompt: your prompt was flagged|content exists risk)/i;
+
 /** The meanings of a 400 other than rejected content. */
 const BEHIND_400: ReadonlySet<FailureKind> = new Set(['context', 'auth', 'not_found', 'malformed']);
 
@@ -115,6 +129,7 @@ function isOutOfCredit({ code, type }: Json, words: string, status?: number): bo
 /** The model causes malformed output, and the person who chose a model name causes an unknown name. */
 function blameOf(kind: FailureKind | undefined, error: Json, words: string): Partial<ProviderFailure> {
   if (kind === 'malformed') return { ofModel: true };
+  if (kind === 'rejected') return isFiltered(error, words) ? { ofFilter: true } : {};
   return kind === 'not_found' && isUnknownModel(error, words) ? { unknownModel: true } : {};
 }
 
@@ -146,6 +161,13 @@ function kindByName(error: Json, words: string): FailureKind | undefined {
   if (KEY.test(searched)) return 'auth';
   if (isUnknownModel(error, searched)) return 'not_found';
   return kind;
+}
+
+/** Returns whether a content filter has refused the prompt. */
+function isFiltered(error: Json, words: string): boolean {
+  if ([error.code, error.type].some((name) => FILTERED.test(textOf(name)))) return true;
+  const said = words.slice(0, READ_MAX);
+  return isFlagged(error) || MODERATED.test(said) || SAYS_FILTERED.test(said);
 }
 
 /** OpenRouter reports moderation in `metadata`. */

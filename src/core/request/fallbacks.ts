@@ -55,8 +55,12 @@ export function nextListed(
   return undefined;
 }
 
-/** Returns the reason for which another model is tried after a failed attempt. */
-export function reasonOfFailure(kind: (typeof FAILURE_KINDS)[number]): FallbackReason {
+/**
+ * Returns the reason for which another model is tried after a failed attempt.
+ * @param ofFilter whether a content filter of the provider refused the prompt
+ */
+export function reasonOfFailure(kind: (typeof FAILURE_KINDS)[number], ofFilter = false): FallbackReason {
+  if (ofFilter) return 'refused';
   if (kind === 'context') return 'context';
   return kind === 'rate_limited' ? 'rate_limit' : 'error';
 }

@@ -9,7 +9,7 @@ import type { Microcredits } from '../../core/money/credits.ts';
 import { rootOf } from '../../core/people/caller.ts';
 import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
 import type { Receipt } from '../../core/request/answer.ts';
-import { reasonOfFailure } from '../../core/request/fallbacks.ts';
+import { type FallbackReason, reasonOfFailure } from '../../core/request/fallbacks.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../../providers/alarm.ts';
 import type { AttemptReporter, EndpointHealth } from '../../providers/health/types.ts';
 import type { AnswerRoom, NextParts } from '../../providers/upstream-call.ts';
@@ -184,11 +184,15 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         }
         if (this.#ended()) throw this.error;
         const posted = this.#giveUp(running, opened);
-        this.#listed?.failed(step.way.ranked, [reasonOfFailure(opened.kind)]);
+        // Only a model that is listed for refusals can answer a prompt that a content filter of the provider refuses.
+        const isFollowed = opened.ofFilter === true && this.#hasListed('refused');
+        this.#listed?.failed(step.way.ranked, [reasonOfFailure(opened.kind, opened.ofFilter)]);
         this.#plan.failed(opened, pauseOf(running.health, opened, this.#parts.now()), this.#attempts.at(-1)!.ms);
+        if (isFollowed) this.#plan.dropModel();
         await posted;
         if (this.#ended()) throw this.error;
-        if (isFinal(opened, running.call.sent) || this.#runnable.clock() >= this.#deadlineAt) break;
+        const isOver = isFinal(opened, running.call.sent) && !isFollowed;
+        if (isOver || this.#runnable.clock() >= this.#deadlineAt) break;
       }
       throw this.#fail();
     } catch (cause) {
@@ -368,9 +372,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return this.#ended() ? null : funded;
   }
 
-  /** Whether a listed fallback would follow if the attempt failed. */
-  get #mayFail(): boolean {
-    return this.#listed !== null && this.#listed.first('error') !== null;
+  /** Whether a listed fallback would follow if the attempt failed for this reason. */
+  #hasListed(reason: FallbackReason): boolean {
+    return this.#listed !== null && this.#listed.first(reason) !== null;
   }
 
   /** Begins an attempt: when this method returns, the request to the provider is on its way. */
@@ -378,7 +382,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
     const limits = {
       deadlineAt: this.#deadlineAt,
-      hasOthers: this.#plan.hasOthers || this.#mayFail,
+      hasOthers: this.#plan.hasOthers || this.#hasListed('error'),
       room: this,
       outputPaid,
       spread,

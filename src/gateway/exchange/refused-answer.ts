@@ -7,8 +7,8 @@ import { entryLine } from '../money/charge.ts';
 import { completeUsage } from '../money/meter.ts';
 import type { Attempt } from './attempt.ts';
 
-/** Whether the model or a content filter refused to answer. An answer with several choices may have a good one, so it does not count. */
-export const isRefusedAnswer = ({ meter }: Attempt, { choices }: Facts): boolean => meter.isFiltered && choices === 1;
+/** Whether the model or a content filter refused to answer, in every choice. */
+export const isRefusedAnswer = ({ meter }: Attempt, { choices }: Facts): boolean => meter.filtered >= choices;
 
 /**
  * Holds the money for the attempt that follows a refused answer. The refused answer is paid from the same hold.

@@ -33,8 +33,8 @@ export class Meter {
   finished = 0;
   /** Whether a choice ended at the output limit. */
   isCut = false;
-  /** Whether a content filter ended a choice. */
-  isFiltered = false;
+  /** The number of choices that a content filter ended. */
+  filtered = 0;
   /**
    * Whether the caller got the gateway's own count instead of an impossible usage, in an answer that is otherwise passed through unchanged.
    */
@@ -86,7 +86,7 @@ export class Meter {
           this.finished++;
           this.finishReasons[part.choice] = WORD.test(part.raw) ? part.raw : '';
           this.isCut ||= part.reason === 'length';
-          this.isFiltered ||= part.reason === 'content_filter';
+          if (part.reason === 'content_filter') this.filtered++;
         }
       }
     }
