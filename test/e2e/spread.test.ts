@@ -156,6 +156,36 @@ describe('requests for a model with several endpoints', () => {
     });
   });
 
+  test('of a conversation with encrypted reasoning stay with the account that wrote it, and another account gets no reasoning', async () => {
+    const policy = policyOf('weighted', '', '', '')
+      .replaceAll('cache_min_tokens: 500', 'cache_min_tokens: 500, settings: { reasoning_history: reasoning_details }')
+      .replace('quality:', 'capabilities: [reasoning]\n    quality:');
+    await withFleet(policy, async (box) => {
+      const places = new Set<number>();
+      for (let talk = 0; talk < 6; talk++) {
+        const text = `Answer ${talk}.`;
+        for (const upstream of upstreams) upstream.behave({ text });
+        const first = question(`Say ${talk}.`);
+        const [begun] = await attemptsOf(box, await ask(box, first));
+        const home = begun!.endpoint;
+        places.add(home);
+        const details = [{ type: 'reasoning.encrypted', data: 'sealed-by-the-account' }];
+        const turns = [...first, { role: 'assistant', content: text, reasoning_details: details }, ...question('Go on.')];
+        for (let turn = 0; turn < 3; turn++) {
+          const [next] = await attemptsOf(box, await ask(box, turns));
+          expect(next!.endpoint).toBe(home);
+          expect(upstreams[home]!.requests.at(-1)!.text).toContain('sealed-by-the-account');
+        }
+        upstreams[home]!.next({ status: 429, headers: { 'retry-after-ms': '1' } });
+        const moved = (await attemptsOf(box, await ask(box, turns))).at(-1)!.endpoint;
+        expect(moved).not.toBe(home);
+        expect(upstreams[moved]!.requests.at(-1)!.text).not.toContain('sealed-by-the-account');
+        await Bun.sleep(5);
+      }
+      expect(places.size).toBeGreaterThan(1);
+    });
+  });
+
   test('keep their order without `spread`, and their records have none', async () => {
     await withFleet(policyOf('order', '', ''), async (box) => {
       const answer = await ask(box, question('Say one.'));

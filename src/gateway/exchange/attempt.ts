@@ -6,7 +6,7 @@ import { lineFor } from '../../core/money/price.ts';
 import type { Usage } from '../../core/money/usage.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { CallTrace } from '../../host/telemetry/trace.ts';
-import { pooledAccount, type RankedUpstream } from '../../policy/runtime/upstream.ts';
+import { stateAccount, type RankedUpstream } from '../../policy/runtime/upstream.ts';
 import { openCall } from '../../providers/call.ts';
 import { openEmbeddings } from '../../providers/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../../providers/health/types.ts';
@@ -193,7 +193,7 @@ export class Attempt {
     const read = { inputTokens, expectedTokens, at: this.#openedAt };
     const answer = this.fitted.rewrite ?? this.meter;
     // For a thread, the turns in the request are not everything that the provider has read, so the prompt cache is not updated.
-    const by = { model: this.model, endpoint: this.endpoint, account: pooledAccount(this.way.upstream) };
+    const by = { model: this.model, endpoint: this.endpoint, account: stateAccount(this.way.upstream) };
     if (facts.thread === undefined) history.noteAnswer(by, read, answer, runtime.snapshot);
     // Providers exist that report reasoning tokens as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;

@@ -6,7 +6,7 @@ import type { Endpoint, Model, PolicySnapshot } from '../../core/policy/snapshot
 import { getsSchemaInstead, passthroughBit } from '../../core/request/capability.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { ModelRequest, NamedSchema } from '../../core/request/model-request.ts';
-import { pooledAccount, type RankedUpstream, type Upstream } from '../../policy/runtime/upstream.ts';
+import { stateAccount, type RankedUpstream, type Upstream } from '../../policy/runtime/upstream.ts';
 import { forcedFunction, withSchemaInstead } from '../../routing/forced-function.ts';
 import { withoutUnsupported } from '../../routing/unsupported.ts';
 import { NO_EXTRAS, shown, sortExtras } from '../money/extras.ts';
@@ -89,7 +89,7 @@ export function requestFor(
   const own = withoutSentFallbacks(unfitted);
   const { request, forced } = callable(own, decision.facts, endpoint);
   const isPassed = (endpoint.capabilities & passthroughBit(request.original.dialect)) !== 0;
-  const account = pooledAccount(upstream);
+  const account = stateAccount(upstream);
   if (isPassed) {
     if (account === null || !history.bearsState)
       return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped, forced };

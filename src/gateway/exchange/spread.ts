@@ -33,7 +33,7 @@ class EndpointSpread {
     const all = left.map((at) => upstreamAt(runtime.upstreams, ranked.model, at));
     // An endpoint without room is tried only if no other has any. Then the request waits there.
     const roomy = all.filter(({ room }) => room === null || room.hasRoom(Math.ceil(ranked.tokens)));
-    const upstreams = roomy.length > 0 ? roomy : all;
+    const upstreams = this.#ofWriter(roomy.length > 0 ? roomy : all);
     const eligible = upstreams.map(({ at }) => at);
     const writing = expectedWriting(decision.facts, runtime.snapshot, decision.readings);
     const candidates = upstreams.map((upstream) => this.#candidateOf(upstream, writing, isWarm(upstream)));
@@ -51,6 +51,13 @@ class EndpointSpread {
     };
     return { at: eligible[at]!, record };
   };
+
+  /** Returns the upstreams of the account that can read the state of the conversation; all of them if none can. */
+  #ofWriter(all: readonly Upstream[]): readonly Upstream[] {
+    const writer = this.#runnable.history.stateWriter();
+    const own = writer === null ? [] : all.filter(({ account }) => account === writer);
+    return own.length > 0 ? own : all;
+  }
 
   #candidateOf(upstream: Upstream, writing: ExpectedWriting, isWarm: boolean): SpreadCandidate {
     const { clock, decision } = this.#runnable;

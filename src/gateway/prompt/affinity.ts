@@ -130,7 +130,8 @@ export class PromptHistory {
   }
 
   /**
-   * Returns the account at which the assistant's turn at this index was written; null if it is unknown, or if its provider has one key.
+   * Returns the account at which the assistant's turn at this index was written; null if it is unknown, or has no meaning (see
+   * `stateAccount`).
    */
   accountOf(index: number): string | null {
     return onlyOne(this.#writersOf(index).map(({ by }) => by.account));
@@ -142,14 +143,10 @@ export class PromptHistory {
    */
   accountFor(model: string, snapshot: PolicySnapshot): string | null {
     if (this.#answers.size === 0) return null;
+    const writer = this.stateWriter();
+    if (writer !== null) return writer;
     const { turns, whole } = this.#read();
-    const indexes = [...turns.keys()].slice(-TURNS_MAX).reverse();
-    if (this.bearsState) {
-      for (const index of indexes) {
-        const account = bearsStateAt(this.#request, index) ? this.accountOf(index) : null;
-        if (account !== null) return account;
-      }
-    }
+    const indexes = this.#latestTurns();
     const now = this.#clock();
     for (const hash of [whole, ...indexes.map((index) => turns.get(index)!)]) {
       for (const answer of this.#find(hash)) {
@@ -158,6 +155,21 @@ export class PromptHistory {
       }
     }
     return null;
+  }
+
+  /** Returns the account that wrote the last state of the conversation; null if it has no state, or the account is unknown. */
+  stateWriter(): string | null {
+    if (this.#answers.size === 0 || !this.bearsState) return null;
+    for (const index of this.#latestTurns()) {
+      const account = bearsStateAt(this.#request, index) ? this.accountOf(index) : null;
+      if (account !== null) return account;
+    }
+    return null;
+  }
+
+  /** The indexes of the assistant's last turns, the last one first. */
+  #latestTurns(): readonly number[] {
+    return [...this.#read().turns.keys()].slice(-TURNS_MAX).reverse();
   }
 
   /** Several models may have answered the prompt before a turn. The mark of an answer shows which model wrote the turn. */
@@ -210,7 +222,7 @@ export class PromptHistory {
 interface AnsweringEndpoint {
   readonly model: Model;
   readonly endpoint: Endpoint;
-  /** The account of its key, see `pooledAccount`. */
+  /** The account of its key, see `stateAccount`. */
   readonly account?: string | null;
 }
 

@@ -34,9 +34,12 @@ export interface Upstream extends UpstreamAccount {
   readonly salt: SpreadKey;
 }
 
-/** Returns the account of an upstream whose provider has several keys; null for a provider with one key. */
-export const pooledAccount = ({ pooled, account }: Pick<Upstream, 'pooled' | 'account'>): string | null =>
-  pooled ? account : null;
+/**
+ * Returns the account that a conversation with state of a model has to return to: for a provider with several keys, and for a model whose
+ * requests are spread over endpoints; null for others.
+ */
+export const stateAccount = ({ pooled, account, model }: Pick<Upstream, 'pooled' | 'account' | 'model'>): string | null =>
+  pooled || model.spread !== undefined ? account : null;
 
 /** An upstream of one of the decision's models. */
 export interface RankedUpstream {
