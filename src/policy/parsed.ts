@@ -102,7 +102,8 @@ function checkSections(context: CheckContext) {
   const hasSoundModels = context.report.found.length === problemsBefore && ids.size + wildcards.length > 0;
   const baseline = readBaseline(ids, context);
   const selectors = draftSelectors(context, ids);
-  checkFallbacks([...named, ...selectors], { ids, selectors }, context.report);
+  const patterns = wildcards.map(({ pattern }) => pattern);
+  checkFallbacks([...named, ...selectors], { ids, selectors, patterns }, context.report);
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(money);
   const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;

@@ -11,11 +11,21 @@ export function keyRemedy(unknown: UnknownKey): KeyRemedy | undefined {
   const written = value?.kind === 'scalar' ? value.source : '';
   const spaced = missingSpaceHint(key, known);
   if (spaced !== undefined) return { hint: spaced };
+  const ofWildcard = wildcardRemedy(unknown);
+  if (ofWildcard) return ofWildcard;
   const peer = peerKey(key, known);
   const hint =
     ownerHint(key, written, known) ?? twinHint(peer?.meant ?? key, written, known) ?? commaHint(key, unknown.owner);
   if (hint !== undefined) return { hint, meant: peer?.meant };
   return peer ?? alertRemedy(unknown) ?? ruleRemedy(unknown) ?? priceRemedy(unknown) ?? usdKeyHint(key, written, known);
+}
+
+/** Keys of a model that a wildcard cannot have, because they name other models or several endpoints. */
+const OF_MODEL: ReadonlySet<string> = new Set(['fallbacks', 'spread', 'endpoints']);
+
+function wildcardRemedy({ key, known }: UnknownKey): KeyRemedy | undefined {
+  if (!OF_MODEL.has(key) || !known.includes('unknown_price')) return undefined;
+  return { hint: `a wildcard cannot have \`${key}\`: add an entry for the model to \`models\`` };
 }
 
 /** Budgets of teams, users and the organization have no `alert_at`: a rule of `alerts` watches all budgets. */

@@ -19,14 +19,17 @@ interface FallbackNames {
   /** Maps every model ID to its location. */
   readonly ids: ReadonlyMap<string, SourceSpan>;
   readonly selectors: readonly { readonly name: string }[];
+  /** The patterns of wildcards, such as `openai/*`. */
+  readonly patterns: readonly string[];
 }
 
 /** Checks the names in the lists of models and selectors. Two models may name each other, because a list is not followed further. */
 export function checkFallbacks(
   items: readonly NamedItem<unknown>[],
-  { ids, selectors }: FallbackNames,
+  { ids, selectors, patterns }: FallbackNames,
   report: Report,
 ) {
+  const wildcardOf = (name: string) => patterns.find((pattern) => name.startsWith(pattern.slice(0, -1)));
   const names = new Set(selectors.map(({ name }) => name));
   for (const { name: owner, tree } of items) {
     for (const list of listsIn(valueAt(tree, 'fallbacks'))) {
@@ -44,7 +47,14 @@ export function checkFallbacks(
             expected: 'each model once',
             related: { place: first, message: 'the first time' },
           });
-        else if (!ids.has(name)) report.addUnknown('model', name, ids.keys(), place);
+        else if (!ids.has(name)) {
+          const wildcard = wildcardOf(name);
+          if (wildcard === undefined) report.addUnknown('model', name, ids.keys(), place);
+          else
+            report.add('bad-fallback', place, `the fallback \`${name}\` is a model of the wildcard \`${wildcard}\``, {
+              hint: `add an entry for \`${name}\` to \`models\``,
+            });
+        }
         places.set(name, place);
       }
     }
