@@ -121,3 +121,58 @@ test('an answer with several choices is refused if a filter ended all of them', 
   expect(await tried(await chat(box, { n: 2 }))).toEqual(['a refused', 'b ok']);
   expect(await tried(await chat(box, { n: 2 }))).toEqual(['a ok']);
 });
+
+describe('the reasoning of earlier turns', () => {
+  const asClaude = [useUpstream({ dialect: 'anthropic' }), useUpstream({ dialect: 'anthropic' })] as const;
+  const SEALED = 'c2VhbGVkLWJ5LXRoZS1tb2RlbA==';
+
+  /** The models `a` and `b` at Anthropic's own dialect, or at OpenAI's with OpenRouter's members for reasoning. */
+  async function startReasoning(adapter: 'anthropic' | 'openai-compatible'): Promise<Signalbox> {
+    const [a, b] = adapter === 'anthropic' ? asClaude : [up.a, up.b];
+    const policy = testPolicy(
+      { a: { url: a.url, adapter }, b: { url: b.url, adapter } },
+      { a: { endpoints: ['a'], quality: 0.9, more: '    fallbacks: [b]\n' }, b: { endpoints: ['b'], quality: 0.5 } },
+    ).replaceAll('capabilities: [', 'capabilities: [reasoning, ');
+    const settings = 'settings: { reasoning_history: reasoning_details }';
+    const box = await startSignalbox({
+      policy: adapter === 'anthropic' ? policy : policy.replaceAll('passthrough: [verbosity]', settings),
+      env: UPSTREAM_ENV,
+    });
+    boxes.push(box);
+    return box;
+  }
+
+  test('of an unknown writer goes to the model that the request names, and to none of its fallbacks', async () => {
+    const box = await startReasoning('openai-compatible');
+    const details = [{ type: 'reasoning.encrypted', data: SEALED }];
+    const answer = { role: 'assistant', content: 'Aye.', reasoning_details: details };
+    const turn = (content: string) => ({ role: 'user', content });
+    up.a.next({ status: 429, headers: { 'retry-after-ms': '1' } });
+    const response = await chat(box, { messages: [turn('Say aye.'), answer, turn('Go on.')] });
+    expect(await tried(response)).toEqual(['a rate_limited', 'b ok']);
+    expect(up.a.requests.at(-1)!.text).toContain(SEALED);
+    expect(up.b.requests.at(-1)!.text).not.toContain(SEALED);
+  });
+
+  test('goes to no fallback, even if the fallback gets the request unchanged', async () => {
+    const [a, b] = asClaude;
+    const box = await startReasoning('anthropic');
+    const body = { model: 'a', max_tokens: 100, messages: [{ role: 'user', content: 'Say aye.' }] };
+    a.behave({ text: 'Aye.', reasoning: 'Hm.' });
+    const begun = (await (await box.post('/v1/messages', { ...body, thinking: { type: 'adaptive' } })).json()) as {
+      readonly content: readonly { readonly type: string; readonly signature?: string }[];
+    };
+    const thought = begun.content.find(({ type }) => type === 'thinking')!;
+    for (const text of ['Aye.', 'Text of an unknown writer.']) {
+      const answer = { role: 'assistant', content: [thought, { type: 'text', text }] };
+      const messages = [...body.messages, answer, { role: 'user', content: 'Go on.' }];
+      a.next({ status: 429, headers: { 'retry-after-ms': '1' } });
+      const { platform } = await answerOf(await box.post('/v1/messages', { ...body, messages }));
+      expect(platform.routed_model).toBe('b');
+      expect(a.requests.at(-1)!.text).toContain(thought.signature!);
+      expect(b.requests.at(-1)!.text).not.toContain(thought.signature!);
+      expect(b.requests.at(-1)!.text).toContain(text);
+      await Bun.sleep(5);
+    }
+  });
+});

@@ -91,9 +91,15 @@ export function requestFor(
   const isPassed = (endpoint.capabilities & passthroughBit(request.original.dialect)) !== 0;
   const account = stateAccount(upstream);
   if (isPassed) {
-    if (account === null || !history.bearsState)
+    const isFallback = mayBeFallback(model, decision.facts);
+    if ((account === null && !isFallback) || !history.bearsState)
       return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped, forced };
-    const left = withReadableState(request, (turn) => isReadableAt(account, history.accountOf(turn)));
+    const left = withReadableState(
+      request,
+      (turn) =>
+        isReadableAt(account, history.accountOf(turn)) &&
+        !(isFallback && isOfOther(model, history.writerOf(turn), decision.facts)),
+    );
     return { request: left.request, extras: NO_EXTRAS.passed, dropped: shown(left.dropped), forced };
   }
   const { unnamed = NO_EXTRAS.dropped } = request.routing;
@@ -120,6 +126,14 @@ function callable(request: ModelRequest, { needs }: Facts, { capabilities }: End
   const forced = forcedFunction(request);
   return 'why' in forced ? { request, forced: null } : { request: withSchemaInstead(request, forced), forced };
 }
+
+/** Whether a request may have come to a model because another model failed. */
+const mayBeFallback = ({ id }: Model, { fallbacks, named }: Facts): boolean =>
+  fallbacks !== undefined && named?.[0] !== id;
+
+/** Whether another model wrote reasoning. The reasoning of an unknown writer belongs to the model that the request names. */
+const isOfOther = ({ family }: Model, writer: string | null, { named }: Facts): boolean =>
+  writer === null ? named !== null : writer !== family;
 
 /** Whether an account can read state: state that another account of the provider has written is encrypted for that account. */
 const isReadableAt = (account: string | null, writer: string | null): boolean =>
