@@ -170,7 +170,11 @@ describe('requests for a model with several endpoints', () => {
         const home = begun!.endpoint;
         places.add(home);
         const details = [{ type: 'reasoning.encrypted', data: 'sealed-by-the-account' }];
-        const turns = [...first, { role: 'assistant', content: text, reasoning_details: details }, ...question('Go on.')];
+        const turns = [
+          ...first,
+          { role: 'assistant', content: text, reasoning_details: details },
+          ...question('Go on.'),
+        ];
         for (let turn = 0; turn < 3; turn++) {
           const [next] = await attemptsOf(box, await ask(box, turns));
           expect(next!.endpoint).toBe(home);

@@ -6,7 +6,7 @@ import { lineFor } from '../../core/money/price.ts';
 import type { Usage } from '../../core/money/usage.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { CallTrace } from '../../host/telemetry/trace.ts';
-import { stateAccount, type RankedUpstream } from '../../policy/runtime/upstream.ts';
+import { type RankedUpstream, stateAccount } from '../../policy/runtime/upstream.ts';
 import { openCall } from '../../providers/call.ts';
 import { openEmbeddings } from '../../providers/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../../providers/health/types.ts';

@@ -6,7 +6,7 @@ import type { Endpoint, Model, PolicySnapshot } from '../../core/policy/snapshot
 import { getsSchemaInstead, passthroughBit } from '../../core/request/capability.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { ModelRequest, NamedSchema } from '../../core/request/model-request.ts';
-import { stateAccount, type RankedUpstream, type Upstream } from '../../policy/runtime/upstream.ts';
+import { type RankedUpstream, stateAccount, type Upstream } from '../../policy/runtime/upstream.ts';
 import { forcedFunction, withSchemaInstead } from '../../routing/forced-function.ts';
 import { withoutUnsupported } from '../../routing/unsupported.ts';
 import { NO_EXTRAS, shown, sortExtras } from '../money/extras.ts';

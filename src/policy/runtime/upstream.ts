@@ -38,7 +38,11 @@ export interface Upstream extends UpstreamAccount {
  * Returns the account that a conversation with state of a model has to return to: for a provider with several keys, and for a model whose
  * requests are spread over endpoints; null for others.
  */
-export const stateAccount = ({ pooled, account, model }: Pick<Upstream, 'pooled' | 'account' | 'model'>): string | null =>
+export const stateAccount = ({
+  pooled,
+  account,
+  model,
+}: Pick<Upstream, 'pooled' | 'account' | 'model'>): string | null =>
   pooled || model.spread !== undefined ? account : null;
 
 /** An upstream of one of the decision's models. */

@@ -1,0 +1,295 @@
+import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import type { AttemptRecord, SpreadRecord } from '../../core/decision/record.ts';
+import type { EndpointShortage } from '../../core/endpoint-room.ts';
+import { type FallbackReason, reasonOfFailure } from '../../core/request/fallbacks.ts';
+import type { AttemptReporter, EndpointHealth } from '../../providers/health/types.ts';
+import type { AnswerRoom } from '../../providers/upstream-call.ts';
+import { reasonsOfRejection } from '../../routing/decisive-group.ts';
+import type { UnavailableEndpoint } from '../../routing/unavailable.ts';
+import { entryLine } from '../money/charge.ts';
+import { type FundedWay, fundedWay } from '../money/funded-way.ts';
+import type { FundedHold } from '../money/funding.ts';
+import { failedUsage } from '../money/meter.ts';
+import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
+import { Attempt } from './attempt.ts';
+import { AttemptShare } from './attempt-share.ts';
+import { type FailedAttempt, isFinal, pauseOf, wasCalled } from './failure.ts';
+import { FallbackOrder } from './fallback-order.ts';
+import { calledBy } from './key-turns.ts';
+import { Plan, type PlannedAttempt } from './plan.ts';
+import { hasRoomFor, isRefusedAnswer, readToEnd } from './refused-answer.ts';
+import { AttemptPause } from './retry-pause.ts';
+import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
+import { spreadOf } from './spread.ts';
+
+/** Most exchanges have no failed attempt, so they share this empty list. */
+const NO_KEYS: readonly string[] = [];
+
+/** The exchange that the attempts belong to. */
+interface AttemptsOwner extends AnswerRoom {
+  readonly funded: Pick<FundedHold, 'hold'>;
+  readonly recorder: Pick<ExchangeRecorder, 'logFailure'>;
+  /** When the request must be answered, ms on the clock. */
+  readonly deadlineAt: number;
+  /** Whether the end of the exchange has begun, so that no other attempt may begin. */
+  readonly isOver: boolean;
+  /** Frees the memory for an answer that the caller does not get. */
+  leaveRoom(): void;
+}
+
+/** An answer that has sent its first content. */
+interface OpenedAnswer {
+  readonly running: Attempt;
+  /** The batch with the first content part. */
+  readonly first: readonly StreamPart[];
+  /** The terms on which the answer is paid for while the model writes it; absent if its whole worst case is held. */
+  readonly growth?: TrancheTerms | undefined;
+}
+
+/**
+ * The attempts of an exchange: one endpoint after the other, in the order of the plan, until one sends content. Each attempt gets its share
+ * of the endpoint's limits, its turn from the endpoint's health, and its money, and gives them back if it fails.
+ */
+export class Attempts {
+  /** The attempts that have ended, in the order of time. */
+  readonly records: AttemptRecord[] = [];
+  readonly failed: FailedAttempt[] = [];
+  readonly share = new AttemptShare();
+  /** The attempt in progress, or the attempt that answered. */
+  running: Attempt | null = null;
+  /** The attempt that failed last. */
+  last: Attempt | null = null;
+  /** Whether an attempt that did not answer was charged. */
+  areBilled = false;
+  readonly #owner: AttemptsOwner;
+  readonly #now: ExchangeParts['now'];
+  readonly #runnable: RunnableRequest;
+  /** The keys that failed attempts called, and the providers that were at fault. */
+  #called = NO_KEYS;
+  readonly #plan: Plan;
+  /** The order of listed fallbacks; null if the policy ranks the fallbacks itself. */
+  readonly #listed: FallbackOrder | null;
+  /** The endpoints that were unavailable when the exchange was about to try them. */
+  readonly #shut = new Map<EndpointHealth, UnavailableEndpoint>();
+  readonly #pause = new AttemptPause();
+
+  constructor(owner: AttemptsOwner, { now }: Pick<ExchangeParts, 'now'>, runnable: RunnableRequest) {
+    const { decision, clock, runtime, history } = runnable;
+    const { snapshot, upstreams } = runtime;
+    const { fallbacks } = decision.facts;
+    this.#owner = owner;
+    this.#now = now;
+    this.#runnable = runnable;
+    this.#listed = fallbacks ? new FallbackOrder(decision, fallbacks, snapshot) : null;
+    this.#plan = new Plan(this.#listed ?? decision, upstreams, {
+      retriesMax: snapshot.gateway.retriesMax,
+      clock,
+      random: Math.random,
+      stayAt: (model) => history.accountFor(model, snapshot),
+      ...spreadOf(runnable),
+    });
+  }
+
+  /** The endpoints that were unavailable when the exchange was about to try them. */
+  get shut(): readonly UnavailableEndpoint[] {
+    return [...this.#shut.values()];
+  }
+
+  /** Tries the endpoints of the plan until one sends content. Returns null if none does, or if the exchange has ended. */
+  async open(): Promise<OpenedAnswer | null> {
+    const owner = this.#owner;
+    for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
+      if (step.waitMs > 0 && !(await this.#hasWaited(step.waitMs))) return null;
+      if (owner.isOver) return null;
+      const admitted = this.#admitted(step);
+      const reporter = admitted instanceof Promise ? await admitted : admitted;
+      if (owner.isOver) {
+        reporter?.dropped();
+        return null;
+      }
+      if (!reporter) continue;
+      const { hold } = owner.funded;
+      // In most cases the hold covers the most expensive endpoint of the model.
+      const isCovered = !hold.grows && step.way.ranked.bound <= hold.left;
+      const funding: FundedWay | Promise<FundedWay | null> = isCovered
+        ? step.way
+        : fundedWay(this.#runnable, hold, step.way);
+      const way = funding instanceof Promise ? await this.#awaited(funding, reporter) : funding;
+      if (owner.isOver) return null;
+      if (way === null) {
+        this.share.undo();
+        this.#plan.drop();
+        this.#listed?.failed(step.way.ranked, ['error']);
+        continue;
+      }
+      const running = this.#begin(way, reporter, step.spread);
+      let opened = running.content();
+      for (; opened instanceof Promise; opened = running.content()) await opened;
+      if (owner.isOver) return null;
+      if (!('kind' in opened)) {
+        const isReplaced = this.#listed !== null && (await this.#leaveRefused(running, this.#listed));
+        if (owner.isOver) return null;
+        if (isReplaced) continue;
+        return { running, first: opened, growth: way.growth };
+      }
+      const mayFollow = await this.#failedAt(running, opened);
+      if (owner.isOver || !mayFollow || this.#runnable.clock() >= owner.deadlineAt) return null;
+    }
+    return null;
+  }
+
+  /** Ends a pause before an attempt. */
+  endPause(): void {
+    this.#pause.end();
+  }
+
+  /** Notes the failure of an attempt, before or after its first content. */
+  note(running: Attempt, failure: ProviderFailure): FailedAttempt {
+    const { model, endpoint, meter, call } = running;
+    const { provider, upstream } = endpoint;
+    const failed = { model: model.id, provider, upstream, failure, requestId: call.requestId, sent: call.sent };
+    const record = running.failed(failure);
+    const message = this.#owner.recorder.logFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
+    this.records.push({ ...record, status: failure.status ?? null, message });
+    return failed;
+  }
+
+  /** Waits before the attempt. Returns false if the deadline comes first. */
+  async #hasWaited(waitMs: number): Promise<boolean> {
+    if (this.#runnable.clock() + waitMs >= this.#owner.deadlineAt) return false;
+    await this.#pause.wait(waitMs, this.#runnable.runtime.alarms.timers);
+    return true;
+  }
+
+  /** Takes the attempt's share of the endpoint's limits, and checks the endpoint's health; null if no attempt may begin. */
+  #admitted(step: PlannedAttempt): Awaitable<AttemptReporter | null> {
+    if (step.way.upstream.room === null) return this.#begun(step);
+    return whenReady(this.share.take(step.way, this.#runnable), (shortage) => {
+      if (shortage !== null) return this.#noteFull(step, shortage);
+      const reporter = this.#owner.isOver ? null : this.#begun(step);
+      if (reporter === null) this.share.undo();
+      return reporter;
+    });
+  }
+
+  /** An endpoint that has used its limits would answer 429, so the fallbacks for rate limits follow. */
+  #noteFull({ way }: PlannedAttempt, shortage: EndpointShortage): null {
+    const { health, model } = way.upstream;
+    const at = this.#now() + shortage.waitMs;
+    this.#shut.set(health, { model: model.id, state: 'full', shortage, at });
+    this.#plan.full(shortage.waitMs);
+    this.#listed?.failed(way.ranked, ['rate_limit']);
+    return null;
+  }
+
+  /**
+   * Checks with the endpoint's health whether an attempt may begin; null if no attempt may begin. A second attempt at the same provider
+   * uses up its retry budget.
+   */
+  #begun(step: PlannedAttempt): AttemptReporter | null {
+    const { way, again, force } = step;
+    const { health, model, key, provider } = way.upstream;
+    const reporter = health.begin({
+      retry: again || this.#called.includes(key) || this.#called.includes(provider.name),
+      force,
+    });
+    if (reporter === 'no-budget') this.#plan.denied(step);
+    else if (reporter === 'shut') {
+      this.#shut.set(health, { model: model.id, state: health.state, at: health.retryAt });
+      this.#plan.shut();
+    } else return reporter;
+    this.#listed?.failed(way.ranked, reasonsOfRejection('health'));
+    return null;
+  }
+
+  /**
+   * Waits for the money of an attempt. If there is no money for the attempt, the attempt is reported to the endpoint's health as dropped.
+   */
+  async #awaited(funding: Promise<FundedWay | null>, reporter: AttemptReporter): Promise<FundedWay | null> {
+    let funded: FundedWay | null = null;
+    try {
+      funded = await funding;
+    } finally {
+      if (funded === null || this.#owner.isOver) reporter.dropped();
+    }
+    return funded;
+  }
+
+  /** Begins an attempt: when this method returns, the request to the provider is on its way. */
+  #begin(way: FundedWay, reporter: AttemptReporter, spread: SpreadRecord | null): Attempt {
+    const { deadlineAt, funded } = this.#owner;
+    const limits = {
+      deadlineAt,
+      hasOthers: this.#plan.hasOthers || this.#hasListed('error'),
+      room: this.#owner,
+      outputPaid: way.growth ? paidOutput(way.growth, funded.hold.left) : undefined,
+      spread,
+    };
+    try {
+      this.running = new Attempt(way, reporter, this.#runnable, limits);
+    } catch (cause) {
+      // An attempt whose end is never reported would keep other requests from the endpoint.
+      reporter.dropped();
+      throw cause;
+    }
+    return this.running;
+  }
+
+  /** Whether a listed fallback would follow if the attempt failed for this reason. */
+  #hasListed(reason: FallbackReason): boolean {
+    return this.#listed !== null && this.#listed.first(reason) !== null;
+  }
+
+  /** Gives up a failed attempt, and posts its usage as far as it is known. Returns whether another attempt may follow. */
+  #failedAt(running: Attempt, failure: ProviderFailure): Awaitable<boolean> {
+    const { model, endpoint, meter, call, health, way } = running;
+    const failed = this.note(running, failure);
+    this.failed.push(failed);
+    if (wasCalled(failed)) this.#called = [...this.#called, ...calledBy(way.upstream, failure)];
+    call.abort();
+    this.#owner.leaveRoom();
+    this.running = null;
+    this.last = running;
+    const measured = failedUsage(meter, running.expected);
+    this.share.leave(running, measured, this.#runnable.decision.facts, failure);
+    // Only a model that is listed for refusals can answer a prompt that a content filter of the provider refuses.
+    const isFollowed = failure.ofFilter === true && this.#hasListed('refused');
+    this.#listed?.failed(way.ranked, [reasonOfFailure(failure.kind, failure.ofFilter)]);
+    this.#plan.failed(failure, pauseOf(health, failure, this.#now()), this.records.at(-1)!.ms);
+    if (isFollowed) this.#plan.dropModel();
+    const mayFollow = isFollowed || !isFinal(failure, call.sent);
+    if (!measured) return mayFollow;
+    this.#runnable.context.exchange.addFailedUsage(measured.usage);
+    return this.#owner.funded.hold.post(entryLine(model, endpoint, measured)).then((charged) => {
+      if (charged > 0) this.areBilled = true;
+      return mayFollow;
+    });
+  }
+
+  /**
+   * Pays for a refused answer that the caller does not get, because a listed fallback follows it. Returns false if the caller gets the
+   * answer: if it is not refused, no fallback is listed for it, or there is no money or time for one.
+   */
+  async #leaveRefused(running: Attempt, listed: FallbackOrder): Promise<boolean> {
+    const { decision, context, clock } = this.#runnable;
+    const owner = this.#owner;
+    const { hold } = owner.funded;
+    const next = isRefusedAnswer(running, decision.facts) ? listed.first('refused') : null;
+    if (next === null || clock() >= owner.deadlineAt) return false;
+    if (!(await hasRoomFor(next, running, hold, decision.facts)) || owner.isOver) return false;
+    await readToEnd(running, () => owner.isOver);
+    if (owner.isOver) return false;
+    const { record, measured } = running.completed();
+    this.share.leave(running, measured, decision.facts);
+    this.records.push({ ...record, failure: 'refused' });
+    this.#plan.dropModel();
+    listed.failed(running.way.ranked, ['refused']);
+    owner.leaveRoom();
+    running.meter.forget();
+    this.running = null;
+    context.exchange.addFailedUsage(measured.usage);
+    if ((await hold.post(entryLine(running.model, running.endpoint, measured))) > 0) this.areBilled = true;
+    return true;
+  }
+}
