@@ -7,7 +7,13 @@ import { modelOf } from '../core/policy/model-of.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { SentFallbacks } from '../core/request/conversation.ts';
 import type { Facts } from '../core/request/facts.ts';
-import { type FallbackLists, keptLists, listedModels, listsFor } from '../core/request/fallbacks.ts';
+import {
+  type FallbackLists,
+  keptLists,
+  listedModels,
+  listsFor,
+  SENT_FALLBACKS_MAX,
+} from '../core/request/fallbacks.ts';
 import { editDistance } from '../core/text/edit-distance.ts';
 import { capital, didYouMean } from '../core/text/text.ts';
 
@@ -62,14 +68,12 @@ const usableLists = (lists: FallbackLists, caller: Caller, snapshot: PolicySnaps
 
 const NO_NAMES: readonly string[] = [];
 
-/** The most models that a request may list. */
-const SENT_MAX = 8;
-
 /** @throws SignalboxError if the value is no list of names */
 function namesIn({ field, value }: SentFallbacks): readonly string[] {
   if (!Array.isArray(value)) return refuse(field, `\`${field}\` must be a list of model names.`);
   const list: readonly unknown[] = value;
-  if (list.length > SENT_MAX) refuse(field, `\`${field}\` may have at most ${SENT_MAX} items.`, 'out_of_range');
+  if (list.length > SENT_FALLBACKS_MAX)
+    refuse(field, `\`${field}\` may have at most ${SENT_FALLBACKS_MAX} items.`, 'out_of_range');
   return list.map((name, at) =>
     typeof name === 'string' ? name : refuse(`${field}[${at}]`, `\`${field}[${at}]\` must be the name of a model.`),
   );

@@ -44,6 +44,17 @@ async function tried(response: Response): Promise<string[]> {
   return platform.attempts.map(({ model, failure }) => `${model} ${failure ?? 'ok'}`);
 }
 
+interface ListSchema {
+  readonly type?: string;
+  readonly maxItems?: number;
+  readonly anyOf?: readonly ListSchema[];
+}
+interface OpenApi {
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { readonly properties: Readonly<Record<string, ListSchema>> }>>;
+  };
+}
+
 /** Makes the model `a` fail until the end of the test, without an effect on its health in later tests. */
 const failing = { status: 429, headers: { 'retry-after-ms': '1' } };
 
@@ -91,6 +102,20 @@ describe.each(['fallbacks', 'models'])('a request with `%s`', (field) => {
     expect(await refused(['b', 1])).toEqual([400, 'invalid_value', `${field}[1]`]);
     expect(await refused('b')).toEqual([400, 'invalid_value', field]);
     expect(await refused(Array(9).fill('b'))).toEqual([400, 'out_of_range', field]);
+  });
+
+  test('is in the OpenAPI document, with the length that the server accepts', async () => {
+    const { components } = (await (await box.get('/docs/json')).json()) as OpenApi;
+    for (const [name, path, body] of [
+      ['ChatCompletionRequest', '/v1/chat/completions', CHAT],
+      ['ResponsesRequest', '/v1/responses', RESPONSE],
+    ] as const) {
+      const described = components.schemas[name]!.properties[field]!;
+      const list = [described, ...(described.anyOf ?? [])].find(({ type }) => type === 'array')!;
+      const send = (length: number) => box.post(path, { ...body, [field]: Array(length).fill('b') });
+      expect((await send(list.maxItems!)).status).toBe(200);
+      expect((await send(list.maxItems! + 1)).status).toBe(400);
+    }
   });
 
   test('is an unknown field in version 1', async () => {

@@ -1,7 +1,8 @@
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { Members } from '../json/original.ts';
 import { ADDRESS_PATTERN } from '../money/holder-address.ts';
 import type { RoutingTerms, SentFallbacks } from '../request/conversation.ts';
+import { SENT_FALLBACKS_MAX } from '../request/fallbacks.ts';
 import { TEXT_REMEDY } from '../schema/errors.ts';
 import { nullable } from '../schema/nullable.ts';
 
@@ -80,6 +81,30 @@ export const ROUTING_FIELDS = {
   budget_limit: nullable(BudgetLimit),
   agent_wallet: nullable(AgentWallet),
 };
+
+const FallbackList = (description: string) =>
+  nullable(
+    Type.Array(Type.String({ description: 'The ID of a model.' }), { maxItems: SENT_FALLBACKS_MAX, description }),
+  );
+
+/**
+ * The fields in which a request lists the models to try next, for the OpenAPI document. The schemas that read requests do not have them, see
+ * `sentFallbacks`.
+ */
+const FALLBACK_FIELDS = {
+  fallbacks: FallbackList(
+    'The models to try next, in this order, if the model fails, is rate-limited or has no room for the prompt. The list replaces the fallbacks of the policy, or the next best models of a selector. With `gateway.request_fallbacks: false` in the policy, this is an unknown field.',
+  ),
+  models: FallbackList(
+    "OpenRouter's name of `fallbacks`. It may also contain `model` itself. `fallbacks` counts if a request has both.",
+  ),
+};
+
+/** Returns the schema of a request with the fields for fallbacks, for the OpenAPI document. */
+export const withFallbackFields = <T extends TObject>(request: T): TObject => ({
+  ...request,
+  properties: { ...request.properties, ...FALLBACK_FIELDS },
+});
 
 type OrNull<T extends TSchema> = Static<T> | null | undefined;
 

@@ -10,6 +10,9 @@ export interface FallbackLists extends Readonly<Record<FallbackReason, readonly 
   readonly by: 'policy' | 'request';
 }
 
+/** The most models that a request may list. */
+export const SENT_FALLBACKS_MAX = 8;
+
 const NONE: readonly string[] = [];
 
 /**

@@ -1,6 +1,7 @@
 import { ChatRequest } from '../../core/api/chat-request.ts';
 import { errorBody } from '../../core/api/error.ts';
 import { ErrorBody } from '../../core/api/error-schema.ts';
+import { withFallbackFields } from '../../core/api/routing-fields.ts';
 import { isObject } from '../../core/json/object.ts';
 import { exampleBody, exampleStream } from '../example.ts';
 import { OPENAI_CLIENT } from '../openai-client.ts';
@@ -28,7 +29,7 @@ letter is an error. With the header \`Idempotency-Key\` (1 to 255 printable ASCI
 24 hours and is charged once; the header \`x-signalbox-replayed: true\` marks the repeated answer.
 If the policy accepts x402 payments, a request without an API key gets 402 with a quote, and is answered when it is
 sent again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` instead of \`messages\` is read as a Responses request.`,
-  request: ChatRequest,
+  request: withFallbackFields(ChatRequest),
   requests: CHAT_REQUESTS,
   answer: {
     schema: ChatCompletion,

@@ -1,5 +1,6 @@
 import { errorBody as openaiError } from '../../core/api/error.ts';
 import { ErrorBody } from '../../core/api/error-schema.ts';
+import { withFallbackFields } from '../../core/api/routing-fields.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import { plainUsage } from '../../core/money/usage.ts';
 import { exampleBody, exampleStream } from '../example.ts';
@@ -25,7 +26,7 @@ and \`previous_response_id\`, \`conversation\`, \`item_reference\` and \`backgro
 clients that would otherwise rely on stored responses. \`model\` is the ID of a model, or a selector, which chooses a model according to
 the policy. \`route_strategy\`, \`constraints\`, \`budget_limit\`, \`agent_wallet\`, \`fallbacks\`, \`models\` and the header \`Idempotency-Key\` work as in
 chat completions. Send reasoning items back unchanged, because the model that wrote them continues from them.`,
-  request: ResponsesRequest,
+  request: withFallbackFields(ResponsesRequest),
   requests: RESPONSES_REQUESTS,
   answer: {
     schema: ResponseBody,
