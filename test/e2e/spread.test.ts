@@ -156,6 +156,38 @@ describe('requests for a model with several endpoints', () => {
     });
   });
 
+  test('are compared by running requests if only some of the endpoints have limits', async () => {
+    for (const upstream of upstreams) upstream.behave(() => ({ headersAfterMs: 400 }));
+    await withFleet(policyOf('least_busy', 'limits: { concurrent_requests: 100 }', ''), async (box) => {
+      const answers = await Promise.all([1, 2, 3, 4, 5, 6].map((number) => ask(box, question(`Say ${number}.`))));
+      expect(answers.every(({ status }) => status === 200)).toBe(true);
+      expect(counts()).toEqual([3, 3, 0]);
+    });
+  });
+
+  test.each(['least_busy', 'weighted'])('come slowly to an endpoint that has recovered, with `%s`', async (mode) => {
+    await withFleet(policyOf(mode, '', ''), async (box) => {
+      let sent = 0;
+      const askOnce = () => ask(box, question(`Say ${++sent}.`));
+      const [first, second] = upstreams;
+      first!.behave({ status: 500 });
+      while (first!.requests.length < 10 && sent < 100) await askOnce();
+      const failed = first!.requests.length;
+      first!.behave({});
+      const giveUpAt = Date.now() + 20_000;
+      while (first!.requests.length === failed && Date.now() < giveUpAt) {
+        await askOnce();
+        await Bun.sleep(20);
+      }
+      const [before, other] = [first!.requests.length, second!.requests.length];
+      expect(before).toBeGreaterThan(failed);
+      for (let more = 0; more < 20; more++) await askOnce();
+      // In the long run, it gets 10 of them.
+      expect(first!.requests.length - before).toBeLessThan(7);
+      expect(second!.requests.length - other).toBeGreaterThan(13);
+    });
+  });
+
   test('of a conversation with encrypted reasoning stay with the account that wrote it, and another account gets no reasoning', async () => {
     const policy = policyOf('weighted', '', '', '')
       .replaceAll('cache_min_tokens: 500', 'cache_min_tokens: 500, settings: { reasoning_history: reasoning_details }')

@@ -36,7 +36,20 @@ class EndpointSpread {
     const upstreams = this.#ofWriter(roomy.length > 0 ? roomy : all);
     const eligible = upstreams.map(({ at }) => at);
     const writing = expectedWriting(decision.facts, runtime.snapshot, decision.readings);
-    const candidates = upstreams.map((upstream) => this.#candidateOf(upstream, writing, isWarm(upstream)));
+    // Shares of limits and numbers of attempts cannot be compared with each other.
+    const areLimited = upstreams.every(({ room }) => room !== null);
+    const candidates = upstreams.map((upstream) => {
+      const { health, endpoint } = upstream;
+      const recovered = recoveredShare(health.recoveredAt, this.#runnable.clock());
+      return {
+        ...this.#estimatesOf(upstream, writing),
+        salt: upstream.salt,
+        weight: (endpoint.weight ?? 1) * recovered,
+        priority: endpoint.priority ?? 0,
+        load: areLimited ? usedShare(upstream, recovered) : queueOf(upstream, recovered),
+        isWarm: isWarm(upstream),
+      };
+    });
     const key = this.#keyOf();
     const { at, compared, stays } = chooseEndpoint(mode, candidates, key, draw);
     const record = {
@@ -59,18 +72,11 @@ class EndpointSpread {
     return own.length > 0 ? own : all;
   }
 
-  #candidateOf(upstream: Upstream, writing: ExpectedWriting, isWarm: boolean): SpreadCandidate {
-    const { clock, decision } = this.#runnable;
-    const { facts, readings } = decision;
-    const { model, at, endpoint, salt, health } = upstream;
+  #estimatesOf({ model, at }: Upstream, writing: ExpectedWriting): Pick<SpreadCandidate, 'latencyMs' | 'costCredits'> {
+    const { facts, readings } = this.#runnable.decision;
     return {
-      salt,
-      weight: (endpoint.weight ?? 1) * recoveredShare(health.recoveredAt, clock()),
-      priority: endpoint.priority ?? 0,
-      load: loadOf(upstream),
       latencyMs: expectedLatency(model, at, facts, readings, writing),
       costCredits: expectedCost(model, at, facts, writing),
-      isWarm,
     };
   }
 
@@ -99,9 +105,12 @@ export function spreadOf(runnable: RunnableRequest): Pick<EndpointSpread, 'isSpr
   return ranked.some(spread.isSpread) || lastResorts.some(spread.isSpread) ? spread : null;
 }
 
-/** How busy an endpoint is: the used share of its limits, or the running attempts in relation to its weight. */
-const loadOf = ({ room, health, endpoint }: Upstream): number =>
-  room ? room.load() : health.busy / (endpoint.weight || 1);
+/** The used share of the limit that is used most, 0 to 1. An endpoint that has recovered has only a part of its limits at first. */
+const usedShare = ({ room }: Upstream, recovered: number): number => 1 - (1 - (room?.load() ?? 0)) * recovered;
+
+/** The attempts that would run at an endpoint together with this one, in relation to its weight. */
+const queueOf = ({ health, endpoint }: Upstream, recovered: number): number =>
+  (health.busy + 1) / ((endpoint.weight || 1) * recovered);
 
 /** The time in which an endpoint that has recovered gets its whole share again, ms. */
 const SLOW_START_MS = 60_000;
