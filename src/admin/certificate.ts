@@ -180,7 +180,11 @@ export const CERTIFICATE = {
 
 export const Replay = field.shape('The result of repeating the decision from its record.', {
   matches: field.flagOrNull(
-    'Whether the repetition gave exactly the same choice, fallbacks and qualities. Null if the decision could not be repeated.',
+    'Whether the repetition gave exactly the same choice, fallbacks and qualities, and each attempt the same endpoint. Null if the decision could not be repeated.',
+    true,
+  ),
+  endpoints: field.flagOrNull(
+    'Whether each attempt at a model with `spread` gets the same endpoint again. Null if no endpoint was chosen among several, or the choice could not be repeated.',
     true,
   ),
   reason: field.textOrNull('Why the decision could not be repeated; null if it was repeated.'),

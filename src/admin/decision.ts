@@ -36,6 +36,11 @@ const Spread = Type.Object(
       'Null unless `mode` is `least_busy` and two endpoints could be compared.',
     ),
     stays: field.flag('Whether the request stayed at the endpoint whose cache has its conversation.'),
+    warm: field.orNull(
+      field.arrayOf(POSITION, 'The endpoints that probably had the conversation in their cache.', [1]),
+      'Null in old records.',
+    ),
+    reason: field.text('Why the attempt got this endpoint.', 'Drawn by weight: 70 of 100.'),
   },
   { description: 'How the endpoint was chosen among several.' },
 );

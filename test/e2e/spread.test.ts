@@ -54,11 +54,15 @@ async function attemptsOf(box: Signalbox, response: Response) {
   const id = response.headers.get('x-signalbox-decision-id');
   const decision: unknown = await (await box.get(`/v1/decisions/${id}`)).json();
   const outcome = isObject(decision) && isObject(decision.outcome) ? decision.outcome : {};
-  return (outcome.attempts ?? []) as readonly {
+  const attempts = (outcome.attempts ?? []) as readonly {
     endpoint: number;
     failure: string | null;
-    spread: SpreadRecord | null;
+    spread: (SpreadRecord & { readonly reason: string }) | null;
   }[];
+  // Whatever happened, each choice of an endpoint can be repeated from the record.
+  const endpoints = attempts.some(({ spread }) => spread !== null) ? true : null;
+  expect(isObject(decision) ? decision.replay : null).toEqual({ matches: true, reason: null, endpoints });
+  return attempts;
 }
 
 describe('requests for a model with several endpoints', () => {
@@ -80,6 +84,7 @@ describe('requests for a model with several endpoints', () => {
         stays: false,
       });
       expect(attempt?.spread?.key).toMatch(/^[0-9a-f]{16}$/);
+      expect(attempt?.spread?.reason).toContain(attempt?.endpoint === 0 ? '70 of 100' : '30 of 100');
     });
   });
 

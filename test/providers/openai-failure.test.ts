@@ -45,7 +45,11 @@ describe('a status outside 2xx', () => {
   test.each([
     [400, { code: 'content_filter', innererror: { code: 'ResponsibleAIPolicyViolation' } }, true],
     [400, { code: 'content_policy_violation' }, true],
-    [400, { code: 'invalid_prompt', message: 'Invalid prompt: your prompt was flagged as potentially violating.' }, true],
+    [
+      400,
+      { code: 'invalid_prompt', message: 'Invalid prompt: your prompt was flagged as potentially violating.' },
+      true,
+    ],
     [400, { code: 'data_inspection_failed' }, true],
     [400, { message: 'Content Exists Risk' }, true],
     [403, { message: 'Your input was flagged', metadata: { reasons: ['violence'] } }, true],

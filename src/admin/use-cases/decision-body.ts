@@ -3,6 +3,7 @@ import {
   type DecisionOutcome,
   type DecisionRecord,
   isRunning,
+  type SpreadRecord,
   statusOf,
 } from '../../core/decision/record.ts';
 import { idText } from '../../core/id.ts';
@@ -15,6 +16,7 @@ import { usageBody } from '../../dialects/openai-chat/completion.ts';
 import { platformOf } from '../../gateway/money/receipt.ts';
 import type { Hindsight } from '../../gateway/request/certificate.ts';
 import type { Explanation } from '../../gateway/request/explain.ts';
+import { spreadReason } from '../../routing/spread-text.ts';
 import { certificateBody, lengthBody, NO_CERTIFICATE } from './certificate-body.ts';
 import { FULL_SIGHT, type Sight } from './sight.ts';
 import { snakeKeys } from './snake-keys.ts';
@@ -24,7 +26,7 @@ import { snakeKeys } from './snake-keys.ts';
  * @param traceUrl URL of the trace of a request, with `{decision_id}` as a placeholder
  */
 export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, traceUrl: string | null = null): object {
-  const { record, quality, certificate, matches, reason, hindsight, leftOut } = explanation;
+  const { record, quality, certificate, matches, repeatsEndpoints, reason, hindsight, leftOut } = explanation;
   const { kind, seed, choice, fallbacks, readingsNumber, facts, outcome } = record;
   const { session, agent, parentAgent } = sight.showsRunsOf(record.keyId, record.labels ?? {}) ? record : NO_RUN;
   return {
@@ -50,7 +52,7 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, trace
     readings: { frame: readingsNumber },
     quality,
     left_out: leftOut,
-    replay: { matches, reason },
+    replay: { matches, reason, endpoints: repeatsEndpoints },
     ...(certificate ? certificateBody(certificate, facts) : { ...NO_CERTIFICATE, ...lengthBody(record) }),
     outcome: outcome && outcomeBody(outcome, hindsight, sight),
     receipt: outcome && receiptBody(record, outcome),
@@ -127,9 +129,14 @@ const TOLD_FAILURES: ReadonlySet<string | null> = new Set(['rejected', 'context'
 
 /** Writes an attempt. Only operators see messages of providers that the caller of the request did not get. */
 export function attemptBody(attempt: AttemptRecord, { isNarrow, showsUpstream }: Sight): object {
-  const { status = null, message = null, failure, spread = null } = attempt;
+  const { status = null, message = null, failure, spread } = attempt;
   const isShown = showsUpstream || (TOLD_FAILURES.has(failure) && !isNarrow);
-  return { ...snakeKeys(attempt), status, message: isShown ? message : null, spread };
+  return {
+    ...snakeKeys(attempt),
+    status,
+    message: isShown ? message : null,
+    spread: spread ? spreadBody(spread, attempt.endpoint) : null,
+  };
 }
 
 function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null, sight: Sight): object {
@@ -164,3 +171,9 @@ function isAnswer({ failure }: AttemptRecord, { status, usage }: DecisionOutcome
   if (status === 'abandoned') return failure === null;
   return status !== 'failed' || usage !== null;
 }
+
+const spreadBody = (spread: SpreadRecord, endpoint: number | null): object => ({
+  ...spread,
+  warm: spread.warm ?? null,
+  reason: spreadReason(spread, endpoint),
+});

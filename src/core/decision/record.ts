@@ -136,6 +136,8 @@ export interface SpreadRecord {
   readonly compared: readonly [number, number] | null;
   /** Whether the request stayed at the endpoint whose cache has its conversation. */
   readonly stays: boolean;
+  /** The indexes of the endpoints that probably had the conversation in their cache; absent in records of earlier versions. */
+  readonly warm?: readonly number[];
 }
 
 export interface AttemptRecord {

@@ -2,14 +2,9 @@ import type { RankedModel } from '../../core/decision/decision.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import type { SpreadKey, SpreadMode } from '../../core/policy/spread.ts';
 import { type Upstream, upstreamAt } from '../../policy/runtime/upstream.ts';
-import {
-  type ExpectedWriting,
-  expectedCost,
-  expectedLatency,
-  expectedWriting,
-  warmEndpoint,
-} from '../../routing/estimate.ts';
-import { chooseEndpoint, keyOfSeed, type SpreadCandidate, seedOfKey } from '../../routing/spread.ts';
+import { expectedWriting, warmEndpoint } from '../../routing/estimate.ts';
+import { keyOfSeed } from '../../routing/spread.ts';
+import { RECOVERED_SHARE_MIN, recordedChoice, spreadCandidate, weightOf } from '../../routing/spread-record.ts';
 import type { SpreadPick } from './plan.ts';
 import type { RunnableRequest } from './runnable-request.ts';
 
@@ -34,35 +29,21 @@ class EndpointSpread {
     // An endpoint without room is tried only if no other has any. Then the request waits there.
     const roomy = all.filter(({ room }) => room === null || room.hasRoom(Math.ceil(ranked.tokens)));
     const upstreams = this.#ofWriter(roomy.length > 0 ? roomy : all);
-    const eligible = upstreams.map(({ at }) => at);
     const writing = expectedWriting(decision.facts, runtime.snapshot, decision.readings);
     // Shares of limits and numbers of attempts cannot be compared with each other.
     const areLimited = upstreams.every(({ room }) => room !== null);
+    const request = { facts: decision.facts, readings: decision.readings, writing };
     const candidates = upstreams.map((upstream) => {
-      const { health, endpoint } = upstream;
+      const { model, at, salt, health, endpoint } = upstream;
       const recovered = recoveredShare(health.recoveredAt, this.#runnable.clock());
-      return {
-        ...this.#estimatesOf(upstream, writing),
-        salt: upstream.salt,
-        weight: (endpoint.weight ?? 1) * recovered,
-        priority: endpoint.priority ?? 0,
+      const moment = {
+        weight: weightOf(endpoint) * recovered,
         load: areLimited ? usedShare(upstream, recovered) : queueOf(upstream, recovered),
         isWarm: isWarm(upstream),
       };
+      return spreadCandidate(model, at, salt, moment, request);
     });
-    const key = this.#keyOf();
-    const { at, compared, stays } = chooseEndpoint(mode, candidates, key, draw);
-    const record = {
-      mode,
-      key: seedOfKey(key),
-      draw,
-      eligible,
-      loads: candidates.map(({ load }) => load),
-      weights: candidates.map(({ weight }) => weight),
-      compared: compared && ([eligible[compared[0]]!, eligible[compared[1]]!] as const),
-      stays,
-    };
-    return { at: eligible[at]!, record };
+    return recordedChoice(mode, candidates, this.#keyOf(), draw);
   };
 
   /** Returns the upstreams of the account that can read the state of the conversation; all of them if none can. */
@@ -70,14 +51,6 @@ class EndpointSpread {
     const writer = this.#runnable.history.stateWriter();
     const own = writer === null ? [] : all.filter(({ account }) => account === writer);
     return own.length > 0 ? own : all;
-  }
-
-  #estimatesOf({ model, at }: Upstream, writing: ExpectedWriting): Pick<SpreadCandidate, 'latencyMs' | 'costCredits'> {
-    const { facts, readings } = this.#runnable.decision;
-    return {
-      latencyMs: expectedLatency(model, at, facts, readings, writing),
-      costCredits: expectedCost(model, at, facts, writing),
-    };
   }
 
   /** Returns which upstreams probably have the conversation in their cache: those of one endpoint, and of a pool's keys those of one account. */
@@ -114,8 +87,6 @@ const queueOf = ({ health, endpoint }: Upstream, recovered: number): number =>
 
 /** The time in which an endpoint that has recovered gets its whole share again, ms. */
 const SLOW_START_MS = 60_000;
-/** The part of its share that an endpoint gets directly after it has recovered. */
-const FIRST_SHARE = 0.1;
 
 /**
  * Returns the part of its weight that an endpoint has. After a recovery it rises within a minute, so that an endpoint which is still weak is not
@@ -124,5 +95,5 @@ const FIRST_SHARE = 0.1;
  */
 function recoveredShare(recoveredAt: number, now: number): number {
   const passed = (now - recoveredAt) / SLOW_START_MS;
-  return passed >= 1 ? 1 : FIRST_SHARE + (1 - FIRST_SHARE) * Math.max(0, passed);
+  return passed >= 1 ? 1 : RECOVERED_SHARE_MIN + (1 - RECOVERED_SHARE_MIN) * Math.max(0, passed);
 }

@@ -11,6 +11,7 @@ import { type DecisionRuntime, strategyOf } from '../../policy/runtime/runtime.t
 import { decisionRuntimeFor } from '../../policy/runtime/wildcard-runtime.ts';
 import { type Certificate, certify } from '../../routing/certify.ts';
 import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
+import { repeatsChoice } from '../../routing/spread-record.ts';
 import type { RecordReader } from '../records/records.ts';
 import { chosen } from './decision-record.ts';
 
@@ -23,9 +24,15 @@ export interface RecordedCertificate {
   /** Why there is no certificate; null with a certificate. */
   readonly reason: string | null;
   /**
-   * Whether the repeated decision has the same choice, fallbacks, last resorts and qualities, bit for bit; null without a certificate.
+   * Whether the repeated decision has the same choice, fallbacks, last resorts and qualities, bit for bit, and each attempt the same
+   * endpoint; null without a certificate.
    */
   readonly matches: boolean | null;
+  /**
+   * Whether each attempt at a model with `spread` gets the same endpoint again; null if no endpoint was chosen among several, or an earlier
+   * version chose them all.
+   */
+  readonly repeatsEndpoints: boolean | null;
   /** The cost of the used tokens at other models; null without a certificate or usage. */
   readonly hindsight: Hindsight | null;
   /** The providers that were not set up at the time of the decision, each with its missing variables; null without a certificate. */
@@ -45,6 +52,7 @@ export const withoutReplay = (record: DecisionRecord, reason: string): RecordedC
   reason,
   certificate: null,
   matches: null,
+  repeatsEndpoints: null,
   hindsight: null,
   leftOut: null,
 });
@@ -90,17 +98,34 @@ function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: R
   const given: DecisionContext = { id, seed, readings, estimate, ...strategyOf(facts, deciding) };
   const outcome = deciding.decider.decide(facts, given);
   const certificate = certify(snapshot, facts, given);
-  const matches = certificate.choice === record.choice && isSame(outcome, record, snapshot);
-  if (!matches && isOfEarlierVersion(record)) return withoutReplay(record, DECIDED_OTHERWISE);
+  const isSameDecision = certificate.choice === record.choice && isSame(outcome, record, snapshot);
+  if (!isSameDecision && isOfEarlierVersion(record)) return withoutReplay(record, DECIDED_OTHERWISE);
+  const repeatsEndpoints = endpointsRepeat(record, snapshot, readings);
   const usage = record.outcome?.usage;
   return {
     record,
     certificate,
     reason: null,
-    matches,
+    matches: isSameDecision && repeatsEndpoints !== false,
+    repeatsEndpoints,
     hindsight: usage ? hindsightOf(certificate, usage, snapshot) : null,
     leftOut: leftOutProviders(snapshot),
   };
+}
+
+/** Repeats the choices of endpoints. */
+function endpointsRepeat(
+  { facts, outcome }: DecisionRecord,
+  snapshot: PolicySnapshot,
+  readings: Readings,
+): boolean | null {
+  const { models, modelIndex } = snapshot;
+  const repeated = (outcome?.attempts ?? []).flatMap(({ model, endpoint, spread }) => {
+    if (!spread) return [];
+    const one = models[modelIndex.get(model)!]!;
+    return repeatsChoice(spread, endpoint, one, { facts, readings }, snapshot) ?? [];
+  });
+  return repeated.length === 0 ? null : repeated.every((isSameEndpoint) => isSameEndpoint);
 }
 
 /** Version 0.1 stored no labels, and ranked some candidates differently. */

@@ -16,7 +16,7 @@ import type { OutputLengths } from '../../providers/health/output-lengths.ts';
 import type { UnknownNames } from '../../providers/health/unknown-names.ts';
 import { createDecider, type Decider, type DecisionContext } from '../../routing/decide.ts';
 import { PromptReader } from '../../routing/profile/prompt-reader.ts';
-import { keyOfText } from '../../routing/spread.ts';
+import { saltOf } from '../../routing/spread-record.ts';
 import { keyValue } from '../providers/key-pool.ts';
 import type { Upstream, UpstreamAccount, UpstreamTable } from './upstream.ts';
 
@@ -139,7 +139,7 @@ export function buildRuntime(
           health: health.endpoint(endpoint.provider, endpoint.upstream, model.id, accountOf(endpoint)),
           room: health.room(endpoint, model.id, accountOf(endpoint)),
           slot: model.firstSlot + at,
-          salt: keyOfText(`${endpoint.provider}/${endpoint.upstream}/${targetOf(endpoint).pooled?.label ?? ''}`),
+          salt: saltOf(endpoint, targetOf(endpoint).pooled?.label),
         }),
       ),
     ),

@@ -3,6 +3,7 @@ import { idText } from '../../../core/id.ts';
 import { creditsText } from '../../../core/text/text.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { Explanation } from '../../../gateway/request/explain.ts';
+import { spreadReason } from '../../../routing/spread-text.ts';
 import { story } from '../../../routing/story.ts';
 import { decisionBody } from '../../use-cases/decision-body.ts';
 import { FULL_SIGHT } from '../../use-cases/sight.ts';
@@ -35,7 +36,7 @@ export async function runExplainDecision(args: readonly string[], command: Polic
 }
 
 function decisionText(explanation: Explanation, terminal: boolean): string {
-  const { record, certificate, matches, reason, hindsight, leftOut } = explanation;
+  const { record, certificate, matches, repeatsEndpoints, reason, hindsight, leftOut } = explanation;
   const { id, kind, keyId, time, revision, choice, outcome } = record;
   const head = `${idText('dec_', id)}: ${kind} with the key ${keyId}, ${minute(time)} UTC, policy ${revision}. Chosen model: ${choice}.`;
   const replay = certificate
@@ -46,6 +47,7 @@ function decisionText(explanation: Explanation, terminal: boolean): string {
       [
         head,
         replay,
+        ...(repeatsEndpoints === null ? [] : [REPEATED[`${repeatsEndpoints}`]]),
         ...(leftOut?.length ? [`Providers that could not serve at that time: ${leftOut.join(', ')}.`] : []),
       ],
       terminal,
@@ -58,18 +60,25 @@ function decisionText(explanation: Explanation, terminal: boolean): string {
   return parts.join('\n');
 }
 
+const REPEATED = {
+  true: 'Each attempt, repeated from its record, has the same endpoint.',
+  false: 'An attempt, repeated from its record, has another endpoint. The record or the policy was edited.',
+};
+
 function attemptsText({ attempts, full }: DecisionOutcome, terminal: boolean): string {
-  const rows = attempts.map(({ provider, model, upstream, ms, firstPartMs, failure }) => [
+  const isSpread = attempts.some(({ spread }) => spread !== undefined);
+  const rows = attempts.map(({ provider, model, upstream, ms, firstPartMs, failure, endpoint, spread }) => [
     provider,
     model,
     upstream,
     `${Math.round(ms)}`,
     firstPartMs === null ? '' : `${Math.round(firstPartMs)}`,
     failure ?? 'answered',
+    ...(isSpread ? [spread ? spreadReason(spread, endpoint) : ''] : []),
   ]);
   for (const { provider, model, upstream, limit, most } of full ?? [])
-    rows.push([provider, model, upstream, '', '', `skipped: ${limit} ${most} used up`]);
-  const head = ['attempt', 'model', 'upstream', 'ms', 'first ms', 'result'];
+    rows.push([provider, model, upstream, '', '', `skipped: ${limit} ${most} used up`, ...(isSpread ? [''] : [])]);
+  const head = ['attempt', 'model', 'upstream', 'ms', 'first ms', 'result', ...(isSpread ? ['why this endpoint'] : [])];
   return `${grid([head, ...rows], terminal, (column) => column === 3 || column === 4).join('\n')}\n`;
 }
 

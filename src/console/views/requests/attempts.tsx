@@ -31,7 +31,12 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
               id: 'provider',
               head: 'Provider',
               phone: 'second',
-              cell: (one) => <span title={one.upstream}>{one.provider}</span>,
+              cell: ({ provider, upstream, spread }) => (
+                <span title={upstream}>
+                  {provider}
+                  {spread && <span class="requests-failure small dim">{spread.reason}</span>}
+                </span>
+              ),
             },
             {
               id: 'result',

@@ -1,0 +1,111 @@
+import type { Readings } from '../core/decision/readings.ts';
+import type { SpreadRecord } from '../core/decision/record.ts';
+import type { Endpoint, Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import type { SpreadKey, SpreadMode } from '../core/policy/spread.ts';
+import type { Facts } from '../core/request/facts.ts';
+import { type ExpectedWriting, expectedCost, expectedLatency, expectedWriting } from './estimate.ts';
+import { chooseEndpoint, keyOfSeed, keyOfText, type SpreadCandidate, seedOfKey } from './spread.ts';
+
+/** What decides between endpoints and changes from one moment to the next. Records keep it. */
+type EndpointMoment = Pick<SpreadCandidate, 'weight' | 'load' | 'isWarm'>;
+
+/** An endpoint of a model that may be tried. */
+interface EndpointCandidate extends SpreadCandidate {
+  /** The index of the endpoint in its model. */
+  readonly at: number;
+}
+
+/** What decides between endpoints and is the same for all of them: the request and the measurements that its decision used. */
+export interface SpreadRequest {
+  readonly facts: Facts;
+  readonly readings: Readings;
+  readonly writing: ExpectedWriting;
+}
+
+/** The part of its weight that an endpoint gets directly after it has recovered. */
+export const RECOVERED_SHARE_MIN = 0.1;
+
+/** Returns the weight of an endpoint in the policy. */
+export const weightOf = ({ weight = 1 }: Endpoint): number => weight;
+
+/** Returns the hash of the names of an endpoint and its key. @param label of the key; absent for a provider with one key */
+export const saltOf = ({ provider, upstream }: Endpoint, label = ''): SpreadKey =>
+  keyOfText(`${provider}/${upstream}/${label}`);
+
+/** Returns an endpoint of a model as a candidate for an attempt. */
+export function spreadCandidate(
+  model: Model,
+  at: number,
+  salt: SpreadKey,
+  moment: EndpointMoment,
+  { facts, readings, writing }: SpreadRequest,
+): EndpointCandidate {
+  return {
+    ...moment,
+    at,
+    salt,
+    priority: model.endpoints[at]!.priority ?? 0,
+    latencyMs: expectedLatency(model, at, facts, readings, writing),
+    costCredits: expectedCost(model, at, facts, writing),
+  };
+}
+
+/**
+ * Chooses an endpoint, and records what is needed to repeat the choice.
+ * @param candidates the endpoints of a model that may be tried, with their indexes in the model
+ * @param draw the number of the choice in this request, from 0
+ */
+export function recordedChoice(
+  mode: SpreadMode,
+  candidates: readonly EndpointCandidate[],
+  key: SpreadKey,
+  draw: number,
+): { readonly at: number; readonly record: SpreadRecord } {
+  const { at, compared, stays } = chooseEndpoint(mode, candidates, key, draw);
+  const indexOf = (nth: number): number => candidates[nth]!.at;
+  const record: SpreadRecord = {
+    mode,
+    key: seedOfKey(key),
+    draw,
+    eligible: candidates.map((one) => one.at),
+    loads: candidates.map(({ load }) => load),
+    weights: candidates.map(({ weight }) => weight),
+    compared: compared && [indexOf(compared[0]), indexOf(compared[1])],
+    stays,
+    warm: candidates.filter(({ isWarm }) => isWarm).map((one) => one.at),
+  };
+  return { at: indexOf(at), record };
+}
+
+/**
+ * Repeats the choice of an endpoint from its record.
+ * @param endpoint the index of the endpoint that was chosen
+ * @returns whether the repeated choice is the same, and the recorded weights are possible; null if an earlier version made the record
+ */
+export function repeatsChoice(
+  record: SpreadRecord,
+  endpoint: number | null,
+  model: Model,
+  { facts, readings }: Pick<SpreadRequest, 'facts' | 'readings'>,
+  snapshot: PolicySnapshot,
+): boolean | null {
+  const { key, draw, eligible, weights, loads, warm } = record;
+  if (warm === undefined) return null;
+  const request = { facts, readings, writing: expectedWriting(facts, snapshot, readings) };
+  const candidates = eligible.map((at, nth) => {
+    const own = model.endpoints[at]!;
+    const account = snapshot.providers.get(own.provider)?.accounts[own.account ?? 0];
+    const moment = { weight: weights[nth]!, load: loads[nth]!, isWarm: warm.includes(at) };
+    return spreadCandidate(model, at, saltOf(own, account?.pooled?.label), moment, request);
+  });
+  const again = recordedChoice(model.spread ?? 'order', candidates, keyOfSeed(key), draw);
+  return (
+    again.at === endpoint &&
+    JSON.stringify(again.record) === JSON.stringify({ ...again.record, ...record }) &&
+    candidates.every(({ weight }, nth) => isPossible(weight, weightOf(model.endpoints[eligible[nth]!]!)))
+  );
+}
+
+/** Whether an endpoint with this weight in the policy can have had the weight of the record. */
+const isPossible = (recorded: number, stated: number): boolean =>
+  recorded <= stated && recorded >= stated * RECOVERED_SHARE_MIN;
