@@ -102,6 +102,7 @@ const WARNINGS = {
   'trusts-everybody': '`trusted_proxies` covers every IPv4 address, so callers can forge their own address.',
   'facilitator-without-token': 'A facilitator that settles real money has no `bearer_env`.',
   'after-abort-idle': 'A key of `after_abort` has no effect, because `after_abort` does not say `bills: stops`.',
+  'spread-idle': 'A `weight` or `priority` of an endpoint has no effect with the `spread` of its model.',
   'webhook-unset': 'An environment variable of an alert webhook is not set, so the webhook cannot send.',
   'private-host':
     'The host of a provider or of an issuer of tokens probably leads to a private network, where Signalbox sends no requests by default.',

@@ -72,6 +72,19 @@ function usualFigures({ spread, endpoints }: Model, open: readonly EndpointFigur
   }
 }
 
+/**
+ * Returns the endpoints that may get the first attempt of a request, of those that may be tried: the first, or with `spread` the first group.
+ * @param endpoints the indexes of the endpoints, at least one
+ */
+export function firstEndpoints({ spread, endpoints: all }: Model, endpoints: readonly number[]): readonly number[] {
+  if (spread === undefined) return endpoints.slice(0, 1);
+  const priorityOf = (at: number) => all[at]!.priority ?? 0;
+  const first = Math.min(...endpoints.map(priorityOf));
+  const group = endpoints.filter((at) => priorityOf(at) === first);
+  const weighted = group.filter((at) => all[at]!.weight !== 0);
+  return (spread === 'weighted' || spread === 'least_busy') && weighted.length > 0 ? weighted : group;
+}
+
 const leastOf = (group: readonly EndpointFigures[], figureOf: (one: ExpectedFigures) => number): ExpectedFigures =>
   group.reduce((best, one) => (figureOf(one) < figureOf(best) ? one : best));
 

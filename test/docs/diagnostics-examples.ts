@@ -107,6 +107,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Remove the key.',
       correction: [', margin_tokens: 3', ''],
     },
+    'spread-idle': {
+      golden: 'spread-idle',
+      mend: 'Remove the key, or choose a `spread` that reads it.',
+      correction: ['spread: fastest', 'spread: weighted'],
+    },
     'webhook-unset': {
       golden: 'webhook-unset',
       mend: 'Set the variable, or name a file with its value in `NAME_FILE`.',

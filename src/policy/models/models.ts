@@ -1,6 +1,7 @@
 import type { Decimal } from '../../core/money/decimal.ts';
 import { isFree, type Price } from '../../core/money/price.ts';
 import type { Deadlines, Endpoint, Model } from '../../core/policy/snapshot.ts';
+import type { SpreadMode } from '../../core/policy/spread.ts';
 import { capabilityBits, lackingBits, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../../core/request/capability.ts';
 import { canonicalLanguage } from '../../core/request/languages.ts';
 import { operationBits } from '../../core/request/operation.ts';
@@ -119,6 +120,7 @@ export function draftModel(
   const thinkingMs =
     (1000 * (Math.max(reasoningTokens, ...reasoningByTask) - reasoningTokens)) / latency.outputTokensPerSecond;
   const fallbacks = readFallbacks(data.fallbacks);
+  checkShares(named, data, context.report);
   const model = {
     id: name,
     contextWindow: data.context_window,
@@ -207,6 +209,32 @@ function checkLanguages(
 }
 
 type EndpointEntry = NonNullable<ModelText['endpoints']>[number];
+
+/** Warns about keys of endpoints that have no effect with the `spread` of their model. */
+function checkShares(
+  { path, tree }: NamedItem<ModelText>,
+  { spread, endpoints = [] }: ModelText,
+  report: Report,
+): void {
+  for (const [at, endpoint] of endpoints.entries()) {
+    for (const key of IDLE_SHARES[spread ?? 'order']) {
+      if (endpoint[key] === undefined) continue;
+      const place = placeAt(tree, 'endpoints', at, key);
+      const message = `\`${path}.endpoints[${at}].${key}\` has no effect with ${spread ? `\`spread: ${spread}\`` : 'endpoints in their order'}`;
+      const hint = spread ? 'remove the key, or state another `spread`' : 'remove the key, or state `spread: weighted`';
+      report.add('spread-idle', place, message, { hint });
+    }
+  }
+}
+
+/** The keys of endpoints that a way to spread requests does not read. */
+const IDLE_SHARES: Readonly<Record<SpreadMode, readonly ('weight' | 'priority')[]>> = {
+  order: ['weight', 'priority'],
+  weighted: [],
+  least_busy: [],
+  fastest: ['weight'],
+  cheapest: ['weight'],
+};
 
 /** Reads what decides an endpoint's share of the requests. Figures with their usual values are absent. */
 function shareOf({ weight = 1, priority = 0, limits = {} }: EndpointEntry): Partial<Endpoint> {

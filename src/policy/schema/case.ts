@@ -131,7 +131,12 @@ const OF_THE_CHOICE = {
       description: 'ID of the model that must be chosen, or a list of IDs of which one must be chosen.',
     }),
   ),
-  provider: Type.Optional(name('Provider of the first endpoint of the chosen model.', 'openai-eu')),
+  provider: Type.Optional(
+    name(
+      'Provider of the first endpoint of the chosen model. With `spread`, a provider of its first group of endpoints.',
+      'openai-eu',
+    ),
+  ),
   reason: Type.Optional(name('The `route_reason` of the choice.', 'auto:balanced')),
   cost_below_credits: optional.amount({ exclusiveMinimum: 0, example: 1 }, COST, '0.02 USD'),
   latency_below_ms: optional.number(

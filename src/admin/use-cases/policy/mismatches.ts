@@ -8,6 +8,7 @@ import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
 import { isRefusal } from '../../../routing/decide.ts';
 import type { ModelLists } from '../../../routing/model-name.ts';
 import { refusalError } from '../../../routing/refuse.ts';
+import { firstEndpoints } from '../../../routing/spread-estimate.ts';
 import { type CaseOutcome, isDecision, listsOf, reasonsAgainst } from './reasons.ts';
 import { whyNotChosen, whyNotRejectedBy, whyRejected } from './why.ts';
 
@@ -155,14 +156,21 @@ const modelMiss: MissOf<readonly string[]> = (models, decision, { runtime, calle
 const chosenId = ({ ranked: [choice] }: Decision, { snapshot }: Runtime): string => snapshot.models[choice.model]!.id;
 
 const providerMiss: MissOf<string> = (provider, { ranked: [choice] }, { runtime: { snapshot } }) => {
-  const { id, endpoints } = snapshot.models[choice.model]!;
-  const all = endpoints.map((one) => one.provider);
-  const [got = '', ...others] = choice.endpoints.map((at) => all[at]!);
-  if (got === provider) return null;
+  const model = snapshot.models[choice.model]!;
+  const { id } = model;
+  const all = model.endpoints.map((one) => one.provider);
+  const providersOf = (endpoints: readonly number[]) => [...new Set(endpoints.map((at) => all[at]!))];
+  const first = providersOf(firstEndpoints(model, choice.endpoints));
+  if (first.includes(provider)) return null;
   const hint = all.includes(provider)
-    ? `the endpoints of \`${id}\` are ${all.join(', ')}; this request may use ${[got, ...others].join(', ')}`
+    ? `the endpoints of \`${id}\` are ${all.join(', ')}; this request may use ${providersOf(choice.endpoints).join(', ')}`
     : `\`${id}\` has no endpoint of \`${provider}\``;
-  return { got, message: `\`${got}\` would be tried first for \`${id}\``, hint };
+  const got = first.join(' or ');
+  return {
+    got,
+    message: `${first.map((name) => `\`${name}\``).join(' or ')} would be tried first for \`${id}\``,
+    hint,
+  };
 };
 
 const reasonMiss: MissOf<string> = (reason, { reason: got }) =>

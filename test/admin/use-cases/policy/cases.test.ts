@@ -70,6 +70,33 @@ describe('what fails', () => {
   });
 });
 
+test('a case of a model with `spread` accepts each provider that may get the first attempt', async () => {
+  const text = (provider: string) => `version: 2
+providers: { first: { adapter: simulated }, second: { adapter: simulated }, last: { adapter: simulated } }
+models:
+  fleet:
+    spread: weighted
+    endpoints:
+      - { provider: first, upstream: up, weight: 70 }
+      - { provider: second, upstream: up, weight: 30 }
+      - { provider: last, upstream: up, priority: 1 }
+    price: { input: 1, output: 4 }
+    context_window: 8192
+    max_output: 1024
+    quality: { default: 0.5 }
+cases:
+  - { name: it, given: { model: fleet }, expect: { provider: ${provider} } }
+`;
+  for (const [provider, got] of [
+    ['first', []],
+    ['second', []],
+    ['last', ['first or second']],
+  ] as const) {
+    const run = await runtimeFor(text(provider));
+    expect(runCase(run.snapshot.cases[0]!, run).failures.map((failure) => failure.got)).toEqual([...got]);
+  }
+});
+
 test('if a case expects a choice but is refused, the result has one diagnostic with every key of the expectation', async () => {
   const text = policyText(`cases:
   - { name: it, given: { constraints: { max_latency_ms: 1 } }, expect: { model: dear, provider: first, quality_above: 0.1 } }
