@@ -85,6 +85,10 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
     'The endpoint’s share of the recent attempts at its model; null if there were none.',
     0.75,
   ),
+  cached_share: parts.figureOrNull(
+    'The share of the input tokens of the last 15 minutes that the provider read from its prompt cache; null if there were none.',
+    0.62,
+  ),
   retry_at: f.orNull(
     f.moment('When the endpoint can be tried again; null if it can be tried now.', '2026-11-20T09:30:12.000Z'),
   ),

@@ -142,6 +142,16 @@ describe('requests for a model with several endpoints', () => {
       const later = usages.filter(({ prompt_tokens_details }) => prompt_tokens_details.cached_tokens > 0);
       expect(later).toHaveLength(12 * 3);
       expect(counts().filter((sent) => sent > 0).length).toBeGreaterThan(1);
+      // The list of endpoints has the cached share that the providers have reported.
+      const { data } = (await (await box.get('/admin/endpoints')).json()) as {
+        readonly data: readonly { readonly cached_share: number | null; readonly recent_share: number }[];
+      };
+      const sumOf = (figureOf: (usage: PromptUsage) => number) =>
+        usages.reduce((sum, usage) => sum + figureOf(usage), 0);
+      const cached = sumOf(({ prompt_tokens_details }) => prompt_tokens_details.cached_tokens);
+      const prompts = sumOf(({ prompt_tokens }) => prompt_tokens);
+      const mean = data.reduce((sum, one) => sum + (one.cached_share ?? 0) * one.recent_share, 0);
+      expect(mean).toBeCloseTo(cached / prompts, 1);
     });
   });
 

@@ -14,7 +14,7 @@ export function endpointStatus(by: Principal, health: Pick<Health, 'samples'>) {
   const recentOf = Map.groupBy(endpoints, ({ model }) => model);
   const shareOf = ({ model, recent }: EndpointSample): number | null => {
     const all = (recentOf.get(model) ?? []).reduce((sum, one) => sum + one.recent.total, 0);
-    return all === 0 ? null : Math.round((recent.total / all) * 1_000) / 1_000;
+    return all === 0 ? null : toThousandths(recent.total / all);
   };
   return endpoints.map((one) => endpointOf(one, shareOf(one)));
 }
@@ -26,13 +26,15 @@ const namesOf = ({ provider, model, upstream, key = '' }: EndpointSample): reado
   key,
 ];
 
+const toThousandths = (share: number): number => Math.round(share * 1_000) / 1_000;
 const toTenths = (figure: number): number => Math.round(figure * 10) / 10;
 
 const rounded = (quantiles: EndpointSample['ttftMs']) =>
   quantiles && { p50: toTenths(quantiles.p50), p90: toTenths(quantiles.p90) };
 
 function endpointOf(sample: EndpointSample, recentShare: number | null) {
-  const { retryAt, since, breaker, declared, recent, ttftMs, warmTtftMs, tokensPerSecond, attempts, limits } = sample;
+  const { retryAt, since, breaker, declared, recent, prompts, ttftMs, warmTtftMs, tokensPerSecond, attempts, limits } =
+    sample;
   return {
     ...sample,
     key: sample.key ?? null,
@@ -47,11 +49,12 @@ function endpointOf(sample: EndpointSample, recentShare: number | null) {
     recentAttempts: recent.total,
     recentFaults: recent.faults,
     recentShare,
+    cachedShare: prompts.tokens === 0 ? null : toThousandths(prompts.cached / prompts.tokens),
     retryAt: retryAt === 0 ? null : retryAt,
     ttftMs: rounded(ttftMs),
     warmTtftMs: rounded(warmTtftMs),
     tokensPerSecond: rounded(tokensPerSecond),
-    limits: limits.map((limit) => ({ ...limit, used: Math.round(limit.used * 1_000) / 1_000 })),
+    limits: limits.map((limit) => ({ ...limit, used: toThousandths(limit.used) })),
     attempts: Object.fromEntries(attempts),
   };
 }

@@ -182,6 +182,7 @@ function Head<Row>({
     <th
       scope="col"
       class={column.isFigure ? 'is-figure' : undefined}
+      data-column={column.id}
       aria-sort={isOrder ? (order.isDown ? 'descending' : 'ascending') : undefined}
     >
       {column.sort ? (

@@ -171,6 +171,7 @@ export class Attempt {
     // The endpoint's speed is measured only if the reader did not slow down the stream, because a slow reader would make the endpoint look
     // slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
+    this.#reporter.read(usage.inputTokens, usage.cachedInputTokens);
     this.#reporter.completed(
       visible,
       meter.contentMs,

@@ -1,6 +1,6 @@
 import { backoffMs } from './backoff.ts';
 import { Lockout, type LockPass } from './lockout.ts';
-import { OutcomeWindow } from './outcome-window.ts';
+import { ShareWindow } from './share-window.ts';
 
 /** The number of consecutive faults that open the breaker. */
 const FAULTS_IN_A_ROW = 5;
@@ -44,7 +44,7 @@ export class Breaker {
    */
   readonly lock = new Lockout();
   readonly #random: () => number;
-  readonly #window = new OutcomeWindow();
+  readonly #window = new ShareWindow();
   /** The number of ejections since the last recovery, which determines the length of the next ejection. */
   #level = 0;
   #consecutiveFaults = 0;
@@ -59,7 +59,7 @@ export class Breaker {
   }
 
   termsAt(now: number): BreakerTerms {
-    const { total, faults } = this.#window.sums(now);
+    const { total, part: faults } = this.#window.sums(now);
     return {
       faultsInARow: this.#consecutiveFaults,
       faultsInARowMax: FAULTS_IN_A_ROW,
@@ -91,7 +91,7 @@ export class Breaker {
     if (this.lock.locked || !this.lock.isCurrent(pass)) return;
     this.#isUnproven = false;
     this.#consecutiveFaults = 0;
-    this.#window.add(now, false);
+    this.#window.add(now, 0);
     if (this.#level > 0 && ++this.#goodRun >= GOOD_RUN) this.#level = 0;
   }
 
@@ -104,8 +104,8 @@ export class Breaker {
     this.#quietSince = now;
     this.#goodRun = 0;
     this.#consecutiveFaults++;
-    this.#window.add(now, true);
-    const { total, faults } = this.#window.sums(now);
+    this.#window.add(now, 1);
+    const { total, part: faults } = this.#window.sums(now);
     if (this.#isUnproven) return this.#open(now, 'the first request after an ejection failed');
     if (this.#consecutiveFaults >= FAULTS_IN_A_ROW)
       return this.#open(now, `${this.#consecutiveFaults} faults in a row`);

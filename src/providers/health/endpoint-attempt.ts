@@ -14,6 +14,7 @@ interface AttemptedEndpoint {
   readonly speed: EndpointSpeed;
   readonly hub: { version: number; readonly clock: () => number };
   answered(attempt: EndpointAttempt, now: number): void;
+  read(tokens: number, cached: number, now: number): void;
   failed(attempt: EndpointAttempt, failure: ProviderFailure, blame: boolean, now: number): void;
   ended(attempt: EndpointAttempt, outcome: AttemptOutcome, now: number): void;
 }
@@ -53,6 +54,10 @@ export class EndpointAttempt implements AttemptReporter {
     if (this.#hasEnded || this.hasAnswered) return;
     this.#recordAnswer(this.#endpoint.hub.clock());
     this.#ttftMs = ttftMs;
+  }
+
+  read(tokens: number, cached: number): void {
+    if (!this.#hasEnded) this.#endpoint.read(tokens, cached, this.#endpoint.hub.clock());
   }
 
   completed(outputTokens: number, outputMs: number, totalMs: number | null, isWarm = false): void {

@@ -12,9 +12,9 @@ import type { Declarations } from './declarations.ts';
 import { EndpointAttempt } from './endpoint-attempt.ts';
 import { EndpointSpeed } from './endpoint-speed.ts';
 import { Lockout } from './lockout.ts';
-import { OutcomeWindow } from './outcome-window.ts';
 import { RetryBudget } from './retry-budget.ts';
 import type { NamesByProvider } from './served-names.ts';
+import { ShareWindow } from './share-window.ts';
 import type {
   AttemptOutcome,
   CountPause,
@@ -101,7 +101,9 @@ export class TrackedEndpoint implements EndpointHealth {
   namedAt: number;
   /** The speed that the active policy declares. */
   declared: DeclaredLatency | null = null;
-  readonly #recent = new OutcomeWindow(RECENT_MINUTES, 60_000);
+  readonly #recent = new ShareWindow(RECENT_MINUTES, 60_000);
+  /** The tokens of prompts, and the part that the provider read from its cache. */
+  readonly #prompts = new ShareWindow(RECENT_MINUTES, 60_000);
   readonly #attempts = new Map<AttemptOutcome, number>();
   #retries = 0;
   #retriesDenied = 0;
@@ -227,13 +229,18 @@ export class TrackedEndpoint implements EndpointHealth {
   ended(attempt: EndpointAttempt, outcome: AttemptOutcome, now: number): void {
     this.busy--;
     this.#attempts.set(outcome, (this.#attempts.get(outcome) ?? 0) + 1);
-    this.#recent.add(now, outcome !== 'ok' && outcome !== 'dropped');
+    this.#recent.add(now, outcome === 'ok' || outcome === 'dropped' ? 0 : 1);
     this.provider.budget.ended(attempt.isRetry && !attempt.hasAnswered);
     if (!attempt.isProbe) return;
     this.breaker.lock.release(attempt.breaker, now);
     this.key.release(attempt.key, now);
     this.provider.key.release(attempt.provider, now);
     this.hub.version++;
+  }
+
+  /** Counts the prompt of a complete answer. */
+  read(tokens: number, cached: number, now: number): void {
+    this.#prompts.add(now, cached, tokens);
   }
 
   get #isAbsent(): boolean {
@@ -252,6 +259,8 @@ export class TrackedEndpoint implements EndpointHealth {
 
   sample(): EndpointSample {
     const now = this.hub.clock();
+    const { total, part: faults } = this.#recent.sums(now);
+    const prompts = this.#prompts.sums(now);
     return {
       ...this.name,
       provider: this.provider.name,
@@ -262,7 +271,8 @@ export class TrackedEndpoint implements EndpointHealth {
       retryAt: this.retryAtUnix(now),
       breaker: this.breaker.termsAt(now),
       declared: this.declared,
-      recent: this.#recent.sums(now),
+      recent: { total, faults },
+      prompts: { tokens: prompts.total, cached: prompts.part },
       ttftMs: this.speed.ttft.quantiles(),
       warmTtftMs: this.speed.warmTtft.quantiles(),
       tokensPerSecond: this.speed.rate.quantiles(),

@@ -98,6 +98,8 @@ export interface EndpointHealth {
 export interface AttemptReporter {
   /** Reports that the first content arrived. @param ttftMs null for an unstreamed answer */
   answered(ttftMs: number | null): void;
+  /** Reports the prompt of an answer that is about to complete. @param cached the tokens that the provider read from its cache */
+  read(tokens: number, cached: number): void;
   /**
    * Reports that the answer is complete.
    *
@@ -137,6 +139,8 @@ export interface EndpointSample extends EndpointName {
   readonly declared: DeclaredLatency | null;
   /** The attempts that ended in the last 15 minutes, and the faults among them. */
   readonly recent: { readonly total: number; readonly faults: number };
+  /** The tokens of the prompts of complete answers in the last 15 minutes, and how many of them the provider read from its cache. */
+  readonly prompts: { readonly tokens: number; readonly cached: number };
   /** The measured time to the first content in ms; null without measurements. */
   readonly ttftMs: Quantiles | null;
   /** The measured time to the first content in ms for prompts in the provider's cache; null without measurements. */

@@ -37,6 +37,7 @@ export function EndpointPanel({ endpoint, isDegraded }: EndpointPanelProps) {
               ({ recent_share: share }) =>
                 `${share === null ? 'no' : `${percent(share).short} of the`} attempts at ${model} in the last 15 minutes`,
             ],
+            ['From cache', cachedText],
             ['Retries', retriesText],
             ...endpoint.limits.map(limitFact),
           ]}
@@ -81,6 +82,11 @@ const StateSince = ({ endpoint: { state, since, why, retry_at }, isDegraded }: E
     )}
   </>
 );
+
+const cachedText = ({ cached_share: share }: EndpointLine): string =>
+  share === null
+    ? 'no prompt in the last 15 minutes'
+    : `${percent(share).short} of the input tokens in the last 15 minutes`;
 
 const LIMITS = {
   requests_per_minute: 'Requests a minute',
@@ -149,7 +155,7 @@ function Outcomes({ endpoint }: { readonly endpoint: EndpointLine }) {
   if (outcomes.length === 0) return null;
   return (
     <section aria-labelledby="outcomes">
-      <h3 id="outcomes">{figure(attemptsOf(endpoint)).short} attempts since the server started</h3>
+      <h3 id="outcomes">{plural(attemptsOf(endpoint), 'attempt')} since the server started</h3>
       <Facts of={endpoint} facts={outcomes.map(([outcome, count]) => [outcome, () => figure(count).exact])} />
     </section>
   );

@@ -7,7 +7,7 @@ import { duration, figure, percent, plural } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Empty, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { Written } from '../../design/written.tsx';
+import { When, Written } from '../../design/written.tsx';
 import { periodBefore, timesText } from '../../shell/compared.ts';
 import {
   type DegradedProvider,
@@ -75,6 +75,8 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
             <p class="fleet-note small dim">
               Each row shows the attempts and speeds that this server has measured since it started. A provider is
               degraded if it failed at least 10 % of at least 20 attempts in {range.value.phrase}, on all servers.
+              {moreColumns(data).includes(FROM_CACHE) &&
+                ' “From cache” is the share of the input tokens of the last 15 minutes that the provider had in its prompt cache.'}
             </p>
             {[...Map.groupBy(data, (line) => line[by])]
               .sort(([one], [other]) => one.localeCompare(other))
@@ -90,7 +92,7 @@ export function Endpoints({ endpoints, traffic, before, open }: EndpointsProps) 
                     keyOf={endpointId}
                     hrefOf={(line) => hrefWith({ open: endpointId(line) })}
                     current={open}
-                    columns={columnsOf(by, data, degraded)}
+                    columns={columnsOf(by, by === 'model' ? lines : data, degraded, moreColumns(data))}
                   />
                 </section>
               ))}
@@ -134,16 +136,50 @@ const SlowerMark = ({ times }: { readonly times: number | null }) =>
 const LIMITS_USED: TableColumn<EndpointLine> = {
   id: 'limits',
   head: 'Limits used',
+  phone: 'more',
   figure: ({ limits }) => percent(limits.length === 0 ? null : Math.max(...limits.map(({ used }) => used))),
 };
 
-/** The columns of an endpoint: its name, its state, its share of all attempts, and its speed compared with the policy. */
+/** The share of recent prompts that the provider had in its cache. */
+const FROM_CACHE: TableColumn<EndpointLine> = {
+  id: 'cached',
+  head: 'From cache',
+  phone: 'more',
+  figure: ({ cached_share: share }) => percent(share),
+};
+
+/** The columns that only some policies need. */
+const moreColumns = (all: readonly EndpointLine[]): readonly TableColumn<EndpointLine>[] => [
+  ...(all.some(({ limits }) => limits.length > 0) ? [LIMITS_USED] : []),
+  ...(all.some(({ cached_share: share }) => share !== null && share > 0) ? [FROM_CACHE] : []),
+];
+
+/** Columns that make room for the columns that only some policies need. The panel of an endpoint has their figures, too. */
+const SPEEDS: readonly TableColumn<EndpointLine>[] = [
+  {
+    id: 'declared',
+    head: 'Declared',
+    figure: (line) => duration(line.declared?.ttft_ms ?? null),
+    cell: (_, declared) => (
+      <span class="dim">
+        <Written value={declared} />
+      </span>
+    ),
+  },
+  { id: 'speed', head: 'Speed', unit: 'tokens/s', figure: (line) => figure(line.tokens_per_second?.p50 ?? null) },
+];
+
+/**
+ * The columns of an endpoint: its name, its state, its share of the attempts, and its speed compared with the policy.
+ * @param counted the endpoints whose attempts are the whole
+ */
 const columnsOf = (
   by: Grouping,
-  all: readonly EndpointLine[],
+  counted: readonly EndpointLine[],
   degraded: ReadonlyMap<string, DegradedProvider>,
+  more: readonly TableColumn<EndpointLine>[],
 ): readonly TableColumn<EndpointLine>[] => {
-  const total = all.reduce((sum, line) => sum + attemptsOf(line), 0);
+  const total = counted.reduce((sum, line) => sum + attemptsOf(line), 0);
   const of = by === 'provider' ? 'model' : 'provider';
   return [
     {
@@ -159,12 +195,23 @@ const columnsOf = (
     {
       id: 'state',
       head: 'State',
-      phone: 'fact',
-      cell: ({ state, provider }) => <EndpointState state={state} isDegraded={degraded.has(provider)} />,
+      phone: 'more',
+      cell: ({ state, provider, retry_at: retryAt }) => (
+        <>
+          <EndpointState state={state} isDegraded={degraded.has(provider)} />
+          {retryAt && (
+            <span class="fleet-again small dim">
+              {' '}
+              again <When at={retryAt} />
+            </span>
+          )}
+        </>
+      ),
     },
     {
       id: 'share',
-      head: 'Share of attempts',
+      head: by === 'model' ? 'Share of its attempts' : 'Share of attempts',
+      phone: 'more',
       figure: (line) => percent(attemptsOf(line) === 0 ? null : attemptsOf(line) / total),
       cell: (line, share) =>
         attemptsOf(line) === 0 ? (
@@ -176,7 +223,7 @@ const columnsOf = (
           </span>
         ),
     },
-    ...(all.some(({ limits }) => limits.length > 0) ? [LIMITS_USED] : []),
+    ...more,
     {
       id: 'failed',
       head: 'Failed',
@@ -185,7 +232,7 @@ const columnsOf = (
     {
       id: 'ttft',
       head: 'First token, median',
-      phone: 'second',
+      phone: 'more',
       figure: (line) => duration(line.ttft_ms?.p50 ?? null),
       cell: (line, measured) => (
         <>
@@ -194,17 +241,7 @@ const columnsOf = (
         </>
       ),
     },
-    {
-      id: 'declared',
-      head: 'Declared',
-      figure: (line) => duration(line.declared?.ttft_ms ?? null),
-      cell: (_, declared) => (
-        <span class="dim">
-          <Written value={declared} />
-        </span>
-      ),
-    },
-    { id: 'speed', head: 'Speed', unit: 'tokens/s', figure: (line) => figure(line.tokens_per_second?.p50 ?? null) },
+    ...(more.length === 0 ? SPEEDS : []),
   ];
 };
 
