@@ -256,6 +256,25 @@ export function withinFunds(model: Model, endpoints: readonly number[], facts: F
   return { endpoints: payable, cap: capWithin(unspent, model, payable, facts, cap) };
 }
 
+/**
+ * Returns the endpoints over which a request with `budget_limit` is spread: the endpoints at which the limit covers the full cap, else those
+ * at which it covers the minimum useful output, else all.
+ */
+export function withinBudget(
+  model: Model,
+  endpoints: readonly number[],
+  facts: Facts,
+  task: Task,
+  cap: number,
+): readonly number[] {
+  const { budget } = facts;
+  if (budget === null || model.spread === undefined) return endpoints;
+  const whole = endpointsWithin(budget, model, endpoints, facts, cap);
+  if (whole.length > 0) return whole;
+  const useful = endpointsWithin(budget, model, endpoints, facts, Math.min(cap, usefulOutput(model, facts, task)));
+  return useful.length > 0 ? useful : endpoints;
+}
+
 /** Returns the worst-case cost of the minimum useful output on the most expensive of the endpoints, in microcredits. */
 export function usefulCase(
   model: Model,

@@ -16,6 +16,7 @@ import {
   expectedReasoning,
   expectedWriting,
   outputCap,
+  withinBudget,
   withinFunds,
 } from './estimate.ts';
 import { expectedInput } from './input-tokens.ts';
@@ -280,11 +281,13 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
   }
 
   /** Writes a model's estimates for these endpoints after the estimates of the last candidate, and returns the model's rejections. */
-  #estimate({ index, model }: CatalogEntry, allowed: readonly number[], inputs: ShortlistInputs): number {
+  #estimate({ index, model }: CatalogEntry, open: readonly number[], inputs: ShortlistInputs): number {
     const { facts, task, writing, readings } = inputs;
     const input = expectedInput(facts, model);
     const reasoning = expectedReasoning(model, writing);
-    const affordable = affordableCap(model, allowed, facts, outputCap(model, facts, input));
+    const most = outputCap(model, facts, input);
+    const allowed = withinBudget(model, open, facts, task, most);
+    const affordable = affordableCap(model, allowed, facts, most);
     const funded = withinFunds(model, allowed, facts, task, affordable);
     const payable = funded?.endpoints ?? allowed;
     const cap = funded?.cap ?? affordable;

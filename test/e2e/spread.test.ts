@@ -111,6 +111,27 @@ describe('requests for a model with several endpoints', () => {
     });
   });
 
+  test.each(['weighted', 'least_busy', 'fastest', 'cheapest'])(
+    'go to no endpoint whose own worst case or estimate exceeds a limit of the request, with `%s`',
+    async (mode) => {
+      const price = (figure: number) => `price: { input: ${figure}, output: ${figure} }`;
+      await withFleet(policyOf(mode, price(100), price(1)), async (box) => {
+        for (const limit of [{ budget_limit: 1 }, { constraints: { max_cost_credits: 0.5 } }]) {
+          for (let sent = 0; sent < 8; sent++) {
+            const body = { model: 'best', max_tokens: 20, messages: question(`Say ${sent}.`), ...limit };
+            const response = await box.post('/v1/chat/completions', body);
+            expect(response.status).toBe(200);
+            const id = response.headers.get('x-signalbox-decision-id');
+            expect(await (await box.get(`/v1/decisions/${id}`)).json()).toMatchObject({ replay: { matches: true } });
+          }
+        }
+        expect(counts()).toEqual([0, 16, 0]);
+        const tooLow = { model: 'best', max_tokens: 20, messages: question('Say one.'), budget_limit: 0.000_001 };
+        expect((await box.post('/v1/chat/completions', tooLow)).status).toBe(400);
+      });
+    },
+  );
+
   test('of a conversation stay at the endpoint that has it in its cache', async () => {
     const caches = upstreams.map(() => new PromptCache());
     const usages: PromptUsage[] = [];
