@@ -21,6 +21,8 @@ const ROOM_JITTER_MS = 50;
  */
 const DENIALS_MAX = 4;
 
+const NO_MODELS: readonly number[] = [];
+
 /** The next attempt of a plan. */
 export interface PlannedAttempt {
   readonly way: RankedUpstream;
@@ -98,6 +100,8 @@ export class Plan {
   #left: readonly number[] | null = null;
   /** How often an endpoint of a spread model was chosen. */
   #draws = 0;
+  /** The models of which no endpoint is tried any more. */
+  #dropped = NO_MODELS;
   /** The upstreams whose provider was at fault. The other keys of their pools are tried last. */
   readonly #faulty: Upstream[] = [];
   #retries = 0;
@@ -166,9 +170,9 @@ export class Plan {
 
   /** Notes that the model has answered, so that none of its endpoints is tried any more. */
   dropModel(): void {
-    const { ranked: own } = this.#current!.way;
-    for (const branch of this.#branches) if (branch.way.ranked === own) branch.state = 'done';
-    if (this.#decision.ranked[this.#model] === own) this.#nextOne();
+    const { model } = this.#current!.way.ranked;
+    for (const branch of this.#branches) if (branch.way.ranked.model === model) branch.state = 'done';
+    this.#dropped = [...this.#dropped, model];
   }
 
   #nextOne(): void {
@@ -201,7 +205,7 @@ export class Plan {
     for (;;) {
       const one = ranked[this.#model] ?? lastResorts[this.#model - ranked.length];
       if (!one) return null;
-      if (this.#endpoint < one.endpoints.length) return one;
+      if (this.#endpoint < one.endpoints.length && !this.#dropped.includes(one.model)) return one;
       this.#nextOne();
     }
   }

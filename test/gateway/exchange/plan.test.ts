@@ -25,7 +25,7 @@ interface Trial {
   meet(
     step: PlannedAttempt,
     count: number,
-  ): { failure: ProviderFailure; waitMs?: number | null } | 'shut' | 'denied' | 'drop' | 'answered';
+  ): { failure: ProviderFailure; waitMs?: number | null } | 'shut' | 'denied' | 'drop' | 'refused' | 'answered';
   readonly retriesMax?: number;
   readonly random?: number;
 }
@@ -46,6 +46,7 @@ function walk(decision: Decision, { meet, retriesMax = 2, random = 0.5 }: Trial)
     if (met === 'shut') plan.shut();
     else if (met === 'denied') plan.denied(step);
     else if (met === 'drop') plan.drop();
+    else if (met === 'refused') plan.dropModel();
     else plan.failed(met.failure, met.waitMs === undefined ? 0 : met.waitMs);
   }
   return { steps, waits };
@@ -59,6 +60,15 @@ describe('a plan of attempts', () => {
   test('a plan retries an endpoint after a temporary failure once, then tries the next endpoint, then the fallbacks', () => {
     const { steps } = walk(decisionOf(2, 1), { meet: always('server'), retriesMax: 1 });
     expect(steps).toEqual(['0.0', '0.0 again', '0.1', '1.0']);
+  });
+
+  test('a plan tries no other endpoint of a model that refused to answer, even if the decision lists the model twice', () => {
+    const [first, other] = decisionOf(2, 1).ranked;
+    const last = { ...first, endpoints: [2] };
+    const decision = { ...decisionOf(1), ranked: [first, other!], lastResorts: [last] } as Decision;
+    const meet = ({ way }: PlannedAttempt) =>
+      way.ranked.model === 0 ? ('refused' as const) : { failure: failure('auth'), waitMs: null };
+    expect(walk(decision, { meet }).steps).toEqual(['0.0', '1.0']);
   });
 
   test('a plan waits before a retry, for a random part of a quarter of a second', () => {
