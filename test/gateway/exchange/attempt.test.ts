@@ -44,6 +44,7 @@ function attempting(more: Options = {}) {
   const told: unknown[] = [];
   const remembered: (Remembered & { readonly mark: number })[] = [];
   const reporter = {
+    read: () => {},
     answered: () => {},
     completed: (...figures: unknown[]) => told.push(['completed', ...figures]),
     failed: ({ kind }: ProviderFailure, blame: boolean) => told.push([kind, blame]),
