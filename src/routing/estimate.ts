@@ -268,7 +268,7 @@ export function withinBudget(
   cap: number,
 ): readonly number[] {
   const { budget } = facts;
-  if (budget === null || model.spread === undefined) return endpoints;
+  if (budget === null) return endpoints;
   const whole = endpointsWithin(budget, model, endpoints, facts, cap);
   if (whole.length > 0) return whole;
   const useful = endpointsWithin(budget, model, endpoints, facts, Math.min(cap, usefulOutput(model, facts, task)));

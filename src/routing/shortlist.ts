@@ -286,7 +286,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
     const input = expectedInput(facts, model);
     const reasoning = expectedReasoning(model, writing);
     const most = outputCap(model, facts, input);
-    const allowed = withinBudget(model, open, facts, task, most);
+    const allowed = model.spread === undefined ? open : withinBudget(model, open, facts, task, most);
     const affordable = affordableCap(model, allowed, facts, most);
     const funded = withinFunds(model, allowed, facts, task, affordable);
     const payable = funded?.endpoints ?? allowed;

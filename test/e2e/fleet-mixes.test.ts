@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { answerOf, eventsOf } from '../support/answers.ts';
+import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
@@ -30,13 +30,9 @@ async function start(fallbacks: string, limits: string, edit = (policy: string) 
   return box;
 }
 
-const chat = (box: Signalbox, body: object = {}) =>
-  box.post('/v1/chat/completions', {
-    model: 'a',
-    messages: [{ role: 'user', content: 'Say hello.' }],
-    max_tokens: 100,
-    ...body,
-  });
+const BODY = { model: 'a', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
+
+const chat = (box: Signalbox, body: object = {}) => box.post('/v1/chat/completions', { ...BODY, ...body });
 
 /** Returns which models were tried and how each attempt ended, such as `a server`. */
 async function tried(response: Response): Promise<readonly string[]> {
@@ -100,6 +96,23 @@ describe.each([false, true])('with stream: %p', (stream) => {
     expect((await chat(box, { stream })).status).toBe(429);
     expect(up.b.requests).toHaveLength(0);
   });
+});
+
+test('a caller who disconnects while a refused answer is read to its end gives back the place, and no fallback is called', async () => {
+  const box = await start('{ refused: [b] }', 'concurrent_requests: 1');
+  up.a.next({ ...REFUSED, hang: 2 });
+  const leaver = new AbortController();
+  const left = box
+    .post('/v1/chat/completions', { ...BODY, stream: true }, { signal: leaver.signal })
+    .then((response) => response.text())
+    .catch(() => null);
+  await waitFor(() => up.a.requests.length === 1);
+  await Bun.sleep(50);
+  leaver.abort();
+  await left;
+  await waitFor(() => up.a.aborted > 0);
+  expect(up.b.requests).toHaveLength(0);
+  expect(await tried(await chat(box))).toEqual(['a ok']);
 });
 
 test('an answer with several choices is refused if a filter ended all of them', async () => {
