@@ -8,6 +8,8 @@ interface Emphasis {
   readonly factor: number;
   /** The factor in version 1 of the policy language, if it was different. */
   readonly formerFactor?: number;
+  /** The most that `hard_quality_factor` may be for the criterion that the strategy emphasizes, if the policy states nothing. */
+  readonly hardFactorMax: number;
   /** The name of the strategy that still accepts the options of version 0.1. */
   readonly formerly: string;
 }
@@ -23,17 +25,23 @@ const perToken = {
   formerDefault: PATIENCE_MS_MAX,
 };
 
-const hardPatience = Type.Union([Type.Literal('longer'), Type.Literal('usual')], {
-  default: 'longer',
-  description:
-    'How much latency counts in a hard request. `longer`: the patience is multiplied by `hard_quality_factor`, so that a good answer may take longer. `usual`: latency counts as in other requests. The choice is then much faster, and often too weak for the request.',
-});
+/** The largest `hard_quality_factor` of a policy, which limits nothing. */
+const HARD_FACTOR_MAX = 1_000;
+
+const hardFactorMax = (of: 'cost' | 'latency', most: number) =>
+  Type.Number({
+    minimum: 1,
+    maximum: HARD_FACTOR_MAX,
+    default: most,
+    formerDefault: HARD_FACTOR_MAX,
+    description: `The most that \`hard_quality_factor\` reduces the weight of ${of} in a hard request. With 1, ${of} counts as in other requests.`,
+  });
 
 /**
  * Creates a strategy that is `auto` with one weight multiplied. A selector inherits options that it does not set from `auto`. By the weight
  * law its choice is therefore never more expensive (or never slower) than the choice of `auto`.
  */
-const emphasizing = (of: 'cost' | 'latency', { name, description, factor, formerFactor, formerly }: Emphasis) =>
+const emphasizing = (of: 'cost' | 'latency', { name, description, factor, formerFactor, hardFactorMax: most, formerly }: Emphasis) =>
   defineStrategy({
     name,
     status: 'stable',
@@ -50,7 +58,8 @@ const emphasizing = (of: 'cost' | 'latency', { name, description, factor, former
         cost: Type.Optional(rawWeight(`How much cost counts, before \`emphasis\`. ${OF_AUTO}`)),
         latency: Type.Optional(rawWeight(`How much latency counts, before \`emphasis\`. ${OF_AUTO}`)),
         patience_ms: Type.Optional(patience(`The wait, in ms, that weighs as much as a good answer. ${OF_AUTO}`)),
-        ...(of === 'latency' && { patience_ms_per_token: perToken, hard_patience: hardPatience }),
+        ...(of === 'latency' && { patience_ms_per_token: perToken }),
+        hard_factor_max: hardFactorMax(of, most),
         quality_floor: qualityFloor,
       },
       { additionalProperties: false, description },
@@ -62,9 +71,9 @@ const emphasizing = (of: 'cost' | 'latency', { name, description, factor, former
       optional: ['quality_floor'],
     },
     formerly: { options: ['quality_margin'], by: formerly },
-    prepare({ emphasis, ...options }) {
+    prepare({ emphasis, hard_factor_max: max, ...options }) {
       const weights = { ...DEFAULTS, ...options };
-      return weigh({ ...weights, [of]: weights[of] * emphasis }, { reason: of, tieBreak: of });
+      return weigh({ ...weights, [of]: weights[of] * emphasis }, { reason: of, tieBreak: of }, { of, max });
     },
   });
 
@@ -73,6 +82,7 @@ export const autoCheap = emphasizing('cost', {
   name: 'auto-cheap',
   description: 'The weights of `auto` with more weight on cost: never more expensive than `auto`.',
   factor: 16,
+  hardFactorMax: 1,
   formerly: 'cheapest-within-margin',
 });
 
@@ -82,5 +92,6 @@ export const autoFast = emphasizing('latency', {
   description: 'The weights of `auto` with more weight on latency: never slower than `auto`.',
   factor: 34,
   formerFactor: 12,
+  hardFactorMax: 2,
   formerly: 'fastest-within-margin',
 });

@@ -7,8 +7,6 @@ interface WeightOptions {
   readonly latency: number;
   readonly patience_ms: number;
   readonly patience_ms_per_token?: number;
-  /** Whether a hard request has more patience than other requests. */
-  readonly hard_patience?: 'longer' | 'usual';
   readonly quality_floor?: number;
 }
 
@@ -26,6 +24,12 @@ export const PATIENCE_MS_MAX = 86_400_000;
 /** Returns the schema of `patience_ms`. */
 export const patience = (description: string) =>
   Type.Number({ exclusiveMinimum: 0, maximum: PATIENCE_MS_MAX, description });
+
+/** The criterion that a strategy emphasizes, and the most that the hard factor may be for it. */
+interface HardFactorLimit {
+  readonly of: 'cost' | 'latency';
+  readonly max: number;
+}
 
 /** The schema of the quality floor, which all strategies with weights accept. */
 export const qualityFloor = Type.Optional(
@@ -46,7 +50,8 @@ export const flooredAt = (floor: number | undefined): Pick<PreparedStrategy, 'qu
 /**
  * `U = w_q·Q − w_c·C/(h·v·C_ref) − w_l·L/(h·T)`, with the weights divided by their sum. h is the hard factor of the request (1 if it is not
  * hard), v the policy's `answer_worth`, C_ref the reference cost and T the patience. `costReference` is h·v·C_ref, the worth of a good
- * answer. With `hard_patience: usual`, latency is divided by T alone. Raising one raw weight never worsens the criterion of that weight.
+ * answer. Raising one raw weight never worsens the criterion of that weight. A limit of h for one criterion raises the weight of that
+ * criterion alone, so it keeps this law.
  *
  * @throws Error if all three weights are 0.
  */
@@ -57,10 +62,10 @@ export function weigh(
     latency: l,
     patience_ms: patienceMs,
     patience_ms_per_token: perToken,
-    hard_patience: hardPatience = 'longer',
     quality_floor: floor,
   }: WeightOptions,
   labels: Pick<PreparedStrategy, 'reason' | 'tieBreak'>,
+  limit?: HardFactorLimit,
 ): PreparedStrategy {
   // Dividing by the largest weight first makes the result independent of the scale, bit for bit.
   const largest = Math.max(q, c, l);
@@ -68,9 +73,16 @@ export function weigh(
   const raw = [q / largest, c / largest, l / largest] as const;
   const sum = raw[0] + raw[1] + raw[2];
   const [wq, wc, wl] = [raw[0] / sum, raw[1] / sum, raw[2] / sum];
+  const factorFor = (of: HardFactorLimit['of'], hard: number): number =>
+    limit?.of === of ? Math.min(hard, limit.max) : hard;
+  /** Returns what a good answer is worth, in Credits. */
+  const worthFor = ({ costReference, qualityFactor = 1 }: Candidates): number => {
+    const factor = factorFor('cost', qualityFactor);
+    return factor === qualityFactor ? costReference : (costReference / qualityFactor) * factor;
+  };
   /** Returns the patience in ms. */
   const patienceFor = ({ qualityFactor = 1, outputTokens }: Candidates): number => {
-    const factor = hardPatience === 'longer' ? qualityFactor : 1;
+    const factor = factorFor('latency', qualityFactor);
     return perToken === undefined || outputTokens === undefined
       ? patienceMs * factor
       : Math.min(patienceMs, perToken * (START_TOKENS + outputTokens)) * factor;
@@ -79,15 +91,16 @@ export function weigh(
     ...labels,
     ...flooredAt(floor),
     score(candidates, out) {
-      const { n, quality, cost, latency, costReference } = candidates;
+      const { n, quality, cost, latency } = candidates;
+      const worth = worthFor(candidates);
       const patience = patienceFor(candidates);
       for (let i = 0; i < n; i++) {
-        out[i] = wq * quality[i]! - (wc * cost[i]!) / costReference - (wl * latency[i]!) / patience;
+        out[i] = wq * quality[i]! - (wc * cost[i]!) / worth - (wl * latency[i]!) / patience;
       }
     },
     parts: (candidates, at) => ({
       quality: wq * candidates.quality[at]!,
-      cost: -(wc * candidates.cost[at]!) / candidates.costReference,
+      cost: -(wc * candidates.cost[at]!) / worthFor(candidates),
       latency: -(wl * candidates.latency[at]!) / patienceFor(candidates),
     }),
   };

@@ -70,7 +70,7 @@ const Candidate = Type.Object({
     0.75,
   ),
   scored_quality: field.share(
-    'The quality that the strategy scored: `counted_quality`, computed from declared qualities that are rounded to `quality_step`.',
+    'The quality that the strategy scored: `counted_quality`, computed from the classes of quality that `quality_step` forms.',
     0.76,
   ),
   estimate: field.orNull(

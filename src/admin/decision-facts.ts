@@ -67,7 +67,7 @@ export const Facts = field.shape(
       null,
     ),
     quality_step: field.figureOrNull(
-      'The step to which declared qualities were rounded before models were scored; null if they were not rounded, and if the request named its model.',
+      'How far below its best model a class of quality reached when models were scored; null without classes, and if the request named its model.',
       0.02,
     ),
     natural_language: field.text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),

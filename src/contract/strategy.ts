@@ -4,10 +4,10 @@ import type { PluginStatus } from './status.ts';
 /** The inputs of a strategy: three estimates for each candidate, in arrays of the same length. Ignore array entries from index `n` on. */
 export interface Candidates {
   readonly n: number;
-  /** Q: probability of a good answer, 0..1, computed from declared qualities that are rounded to the policy's `quality_step`. */
+  /** Q: probability of a good answer, 0..1, computed from the classes of quality that the policy's `quality_step` forms. */
   readonly quality: Float64Array;
   /**
-   * Q without rounding; absent if the policy does not round. The host uses the exact quality for quality floors and for ties. A strategy does
+   * Q without classes; absent if the policy forms none. The host uses the exact quality for quality floors and for ties. A strategy does
    * not need the exact quality.
    */
   readonly exactQuality?: Float64Array;
@@ -48,7 +48,7 @@ export interface PreparedStrategy {
   readonly qualityFloor?: number;
   /**
    * Decides first between candidates with equal utility; then C (lower), L (lower), the exact Q (higher) and the ID decide. If the policy
-   * does not round qualities, Q decides before C.
+   * forms no classes, Q decides before C.
    */
   readonly tieBreak?: 'cost' | 'latency';
   /**

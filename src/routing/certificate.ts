@@ -30,7 +30,7 @@ export interface CandidateEntry {
   /** Q, 0..1, the quality used for ranking: the expected share of good answers plus the bonuses from languages and preferences. */
   readonly countedQuality: number;
   /**
-   * The quality that the strategy scored, 0..1: `countedQuality`, computed from declared qualities that are rounded to `quality_step`.
+   * The quality that the strategy scored, 0..1: `countedQuality`, computed from the classes of quality that `quality_step` forms.
    */
   readonly scoredQuality: number;
   /** The parts of the estimate; null if Q is the declared quality. */

@@ -2,7 +2,7 @@ import type { CallerWeights, Candidates, PreparedStrategy } from '../contract/st
 import type { RankedModel } from '../core/decision/decision.ts';
 import { allMoved, type Estimate } from '../core/decision/estimate.ts';
 import type { Readings } from '../core/decision/readings.ts';
-import { declaredByTask, declaredFor, roundedTo } from '../core/policy/declared.ts';
+import { classed, declaredByTask, declaredFor } from '../core/policy/declared.ts';
 import { hasBit } from '../core/policy/rules.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
@@ -45,8 +45,8 @@ export class Evaluation {
   readonly #snapshot: PolicySnapshot;
   /** Declared qualities, by task and then by model. */
   readonly #byTask: readonly Float64Array[];
-  /** `#byTask`, rounded to the policy's step. */
-  readonly #roundedByTask: readonly Float64Array[];
+  /** `#byTask`, with the quality of each model's class. */
+  readonly #classedByTask: readonly Float64Array[];
   /** The quality to score, by position on the shortlist. */
   readonly #scored: Float64Array;
   /** The quality to score, by model. */
@@ -59,7 +59,7 @@ export class Evaluation {
     this.shortlist = new Shortlist(snapshot);
     this.utility = new Float64Array(snapshot.models.length);
     this.#byTask = declaredByTask(snapshot);
-    this.#roundedByTask = this.#byTask.map((all) => all.map((quality) => roundedTo(snapshot.qualityStep, quality)));
+    this.#classedByTask = this.#byTask.map((all) => classed(snapshot.qualityStep, all));
     this.#scored = new Float64Array(snapshot.models.length);
   }
 
@@ -74,7 +74,7 @@ export class Evaluation {
     const own = estimate === null ? this.declared(facts) : this.#estimated(estimate);
     this.shares = atDifficulty(own, facts.difficulty);
     const quality = withWorths(this.shares, facts, this.#snapshot);
-    this.#scoredByModel = facts.qualityStep === undefined ? quality : this.#rounded(facts, estimate);
+    this.#scoredByModel = facts.qualityStep === undefined ? quality : this.#classed(facts, estimate);
     this.#readings = readings;
     this.shortlist.fill(facts, this.#snapshot.tasks[taskAt]!, quality, readings);
     return quality;
@@ -89,11 +89,11 @@ export class Evaluation {
   }
 
   /**
-   * Returns the quality to score by model. The declared qualities are rounded before they are mixed, so that the shares of the possible tasks
-   * cannot move a quality over an edge of the rounding.
+   * Returns the quality to score by model. Qualities are put into classes before they are mixed, so that the shares of the possible tasks
+   * cannot move a model into another class.
    */
-  #rounded(facts: Facts, estimate: Estimate | null): Float64Array {
-    const declared = declaredFor(facts, this.#snapshot, this.#roundedByTask);
+  #classed(facts: Facts, estimate: Estimate | null): Float64Array {
+    const declared = declaredFor(facts, this.#snapshot, this.#classedByTask);
     const own = estimate === null ? declared : allMoved(declared, estimate.length);
     return withWorths(atDifficulty(own, facts.difficulty), facts, this.#snapshot);
   }

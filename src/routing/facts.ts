@@ -203,7 +203,7 @@ export function withDifficulty(
   return { ...facts, difficulty, ...(factor !== null && { qualityFactor: factor }) };
 }
 
-/** Returns the step to which qualities are rounded for a request; null if they are not rounded. */
+/** Returns how far a class of quality reaches below its best model; null if qualities count exactly. */
 export const qualityStepOf = ({ named }: Pick<NamedTarget, 'named'>, { qualityStep }: PolicySnapshot): number | null =>
   named !== null || qualityStep === 0 ? null : qualityStep;
 

@@ -12,7 +12,7 @@ export type TieBreaker = (typeof TIE_BREAKERS)[number];
 type Criterion = Exclude<TieBreaker, 'id'>;
 
 const QUALITY_FIRST: readonly Criterion[] = ['quality', 'cost', 'latency'];
-/** The order if qualities are rounded: the difference between rounded qualities that are equal means nothing. */
+/** The order with classes of quality: a difference within a class means nothing. */
 const QUALITY_LAST: readonly Criterion[] = ['cost', 'latency', 'quality'];
 
 /**

@@ -163,7 +163,7 @@ function choiceText(
   const counted = moved && `counts as ${shownQuality(countedQuality)} with ${moved}`;
   const rounded = shownQuality(scoredQuality);
   const scored =
-    named !== null || rounded === shownQuality(countedQuality) ? '' : `rounded to ${rounded} for the score`;
+    named !== null || rounded === shownQuality(countedQuality) ? '' : `scored as ${rounded}, the best of its class`;
   const notes = [counted, scored].filter(Boolean).join(', ');
   const expected =
     quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${notes && ` (${notes})`}`;

@@ -10,6 +10,7 @@ import {
   isTooClose,
   type Law,
   prove,
+  type Ranker,
   rawWeights,
   reportCoverage,
   type Trial,
@@ -21,7 +22,9 @@ import { mutant } from './mutants.ts';
 
 reportCoverage();
 
-const dials = fc.tuple(rawWeights, emphasis).map(([own, by]) => ({ ...own, emphasis: by, patience_ms: 20_000 }));
+const dials = fc
+  .tuple(rawWeights, emphasis)
+  .map(([own, by]) => ({ ...own, emphasis: by, patience_ms: 20_000, hard_factor_max: 1_000 }));
 
 /** Returns an equivalent easy case, whose weight of quality is multiplied by the factor. */
 function multiplied({ factor = 1, weights: given, options, ...rest }: Trial): Trial {
@@ -73,6 +76,30 @@ const raising = (trial: fc.Arbitrary<Trial>): Law => ({
   },
 });
 
+/** Runs the strategy with another limit of the hard factor. */
+const limited =
+  (rank: Ranker, max: number): Ranker =>
+  (given) =>
+    rank({ ...given, options: { ...given.options, hard_factor_max: max } });
+
+const limiting = (plugin: StrategyPlugin, of: 'c' | 'l', real: Ranker): Law => ({
+  says: 'a lower limit of the hard factor never picks a model that is worse in the criterion of the selector',
+  holds: (rank) =>
+    fc.property(own, qualityFactor, fc.constantFrom(1, 2, 5), (given, factor, max) => {
+      const hard = { ...given, factor };
+      const [free, held] = [real(hard), limited(rank, max)(hard)];
+      return isTooClose(free) || isTooClose(held) || held[0]![of] <= free[0]![of];
+    }),
+  mutants: {
+    'a limit that multiplies the factor': (given) =>
+      through(plugin)({
+        ...given,
+        factor: (given.factor ?? 1) * 20,
+        options: { ...given.options, hard_factor_max: 1_000 },
+      }),
+  },
+});
+
 const own = trials({ options: dials });
 const cases: readonly (readonly [StrategyPlugin, fc.Arbitrary<Trial>, boolean])[] = [
   [weighted, trials({ weights }), false],
@@ -80,6 +107,15 @@ const cases: readonly (readonly [StrategyPlugin, fc.Arbitrary<Trial>, boolean])[
   [autoCheap, own, true],
   [autoFast, own, true],
 ];
+
+for (const [plugin, of] of [
+  [autoCheap, 'c'],
+  [autoFast, 'l'],
+] as const) {
+  describe(`${plugin.name}:`, () => {
+    prove(plugin.name, through(plugin), limiting(plugin, of, through(plugin)));
+  });
+}
 
 for (const [plugin, trial, isOwn] of cases) {
   describe(`${plugin.name}:`, () => {

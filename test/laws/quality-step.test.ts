@@ -17,6 +17,8 @@ interface World {
   /** The share of the first task; the second task has the rest. */
   readonly share: number;
   readonly step: number;
+  /** The ID of a model that the request may not use. */
+  readonly without?: string;
 }
 
 /** Returns the IDs of the candidates from best to worst. */
@@ -26,7 +28,7 @@ const WEIGHTS = { quality: 0.8, cost: 0.2, latency: 0.02, patience_ms: 60_000 };
 const WORTH = 20;
 
 /** Ranks with the real decider. */
-const decided: Ranker = ({ candidates, share, step }) => {
+const decided: Ranker = ({ candidates, share, step, without }) => {
   const models = candidates.map(({ id, q, c, l }) =>
     model(id, {
       quality: Float64Array.of(...q),
@@ -49,7 +51,9 @@ const decided: Ranker = ({ candidates, share, step }) => {
     { task: 'general', share },
     { task: 'coding', share: 1 - share },
   ];
-  const { ranked } = decisionOf(from, facts({ mix, ...(step > 0 && { qualityStep: step }) }), auto.prepare(WEIGHTS));
+  const classes = step > 0 ? { qualityStep: step } : {};
+  const denied = without === undefined ? {} : { deniedModels: [without] };
+  const { ranked } = decisionOf(from, facts({ mix, ...classes, ...denied }), auto.prepare(WEIGHTS));
   return ranked.map((one) => from.models[one.model]!.id);
 };
 
@@ -58,8 +62,29 @@ type Ties = (a: Scored, b: Scored) => number;
 type Quality = (one: Candidate, world: World) => number;
 
 const mixed: Quality = ({ q: [first, second] }, { share }) => share * first + (1 - share) * second;
-const nearest = (value: number, step: number) => (step === 0 ? value : Math.floor(value / step + 0.5 + 1e-9) * step);
-const roundedFirst: Quality = ({ q, ...one }, world) =>
+/** The quality of the best model of a model's class, written apart from the real classes as an independent check. */
+function classOf(value: number, all: readonly number[], step: number): number {
+  const best = Math.max(...all);
+  return value >= best - step - 1e-9
+    ? best
+    : classOf(
+        value,
+        all.filter((other) => other < best - step - 1e-9),
+        step,
+      );
+}
+const classedFirst: Quality = ({ id, q }, world) => {
+  const own = q.map((value, task) =>
+    classOf(
+      value,
+      world.candidates.map((one) => one.q[task]!),
+      world.step,
+    ),
+  );
+  return mixed({ id, q: [own[0]!, own[1]!], c: 0, l: 0 }, world);
+};
+const nearest = (value: number, step: number) => Math.floor(value / step + 0.5 + 1e-9) * step;
+const rounded: Quality = ({ q, ...one }, world) =>
   mixed({ ...one, q: [nearest(q[0], world.step), nearest(q[1], world.step)] }, world);
 const byId: Ties = (a, b) => (a.id < b.id ? -1 : 1);
 const byExact: Ties = (a, b) => a.c - b.c || a.l - b.l || b.exact - a.exact || byId(a, b);
@@ -67,18 +92,20 @@ const byExact: Ties = (a, b) => a.c - b.c || a.l - b.l || b.exact - a.exact || b
 const utility = ({ scored, c, l }: Scored): number =>
   Math.round((0.8 * scored - (0.2 * c) / 1e6 / WORTH - (0.02 * l) / 60_000) * 1e9) / 1e9;
 
-/** A host that rounds or breaks ties in its own way. */
+/** A host that forms classes or breaks ties in its own way. */
 const host =
   (quality: Quality, ties: Ties): Ranker =>
   (world) =>
     world.candidates
+      .filter(({ id }) => id !== world.without)
       .map((one) => ({ ...one, exact: mixed(one, world), scored: quality(one, world) }))
       .sort((a, b) => utility(b) - utility(a) || ties(a, b))
       .map(({ id }) => id);
 
 /** Calls the cheapest of all models whose utility is within a step of the best, and then the rest in order. */
 const band: Ranker = (world) => {
-  const all = world.candidates.map((one) => ({ ...one, exact: mixed(one, world), scored: mixed(one, world) }));
+  const eligible = world.candidates.filter(({ id }) => id !== world.without);
+  const all = eligible.map((one) => ({ ...one, exact: mixed(one, world), scored: mixed(one, world) }));
   const best = Math.max(...all.map(utility));
   const isTied = (one: Scored) => utility(one) >= best - 0.8 * world.step;
   return all
@@ -95,17 +122,15 @@ const figures = fc.record({ q: fc.tuple(quality, quality), c: cost, l: latency }
 const named = (list: readonly Omit<Candidate, 'id'>[]): Candidate[] =>
   list.map((one, at) => ({ ...one, id: `m${at}` }));
 
-/** Returns a quality in the same interval of the step, at this part of the interval. */
-const alike = (value: number, by: number, size: number): number =>
-  Math.min(1, Math.max(0, (Math.floor(value / size + 0.5 + 1e-9) + 0.8 * (by - 0.5)) * size));
-const ofInterval = fc.record({
+/** Two qualities for each task, the second at most a step below the first. */
+const ofClass = fc.record({
   q: fc.tuple(quality, quality),
-  by: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 4, maxLength: 4 }),
+  by: fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true })),
   share,
   step,
 });
-const twins = ({ q, by, step: size }: { q: [number, number]; by: number[]; step: number }) =>
-  [0, 2].map((at) => [alike(q[0], by[at]!, size), alike(q[1], by[at + 1]!, size)] as const);
+const twins = ({ q, by, step: size }: { q: [number, number]; by: [number, number]; step: number }) =>
+  [q, [Math.max(0, q[0] - by[0] * size), Math.max(0, q[1] - by[1] * size)] as const] as const;
 
 interface Law {
   readonly says: string;
@@ -115,35 +140,43 @@ interface Law {
 
 const LAWS: readonly Law[] = [
   {
-    says: 'of two equally fast models whose qualities round alike in every possible task, the cheaper one wins',
+    says: 'of two equally fast models in one class for every possible task, the cheaper one wins',
     holds: (rank) =>
-      fc.property(ofInterval, cost, fc.integer({ min: 1, max: 1_000_000 }), latency, (given, c, more, l) => {
+      fc.property(ofClass, cost, fc.integer({ min: 1, max: 1_000_000 }), latency, (given, c, more, l) => {
         const [a, b] = twins(given);
         const [first] = rank({
           ...given,
           candidates: named([
-            { q: a!, c: c + more, l },
-            { q: b!, c, l },
+            { q: a, c: c + more, l },
+            { q: b, c, l },
           ]),
         });
         return first === 'm1';
       }),
     mutants: {
-      'no rounding': host(mixed, byExact),
-      'rounding of the mixed quality': host((one, world) => nearest(mixed(one, world), world.step), byExact),
+      'no classes': host(mixed, byExact),
+      rounding: host(rounded, byExact),
+      'classes half as wide': host((one, world) => classedFirst(one, { ...world, step: world.step / 2 }), byExact),
     },
   },
   {
-    says: 'of two models that round alike and cost the same time and money, the better one wins',
+    says: 'of two models in one class that cost the same time and money, the better one wins',
     holds: (rank) =>
-      fc.property(ofInterval, cost, latency, (given, c, l) => {
-        const world = { ...given, candidates: named(twins(given).map((q) => ({ q, c, l }))) };
+      fc.property(ofClass, cost, latency, (given, c, l) => {
+        const world = {
+          ...given,
+          candidates: named(
+            twins(given)
+              .map((q) => ({ q, c, l }))
+              .reverse(),
+          ),
+        };
         const [one, other] = world.candidates.map((each) => mixed(each, world));
         fc.pre(Math.abs(one! - other!) > 1e-12);
         return rank(world)[0] === (one! > other! ? 'm0' : 'm1');
       }),
     mutants: {
-      'ties broken without the exact quality': host(roundedFirst, (a, b) => a.c - b.c || a.l - b.l || byId(a, b)),
+      'ties broken without the exact quality': host(classedFirst, (a, b) => a.c - b.c || a.l - b.l || byId(a, b)),
     },
   },
   {
@@ -170,29 +203,40 @@ const LAWS: readonly Law[] = [
         },
       ),
     mutants: {
-      'ties broken by ID alone': host(roundedFirst, byId),
-      'rounding to even and odd multiples by turns': host(
-        (one, world) => roundedFirst(one, world) * (Math.round(one.q[0] / world.step) % 2 === 0 ? 1 : -1),
+      'ties broken by ID alone': host(classedFirst, byId),
+      'classes that count by turns': host(
+        (one, world) => classedFirst(one, world) * (Math.round(one.q[0] / world.step) % 2 === 0 ? 1 : -1),
         byExact,
       ),
     },
   },
   {
-    says: 'adding a model never changes the order of the others',
+    says: 'a model that a request may not use never changes the order of the others',
     holds: (rank) =>
       fc.property(fc.array(figures, { minLength: 2, maxLength: 5 }), share, step, (list, part, size) => {
-        const candidates = named(list);
+        const world = { candidates: named(list), share: part, step: size };
         const last = `m${list.length - 1}`;
-        const all = rank({ candidates, share: part, step: size }).filter((id) => id !== last);
-        return Bun.deepEquals(all, rank({ candidates: candidates.slice(0, -1), share: part, step: size }));
+        return Bun.deepEquals(
+          rank(world).filter((id) => id !== last),
+          rank({ ...world, without: last }),
+        );
       }),
     mutants: {
       'ties of all models within a step of the best': band,
-      'steps below the best quality': (world) => {
-        const top = Math.max(...world.candidates.map((one) => mixed(one, world)));
-        return host((one) => -nearest(top - mixed(one, world), world.step), byExact)(world);
+      'classes of the models that the request may use': (world) => {
+        const usable = world.candidates.filter(({ id }) => id !== world.without);
+        return host(classedFirst, byExact)({ ...world, candidates: usable });
       },
     },
+  },
+  {
+    says: 'the order is that of classes which are formed one by one',
+    holds: (rank) =>
+      fc.property(fc.array(figures, { minLength: 1, maxLength: 6 }), share, step, (list, part, size) => {
+        const world = { candidates: named(list), share: part, step: size };
+        return Bun.deepEquals(rank(world), host(classedFirst, byExact)(world));
+      }),
+    mutants: { rounding: host(rounded, byExact) },
   },
 ];
 

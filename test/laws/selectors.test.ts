@@ -29,19 +29,19 @@ const options = fc
     floor,
     emphasis,
     fc.constantFrom(1, 60, 5000, PATIENCE_MS_MAX),
-    fc.constantFrom('longer', 'usual'),
+    fc.constantFrom(1, 2, 1000),
   )
-  .map(([weights, patience_ms, least, by, perToken, hardPatience]) => ({
+  .map(([weights, patience_ms, least, by, perToken, hardFactorMax]) => ({
     ...weights,
     patience_ms,
     emphasis: by,
-    // Only `auto-fast` has these options.
+    hard_factor_max: hardFactorMax,
+    // Only `auto-fast` has this option.
     patience_ms_per_token: perToken,
-    hard_patience: hardPatience,
     ...(least === undefined ? {} : { quality_floor: least }),
   }));
 const trial = trials({ options });
-const OF_AUTO_FAST = ['patience_ms_per_token', 'hard_patience'] as const;
+const OF_AUTO_FAST = ['patience_ms_per_token'] as const;
 
 const without =
   (rank: Ranker, ...names: readonly string[]): Ranker =>
@@ -52,7 +52,7 @@ const without =
     });
 
 /** Ranks the same candidates with `auto` and the same weights. */
-const byAuto = without(through(auto), 'emphasis', ...OF_AUTO_FAST);
+const byAuto = without(through(auto), 'emphasis', 'hard_factor_max', ...OF_AUTO_FAST);
 
 /** Runs the strategy with altered options. */
 const spoilt =
@@ -142,7 +142,7 @@ describe('auto:', () => {
   test('an emphasis of 1 changes nothing', () => {
     fc.assert(
       fc.property(trial, (given) => {
-        const neutral = { emphasis: 1, patience_ms_per_token: PATIENCE_MS_MAX, hard_patience: 'longer' };
+        const neutral = { emphasis: 1, patience_ms_per_token: PATIENCE_MS_MAX, hard_factor_max: 1000 };
         const plain = { ...given, options: { ...given.options, ...neutral } };
         const best = byAuto(plain)[0]!.utility;
         return [autoCheap, autoFast].every((plugin) => through(plugin)(plain)[0]!.utility === best);

@@ -23,15 +23,15 @@ const TUNED = '  auto: { strategy: auto, options: { quality: 3, cost: 0.5, patie
 describe('a selector of auto-cheap or auto-fast', () => {
   test('a selector of auto-cheap or auto-fast inherits from `auto` the options that it does not state, also if `auto` is built in', () => {
     const inherited = { quality: 3, cost: 0.5, latency: 0.1, patience_ms: 5000, quality_floor: 0.7 };
-    expect(optionsIn(TUNED, 'auto-cheap')).toEqual({ ...inherited, emphasis: 16 });
+    expect(optionsIn(TUNED, 'auto-cheap')).toEqual({ ...inherited, emphasis: 16, hard_factor_max: 1000 });
     expect(optionsIn(TUNED, 'auto-fast')).toEqual({
       ...inherited,
       emphasis: 12,
       patience_ms_per_token: PATIENCE_MS_MAX,
-      hard_patience: 'longer',
+      hard_factor_max: 1000,
     });
     const own = `${TUNED}  frugal: { strategy: auto-cheap, options: { emphasis: 40, latency: 0, quality_floor: 0.5 } }\n`;
-    expect(optionsIn(own, 'frugal')).toEqual({ ...inherited, emphasis: 40, latency: 0, quality_floor: 0.5 });
+    expect(optionsIn(own, 'frugal')).toEqual({ ...inherited, emphasis: 40, hard_factor_max: 1000, latency: 0, quality_floor: 0.5 });
   });
 
   test('a selector of auto-cheap or auto-fast inherits the filter of models from `auto`, unless it states a filter', () => {
@@ -174,7 +174,7 @@ describe('over the shipped catalog, with any options of `auto`,', () => {
     const stubborn: typeof prepared = (from, selector) => {
       const { strategy } = from.selectors.get(selector)!;
       if (selector === 'auto') return prepared(from, selector);
-      return registry.strategies.get(strategy)!.prepare({ emphasis: 6 });
+      return registry.strategies.get(strategy)!.prepare({ emphasis: 6, hard_factor_max: 1_000 });
     };
     expect(fc.check(holds(stubborn), { numRuns: 300, endOnFailure: true }).failed).toBe(true);
   });

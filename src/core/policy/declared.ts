@@ -5,12 +5,25 @@ import type { PolicySnapshot } from './snapshot.ts';
 export const declaredByTask = ({ tasks, models }: PolicySnapshot): readonly Float64Array[] =>
   tasks.map((_, at) => Float64Array.from(models, ({ quality }) => quality[at]!));
 
-/** At an edge, a quotient such as 0.87 / 0.02 can be slightly below the exact value, so rounding needs a tolerance. */
+/** In floating point, 0.93 − 0.02 is slightly above 0.91, so the comparison with the end of a class needs a tolerance. */
 const EDGE_SLACK = 1e-9;
 
-/** Rounds a quality, 0..1, to the nearest multiple of the step; an edge rounds up. With the step 0, the quality stays exact. */
-export const roundedTo = (step: number, quality: number): number =>
-  step === 0 ? quality : Math.min(1, Math.floor(quality / step + 0.5 + EDGE_SLACK) * step);
+/**
+ * Puts the models of a policy into classes of quality for one task, and returns the quality of each model's class. The best model that is in
+ * no class begins one, which reaches `step` below it; its quality counts for all of the class. With the step 0, qualities stay exact.
+ * @param quality by model, 0..1
+ */
+export function classed(step: number, quality: Float64Array): Float64Array {
+  if (step === 0) return quality;
+  const bestFirst = Array.from(quality, (_, at) => at).sort((a, b) => quality[b]! - quality[a]!);
+  const counted = quality.slice();
+  let best = quality[bestFirst[0]!] ?? 0;
+  for (const at of bestFirst) {
+    if (quality[at]! < best - step - EDGE_SLACK) best = quality[at]!;
+    counted[at] = best;
+  }
+  return counted;
+}
 
 /** The facts of a request that its declared qualities and estimates depend on. */
 export type TaskFacts = Pick<Facts, 'task' | 'mix'>;

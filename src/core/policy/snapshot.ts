@@ -76,7 +76,7 @@ export interface PolicySnapshot {
    * request, and cost counts half.
    */
   readonly hardQualityFactor: number | null;
-  /** Before models are scored, declared qualities are rounded to a multiple of `qualityStep`, 0..0.5. With 0, they are not rounded. */
+  /** How far a class of quality reaches below its best model, 0..0.5. With 0, qualities count exactly. */
   readonly qualityStep: number;
   /** Whether the measured answer length of a task replaces the declared length. */
   readonly answerLength: AnswerLengthMode;

@@ -45,7 +45,7 @@ export interface Facts {
   /** How many times as much quality counts because the request is hard, 1 or more; absent if the policy states no factor. */
   readonly qualityFactor?: number;
   /**
-   * The step to which declared qualities are rounded before models are scored, above 0; absent if they are not rounded, if the request names
+   * How far a class of quality reaches below its best model when models are scored, above 0; absent without classes, if the request names
    * its model, and in records of earlier versions.
    */
   readonly qualityStep?: number;

@@ -114,7 +114,7 @@ export const LANGUAGE = {
   quality_step: value(
     number(
       { minimum: 0, maximum: 0.5, default: 0.02, formerDefault: 0 },
-      'Differences of quality that mean nothing: before models are scored, their declared qualities are rounded to a multiple of this figure. Models with equal scores are then compared by cost, latency and exact quality. 0: qualities are not rounded.',
+      'Differences of quality that mean nothing: for each task, the best model begins a class that reaches this far below it, the best of the others begins the next class, and so on. The quality of its best model counts for all of a class. Models with equal scores are compared by cost, latency and exact quality. 0: qualities count exactly.',
     ),
   ),
   unstated_quality: value(
