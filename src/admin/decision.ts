@@ -68,6 +68,10 @@ const Attempt = Type.Object({
   request_id: field.upstreamRequestId,
   finish_reasons: field.rawFinishReasons,
   spread: field.orNull(Spread, 'Null if the endpoints of the model are tried in their order, and in old records.'),
+  key: field.textOrNull(
+    'The name of the provider’s key, never its value. Null if the provider has one key, for callers who may not read it, and in old records.',
+    null,
+  ),
 });
 
 export const FoundRequest = f.named('FoundRequest', 'A request with its decision or its refusal.', {

@@ -2,6 +2,7 @@ import { parseKey } from '../access/key.ts';
 import { openKeys } from '../access/keys.ts';
 import { CountedRooms } from '../access/limits/endpoint-rooms.ts';
 import { Gate } from '../access/limits/gate.ts';
+import { keyedRates } from '../access/limits/keyed-rates.ts';
 import { NewestLimits } from '../access/limits/newest.ts';
 import { SharedCounts } from '../access/limits/shared-counts.ts';
 import { openPeople } from '../access/people.ts';
@@ -30,6 +31,7 @@ import { listensHere } from '../providers/connection/listening.ts';
 import { UpstreamNetwork } from '../providers/connection/network.ts';
 import { Health } from '../providers/health/health.ts';
 import type { HealthChange } from '../providers/health/types.ts';
+import { loadSecret } from '../payments/seal.ts';
 import { PromptReader } from '../routing/profile/prompt-reader.ts';
 import type { OpenStore, StoreLock } from '../store/driver.ts';
 import { dataFolders, isShared, lockStore, placeOfStore } from '../store/open.ts';
@@ -170,7 +172,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     ...(await openSignIn(resources, gateway.lease)),
     tokens,
     alerts: alerts.sender,
-    ...{ observer, feed, shared: shareLimits(store, gateway.ledger.rank, rooms, around) },
+    ...{ observer, feed, shared: await shareLimits(store, gateway.ledger.rank, rooms, around) },
     ...{ socketBytesMax, stalledS: around.stalledS },
     ...{ status, audits },
     trailHeads: () => notedHeads(options.data),
@@ -246,14 +248,15 @@ async function openDoors(
 }
 
 /** Counts the limits of endpoints together with the other servers of the store, and returns how the limits of callers are shared. */
-function shareLimits(
-  { rates, news }: OpenStore,
+async function shareLimits(
+  store: OpenStore,
   ownRank: () => number,
   rooms: CountedRooms,
   { clock, timers }: Pick<Host, 'clock' | 'timers'>,
-): AppOptions['shared'] {
+): Promise<AppOptions['shared']> {
+  const { rates, news } = store;
   if (!rates) return undefined;
-  rooms.share(new SharedCounts(rates, () => Math.floor(clock()), timers));
+  rooms.share(new SharedCounts(keyedRates(rates, await loadSecret(store)), () => Math.floor(clock()), timers));
   return { rates, newest: new NewestLimits(rates, news, ownRank) };
 }
 

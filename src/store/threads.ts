@@ -13,7 +13,7 @@ export interface ThreadRow {
   /** ID of the model that wrote the answer. */
   readonly model: string;
   readonly provider: string;
-  /** A hash of the provider's address and API key. A different provider account does not have these histories. */
+  /** A keyed hash of the provider's address and API key. A different provider account does not have these histories. */
   readonly origin: string;
   /** Number of tokens up to the end of the answer. */
   readonly tokens: number;

@@ -141,6 +141,69 @@ describe('a paused key', () => {
   });
 });
 
+describe('the limits and labels of keys', () => {
+  test('a key gets no more requests than its own limit, and the other keys take the rest', async () => {
+    const box = await start('[{ api_key_env: KEY_A, limits: { requests_per_minute: 2 } }, KEY_B]');
+    await ask(box, 9);
+    expect(keysSeen().filter((key) => key === KEYS.KEY_A)).toHaveLength(2);
+    expect(keysSeen().filter((key) => key === KEYS.KEY_B)).toHaveLength(7);
+  });
+
+  test('each key in a variable has the limits of its entry', async () => {
+    const box = await start('[{ api_key_env: KEYS, limits: { requests_per_minute: 1 } }, KEY_C]', {
+      KEYS: `${KEYS.KEY_A}\n${KEYS.KEY_B}`,
+      KEY_C: KEYS.KEY_C,
+    });
+    await ask(box, 6);
+    const count = (key: string) => keysSeen().filter((one) => one === key).length;
+    expect([count(KEYS.KEY_A), count(KEYS.KEY_B), count(KEYS.KEY_C)]).toEqual([1, 1, 4]);
+  });
+
+  test('the decision, the log and the endpoints name a key by its label', async () => {
+    const box = await start('[{ api_key_env: KEY_A, label: team-a }, { api_key_env: KEY_B, label: team-b }]');
+    first.behave(behaveFor(KEYS.KEY_A, limited));
+    let decision = '';
+    while (!keysSeen().includes(KEYS.KEY_A)) decision = (await answerOf(await chat(box))).platform.decision_id;
+    const explained = (await (await box.get(`/v1/decisions/${decision}`)).json()) as {
+      outcome: { attempts: { failure: string | null; key: string | null }[] };
+    };
+    expect(explained.outcome.attempts.map(({ failure, key }) => [failure, key])).toEqual([
+      ['rate_limited', 'team-a'],
+      [null, 'team-b'],
+    ]);
+    expect(await statesOf(box)).toEqual({ 'team-a': 'cooling', 'team-b': 'healthy' });
+    const lines = await waitFor(() => {
+      const found = box.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      const failed = found.filter((line) => line.upstream === 'best-upstream' && line.kind === 'rate_limited');
+      const answered = found.filter((line) => line.decision === decision && line.endpoint_key !== undefined);
+      return failed.length > 0 && answered.length > 0 ? { failed, answered } : null;
+    });
+    expect(lines.failed.map(({ key }) => key)).toEqual(['team-a']);
+    expect(lines.answered.map((line) => line.endpoint_key)).toEqual(['team-b']);
+    expect(nets.find('somewhere', [JSON.stringify(explained), ...box.lines].join('\n'))).toEqual([]);
+  });
+});
+
+describe('the models that a pause concerns', () => {
+  for (const [what, behaviour, isOfModel] of [
+    ['a rate-limited key is paused only for the model that was called', limited, true],
+    ['a rejected key is paused for all models', { fail: 'auth' }, false],
+  ] as const) {
+    test(what, async () => {
+      const box = await start('[KEY_A, KEY_B]', KEYS, (policy) =>
+        policy.replace('provider: second', 'provider: first'),
+      );
+      first.behave(behaveFor(KEYS.KEY_A, behaviour));
+      await ask(box, 4);
+      expect(keysSeen().filter((key) => key === KEYS.KEY_A)).toHaveLength(1);
+      first.behave({});
+      first.requests.length = 0;
+      for (let turn = 0; turn < 4; turn++) expect((await chat(box, { model: 'plain' })).status).toBe(200);
+      expect(keysSeen().filter((key) => key === KEYS.KEY_A)).toHaveLength(isOfModel ? 2 : 0);
+    });
+  }
+});
+
 interface EndpointsAnswer {
   readonly data: readonly { readonly model: string; readonly key: string | null; readonly state: string }[];
 }

@@ -77,7 +77,7 @@ export async function openEdge({ store, keys, ledger, payments, log, lease, ...m
     scores: new Scores(store, nextId),
     questionLengths,
     affinity: new Affinity(clock),
-    threads: new Threads(store, now),
+    threads: new Threads(store, now, new Uint8Array(32)),
     sessions: new Sessions(clock),
     counter: { count: async () => null },
     countPlaces: new CountPlaces(),

@@ -164,6 +164,8 @@ export interface AttemptRecord {
   readonly status?: number | null;
   /** For a failure, the message of the provider or of Signalbox, redacted. Absent for a success, and in records of earlier versions. */
   readonly message?: string;
+  /** The label of the key, for a provider with several keys; absent for one key, and in records of earlier versions. */
+  readonly key?: string;
 }
 
 /** Every status of a decision record. `recommended` is the status of a route query, which executes nothing. */

@@ -274,7 +274,7 @@ export interface ProviderAccount {
 
 /** What a policy and the environment say about one key of a pool. */
 export interface PooledKey {
-  /** The name in logs, metrics and lists: the variable, with the number of the key if the variable holds several. */
+  /** The name in logs, metrics and lists: the label in the policy or else the variable, with the number of the key if the variable holds several. */
   readonly label: string;
   /** The index of the key among the lines of its variable. */
   readonly line: number;
@@ -282,6 +282,8 @@ export interface PooledKey {
   readonly account: string | null;
   /** The share of requests, relative to the other keys of the pool. */
   readonly weight: number;
+  /** Figures that replace the limits of each endpoint at this key; absent for none. */
+  readonly limits?: EndpointLimits;
 }
 
 /** Whether a provider is called with a key. */

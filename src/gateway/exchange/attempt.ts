@@ -395,7 +395,9 @@ export class Attempt {
       requestId: this.call.requestId,
       finishReasons: this.meter.finishReasons,
     };
-    const record = this.#spread ? { ...made, spread: this.#spread } : made;
+    const { pooled } = this.way.upstream;
+    const keyed = pooled ? { ...made, key: pooled.label } : made;
+    const record = this.#spread ? { ...keyed, spread: this.#spread } : keyed;
     if (this.#trace && this.#runnable.context.trace?.isSampled) this.#endTrace(this.#trace, record, usage);
     return record;
   }

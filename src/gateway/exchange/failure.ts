@@ -17,6 +17,8 @@ export interface FailedAttempt {
   readonly failure: ProviderFailure;
   /** The provider's own ID of the request; null if the provider gave no ID. */
   readonly requestId: string | null;
+  /** The label of the key, for a provider with several keys. */
+  readonly key?: string;
   /** False if the adapter could not express the request and nothing was sent. If this field is absent, the request was sent. */
   readonly sent?: boolean;
   /** True if content came before the failure. If this field is absent, no content came. */

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import type { StreamPart } from '../../contract/parts.ts';
 import { isObject } from '../../core/json/object.ts';
 import { type AskedAddOns, joinedAddOns } from '../../core/money/add-ons.ts';
@@ -39,18 +40,20 @@ type ThreadStore = Pick<Store, 'written'> & Pick<Repositories, 'threads'>;
 export class Threads {
   readonly #store: ThreadStore;
   readonly #now: () => number;
+  readonly #secret: Uint8Array;
 
-  /** @param now ms since 1970 */
-  constructor(store: ThreadStore, now: () => number) {
+  /** @param now ms since 1970 @param secret the secret of the database */
+  constructor(store: ThreadStore, now: () => number, secret: Uint8Array) {
     this.#store = store;
     this.#now = now;
+    this.#secret = secret;
   }
 
   /** Stores an answer that a thread may continue from. @returns the writes to store together with the answer's settlement */
   keep(keyId: string, { id, upstream, usage, facts }: ThreadAnswer): readonly Write[] {
     const { model, provider, account } = upstream;
     const tokens = usage.inputTokens + usage.outputTokens;
-    const place = { keyId, answer: id, model: model.id, provider: provider.name, origin: account };
+    const place = { keyId, answer: id, model: model.id, provider: provider.name, origin: this.originOf(account) };
     const row = { ...place, tokens, addOns: addOnsToKeep(facts), time: this.#now() };
     return this.#store.threads.put(row, MOST);
   }
@@ -68,6 +71,11 @@ export class Threads {
     throw threadNotFound('It is older than a day, or belongs to another key.');
   }
 
+  /** Returns the keyed hash under which threads of an account are stored, so that the database has no plain hash of an API key. */
+  originOf(account: string): string {
+    return createHmac('sha256', this.#secret).update(`thread origin\0${account}`).digest('base64url').slice(0, 22);
+  }
+
   /** Deletes answers that are too old. Rejects with StoreError. */
   async prune(): Promise<void> {
     await this.#store.threads.prune(this.#now() - KEPT_MS);
@@ -77,18 +85,20 @@ export class Threads {
 /**
  * Adds to the facts of a request the provider that has the request's history.
  * @param kept the answer that it continues from
+ * @param originOf see `Threads.originOf`
  * @throws SignalboxError `thread_not_found`
  */
 export function withHistory(
   facts: Facts,
   kept: ThreadRow,
   { snapshot, upstreams }: Pick<Runtime, 'snapshot' | 'upstreams'>,
+  originOf: Threads['originOf'],
 ): Facts {
   // If the request names another model, that model is used, provided that the same provider serves it.
   const model = facts.named?.includes(kept.model) === false ? facts.model : kept.model;
   const ofModel = upstreams[snapshot.modelIndex.get(model) ?? -1] ?? [];
   const own = ofModel.flatMap(({ provider, account, at }) =>
-    provider.name === kept.provider && account === kept.origin ? [at] : [],
+    provider.name === kept.provider && originOf(account) === kept.origin ? [at] : [],
   );
   if (own.length === 0)
     throw threadNotFound(`The provider that has it does not serve \`${model}\`, or is no longer in the policy.`);

@@ -86,13 +86,14 @@ export class AnswerRecorder implements ExchangeRecorder {
    */
   logFailure(attempt: FailedAttempt): string {
     const { decision, request } = this.#runnable;
-    const { model, provider, upstream, failure, requestId } = attempt;
+    const { model, provider, upstream, failure, requestId, key } = attempt;
     const message = loggableMessage(attempt, request);
     this.#gateway.log.warn('an attempt failed', {
       decision: idText('dec_', decision.id),
       provider,
       model,
       upstream,
+      key,
       kind: failure.kind,
       detail: failureText(attempt, upstream),
       status: failure.status,

@@ -74,7 +74,7 @@ async function goOn(
 ): Promise<RequestDecision> {
   const kept = await threads.find(keyId, answerId);
   try {
-    return await decideAs((facts) => withHistory(facts, kept, runtime));
+    return await decideAs((facts) => withHistory(facts, kept, runtime, (account) => threads.originOf(account)));
   } catch (cause) {
     return refuse(cause);
   }

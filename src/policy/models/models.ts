@@ -17,6 +17,7 @@ import { readPagesMax } from '../schema/pages.ts';
 import { type CheckContext, checkNamed, type NamedItem } from '../schema/section-checks.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 import { checkVectorSpaces, type EmbeddingDraft, modelSchemaOf, readEmbedding } from './embeddings.ts';
+import { readLimits } from './endpoint-limits.ts';
 import { readFallbacks } from './fallbacks.ts';
 import { type DeclaredFigure, figuresOf } from './figures.ts';
 import { type LatencyOf, latencies, type UnstatedLatency, usualReasoning } from './latency.ts';
@@ -237,18 +238,12 @@ const IDLE_SHARES: Readonly<Record<SpreadMode, readonly ('weight' | 'priority')[
 };
 
 /** Reads what decides an endpoint's share of the requests. Figures with their usual values are absent. */
-function shareOf({ weight = 1, priority = 0, limits = {} }: EndpointEntry): Partial<Endpoint> {
-  const { requests_per_minute, tokens_per_minute, concurrent_requests } = limits;
+function shareOf({ weight = 1, priority = 0, limits: stated }: EndpointEntry): Partial<Endpoint> {
+  const limits = readLimits(stated);
   return {
     ...(weight !== 1 && { weight }),
     ...(priority !== 0 && { priority }),
-    ...(Object.keys(limits).length > 0 && {
-      limits: {
-        requestsPerMinute: requests_per_minute ?? null,
-        tokensPerMinute: tokens_per_minute ?? null,
-        concurrentRequests: concurrent_requests ?? null,
-      },
-    }),
+    ...(limits && { limits }),
   };
 }
 

@@ -1,9 +1,10 @@
 import type { ModelTraits } from '../../contract/provider.ts';
 import { traitsOf } from '../../contract/traits.ts';
-import type { Endpoint, LeftOut, Model, PolicySnapshot, Provider } from '../../core/policy/snapshot.ts';
+import type { Endpoint, LeftOut, Model, PolicySnapshot, Provider, ProviderAccount } from '../../core/policy/snapshot.ts';
 import { lackingBits, PASSTHROUGH_BITS } from '../../core/request/capability.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { SourceSpan } from '../diagnostics.ts';
+import { limitsAtKey } from '../models/endpoint-limits.ts';
 import type { ModelDraft } from '../models/models.ts';
 import { servable, type WildcardDraft } from '../models/wildcards.ts';
 import type { Report } from '../report.ts';
@@ -58,16 +59,20 @@ export function selectAvailable(
   return { providers: serving, models, leftOut: leftOutOf(states, all, used, serving) };
 }
 
-/** Returns an endpoint once for each key of its provider, in order. The first is the endpoint itself. */
+/** Returns an endpoint once for each key of its provider, in order, with the limits of the key. */
 export function atAccounts(endpoint: Endpoint, serving: ServingProviders): [Endpoint, ...Endpoint[]] {
-  const [, ...others] = serving.get(endpoint.provider)!.accounts;
-  return [endpoint, ...others.map((_, at) => ({ ...endpoint, account: at + 1 }))];
+  const [first, ...others] = serving.get(endpoint.provider)!.accounts;
+  const at = (key: ProviderAccount): Endpoint => {
+    const limits = limitsAtKey(endpoint.limits, key.pooled?.limits);
+    return limits === endpoint.limits ? endpoint : { ...endpoint, limits };
+  };
+  return [at(first), ...others.map((key, index) => ({ ...at(key), account: index + 1 }))];
 }
 
 /** Returns the endpoints of a model whose requests are spread: the keys of a pool divide the weight of their endpoint. */
 function atShares(endpoint: Endpoint, serving: ServingProviders): readonly Endpoint[] {
   const keys = serving.get(endpoint.provider)!.accounts.map(({ pooled }) => pooled?.weight ?? 1);
-  if (keys.length === 1) return [endpoint];
+  if (keys.length === 1) return atAccounts(endpoint, serving);
   const total = keys.reduce((sum, weight) => sum + weight, 0);
   const weightAt = (key: number) => ((endpoint.weight ?? 1) * keys[key]!) / total;
   return atAccounts(endpoint, serving).map((one, key) => ({ ...one, weight: weightAt(key) }));

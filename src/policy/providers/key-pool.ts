@@ -1,4 +1,5 @@
 import type { PooledKey, ProviderAccount } from '../../core/policy/snapshot.ts';
+import { readLimits } from '../models/endpoint-limits.ts';
 import type { ProviderText } from '../schema/policy.ts';
 
 /** The most keys of a provider, counting every line of its variables. */
@@ -27,14 +28,20 @@ type KeysText = NonNullable<ProviderText['api_keys_env']>;
 export const variablesOf = (keys: KeysText): readonly string[] =>
   keys.map((key) => (typeof key === 'string' ? key : key.api_key_env));
 
+/** Returns the names of a pool's keys in order: their labels, or else their variables. */
+export const namesOf = (keys: KeysText): readonly string[] =>
+  keys.map((key) => (typeof key === 'string' ? key : (key.label ?? key.api_key_env)));
+
 /** Returns the keys of a pool that have a value. A variable that is not set adds no key. */
 export function poolOf(keys: KeysText, get: (variable: string) => string | undefined): ProviderAccount[] {
   return keys.flatMap((key) => {
-    const { api_key_env: apiKeyEnv, account = null, weight = 1 } = typeof key === 'string' ? { api_key_env: key } : key;
+    const stated = typeof key === 'string' ? { api_key_env: key } : key;
+    const { api_key_env: apiKeyEnv, account = null, weight = 1, label: name = apiKeyEnv } = stated;
+    const limits = readLimits(stated.limits);
     const values = keysIn(get(apiKeyEnv));
     return values.map((_, line) => {
-      const label = values.length === 1 ? apiKeyEnv : `${apiKeyEnv}#${line + 1}`;
-      const pooled: PooledKey = { label, line, account, weight };
+      const label = values.length === 1 ? name : `${name}#${line + 1}`;
+      const pooled: PooledKey = { label, line, account, weight, ...(limits && { limits }) };
       return { apiKeyEnv, pooled };
     });
   });

@@ -17,7 +17,7 @@ import { emptyMap, type NamedItem } from '../schema/section-checks.ts';
 import type { LanguageVersion } from '../versions.ts';
 import { placeAt, valueAt } from '../yaml/tree.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPath, reviewPrivateName } from './addresses.ts';
-import { KEYS_MAX, keysIn, poolOf, variablesOf } from './key-pool.ts';
+import { KEYS_MAX, keysIn, namesOf, poolOf, variablesOf } from './key-pool.ts';
 import { findService, isServiceAddress, type ProviderService, usualPath } from './service.ts';
 
 /** A provider of the policy, set up in this environment. */
@@ -205,11 +205,17 @@ function compilePool(
   const place = placeAt(named.tree, 'api_keys_env');
   reviewSent('api_keys_env', named, place, adapter, report);
   const variables = variablesOf(keys);
+  const names = namesOf(keys);
   for (const [at, variable] of variables.entries()) {
     const stated = valueAt(named.tree, 'api_keys_env', at)?.place ?? place;
     if (variables.indexOf(variable) < at) {
       report.add('conflicting-keys', stated, `\`${named.path}.api_keys_env\` names ${variable} twice`, {
         expected: 'each variable once; `weight` sets its share',
+      });
+    }
+    if (names.indexOf(names[at]!) < at && variables.indexOf(variable) === at) {
+      report.add('conflicting-keys', stated, `two keys of \`${named.path}.api_keys_env\` are named ${names[at]}`, {
+        expected: 'a different `label` for each key',
       });
     }
     for (const key of keysIn(env.get(variable))) reviewKey(variable, key, stated, report);

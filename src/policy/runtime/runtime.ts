@@ -147,8 +147,8 @@ export function buildRuntime(
 }
 
 /**
- * Returns a hash of the provider's address and key, which is stored with threads. All servers compute the same hash, and the key cannot be derived
- * from the hash. Keys of an account that the policy names have the hash of the address and that name.
+ * Returns a hash of the provider's address and key. It stays in memory: what is stored is a hash of it under the secret of the database,
+ * so that all servers compute the same text and the database has no plain hash of a key. Keys of an account that the policy names have the hash of the address and that name.
  */
 const accountId = ({ adapter, baseUrl }: Provider, of: string | { readonly account: string } | null): string =>
   hash('sha256', JSON.stringify([adapter, baseUrl, of]), 'base64url').slice(0, 22);

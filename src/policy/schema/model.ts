@@ -105,23 +105,30 @@ const ENDPOINT = {
   regions: texts(['eu'], 'Regions in which the endpoint runs the model, such as `eu`. Rules can read them.'),
 };
 
-/** The figures of an endpoint's limits. */
+const LIMITS = {
+  requests_per_minute: optional.integer(
+    { minimum: 1, maximum: 1_000_000_000, example: 600 },
+    'The most requests in a minute.',
+  ),
+  tokens_per_minute: optional.integer(
+    { minimum: 1, maximum: 1_000_000_000, example: 400_000 },
+    'The most tokens in a minute, input and output together. A request first counts with its estimate, and at its end with its actual usage.',
+  ),
+  concurrent_requests: optional.integer(
+    { minimum: 1, maximum: 1_000_000, example: 50 },
+    'The most requests at the same time.',
+  ),
+};
+
 const EndpointLimitsText = closed(
   'What the endpoint may be sent, as its provider allows it. Signalbox goes to another endpoint before the provider refuses. With several servers, all of them together respect the limits.',
-  {
-    requests_per_minute: optional.integer(
-      { minimum: 1, maximum: 1_000_000_000, example: 600 },
-      'The most requests in a minute.',
-    ),
-    tokens_per_minute: optional.integer(
-      { minimum: 1, maximum: 1_000_000_000, example: 400_000 },
-      'The most tokens in a minute, input and output together. A request first counts with its estimate, and at its end with its actual usage.',
-    ),
-    concurrent_requests: optional.integer(
-      { minimum: 1, maximum: 1_000_000, example: 50 },
-      'The most requests at the same time.',
-    ),
-  },
+  LIMITS,
+);
+export type EndpointLimitsText = Static<typeof EndpointLimitsText>;
+
+export const KeyLimitsText = closed(
+  'What each model may be sent with the key. A figure here replaces the same figure in the `limits` of the endpoint. If the variable holds several keys, each of them has these limits.',
+  LIMITS,
 );
 
 export const EndpointText = closed(

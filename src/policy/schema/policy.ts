@@ -3,6 +3,7 @@ import { DROPPABLE_NAMES } from '../../core/request/droppable.ts';
 import { AbortText } from './abort.ts';
 import { FallbacksText } from './fallbacks.ts';
 import { ADMISSION_KEYS, CorsText } from './limits.ts';
+import { KeyLimitsText } from './model.ts';
 import { PagesMaxText } from './pages.ts';
 import {
   aliasList,
@@ -167,6 +168,11 @@ const KeyText = closed('A variable with a key of the provider, or with several k
     { minimum: 1, maximum: 1000, example: 2 },
     'The share of requests, relative to the other keys: with 2, twice as many. Default: 1.',
   ),
+  label: optional.string(
+    { pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$', example: 'team-a' },
+    'The name of the key in logs, metrics and lists, never the key itself. If the variable holds several keys, the number of the line follows. Default: the name of the variable.',
+  ),
+  limits: Type.Optional(KeyLimitsText),
 });
 
 const PROVIDER = {

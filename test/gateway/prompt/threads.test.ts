@@ -106,7 +106,7 @@ const answerOf = (id: string) => ({
 test('for a day, a key can continue its own latest 1,000 answers, and no other key can', async () => {
   await using store = await openInMemory();
   let now = DAY_MS;
-  const threads = new Threads(store, () => now);
+  const threads = new Threads(store, () => now, new Uint8Array(32));
   const keep = (key: string, id: string) => store.commit(threads.keep(key, answerOf(id)));
   const isFound = (key: string, id: string) =>
     threads.find(key, id).then(
@@ -143,7 +143,16 @@ test('a turn that arrives before the settlement of the previous turn waits for i
       return true;
     },
   };
-  const threads = new Threads(late, () => 1);
+  const threads = new Threads(late, () => 1, new Uint8Array(32));
   await store.commit(threads.keep('k', answerOf('a')));
-  expect(await threads.find('k', 'a')).toMatchObject({ model: 'm', origin: 'origin' });
+  expect(await threads.find('k', 'a')).toMatchObject({ model: 'm', origin: threads.originOf('origin') });
+});
+
+test('the stored origin of an answer depends on the secret of the database, and on the account', async () => {
+  await using store = await openInMemory();
+  const [zeros, ones] = [0, 1].map((byte) => new Threads(store, () => 1, new Uint8Array(32).fill(byte)));
+  await store.commit(zeros!.keep('k', answerOf('a')));
+  const { origin } = await zeros!.find('k', 'a');
+  expect(origin).toBe(zeros!.originOf('origin'));
+  expect([ones!.originOf('origin'), zeros!.originOf('other'), 'origin']).not.toContain(origin);
 });

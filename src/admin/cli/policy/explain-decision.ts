@@ -67,8 +67,8 @@ const REPEATED = {
 
 function attemptsText({ attempts, full }: DecisionOutcome, terminal: boolean): string {
   const isSpread = attempts.some(({ spread }) => spread !== undefined);
-  const rows = attempts.map(({ provider, model, upstream, ms, firstPartMs, failure, endpoint, spread }) => [
-    provider,
+  const rows = attempts.map(({ provider, key, model, upstream, ms, firstPartMs, failure, endpoint, spread }) => [
+    key === undefined ? provider : `${provider} (${key})`,
     model,
     upstream,
     `${Math.round(ms)}`,

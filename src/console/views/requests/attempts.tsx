@@ -31,9 +31,9 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
               id: 'provider',
               head: 'Provider',
               phone: 'second',
-              cell: ({ provider, upstream, spread }) => (
+              cell: ({ provider, upstream, spread, key }) => (
                 <span title={upstream}>
-                  {provider}
+                  {key === null ? provider : `${provider} (${key})`}
                   {spread && <span class="requests-failure small dim">{spread.reason}</span>}
                 </span>
               ),

@@ -53,6 +53,8 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     task: facts?.task,
     model: platform?.routed_model ?? facts?.named?.[0],
     endpoint: result ? endpointOf(result) : undefined,
+    // `key` is the caller's key.
+    endpoint_key: outcome?.attempts.at(-1)?.key,
     reason: platform?.route_reason,
     attempts: outcome?.attempts.length,
     failures: outcome && failuresOf(outcome),

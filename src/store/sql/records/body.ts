@@ -120,8 +120,9 @@ const RARE_FACTS = [
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
 const ADD_ONS = ['addOns'] as const;
-/** The fields that only some attempts have, stored after the other fields: two of failures, and one of attempts at a spread model. */
-const RARE_OF_ATTEMPT = ['status', 'message', 'spread'] as const;
+/** The fields that only some attempts have, stored after the other fields: two of failures, one of attempts at a spread model, and one of
+ * attempts with a key of a pool. */
+const RARE_OF_ATTEMPT = ['status', 'message', 'spread', 'key'] as const;
 const ALL_ATTEMPT = [...ATTEMPT, ...RARE_OF_ATTEMPT] as const;
 const ALL_USAGE = [...USAGE, ...ADD_ONS] as const;
 
@@ -196,8 +197,9 @@ function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
 }
 
 const packAttempt = (attempt: AttemptRecord): readonly unknown[] => {
-  const { status, message, spread } = attempt;
+  const { status, message, spread, key } = attempt;
   const usual = packUsualAttempt(attempt);
+  if (key !== undefined) return [...usual, status ?? null, message ?? '', spread ?? null, key];
   if (spread) return [...usual, status ?? null, message ?? '', spread];
   return status === undefined && message === undefined ? usual : [...usual, status ?? null, message ?? ''];
 };
@@ -353,9 +355,11 @@ function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[], ear
 
 function unpackAttempt(values: readonly unknown[]): AttemptRecord {
   const attempt = unpack<AttemptRecord>(values, ALL_ATTEMPT, EARLIER_ATTEMPT);
-  if (attempt.failure !== null || !attempt.spread) return attempt;
-  const { status: _status, message: _message, ...succeeded } = attempt;
-  return succeeded;
+  const isRare = values.length > ATTEMPT.length + 2;
+  if (!isRare) return attempt;
+  // The list has a value for each field before the last one, also for a field that the attempt lacks.
+  const { status, message, spread, ...usual } = attempt;
+  return { ...usual, ...(attempt.failure !== null && { status, message }), ...(spread && { spread }) };
 }
 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
