@@ -1,6 +1,13 @@
 import type { ModelTraits } from '../../contract/provider.ts';
 import { traitsOf } from '../../contract/traits.ts';
-import type { Endpoint, LeftOut, Model, PolicySnapshot, Provider, ProviderAccount } from '../../core/policy/snapshot.ts';
+import type {
+  Endpoint,
+  LeftOut,
+  Model,
+  PolicySnapshot,
+  Provider,
+  ProviderAccount,
+} from '../../core/policy/snapshot.ts';
 import { lackingBits, PASSTHROUGH_BITS } from '../../core/request/capability.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { SourceSpan } from '../diagnostics.ts';
