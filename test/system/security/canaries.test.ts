@@ -77,7 +77,10 @@ function policyOf(
   ]);
   return testPolicy(Object.fromEntries(upstreams), Object.fromEntries(models), RULE + more)
     .replace(/(first-.*api_key_env: )TEST_UPSTREAM_KEY/g, '$1FIRST_KEY')
-    .replaceAll('api_key_env: TEST_UPSTREAM_KEY', `api_key_env: ${variable}`);
+    .replaceAll(
+      'api_key_env: TEST_UPSTREAM_KEY',
+      `api_keys_env: [${variable}, { api_key_env: POOL_KEYS, label: pooled }]`,
+    );
 }
 
 async function setUp(form: 'json' | 'pretty'): Promise<Stage> {
@@ -86,6 +89,7 @@ async function setUp(form: 'json' | 'pretty'): Promise<Stage> {
   const env = {
     FIRST_KEY: nets.add('first key', makeCanary()),
     SECOND_KEY: nets.add('second key', makeCanary()),
+    POOL_KEYS: ['pool key', 'other pool key'].map((name) => nets.add(name, makeCanary())).join('\n'),
     LATE_KEY: nets.add('late key', makeCanary()),
     SIGNALBOX_API_KEY: `sb_live_admin0000001_${nets.add('admin secret', makeCanary(32))}`,
   };
