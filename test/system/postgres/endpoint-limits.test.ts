@@ -31,7 +31,10 @@ beforeAll(async () => {
     .replace(/provider: paced, upstream: [\w-]+/, `$&, limits: { requests_per_minute: ${PER_MINUTE} }`)
     .replace(/( pooled: .*)api_key_env: TEST_UPSTREAM_KEY/, `$1api_keys_env: ${POOL}`)
     .replace(/provider: placed, upstream: [\w-]+/, `$&, limits: { concurrent_requests: ${PLACES} }`);
-  fleet = await startServers(1, { policy, env: { ...UPSTREAM_ENV, POOL_SMALL: 'provider-key-small', POOL_LARGE: 'provider-key-large' } });
+  fleet = await startServers(1, {
+    policy,
+    env: { ...UPSTREAM_ENV, POOL_SMALL: 'provider-key-small', POOL_LARGE: 'provider-key-large' },
+  });
   survivor = fleet.servers[0]!;
   mortal = await fleet.start({ isProcess: true });
 });
