@@ -269,8 +269,7 @@ export async function openGateway(
   people.useOrganization(first.runtime.snapshot.organization);
   const { ledger, terms } = await openBudgets(first, resources, leadership.of('alerts'));
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
-  const secret = await loadSecret(store);
-  const memory = memoryOf(clock, secret);
+  const memory = memoryOf(clock, await loadSecret(store));
   const { records, count } = openServerRecords(resources, memory.inFlight, () => lease().snapshot);
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);
@@ -282,7 +281,7 @@ export async function openGateway(
   const idempotency = idempotencyOver(store, ledger, timers);
   const scores = new Scores(store, nextId);
   const questionLengths = await openLengths(resources, leadership.of('learning'));
-  const threads = new Threads(store, now, secret);
+  const threads = new Threads(store, now, await loadSecret(store));
   const pruned = { records, idempotency, scores, threads, store, now };
   const stopUpkeep = await keepUp(count, log, { timers, leadership }, () =>
     prune(pruned, reloader.lease().snapshot, log),
