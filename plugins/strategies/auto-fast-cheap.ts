@@ -41,7 +41,10 @@ const hardFactorMax = (of: 'cost' | 'latency', most: number) =>
  * Creates a strategy that is `auto` with one weight multiplied. A selector inherits options that it does not set from `auto`. By the weight
  * law its choice is therefore never more expensive (or never slower) than the choice of `auto`.
  */
-const emphasizing = (of: 'cost' | 'latency', { name, description, factor, formerFactor, hardFactorMax: most, formerly }: Emphasis) =>
+const emphasizing = (
+  of: 'cost' | 'latency',
+  { name, description, factor, formerFactor, hardFactorMax: most, formerly }: Emphasis,
+) =>
   defineStrategy({
     name,
     status: 'stable',

@@ -31,7 +31,13 @@ describe('a selector of auto-cheap or auto-fast', () => {
       hard_factor_max: 1000,
     });
     const own = `${TUNED}  frugal: { strategy: auto-cheap, options: { emphasis: 40, latency: 0, quality_floor: 0.5 } }\n`;
-    expect(optionsIn(own, 'frugal')).toEqual({ ...inherited, emphasis: 40, hard_factor_max: 1000, latency: 0, quality_floor: 0.5 });
+    expect(optionsIn(own, 'frugal')).toEqual({
+      ...inherited,
+      emphasis: 40,
+      hard_factor_max: 1000,
+      latency: 0,
+      quality_floor: 0.5,
+    });
   });
 
   test('a selector of auto-cheap or auto-fast inherits the filter of models from `auto`, unless it states a filter', () => {

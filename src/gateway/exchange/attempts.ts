@@ -150,7 +150,11 @@ export class Attempts {
     const { provider, upstream } = endpoint;
     const failed = { model: model.id, provider, upstream, failure, requestId: call.requestId, sent: call.sent };
     const record = running.failed(failure);
-    const message = this.#owner.recorder.logFailure({ ...failed, key: record.key, hasBegun: meter.firstContentAt !== null });
+    const message = this.#owner.recorder.logFailure({
+      ...failed,
+      key: record.key,
+      hasBegun: meter.firstContentAt !== null,
+    });
     this.records.push({ ...record, status: failure.status ?? null, message });
     return failed;
   }
