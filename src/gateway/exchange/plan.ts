@@ -59,6 +59,8 @@ interface Branch {
   readyAt: number;
   /** Whether the last failure took so long that other endpoints are tried first. */
   isSlow: boolean;
+  /** Whether the endpoint was tried again after the wait for room. */
+  isLast: boolean;
 }
 
 interface PlanOptions {
@@ -216,7 +218,7 @@ export class Plan {
       const isLate = this.#faulty.some((one) => one.model === upstream.model && arePooled(one, upstream));
       const state = isLate ? 'denied' : 'open';
       const way = { ranked, upstream };
-      const branch: Branch = { way, spread, state, force: false, tries: 0, readyAt: 0, isSlow: false };
+      const branch: Branch = { way, spread, state, force: false, tries: 0, readyAt: 0, isSlow: false, isLast: false };
       this.#branches.push(branch);
       if (!isLate) return branch;
     }
@@ -260,11 +262,22 @@ export class Plan {
     if (!first) return null;
     if (first.state === 'full') {
       const roomMs = Math.max(0, first.readyAt - now) + this.#options.random() * ROOM_JITTER_MS;
-      return now + roomMs > this.#roomBy ? null : this.#hand(first, first.tries > 0, first.force, roomMs);
+      if (now + roomMs <= this.#roomBy) return this.#hand(first, first.tries > 0, first.force, roomMs);
+      return this.#lastRoom();
     }
     const spread = Math.min(WAIT_MAX_MS, PAUSE_MAX_MS * 2 ** this.#waits++);
     const waitMs = Math.max(0, first.readyAt - now) + this.#options.random() * spread;
     return waitMs > WAIT_MAX_MS ? null : this.#retry(first, waitMs);
+  }
+
+  /** Returns a full endpoint that has got room since it was tried. After the wait for room, each is tried once more. */
+  #lastRoom(): PlannedAttempt | null {
+    const roomy = this.#branches.find(({ state, isLast, way: { ranked, upstream } }) => {
+      return state === 'full' && !isLast && upstream.room?.hasRoom(Math.ceil(ranked.tokens));
+    });
+    if (!roomy) return null;
+    roomy.isLast = true;
+    return this.#hand(roomy, roomy.tries > 0, roomy.force, 0);
   }
 
   #retry(branch: Branch, waitMs: number): PlannedAttempt {

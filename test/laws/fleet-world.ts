@@ -1,0 +1,280 @@
+import { isShort } from '../../src/core/endpoint-room.ts';
+import { CountedRooms } from '../../src/access/limits/endpoint-rooms.ts';
+import type { ProviderFailure } from '../../src/contract/parts.ts';
+import { SPREAD_MODES } from '../../src/core/policy/spread.ts';
+import { pauseOf } from '../../src/gateway/exchange/failure.ts';
+import { calledBy } from '../../src/gateway/exchange/key-turns.ts';
+import { Plan } from '../../src/gateway/exchange/plan.ts';
+import type { RunnableRequest } from '../../src/gateway/exchange/runnable-request.ts';
+import { spreadOf } from '../../src/gateway/exchange/spread.ts';
+import { Affinity } from '../../src/gateway/prompt/affinity.ts';
+import { buildRuntime, type Runtime } from '../../src/policy/runtime/runtime.ts';
+import type { Upstream } from '../../src/policy/runtime/upstream.ts';
+import { Health } from '../../src/providers/health/health.ts';
+import { isRefusal } from '../../src/routing/decide.ts';
+import { byQuality, facts, loaded, registry } from '../routing/build.ts';
+import { chatRequest } from '../support/model-request.ts';
+
+const HOUR_MS = 3_600_000;
+const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
+const SECRETS = Object.fromEntries([1, 2, 3].map((number) => [`KEY_${number}`, `secret-${number}`]));
+const FAULTS = ['server', 'slow', 'rate_limited', 'auth'] as const;
+
+/** How a fake provider treats one key until a time; without a fault it answers. */
+interface Weather {
+  readonly fault: (typeof FAULTS)[number] | null;
+  readonly until: number;
+}
+
+/** What a simulated gateway does wrong, to show that the laws can fail. */
+export type FleetMutant = 'stops at the first full or paused endpoint' | 'ignores the limits of endpoints';
+
+export interface FleetReport {
+  requests: number;
+  answered: number;
+  /** Requests that failed after every endpoint was full, paused or had failed. */
+  failed: number;
+  attempts: number;
+  readonly seenFull: number;
+  /** The first broken laws, as sentences. */
+  readonly broken: readonly string[];
+}
+
+/** More tokens than any request of the simulation has, input and expected output together. */
+const TOKENS_MAX = 1_600;
+
+interface SentRequest {
+  readonly number: number;
+  /** The endpoints that were healthy when the request came, and that it has not called. */
+  readonly untried: Set<Upstream>;
+  /** The keys and providers that failed attempts called. */
+  called: readonly string[];
+}
+
+/** A fleet on a simulated clock: the real plan, spread, limits and health, with fake providers. */
+export class FleetWorld {
+  readonly #random: () => number;
+  readonly #mutant: FleetMutant | null;
+  readonly #events: { readonly at: number; readonly run: () => void }[] = [];
+  readonly #health: Health;
+  readonly #affinity: Affinity;
+  readonly #weather = new Map<string, Weather>();
+  /** The requests that run at each endpoint of a policy. */
+  readonly #running = new Map<Upstream, number>();
+  readonly #report = { requests: 0, answered: 0, failed: 0, attempts: 0, seenFull: 0, broken: [] as string[] };
+  #now = 1_000;
+  #runtime!: Runtime;
+
+  constructor(random: () => number, mutant: FleetMutant | null = null) {
+    this.#random = random;
+    this.#mutant = mutant;
+    const clock = () => this.#now;
+    this.#health = new Health({ clock, now: clock, random, onChange: () => {}, rooms: new CountedRooms(clock) });
+    this.#affinity = new Affinity(clock);
+  }
+
+  /** Plays this many hours. Each begins with a new policy, and requests come in bursts. */
+  play(hours: number): FleetReport {
+    for (let hour = 0; hour < hours; hour++) {
+      const snapshot = loaded(this.#policy(), SECRETS);
+      this.#runtime = buildRuntime(snapshot, registry, (name) => SECRETS[name], this.#health);
+      this.#health.adopt(snapshot, this.#runtime.accountOf);
+      const start = this.#now;
+      for (let at = start; at < start + HOUR_MS; at += this.#random() * 60_000) {
+        const burst = 1 + Math.floor(this.#random() * 12);
+        for (let one = 0; one < burst; one++) this.#at(at + this.#random() * 2_000, () => this.#send());
+      }
+      this.#drain(start + HOUR_MS);
+    }
+    this.#drain(Number.POSITIVE_INFINITY);
+    return this.#report;
+  }
+
+  #pick<T>(from: readonly T[]): T {
+    return from[Math.floor(this.#random() * from.length)]!;
+  }
+
+  #policy(): string {
+    const names = NAMES.filter(() => this.#random() < 0.6);
+    const used = names.length > 0 ? names : ['a'];
+    const pool = 'api_keys_env: [KEY_1, KEY_2, KEY_3]';
+    const providers = used.map((name) => {
+      const keys = this.#random() < 0.3 ? pool : 'api_key_env: KEY_1';
+      return `  ${name}: { adapter: openai-compatible, base_url: "https://${name}.example/v1", ${keys} }`;
+    });
+    const limit = (name: string, figures: readonly number[]) =>
+      this.#random() < 0.5 ? [`${name}: ${this.#pick(figures)}`] : [];
+    const endpoints = used.map((name) => {
+      const limits = [
+        ...limit('requests_per_minute', [5, 20, 60]),
+        ...limit('tokens_per_minute', [8_000, 40_000]),
+        ...limit('concurrent_requests', [1, 3, 8]),
+      ];
+      const limited = limits.length > 0 ? `, limits: { ${limits.join(', ')} }` : '';
+      const place = `weight: ${this.#pick([0, 1, 5, 30])}, priority: ${this.#pick([0, 0, 1])}`;
+      return `      - { provider: ${name}, upstream: m, ${place}${limited} }`;
+    });
+    return `version: 2
+providers:
+${providers.join('\n')}
+models:
+  m:
+    spread: ${this.#pick(SPREAD_MODES)}
+    endpoints:
+${endpoints.join('\n')}
+    price: { input: 1, output: 4 }
+    context_window: 100000
+    max_output: 1000
+    quality: { default: 0.8 }
+`;
+  }
+
+  #at(at: number, run: () => void): void {
+    const events = this.#events;
+    let low = 0;
+    let high = events.length;
+    // The next event is at the end.
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (events[middle]!.at > at) low = middle + 1;
+      else high = middle;
+    }
+    events.splice(low, 0, { at, run });
+  }
+
+  #drain(until: number): void {
+    while (this.#events.length > 0 && this.#events.at(-1)!.at < until) {
+      const event = this.#events.pop()!;
+      this.#now = Math.max(this.#now, event.at);
+      event.run();
+    }
+    if (until < Number.POSITIVE_INFINITY) this.#now = Math.max(this.#now, until);
+  }
+
+  #weatherOf({ provider, key }: Upstream): Weather['fault'] {
+    const id = `${provider.name}/${key}`;
+    let weather = this.#weather.get(id);
+    if (!weather || weather.until <= this.#now) {
+      const fault = this.#random() < 0.25 ? this.#pick(FAULTS) : null;
+      weather = { fault, until: this.#now + this.#random() * 20 * 60_000 };
+      this.#weather.set(id, weather);
+    }
+    return weather.fault;
+  }
+
+  #send(): void {
+    this.#report.requests++;
+    const runtime = this.#runtime;
+    const request = chatRequest({ messages: [{ role: 'user', content: `Say ${this.#report.requests}.` }] });
+    const seed = [0, 1].map(() => Math.floor(this.#random() * 2 ** 32).toString(16).padStart(8, '0')).join('');
+    const asked = facts({ model: 'm', named: ['m'], inputTokens: 200 + Math.floor(this.#random() * 1_000) });
+    const context = { id: this.#report.requests, seed, strategy: byQuality, reason: 'pinned', readings: runtime.readings() };
+    const decision = runtime.decider.decide(asked, context);
+    const untried = new Set(runtime.upstreams.flat().filter(({ health }) => health.state === 'healthy'));
+    // A decision that knows no healthy endpoint is refused before the plan.
+    if (isRefusal(decision)) {
+      this.#fail({ number: context.id, untried });
+      return;
+    }
+    const history = this.#affinity.history('key', request);
+    const runnable = { decision, runtime, history, clock: () => this.#now } as unknown as RunnableRequest;
+    const plan = new Plan(decision, runtime.upstreams, {
+      retriesMax: 2,
+      clock: () => this.#now,
+      random: this.#random,
+      stayAt: () => null,
+      ...spreadOf(runnable),
+    });
+    this.#step(plan, runtime, { number: context.id, untried, called: [] });
+  }
+
+  #step(plan: Plan, runtime: Runtime, memory: SentRequest): void {
+    for (let step = plan.next(); step !== null; step = plan.next()) {
+      const planned = step;
+      if (planned.waitMs > 0) {
+        this.#at(this.#now + planned.waitMs, () => {
+          if (!this.#begin(plan, runtime, memory, planned)) this.#step(plan, runtime, memory);
+        });
+        return;
+      }
+      if (this.#begin(plan, runtime, memory, planned)) return;
+      if (this.#mutant === 'stops at the first full or paused endpoint') break;
+    }
+    this.#fail(memory);
+  }
+
+  /** Begins an attempt as an exchange does. Returns false if the endpoint is full or shut. */
+  #begin(
+    plan: Plan,
+    runtime: Runtime,
+    memory: SentRequest,
+    step: NonNullable<ReturnType<Plan['next']>>,
+  ): boolean {
+    const { upstream, ranked } = step.way;
+    const { health, provider, key } = upstream;
+    const room = this.#mutant === 'ignores the limits of endpoints' ? null : upstream.room;
+    const stay = room?.begin(Math.ceil(ranked.tokens)) ?? null;
+    if (stay instanceof Promise) throw new Error('counts of one server need no store');
+    if (stay && isShort(stay)) {
+      this.#report.seenFull++;
+      plan.full(stay.waitMs);
+      return false;
+    }
+    const retry = step.again || memory.called.includes(key) || memory.called.includes(provider.name);
+    const reporter = health.begin({ retry, force: step.force });
+    if (typeof reporter === 'string') {
+      stay?.undo();
+      if (reporter === 'shut') plan.shut();
+      else plan.denied(step);
+      return false;
+    }
+    this.#report.attempts++;
+    memory.untried.delete(upstream);
+    const running = (this.#running.get(upstream) ?? 0) + 1;
+    this.#running.set(upstream, running);
+    const most = upstream.endpoint.limits?.concurrentRequests ?? null;
+    if (most !== null && running > most) this.#break(`${provider.name} runs ${running} of ${most} requests`);
+    const fault = this.#weatherOf(upstream);
+    const took = fault === 'slow' ? 20_000 : fault === null ? 500 + this.#random() * 4_000 : 50;
+    this.#at(this.#now + took, () => {
+      this.#running.set(upstream, this.#running.get(upstream)! - 1);
+      stay?.end(fault === null || fault === 'slow' ? ranked.tokens : 0);
+      if (fault === null || fault === 'slow') {
+        reporter.answered(took / 2);
+        reporter.completed(100, took / 2, null);
+        this.#report.answered++;
+        return;
+      }
+      const failure = failureOf(fault);
+      reporter.failed(failure, true);
+      memory.called = [...memory.called, ...calledBy(upstream, failure)];
+      plan.failed(failure, pauseOf(health, failure, this.#now), took);
+      this.#step(plan, runtime, memory);
+    });
+    return true;
+  }
+
+  /** The law: a request fails only if no endpoint was healthy when it came, is healthy now, has room and was not called. */
+  #fail({ number, untried }: Pick<SentRequest, 'number' | 'untried'>): void {
+    this.#report.failed++;
+    for (const { health, room, provider, key } of untried) {
+      if (health.state !== 'healthy' || !(room?.hasRoom(TOKENS_MAX) ?? true)) continue;
+      this.#break(`request ${number} failed, but ${provider.name}/${key} has room`);
+    }
+  }
+
+  #break(law: string): void {
+    if (this.#report.broken.length < 5) this.#report.broken.push(law);
+  }
+}
+
+function failureOf(fault: Exclude<(typeof FAULTS)[number], 'slow'>): ProviderFailure {
+  switch (fault) {
+    case 'rate_limited':
+      return { kind: fault, message: 'slow down', status: 429, retryAfterMs: 10_000 };
+    case 'auth':
+      return { kind: fault, message: 'bad key', status: 401 };
+    default:
+      return { kind: fault, message: 'broken', status: 503 };
+  }
+}

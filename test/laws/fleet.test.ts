@@ -1,0 +1,25 @@
+import { expect, test } from 'bun:test';
+import { effort, randomFrom } from '../deep/effort.ts';
+import { FleetWorld } from './fleet-world.ts';
+
+const { runs: hours, seed, proved } = effort('fleet', 24, 1_000);
+
+test('no request fails while a healthy endpoint that it has not called has room', () => {
+  const report = new FleetWorld(randomFrom(seed)).play(hours);
+  console.log(JSON.stringify(report));
+  expect(report.broken).toEqual([]);
+  expect(report.seenFull).toBeGreaterThan(0);
+  expect(report.failed).toBeGreaterThan(0);
+  expect(report.answered + report.failed).toBe(report.requests);
+  const rows = { requests: report.requests, attempts: report.attempts, failed: report.failed, full: report.seenFull };
+  const table = ['| figure | count |', '| --- | --- |', ...Object.entries(rows).map(([name, count]) => `| ${name} | ${count} |`)];
+  proved('no request fails while a healthy endpoint that it has not called has room', table.join('\n'));
+}, 900_000);
+
+test.each(['stops at the first full or paused endpoint', 'ignores the limits of endpoints'] as const)(
+  'the laws of a fleet reject a gateway that %s',
+  (mutant) => {
+    expect(new FleetWorld(randomFrom(seed), mutant).play(24).broken).not.toEqual([]);
+  },
+  120_000,
+);
