@@ -1,6 +1,6 @@
-import { isShort } from '../../src/core/endpoint-room.ts';
 import { CountedRooms } from '../../src/access/limits/endpoint-rooms.ts';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
+import { isShort } from '../../src/core/endpoint-room.ts';
 import { SPREAD_MODES } from '../../src/core/policy/spread.ts';
 import { pauseOf } from '../../src/gateway/exchange/failure.ts';
 import { calledBy } from '../../src/gateway/exchange/key-turns.ts';
@@ -45,7 +45,7 @@ const TOKENS_MAX = 1_600;
 
 interface SentRequest {
   readonly number: number;
-  /** The endpoints that were healthy when the request came, and that it has not called. */
+  /** The endpoints that were healthy when the request came, and that neither it called nor health or retry budget refused to it. */
   readonly untried: Set<Upstream>;
   /** The keys and providers that failed attempts called. */
   called: readonly string[];
@@ -166,9 +166,21 @@ ${endpoints.join('\n')}
     this.#report.requests++;
     const runtime = this.#runtime;
     const request = chatRequest({ messages: [{ role: 'user', content: `Say ${this.#report.requests}.` }] });
-    const seed = [0, 1].map(() => Math.floor(this.#random() * 2 ** 32).toString(16).padStart(8, '0')).join('');
+    const seed = [0, 1]
+      .map(() =>
+        Math.floor(this.#random() * 2 ** 32)
+          .toString(16)
+          .padStart(8, '0'),
+      )
+      .join('');
     const asked = facts({ model: 'm', named: ['m'], inputTokens: 200 + Math.floor(this.#random() * 1_000) });
-    const context = { id: this.#report.requests, seed, strategy: byQuality, reason: 'pinned', readings: runtime.readings() };
+    const context = {
+      id: this.#report.requests,
+      seed,
+      strategy: byQuality,
+      reason: 'pinned',
+      readings: runtime.readings(),
+    };
     const decision = runtime.decider.decide(asked, context);
     const untried = new Set(runtime.upstreams.flat().filter(({ health }) => health.state === 'healthy'));
     // A decision that knows no healthy endpoint is refused before the plan.
@@ -204,12 +216,7 @@ ${endpoints.join('\n')}
   }
 
   /** Begins an attempt as an exchange does. Returns false if the endpoint is full or shut. */
-  #begin(
-    plan: Plan,
-    runtime: Runtime,
-    memory: SentRequest,
-    step: NonNullable<ReturnType<Plan['next']>>,
-  ): boolean {
+  #begin(plan: Plan, runtime: Runtime, memory: SentRequest, step: NonNullable<ReturnType<Plan['next']>>): boolean {
     const { upstream, ranked } = step.way;
     const { health, provider, key } = upstream;
     const room = this.#mutant === 'ignores the limits of endpoints' ? null : upstream.room;
@@ -224,6 +231,7 @@ ${endpoints.join('\n')}
     const reporter = health.begin({ retry, force: step.force });
     if (typeof reporter === 'string') {
       stay?.undo();
+      memory.untried.delete(upstream);
       if (reporter === 'shut') plan.shut();
       else plan.denied(step);
       return false;
@@ -254,7 +262,7 @@ ${endpoints.join('\n')}
     return true;
   }
 
-  /** The law: a request fails only if no endpoint was healthy when it came, is healthy now, has room and was not called. */
+  /** The law: a request fails only if each healthy endpoint with room was called, or was refused to it by health or retry budget. */
   #fail({ number, untried }: Pick<SentRequest, 'number' | 'untried'>): void {
     this.#report.failed++;
     for (const { health, room, provider, key } of untried) {

@@ -127,19 +127,34 @@ const LAWS: Readonly<Record<string, (choose: Choose) => string | null>> = {
     ),
 };
 
+/** Whether each endpoint gets its share of new conversations, within 2 % of all; the reason if it does not. */
+function sharesBroken(choose: Choose): string | null {
+  const fleet = [endpoint('a', { weight: 70 }), endpoint('b', { weight: 25 }), endpoint('c', { weight: 5 })];
+  const counts = [0, 0, 0];
+  const requests = 20_000;
+  for (let sent = 0; sent < requests; sent++) counts[choose('weighted', fleet, keyOfSeed(newSeed()), 0).at]!++;
+  const isFair = fleet.every(({ weight }, at) => Math.abs(counts[at]! / requests - weight / 100) < 0.02);
+  return isFair ? null : `shares of ${counts.join(', ')}`;
+}
+
+test('the share of each endpoint is its weight, within 2 % of all requests', () => {
+  expect(sharesBroken(chooseEndpoint)).toBeNull();
+});
+
+test('the law of shares rejects a choice that draws by the square root of the weights', () => {
+  const mutant: Choose = (mode, all, key, attempt) =>
+    chooseEndpoint(
+      mode,
+      all.map((one) => ({ ...one, weight: Math.sqrt(one.weight) })),
+      key,
+      attempt,
+    );
+  expect(sharesBroken(mutant)).not.toBeNull();
+});
+
 describe('spreading requests', () => {
   test.each(Object.entries(LAWS))('%s', (_, law) => {
     expect(law(chooseEndpoint)).toBeNull();
-  });
-
-  test('the share of each endpoint is its weight, within 2 % of all requests', () => {
-    const fleet = [endpoint('a', { weight: 70 }), endpoint('b', { weight: 25 }), endpoint('c', { weight: 5 })];
-    const counts = [0, 0, 0];
-    const requests = 20_000;
-    for (let sent = 0; sent < requests; sent++)
-      counts[chooseEndpoint('weighted', fleet, keyOfSeed(newSeed()), 0).at]!++;
-    for (const [at, { weight }] of fleet.entries())
-      expect(Math.abs(counts[at]! / requests - weight / 100)).toBeLessThan(0.02);
   });
 
   test('an endpoint that is added takes its share, and moves no other conversation', () => {

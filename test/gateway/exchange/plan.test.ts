@@ -112,6 +112,28 @@ describe('a plan of attempts', () => {
     ]);
   });
 
+  test('a plan that has waited for room tries an endpoint once more if it has room by then', () => {
+    let now = 1_000;
+    const rooms = [false, false];
+    const upstreams = [rooms.map((_, at) => ({ at, room: { hasRoom: () => rooms[at] } }) as unknown as Upstream)];
+    const ranked = { ...decisionOf(2).ranked[0], tokens: 10 };
+    const plan = new Plan({ ranked: [ranked], lastResorts: [] }, upstreams, {
+      retriesMax: 0,
+      clock: () => now,
+      random: () => 0,
+    });
+    const steps: string[] = [];
+    for (let step = plan.next(); step !== null; step = plan.next()) {
+      now += step.waitMs;
+      steps.push(nameOf(step));
+      if (steps.length > 9) throw new Error('the plan never ends');
+      // The estimates say that neither endpoint has room within the longest wait, but one gets room before that.
+      plan.full(6_000);
+      rooms[1] = true;
+    }
+    expect(steps).toEqual(['0.0', '0.1', '0.1']);
+  });
+
   test('a plan tries ejected endpoints last, in spite of their circuit breakers', () => {
     const meet = (step: PlannedAttempt) =>
       step.way.ranked.model === 0 ? ('shut' as const) : { failure: failure('auth') };
