@@ -90,7 +90,9 @@ async function play(seed: number): Promise<Json> {
   const random = randomFrom(seed);
   for (const upstream of [first, second]) upstream.behave({});
   const env = { ...UPSTREAM_ENV, [SECOND_KEY]: UPSTREAM_KEY, [SECOND_URL]: second.url };
-  const policy = anyPolicy(random, first.url, `policy ${seed}`);
+  // Version 1 is decided as before for good, and the step of quality was rounded differently before it was released.
+  const drawn = anyPolicy(random, first.url, `policy ${seed}`).replace(/^quality_step:.*\n/m, '');
+  const policy = /^version:/m.test(drawn) ? drawn.replace(/^version:.*$/m, 'version: 1') : `version: 1\n${drawn}`;
   const start = () => startSignalbox({ policy, env });
   const choices: Json[] = [];
   const charges: Json[] = [];
