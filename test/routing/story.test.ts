@@ -70,7 +70,7 @@ describe('a story', () => {
     );
   });
 
-  test('names the rounded quality, and what decided between equal utilities', () => {
+  test('names the quality of the class, and what decided between equal utilities', () => {
     const tied = (more: Parameters<typeof model>[1]) => {
       const all = [model('a', { q: 0.805 }), model('b', { q: 0.79, ...more })];
       const of = snapshot(all, { qualityStep: 0.02 });
@@ -81,7 +81,7 @@ describe('a story', () => {
     };
     expect(tied({ cost: price(0.5, 2) })).toEqual([
       'cost',
-      'b is the best of 2 models by test: expected quality 79 % (rounded to 80 % for the score), 1.05 Credits, 4.5 s. a has the same utility; the lower cost decided.',
+      'b is the best of 2 models by test: expected quality 79 % (scored as 81 %, the best of its class), 1.05 Credits, 4.5 s. a has the same utility; the lower cost decided.',
     ]);
     expect(tied({ latency: { ttftMs: 100, outputTokensPerSecond: 100 } })[0]).toBe('latency');
     expect(tied({})[0]).toBe('quality');
@@ -89,12 +89,12 @@ describe('a story', () => {
     expect(tied({ q: 0.7 })[0]).toBeNull();
   });
 
-  test('names the effect of preferences and the rounded quality together', () => {
+  test('names the effect of preferences and the quality of the class together', () => {
     const preferences = [{ name: 'mature', place: place(12), when: null, prefers: bits(0), worth: 0.1 }];
-    const of = snapshot([model('a', { q: 0.79 })], { qualityStep: 0.02, preferences });
+    const of = snapshot([model('a', { q: 0.79 }), model('b', { q: 0.8 })], { qualityStep: 0.02, preferences });
     const lines = tell(facts({ qualityStep: 0.02, rules: { constraints: [], preferences: [0] } }), of);
     expect(lines.find((line) => line.startsWith('a is'))).toContain(
-      'expected quality 79 % (counts as 89 % with preferences, rounded to 90 % for the score), ',
+      'expected quality 79 % (counts as 89 % with preferences, scored as 90 %, the best of its class), ',
     );
   });
 

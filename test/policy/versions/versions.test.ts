@@ -95,6 +95,8 @@ const WRITTEN_OUT: Readonly<Record<string, string>> = {
   'auto.patience_ms': '60000',
   'auto-fast.patience_ms_per_token': '60',
   'auto-fast.emphasis': '34',
+  'auto-fast.hard_factor_max': '2',
+  'frugal.hard_factor_max': '1',
 };
 const OWN: Readonly<Record<string, string>> = {
   unstated_latency: 'neutral',
@@ -118,6 +120,8 @@ const OWN: Readonly<Record<string, string>> = {
   'auto.patience_ms': '7000',
   'auto-fast.patience_ms_per_token': '90',
   'auto-fast.emphasis': '5',
+  'auto-fast.hard_factor_max': '5',
+  'frugal.hard_factor_max': '3',
 };
 const OWN_TASK = '{ expected_output_tokens: 77, default_input_tokens: 88 }';
 
@@ -139,7 +143,7 @@ function policyOf(version: number, settings: Readonly<Record<string, string>>): 
   const auto = below('auto.').join(', ');
   return `version: ${version}\n${CATALOG}${singles.join('')}gateway: { ${below('gateway.').join(', ')} }
 tasks: { ${below('tasks.').join(', ')} }
-selectors: { auto: { strategy: auto, options: { ${auto} } }, mine: { strategy: auto, options: { ${auto} } }, frugal: { strategy: auto-cheap }, auto-fast: { strategy: auto-fast, options: { ${below('auto-fast.').join(', ')} } } }\n`;
+selectors: { auto: { strategy: auto, options: { ${auto} } }, mine: { strategy: auto, options: { ${auto} } }, frugal: { strategy: auto-cheap, options: { ${below('frugal.').join(', ')} } }, auto-cheap: { strategy: auto-cheap, options: { ${below('frugal.').join(', ')} } }, auto-fast: { strategy: auto-fast, options: { ${below('auto-fast.').join(', ')} } } }\n`;
 }
 
 /**
