@@ -41,6 +41,7 @@ import { type CheckedRules, type CompiledRules, checkRules, compileRules } from 
 import { compileSections } from './schema/sections.ts';
 import { compileSelectors } from './selectors.ts';
 import { inSteps } from './steps.ts';
+import { withTiers } from './tiers.ts';
 import { strategiesIn } from './versions.ts';
 
 /** A compiled policy without its revision, and the effects of the environment on that revision. */
@@ -206,7 +207,7 @@ function* compile(
   }
   if (report.failed) return null;
   yield* inSteps(models, deepFreeze);
-  const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
+  const untiered = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     wildcards,
     found,
@@ -218,6 +219,11 @@ function* compile(
     reportedRuns: compileReportedRuns(reportedRuns),
     teamIds: check.teams.ids,
   });
+  yield;
+  const tierInputs = { selectors: parsed.selectors, traffic: parsed.traffic, version, strategies };
+  const tiered = yield* withTiers({ revision: '', ...untiered }, tierInputs, report);
+  if (report.failed) return null;
+  const snapshot = { ...untiered, selectors: tiered };
   const environment = [...environmentFacts(states), ...figuresIn(snapshot, facts)];
   return { snapshot: deepFreeze(snapshot), environment };
 }

@@ -23,6 +23,8 @@ const ERRORS = {
   'conflicting-keys': 'Two keys contradict each other, so only one of them may be stated.',
   'duplicate-name': 'A name is defined twice, in one file or in two files.',
   'bad-fallback': 'A list of fallbacks names its own model, a selector, a model of a wildcard, or a model twice.',
+  'bad-tier': 'A tier of a selector names a selector, a model twice, or a model that the selector may not choose.',
+  'needs-version': 'The policy states a key that its version of the language does not have.',
   'unknown-reference': 'The policy refers to a name that it does not define.',
   secret: 'A text looks like a secret.',
   'price-per-token': 'A price looks like a price per token or per 1,000 tokens. Prices are per 1M tokens.',

@@ -17,6 +17,7 @@ import { draftModels, type ModelDraft } from './models/models.ts';
 import { decimalAt } from './models/prices.ts';
 import { derivedReference } from './models/reference-price.ts';
 import { compileTasks } from './models/tasks.ts';
+import { draftTraffic } from './models/traffic.ts';
 import { openNames } from './models/wildcard-names.ts';
 import { draftWildcards, type WildcardDraft } from './models/wildcards.ts';
 import { draftPeople, type ModelNames } from './people/people.ts';
@@ -37,6 +38,7 @@ import {
 } from './schema/section-checks.ts';
 import { draftSections, readValues, SECTIONS } from './schema/sections.ts';
 import { draftSelectors } from './selectors.ts';
+import { checkTiers } from './tiers.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { LATEST_VERSION, type LanguageVersion } from './versions.ts';
 import { type PolicyFile, parseFile, type YamlReader } from './yaml/parse.ts';
@@ -104,6 +106,7 @@ function checkSections(context: CheckContext) {
   const selectors = draftSelectors(context, ids);
   const patterns = wildcards.map(({ pattern }) => pattern);
   checkFallbacks([...named, ...selectors], { ids, selectors, patterns }, context.report);
+  checkTiers(selectors, ids, version, context.report);
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(money);
   const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;
@@ -126,6 +129,8 @@ function checkSections(context: CheckContext) {
     settings: settings && { ...settings, baseline },
     reference: reference && { ...reference, derived: version === 1 ? null : derivedReference(drafts, tasks[0]!) },
     tasks,
+    /** The requests for which tiers are derived. */
+    traffic: draftTraffic(context, tasks, version),
     providers,
     providersPlace: sections.get('providers')?.place ?? start,
     meteredLabel: readMeteredLabel(settings?.keyLabel ?? null, context),

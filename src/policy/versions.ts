@@ -1,5 +1,7 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import type { StrategyPlugin } from '../contract/strategy.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import type { Report } from './report.ts';
 
 /**
  * Versions of the policy language. The versions of the policy language differ in defaults, so that a policy keeps the defaults it was
@@ -8,6 +10,13 @@ import type { StrategyPlugin } from '../contract/strategy.ts';
 export const VERSIONS = [1, 2] as const;
 export type LanguageVersion = (typeof VERSIONS)[number];
 export const LATEST_VERSION = 2;
+
+/** Reports a part of the policy that version 1 does not have. */
+export function needsLatest(path: string, place: SourceSpan, report: Report): void {
+  report.add('needs-version', place, `\`${path}\` needs \`version: ${LATEST_VERSION}\``, {
+    hint: `in version 1, the strategy ranks all models for each request. Remove \`${path}\`, or state \`version: ${LATEST_VERSION}\``,
+  });
+}
 
 /** Returns the default of a value in version 1, if it was different. A schema states the default of version 1 as `formerDefault`. */
 export const formerDefault = (schema: TSchema): unknown => schema.formerDefault;

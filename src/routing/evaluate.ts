@@ -14,6 +14,7 @@ import { costReference, dearestCase } from './estimate.ts';
 import { referenceOutput } from './expected-length.ts';
 import { holdToFloor, selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
+import { type AppliedTiers, TierChoice, tiersFor } from './tiers.ts';
 
 /** The options for ranking a shortlist. */
 export interface RankingOptions {
@@ -28,6 +29,15 @@ export interface RankingOptions {
 export interface ChoiceOptions extends RankingOptions {
   /** The value of `route_reason`. */
   readonly reason: string;
+}
+
+/** How a model was chosen. */
+interface Choice {
+  /** Whether the strategy gave no usable score. */
+  readonly faulty: boolean;
+  readonly belowFloor: boolean;
+  readonly reason: string;
+  readonly tier: AppliedTiers | null;
 }
 
 /**
@@ -47,6 +57,7 @@ export class Evaluation {
   readonly #byTask: readonly Float64Array[];
   /** `#byTask`, with the quality of each model's class. */
   readonly #classedByTask: readonly Float64Array[];
+  readonly #tiers: TierChoice;
   /** The quality to score, by position on the shortlist. */
   readonly #scored: Float64Array;
   /** The quality to score, by model. */
@@ -60,6 +71,7 @@ export class Evaluation {
     this.utility = new Float64Array(snapshot.models.length);
     this.#byTask = declaredByTask(snapshot);
     this.#classedByTask = this.#byTask.map((all) => classed(snapshot.qualityStep, all));
+    this.#tiers = new TierChoice(snapshot);
     this.#scored = new Float64Array(snapshot.models.length);
   }
 
@@ -135,15 +147,18 @@ export class Evaluation {
   }
 
   /**
-   * Chooses the first model that the request names, without a score. If the request names no model, `choose` ranks the shortlist. The shortlist
-   * must not be empty when `choose` is called.
-   * @returns the result of `rank`, with the `route_reason`
+   * Chooses the first model that the request names, or the first eligible model of the request's tier, without a score. Otherwise `choose`
+   * ranks the shortlist. The shortlist must not be empty when `choose` is called.
+   * @returns the result of `rank`, with the `route_reason`, and the tier that decided; null if none did
    */
-  choose(facts: Facts, options: ChoiceOptions, most: number) {
+  choose(facts: Facts, options: ChoiceOptions, most: number): Choice {
     const { reason } = options;
     if (this.#isOrdered(facts)) return this.#takeNamed(reason);
+    const applied = tiersFor(facts, this.#snapshot);
+    if (applied && this.#takeTier(facts, applied, options, most))
+      return { faulty: false, belowFloor: false, reason: `${facts.model}:${applied.name}`, tier: applied };
     const { faulty, belowFloor } = this.rank(facts, options, most);
-    return { faulty, belowFloor, reason: belowFloor ? `${reason}:below-floor` : reason };
+    return { faulty, belowFloor, reason: belowFloor ? `${reason}:below-floor` : reason, tier: null };
   }
 
   /** Whether the order of the shortlist is the order in which its models are tried. */
@@ -153,7 +168,27 @@ export class Evaluation {
 
   #takeNamed(reason: string) {
     this.keepOrder();
-    return { faulty: false, belowFloor: false, reason };
+    return { faulty: false, belowFloor: false, reason, tier: null };
+  }
+
+  /** Puts the models of the tiers first, and then ranks the rest if there is room. Returns false if no model of the tiers may be chosen. */
+  #takeTier(facts: Facts, applied: AppliedTiers, options: RankingOptions, most: number): boolean {
+    const { shortlist, utility, order } = this;
+    const { qualityFloor = options.strategy.qualityFloor } = options;
+    const first: number[] = [];
+    if (!this.#tiers.take(facts.model, applied, shortlist, qualityFloor, first)) return false;
+    if (first.length < most && first.length < shortlist.n) {
+      this.rank(facts, options, most);
+      const rest = order.filter((at) => !first.includes(at));
+      first.push(...rest);
+    } else utility.fill(0, 0, shortlist.n);
+    order.length = 0;
+    for (let i = 0; i < first.length && i < most; i++) {
+      const at = first[i]!;
+      order.push(at);
+      if (utility[at] === Number.NEGATIVE_INFINITY) utility[at] = 0;
+    }
+    return true;
   }
 
   /** Ranks the models in the order of the shortlist, without a score. */

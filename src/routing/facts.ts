@@ -17,10 +17,11 @@ import { withoutDroppedTools } from './dropped-tools.ts';
 import { schemaInstead } from './forced-function.ts';
 import { isDenied, listedFor, mayUse, type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
-import { type Intent, readIntent } from './profile/intent.ts';
+import { firstHardness, type Intent, readIntent } from './profile/intent.ts';
 import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
 import type { PromptReader } from './profile/prompt-reader.ts';
 import { measure, type RequestSize, sizeOfNothing } from './profile/size.ts';
+import { withFirstTier } from './tiers.ts';
 import { needsDropped } from './unsupported.ts';
 
 const EMPTY: readonly never[] = [];
@@ -59,7 +60,8 @@ export function chatFacts(
     budget !== null ||
     dependsOnIntent(target.named, request, size, caller, snapshot);
   const read = profileOf(size, isRead ? readIntent(request, reader) : UNREAD);
-  return factsOf(request, target, budget, read, caller, snapshot, readings);
+  const facts = factsOf(request, target, budget, read, caller, snapshot, readings);
+  return withFirstTier(facts, snapshot, () => firstHardness(request, read.hard, reader));
 }
 
 /** Reads the facts of a request for embeddings, which has no task and produces no text. `embeddingFacts` throws like `chatFacts`. */
@@ -101,6 +103,7 @@ const UNREAD: Intent = {
   naturalLanguage: 'und',
   languagesSeen: EMPTY,
   output: { stated: null, atMost: null },
+  hard: 0,
 };
 
 /**
@@ -302,7 +305,10 @@ export function routeFacts(
   const target = targetOf(request.model, caller, snapshot, request.routing.fallbacks);
   const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(read.task) ?? 0]!.defaultInputTokens;
   const sized = withInput(read, routing.inputTokens ?? usual);
-  return factsOf(request, target, budgetWithin(routing, null), sized, caller, snapshot, readings);
+  const facts = factsOf(request, target, budgetWithin(routing, null), sized, caller, snapshot, readings);
+  return routing.task === undefined
+    ? withFirstTier(facts, snapshot, () => firstHardness(request, read.hard, reader))
+    : facts;
 }
 
 /** Reads the facts of a `/v1/route` request for embeddings. An explicit size of a request for embeddings is the size of one text. */

@@ -104,6 +104,9 @@ function resetUtilities(n: number, utility: Float64Array): false {
 /** In floating point, 0.9 − 0.1 is slightly below 0.8, so the comparison with a floor needs a tolerance. */
 const FLOOR_SLACK = 1e-9;
 
+/** Whether a quality is at least a floor. */
+export const reachesFloor = (quality: number, floor: number): boolean => quality >= floor - FLOOR_SLACK;
+
 /**
  * Sets the utility of candidates below the quality floor to -Infinity. If no candidate with a finite utility reaches the floor,
  * `holdToFloor` returns false and uses the quality as the utility, so that the best quality wins.

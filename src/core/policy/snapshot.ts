@@ -20,6 +20,7 @@ import type { Constraint, Preference } from './rules.ts';
 import type { SignInPolicy } from './sign-in.ts';
 import type { SourcePlace } from './source-place.ts';
 import type { SpreadMode } from './spread.ts';
+import type { SelectorTiers } from './tiers.ts';
 
 /**
  * A compiled policy: everything that a decision needs, frozen. Requests never parse or validate policy text. A snapshot holds the names of
@@ -78,6 +79,8 @@ export interface PolicySnapshot {
   readonly hardQualityFactor: number | null;
   /** How far a class of quality reaches below its best model, 0..0.5. With 0, qualities count exactly. */
   readonly qualityStep: number;
+  /** From which probability that its first question is hard a conversation begins in the strong tier, 0..1. */
+  readonly strongFrom: number;
   /** Whether the measured answer length of a task replaces the declared length. */
   readonly answerLength: AnswerLengthMode;
   /**
@@ -441,6 +444,8 @@ export interface Selector {
   readonly fallbacks?: FallbackLists;
   /** The vector space of the selector's embeddings; null if it serves no embeddings. */
   readonly vectorSpace: string | null;
+  /** Absent if the selector ranks all models for each request. */
+  readonly tiers?: SelectorTiers;
 }
 
 /** A model that a wildcard of the policy serves, with the effects of the policy's rules. */

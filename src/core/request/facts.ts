@@ -1,6 +1,7 @@
 import type { AskedAddOns } from '../money/add-ons.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { ActiveRules } from '../policy/rules.ts';
+import type { FirstTier } from '../policy/tiers.ts';
 import type { EmbeddingFacts } from './embedding.ts';
 import type { FallbackLists } from './fallbacks.ts';
 import type { Operation } from './operation.ts';
@@ -129,6 +130,12 @@ export interface Facts {
   readonly readers?: readonly string[];
   /** Size of an `embed` request; absent for other operations. */
   readonly embedding?: EmbeddingFacts;
+  /**
+   * The tier of the selector that the conversation begins with (`tierOf` returns the tier of the request); absent if all models are ranked
+   * for this request: for a named model, a selector without tiers, the caller's own weights or ceilings, a stated task, and in records of
+   * earlier versions.
+   */
+  readonly tier?: FirstTier;
 }
 
 /** A service's own count of a prompt's input tokens. */

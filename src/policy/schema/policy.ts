@@ -21,6 +21,7 @@ import {
   VARIABLE_NAME,
 } from './parts.ts';
 import { SelectorModelsText } from './rules.ts';
+import { TiersText } from './tiers.ts';
 
 /**
  * The policy language: one schema for the check, the static types and the JSON Schema of editors. A policy may leave out a key with a
@@ -291,6 +292,7 @@ export const SelectorText = closed('A name that callers send as `model` to leave
     description: "The strategy's options. The strategy's schema checks them.",
   }),
   models: Type.Optional(SelectorModelsText),
+  tiers: TiersText,
   fallbacks: FallbacksText,
   vector_space: optional.string(
     { minLength: 1, maxLength: 128, example: 'text-embedding-3-small' },

@@ -24,6 +24,7 @@ import {
   type SectionContext,
 } from './section-definition.ts';
 import { ConsoleText, PublicUrlText } from './sign-in.ts';
+import { TrafficText } from './traffic.ts';
 import { ModelsText } from './wildcard.ts';
 
 const section = <Text extends TSchema>(text: Text, guard: string, page?: Section['page']): Section<Text> => ({
@@ -78,6 +79,19 @@ export const LANGUAGE = {
     'Choose',
     'language.md#selectors',
   ]),
+  traffic: ordinary(
+    mapOf(
+      TrafficText,
+      'Task → its part of your traffic. The tiers of selectors are derived for these requests. Default: a mix of all built-in tasks.',
+    ),
+    ['Choose', '../route/tiers.md#the-typical-request'],
+  ),
+  strong_from: value(
+    number(
+      { minimum: 0, maximum: 1, default: 0.88 },
+      'From which probability that its first question is hard a conversation begins in the strong tier of its selector.',
+    ),
+  ),
   default_weights: ordinary(
     closed('Weights that apply if the `route_strategy` of a request leaves one out. Only their ratio matters.', {
       cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio of the weights matters.'),

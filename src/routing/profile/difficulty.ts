@@ -15,6 +15,10 @@ export function difficultyOf(odds: ReadingOdds): Difficulty {
   return odds[COLUMN.easy]! > EASY ? 'easy' : 'usual';
 }
 
+/** Returns how likely a question is demanding or harder, 0..1, rounded to a thousandth, because records store it. */
+export const hardShareOf = (odds: ReadingOdds): number =>
+  Math.round(1_000 / (1 + Math.exp(-odds[COLUMN.hard]!))) / 1_000;
+
 /** The log odds from which a request counts as hard or easy: 88 and 62 %. */
 const HARD = 2;
 const EASY = 0.5;

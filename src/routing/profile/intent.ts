@@ -17,6 +17,8 @@ import type { Words } from './word-sums.ts';
 export interface Intent
   extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'stuck' | 'naturalLanguage' | 'languagesSeen'> {
   readonly output: OutputHint;
+  /** How likely the last question is hard, 0..1; 0 if it was not read. */
+  readonly hard: number;
 }
 
 /** The number of user messages that are read to understand a follow-up, including the last one. */
@@ -31,7 +33,7 @@ export function readIntent(request: ProfileInput, reader: PromptReader): Intent 
   const [last] = turns;
   const system = last === undefined ? null : systemPromptOf(request, reader);
   const guess = guessTask(request, turns, system, reader);
-  const { task, mix, difficulty } = guess;
+  const { task, mix, difficulty, hard } = guess;
   const stuck = stuckSigns(request, reader);
   return {
     task,
@@ -41,8 +43,28 @@ export function readIntent(request: ProfileInput, reader: PromptReader): Intent 
     naturalLanguage: naturalLanguageOf(turns) ?? (last && last.message.reading.words > 0 ? 'en' : 'und'),
     languagesSeen: task === 'coding' ? languagesOfCode(turns, system) : programmingLanguages(turns, false),
     output: outputHint(request, guess, last?.message.reading ?? null, reader),
+    hard,
   };
 }
+
+/**
+ * Returns how likely the first question of a conversation is hard, 0..1: the last question before the model's first answer. All later
+ * requests of the conversation therefore give the same figure. Images, audio and files are not read, so a question with them counts as 0.
+ * @param hard the figure for the last question
+ */
+export function firstHardness(request: ProfileInput, hard: number, reader: PromptReader): number {
+  const { conversation } = request;
+  const { turns } = conversation;
+  const answer = turns.findIndex(({ role }) => role === 'assistant');
+  const opening = answer < 0 ? turns : turns.slice(0, answer);
+  if (opening.some(({ parts }) => parts.some(({ type }) => MEDIA.has(type)))) return 0;
+  if (answer < 0) return hard;
+  const first = { ...request, conversation: { ...conversation, turns: opening } };
+  const questions = userTurns(opening, reader);
+  return guessTask(first, questions, questions.length === 0 ? null : systemPromptOf(first, reader), reader).hard;
+}
+
+const MEDIA: ReadonlySet<string> = new Set(['image', 'audio', 'file']);
 
 /** Returns the language of the latest turn whose language can be recognized. */
 function naturalLanguageOf(turns: readonly UserTurn[]): string | null {
@@ -150,7 +172,7 @@ function guessTask(
   if (conversation.tools.length > 0 && forcesTool(conversation)) return certainly('tool_use');
   const view = viewOf(request, turns, system, reader);
   if (view === null) return certainly('general');
-  if (isEmojiAlone(view, conversation.turns)) return { task: 'chat', mix: [], difficulty: 'easy' };
+  if (isEmojiAlone(view, conversation.turns)) return { task: 'chat', mix: [], difficulty: 'easy', hard: 0 };
   const guess = last!.message.guess(view);
   // A general question after an image is mostly about the image.
   return earlier?.hasImage && guess.task === 'general' ? certainly('vision') : guess;
@@ -170,7 +192,7 @@ function isEmojiAlone({ question, tools, system }: QuestionView, turns: readonly
 const EMOJI_CHARS_MAX = 40;
 const EMOJI = /^(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|[\u200d\ufe0f\s!.])+$/u;
 
-const certainly = (task: string): TaskGuess => ({ task, mix: [], difficulty: 'usual' });
+const certainly = (task: string): TaskGuess => ({ task, mix: [], difficulty: 'usual', hard: 0 });
 
 /**
  * A system prompt that names more programming languages than this lists skills. A list of skills does not determine the language of the

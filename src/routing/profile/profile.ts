@@ -20,7 +20,7 @@ export const profile = (request: ModelRequest, reader: PromptReader): Profile =>
 
 /** Combines the size and the intent of a request into its profile. */
 export function profileOf(size: RequestSize, intent: Intent): Profile {
-  const { task, mix, stuck, naturalLanguage, languagesSeen, output } = intent;
+  const { task, mix, stuck, naturalLanguage, languagesSeen, output, hard } = intent;
   return {
     task,
     mix,
@@ -36,6 +36,7 @@ export function profileOf(size: RequestSize, intent: Intent): Profile {
     pages: size.pages,
     unboundedMedia: size.unboundedMedia,
     output,
+    hard,
     needs: size.needs,
     hourCache: size.hourCache,
   };

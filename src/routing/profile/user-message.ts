@@ -1,20 +1,29 @@
 import type { ToolDefinition } from '../../core/request/conversation.ts';
 import type { Facts } from '../../core/request/facts.ts';
-import { difficultyOf } from './difficulty.ts';
+import { difficultyOf, hardShareOf } from './difficulty.ts';
 import { type QuestionText, readQuestion } from './question.ts';
 import { type QuestionShape, shapeOf } from './question-shape.ts';
 import type { QuestionView } from './question-view.ts';
 import { QuestionReading } from './reading.ts';
 import type { ReadingTables } from './reading-tables.ts';
 import { likelihoods, sharesOf } from './shares.ts';
-import { oddsOf, type ReadingOdds, taskLogits } from './task-logits.ts';
+import { oddsOf, taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 import { namesTool, type OfferedNames } from './tools.ts';
 import { PLACE, type WordRows } from './word-rows.ts';
 import { Words } from './word-sums.ts';
 
 /** The task of a message in its context. */
-export type TaskGuess = Pick<Facts, 'task' | 'mix' | 'difficulty'>;
+export interface TaskGuess extends Pick<Facts, 'task' | 'mix' | 'difficulty'> {
+  /** How likely the message is hard, 0..1. */
+  readonly hard: number;
+}
+
+/** A guess about a message, and the view that it is based on. */
+interface ViewGuess {
+  readonly view: QuestionView;
+  readonly guess: TaskGuess;
+}
 
 /**
  * The words of a user's message, read once, with the last guesses about it. Every later request of the conversation contains a user's
@@ -28,10 +37,9 @@ export class UserMessage {
   readonly words: readonly Words[];
   readonly #tables: ReadingTables;
   #before: Words | null = null;
-  /** The last guesses about the message, and the views that the guesses are based on. */
-  #odds: ReadingOdds | null = null;
-  #task: Pick<TaskGuess, 'task' | 'mix'> | null = null;
-  #taskView: QuestionView | null = null;
+  /** The last two guesses about the message: an agent's question is read with and without the calls that follow it. */
+  #guesses: readonly ViewGuess[] = [];
+  /** The last likelihoods of the message, and the view that they are based on. */
   #likelihoods: Float64Array | null = null;
   #likelihoodsView: QuestionView | null = null;
   #tools: { readonly names: string; readonly areNamed: boolean } | null = null;
@@ -70,13 +78,13 @@ export class UserMessage {
 
   /** Returns the task and the difficulty of the message. @param view the message in its context */
   guess(view: QuestionView): TaskGuess {
-    if (this.#task === null || this.#odds === null || !isSameContext(this.#taskView, view)) {
-      this.#odds = oddsOf(view, this.#tables);
-      this.#task = sharesOf(this.#odds.subarray(0, TASKS.length), this.#tables.tasks);
-      this.#taskView = view;
-    }
-    const { task, mix } = this.#task;
-    return { task, mix, difficulty: difficultyOf(this.#odds) };
+    const known = this.#guesses.find((one) => isSameContext(one.view, view));
+    if (known) return known.guess;
+    const odds = oddsOf(view, this.#tables);
+    const { task, mix } = sharesOf(odds.subarray(0, TASKS.length), this.#tables.tasks);
+    const guess = { task, mix, difficulty: difficultyOf(odds), hard: hardShareOf(odds) };
+    this.#guesses = [{ view, guess }, ...this.#guesses.slice(0, 1)];
+    return guess;
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, ChatTool } from '../../../src/core/api/chat-request.ts';
-import { difficultyOf } from '../../../src/routing/profile/difficulty.ts';
+import { difficultyOf, hardShareOf } from '../../../src/routing/profile/difficulty.ts';
 import type { QuestionView } from '../../../src/routing/profile/question-view.ts';
 import { sharesOf } from '../../../src/routing/profile/shares.ts';
 import { oddsOf, SHIPPED_WEIGHTS } from '../../../src/routing/profile/task-logits.ts';
@@ -43,7 +43,7 @@ const request = fc.record({ question, system, earlier, isAmidTools, tools }).map
 function guessAfresh(view: QuestionView): TaskGuess {
   const odds = oddsOf(view, READER.tables, SHIPPED_WEIGHTS);
   const { task, mix } = sharesOf(odds.subarray(0, TASKS.length), READER.tables.tasks);
-  return { task, mix, difficulty: difficultyOf(odds) };
+  return { task, mix, difficulty: difficultyOf(odds), hard: hardShareOf(odds) };
 }
 
 type Guess = (view: QuestionView) => TaskGuess;

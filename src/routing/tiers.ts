@@ -1,0 +1,110 @@
+import type { PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
+import { type FirstTier, type SelectorTiers, TIERS, type TierName, tierOf } from '../core/policy/tiers.ts';
+import type { Facts } from '../core/request/facts.ts';
+import { reachesFloor } from './rank.ts';
+import type { Shortlist } from './shortlist.ts';
+
+/**
+ * Adds the tier that a conversation begins with. Without tiers, and if the caller weighs this request or limits its cost or time, the facts
+ * stay the same.
+ * @param hardness returns how likely the first question is hard, 0..1
+ */
+export function withFirstTier({ tier: _, ...facts }: Facts, snapshot: PolicySnapshot, hardness: () => number): Facts {
+  const { named, operation, weights, ceilings, model } = facts;
+  const isRanked = named !== null || operation !== 'chat' || weights !== null;
+  if (isRanked || (ceilings.costCredits ?? ceilings.latencyMs) !== null) return facts;
+  if (snapshot.selectors.get(model)?.tiers === undefined) return facts;
+  const hard = hardness();
+  const tier: FirstTier = { name: hard >= snapshot.strongFrom ? 'strong' : 'usual', hard };
+  return { ...facts, tier };
+}
+
+/**
+ * Returns the tiers that decide about a request; null if all models are ranked for it. A preference with a condition weighs some requests
+ * differently, so derived tiers, which count only the preferences without a condition, do not decide about these requests.
+ */
+export function tiersFor(facts: Facts, { selectors, preferences }: PolicySnapshot): AppliedTiers | null {
+  const tier = tierOf(facts);
+  const tiers = tier && selectors.get(facts.model)?.tiers;
+  if (!tier || !tiers) return null;
+  // A selector with a limit follows the limiting one, so that both choose in the same way.
+  const { source } = (tiers.limit && selectors.get(tiers.limit.selector)?.tiers) ?? tiers;
+  const isWeighed = source === 'derived' && facts.rules.preferences.some((at) => preferences[at]!.when !== null);
+  return isWeighed ? null : { ...tier, tiers };
+}
+
+/** The tier of a request, with the tiers of its selector. */
+export type AppliedTiers = NonNullable<ReturnType<typeof tierOf>> & { readonly tiers: SelectorTiers };
+
+/** The models of a selector as indexes of the snapshot, by the tier of a request: its own tier, then the other one. */
+type TierOrders = Readonly<Record<TierName, Int32Array>>;
+
+/** Chooses the models of tiers for one request at a time. */
+export class TierChoice {
+  readonly #orders: ReadonlyMap<string, TierOrders>;
+
+  constructor({ selectors }: Pick<PolicySnapshot, 'selectors'>) {
+    this.#orders = new Map(
+      [...selectors.values()].flatMap((one) => (one.tiers ? [[one.name, ordersOf(one.tiers)]] : [])),
+    );
+  }
+
+  /**
+   * Writes the positions of the eligible models of both tiers that reach the quality floor to `into`, those of the request's tier first. If the
+   * first eligible model of the selector that limits this one is cheaper or faster, it comes first.
+   * @returns whether the tiers decide. They do not if no model of them is eligible, neither here nor at the limiting selector
+   */
+  take(
+    selector: string,
+    { name, tiers }: AppliedTiers,
+    shortlist: Shortlist,
+    floor: number | undefined,
+    into: number[],
+  ) {
+    into.length = 0;
+    this.#add(this.#orders.get(selector)![name], shortlist, floor, into);
+    const { limit } = tiers;
+    const other = limit && this.#orders.get(limit.selector);
+    if (!limit || !other) return into.length > 0;
+    const limiting: number[] = [];
+    this.#add(other[name], shortlist, floor, limiting);
+    const [first] = limiting;
+    // Without a model of its tiers, the limiting selector ranks all models. Only the ranking of both then keeps the promise.
+    if (first === undefined) return false;
+    const own = into[0];
+    if (own !== undefined && shortlist[limit.by][own]! <= shortlist[limit.by][first]!) return true;
+    const at = into.indexOf(first);
+    if (at >= 0) into.splice(at, 1);
+    into.unshift(first);
+    return true;
+  }
+
+  #add(order: Int32Array, { n, model, quality }: Shortlist, floor: number | undefined, into: number[]): void {
+    for (let i = 0; i < order.length; i++) {
+      const at = positionOf(order[i]!, model, n);
+      if (at >= 0 && (floor === undefined || reachesFloor(quality[at]!, floor))) into.push(at);
+    }
+  }
+}
+
+function positionOf(index: number, models: Int32Array, n: number): number {
+  // The models of a shortlist that a selector filled are in ascending order.
+  let low = 0;
+  let high = n - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const one = models[middle]!;
+    if (one === index) return middle;
+    if (one < index) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
+}
+
+const ordersOf = (tiers: NonNullable<Selector['tiers']>): TierOrders => {
+  const orderOf = (name: TierName) => {
+    const others = TIERS.filter((one) => one !== name).flatMap((one) => tiers[one]);
+    return Int32Array.from(new Set([...tiers[name], ...others]));
+  };
+  return { usual: orderOf('usual'), strong: orderOf('strong') };
+};
