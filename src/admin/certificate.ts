@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import * as field from '../core/api/parts.ts';
 import { REJECTIONS } from '../core/decision/decision.ts';
 import { HEALTH } from '../core/decision/readings.ts';
+import { TIER_REASONS, TIERS } from '../core/policy/tiers.ts';
 import { LENGTH_SOURCES } from '../core/request/expected-length.ts';
 import { TIE_BREAKERS } from '../routing/rank.ts';
 import { REFERENCE_PRICE } from './policy-shapes.ts';
@@ -43,6 +44,28 @@ const Learning = Type.Object({
   mode: field.word(['off'], 'Always `off`.', 'off'),
   trust: field.share('Always 0.', 0),
   choice_by_learnt: field.textOrNull('Always null.'),
+});
+
+const Tier = Type.Object({
+  name: field.word(TIERS, 'The tier of the request.', 'usual'),
+  why: field.word(
+    TIER_REASONS,
+    '`hard`: the first question of the conversation is probably hard. `escalated`: an answer of the conversation failed. `usual`: neither.',
+    'usual',
+  ),
+  source: field.word(
+    ['stated', 'derived'],
+    'Whether the policy states the tiers, or the strategy ranked the models for the typical request.',
+    'derived',
+  ),
+  usual: field.textList('The models of the usual tier, in the order in which they are tried.', ['gpt-6-luna']),
+  strong: field.textList('The models of the strong tier, in the order in which they are tried.', ['gpt-6.1-sol']),
+  limited_by: field.textOrNull(
+    'The selector whose choice comes first if it is cheaper or faster; null for none.',
+    null,
+  ),
+  hard: field.share('How likely the first question of the conversation is hard.', 0.12),
+  strong_from: field.share('From which probability a conversation begins in the strong tier.', 0.88),
 });
 
 const Draw = Type.Object({
@@ -160,6 +183,10 @@ export const CERTIFICATE = {
   preferences: field.orNull(Type.Array(Preference), 'The preferences that applied.'),
   choice_without_preferences: field.textOrNull(
     'The choice if there were no preferences; null if no preference applied.',
+  ),
+  tier: field.orNull(
+    Tier,
+    'The tier of the selector that decided; null if all models were ranked, or if the request names its model.',
   ),
   tie_decided_by: field.orNull(
     Type.Union(TIE_BREAKERS.map((breaker) => Type.Literal(breaker))),

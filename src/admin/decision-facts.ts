@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../core/api/parts.ts';
+import { TIERS } from '../core/policy/tiers.ts';
 import { CAPABILITY_NAMES } from '../core/request/capability.ts';
 import { DIFFICULTIES } from '../core/request/facts.ts';
 import { OPERATION_NAMES } from '../core/request/operation.ts';
@@ -65,6 +66,13 @@ export const Facts = field.shape(
         ),
       },
       null,
+    ),
+    first_tier: field.shapeOrNull(
+      'The tier that the conversation begins with, by its first question; null if all models are ranked for the request.',
+      {
+        name: field.word(TIERS, 'The tier.', 'usual'),
+        hard: field.share('How likely the first question is hard.', 0.12),
+      },
     ),
     quality_step: field.figureOrNull(
       'How far below its best model a class of quality reached when models were scored; null without classes, and if the request named its model.',

@@ -68,6 +68,7 @@ export function draftCases(context: CheckContext & AmountContext, names: CaseNam
           provider: expect.provider ?? null,
           task: expect.task ?? null,
           reason: expect.reason ?? null,
+          tier: expect.tier ?? null,
           rejected: expect.rejected,
           costBelowCredits,
           latencyBelowMs: expect.latency_below_ms ?? null,

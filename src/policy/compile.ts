@@ -219,11 +219,7 @@ function* compile(
     reportedRuns: compileReportedRuns(reportedRuns),
     teamIds: check.teams.ids,
   });
-  yield;
-  const tierInputs = { selectors: parsed.selectors, traffic: parsed.traffic, version, strategies };
-  const tiered = yield* withTiers({ revision: '', ...untiered }, tierInputs, report);
-  if (report.failed) return null;
-  const snapshot = { ...untiered, selectors: tiered };
+  const snapshot = yield* withTiers(untiered, { ...parsed, strategies }, report);
   const environment = [...environmentFacts(states), ...figuresIn(snapshot, facts)];
   return { snapshot: deepFreeze(snapshot), environment };
 }

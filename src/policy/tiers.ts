@@ -72,17 +72,18 @@ interface TierInputs {
  * Adds their tiers to the selectors of a snapshot: the stated ones, or the first models of the ranking by the strategy for the typical request
  * at usual and at hard difficulty. Yields between selectors.
  */
-export function* withTiers(
-  snapshot: PolicySnapshot,
+export function* withTiers<Untiered extends Omit<PolicySnapshot, 'revision'>>(
+  untiered: Untiered,
   { selectors: stated, traffic, version, strategies }: TierInputs,
   report: Report,
-): Generator<undefined, PolicySnapshot['selectors']> {
-  if (version === 1) return snapshot.selectors;
+): Generator<undefined, Untiered> {
+  if (version === 1) return untiered;
+  const snapshot: PolicySnapshot = { revision: '', ...untiered };
   const items = new Map(stated.map((one) => [one.name, one]));
   const typical = new Map<TierName, TypicalRequest>();
-  for (const name of TIERS) {
-    typical.set(name, yield* typicalRequest(snapshot, traffic, name === 'strong' ? 'hard' : 'usual'));
-  }
+  typical.set('usual', yield* typicalRequest(snapshot, traffic, 'usual'));
+  const hard = traffic.flatMap((one) => (one.hardShare > 0 ? [{ ...one, share: one.hardShare }] : []));
+  typical.set('strong', yield* typicalRequest(snapshot, hard, 'hard'));
   const made = new Map<string, Selector>();
   for (const selector of snapshot.selectors.values()) {
     const plugin = strategies.get(selector.strategy);
@@ -91,7 +92,7 @@ export function* withTiers(
     made.set(selector.name, tiers ? { ...selector, tiers } : selector);
     yield;
   }
-  return made;
+  return { ...untiered, selectors: made };
 }
 
 interface TierScope {

@@ -66,7 +66,9 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
       ? `${id} was requested by name`
       : eligible === 1
         ? `${id} is the only model that can serve the request`
-        : `${id} is the best of ${eligible} eligible models by ${reason}`;
+        : decision.tier !== null
+          ? `${id} is the first eligible model for the ${decision.tier} tier of ${facts.model}`
+          : `${id} is the best of ${eligible} eligible models by ${reason}`;
   const figures = `${qualityText(choice)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
   const cappedBy = outputCappedBy(choice, snapshot.models[choice.model]!, facts);
   const capped =

@@ -2,6 +2,7 @@ import type { Rejection } from '../core/decision/decision.ts';
 import type { HealthState } from '../core/decision/readings.ts';
 import type { DeclaredLatency } from '../core/policy/snapshot.ts';
 import type { SourcePlace } from '../core/policy/source-place.ts';
+import type { SelectorTiers, TierName, TierReason } from '../core/policy/tiers.ts';
 import type { LanguageState } from '../core/request/language-support.ts';
 
 /** The parts of a quality estimate before languages and preferences. */
@@ -100,3 +101,18 @@ export interface AppliedPreference extends AppliedRule {
 }
 
 export type Counterfactual = Pick<CandidateEntry, 'model' | 'costCredits' | 'latencyMs'> & { readonly quality: number };
+
+/** The tier that decided about a request, with the models of both tiers. */
+export interface TierEntry {
+  readonly name: TierName;
+  readonly why: TierReason;
+  readonly source: SelectorTiers['source'];
+  /** IDs of models, in the order in which they are tried. */
+  readonly usual: readonly string[];
+  readonly strong: readonly string[];
+  /** The selector whose choice comes first if it is cheaper or faster; null for none. */
+  readonly limitedBy: string | null;
+  /** How likely the first question is hard, 0..1, and from which probability a conversation begins in the strong tier. */
+  readonly hard: number;
+  readonly strongFrom: number;
+}

@@ -17,6 +17,7 @@ import type {
   LanguageEntry,
   LatencyBasis,
   RejectionEntry,
+  TierEntry,
 } from './certificate.ts';
 import { type DecisionContext, refusalOf } from './decide.ts';
 import {
@@ -40,6 +41,7 @@ import { type TieBreaker, tieBreaker, tieOrder } from './rank.ts';
 import { type RefusedRequest, refusalError } from './refuse.ts';
 import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';
+import type { AppliedTiers } from './tiers.ts';
 
 /**
  * A complete explanation of a decision: every model with its estimates, its rank and the reasons. Signalbox creates a certificate by
@@ -70,8 +72,11 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
     return { ...entry, rejections: rejectionsAgainst(snapshot.models[model]!, rejections, inputs) };
   });
   const candidates = [...eligible, ...ineligible].sort(byRankThenId);
+  const applied = outcome?.tier ?? null;
   const tieDecidedBy =
-    outcome && facts.named === null ? tieBetweenBest(evaluation, context, facts, outcome.faulty) : null;
+    outcome && facts.named === null && applied === null
+      ? tieBetweenBest(evaluation, context, facts, outcome.faulty)
+      : null;
   const [choice = null, runnerUp = null] = candidates.filter(({ rank }) => rank !== null);
   const baseline = n === 0 || facts.named !== null ? null : snapshot.models[evaluation.baseline(facts)]!.id;
   const refusal = n === 0 ? refusalOf(facts, readings, rejected) : null;
@@ -90,6 +95,8 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
     reason: outcome?.reason ?? context.reason,
     /** The ID of the chosen model; null for a refusal. */
     choice: choice?.model ?? null,
+    /** The tier that decided; null if all models were ranked, or if the request names its model. */
+    tier: applied && tierEntry(applied, facts, snapshot),
     /** Whether the choice is a listed fallback of a selector that has no eligible model of its own. */
     isListed,
     /** The group of rejections that determines the status of a refusal; null for a decision. */
@@ -144,6 +151,25 @@ function tieBetweenBest(
   if (first === undefined || second === undefined || utility[first] !== utility[second]) return null;
   const candidates = evaluation.candidates(facts);
   return tieBreaker(first, second, candidates, tieOrder(candidates, strategy.tieBreak, faulty));
+}
+
+/** Returns the tiers of the selector with the IDs of their models. */
+function tierEntry(
+  { name, why, tiers }: AppliedTiers,
+  { tier }: Facts,
+  { models, strongFrom }: PolicySnapshot,
+): TierEntry {
+  const idsOf = (tier: readonly number[]) => tier.map((at) => models[at]!.id);
+  return {
+    name,
+    why,
+    source: tiers.source,
+    usual: idsOf(tiers.usual),
+    strong: idsOf(tiers.strong),
+    limitedBy: tiers.limit?.selector ?? null,
+    hard: tier?.hard ?? 0,
+    strongFrom,
+  };
 }
 
 const UNRANKED = { belowFloor: false };

@@ -9,7 +9,7 @@ import { FALLBACK_REASONS, type FallbackLists, type FallbackReason } from '../co
 import { decimalText } from '../core/text/text.ts';
 import { iso } from '../core/time/clock.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
-import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry } from './certificate.ts';
+import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry, TierEntry } from './certificate.ts';
 import type { Certificate } from './certify.ts';
 import { capReason } from './output-maximum.ts';
 import type { TieBreaker } from './rank.ts';
@@ -26,6 +26,7 @@ export function story(certificate: Certificate, facts: Facts): string[] {
     ...(constraints.length > 0 ? [`Constraints that apply: ${constraints.map(ruleText).join(', ')}.`] : []),
     ...rejectedTexts(certificate.candidates.filter(({ rank }) => rank === null)),
     ...(refusal ? [`Refused with ${refusal.code}: ${refusal.message}`] : []),
+    ...(choice && certificate.tier ? [tierText(certificate.tier, facts)] : []),
     ...(choice ? [choiceText(choice, runnerUp, ranked.length, certificate, facts), ...healthText(choice)] : []),
     ...(choice && facts.fallbacks ? [fallbacksText(facts.fallbacks)] : []),
     ...certificate.found.map(foundText),
@@ -154,7 +155,7 @@ function choiceText(
   choice: CandidateEntry,
   runnerUp: CandidateEntry | undefined,
   ranked: number,
-  { reason, faulty, tieDecidedBy, preferences, isListed }: Certificate,
+  { reason, faulty, tieDecidedBy, preferences, isListed, tier }: Certificate,
   { model: first, named }: Facts,
 ): string {
   const { model, quality, countedQuality, scoredQuality, costCredits, latencyMs } = choice;
@@ -172,6 +173,7 @@ function choiceText(
   if (isFallback) return `${model} is a fallback of ${first}, which cannot serve the request: ${figures}.`;
   if (named !== null) return `${model} was requested by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
+  if (tier) return `${model} ${tierRole(model, tier)}: ${figures}.`;
   const best = `${model} is the best of ${ranked} models by ${reason}: ${figures}.`;
   const decisive = tieDecidedBy && TIE_TEXTS[tieDecidedBy];
   if (faulty) return `${best} The strategy gave no usable score, so ${decisive} decided.`;
@@ -179,6 +181,29 @@ function choiceText(
   if (decisive) return `${best} ${runnerUp.model} has the same utility; ${decisive} decided.`;
   const parts = leads(choice, runnerUp);
   return `${best} Its utility is ${figure(lead)} above the utility of ${runnerUp.model}${parts && `: ${parts}`}.`;
+}
+
+/** Says why a model is the choice of a tier. */
+function tierRole(model: string, { name, usual, strong, limitedBy }: TierEntry): string {
+  const own = name === 'usual' ? usual : strong;
+  if (own[0] === model) return `is the first model of the ${name} tier`;
+  if (own.includes(model)) return `is the first eligible model of the ${name} tier`;
+  const other = name === 'usual' ? 'strong' : 'usual';
+  if ((name === 'usual' ? strong : usual).includes(model))
+    return `is the first eligible model of the ${other} tier, because no model of the ${name} tier is eligible`;
+  return `is the choice of ${limitedBy} in the ${name} tier, which this selector may not exceed`;
+}
+
+/** Explains the tiers: `The usual tier of auto decides: luna, then flash. Its strong tier: sol.` */
+function tierText(tier: TierEntry, { model }: Facts): string {
+  const { name, why, source, usual, strong, hard, strongFrom } = tier;
+  const reasons: Readonly<Record<TierEntry['why'], string>> = {
+    usual: `the first question is hard with a probability of ${percent(hard)}, below ${percent(strongFrom)}`,
+    hard: `the first question is hard with a probability of ${percent(hard)}, at least ${percent(strongFrom)}`,
+    escalated: 'an answer of this conversation failed',
+  };
+  const origin = source === 'stated' ? 'stated by the policy' : 'derived from the typical requests';
+  return `The ${name} tier of ${model} decides, because ${reasons[why]}. Its tiers are ${origin}: usual ${usual.join(', then ')}; strong ${strong.join(', then ')}.`;
 }
 
 const REASON_TEXTS: Readonly<Record<FallbackReason, string>> = {

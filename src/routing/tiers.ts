@@ -1,5 +1,5 @@
 import type { PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
-import { type FirstTier, type SelectorTiers, TIERS, type TierName, tierOf } from '../core/policy/tiers.ts';
+import { type FirstTier, type SelectorTiers, TIERS, type TierName, type TierReason } from '../core/policy/tiers.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { reachesFloor } from './rank.ts';
 import type { Shortlist } from './shortlist.ts';
@@ -18,6 +18,20 @@ export function withFirstTier({ tier: _, ...facts }: Facts, snapshot: PolicySnap
   const tier: FirstTier = { name: hard >= snapshot.strongFrom ? 'strong' : 'usual', hard };
   return { ...facts, tier };
 }
+
+/** The facts that decide the tier of a request. The shape of an escalation does not matter. */
+type TierFacts = Pick<Facts, 'tier'> & { readonly escalation?: object };
+
+/** Returns the tier of a request, and why; null if its model is chosen by ranking all models. */
+export function tierOf({ tier, escalation }: TierFacts): { readonly name: TierName; readonly why: TierReason } | null {
+  if (tier === undefined) return null;
+  if (tier.name === 'strong') return HARD;
+  return escalation === undefined ? USUAL : ESCALATED;
+}
+
+const USUAL = { name: 'usual', why: 'usual' } as const;
+const HARD = { name: 'strong', why: 'hard' } as const;
+const ESCALATED = { name: 'strong', why: 'escalated' } as const;
 
 /**
  * Returns the tiers that decide about a request; null if all models are ranked for it. A preference with a condition weighs some requests

@@ -75,6 +75,7 @@ export function factsBody(facts: Facts): object {
     quality_factor: facts.qualityFactor ?? null,
     stuck: facts.stuck ? snakeKeys(facts.stuck) : null,
     quality_step: facts.qualityStep ?? null,
+    first_tier: facts.tier ? { ...facts.tier } : null,
     natural_language: facts.naturalLanguage,
     languages: facts.languagesSeen,
     estimated_input_tokens: facts.inputTokens,

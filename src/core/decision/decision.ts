@@ -1,4 +1,5 @@
 import type { Microcredits } from '../money/credits.ts';
+import type { TierName } from '../policy/tiers.ts';
 import type { Facts } from '../request/facts.ts';
 import type { Estimate } from './estimate.ts';
 import type { Readings } from './readings.ts';
@@ -70,6 +71,8 @@ export interface Decision {
   readonly readings: Readings;
   /** A short, stable label of the reason: `auto:balanced`, `pinned`. */
   readonly reason: string;
+  /** The tier that decided; null if all models were ranked, or if the request names its model. */
+  readonly tier: TierName | null;
   /** The chosen model first, then the fallbacks. `ranked` is never empty. */
   readonly ranked: readonly [RankedModel, ...RankedModel[]];
   /**

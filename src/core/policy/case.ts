@@ -1,5 +1,6 @@
 import type { UserRole } from '../people/people.ts';
 import type { SourcePlace } from './source-place.ts';
+import type { TierName } from './tiers.ts';
 
 /**
  * A test case in a policy: an example request, and the decision that the policy must make. The policy check validates it. It runs before a
@@ -36,6 +37,8 @@ export interface PolicyCase {
     readonly task: string | null;
     /** The expected `route_reason`. */
     readonly reason: string | null;
+    /** The tier of the selector that must decide. */
+    readonly tier: TierName | null;
     /** Model → the rule, or the kind of reason, that must reject the model. */
     readonly rejected: Readonly<Record<string, string>>;
     readonly costBelowCredits: number | null;

@@ -1,5 +1,3 @@
-import type { Facts } from '../request/facts.ts';
-
 /** The tiers of a selector: models for usual requests, and models for hard requests and for conversations in which answers failed. */
 export const TIERS = ['usual', 'strong'] as const;
 export type TierName = (typeof TIERS)[number];
@@ -24,18 +22,4 @@ export interface FirstTier {
 
 /** Why a request belongs to its tier. */
 export const TIER_REASONS = ['usual', 'hard', 'escalated'] as const;
-type TierReason = (typeof TIER_REASONS)[number];
-
-/** The facts that decide the tier of a request. The shape of an escalation does not matter. */
-type TierFacts = Pick<Facts, 'tier'> & { readonly escalation?: object };
-
-/** Returns the tier of a request, and why; null if its model is chosen by ranking all models. */
-export function tierOf({ tier, escalation }: TierFacts): { readonly name: TierName; readonly why: TierReason } | null {
-  if (tier === undefined) return null;
-  if (tier.name === 'strong') return HARD;
-  return escalation === undefined ? USUAL : ESCALATED;
-}
-
-const USUAL = { name: 'usual', why: 'usual' } as const;
-const HARD = { name: 'strong', why: 'hard' } as const;
-const ESCALATED = { name: 'strong', why: 'escalated' } as const;
+export type TierReason = (typeof TIER_REASONS)[number];

@@ -11,6 +11,7 @@ import { type Certificate, certify } from '../../routing/certify.ts';
 import { qualityStepOf, withDifficulty } from '../../routing/facts.ts';
 import { targetOf } from '../../routing/model-name.ts';
 import { withRules } from '../../routing/rules.ts';
+import { withFirstTier } from '../../routing/tiers.ts';
 import type { Gateway } from './gateway.ts';
 
 /** The decision that the active policy makes for a recorded request. */
@@ -70,6 +71,9 @@ function factsNow(
 ): Facts {
   const step = qualityStepOf(facts, snapshot);
   const read = withDifficulty({ ...facts, ...(step !== null && { qualityStep: step }) }, facts.difficulty, snapshot);
+  // A record without a tier has only the difficulty of the last question. A stuck agent says nothing about the first one.
+  const isHard = facts.difficulty === 'hard' && facts.stuck === undefined;
+  const tiered = withFirstTier(read, snapshot, () => facts.tier?.hard ?? (isHard ? 1 : 0));
   const inputs = { stream: stream ?? false, user: '', metadata, caller, time: localTime(time), readings: readings() };
-  return withRules(read, snapshot, inputs, () => {});
+  return withRules(tiered, snapshot, inputs, () => {});
 }

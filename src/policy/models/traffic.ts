@@ -2,7 +2,7 @@ import type { Task } from '../../core/policy/snapshot.ts';
 import { type CheckContext, checkNamed } from '../schema/section-checks.ts';
 import { TrafficText } from '../schema/traffic.ts';
 import { type LanguageVersion, needsLatest } from '../versions.ts';
-import shares from './traffic.json' with { type: 'json' };
+import shipped from './traffic.json' with { type: 'json' };
 
 /** The typical requests of a task. */
 export interface TaskTraffic {
@@ -10,38 +10,39 @@ export interface TaskTraffic {
   readonly task: number;
   /** The share of all requests, 0..1. */
   readonly share: number;
+  /** The share of all hard requests, 0..1. */
+  readonly hardShare: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** Returns the traffic that a policy states, or the shipped one. The shares sum to 1. */
+/** The part of the requests of a task that is hard, if neither the policy nor `traffic.json` states one. */
+const HARD = 0.1;
+
+/** Returns the traffic that a policy states, or the shipped one. */
 export function draftTraffic(context: CheckContext, tasks: readonly Task[], version: LanguageVersion): TaskTraffic[] {
-  const stated = checkNamed('traffic', TrafficText, context);
   const place = context.sections.get('traffic')?.place;
   if (place && version === 1) needsLatest('traffic', place, context.report);
-  const given = new Map<string, TrafficText>();
-  for (const { name, data, place: at } of stated) {
-    if (tasks.some((task) => task.name === name)) {
-      if (data) given.set(name, data);
-    } else
-      context.report.addUnknown(
-        'task',
-        name,
-        tasks.map((task) => task.name),
-        at,
-      );
+  const guesses = new Map<string, TrafficText>(Object.entries(shipped));
+  const stated = new Map<string, TrafficText>();
+  const names = tasks.map(({ name }) => name);
+  for (const { name, data, place: at } of checkNamed('traffic', TrafficText, context)) {
+    if (!names.includes(name)) context.report.addUnknown('task', name, names, at);
+    else if (data) stated.set(name, data);
   }
-  const shipped = Object.entries(shares).map(([name, share]) => [name, { share }] as const);
-  const mix = given.size > 0 ? given : new Map<string, TrafficText>(shipped);
-  const sum = [...mix.values()].reduce((all, { share }) => all + share, 0);
-  return tasks.flatMap(({ name, defaultInputTokens, expectedOutputTokens }, task) => {
-    const one = mix.get(name);
-    if (!one) return [];
-    const {
-      share,
-      input_tokens: inputTokens = defaultInputTokens,
-      output_tokens: outputTokens = expectedOutputTokens,
-    } = one;
-    return [{ task, share: share / sum, inputTokens, outputTokens }];
+  const mix = tasks.flatMap(({ name, ...sizes }, task) => {
+    const text = (stated.size > 0 ? stated : guesses).get(name);
+    return text ? [{ task, sizes, text, hard: text.hard ?? guesses.get(name)?.hard ?? HARD }] : [];
   });
+  const sumOf = (weights: readonly number[]) => weights.reduce((sum, one) => sum + one, 0);
+  const sum = sumOf(mix.map(({ text }) => text.share));
+  const hardSum = sumOf(mix.map(({ text, hard }) => text.share * hard));
+  return mix.map(({ task, sizes, text, hard }) => ({
+    task,
+    share: text.share / sum,
+    // Without any hard request, the strong tier is derived for the mix of all requests.
+    hardShare: hardSum === 0 ? text.share / sum : (text.share * hard) / hardSum,
+    inputTokens: text.input_tokens ?? sizes.defaultInputTokens,
+    outputTokens: text.output_tokens ?? sizes.expectedOutputTokens,
+  }));
 }

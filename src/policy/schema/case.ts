@@ -2,6 +2,7 @@ import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typ
 import { RouteChat, RouteQuery } from '../../core/api/route-query.ts';
 import { RouteConstraints } from '../../core/api/routing-fields.ts';
 import { USER_ROLES } from '../../core/people/people.ts';
+import { TIERS } from '../../core/policy/tiers.ts';
 import { withoutNull } from '../../core/schema/nullable.ts';
 import { closed, excludes, oneOf, optional, string, writtenAs } from './parts.ts';
 
@@ -138,6 +139,12 @@ const OF_THE_CHOICE = {
     ),
   ),
   reason: Type.Optional(name('The `route_reason` of the choice.', 'auto:balanced')),
+  tier: Type.Optional(
+    oneOf(TIERS, {
+      examples: ['strong'],
+      description: 'The tier of the selector that must decide.',
+    }),
+  ),
   cost_below_credits: optional.amount({ exclusiveMinimum: 0, example: 1 }, COST, '0.02 USD'),
   latency_below_ms: optional.number(
     { exclusiveMinimum: 0, example: 5000 },

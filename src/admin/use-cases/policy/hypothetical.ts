@@ -3,6 +3,7 @@ import type { Estimate } from '../../../core/decision/estimate.ts';
 import type { Readings } from '../../../core/decision/readings.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import { type Caller, type CallerLevel, OPERATOR } from '../../../core/people/caller.ts';
+import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import type { Difficulty, Facts } from '../../../core/request/facts.ts';
 import type { ModelRequest } from '../../../core/request/model-request.ts';
 import { UsageError } from '../../../core/usage-error.ts';
@@ -15,6 +16,7 @@ import { createTokenCounter, PATIENT_COUNT_MS, type TokenCounter } from '../../.
 import { routeFacts, withDifficulty } from '../../../routing/facts.ts';
 import { hasRules, type OnRuleFailure, withRules } from '../../../routing/rules.ts';
 import { countableTexts } from '../../../routing/texts.ts';
+import { withFirstTier } from '../../../routing/tiers.ts';
 
 /** The ID and seed of a decision without a record. The ID and seed are constant, so that the same inputs always give the same decision. */
 export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
@@ -113,7 +115,7 @@ export function hypotheticalFacts(
     ...routeFacts(request, caller, runtime.snapshot, { reader: runtime.reader, readings }),
     inputTokensCounted,
   };
-  const facts = difficulty === undefined ? read : withDifficulty(read, difficulty, runtime.snapshot);
+  const facts = difficulty === undefined ? read : atDifficulty(read, difficulty, runtime.snapshot);
   if (!hasRules(runtime.snapshot)) return facts;
   return withRules(
     facts,
@@ -121,6 +123,11 @@ export function hypotheticalFacts(
     { stream, user, metadata, caller, time: runtime.localTime(timeMs), readings },
     onFailure,
   );
+}
+
+/** Returns the facts of a request with a difficulty, whose conversation begins in the tier for this difficulty. */
+function atDifficulty(facts: Facts, difficulty: Difficulty, snapshot: PolicySnapshot): Facts {
+  return withFirstTier(withDifficulty(facts, difficulty, snapshot), snapshot, () => (difficulty === 'hard' ? 1 : 0));
 }
 
 /**

@@ -118,6 +118,7 @@ function choiceMismatches(
     ...check('model', expect.models, (ids) => ids.join(' or '), modelMiss),
     ...check('provider', expect.provider, String, providerMiss),
     ...check('reason', expect.reason, String, reasonMiss),
+    ...check('tier', expect.tier, String, tierMiss),
     ...bound('cost_below_credits', expect.costBelowCredits),
     ...bound('latency_below_ms', expect.latencyBelowMs),
     ...bound('quality_above', expect.qualityAbove),
@@ -175,6 +176,15 @@ const providerMiss: MissOf<string> = (provider, { ranked: [choice] }, { runtime:
 
 const reasonMiss: MissOf<string> = (reason, { reason: got }) =>
   got === reason ? null : { got, message: `the reason is \`${got}\`` };
+
+const tierMiss: MissOf<string> = (wanted, { tier, facts }) => {
+  if (tier === wanted) return null;
+  const hard = facts.tier && `the first question is hard with a probability of ${decimalText(facts.tier.hard)}`;
+  if (tier !== null) return { got: tier, message: `the ${tier} tier decides`, hint: hard };
+  const hint =
+    'a stated `task_type`, weights, ceilings and named models are decided without tiers, and so are selectors with `tiers: off`';
+  return { got: 'none', message: 'no tier decides', hint };
+};
 
 const BOUNDS = {
   cost_below_credits: { what: 'cost', side: 'below', unit: 'Credits', of: 'costCredits' },

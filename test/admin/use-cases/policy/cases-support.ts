@@ -56,6 +56,7 @@ const NOTHING: PolicyCase['expect'] = {
   provider: null,
   task: null,
   reason: null,
+  tier: null,
   rejected: {},
   costBelowCredits: null,
   latencyBelowMs: null,
