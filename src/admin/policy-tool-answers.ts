@@ -75,6 +75,22 @@ export const PolicyCheck = field.named('PolicyCheck', 'The result of a check.', 
     'What each selector chooses for a request of each task and difficulty, at most 10,000 choices; null unless the check asks for `choices`, for a policy with errors, and if no provider can serve.',
     null,
   ),
+  tiers: field.orNull(
+    Type.Array(
+      Type.Object({
+        selector: field.text('The selector.', 'auto'),
+        source: field.word(
+          ['stated', 'derived'],
+          'Whether the policy states the tiers, or the strategy ranked the models for the typical request.',
+          'derived',
+        ),
+        usual: field.textList('The models of the usual tier, in the order in which they are tried.', ['gpt-6-luna']),
+        strong: field.textList('The models of the strong tier, in the order in which they are tried.', ['gpt-6.1-sol']),
+      }),
+    ),
+    'The tiers of the selectors that have tiers; null whenever `choices` is null.',
+    null,
+  ),
   guarded,
   not_read: field.textList(
     'Files in the folder that are not part of the policy; empty if the policy was sent in the request.',

@@ -31,7 +31,7 @@ export function changedDefaults(
   const tasks = changedTasks(namesIn(outline.tasks)).map((name) => `tasks.${name}`);
   const stated = objectOf(outline.selectors);
   const selectors = [...new Set([...BUILT_IN_SELECTORS, ...Object.keys(stated)])].flatMap((name) => {
-    const selector = isObject(stated[name]) ? stated[name] : { strategy: name };
+    const selector: Readonly<Record<string, unknown>> = isObject(stated[name]) ? stated[name] : { strategy: name };
     const plugin = strategies.get(String(selector.strategy));
     const own = namesIn(selector.options);
     // A selector with a former option runs another strategy.
@@ -39,7 +39,10 @@ export function changedDefaults(
     const { options = NO_OPTIONS } = (isFormer ? strategies.get(plugin?.formerly?.by ?? '') : plugin) ?? {};
     const changed = changedKeys(options).filter((key) => !own.includes(key));
     const renamed = formerKeys(options).filter((key) => own.includes(key));
-    return [...changed, ...renamed].map((key) => `selectors.${name}.options.${key}`);
+    const paths = [...changed, ...renamed].map((key) => `selectors.${name}.options.${key}`);
+    // In version 1, each request is decided by ranking all models.
+    const hasTiers = selector.tiers === undefined && selector.vector_space === undefined;
+    return hasTiers ? [...paths, `selectors.${name}.tiers`] : paths;
   });
   const providers = Object.entries(objectOf(outline.providers)).flatMap(([name, provider]) =>
     discoveredIn(provider) ? [`providers.${name}.discover`] : [],

@@ -59,6 +59,16 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Name other models, each once. A selector cannot be a fallback.',
       correction: ['[tiny, extra]', '[tiny, large]'],
     },
+    'needs-version': {
+      golden: 'tiers-in-version-1',
+      mend: 'Remove the key, or move the policy to the version in the message.',
+      correction: ['{ usual: [tiny], strong: [large] }', 'off'],
+    },
+    'bad-tier': {
+      golden: 'tier-twice',
+      mend: 'Name models that the selector may choose, each once in a tier.',
+      correction: ['tiny, tiny', 'tiny'],
+    },
     'unknown-reference': {
       golden: 'provider-misspelt',
       mend: 'Correct the spelling, or define the name.',

@@ -94,6 +94,8 @@ ${models
 tasks:
 ${TASKS.map((name, at) => `  ${name}: { expected_output_tokens: ${declared[at]}, default_input_tokens: 300 }`).join('\n')}
 selectors:
+  # Tiers are derived from declared lengths.
+  auto: { strategy: auto, tiers: off }
   narrow: { strategy: auto-cheap, models: { require: model.id != "m1" } }
 constraints:
   - { name: not-long, when: request.output_tokens > 500, require: model.id != "m0" }

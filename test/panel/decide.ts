@@ -10,6 +10,8 @@ import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { buildRuntime, type Runtime } from '../../src/policy/runtime/runtime.ts';
 import { createTokenCounter } from '../../src/providers/tokenizer/counter.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
+import { withDifficulty } from '../../src/routing/facts.ts';
+import { withFirstTier } from '../../src/routing/tiers.ts';
 import { loadShipped, loadShippedPolicy } from '../policy/shipped.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { textsOf } from '../support/chat-body.ts';
@@ -96,10 +98,10 @@ export const constantReading: Reading = () => ({ task: 'general', difficulty: 'u
 /** Reads the task and difficulty that the panel states. */
 export const rightReading: Reading = ({ task, worth }) => ({ task, difficulty: WORTHS[worth].difficulty });
 
-function withReading({ qualityFactor: _, ...facts }: Facts, read: ReturnType<Reading>, runtime: Runtime): Facts {
-  const { hardQualityFactor } = runtime.snapshot;
-  const isWeighted = read.difficulty === 'hard' && hardQualityFactor !== null;
-  return { ...facts, mix: [], ...read, ...(isWeighted && { qualityFactor: hardQualityFactor }) };
+function withReading(facts: Facts, read: ReturnType<Reading>, { snapshot }: Runtime): Facts {
+  const { difficulty, task } = read;
+  const reread = withDifficulty({ ...facts, mix: [], task }, difficulty, snapshot);
+  return withFirstTier(reread, snapshot, () => (difficulty === 'hard' ? 1 : 0));
 }
 
 /** Decides as the gateway does for the same chat before it has measured any upstream, and without learning. */

@@ -89,7 +89,7 @@ export const LANGUAGE = {
   strong_from: value(
     number(
       { minimum: 0, maximum: 1, default: 0.88 },
-      'From which probability that its first question is hard a conversation begins in the strong tier of its selector.',
+      'From which probability, 0 to 1, that its first question is hard a conversation begins in the strong tier of its selector.',
     ),
   ),
   default_weights: ordinary(

@@ -10,7 +10,7 @@ export const TrafficText = closed('How much of your traffic is this task, and ho
   ),
   hard: optional.number(
     { minimum: 0, maximum: 1, example: 0.2 },
-    'Which part of these requests is hard. The strong tier is derived for the hard requests of all tasks. Default: a guess for each built-in task, and 0.1 for your own tasks.',
+    'Share of these requests that are hard, 0 to 1. The strong tier is derived for the hard requests of all tasks. Default: a guess for each built-in task, and 0.1 for your own tasks.',
   ),
   input_tokens: optional.integer(
     { ...tokens, example: 6000 },

@@ -1,6 +1,7 @@
 import { commandName } from '../../../core/command-name.ts';
 import { grouped } from '../../../core/money/amount.ts';
 import { bothAmounts } from '../../../core/money/budget-words.ts';
+import { TIERS } from '../../../core/policy/tiers.ts';
 import { DIFFICULTIES } from '../../../core/request/facts.ts';
 import { painter } from '../../../core/text/paint.ts';
 import { plural } from '../../../core/text/text.ts';
@@ -76,11 +77,13 @@ function versionText(changes: readonly string[], folder: string): string {
   const latest = `\`version: ${LATEST_VERSION}\``;
   if (changes.length === 0) return `${latest} would change nothing here.`;
   const selectors = changes.flatMap((path) => /^selectors\.(.+)\.options\.[^.]+$/.exec(path)?.[1] ?? []);
+  const tiered = changes.filter((path) => /^selectors\..+\.tiers$/.test(path)).length;
   const tasks = changes.filter((path) => path.startsWith('tasks.')).length;
   const names = [
     ...changes.filter((path) => !/^(?:tasks|selectors)\./.test(path)),
     ...(tasks > 0 ? [`the sizes of ${plural(tasks, 'task')}`] : []),
     ...new Set(selectors.map((name) => `the options of \`${name}\``)),
+    ...(tiered > 0 ? [`the tiers of ${plural(tiered, 'selector')}`] : []),
   ];
   return `${latest} would change ${names.join(', ')}: ${commandName()} policy diff ${folder} --as-version ${LATEST_VERSION}`;
 }
@@ -133,6 +136,15 @@ function choicesText(choices: readonly PolicyChoice[], setting: SettingName, ter
   return `${[painter(terminal).faint(head!), ...table].join('\n')}\n\n${note}`;
 }
 
+/** Lists the models of each tier: `usual tier of auto: luna, then flash (derived)`. */
+const tiersText = (all: NonNullable<PolicyCheck['tiers']>): string =>
+  all
+    .flatMap((tiers) =>
+      TIERS.map((name) => `${name} tier of \`${tiers.selector}\`: ${tiers[name].join(', then ')} (${tiers.source})`),
+    )
+    .map(visible)
+    .join('\n');
+
 interface CheckForm {
   readonly folder: string;
   /** Whether to list findings that the output without `--all` only counts. */
@@ -171,8 +183,9 @@ function asText(
       : `, ${countText(check.models ?? 0, check.wildcards ?? 0)}, ${plural(check.cases, 'case')}`;
   const isFew = all || missing.length <= REASONS_MAX;
   const aside = all ? '' : folded(figures, isFew ? 0 : missing.length);
-  const { choices, reference_price: reference, amounts_in_usd: amounts } = check;
+  const { choices, tiers, reference_price: reference, amounts_in_usd: amounts } = check;
   if (choices && setting) parts.push(choicesText(choices, setting, colour));
+  if (tiers && tiers.length > 0) parts.push(tiersText(tiers));
   parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`);
   // A stated price is in the files.
   if (reference && (reference.source === 'model' || all || choices))

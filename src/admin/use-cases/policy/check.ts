@@ -16,7 +16,7 @@ import { inSlices } from '../../../policy/runtime/slices.ts';
 import { isPolicyFile, type PolicyBundle } from '../../../policy/runtime/source.ts';
 import { changedDefaults } from '../../../policy/version-changes.ts';
 import { outlineOf } from './bundles.ts';
-import { choicesIn, reviewCheapChoices } from './choices.ts';
+import { choicesIn, reviewCheapChoices, tiersIn } from './choices.ts';
 import { guardedChanges } from './guarded.ts';
 import { referenceBody } from './reference.ts';
 import type { SettingName } from './settings.ts';
@@ -76,6 +76,7 @@ export async function checkPolicy(
     reference_price: snapshot && referenceBody(snapshot.referenceOrigin),
     amounts_in_usd: isRejected(judged) ? [] : tools.parsed.policy.converted.map(amountBody),
     choices: chooser && (await inSlices(choicesIn(chooser), isStale)),
+    tiers: chooser && tiersIn(chooser.snapshot),
     guarded: disk ? guardedChanges(await outlineOf(disk, judge), outline) : [],
     not_read: unread,
     // Only a store can show whether a team exists.

@@ -1,4 +1,5 @@
 import { priorReadings } from '../../../core/decision/readings.ts';
+import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import { DIFFICULTIES, type Difficulty, type Facts } from '../../../core/request/facts.ts';
 import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
 import type { Diagnostic } from '../../../policy/diagnostics.ts';
@@ -19,8 +20,8 @@ export type PolicyChoice = ReturnType<typeof choiceOf>;
 const CHOICES_MAX = 10_000;
 
 /**
- * Returns what each selector for chats chooses for each task and difficulty, at most `CHOICES_MAX` choices: for a request of the task's usual
- * size without messages, from a key without labels, with only the figures of the policy. Yields between choices.
+ * Returns what each selector for chats chooses for each task and difficulty, at most `CHOICES_MAX` choices: for the first request of a
+ * conversation, of the task's usual size, from a key without labels, with only the figures of the policy. Yields between choices.
  */
 export function* choicesIn(runtime: Runtime): Generator<undefined, PolicyChoice[]> {
   const { selectors, tasks } = runtime.snapshot;
@@ -38,6 +39,13 @@ export function* choicesIn(runtime: Runtime): Generator<undefined, PolicyChoice[
   }
   return choices;
 }
+
+/** Returns the tiers of each selector that has tiers, with the IDs of their models in order. */
+export const tiersIn = ({ selectors, models }: Pick<PolicySnapshot, 'selectors' | 'models'>) =>
+  [...selectors.values()].flatMap(({ name: selector, tiers }) => {
+    const idsOf = (indexes: readonly number[]) => indexes.map((at) => models[at]!.id);
+    return tiers ? [{ selector, source: tiers.source, usual: idsOf(tiers.usual), strong: idsOf(tiers.strong) }] : [];
+  });
 
 function choiceOf(selector: string, task: string, difficulty: Difficulty, runtime: Runtime) {
   const outcome = requestOutcomeOf(decideFor(factsOf(selector, task, difficulty, runtime), runtime), runtime.snapshot);

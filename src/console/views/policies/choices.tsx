@@ -31,7 +31,7 @@ export function ChoicesPage() {
   const result = useTool('check', { ...changesBody(), choices: setting || 'all_set' });
   return (
     <Loaded what="Choices" of={result}>
-      {({ choices, reference_price: reference, errors, diagnostics }) =>
+      {({ choices, tiers, reference_price: reference, errors, diagnostics }) =>
         errors > 0 ? (
           <section class="card stack-tight">
             <h2>The policy has {plural(errors, 'error')}, so its selectors choose nothing.</h2>
@@ -45,6 +45,7 @@ export function ChoicesPage() {
             ) : (
               <Empty title="No model can serve here">No provider of the policy is set up on this server.</Empty>
             )}
+            {tiers && tiers.length > 0 && <TierTable tiers={tiers} />}
             <p class="small dim">
               {noteText(setting)} {reference && referenceText(reference)} {reference?.explanation.join(' ')}
             </p>
@@ -98,6 +99,20 @@ function ChoiceTable({ choices }: { readonly choices: readonly Choice[] }) {
   ];
   return <Table label="Choices" rows={shown} keyOf={(row) => `${row.task} ${row.difficulty}`} columns={columns} />;
 }
+
+type Tiers = NonNullable<Check['tiers']>[number];
+
+const TIER_COLUMNS: readonly TableColumn<Tiers>[] = [
+  { id: 'selector', head: 'Selector', cell: ({ selector }) => selector },
+  { id: 'usual', head: 'Usual tier', phone: 'more', cell: ({ usual }) => usual.join(', then ') },
+  { id: 'strong', head: 'Strong tier', phone: 'more', cell: ({ strong }) => strong.join(', then ') },
+  { id: 'source', head: 'Source', phone: 'more', cell: ({ source }) => source },
+];
+
+/** The models of both tiers of each selector, in the order in which they are tried. */
+const TierTable = ({ tiers }: { readonly tiers: readonly Tiers[] }) => (
+  <Table label="Tiers" rows={tiers} keyOf={({ selector }) => selector} columns={TIER_COLUMNS} />
+);
 
 function rowsOf(choices: readonly Choice[]): readonly ChoiceRow[] {
   const asked = Map.groupBy(choices, ({ task, difficulty }) => `${task} ${difficulty}`);
