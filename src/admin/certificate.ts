@@ -58,8 +58,12 @@ const Tier = Type.Object({
     'Whether the policy states the tiers, or the strategy ranked the models for the typical request.',
     'derived',
   ),
-  usual: field.textList('The models of the usual tier, in the order in which they are tried.', ['gpt-6-luna']),
-  strong: field.textList('The models of the strong tier, in the order in which they are tried.', ['gpt-6.1-sol']),
+  usual: field.textList('The models of the usual tier, in the order in which they are tried, at most 16.', [
+    'gpt-6-luna',
+  ]),
+  strong: field.textList('The models of the strong tier, in the order in which they are tried, at most 16.', [
+    'gpt-6.1-sol',
+  ]),
   limited_by: field.textOrNull(
     'The selector whose choice comes first if it is cheaper or faster; null for none.',
     null,

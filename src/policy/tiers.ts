@@ -14,9 +14,6 @@ import { valueAt } from './yaml/tree.ts';
 
 type SelectorItem = NamedItem<SelectorText>;
 
-/** How many models of a ranking a derived tier has. */
-const DERIVED_MAX = 3;
-
 /** Checks the names in the stated tiers. */
 export function checkTiers(
   selectors: readonly SelectorItem[],
@@ -69,7 +66,7 @@ interface TierInputs {
 }
 
 /**
- * Adds their tiers to the selectors of a snapshot: the stated ones, or the first models of the ranking by the strategy for the typical request
+ * Adds their tiers to the selectors of a snapshot: the stated ones, or the ranking by the strategy for the typical request
  * at usual and at hard difficulty. Yields between selectors.
  */
 export function* withTiers<Untiered extends Omit<PolicySnapshot, 'revision'>>(
@@ -115,7 +112,7 @@ function tiersOf(
   const strategy = plugin.prepare({ ...selector.options });
   const { models } = snapshot;
   const isAllowed = (index: number) => mayChoose(selector, models[index]!, index) && servesChats(models[index]!);
-  const rankOf = (name: TierName) => rankTypical(strategy, typical.get(name)!, isAllowed).slice(0, DERIVED_MAX);
+  const rankOf = (name: TierName) => rankTypical(strategy, typical.get(name)!, isAllowed);
   const [usual, strong] = [rankOf('usual'), rankOf('strong')];
   if (usual.length === 0 || strong.length === 0) return null;
   const { tieBreak } = strategy;

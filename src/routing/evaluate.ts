@@ -176,7 +176,7 @@ export class Evaluation {
     const { shortlist, utility, order } = this;
     const { qualityFloor = options.strategy.qualityFloor } = options;
     const first: number[] = [];
-    if (!this.#tiers.take(facts.model, applied, shortlist, qualityFloor, first)) return false;
+    if (!this.#tiers.take(facts.model, applied, shortlist, { floor: qualityFloor, most }, first)) return false;
     if (first.length < most && first.length < shortlist.n) {
       this.rank(facts, options, most);
       const rest = order.filter((at) => !first.includes(at));

@@ -2,6 +2,7 @@ import { shownCredits } from '../core/money/ceiling.ts';
 import { toCredits } from '../core/money/credits.ts';
 import { guessesIn } from '../core/policy/found-models.ts';
 import type { SourcePlace } from '../core/policy/source-place.ts';
+import { tierText as tierNames } from '../core/policy/tiers.ts';
 import { capabilityNames } from '../core/request/capability.ts';
 import type { ExpectedLength, LengthSource } from '../core/request/expected-length.ts';
 import { type Difficulty, type Facts, isIntentRead, type StuckSigns } from '../core/request/facts.ts';
@@ -203,7 +204,7 @@ function tierText(tier: TierEntry, { model }: Facts): string {
     escalated: 'an answer of this conversation failed',
   };
   const origin = source === 'stated' ? 'stated by the policy' : 'derived from the typical requests';
-  return `The ${name} tier of ${model} decides, because ${reasons[why]}. Its tiers are ${origin}: usual ${usual.join(', then ')}; strong ${strong.join(', then ')}.`;
+  return `The ${name} tier of ${model} decides, because ${reasons[why]}. Its tiers are ${origin}: usual ${tierNames(usual)}; strong ${tierNames(strong)}.`;
 }
 
 const REASON_TEXTS: Readonly<Record<FallbackReason, string>> = {

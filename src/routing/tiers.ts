@@ -23,7 +23,7 @@ export function withFirstTier({ tier: _, ...facts }: Facts, snapshot: PolicySnap
 type TierFacts = Pick<Facts, 'tier'> & { readonly escalation?: object };
 
 /** Returns the tier of a request, and why; null if its model is chosen by ranking all models. */
-export function tierOf({ tier, escalation }: TierFacts): { readonly name: TierName; readonly why: TierReason } | null {
+function tierOf({ tier, escalation }: TierFacts): { readonly name: TierName; readonly why: TierReason } | null {
   if (tier === undefined) return null;
   if (tier.name === 'strong') return HARD;
   return escalation === undefined ? USUAL : ESCALATED;
@@ -53,6 +53,12 @@ export type AppliedTiers = NonNullable<ReturnType<typeof tierOf>> & { readonly t
 /** The models of a selector as indexes of the snapshot, by the tier of a request: its own tier, then the other one. */
 type TierOrders = Readonly<Record<TierName, Int32Array>>;
 
+/** The quality floor of the selector, and how many models are wanted. */
+interface TierLimits {
+  readonly floor: number | undefined;
+  readonly most: number;
+}
+
 /** Chooses the models of tiers for one request at a time. */
 export class TierChoice {
   readonly #orders: ReadonlyMap<string, TierOrders>;
@@ -64,7 +70,7 @@ export class TierChoice {
   }
 
   /**
-   * Writes the positions of the eligible models of both tiers that reach the quality floor to `into`, those of the request's tier first. If the
+   * Writes the positions of the eligible models of both tiers that reach the quality floor to `into`, as many as are wanted, those of the request's tier first. If the
    * first eligible model of the selector that limits this one is cheaper or faster, it comes first.
    * @returns whether the tiers decide. They do not if no model of them is eligible, neither here nor at the limiting selector
    */
@@ -72,16 +78,16 @@ export class TierChoice {
     selector: string,
     { name, tiers }: AppliedTiers,
     shortlist: Shortlist,
-    floor: number | undefined,
+    { floor, most }: TierLimits,
     into: number[],
   ) {
     into.length = 0;
-    this.#add(this.#orders.get(selector)![name], shortlist, floor, into);
+    this.#add(this.#orders.get(selector)![name], shortlist, { floor, most }, into);
     const { limit } = tiers;
     const other = limit && this.#orders.get(limit.selector);
     if (!limit || !other) return into.length > 0;
     const limiting: number[] = [];
-    this.#add(other[name], shortlist, floor, limiting);
+    this.#add(other[name], shortlist, { floor, most: 1 }, limiting);
     const [first] = limiting;
     // Without a model of its tiers, the limiting selector ranks all models. Only the ranking of both then keeps the promise.
     if (first === undefined) return false;
@@ -93,8 +99,8 @@ export class TierChoice {
     return true;
   }
 
-  #add(order: Int32Array, { n, model, quality }: Shortlist, floor: number | undefined, into: number[]): void {
-    for (let i = 0; i < order.length; i++) {
+  #add(order: Int32Array, { n, model, quality }: Shortlist, { floor, most }: TierLimits, into: number[]): void {
+    for (let i = 0; i < order.length && into.length < most; i++) {
       const at = positionOf(order[i]!, model, n);
       if (at >= 0 && (floor === undefined || reachesFloor(quality[at]!, floor))) into.push(at);
     }

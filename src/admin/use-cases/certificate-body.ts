@@ -1,8 +1,9 @@
 import { basename } from 'node:path';
 import { shownCredits } from '../../core/money/ceiling.ts';
+import { TIER_LISTED_MAX } from '../../core/policy/tiers.ts';
 import type { ExpectedLength } from '../../core/request/expected-length.ts';
 import type { Facts } from '../../core/request/facts.ts';
-import type { AppliedRule, CandidateEntry, EstimateEntry } from '../../routing/certificate.ts';
+import type { AppliedRule, CandidateEntry, EstimateEntry, TierEntry } from '../../routing/certificate.ts';
 import type { Certificate } from '../../routing/certify.ts';
 import { story } from '../../routing/story.ts';
 import { referenceBody } from './policy/reference.ts';
@@ -23,7 +24,7 @@ export function certificateBody(certificate: Certificate, facts: Facts) {
     constraints: constraints.map(ruleBody),
     preferences: preferences.map((rule) => ({ ...ruleBody(rule), worth: rule.worth, models: rule.models })),
     choice_without_preferences: certificate.unpreferred,
-    tier: certificate.tier && snakeKeys(certificate.tier),
+    tier: certificate.tier && tierBody(certificate.tier),
     tie_decided_by: certificate.tieDecidedBy,
     strategy_failed: certificate.faulty,
     learning: isCorrected ? NOTHING_LEARNED : null,
@@ -32,6 +33,12 @@ export function certificateBody(certificate: Certificate, facts: Facts) {
     baseline: baseline && snakeKeys(baseline),
   };
 }
+
+const tierBody = ({ usual, strong, ...tier }: TierEntry) => ({
+  ...snakeKeys(tier),
+  usual: usual.slice(0, TIER_LISTED_MAX),
+  strong: strong.slice(0, TIER_LISTED_MAX),
+});
 
 /** The JSON members for an expected length, from a repeated decision or from its record. */
 export const lengthBody = ({ expectedLength }: { readonly expectedLength: ExpectedLength | null }) => ({

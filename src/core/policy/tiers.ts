@@ -13,6 +13,16 @@ export interface SelectorTiers extends Readonly<Record<TierName, readonly number
   readonly limit?: { readonly selector: string; readonly by: 'cost' | 'latency' };
 }
 
+/** How many models of a tier a text lists, and how many an answer of the API lists. A derived tier ranks all models. */
+const NAMED_MAX = 3;
+export const TIER_LISTED_MAX = 16;
+
+/** Lists the models of a tier: `luna, then flash, then sol, and 5 more`. */
+export function tierText(ids: readonly string[]): string {
+  const named = ids.slice(0, NAMED_MAX).join(', then ');
+  return ids.length > NAMED_MAX ? `${named}, and ${ids.length - NAMED_MAX} more` : named;
+}
+
 /** The tier that a conversation begins with. It is decided by its first question, so all turns of the conversation agree. */
 export interface FirstTier {
   readonly name: TierName;

@@ -1,7 +1,7 @@
 import { commandName } from '../../../core/command-name.ts';
 import { grouped } from '../../../core/money/amount.ts';
 import { bothAmounts } from '../../../core/money/budget-words.ts';
-import { TIERS } from '../../../core/policy/tiers.ts';
+import { TIERS, tierText } from '../../../core/policy/tiers.ts';
 import { DIFFICULTIES } from '../../../core/request/facts.ts';
 import { painter } from '../../../core/text/paint.ts';
 import { plural } from '../../../core/text/text.ts';
@@ -140,7 +140,7 @@ function choicesText(choices: readonly PolicyChoice[], setting: SettingName, ter
 const tiersText = (all: NonNullable<PolicyCheck['tiers']>): string =>
   all
     .flatMap((tiers) =>
-      TIERS.map((name) => `${name} tier of \`${tiers.selector}\`: ${tiers[name].join(', then ')} (${tiers.source})`),
+      TIERS.map((name) => `${name} tier of \`${tiers.selector}\`: ${tierText(tiers[name])} (${tiers.source})`),
     )
     .map(visible)
     .join('\n');

@@ -1,5 +1,6 @@
 import { priorReadings } from '../../../core/decision/readings.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
+import { TIER_LISTED_MAX } from '../../../core/policy/tiers.ts';
 import { DIFFICULTIES, type Difficulty, type Facts } from '../../../core/request/facts.ts';
 import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
 import type { Diagnostic } from '../../../policy/diagnostics.ts';
@@ -43,7 +44,7 @@ export function* choicesIn(runtime: Runtime): Generator<undefined, PolicyChoice[
 /** Returns the tiers of each selector that has tiers, with the IDs of their models in order. */
 export const tiersIn = ({ selectors, models }: Pick<PolicySnapshot, 'selectors' | 'models'>) =>
   [...selectors.values()].flatMap(({ name: selector, tiers }) => {
-    const idsOf = (indexes: readonly number[]) => indexes.map((at) => models[at]!.id);
+    const idsOf = (indexes: readonly number[]) => indexes.slice(0, TIER_LISTED_MAX).map((at) => models[at]!.id);
     return tiers ? [{ selector, source: tiers.source, usual: idsOf(tiers.usual), strong: idsOf(tiers.strong) }] : [];
   });
 

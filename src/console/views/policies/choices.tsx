@@ -102,10 +102,13 @@ function ChoiceTable({ choices }: { readonly choices: readonly Choice[] }) {
 
 type Tiers = NonNullable<Check['tiers']>[number];
 
+/** How many models of a tier the table lists. */
+const SHOWN = 3;
+
 const TIER_COLUMNS: readonly TableColumn<Tiers>[] = [
   { id: 'selector', head: 'Selector', cell: ({ selector }) => selector },
-  { id: 'usual', head: 'Usual tier', phone: 'more', cell: ({ usual }) => usual.join(', then ') },
-  { id: 'strong', head: 'Strong tier', phone: 'more', cell: ({ strong }) => strong.join(', then ') },
+  { id: 'usual', head: 'Usual tier', phone: 'more', cell: ({ usual }) => usual.slice(0, SHOWN).join(', then ') },
+  { id: 'strong', head: 'Strong tier', phone: 'more', cell: ({ strong }) => strong.slice(0, SHOWN).join(', then ') },
   { id: 'source', head: 'Source', phone: 'more', cell: ({ source }) => source },
 ];
 
