@@ -8,7 +8,7 @@ import { digest, learn } from './profile-fit.ts';
 
 /**
  * `bun bench/fit-profile.ts`: writes the figures that determine the task and the difficulty of a question, `weights.json` and `words.json` in
- * `src/routing/profile`, which are committed. It takes a minute. `npm run bench:reading` measures them.
+ * `src/routing/profile`, which are committed. It takes two minutes. `npm run bench:reading` measures them.
  */
 const FOLDER = join(import.meta.dir, '../src/routing/profile');
 

@@ -21,8 +21,10 @@ const PROMPTS = join(import.meta.dir, '../test/routing/prompts');
 const SETS = 'dev acts everyday everyday-more terse traps talks exams standing standing-more misread pasted'.split(' ');
 /** The authors of requests and of frames that nothing is fitted to. */
 export const HELD_OUT = { authors: ['a08', 'a09', 'a12'], frames: ['a02', 'a04', 'a06', 'a10'] } as const;
-/** The authors whose requests are used. */
-const AUTHORS = 'a01 a02 a03 a04 a05 a06 a07 a10 a11 a13 a14'.split(' ');
+/** Other requests that nothing is fitted to: exam questions, questions about passages, and law, medicine and tax. */
+export const HELD_OUT_KINDS = ['exams', 'passages', 'professions'] as const;
+/** The authors whose requests are used. The author a15 counts three times, because a15 has few requests of kinds that were misread. */
+const AUTHORS = 'a01 a02 a03 a04 a05 a06 a07 a10 a11 a13 a14 a15 a15 a15'.split(' ');
 /** The authors whose frames are used. */
 const FRAMES = 'a01 a03 a05 a07 w0 w0 w1 w2 w3 w4 w5 w6 w7'.split(' ');
 const EPOCHS = 12;
@@ -88,9 +90,11 @@ const linesOf = <Line>(name: string): Line[] =>
     .map((line) => JSON.parse(line));
 export const promptsOf = (name: string): LabelledPrompt[] => linesOf(name);
 
+const FIRST_SEED = 12_345;
+
 /** Returns deterministic pseudo-random numbers in [0, 1). */
-function lottery(): () => number {
-  let state = 12_345;
+function lottery(seed = FIRST_SEED): () => number {
+  let state = seed;
   return () => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
     return state / 0x80000000;
@@ -329,13 +333,24 @@ function exampleOf(view: QuestionView | null, label: Label, teaches: 'all' | 'un
 /** The figures of all rows by column, in the order of the rows of examples. */
 type Figures = Float32Array;
 
+/** The figures are the mean of several fits, because the order of the examples alone changes one task in a hundred. */
+const FITS = 3;
+
 /** Returns the figures that the examples teach. */
 function fit(examples: readonly Example[]): Figures {
+  const mean = new Float32Array(ROWS * COLUMNS);
+  for (let seed = 0; seed < FITS; seed++) {
+    const figures = fitOnce(examples, lottery(FIRST_SEED + seed));
+    for (let at = 0; at < mean.length; at++) mean[at]! += figures[at]! / FITS;
+  }
+  return mean;
+}
+
+function fitOnce(examples: readonly Example[], draw: () => number): Figures {
   const size = ROWS * COLUMNS;
   const figures = new Float32Array(size);
   const squares = new Float32Array(size).fill(1e-2);
   const sums = new Float32Array(size);
-  const draw = lottery();
   const order = examples.map((_, at) => at);
   for (let epoch = 0; epoch < EPOCHS; epoch++) {
     shuffle(order, draw);
@@ -400,6 +415,9 @@ const weightsFrom = (figures: Figures): ReadingWeights => ({
 const UNTAUGHT = new Float32Array(ROWS * COLUMNS);
 export const SETS_OF_PROMPTS = [...SETS, ...AUTHORS.map((name) => `authors/${name}`)];
 
+/** No examples of questions without frames, because their orders ("Answer with the letter only") are frames. */
+const LATER: readonly string[] = ['authors/a15'];
+
 /** Short requests, and prompts with only a difficulty. They are few, so they count five times. */
 const GRADED: readonly string[] = Array.from({ length: 5 }, () => ['basics', 'difficulty']).flat();
 
@@ -433,7 +451,7 @@ export interface Lesson {
 /** Fits all figures. The fit changes the shipped table in memory, because it determines the frames of questions. */
 export function learn(): Lesson {
   SHIPPED_WORDS.fill(0);
-  fitFrames(SETS_OF_PROMPTS.flatMap(promptsOf), framesOf(FRAMES));
+  fitFrames(SETS_OF_PROMPTS.filter((name) => !LATER.includes(name)).flatMap(promptsOf), framesOf(FRAMES));
   // The earlier questions of the examples have the tasks that a first fit gives them.
   const first = fit([...examplesBy(UNTAUGHT).values()].flat());
   teach(first);

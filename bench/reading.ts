@@ -1,7 +1,7 @@
 import { readQuestion } from '../src/routing/profile/question.ts';
 import { UserMessage } from '../src/routing/profile/user-message.ts';
 import { profile, READER } from '../test/support/chat-body.ts';
-import { framedPrompts, framesOf, HELD_OUT, type LabelledPrompt, promptsOf } from './profile-fit.ts';
+import { framedPrompts, framesOf, HELD_OUT, HELD_OUT_KINDS, type LabelledPrompt, promptsOf } from './profile-fit.ts';
 import { fixed, table } from './stats.ts';
 
 /**
@@ -55,6 +55,15 @@ function rowOf(name: string, sets: readonly SetRead[]): string[] {
     percent(countOf(framed, Boolean), framed.length),
   ];
 }
+
+/** Returns how many requests of law, medicine and tax of some levels are read as hard. */
+const hardOf = (sets: readonly SetRead[], isLevel: (level: number) => boolean): string => {
+  const wanted = sets.flatMap(({ read }) => read.filter(({ prompt: { level } }) => isLevel(level!)));
+  return percent(
+    countOf(wanted, ({ seen }) => seen.difficulty === 'hard'),
+    wanted.length,
+  );
+};
 
 /** Returns how many requests of a level are recognized, and the levels of the recognized requests. Requests with tools are left out. */
 function difficultyRow(name: 'easy' | 'hard', isLevel: (level: number) => boolean, sets: readonly SetRead[]): string[] {
@@ -128,6 +137,7 @@ function timeOf(sets: readonly SetRead[]): { readonly split: number; readonly re
 
 const authors = HELD_OUT.authors.map((name) => [name, readSet(`authors/${name}`)] as const);
 const all = authors.map(([, read]) => read);
+const kinds = HELD_OUT_KINDS.map((kind) => [kind, readSet(`authors/a16-${kind}`)] as const);
 const frozen = readSet('frozen');
 const standing = readSet('standing-heldout');
 const head = ['prompts', 'number', 'task right, %', `share ≥ ${SURE}, %`, 'of these right, %', 'stays in a frame, %'];
@@ -138,6 +148,7 @@ console.log(
     rowOf('standing-heldout', [standing]),
     ...authors.map(([name, read]) => rowOf(name, [read])),
     rowOf('held-out authors', all),
+    ...kinds.map(([kind, read]) => rowOf(kind, [read])),
   ])}\n`,
 );
 console.log(
@@ -146,6 +157,10 @@ console.log(
     difficultyRow('easy', (level) => level === 0, all),
     difficultyRow('hard', (level) => level === 4, all),
   ])}\n`,
+);
+const professions = kinds.flatMap(([kind, read]) => (kind === 'professions' ? [read] : []));
+console.log(
+  `Law, medicine and tax: of levels 3 and 4, ${hardOf(professions, (level) => level >= 3)} % are read as hard; of levels 1 and 2, ${hardOf(professions, (level) => level < 3)} %.\n`,
 );
 const { split, read } = timeOf(all);
 console.log(
