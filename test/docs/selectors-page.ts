@@ -90,7 +90,7 @@ function marked(path: string, name: string, made: string, text = readFileSync(jo
  * The results at the commit of the panel, before any figure was changed for it; for requests that were added later, at the commit before
  * the fix of what they show. Order: `auto`, `auto-cheap`, `auto-fast`, both laws together; for each set of keys.
  */
-const BEFORE: Readonly<Record<string, Readonly<Record<Part, readonly number[]>>>> = {
+const BEFORE: Readonly<Record<string, Readonly<Record<(typeof PARTS)[number], readonly number[]>>>> = {
   openai: { requests: [138, 108, 172, 128], aside: [38, 20, 50, 60] },
   anthropic: { requests: [138, 83, 108, 142], aside: [39, 13, 25, 60] },
   gemini: { requests: [160, 126, 165, 4], aside: [47, 33, 53, 5] },

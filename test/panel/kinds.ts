@@ -1,14 +1,17 @@
 import type { Ability, Level } from './reputation.ts';
 
-/** The worth of an answer's quality to the person who sends the request, and the difficulty that Signalbox should read. */
+/**
+ * The worth of an answer's quality to the person who sends the request, and the difficulty that Signalbox should read. `answer` is what a
+ * good answer is worth to the person, in Credits: each level ten times the level before, from a tenth of a US cent to a dollar.
+ */
 export const WORTHS = {
   /** Any model that does the task is good enough, but not at more than three times the price. */
-  easy: { costRatio: 3, patienceS: 5, difficulty: 'easy' },
-  ordinary: { costRatio: 6, patienceS: 15, difficulty: 'usual' },
+  easy: { answer: 1, costRatio: 3, patienceS: 5, difficulty: 'easy' },
+  ordinary: { answer: 10, costRatio: 6, patienceS: 15, difficulty: 'usual' },
   /** A better answer saves a person's time. The models that engineers use for such work are not too expensive, but a flagship is. */
-  demanding: { costRatio: 30, patienceS: 60, difficulty: 'usual' },
+  demanding: { answer: 100, costRatio: 30, patienceS: 60, difficulty: 'usual' },
   /** Few models do the task at all, so a flagship may do it. */
-  hard: { costRatio: 40, patienceS: 240, difficulty: 'hard' },
+  hard: { answer: 1_000, costRatio: 40, patienceS: 240, difficulty: 'hard' },
 } as const;
 export type Worth = keyof typeof WORTHS;
 

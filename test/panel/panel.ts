@@ -7,11 +7,13 @@ import { KINDS, type Kind, type KindName, WORTHS } from './kinds.ts';
 import { ABILITIES, type Reputation } from './reputation.ts';
 
 /**
- * The panel: requests as people write them, with the expectations of a person who knows the models. The requests are in `requests.yaml` and
- * `aside.yaml`; `README.md` explains their fields.
+ * The panel: requests as people write them, with the expectations of a person who knows the models. The requests are in `requests.yaml`,
+ * `aside.yaml` and `fresh.yaml`; `README.md` explains their fields.
  */
 export const PARTS = ['requests', 'aside'] as const;
-export type Part = (typeof PARTS)[number];
+/** The requests that are only measured: no figure is tuned on them, and no model is chosen on them. */
+export const FRESH = 'fresh' as const;
+export type Part = (typeof PARTS)[number] | typeof FRESH;
 
 const closed = { additionalProperties: false } as const;
 const keysOf = (names: readonly string[]) => Type.Union(names.map((name) => Type.Literal(name)));
@@ -168,9 +170,9 @@ function hash(text: string): number {
 }
 
 /** Assigns each request to a part: of each kind, in the order of the hash of their IDs, every second of three is set aside. */
-export function partsOf(cases: readonly Pick<Case, 'id' | 'kind'>[]): ReadonlyMap<string, Part> {
+export function partsOf(cases: readonly Pick<Case, 'id' | 'kind'>[]): ReadonlyMap<string, (typeof PARTS)[number]> {
   const byKind = Map.groupBy(cases, ({ kind }) => kind);
-  const parts = new Map<string, Part>();
+  const parts = new Map<string, (typeof PARTS)[number]>();
   for (const group of byKind.values()) {
     const ids = group.map(({ id }) => id).sort((a, b) => hash(a) - hash(b));
     for (const [at, id] of ids.entries()) parts.set(id, at % 3 === 1 ? 'aside' : 'requests');

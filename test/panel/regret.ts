@@ -1,4 +1,4 @@
-import { CREDITS_NOISE, doing, FAST_COST, FAST_S, NEAR, type Reckoned, reckonAll, type Selector } from './judge.ts';
+import { doing, FAST_COST, FAST_S, NEAR, type Reckoned, reckonAll, type Selector } from './judge.ts';
 import { WORTHS } from './kinds.ts';
 import { KEY_SETS } from './offers.ts';
 import type { Case } from './panel.ts';
@@ -47,31 +47,26 @@ export function regretOf(choice: string | null, stake: Stake, options: readonly 
   return Math.max(worth, ...worths) - worth;
 }
 
-/** The keys whose models define the worth of an answer, because that worth does not depend on the keys that a user has. */
+/** The keys whose models define the quickest model, because the worth of a second does not depend on the keys that a user has. */
 const WIDEST = KEY_SETS.find(({ name }) => name === 'all')!;
+/** A good answer is worth this much less to a caller of `auto-cheap`. */
+const CHEAP = 2;
 
 /**
- * Returns the worth of an answer, from the bounds of cost and time up to which the judge accepts a choice. A caller who accepts the bound
- * of cost pays the difference to the cheapest model that does the task well for the answers that this model could still improve. A caller
- * who accepts the bound of time gives up as much as a caller who accepts the bound of cost.
+ * Returns the worth of an answer. A good answer is worth the Credits that `WORTHS` states for its level. A caller who waits as long as the
+ * judge accepts gives up as much as for an answer that is not good in one of ten cases; a caller of `auto-fast` five times as much.
  */
 export function stakeOf(one: Case, selector: Selector): Stake {
-  const { costRatio, patienceS } = WORTHS[one.worth];
-  const good = doing(reckonAll(one, WIDEST));
-  const cheapest = Math.min(...good.map(({ credits }) => credits));
-  /** Returns the most that the judge accepts above the cheapest model, in Credits. */
-  const extraAt = (ratio: number): number => Math.max(ratio * cheapest, CREDITS_NOISE) - cheapest;
-  const answer = extraAt(selector === 'auto-cheap' ? NEAR : costRatio) / (1 - chanceOf(0));
+  const { answer, patienceS } = WORTHS[one.worth];
+  const patience = answer * (1 - chanceOf(0));
   switch (selector) {
     case 'auto':
-      return { answer, second: extraAt(costRatio) / patienceS, wait: 'firstS' };
+      return { answer, second: patience / patienceS, wait: 'firstS' };
     case 'auto-cheap':
-      return { answer, second: 0, wait: 'totalS' };
+      return { answer: answer / CHEAP, second: 0, wait: 'totalS' };
     case 'auto-fast': {
-      const extra = extraAt(costRatio * FAST_COST);
-      const fair = good.filter(({ credits }) => credits - cheapest <= extra);
-      const quickest = Math.min(...fair.map(({ totalS }) => totalS));
-      return { answer, second: extra / Math.max(FAST_S, NEAR * quickest), wait: 'totalS' };
+      const quickest = Math.min(...doing(reckonAll(one, WIDEST)).map(({ totalS }) => totalS));
+      return { answer, second: (FAST_COST * patience) / Math.max(FAST_S, NEAR * quickest), wait: 'totalS' };
     }
   }
 }
