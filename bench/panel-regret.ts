@@ -1,131 +1,186 @@
-import { chooseAll, constantReading, rightReading, runtimeWith, type Verdict } from '../test/panel/decide.ts';
-import { doing, reckonAll, SELECTORS, type Selector } from '../test/panel/judge.ts';
+import { chooseAll, constantReading, factsFor, rightReading, runtimeWith, type Verdict } from '../test/panel/decide.ts';
+import { type Choices, doing, type Reckoned, reckonAll, SELECTORS, type Selector } from '../test/panel/judge.ts';
 import { type KeySet, offeredBy } from '../test/panel/offers.ts';
-import type { Case } from '../test/panel/panel.ts';
-import { regretOf, stakeOf } from '../test/panel/regret.ts';
+import { type Case, PARTS, panelOf } from '../test/panel/panel.ts';
+import { againWorthOf, regretOf, regretOfWorth, type Stake, stakeOf, worthOf } from '../test/panel/regret.ts';
 import { type Interval, interval95, resamples } from './routing/bootstrap.ts';
 
 /** A way to choose models, with its regret for each request in the order of the panel. */
 export interface Chooser {
   readonly name: string;
+  /** The models that it was given, chosen on the earlier parts of the panel; empty if it has none. */
+  readonly models: readonly string[];
   /** Credits. */
   readonly regrets: readonly number[];
 }
 
-/** The regret of a selector with a set of keys, and the regrets of choosers that do not read requests or that know the levels. */
+/** The regret of a selector with a set of keys, and of choosers next to it. `test/panel/README.md` defines them. */
 export interface Regrets {
   readonly keys: string;
   readonly selector: Selector;
-  /** Credits that a good answer to each request is worth. */
-  readonly answers: readonly number[];
   readonly signalbox: Chooser;
-  /** The policy, if every request is read as a usual request of the task `general`. */
-  readonly constant: Chooser;
-  /** The policy, if every request is read as the panel states. */
-  readonly right: Chooser;
-  /** Every model of the keys, chosen for all requests. */
-  readonly fixed: readonly Chooser[];
-  /** The cheapest model that does the task well, or comes closest to it. */
+  readonly one: Chooser;
+  readonly two: Chooser;
+  readonly again: Chooser;
   readonly adequate: Chooser;
+  readonly constant: Chooser;
+  readonly right: Chooser;
 }
 
-/** Returns the regrets of each selector; none if the keys leave no choice. */
-export async function regretsOf(
-  cases: readonly Case[],
-  keys: KeySet,
-  verdicts: readonly Verdict[],
-): Promise<Regrets[]> {
+/** Requests with what is known about them for a set of keys and a selector. */
+interface Round {
+  readonly stakes: readonly Stake[];
+  readonly options: readonly (readonly Reckoned[])[];
+  /** Whether Signalbox reads each request as hard. */
+  readonly isHard: readonly boolean[];
+}
+
+/** Chooses a model for the request at an index. */
+type Choose = (at: number) => string | null;
+
+const regretsIn = ({ stakes, options }: Round, choose: Choose): number[] =>
+  stakes.map((stake, at) => regretOf(choose(at), stake, options[at]!));
+
+/** Returns the regret of two models, of which the second is asked if a signal finds the answer of the first bad. @param second null for none */
+const regretsAgain = ({ stakes, options }: Round, first: string, second: string | null): number[] =>
+  stakes.map((stake, at) => {
+    const [a, b] = [first, second].map((model) => options[at]!.find(({ id }) => id === model));
+    if (!a) return regretOf(null, stake, options[at]!);
+    return regretOfWorth(b ? againWorthOf(stake, a, b) : worthOf(stake, a), stake, options[at]!);
+  });
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Returns the item with the least mean regret. */
+const leastBy = <Item>(items: readonly Item[], regrets: (item: Item) => readonly number[]): Item =>
+  items.map((item) => ({ item, regret: mean(regrets(item)) })).toSorted((a, b) => a.regret - b.regret)[0]!.item;
+
+/** Returns the models that are chosen before the measured requests are known. */
+function chosenBefore(round: Round, models: readonly string[]) {
+  const fixed = new Map(models.map((model) => [model, regretsIn(round, () => model)]));
+  const pairs = models.flatMap((a) => models.map((b) => [a, b] as const));
+  const byDifficulty = ([usual, hard]: (typeof pairs)[number]) =>
+    round.isHard.map((isHard, at) => fixed.get(isHard ? hard : usual)![at]!);
+  return {
+    one: leastBy(models, (model) => fixed.get(model)!),
+    two: leastBy(pairs, byDifficulty),
+    again: leastBy(
+      models.flatMap((a) => [null, ...models].map((b) => [a, b] as const)),
+      ([first, second]) => regretsAgain(round, first, second),
+    ),
+  };
+}
+
+export const modelsChosen = (verdicts: readonly Verdict[]): Choices[] =>
+  verdicts.map(({ choices }) => ({
+    auto: choices.auto.model,
+    'auto-cheap': choices['auto-cheap'].model,
+    'auto-fast': choices['auto-fast'].model,
+  }));
+
+/** Returns the cheapest model that does the task well, or comes closest to it; null if no model can serve the request. */
+export const cheapestAdequate = (options: readonly Reckoned[]): Reckoned | null =>
+  doing(options).toSorted((a, b) => a.credits - b.credits)[0] ?? null;
+
+/**
+ * Returns the regrets of each selector; none if the keys leave no choice.
+ * @param choices of Signalbox, in the order of the cases
+ */
+export async function regretsOf(cases: readonly Case[], keys: KeySet, choices: readonly Choices[]): Promise<Regrets[]> {
   const models = offeredBy(keys).map(({ id }) => id);
   if (models.length < 2) return [];
-  const options = cases.map((one) => reckonAll(one, keys));
   const runtime = runtimeWith(keys);
-  const [constant, right] = [
-    await chooseAll(cases, runtime, constantReading),
-    await chooseAll(cases, runtime, rightReading),
-  ];
+  const roundOf = (requests: readonly Case[], selector: Selector): Round => ({
+    stakes: requests.map((one) => stakeOf(one, selector)),
+    options: requests.map((one) => reckonAll(one, keys)),
+    isHard: requests.map((one) => factsFor(one, selector, runtime).difficulty === 'hard'),
+  });
+  const constant = await chooseAll(cases, runtime, constantReading);
+  const right = await chooseAll(cases, runtime, rightReading);
+  const earlier = PARTS.flatMap((part) => panelOf(part));
   return SELECTORS.map((selector) => {
-    const stakes = cases.map((one) => stakeOf(one, selector));
-    const chooser = (name: string, choose: (at: number) => string | null): Chooser => ({
+    const { one, two, again } = chosenBefore(roundOf(earlier, selector), models);
+    const round = roundOf(cases, selector);
+    const chooser = (name: string, choose: Choose, given: readonly string[] = []): Chooser => ({
       name,
-      regrets: cases.map((_, at) => regretOf(choose(at), stakes[at]!, options[at]!)),
+      models: given,
+      regrets: regretsIn(round, choose),
     });
     return {
       keys: keys.name,
       selector,
-      answers: stakes.map(({ answer }) => answer),
-      signalbox: chooser('Signalbox', (at) => verdicts[at]!.choices[selector].model),
+      signalbox: chooser('Signalbox', (at) => choices[at]![selector]),
+      one: chooser('one model', () => one, [one]),
+      two: chooser('two by difficulty', (at) => two[round.isHard[at] ? 1 : 0], two),
+      again: {
+        name: 'one, then another',
+        models: again.filter((model) => model !== null),
+        regrets: regretsAgain(round, ...again),
+      },
+      adequate: chooser('cheapest adequate', (at) => cheapestAdequate(round.options[at]!)?.id ?? null),
       constant: chooser('constant reading', (at) => constant[at]![selector]),
       right: chooser('right reading', (at) => right[at]![selector]),
-      fixed: models.map((model) => chooser(model, () => model)),
-      adequate: chooser('cheapest adequate', (at) => cheapestOf(options[at]!)),
     };
   });
 }
 
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
-const cheapestOf = (options: ReturnType<typeof reckonAll>): string | null =>
-  doing(options).toSorted((a, b) => a.credits - b.credits)[0]?.id ?? null;
-
 const ROUNDS = 2_000;
-const SEED = 1;
+/** The seed of all intervals. */
+export const SEED = 1;
 
-/** Returns the mean of a figure of each request, with its 95 % interval over draws of as many requests. */
+/** Returns a figure of a draw of requests, with its 95 % interval over draws of as many requests. @param figure of how often each is drawn */
+export function drawn(
+  count: number,
+  figure: (times: ArrayLike<number>) => number,
+): Interval & { readonly value: number } {
+  const value = figure(new Float64Array(count).fill(1));
+  const figures = Array.from(resamples(count, ROUNDS, SEED), figure);
+  return { value, ...interval95(figures, value) };
+}
+
+/** Returns the mean of a figure of each request, with its 95 % interval. */
 export function meanOf(values: readonly number[]): Interval & { readonly mean: number } {
-  const means = Array.from(resamples(values.length, ROUNDS, SEED), (drawn) =>
-    mean(values.map((value, at) => value * drawn[at]!)),
-  );
-  return { mean: mean(values), ...interval95(means, mean(values)) };
+  const { value, low, high } = drawn(values.length, (times) => mean(values.map((one, at) => one * times[at]!)));
+  return { mean: value, low, high };
 }
 
 /** Writes two significant digits, and the sign if it is asked for. */
-function digits(value: number, isSigned = false): string {
+export function digits(value: number, isSigned = false): string {
   const size = Math.abs(value);
   const text = size >= 100 ? size.toFixed(0) : String(Number(size.toPrecision(2)));
   return `${value < 0 ? '−' : isSigned ? '+' : ''}${text}`;
 }
 
-const bracket = ({ low, high }: Interval, isSigned = false): string =>
+export const bracket = ({ low, high }: Interval, isSigned = false): string =>
   `[${digits(low, isSigned)}, ${digits(high, isSigned)}]`;
 
-const HEAD = [
-  'keys',
-  'selector',
-  'Signalbox',
-  'constant reading',
-  'right reading',
-  'best fixed model',
-  'cheapest adequate model',
-];
-
-export type Unit = 'Credits' | 'share';
+/** Returns the difference of a chooser to Signalbox for the same requests; above 0, Signalbox is better. */
+export const behind = (chooser: Chooser, { signalbox }: Pick<Regrets, 'signalbox'>) =>
+  meanOf(chooser.regrets.map((regret, at) => regret - signalbox.regrets[at]!));
 
 /**
- * Returns the rows of a table: the mean regret of a request, and in brackets its 95 % interval. A chooser next to Signalbox has the
- * difference to Signalbox for the same requests; a difference above 0 means that Signalbox is better. The fixed model is the model with the
- * least regret in hindsight.
- * @param unit `Credits`, or `share` for percent of the worth of a good answer, so that every request counts alike
+ * Returns the rows of a table: the mean regret of a request in Credits, and in brackets its 95 % interval. A chooser next to Signalbox has
+ * the difference to Signalbox for the same requests; a difference above 0 means that Signalbox is better.
  */
-export function regretRows(all: readonly Regrets[], unit: Unit): string[][] {
-  const rows = all.map(({ keys, selector, answers, signalbox, constant, right, fixed, adequate }) => {
-    const figures = ({ regrets }: Chooser) =>
-      unit === 'Credits' ? regrets : regrets.map((regret, at) => (100 * regret) / answers[at]!);
-    const own = figures(signalbox);
-    const against = (chooser: Chooser): string => {
-      const theirs = figures(chooser);
-      const difference = meanOf(theirs.map((value, at) => value - own[at]!));
-      return `${digits(mean(theirs))} (${digits(difference.mean, true)} ${bracket(difference, true)})`;
-    };
-    const best = fixed.toSorted((a, b) => mean(figures(a)) - mean(figures(b)))[0]!;
-    const interval = meanOf(own);
-    return [
-      keys,
-      selector,
-      `${digits(interval.mean)} ${bracket(interval)}`,
-      against(constant),
-      against(right),
-      `${best.name} ${against(best)}`,
-      against(adequate),
-    ];
+export function regretRows(all: readonly Regrets[]): string[][] {
+  const head = ['one', 'two', 'again', 'adequate', 'constant', 'right'] as const;
+  const rows = all.map((row) => {
+    const own = meanOf(row.signalbox.regrets);
+    const cells = head.map((name) => {
+      const { models, regrets } = row[name];
+      const difference = behind(row[name], row);
+      const named = [...new Set(models)].map((model) => `${model} `).join('then ');
+      return `${named}${digits(mean(regrets))} (${digits(difference.mean, true)} ${bracket(difference, true)})`;
+    });
+    return [row.keys, row.selector, `${digits(own.mean)} ${bracket(own)}`, ...cells];
   });
-  return [HEAD, ...rows];
+  const names = [
+    'one model',
+    'two by difficulty',
+    'one, then another',
+    'cheapest adequate',
+    'constant reading',
+    'right reading',
+  ];
+  return [['keys', 'selector', 'Signalbox', ...names], ...rows];
 }

@@ -3,21 +3,23 @@ import { parseArgs } from 'node:util';
 import { decideAll, type Verdict } from '../test/panel/decide.ts';
 import { faultsOf, reckonAll, SELECTORS, type Selector } from '../test/panel/judge.ts';
 import { KEY_SETS, type KeySet } from '../test/panel/offers.ts';
-import { type Case, panelOf, paraphrases } from '../test/panel/panel.ts';
-import { regretRows, regretsOf } from './panel-regret.ts';
+import { type Case, FRESH, PARTS, panelOf, paraphrases } from '../test/panel/panel.ts';
+import { aimRows, cheapRows, fastRows, type Result, resultOf, rewordingOf } from './panel-aims.ts';
+import { modelsChosen, regretRows, regretsOf, SEED } from './panel-regret.ts';
 import { table } from './stats.ts';
 
 /**
  * `npm run bench:panel`: prints the share of the panel's requests for which the shipped policy chooses a model that a sensible engineer
- * would accept, by selector and set of keys, and the regret of the choices beside choosers that read nothing. Nothing is sent upstream.
+ * would accept, by selector and set of keys; the regret of the choices beside simple choosers, and the aims. Nothing is sent upstream.
  * `test/panel/README.md` defines which choices are accepted, and the regret.
  *
- * `--aside`: uses the held-out third of the panel instead. `--keys NAME`: only this set of keys. `--misses`: prints every rejected choice,
- * with the accepted models. `--rewording`: prints instead how often the model changes if a request is put into other words. `--json FILE`.
+ * `--part fresh|requests|aside`: the requests; `fresh` if absent. Only on `fresh`, the models of the simple choosers were chosen on other requests.
+ * `--keys NAME`: only this set of keys. `--misses`: prints every rejected choice, with the accepted models. `--rewording`: prints instead how
+ * often the model changes if a request is put into other words. `--json FILE`.
  */
 const { values } = parseArgs({
   options: {
-    aside: { type: 'boolean', default: false },
+    part: { type: 'string', default: FRESH },
     keys: { type: 'string' },
     misses: { type: 'boolean', default: false },
     rewording: { type: 'boolean', default: false },
@@ -25,12 +27,17 @@ const { values } = parseArgs({
   },
 });
 
+const part = [...PARTS, FRESH].find((name) => name === values.part);
+if (!part) {
+  console.error(`--part is one of ${[...PARTS, FRESH].join(', ')}`);
+  process.exit(2);
+}
 const sets = KEY_SETS.filter(({ name }) => values.keys === undefined || name === values.keys);
 if (sets.length === 0) {
   console.error(`--keys is one of ${KEY_SETS.map(({ name }) => name).join(', ')}`);
   process.exit(2);
 }
-const cases = panelOf(values.aside ? 'aside' : 'requests');
+const cases = panelOf(part);
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
@@ -68,23 +75,12 @@ function missesOf(keys: KeySet, verdicts: readonly Verdict[]): string[][] {
 
 /** Prints the share of the pairs of `paraphrases.yaml` for which a selector chooses different models. */
 async function reportRewording(): Promise<void> {
-  const pairs = paraphrases();
   const rows: string[][] = [];
   for (const keys of sets) {
-    const verdicts = await decideAll(pairs.flat(), keys);
-    const differ = (read: (verdict: Verdict) => unknown) =>
-      pairs.filter((_, at) => read(verdicts[2 * at]!) !== read(verdicts[2 * at + 1]!)).length;
-    const changed = SELECTORS.map((selector) => differ(({ choices }) => choices[selector].model));
-    rows.push([keys.name, ...[...changed, differ(({ task }) => task)].map((count) => percent(count / pairs.length))]);
-    if (!values.misses) continue;
-    for (const [at, [one]] of pairs.entries()) {
-      const [a, b] = [verdicts[2 * at]!, verdicts[2 * at + 1]!].map(
-        ({ task, choices }) => `${task}: ${choices.auto.model}`,
-      );
-      if (a !== b) console.log(`${keys.name} ${one.id}: ${a}, then ${b}`);
-    }
+    const shares = await rewordingOf(keys);
+    rows.push([keys.name, ...[...SELECTORS, 'task' as const].map((name) => percent(shares[name]))]);
   }
-  console.log(`Share of ${pairs.length} pairs of wordings with different results:\n`);
+  console.log(`Share of ${paraphrases().length} pairs of wordings with different results:\n`);
   console.log(table([['keys', ...SELECTORS, 'task'], ...rows]));
 }
 
@@ -103,21 +99,28 @@ for (const [keys, verdicts] of judged) {
   console.log(`${keys.name}: ${verdicts.filter(isWhole).length} of ${verdicts.length} right in everything`);
 }
 
-const regrets = (await Promise.all([...judged].map(([keys, verdicts]) => regretsOf(cases, keys, verdicts)))).flat();
-console.log(`\nRegret, Credits a request:\n\n${table(regretRows(regrets, 'Credits'))}`);
-console.log(`\nRegret, percent of the worth of a good answer:\n\n${table(regretRows(regrets, 'share'))}`);
+const results: Result[] = [];
+for (const [keys, verdicts] of judged) {
+  const regrets = await regretsOf(cases, keys, modelsChosen(verdicts));
+  if (regrets.length > 0) results.push(await resultOf(cases, keys, verdicts, regrets));
+}
+console.log(`\nRegret, Credits a request:\n\n${table(regretRows(results.flatMap(({ regrets }) => regrets)))}`);
+console.log(`\nCost of auto-cheap:\n\n${table(cheapRows(results))}`);
+console.log(`\nUsual requests with auto-fast, medians of whole answers:\n\n${table(fastRows(results))}`);
+console.log(`\nAims:\n\n${table(aimRows(results))}`);
+console.log(`\nIntervals: 2,000 draws of ${cases.length} requests, seed ${SEED}.`);
 
 const [read] = judged.values();
 const misread = read!.flatMap(({ id, task, isTaskRight }, at) => (isTaskRight ? [] : [[id, cases[at]!.task, task]]));
 console.log(`\nTask: ${cases.length - misread.length} of ${cases.length} are read right.\n`);
-// Tuning must not read the held-out part.
-if (!values.aside || values.misses) console.log(table([['request', 'task', 'read as'], ...misread], 'words'));
+// Tuning must not read the held-out parts.
+if (part === 'requests' || values.misses) console.log(table([['request', 'task', 'read as'], ...misread], 'words'));
 if (values.misses) {
   const misses = [...judged].flatMap(([keys, verdicts]) => missesOf(keys, verdicts));
   console.log(`\n${table([['keys', 'request', 'selector', 'choice', 'why not', 'would hold'], ...misses], 'words')}`);
 }
 if (values.json) {
   const keys = Object.fromEntries([...judged].map(([{ name }, verdicts]) => [name, verdicts]));
-  writeFileSync(values.json, `${JSON.stringify({ part: values.aside ? 'aside' : 'requests', keys }, null, 1)}\n`);
+  writeFileSync(values.json, `${JSON.stringify({ part, keys }, null, 1)}\n`);
 }
 process.exit(0);

@@ -5,8 +5,10 @@ import { parseArgs } from 'node:util';
 import { readData } from './routing/data.ts';
 import { writePlots } from './routing/plots.ts';
 import { poolsOf } from './routing/pools.ts';
-import { type PoolReport, textOf } from './routing/report.ts';
+import { type PoolReport, textOf, tiersText } from './routing/report.ts';
 import type { PoolTask } from './routing/run-pool.ts';
+import { tierEntries } from './routing/tiers.ts';
+import { trialsOf } from './routing/trials.ts';
 import type { WorkerMessage } from './routing/worker.ts';
 
 /**
@@ -18,7 +20,7 @@ import type { WorkerMessage } from './routing/worker.ts';
  * Runs with the same seed give the same figures.
  *
  * `--splits N` (16), `--seed N` (1), `--resamples N` (1000), `--only TEXT`: pools whose names contain it, `--quick`: 2 splits and 100
- * resamples, `--json FILE`, `--plots FOLDER`: SVG figures.
+ * resamples, `--json FILE`, `--plots FOLDER`: SVG figures. `--tiers`: measures only tiers and escalation, see `routing/tiers.ts`.
  */
 const { values } = parseArgs({
   options: {
@@ -30,6 +32,7 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     json: { type: 'string' },
     plots: { type: 'string' },
+    tiers: { type: 'boolean', default: false },
   },
 });
 
@@ -87,6 +90,23 @@ async function runAll(all: readonly PoolTask[]): Promise<PoolReport[]> {
   };
   await Promise.all(Array.from({ length: Math.min(4, cpus().length) }, lane));
   return reports.sort((a, b) => (a.pool < b.pool ? -1 : 1));
+}
+
+/** Measures tiers and escalation on all pools. */
+function reportTiers(): void {
+  const data = readData(folder);
+  const pools = poolsOf(data).filter(({ name }) => name.includes(values.only));
+  console.log(`${splits} splits, ${resamples} resamples of rows, seed ${seed}. In brackets: 95 %.\n`);
+  for (const pool of pools) {
+    const trials = trialsOf(pool, data.parts.train, splits, seed);
+    const entries = tierEntries(trials, data.models, resamples, seed, (text) => console.error(text));
+    console.log(`${pool.name}, ${pool.models.length} models:\n\n${tiersText(entries)}\n`);
+  }
+}
+
+if (values.tiers) {
+  reportTiers();
+  process.exit(0);
 }
 
 let all: PoolTask[];

@@ -19,20 +19,25 @@ export const WEIGHTS = { quality_weight: 0.9, cost_weight: 0.1 };
  * Returns a policy for a pool as a user writes it (JSON is YAML). The cost of an answer without its prompt is a price per request, because
  * models differ in how much they write.
  */
-export function policyOf({ pool, teach }: Trial, models: Data['models'], declaration: Declaration): string {
+export const policyOf = (trial: Trial, models: Data['models'], declaration: Declaration): string =>
+  JSON.stringify({
+    ...contentOf(trial, models, declaration),
+    version: 1,
+    answer_worth: WEIGHTS.cost_weight / WEIGHTS.quality_weight / middleLambda(declaration.general, trial.teach),
+  });
+
+function contentOf({ pool }: Trial, models: Data['models'], declaration: Declaration) {
   const { general, byTask } = declaration;
   const answers = pool.models.map((id) => outputTokens(id, pool.source, models));
   const expected = Math.max(1, Math.round(mean(answers)));
   const perAnswer = pool.models.map((id, i) => answers[i]! * models.get(id)!.output);
   const size = { expected_output_tokens: expected, default_input_tokens: 200 };
-  return JSON.stringify({
-    version: 1,
+  return {
     providers: { nobody: { adapter: 'openai-compatible', base_url: 'http://127.0.0.1:9/v1' } },
     reference_price: {
       input: mean(pool.models.map((id) => models.get(id)!.input)),
       output: mean(perAnswer) / expected,
     },
-    answer_worth: WEIGHTS.cost_weight / WEIGHTS.quality_weight / middleLambda(general, teach),
     tasks: { general: size, ...Object.fromEntries([...byTask.keys()].map((task) => [task, size])) },
     models: Object.fromEntries(
       pool.models.map((id, i) => [
@@ -57,6 +62,31 @@ export function policyOf({ pool, teach }: Trial, models: Data['models'], declara
         },
       ]),
     ),
+  };
+}
+
+export interface TieredOptions {
+  /** The worth of a good answer, in mean costs of a request. */
+  readonly worth: number;
+  /** `off` to choose for each request. */
+  readonly tiers?: 'off';
+}
+
+/** The shipped weights of quality and cost: a good answer is worth this many times `answer_worth`. */
+const SHIPPED_RATIO = 4;
+
+/** Returns a policy of version 2 with the shipped selector `auto`. */
+export function tieredPolicyOf(
+  trial: Trial,
+  models: Data['models'],
+  declaration: Declaration,
+  { worth, tiers }: TieredOptions,
+): string {
+  return JSON.stringify({
+    ...contentOf(trial, models, declaration),
+    version: 2,
+    answer_worth: worth / SHIPPED_RATIO,
+    selectors: { auto: { strategy: 'auto', ...(tiers && { tiers }) } },
   });
 }
 

@@ -52,6 +52,16 @@ export class RealPath {
     return models.map((id) => decision.quality[snapshot.modelIndex.get(id)!]!);
   }
 
+  /** Returns the model that the selector `auto` chooses. @param change of the facts that were read */
+  choose({ prompt }: ChatInput, change: (facts: Facts) => Facts = (facts) => facts): string {
+    const { snapshot, decider } = this.#runtime;
+    const body = { messages: [{ role: 'user' as const, content: prompt }], model: 'auto' };
+    const facts = change(chatFacts(body, CALLER, snapshot));
+    const decision = decider.decide(facts, { id: 0, seed: '0', ...strategyOf(facts, this.#runtime) });
+    if (isRefusal(decision)) throw new Error('the request was refused');
+    return snapshot.models[decision.ranked[0].model]!.id;
+  }
+
   /** Returns the tasks that a prompt may be, with their shares. */
   tasksOf(prompt: string): readonly { readonly task: string; readonly share: number }[] {
     const { task, mix } = this.#read({ prompt, task: null }).facts;

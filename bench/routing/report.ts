@@ -1,5 +1,6 @@
 import { fixed, table } from '../stats.ts';
 import type { Entry, Figure } from './measure.ts';
+import type { TierEntry } from './tiers.ts';
 
 /** The results of a pool. */
 export interface PoolReport {
@@ -18,6 +19,20 @@ export interface PoolReport {
   readonly singles: readonly (readonly [cost: number, quality: number])[];
   readonly entries: readonly Entry[];
   readonly seconds: number;
+}
+
+/** Returns the results of tiers and escalation on one pool. */
+export function tiersText(entries: readonly TierEntry[]): string {
+  const rows = entries.map(({ router, worth, closed, over }) => [
+    router,
+    String(worth),
+    interval(closed, percent),
+    interval(over, points),
+  ]);
+  return table([
+    ['router', 'worth of a good answer, mean costs', 'of the gap closed', 'over the best fixed model, × 1000'],
+    ...rows,
+  ]);
 }
 
 const share = (value: number | null): string =>

@@ -78,7 +78,7 @@ function predictionsOf({ declaration, task }: Run, trial: Trial, models: Data['m
 }
 
 /** Returns the declared qualities by task: means of the teaching rows, weighted by the probability of the task. */
-function declaredBy(
+export function declaredBy(
   { declared, teach }: Trial,
   tasksOf: (row: Row) => readonly { readonly task: string; readonly share: number }[],
 ): Declaration {

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { regretRows, regretsOf } from '../../bench/panel-regret.ts';
+import { aimRows, cheapRows, fastRows, type Result, resultOf } from '../../bench/panel-aims.ts';
+import { modelsChosen, regretRows, regretsOf } from '../../bench/panel-regret.ts';
 import type { Runtime } from '../../src/policy/runtime/runtime.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { decideAll, decideOne, factsFor, runtimeWith, type Verdict } from '../panel/decide.ts';
 import { SELECTORS, type Selector } from '../panel/judge.ts';
 import { KEY_SETS, type KeySet } from '../panel/offers.ts';
-import { type Case, PARTS, type Part, panelOf } from '../panel/panel.ts';
+import { type Case, FRESH, PARTS, type Part, panelOf } from '../panel/panel.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const PAGE = 'docs/route/selectors.md';
@@ -54,14 +55,25 @@ export async function choicesPage(): Promise<string> {
   return text;
 }
 
-/** Returns `docs/benchmarks-routing.md` with a new table of the regrets over both parts of the panel. */
+/** Returns `docs/benchmarks-routing.md` with new tables of the fresh part of the panel. */
 export async function routingBenchmarksPage(): Promise<string> {
-  const cases = PARTS.flatMap((part) => panelOf(part));
-  const rows = KEY_SETS.map(async (keys) => {
-    const verdicts = await Promise.all(PARTS.map((part) => verdictsOf(part, keys)));
-    return regretsOf(cases, keys, verdicts.flat());
-  });
-  return marked(BENCHMARKS, 'regret', tableOf(regretRows((await Promise.all(rows)).flat(), 'Credits')));
+  const cases = panelOf(FRESH);
+  const results: Result[] = [];
+  for (const keys of KEY_SETS) {
+    const verdicts = await verdictsOf(FRESH, keys);
+    const regrets = await regretsOf(cases, keys, modelsChosen(verdicts));
+    if (regrets.length > 0) results.push(await resultOf(cases, keys, verdicts, regrets));
+  }
+  const tables = {
+    aims: aimRows(results),
+    regret: regretRows(results.flatMap(({ regrets }) => regrets.filter(({ selector }) => selector === 'auto'))),
+    cheap: cheapRows(results),
+    fast: fastRows(results),
+  };
+  return Object.entries(tables).reduce(
+    (text, [name, rows]) => marked(BENCHMARKS, name, tableOf(rows), text),
+    readFileSync(join(ROOT, BENCHMARKS), 'utf8'),
+  );
 }
 
 /** The set of keys that the page shows. */

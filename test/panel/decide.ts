@@ -92,6 +92,9 @@ export function factsFor(one: Case, model: Selector, runtime: Runtime, reading?:
 /** Replaces what Signalbox read in the prompt of a request. Sizes, languages and needs stay as Signalbox read them. */
 export type Reading = (one: Case) => Pick<Facts, 'task' | 'difficulty'>;
 
+/** Returns the facts of the same request after a signal of failure. */
+export const escalated = (facts: Facts): Facts => ({ ...facts, difficulty: 'hard', qualityFactor: 8 });
+
 /** Reads every request as a usual request of the task `general`. */
 export const constantReading: Reading = () => ({ task: 'general', difficulty: 'usual' });
 
@@ -154,6 +157,10 @@ export async function decideAll(cases: readonly Case[], keys: KeySet): Promise<V
     };
   });
 }
+
+/** Returns the model that a decision for these facts chooses, without counting tokens; null if the request is refused. */
+export const decideFacts = (facts: Facts, runtime: Runtime): string | null =>
+  modelOf(decideFor(facts, runtime), runtime);
 
 const modelOf = (outcome: Decision | Refusal, { snapshot }: Runtime): string | null =>
   isRefusal(outcome) ? null : snapshot.models[outcome.ranked[0].model]!.id;

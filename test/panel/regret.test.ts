@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { doing, faultsOf, type Reckoned, reckonAll, SELECTORS } from './judge.ts';
 import { KEY_SETS } from './offers.ts';
 import { PARTS, panelOf } from './panel.ts';
-import { chanceOf, type Option, regretOf, type Stake, stakeOf, worthOf } from './regret.ts';
+import { againWorthOf, chanceOf, type Option, regretOf, type Stake, stakeOf, worthOf } from './regret.ts';
 
 type Regret = typeof regretOf;
 
@@ -96,6 +96,49 @@ describe('the regret of a choice', () => {
     expect(chances.toSorted((a, b) => a - b)).toEqual(chances);
     expect(new Set(chances).size).toBe(chances.length);
     expect(chances.every((chance) => chance > 0 && chance < 1)).toBe(true);
+  });
+});
+
+type Again = typeof againWorthOf;
+type AgainLaw = (again: Again, stake: Stake, first: Option, second: Option) => boolean;
+const AGAIN_LAWS: Readonly<Record<string, AgainLaw>> = {
+  'is worth at most the first answer if the second model is no better': (again, stake, first, second) =>
+    second.margin > first.margin || again(stake, first, second) <= worthOf(stake, first),
+  'is worth more if the second model is better, and less if it costs more': (again, stake, first, second) =>
+    again(stake, first, { ...second, margin: second.margin + 1 }) >= again(stake, first, second) &&
+    again(stake, first, { ...second, credits: second.credits + 1 }) < again(stake, first, second),
+  'is worth less than the second model would be for nothing': (again, stake, first, second) =>
+    again(stake, first, second) <= stake.answer * chanceOf(Math.max(first.margin, second.margin)),
+};
+const AGAIN_MUTANTS: Readonly<Record<string, Again>> = {
+  'takes the models for independent': (stake, first, second) =>
+    worthOf(stake, first) +
+    0.5 * (1 - chanceOf(first.margin)) * (stake.answer * chanceOf(second.margin) - second.credits),
+  'forgets the cost of the second answer': (stake, first, second) =>
+    worthOf(stake, first) + 0.5 * stake.answer * Math.max(0, chanceOf(second.margin) - chanceOf(first.margin)),
+};
+const models = fc.tuple(stakes, option, option);
+const failsAgain = (law: AgainLaw, again: Again) =>
+  fc.check(
+    fc.property(models, ([stake, first, second]) => law(again, stake, { id: 'a', ...first }, { id: 'b', ...second })),
+    { seed: 7, numRuns: 500 },
+  );
+
+describe('a second answer after a signal of failure', () => {
+  for (const [name, law] of Object.entries(AGAIN_LAWS)) {
+    test(`law: it ${name}`, () => {
+      const { failed, counterexample, seed } = failsAgain(law, againWorthOf);
+      expect({ failed, counterexample, seed }).toEqual({ failed: false, counterexample: null, seed });
+    });
+  }
+
+  test('the laws reject each wrong way to measure it', () => {
+    for (const [name, mutant] of Object.entries(AGAIN_MUTANTS)) {
+      expect({ name, found: Object.values(AGAIN_LAWS).some((law) => failsAgain(law, mutant).failed) }).toEqual({
+        name,
+        found: true,
+      });
+    }
   });
 });
 

@@ -36,6 +36,24 @@ export type Option = Pick<Reckoned, 'id' | 'margin' | 'credits' | 'firstS' | 'to
 export const worthOf = ({ answer, second, wait }: Stake, option: Option): number =>
   answer * chanceOf(option.margin) - option.credits - second * option[wait];
 
+/** The share of bad answers that a signal of failure finds. It finds no good answer bad. */
+const FOUND = 0.5;
+
+/**
+ * Returns the worth of two answers: the second model is asked if a signal finds the answer of the first bad. A model gives a good answer
+ * wherever a weaker one does, so the second helps only as far as it is better.
+ */
+export function againWorthOf(stake: Stake, first: Option, second: Option): number {
+  const chance = chanceOf(first.margin);
+  const better = Math.max(0, chanceOf(second.margin) - chance);
+  const repeat = FOUND * (1 - chance) * (second.credits + stake.second * second[stake.wait]);
+  return worthOf(stake, first) + FOUND * better * stake.answer - repeat;
+}
+
+/** Returns how much less a worth in Credits is than the worth of the best model. It is negative for two answers that are worth more. */
+export const regretOfWorth = (worth: number, stake: Stake, options: readonly Option[]): number =>
+  Math.max(...options.map((option) => worthOf(stake, option))) - worth;
+
 /**
  * Returns the regret of a choice in Credits, 0 or more. No answer (`null`, or a model that cannot serve the request) is worth 0, but never
  * more than the worst answer.

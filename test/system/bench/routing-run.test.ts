@@ -8,6 +8,7 @@ import { writePlots } from '../../../bench/routing/plots.ts';
 import { poolsOf } from '../../../bench/routing/pools.ts';
 import { textOf } from '../../../bench/routing/report.ts';
 import { runPool } from '../../../bench/routing/run-pool.ts';
+import { tierEntries, WORTHS } from '../../../bench/routing/tiers.ts';
 import { trialsOf } from '../../../bench/routing/trials.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bench-routing-test-'));
@@ -67,6 +68,19 @@ describe('trials', () => {
     expect(trialsOf(pool!, data.parts.train, 2, 5)).toEqual(trials);
     expect(trials[0]!.testRows).not.toEqual(trials[1]!.testRows);
   });
+});
+
+test('a run of tiers measures every router for each worth, and no choice on the labels beats the oracle', () => {
+  const [pool] = poolsOf(data);
+  const entries = tierEntries(trialsOf(pool!, data.parts.train, 1, 5), data.models, 10, 1, () => {});
+  const routers = new Set(entries.map(({ router }) => router));
+  for (const router of ['one model, chosen on the labels', 'Signalbox, tiers', 'Signalbox, tiers and escalation']) {
+    expect(entries.filter((one) => one.router === router).map(({ worth }) => worth)).toEqual([...WORTHS]);
+  }
+  expect(entries.length).toBe(routers.size * WORTHS.length);
+  // Two answers can be worth more than the best single answer of an oracle.
+  const single = entries.filter(({ router }) => !/another|escalation/.test(router));
+  expect(single.filter(({ closed: { mean } }) => !(mean <= 1))).toEqual([]);
 });
 
 test('a complete run measures, reports and draws every router', () => {
