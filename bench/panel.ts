@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { decideAll, type Verdict } from '../test/panel/decide.ts';
 import { faultsOf, reckonAll, SELECTORS, type Selector } from '../test/panel/judge.ts';
 import { KEY_SETS, type KeySet } from '../test/panel/offers.ts';
-import { type Case, FRESH, PARTS, panelOf, paraphrases } from '../test/panel/panel.ts';
+import { ALL_PARTS, type Case, FRESH, panelOf, paraphrases } from '../test/panel/panel.ts';
 import { aimRows, cheapRows, fastRows, type Result, resultOf, rewordingOf } from './panel-aims.ts';
 import { modelsChosen, regretRows, regretsOf, SEED } from './panel-regret.ts';
 import { table } from './stats.ts';
@@ -27,9 +27,9 @@ const { values } = parseArgs({
   },
 });
 
-const part = [...PARTS, FRESH].find((name) => name === values.part);
+const part = ALL_PARTS.find((name) => name === values.part);
 if (!part) {
-  console.error(`--part is one of ${[...PARTS, FRESH].join(', ')}`);
+  console.error(`--part is one of ${ALL_PARTS.join(', ')}`);
   process.exit(2);
 }
 const sets = KEY_SETS.filter(({ name }) => values.keys === undefined || name === values.keys);

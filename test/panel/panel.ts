@@ -12,8 +12,9 @@ import { ABILITIES, type Reputation } from './reputation.ts';
  */
 export const PARTS = ['requests', 'aside'] as const;
 /** The requests that are only measured: no figure is tuned on them, and no model is chosen on them. */
-export const FRESH = 'fresh' as const;
+export const FRESH = 'fresh';
 export type Part = (typeof PARTS)[number] | typeof FRESH;
+export const ALL_PARTS: readonly Part[] = [...PARTS, FRESH];
 
 const closed = { additionalProperties: false } as const;
 const keysOf = (names: readonly string[]) => Type.Union(names.map((name) => Type.Literal(name)));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { TASK_NAMES } from '../../../../src/core/request/tasks.ts';
-import { FRESH, PARTS, panelOf } from '../../../panel/panel.ts';
+import { ALL_PARTS, panelOf } from '../../../panel/panel.ts';
 import { promptsOf } from '../../profile/prompts.ts';
 
 const Task = Type.Union(TASK_NAMES.map((name) => Type.Literal(name)));
@@ -70,7 +70,7 @@ function hashOf(text: string): bigint | null {
 
 test('no labelled request has the question of a request of the panel', () => {
   const panel = new Set(
-    [...PARTS, FRESH as typeof FRESH].flatMap((part) => panelOf(part).map(({ body }) => hashOf(questionOf(body.messages)))).filter(Boolean),
+    ALL_PARTS.flatMap((part) => panelOf(part).map(({ body }) => hashOf(questionOf(body.messages)))).filter(Boolean),
   );
   expect(panel.has(hashOf('GOOD   morning!'))).toBe(true);
   const same = labelled().filter(({ request }) => panel.has(hashOf(questionOf(request.messages))));
