@@ -16,8 +16,15 @@ import type { Trial } from './trials.ts';
  * good answer. Signalbox chooses, with the policy's own deciding code; nothing is read from an answer, because the data has only scores.
  */
 const LABELS = 1_000;
-/** A signal of failure finds this share of the bad answers, and no good answer. This is an assumption. */
-const FOUND = 0.5;
+/** How a signal of failure works. Both are assumptions. */
+interface Signal {
+  /** The share of bad answers that the signal finds. */
+  readonly found: number;
+  /** The share of good answers that the signal takes for bad. */
+  readonly alarms: number;
+}
+const SIGNAL: Signal = { found: 0.5, alarms: 0 };
+const ALARMING: Signal = { found: 0.5, alarms: 0.05 };
 /** An answer with a lower score is bad. */
 const GOOD = 0.5;
 /**
@@ -40,15 +47,21 @@ export interface TierEntry {
 type Choice = readonly [first: number, second: number];
 
 /** Returns the worth of the answers to each row. */
-function worthsOf({ labels, costs, rows }: Sheet, unit: number, choose: (row: number) => Choice): Float64Array {
+function worthsOf(
+  { labels, costs, rows }: Sheet,
+  unit: number,
+  choose: (row: number) => Choice,
+  { found, alarms } = SIGNAL,
+): Float64Array {
   const m = labels.length / rows.length;
   return Float64Array.from(rows, (_, row) => {
     const [first, second] = choose(row);
     const at = row * m + first;
     const alone = labels[at]! - costs[at]! / unit;
-    if (first === second || labels[at]! >= GOOD) return alone;
+    if (first === second) return alone;
     const next = row * m + second;
-    return (1 - FOUND) * alone + FOUND * (labels[next]! - (costs[at]! + costs[next]!) / unit);
+    const share = labels[at]! >= GOOD ? alarms : found;
+    return (1 - share) * alone + share * (labels[next]! - (costs[at]! + costs[next]!) / unit);
   });
 }
 
@@ -86,11 +99,16 @@ function routersOf(trial: Trial, models: Data['models'], worth: number): Map<str
     ['one model, then another, chosen on the labels', () => pair],
     ...signalboxRoutes(trial, labelled, models, worth),
   ]);
-  return new Map([...routes].map(([name, choose]) => [name, worthsOf(test, unit, choose)]));
+  const worths = new Map([...routes].map(([name, choose]) => [name, worthsOf(test, unit, choose)]));
+  return worths.set(
+    `${ESCALATION}, ${ALARMING.alarms * 100} % false alarms`,
+    worthsOf(test, unit, routes.get(ESCALATION)!, ALARMING),
+  );
 }
 
 const HINDSIGHT = 'best fixed model in hindsight';
 const ORACLE = 'oracle';
+const ESCALATION = 'Signalbox, tiers and escalation';
 
 /** Returns the choices of Signalbox: for each request, and by tiers, without and with escalation. */
 function signalboxRoutes(trial: Trial, labelled: Sheet, models: Data['models'], worth: number) {
@@ -109,7 +127,7 @@ function signalboxRoutes(trial: Trial, labelled: Sheet, models: Data['models'], 
   return [
     ['Signalbox, each request', (row: number): Choice => [off[row]!, off[row]!]],
     ['Signalbox, tiers', (row: number): Choice => [usual[row]!, usual[row]!]],
-    ['Signalbox, tiers and escalation', (row: number): Choice => [usual[row]!, strong[row]!]],
+    [ESCALATION, (row: number): Choice => [usual[row]!, strong[row]!]],
   ] as const;
 }
 
