@@ -95,7 +95,7 @@ export async function rewordingOf(keys: KeySet): Promise<Record<Selector | 'task
 }
 
 /** Whether a request shows a signal of failure. */
-const hasSignal = ({ stuck }: Facts): boolean => stuck !== undefined;
+const hasSignal = (facts: Facts): boolean => facts.stuck !== undefined || 'escalation' in facts;
 
 /** How often the model of `auto` changes between two turns of a session. */
 export interface SessionResult {

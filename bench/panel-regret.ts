@@ -93,7 +93,7 @@ export async function regretsOf(cases: readonly Case[], keys: KeySet, choices: r
   const roundOf = (requests: readonly Case[], selector: Selector): Round => ({
     stakes: requests.map((one) => stakeOf(one, selector)),
     options: requests.map((one) => reckonAll(one, keys)),
-    isHard: requests.map((one) => factsFor(one, selector, runtime).difficulty === 'hard'),
+    isHard: requests.map((one) => factsFor(one, selector, runtime).tier?.name === 'strong'),
   });
   const constant = await chooseAll(cases, runtime, constantReading);
   const right = await chooseAll(cases, runtime, rightReading);

@@ -93,7 +93,10 @@ export function factsFor(one: Case, model: Selector, runtime: Runtime, reading?:
 export type Reading = (one: Case) => Pick<Facts, 'task' | 'difficulty'>;
 
 /** Returns the facts of the same request after a signal of failure. */
-export const escalated = (facts: Facts): Facts => ({ ...facts, difficulty: 'hard', qualityFactor: 8 });
+export const escalated = (facts: Facts): Facts => {
+  const failed: Facts & { readonly escalation: object } = { ...facts, escalation: { signal: 'stuck', turnsAgo: 0 } };
+  return failed;
+};
 
 /** Reads every request as a usual request of the task `general`. */
 export const constantReading: Reading = () => ({ task: 'general', difficulty: 'usual' });
