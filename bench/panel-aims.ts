@@ -117,7 +117,8 @@ export function sessionResult(runtime: Runtime, sessions: readonly Session[] = S
       const facts = hypotheticalFacts({ request, key, timeMs: Date.parse(USUAL_TIME) }, runtime);
       const now = { model: decideFacts(facts, runtime), signal: hasSignal(facts) };
       turns++;
-      if (last && last.model !== now.model) {
+      // A refusal is no change of model.
+      if (last?.model && now.model && last.model !== now.model) {
         if (last.signal === now.signal) unasked++;
         else onSignal++;
       }

@@ -219,7 +219,7 @@ function* compile(
     reportedRuns: compileReportedRuns(reportedRuns),
     teamIds: check.teams.ids,
   });
-  const snapshot = yield* withTiers(untiered, { ...parsed, strategies }, report);
+  const snapshot = yield* withTiers(untiered, { ...parsed, ...settings, strategies }, report);
   const environment = [...environmentFacts(states), ...figuresIn(snapshot, facts)];
   return { snapshot: deepFreeze(snapshot), environment };
 }
@@ -244,7 +244,7 @@ type OwnParts = ReturnType<typeof compileSections> extends Generator<undefined, 
 
 function assembleSnapshot(
   { tasks, cases, people, publicUrl, ...parsed }: ParsedPolicy,
-  { baseline, admitUnstated, ...figures }: PolicySettings,
+  { baseline, admitUnstated, usualQualityFactor: _, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
   { rules: { constraints, preferences, readIntent }, selectors, ...parts }: SnapshotParts,

@@ -61,6 +61,8 @@ function checkTier(
 interface TierInputs {
   readonly selectors: readonly SelectorItem[];
   readonly traffic: readonly TaskTraffic[];
+  /** How many times as much quality counts in the typical request of the usual tier. */
+  readonly usualQualityFactor: number;
   readonly version: LanguageVersion;
   readonly strategies: ReadonlyMap<string, StrategyPlugin>;
 }
@@ -71,14 +73,14 @@ interface TierInputs {
  */
 export function* withTiers<Untiered extends Omit<PolicySnapshot, 'revision'>>(
   untiered: Untiered,
-  { selectors: stated, traffic, version, strategies }: TierInputs,
+  { selectors: stated, traffic, usualQualityFactor, version, strategies }: TierInputs,
   report: Report,
 ): Generator<undefined, Untiered> {
   if (version === 1) return untiered;
   const snapshot: PolicySnapshot = { revision: '', ...untiered };
   const items = new Map(stated.map((one) => [one.name, one]));
   const typical = new Map<TierName, TypicalRequest>();
-  typical.set('usual', yield* typicalRequest(snapshot, traffic, 'usual'));
+  typical.set('usual', yield* typicalRequest(snapshot, traffic, 'usual', usualQualityFactor));
   const hard = traffic.flatMap((one) => (one.hardShare > 0 ? [{ ...one, share: one.hardShare }] : []));
   typical.set('strong', yield* typicalRequest(snapshot, hard, 'hard'));
   const made = new Map<string, Selector>();

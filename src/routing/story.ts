@@ -185,9 +185,11 @@ function choiceText(
 }
 
 /** Says why a model is the choice of a tier. */
-function tierRole(model: string, { name, usual, strong, limitedBy }: TierEntry): string {
+function tierRole(model: string, { name, why, usual, strong, limitedBy }: TierEntry): string {
   const own = name === 'usual' ? usual : strong;
   if (own[0] === model) return `is the first model of the ${name} tier`;
+  if (own.includes(model) && why === 'escalated' && own[0] === usual[0])
+    return `is the next model of the ${name} tier, because the usual tier begins with the same model`;
   if (own.includes(model)) return `is the first eligible model of the ${name} tier`;
   const other = name === 'usual' ? 'strong' : 'usual';
   if ((name === 'usual' ? strong : usual).includes(model))

@@ -74,20 +74,14 @@ export class TierChoice {
    * first eligible model of the selector that limits this one is cheaper or faster, it comes first.
    * @returns whether the tiers decide. They do not if no model of them is eligible, neither here nor at the limiting selector
    */
-  take(
-    selector: string,
-    { name, tiers }: AppliedTiers,
-    shortlist: Shortlist,
-    { floor, most }: TierLimits,
-    into: number[],
-  ) {
+  take(selector: string, applied: AppliedTiers, shortlist: Shortlist, { floor, most }: TierLimits, into: number[]) {
     into.length = 0;
-    this.#add(this.#orders.get(selector)![name], shortlist, { floor, most }, into);
-    const { limit } = tiers;
+    addTiers(this.#orders.get(selector)!, applied, shortlist, { floor, most }, into);
+    const { limit } = applied.tiers;
     const other = limit && this.#orders.get(limit.selector);
     if (!limit || !other) return into.length > 0;
     const limiting: number[] = [];
-    this.#add(other[name], shortlist, { floor, most: 1 }, limiting);
+    addTiers(other, applied, shortlist, { floor, most: 1 }, limiting);
     const [first] = limiting;
     // Without a model of its tiers, the limiting selector ranks all models. Only the ranking of both then keeps the promise.
     if (first === undefined) return false;
@@ -98,12 +92,34 @@ export class TierChoice {
     into.unshift(first);
     return true;
   }
+}
 
-  #add(order: Int32Array, { n, model, quality }: Shortlist, { floor, most }: TierLimits, into: number[]): void {
-    for (let i = 0; i < order.length && into.length < most; i++) {
-      const at = positionOf(order[i]!, model, n);
-      if (at >= 0 && (floor === undefined || reachesFloor(quality[at]!, floor))) into.push(at);
-    }
+/** Adds the eligible models of both tiers. After an escalation, the model whose answers failed is second. */
+function addTiers(
+  orders: TierOrders,
+  { name, why }: AppliedTiers,
+  shortlist: Shortlist,
+  { floor, most }: TierLimits,
+  into: number[],
+): void {
+  const isEscalated = why === 'escalated';
+  addEligible(orders[name], shortlist, { floor, most: isEscalated ? Math.max(2, most) : most }, into);
+  if (!isEscalated || into.length < 2) return;
+  const usual: number[] = [];
+  addEligible(orders.usual, shortlist, { floor, most: 1 }, usual);
+  if (usual[0] === into[0]) into.splice(0, 2, into[1]!, into[0]!);
+  into.length = Math.min(into.length, most);
+}
+
+function addEligible(
+  order: Int32Array,
+  { n, model, quality }: Shortlist,
+  { floor, most }: TierLimits,
+  into: number[],
+): void {
+  for (let i = 0; i < order.length && into.length < most; i++) {
+    const at = positionOf(order[i]!, model, n);
+    if (at >= 0 && (floor === undefined || reachesFloor(quality[at]!, floor))) into.push(at);
   }
 }
 

@@ -26,11 +26,13 @@ export interface TypicalRequest {
 /**
  * Returns the typical request of a policy at a difficulty: means over the tasks of its traffic, weighted by their shares. The estimates are
  * those of a request from a key without labels under the rules without a condition, with the figures of the policy. Yields between tasks.
+ * @param qualityFactor how many times as much quality counts; for hard requests, the policy's own factor applies
  */
 export function* typicalRequest(
   snapshot: PolicySnapshot,
   traffic: readonly TaskTraffic[],
   difficulty: Difficulty,
+  qualityFactor = 1,
 ): Generator<undefined, TypicalRequest> {
   const n = snapshot.models.length;
   const evaluation = new Evaluation(snapshot);
@@ -40,7 +42,8 @@ export function* typicalRequest(
   const figures = { cost: new Float64Array(n), latency: new Float64Array(n) };
   const mean = { costReference: 0, qualityFactor: 0, outputTokens: 0 };
   for (const one of traffic) {
-    const facts = typicalFacts(one, difficulty, snapshot);
+    const read = typicalFacts(one, difficulty, snapshot);
+    const facts: Facts = { ...read, ...(read.qualityFactor === undefined && qualityFactor > 1 && { qualityFactor }) };
     evaluation.fill(facts, readings, null);
     const candidates = evaluation.candidates(facts);
     const { model } = evaluation.shortlist;

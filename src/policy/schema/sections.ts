@@ -92,6 +92,12 @@ export const LANGUAGE = {
       'From which probability, 0 to 1, that its first question is hard a conversation begins in the strong tier of its selector.',
     ),
   ),
+  usual_quality_factor: value(
+    number(
+      { minimum: 1, maximum: 1000, default: 5, example: 1 },
+      'How many times as much quality counts when the usual tier of a selector is derived. The usual tier also serves the demanding requests that Signalbox does not read as hard, and a weak model costs most there. 1: quality counts as much as in a single request.',
+    ),
+  ),
   default_weights: ordinary(
     closed('Weights that apply if the `route_strategy` of a request leaves one out. Only their ratio matters.', {
       cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio of the weights matters.'),
@@ -127,7 +133,7 @@ export const LANGUAGE = {
   ),
   quality_step: value(
     number(
-      { minimum: 0, maximum: 0.5, default: 0.02, formerDefault: 0 },
+      { minimum: 0, maximum: 0.5, default: 0.015, formerDefault: 0 },
       'Differences of quality that mean nothing: for each task, the best model begins a class that reaches this far below it, the best of the others begins the next class, and so on. The quality of its best model counts for all of a class. Models with equal scores are compared by cost, latency and exact quality. 0: qualities count exactly.',
     ),
   ),
