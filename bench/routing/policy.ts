@@ -68,8 +68,8 @@ function contentOf({ pool }: Trial, models: Data['models'], declaration: Declara
 export interface TieredOptions {
   /** The worth of a good answer, in mean costs of a request. */
   readonly worth: number;
-  /** `off` to choose for each request. */
-  readonly tiers?: 'off';
+  /** `off` to choose for each request, or IDs of models; derived if absent. */
+  readonly tiers?: 'off' | { readonly usual: readonly string[]; readonly strong: readonly string[] };
 }
 
 /** The shipped weights of quality and cost: a good answer is worth this many times `answer_worth`. */

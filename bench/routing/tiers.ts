@@ -97,7 +97,7 @@ function routersOf(trial: Trial, models: Data['models'], worth: number): Map<str
     [ORACLE, oracle],
     ['one model, chosen on the labels', () => [fixed, fixed]],
     ['one model, then another, chosen on the labels', () => pair],
-    ...signalboxRoutes(trial, labelled, models, worth),
+    ...signalboxRoutes(trial, labelled, models, worth, pair),
   ]);
   const worths = new Map([...routes].map(([name, choose]) => [name, worthsOf(test, unit, choose)]));
   return worths.set(
@@ -111,7 +111,7 @@ const ORACLE = 'oracle';
 const ESCALATION = 'Signalbox, tiers and escalation';
 
 /** Returns the choices of Signalbox: for each request, and by tiers, without and with escalation. */
-function signalboxRoutes(trial: Trial, labelled: Sheet, models: Data['models'], worth: number) {
+function signalboxRoutes(trial: Trial, labelled: Sheet, models: Data['models'], worth: number, pair: Choice) {
   const { pool, test } = trial;
   const own: Trial = { ...trial, teach: labelled, declared: meansOf(labelled) };
   const probe = new RealPath(tieredPolicyOf(own, models, { general: own.declared, byTask: new Map() }, { worth }));
@@ -121,12 +121,20 @@ function signalboxRoutes(trial: Trial, labelled: Sheet, models: Data['models'], 
     const path = new RealPath(tieredPolicyOf(own, models, declaration, options));
     return test.rows.map(({ prompt }) => pool.models.indexOf(path.choose({ prompt, task: null }, change)));
   };
-  const off = choices({ worth });
+  const off = choices({ worth, tiers: 'off' });
   const usual = choices({ worth });
   const strong = choices({ worth }, escalated);
+  const [first, second] = pair.map((at) => pool.models[at]!);
+  // The second model follows only if the first fails, because it may be the weaker one.
+  const named = { worth, tiers: { usual: [first!], strong: [first!, second!] } };
+  const [namedUsual, namedStrong] = [choices(named), choices(named, escalated)];
   return [
     ['Signalbox, each request', (row: number): Choice => [off[row]!, off[row]!]],
     ['Signalbox, tiers', (row: number): Choice => [usual[row]!, usual[row]!]],
+    [
+      'Signalbox, tiers named by the labels, and escalation',
+      (row: number): Choice => [namedUsual[row]!, namedStrong[row]!],
+    ],
     [ESCALATION, (row: number): Choice => [usual[row]!, strong[row]!]],
   ] as const;
 }

@@ -188,8 +188,8 @@ function choiceText(
 function tierRole(model: string, { name, why, usual, strong, limitedBy }: TierEntry): string {
   const own = name === 'usual' ? usual : strong;
   if (own[0] === model) return `is the first model of the ${name} tier`;
-  if (own.includes(model) && why === 'escalated' && own[0] === usual[0])
-    return `is the next model of the ${name} tier, because the usual tier begins with the same model`;
+  if (own.includes(model) && why === 'escalated')
+    return `is the first eligible model of the ${name} tier that has not failed in this conversation`;
   if (own.includes(model)) return `is the first eligible model of the ${name} tier`;
   const other = name === 'usual' ? 'strong' : 'usual';
   if ((name === 'usual' ? strong : usual).includes(model))

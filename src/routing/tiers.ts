@@ -25,8 +25,8 @@ type TierFacts = Pick<Facts, 'tier'> & { readonly escalation?: object };
 /** Returns the tier of a request, and why; null if its model is chosen by ranking all models. */
 function tierOf({ tier, escalation }: TierFacts): { readonly name: TierName; readonly why: TierReason } | null {
   if (tier === undefined) return null;
-  if (tier.name === 'strong') return HARD;
-  return escalation === undefined ? USUAL : ESCALATED;
+  if (escalation !== undefined) return ESCALATED;
+  return tier.name === 'strong' ? HARD : USUAL;
 }
 
 const USUAL = { name: 'usual', why: 'usual' } as const;
@@ -44,11 +44,15 @@ export function tiersFor(facts: Facts, { selectors, preferences }: PolicySnapsho
   // A selector with a limit follows the limiting one, so that both choose in the same way.
   const { source } = (tiers.limit && selectors.get(tiers.limit.selector)?.tiers) ?? tiers;
   const isWeighed = source === 'derived' && facts.rules.preferences.some((at) => preferences[at]!.when !== null);
-  return isWeighed ? null : { ...tier, tiers };
+  return isWeighed ? null : { ...tier, began: facts.tier!.name, tiers };
 }
 
 /** The tier of a request, with the tiers of its selector. */
-export type AppliedTiers = NonNullable<ReturnType<typeof tierOf>> & { readonly tiers: SelectorTiers };
+export type AppliedTiers = NonNullable<ReturnType<typeof tierOf>> & {
+  /** The tier that the conversation began with. */
+  readonly began: TierName;
+  readonly tiers: SelectorTiers;
+};
 
 /** The models of a selector as indexes of the snapshot, by the tier of a request: its own tier, then the other one. */
 type TierOrders = Readonly<Record<TierName, Int32Array>>;
@@ -97,7 +101,7 @@ export class TierChoice {
 /** Adds the eligible models of both tiers. After an escalation, the model whose answers failed is second. */
 function addTiers(
   orders: TierOrders,
-  { name, why }: AppliedTiers,
+  { name, why, began }: AppliedTiers,
   shortlist: Shortlist,
   { floor, most }: TierLimits,
   into: number[],
@@ -105,9 +109,9 @@ function addTiers(
   const isEscalated = why === 'escalated';
   addEligible(orders[name], shortlist, { floor, most: isEscalated ? Math.max(2, most) : most }, into);
   if (!isEscalated || into.length < 2) return;
-  const usual: number[] = [];
-  addEligible(orders.usual, shortlist, { floor, most: 1 }, usual);
-  if (usual[0] === into[0]) into.splice(0, 2, into[1]!, into[0]!);
+  const before: number[] = [];
+  addEligible(orders[began], shortlist, { floor, most: 1 }, before);
+  if (before[0] === into[0]) into.splice(0, 2, into[1]!, into[0]!);
   into.length = Math.min(into.length, most);
 }
 
