@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { decideFor } from '../../src/admin/use-cases/policy/hypothetical.ts';
 import { priorReadings } from '../../src/core/decision/readings.ts';
 import { TASK_NAMES } from '../../src/core/request/tasks.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { Evaluation } from '../../src/routing/evaluate.ts';
-import { chooseAll, constantReading, decideOne, factsFor, rightReading, runtimeWith } from './decide.ts';
+import { chooseAll, constantReading, factsFor, rightReading, runtimeWith } from './decide.ts';
 import { faultsOf, lawsBroken, type Reckoned, reckonAll, SELECTORS, type Selector } from './judge.ts';
 import { KINDS, WORTHS } from './kinds.ts';
 import { KEY_SETS, MODELS, offeredBy } from './offers.ts';
@@ -144,14 +145,17 @@ describe('a reading that replaces what Signalbox reads', () => {
 const QUICKER = 2 / 3;
 const NEARLY = 0.03;
 
-test('with the right reading, auto-fast differs from auto-cheap if a quicker model is nearly as good', async () => {
+test('without tiers, and with the right reading, auto-fast differs from auto-cheap if a quicker model is nearly as good', () => {
   const same: string[] = [];
   for (const keys of KEY_SETS) {
     const runtime = runtimeWith(keys);
     const evaluation = new Evaluation(runtime.snapshot);
     for (const one of all) {
-      const decided = (model: Selector) => decideOne(one, model, runtime, rightReading);
-      const [cheap, fast] = [await decided('auto-cheap'), await decided('auto-fast')];
+      const decided = (model: Selector) => {
+        const { tier: _, ...facts } = factsFor(one, model, runtime, rightReading);
+        return decideFor(facts, runtime);
+      };
+      const [cheap, fast] = [decided('auto-cheap'), decided('auto-fast')];
       if (isRefusal(cheap) || isRefusal(fast) || cheap.ranked[0].model !== fast.ranked[0].model) continue;
       evaluation.fill(factsFor(one, 'auto-fast', runtime, rightReading), priorReadings(runtime.snapshot), null);
       const { n, quality, latency } = evaluation.shortlist;
