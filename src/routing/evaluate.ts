@@ -177,7 +177,8 @@ export class Evaluation {
     const { qualityFloor = options.strategy.qualityFloor } = options;
     const first: number[] = [];
     if (!this.#tiers.take(facts.model, applied, shortlist, { floor: qualityFloor, most }, first)) return false;
-    if (first.length < most && first.length < shortlist.n) {
+    // An explanation, which wants every model, shows the scores of all.
+    if (first.length < Math.min(most, shortlist.n) || most >= shortlist.n) {
       this.rank(facts, options, most);
       const rest = order.filter((at) => !first.includes(at));
       first.push(...rest);

@@ -108,8 +108,11 @@ function typicalFacts(
   snapshot: PolicySnapshot,
 ): Facts {
   const { constraints, preferences, tasks, qualityStep } = snapshot;
-  const always = (rules: readonly { readonly when: unknown }[]) =>
-    rules.flatMap(({ when }, at) => (when === null ? [at] : []));
+  const preferred = preferences.flatMap(({ when }, at) => (when === null ? [at] : []));
+  // A ceiling applies to each request by its own estimates, so it does not exclude a model from the tiers.
+  const constrained = constraints.flatMap(({ when, maxLatencyMs, maxCostCredits }, at) =>
+    when === null && (maxLatencyMs ?? maxCostCredits) === null ? [at] : [],
+  );
   const facts: Facts = {
     operation: 'chat',
     // No selector has this name, so all models count.
@@ -140,7 +143,7 @@ function typicalFacts(
     ceilings: { costCredits: null, latencyMs: null },
     budget: null,
     funds: null,
-    rules: { constraints: always(constraints), preferences: always(preferences) },
+    rules: { constraints: constrained, preferences: preferred },
     allowedModels: null,
     ...(qualityStep > 0 && { qualityStep }),
   };
