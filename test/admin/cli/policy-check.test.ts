@@ -212,7 +212,7 @@ models:
       `\`version: 2\` would change hard_quality_factor, quality_step, quality_rounding, unstated_quality, answer_length, unstated_latency, unstated_languages, alias_patterns, default_aliases, reference_price, gateway.failed_streams, gateway.output_above_maximum, gateway.repeats_in_flight, gateway.forced_tools, gateway.request_fallbacks, the sizes of 1 task, the options of \`auto\`, the options of \`auto-fast\`, the options of \`auto-cheap\`, the tiers of 3 selectors: ./signalbox policy diff ${folder} --as-version 2`,
     );
     const all = `gateway: { failed_streams: end, output_above_maximum: refuse, repeats_in_flight: refuse, forced_tools: refuse, request_fallbacks: false }\nreference_price: { output: 4 }\nhard_quality_factor: none\nquality_step: 0\nquality_rounding: grid\nunstated_quality: default\nanswer_length: blended\nunstated_latency: neutral\nunstated_languages: exclude\nalias_patterns: all_names\ndefault_aliases: none\nlanguage_worth: 0.04\n${TASKS_BUT_ONE}  chat: { expected_output_tokens: 1, default_input_tokens: 1 }
-selectors: { auto: { strategy: auto, options: { quality: 1, cost: 1, latency: 1, patience_ms: 9 } }, auto-fast: { strategy: auto-fast, options: { patience_ms_per_token: 9, emphasis: 12 } } }\n`;
+selectors: { auto: { strategy: auto, tiers: off, options: { quality: 1, cost: 1, latency: 1, patience_ms: 9 } }, auto-cheap: { strategy: auto-cheap, tiers: off, options: { hard_factor_max: 9 } }, auto-fast: { strategy: auto-fast, tiers: off, options: { patience_ms_per_token: 9, emphasis: 12, hard_factor_max: 9 } } }\n`;
     expect((await check(all)).out).toContain('`version: 2` would change nothing here.');
   });
 
