@@ -74,7 +74,8 @@ function* costlyTasks(runtime: Runtime): Generator<undefined, CostlyTask[]> {
   const readings = priorReadings(snapshot);
   const costly: CostlyTask[] = [];
   for (const { name: task } of snapshot.tasks) {
-    const facts = factsOf(CHEAP_SELECTOR, task, 'usual', { ...runtime, snapshot });
+    // Derived tiers depend on rules, so the ranking of all models shows what the weights of the selector choose.
+    const { tier: _, ...facts } = factsOf(CHEAP_SELECTOR, task, 'usual', { ...runtime, snapshot });
     evaluation.fill(facts, readings, null);
     const { n, model, quality, cost } = evaluation.shortlist;
     if (n > 0) {

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+
+const POLICY = `version: 2
+providers: { sim: { adapter: simulated } }
+models:
+  small: { provider: sim, price: { input: 0.1, output: 0.4 }, context_window: 90000, max_output: 9000, quality: { default: 0.7 } }
+  other: { provider: sim, price: { input: 0.2, output: 0.8 }, context_window: 90000, max_output: 9000, quality: { default: 0.7 } }
+  strong: { provider: sim, price: { input: 5, output: 20 }, context_window: 90000, max_output: 9000, quality: { default: 0.9 } }
+selectors:
+  auto: { strategy: auto, tiers: { usual: [small, other], strong: [strong] } }
+  each: { strategy: auto, tiers: off }
+`;
+
+const PROOF =
+  'Find all functions f from the reals to the reals with f(x f(y) + f(x)) = f(xy) + f(x) for all real x and y, with a complete proof.';
+const GREETING = 'hi, how are you?';
+
+let live: LivePolicy;
+beforeAll(async () => {
+  live = await startLivePolicy({ 'policy.yaml': POLICY });
+});
+afterAll(() => live.stop());
+
+async function decisionOf(model: string, texts: readonly string[], more: object = {}) {
+  const messages = texts.map((content, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content }));
+  const answer = await live.box.post('/v1/chat/completions', { model, messages, ...more });
+  const { platform } = (await answer.json()) as { platform: { decision_id: string } };
+  return (await (await live.box.get(`/v1/decisions/${platform.decision_id}`)).json()) as {
+    choice: string;
+    route_reason: string;
+    tier: { name: string; why: string; usual: string[]; strong: string[]; source: string } | null;
+    facts: { first_tier: { name: string; hard: number } | null };
+    replay: { matches: boolean };
+    explanation: string[];
+  };
+}
+
+test('a conversation gets the first model of the tier of its first question, and the decision says so and replays', async () => {
+  const decision = await decisionOf('auto', [GREETING]);
+  expect(decision).toMatchObject({
+    choice: 'small',
+    route_reason: 'auto:usual',
+    tier: { name: 'usual', why: 'usual', usual: ['small', 'other'], strong: ['strong'], source: 'stated' },
+    facts: { first_tier: { name: 'usual' } },
+    replay: { matches: true },
+  });
+  expect(decision.explanation.join(' ')).toContain('small, then other');
+  expect(await decisionOf('auto', [PROOF])).toMatchObject({
+    choice: 'strong',
+    route_reason: 'auto:strong',
+    tier: { name: 'strong', why: 'hard' },
+    replay: { matches: true },
+  });
+});
+
+test('later questions change neither tier nor model', async () => {
+  const answers = [
+    [GREETING, 'Fine.', PROOF],
+    [PROOF, 'Here it is: …', GREETING],
+    [PROOF, 'Here it is: …', 'Thanks!', 'Gladly.', GREETING],
+  ];
+  const choices = [];
+  for (const texts of answers) choices.push((await decisionOf('auto', texts)).choice);
+  expect(choices).toEqual(['small', 'strong', 'strong']);
+});
+
+test('weights, ceilings and `tiers: off` rank all models', async () => {
+  const weights = { route_strategy: { cost_weight: 0, quality_weight: 1 } };
+  expect(await decisionOf('auto', [GREETING], weights)).toMatchObject({
+    choice: 'strong',
+    tier: null,
+    route_reason: 'auto:weighted',
+  });
+  const ceiling = { constraints: { max_cost_credits: 50 } };
+  expect(await decisionOf('auto', [GREETING], ceiling)).toMatchObject({ tier: null, route_reason: 'auto:balanced' });
+  expect(await decisionOf('each', [GREETING])).toMatchObject({ tier: null, route_reason: 'each:balanced' });
+});
