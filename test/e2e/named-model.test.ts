@@ -46,7 +46,7 @@ describe('a chat that names its model, and in which nothing depends on its task'
     expect(decision.explanation[0]).toStartWith(
       'The request names luna, and its task was not read, because nothing depends on it: about 1',
     );
-    expect(decision.replay).toEqual({ matches: true, reason: null });
+    expect(decision.replay).toEqual({ matches: true, reason: null, endpoints: null });
     expect(logged.task).toBe('unread');
     const list = (await (await box.get('/admin/decisions?task=unread')).json()) as { data: { id: string }[] };
     expect(list.data.map((one) => one.id)).toEqual([id]);

@@ -139,7 +139,7 @@ async function expectReplayed(id: string, platform: Platform | null): Promise<vo
   const response = await box.get(`/v1/decisions/${id}`);
   expect(response.status, id).toBe(200);
   const decision = (await response.json()) as DecisionAnswer;
-  expect(decision.replay, id).toEqual({ matches: true, reason: null });
+  expect(decision.replay, id).toEqual({ matches: true, reason: null, endpoints: null });
   expect(decision.candidates[0], id).toMatchObject({ model: decision.choice, rank: 1 });
   for (const { model, quality } of decision.candidates) expect(quality, id).toBe(decision.quality[model]!);
   expect(decision.explanation.join(' '), id).toContain(decision.choice);

@@ -72,7 +72,6 @@ const WRITTEN_OUT: Readonly<Record<string, string>> = {
   unstated_latency: 'slow',
   unstated_quality: 'lower_end',
   quality_step: '0.015',
-  usual_quality_factor: '5',
   quality_rounding: 'classes',
   unstated_languages: 'admit',
   alias_patterns: 'unknown_names',
