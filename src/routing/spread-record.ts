@@ -28,9 +28,11 @@ export const RECOVERED_SHARE_MIN = 0.1;
 /** Returns the weight of an endpoint in the policy. */
 export const weightOf = ({ weight = 1 }: Endpoint): number => weight;
 
-/** Returns the hash of the names of an endpoint and its key. @param label of the key; absent for a provider with one key */
-export const saltOf = ({ provider, upstream }: Endpoint, label = ''): SpreadKey =>
-  keyOfText(`${provider}/${upstream}/${label}`);
+/** Returns the hash of the names of an endpoint and its key, if the policy states a pool of keys. */
+export function saltOf({ provider, upstream, account = 0 }: Endpoint, { providers }: PolicySnapshot): SpreadKey {
+  const label = providers.get(provider)?.accounts[account]?.pooled?.label ?? '';
+  return keyOfText(`${provider}/${upstream}/${label}`);
+}
 
 /** Returns an endpoint of a model as a candidate for an attempt. */
 export function spreadCandidate(
@@ -94,9 +96,8 @@ export function repeatsChoice(
   const request = { facts, readings, writing: expectedWriting(facts, snapshot, readings) };
   const candidates = eligible.map((at, nth) => {
     const own = model.endpoints[at]!;
-    const account = snapshot.providers.get(own.provider)?.accounts[own.account ?? 0];
     const moment = { weight: weights[nth]!, load: loads[nth]!, isWarm: warm.includes(at) };
-    return spreadCandidate(model, at, saltOf(own, account?.pooled?.label), moment, request);
+    return spreadCandidate(model, at, saltOf(own, snapshot), moment, request);
   });
   const again = recordedChoice(model.spread ?? 'order', candidates, keyOfSeed(key), draw);
   return (

@@ -42,10 +42,19 @@ export function chooseEndpoint(
 ): SpreadChoice {
   const chosen = byMode(mode, candidates, key, attempt);
   if (mode === 'order') return chosen;
-  const warm = warmest(candidates);
-  if (warm < 0 || warm === chosen.at) return { ...chosen, stays: warm === chosen.at };
-  if (candidates[warm]!.costCredits > candidates[chosen.at]!.costCredits) return chosen;
-  return { at: warm, compared: chosen.compared, stays: true };
+  if (candidates[chosen.at]!.isWarm) return { ...chosen, stays: true };
+  // Keys of one account share a cache. The mode chooses among them, so that they keep their shares.
+  const warm = candidates.flatMap(({ isWarm }, at) => (isWarm ? [at] : []));
+  if (warm.length === 0) return chosen;
+  const one = byMode(
+    mode,
+    warm.map((at) => candidates[at]!),
+    key,
+    attempt,
+  );
+  const at = warm[one.at]!;
+  if (candidates[at]!.costCredits > candidates[chosen.at]!.costCredits) return chosen;
+  return { at, compared: chosen.compared, stays: true };
 }
 
 function byMode(
@@ -111,16 +120,6 @@ function lessBusy(candidates: readonly SpreadCandidate[], group: number, key: Sp
   if (other < 0) return found(one);
   const isOther = candidates[other]!.load < candidates[one]!.load;
   return { at: isOther ? other : one, compared: [one, other], stays: false };
-}
-
-/** The candidate whose cache has the conversation, the cheapest of several; -1 for none. */
-function warmest(candidates: readonly SpreadCandidate[]): number {
-  let best = -1;
-  for (let at = 0; at < candidates.length; at++) {
-    if (!candidates[at]!.isWarm) continue;
-    if (best < 0 || candidates[at]!.costCredits < candidates[best]!.costCredits) best = at;
-  }
-  return best;
 }
 
 /**

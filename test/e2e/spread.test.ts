@@ -258,6 +258,18 @@ describe('requests for a model with several endpoints', () => {
     });
   });
 
+  test('are placed by the name of a key, also while the pool has only one', async () => {
+    const pool = policyOf('weighted', '', '').replaceAll(
+      'api_key_env: TEST_UPSTREAM_KEY',
+      'api_keys_env: [TEST_UPSTREAM_KEY]',
+    );
+    await withFleet(pool, async (box) => {
+      // `attemptsOf` repeats each choice from its record.
+      for (let sent = 0; sent < 12; sent++) await attemptsOf(box, await ask(box, question(`Say ${sent}.`)));
+      expect(counts().reduce((sum, sent) => sum + sent, 0)).toBe(12);
+    });
+  });
+
   test('keep their order without `spread`, and their records have none', async () => {
     await withFleet(policyOf('order', '', ''), async (box) => {
       const answer = await ask(box, question('Say one.'));

@@ -127,6 +127,25 @@ const LAWS: Readonly<Record<string, (choose: Choose) => string | null>> = {
     ),
 };
 
+/**
+ * Whether keys that share a cache are chosen by the mode, as if there were no others, while an endpoint without the cache would be chosen;
+ * the reason if not.
+ */
+const sharedBroken = (choose: Choose): string | null =>
+  broken(
+    fc.property(modes, fleets, keys, fc.nat(2 ** 12), (mode, fleet, key, mask) => {
+      const warm = fleet.filter((_, at) => (mask & (1 << at)) !== 0).map((one) => ({ ...one, costCredits: 0 }));
+      if (mode === 'order' || warm.length === 0) return;
+      const cold = fleet.map((one) => ({ ...one, salt: keyOfText(`${one.salt.low}`), isWarm: false }));
+      const chosen = [...warm.map((one) => ({ ...one, isWarm: true })), ...cold];
+      const { at, stays } = choose(mode, chosen, key, 0);
+      expect(stays).toBeTrue();
+      // If the mode itself chooses a key with the cache among all, the conversation stays there.
+      const free = choose(mode, [...warm, ...cold], key, 0).at;
+      expect(at).toBe(free < warm.length ? free : choose(mode, warm, key, 0).at);
+    }),
+  );
+
 /** Whether each endpoint gets its share of new conversations, within 2 % of all; the reason if it does not. */
 function sharesBroken(choose: Choose): string | null {
   const fleet = [endpoint('a', { weight: 70 }), endpoint('b', { weight: 25 }), endpoint('c', { weight: 5 })];
@@ -139,6 +158,19 @@ function sharesBroken(choose: Choose): string | null {
 
 test('the share of each endpoint is its weight, within 2 % of all requests', () => {
   expect(sharesBroken(chooseEndpoint)).toBeNull();
+});
+
+test('the keys of an account that has a conversation in its cache keep the shares of the mode', () => {
+  expect(sharedBroken(chooseEndpoint)).toBeNull();
+});
+
+test('the law of a shared cache rejects a choice that takes its first key', () => {
+  const mutant: Choose = (mode, all, key, attempt) => {
+    const first = all.findIndex(({ isWarm }) => isWarm);
+    const alone = all.map((one, at) => ({ ...one, isWarm: at === first }));
+    return chooseEndpoint(mode, alone, key, attempt);
+  };
+  expect(sharedBroken(mutant)).not.toBeNull();
 });
 
 test('the law of shares rejects a choice that draws by the square root of the weights', () => {

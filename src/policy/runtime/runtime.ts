@@ -139,7 +139,7 @@ export function buildRuntime(
           health: health.endpoint(endpoint.provider, endpoint.upstream, model.id, accountOf(endpoint)),
           room: health.room(endpoint, model.id, accountOf(endpoint)),
           slot: model.firstSlot + at,
-          salt: saltOf(endpoint, targetOf(endpoint).pooled?.label),
+          salt: saltOf(endpoint, snapshot),
         }),
       ),
     ),
