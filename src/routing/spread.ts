@@ -127,8 +127,16 @@ function lessBusy(candidates: readonly SpreadCandidate[], group: number, key: Sp
  * with the lowest time wins with a probability in proportion to its weight. If an endpoint is added or removed, or a weight changes, only
  * the requests move that must, because the times of the other endpoints stay the same (weighted rendezvous hashing).
  */
-const raceTime = ({ salt, weight }: SpreadCandidate, key: SpreadKey): number =>
+const raceTime = ({ salt, weight }: WeightedCandidate, key: SpreadKey): number =>
   weight > 0 ? -Math.log(uniform(salt, key)) / weight : Number.POSITIVE_INFINITY;
+
+type WeightedCandidate = Pick<SpreadCandidate, 'salt' | 'weight'>;
+
+/** Returns the position of the candidate that wins the race of a key. */
+export function drawByWeight(candidates: readonly WeightedCandidate[], key: SpreadKey): number {
+  const times = candidates.map((one) => raceTime(one, key));
+  return times.indexOf(Math.min(...times));
+}
 
 /** Returns a number above 0 and up to 1 that depends on both hashes, uniformly distributed. */
 function uniform(salt: SpreadKey, key: SpreadKey): number {

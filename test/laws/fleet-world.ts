@@ -14,6 +14,7 @@ import { Health } from '../../src/providers/health/health.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { byQuality, facts, loaded, registry } from '../routing/build.ts';
 import { chatRequest } from '../support/model-request.ts';
+import { SimulatedTime, seedFrom } from '../support/simulated-time.ts';
 
 const HOUR_MS = 3_600_000;
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -55,20 +56,19 @@ interface SentRequest {
 export class FleetWorld {
   readonly #random: () => number;
   readonly #mutant: FleetMutant | null;
-  readonly #events: { readonly at: number; readonly run: () => void }[] = [];
+  readonly #time = new SimulatedTime();
   readonly #health: Health;
   readonly #affinity: Affinity;
   readonly #weather = new Map<string, Weather>();
   /** The requests that run at each endpoint of a policy. */
   readonly #running = new Map<Upstream, number>();
   readonly #report = { requests: 0, answered: 0, failed: 0, attempts: 0, seenFull: 0, broken: [] as string[] };
-  #now = 1_000;
   #runtime!: Runtime;
 
   constructor(random: () => number, mutant: FleetMutant | null = null) {
     this.#random = random;
     this.#mutant = mutant;
-    const clock = () => this.#now;
+    const { clock } = this.#time;
     this.#health = new Health({ clock, now: clock, random, onChange: () => {}, rooms: new CountedRooms(clock) });
     this.#affinity = new Affinity(clock);
   }
@@ -79,14 +79,14 @@ export class FleetWorld {
       const snapshot = loaded(this.#policy(), SECRETS);
       this.#runtime = buildRuntime(snapshot, registry, (name) => SECRETS[name], this.#health);
       this.#health.adopt(snapshot, this.#runtime.accountOf);
-      const start = this.#now;
+      const start = this.#time.now;
       for (let at = start; at < start + HOUR_MS; at += this.#random() * 60_000) {
         const burst = 1 + Math.floor(this.#random() * 12);
-        for (let one = 0; one < burst; one++) this.#at(at + this.#random() * 2_000, () => this.#send());
+        for (let one = 0; one < burst; one++) this.#time.at(at + this.#random() * 2_000, () => this.#send());
       }
-      this.#drain(start + HOUR_MS);
+      this.#time.drain(start + HOUR_MS);
     }
-    this.#drain(Number.POSITIVE_INFINITY);
+    this.#time.drain();
     return this.#report;
   }
 
@@ -129,34 +129,12 @@ ${endpoints.join('\n')}
 `;
   }
 
-  #at(at: number, run: () => void): void {
-    const events = this.#events;
-    let low = 0;
-    let high = events.length;
-    // The next event is at the end.
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (events[middle]!.at > at) low = middle + 1;
-      else high = middle;
-    }
-    events.splice(low, 0, { at, run });
-  }
-
-  #drain(until: number): void {
-    while (this.#events.length > 0 && this.#events.at(-1)!.at < until) {
-      const event = this.#events.pop()!;
-      this.#now = Math.max(this.#now, event.at);
-      event.run();
-    }
-    if (until < Number.POSITIVE_INFINITY) this.#now = Math.max(this.#now, until);
-  }
-
   #weatherOf({ provider, key }: Upstream): Weather['fault'] {
     const id = `${provider.name}/${key}`;
     let weather = this.#weather.get(id);
-    if (!weather || weather.until <= this.#now) {
+    if (!weather || weather.until <= this.#time.now) {
       const fault = this.#random() < 0.25 ? this.#pick(FAULTS) : null;
-      weather = { fault, until: this.#now + this.#random() * 20 * 60_000 };
+      weather = { fault, until: this.#time.now + this.#random() * 20 * 60_000 };
       this.#weather.set(id, weather);
     }
     return weather.fault;
@@ -166,17 +144,10 @@ ${endpoints.join('\n')}
     this.#report.requests++;
     const runtime = this.#runtime;
     const request = chatRequest({ messages: [{ role: 'user', content: `Say ${this.#report.requests}.` }] });
-    const seed = [0, 1]
-      .map(() =>
-        Math.floor(this.#random() * 2 ** 32)
-          .toString(16)
-          .padStart(8, '0'),
-      )
-      .join('');
     const asked = facts({ model: 'm', named: ['m'], inputTokens: 200 + Math.floor(this.#random() * 1_000) });
     const context = {
       id: this.#report.requests,
-      seed,
+      seed: seedFrom(this.#random),
       strategy: byQuality,
       reason: 'pinned',
       readings: runtime.readings(),
@@ -189,10 +160,10 @@ ${endpoints.join('\n')}
       return;
     }
     const history = this.#affinity.history('key', request);
-    const runnable = { decision, runtime, history, clock: () => this.#now } as unknown as RunnableRequest;
+    const runnable = { decision, runtime, history, clock: this.#time.clock } as unknown as RunnableRequest;
     const plan = new Plan(decision, runtime.upstreams, {
       retriesMax: 2,
-      clock: () => this.#now,
+      clock: this.#time.clock,
       random: this.#random,
       stayAt: () => null,
       ...spreadOf(runnable),
@@ -204,7 +175,7 @@ ${endpoints.join('\n')}
     for (let step = plan.next(); step !== null; step = plan.next()) {
       const planned = step;
       if (planned.waitMs > 0) {
-        this.#at(this.#now + planned.waitMs, () => {
+        this.#time.at(this.#time.now + planned.waitMs, () => {
           if (!this.#begin(plan, runtime, memory, planned)) this.#step(plan, runtime, memory);
         });
         return;
@@ -244,7 +215,7 @@ ${endpoints.join('\n')}
     if (most !== null && running > most) this.#break(`${provider.name} runs ${running} of ${most} requests`);
     const fault = this.#weatherOf(upstream);
     const took = fault === 'slow' ? 20_000 : fault === null ? 500 + this.#random() * 4_000 : 50;
-    this.#at(this.#now + took, () => {
+    this.#time.at(this.#time.now + took, () => {
       this.#running.set(upstream, this.#running.get(upstream)! - 1);
       stay?.end(fault === null || fault === 'slow' ? ranked.tokens : 0);
       if (fault === null || fault === 'slow') {
@@ -256,7 +227,7 @@ ${endpoints.join('\n')}
       const failure = failureOf(fault);
       reporter.failed(failure, true);
       memory.called = [...memory.called, ...calledBy(upstream, failure)];
-      plan.failed(failure, pauseOf(health, failure, this.#now), took);
+      plan.failed(failure, pauseOf(health, failure, this.#time.now), took);
       this.#step(plan, runtime, memory);
     });
     return true;

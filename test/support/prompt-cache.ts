@@ -26,10 +26,19 @@ interface Segment {
  * The prompt cache of one endpoint, which stores beginnings of prompts. OpenAI and Google cache every prompt that is long enough; Anthropic
  * writes and reads only up to the breakpoints of `cache_control`, and bills what it writes. Sources:
  * developers.openai.com/api/docs/guides/prompt-caching, platform.claude.com/docs/en/build-with-claude/prompt-caching,
- * ai.google.dev/gemini-api/docs/caching. In this cache a token is four characters, and nothing expires.
+ * ai.google.dev/gemini-api/docs/caching. In this cache a token is four characters. A use of an entry begins its lifetime again.
  */
 export class PromptCache {
-  readonly #held = new Set<string>();
+  readonly #clock: () => number;
+  readonly #ttlMs: number;
+  /** When each beginning expires, ms on the clock, by its hash. */
+  readonly #held = new Map<bigint, number>();
+
+  /** @param ttlMs the lifetime of an entry after its last use; without it, nothing expires */
+  constructor(clock: () => number = () => 0, ttlMs = Number.POSITIVE_INFINITY) {
+    this.#clock = clock;
+    this.#ttlMs = ttlMs;
+  }
 
   /** Reads a prompt and stores what its service would cache. */
   usageOf({ path, body }: Pick<RecordedRequest, 'path' | 'body'>): PromptUsage {
@@ -45,11 +54,13 @@ export class PromptCache {
 
   #readBySteps(prompt: string): { cached: number; written: number } {
     let cached = 0;
+    let [hash, from] = [0n, 0];
     // A prompt has at least one token that is never read from the cache.
     for (let tokens = TOKENS_MIN; tokens * CHARS_PER_TOKEN < prompt.length; tokens += STEP) {
-      const beginning = prompt.slice(0, tokens * CHARS_PER_TOKEN);
-      if (this.#held.has(beginning)) cached = tokens;
-      this.#held.add(beginning);
+      hash = Bun.hash.rapidhash(prompt.slice(from, tokens * CHARS_PER_TOKEN), hash);
+      from = tokens * CHARS_PER_TOKEN;
+      if (this.#has(hash)) cached = tokens;
+      this.#hold(hash);
     }
     return { cached, written: 0 };
   }
@@ -60,12 +71,20 @@ export class PromptCache {
     const marked = segments.flatMap(({ isMarked }, at) => (isMarked ? [at] : []));
     const found = marked
       .flatMap((at) => beginnings.slice(Math.max(0, at - LOOKBACK), at + 1))
-      .filter((beginning) => this.#held.has(beginning));
+      .filter((beginning) => this.#has(Bun.hash.rapidhash(beginning)));
     const cached = Math.max(0, ...found.map(({ length }) => tokensOf(length)));
     const kept = marked.map((at) => beginnings[at]!).filter(({ length }) => tokensOf(length) >= TOKENS_MIN);
-    for (const beginning of kept) this.#held.add(beginning);
+    for (const beginning of kept) this.#hold(Bun.hash.rapidhash(beginning));
     const until = Math.max(cached, ...kept.map(({ length }) => tokensOf(length)));
     return { cached, written: until - cached };
+  }
+
+  #has(hash: bigint): boolean {
+    return (this.#held.get(hash) ?? Number.NEGATIVE_INFINITY) > this.#clock();
+  }
+
+  #hold(hash: bigint): void {
+    this.#held.set(hash, this.#clock() + this.#ttlMs);
   }
 }
 

@@ -16,7 +16,7 @@ import { Attempt } from './attempt.ts';
 import { AttemptShare } from './attempt-share.ts';
 import { type FailedAttempt, isFinal, pauseOf, wasCalled } from './failure.ts';
 import { FallbackOrder } from './fallback-order.ts';
-import { calledBy } from './key-turns.ts';
+import { accountIn, calledBy } from './key-turns.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
 import { hasRoomFor, isRefusedAnswer, readToEnd } from './refused-answer.ts';
 import { AttemptPause } from './retry-pause.ts';
@@ -86,7 +86,7 @@ export class Attempts {
       retriesMax: snapshot.gateway.retriesMax,
       clock,
       random: Math.random,
-      stayAt: (model) => history.accountFor(model, snapshot),
+      stayAt: (pool) => accountIn(pool, history, decision.facts, snapshot),
       ...spreadOf(runnable),
     });
   }

@@ -1,5 +1,9 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { Facts } from '../../core/request/facts.ts';
 import type { Upstream } from '../../policy/runtime/upstream.ts';
+import { drawByWeight } from '../../routing/spread.ts';
+import type { PromptHistory } from '../prompt/affinity.ts';
 
 /** The failures that concern the key: with the next key of the pool, the same request may succeed at once. */
 const OF_KEY: ReadonlySet<ProviderFailure['kind']> = new Set(['rate_limited', 'auth', 'credit']);
@@ -23,12 +27,12 @@ export const arePooled = (one: Upstream, other: Upstream): boolean =>
 /**
  * Orders the endpoints of a model for one request: the keys of a pool take turns, in proportion to their weights. Keys of the account that
  * the conversation stays at come before the other keys.
- * @param stay returns that account; null for none. Called only for a model with a pool
+ * @param stay returns that account for a pool; null for none
  */
 export function inTurn(
   endpoints: readonly number[],
   upstreams: readonly Upstream[],
-  stay: () => string | null,
+  stay: (pool: readonly Upstream[]) => string | null,
 ): readonly number[] {
   if (endpoints.length < 2 || !endpoints.some((at) => upstreams[at]?.pooled)) return endpoints;
   const ordered: number[] = [];
@@ -36,9 +40,27 @@ export function inTurn(
     const pool = [upstreams[endpoints[from++]!]!];
     while (from < endpoints.length && continues(pool.at(-1)!, upstreams[endpoints[from]!]!))
       pool.push(upstreams[endpoints[from++]!]!);
-    ordered.push(...(pool.length === 1 ? pool : turnOf(pool, stay())).map(({ at }) => at));
+    ordered.push(...(pool.length === 1 ? pool : turnOf(pool, stay(pool))).map(({ at }) => at));
   }
   return ordered;
+}
+
+/**
+ * Returns the account of a pool at which a conversation stays: the account that has its prompt in the cache, or else the account that its
+ * first messages draw by the weights of the keys. All servers draw the same account. Null for a prompt that is too short for a cache.
+ */
+export function accountIn(
+  pool: readonly Upstream[],
+  history: PromptHistory,
+  facts: Facts,
+  snapshot: PolicySnapshot,
+): string | null {
+  const known = history.accountFor(pool[0]!.model.id, snapshot);
+  if (pool.some(({ account }) => account === known)) return known;
+  const conversation = history.conversation(facts, snapshot);
+  if (conversation === null) return null;
+  const keys = pool.map((one) => ({ salt: one.salt, weight: weightOf(one) }));
+  return pool[drawByWeight(keys, conversation)]!.account;
 }
 
 /** The same endpoint may be listed twice, and then begins again with the first key. */

@@ -77,8 +77,8 @@ interface PlanOptions {
   readonly pick?: (ranked: RankedModel, left: readonly number[], draw: number) => SpreadPick;
   /** Whether the requests for a model are spread over its endpoints. */
   readonly isSpread?: (ranked: RankedModel) => boolean;
-  /** Returns the account at which the conversation stays, for a model with several keys; null for none. */
-  readonly stayAt?: (model: string) => string | null;
+  /** Returns the account at which the conversation stays, for the keys of a pool; null for none. */
+  readonly stayAt?: (pool: readonly Upstream[]) => string | null;
 }
 
 /**
@@ -242,7 +242,7 @@ export class Plan {
 
   #ordered({ model, endpoints }: RankedModel): readonly number[] {
     const upstreams = this.#upstreams[model] ?? [];
-    return inTurn(endpoints, upstreams, () => this.#options.stayAt?.(upstreams[0]!.model.id) ?? null);
+    return inTurn(endpoints, upstreams, (pool) => this.#options.stayAt?.(pool) ?? null);
   }
 
   #first(wanted: Branch['state']): Branch | undefined {
