@@ -40,8 +40,9 @@ export function spreadCandidate(
   at: number,
   salt: SpreadKey,
   moment: EndpointMoment,
-  { facts, readings, writing }: SpreadRequest,
+  { facts: request, readings, writing }: SpreadRequest,
 ): EndpointCandidate {
+  const facts = factsAt(request, model, at, moment.isWarm);
   return {
     ...moment,
     at,
@@ -50,6 +51,17 @@ export function spreadCandidate(
     latencyMs: expectedLatency(model, at, facts, readings, writing),
     costCredits: expectedCost(model, at, facts, writing),
   };
+}
+
+/**
+ * Returns the facts of a request for an estimate at an endpoint. Facts name one endpoint of a model with a cached prompt; of a pool, it is
+ * the endpoint with the first key, although another account may have the cache.
+ */
+function factsAt(facts: Facts, { id }: Model, at: number, isWarm: boolean): Facts {
+  const own = facts.cached.find(({ model }) => model === id);
+  if (!own || ((own.at ?? 0) === at) === isWarm) return facts;
+  const others = facts.cached.filter((one) => one !== own);
+  return { ...facts, cached: isWarm ? [...others, { ...own, at }] : others };
 }
 
 /**

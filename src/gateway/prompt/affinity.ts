@@ -90,7 +90,7 @@ export class PromptHistory {
    * beginning that the model has already answered. The call changes no remembered answer.
    */
   recall(facts: Facts, snapshot: PolicySnapshot): Facts {
-    if (this.#answers.size === 0 || isTooShort(facts, snapshot)) return facts;
+    if (this.#answers.size === 0 || isTooShort(facts, snapshot, estimateOf(snapshot))) return facts;
     const now = this.#clock();
     const cached = new Map<string, CachedTokens>();
     const { turns, whole } = this.#read();
@@ -113,7 +113,7 @@ export class PromptHistory {
   conversation(facts: Facts, snapshot: PolicySnapshot): SpreadKey | null {
     const { turns } = this.#request.conversation;
     const first = turns.findIndex(({ role }) => role === 'user');
-    if (first < 0 || isTooShort(facts, snapshot)) return null;
+    if (first < 0 || isTooShort(facts, snapshot, ESTIMATE_MIN)) return null;
     const whole = new Set<OriginalPath>();
     let hash = 0n;
     for (const turn of turns.slice(0, first + 1)) hash = hashOfTurn(turn, this.#request, hash, whole);
@@ -257,9 +257,19 @@ function hashesOf(request: ModelRequest, seed: bigint): PromptHashes {
   return { turns, whole: hash };
 }
 
+/** An estimate of a prompt may have as few of its tokens as this share. */
+const ESTIMATE_MIN = 0.75;
+
+/** The share of its tokens that an estimate has at least. Without a spread model, estimates count as exact, as in earlier versions. */
+const estimateOf = ({ models }: PolicySnapshot): number =>
+  models.some(({ spread }) => spread !== undefined) ? ESTIMATE_MIN : 1;
+
 /** Whether a prompt is so short that no provider caches it. */
-const isTooShort = ({ inputTokens, images, audioBytes }: Facts, { cachedTokensMin }: PolicySnapshot): boolean =>
-  inputTokens < cachedTokensMin && images === 0 && audioBytes === 0;
+const isTooShort = (
+  { inputTokens, images, audioBytes }: Facts,
+  { cachedTokensMin }: PolicySnapshot,
+  estimate: number,
+): boolean => inputTokens < cachedTokensMin * estimate && images === 0 && audioBytes === 0;
 
 /**
  * Returns the index of the endpoint that gave the answer, if it probably still has the prompt in its cache; else -1. With several keys of one
