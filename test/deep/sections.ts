@@ -81,7 +81,7 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   { name: 'changed tokens', files: ['test/access/tokens/law.test.ts'] },
-  { name: 'fleet', files: ['test/laws/fleet.test.ts'] },
+  { name: 'fleet', files: ['test/laws/fleet.test.ts', 'test/laws/fleet-cache.test.ts'] },
   { name: 'faults', files: ['test/fault/chat.test.ts'] },
   { name: 'faults-messages', files: ['test/fault/messages.test.ts'] },
   { name: 'faults-responses', files: ['test/fault/responses.test.ts'] },

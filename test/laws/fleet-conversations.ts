@@ -106,6 +106,7 @@ export function conversationsOf(
 export type ConversationMutant =
   | 'forgets conversations'
   | 'places by chance'
+  | 'places by chance and forgets'
   | 'places by the position in the list'
   | 'forgets conversations at an edit';
 
@@ -123,12 +124,12 @@ export interface ConversationReport {
   readonly broken: string[];
 }
 
-/** Where a conversation is, and the weights of all keys when it was placed there. */
+/** Where a conversation is, and the caches that have it. */
 interface ConversationPlace {
   readonly key: string;
   readonly account: string;
-  readonly weights: ReadonlyMap<string, number>;
-  readonly lastAt: number;
+  /** The last use of each account, and the weights of all keys when the conversation came there, by the account. */
+  readonly caches: Map<string, { readonly lastAt: number; readonly weights: ReadonlyMap<string, number> }>;
 }
 
 /** What a server remembers. */
@@ -199,9 +200,10 @@ export class FleetConversations {
   }
 
   #history(conversation: FleetConversation, messages: readonly object[], server: ConversationServer): PromptHistory {
-    const affinity = this.#mutant === 'forgets conversations' ? new Affinity(this.#time.clock) : server.affinity;
+    const forgets = this.#mutant === 'forgets conversations' || this.#mutant === 'places by chance and forgets';
+    const affinity = forgets ? new Affinity(this.#time.clock) : server.affinity;
     const history = affinity.history(conversation.caller, chatRequest({ messages: messages as never }));
-    if (this.#mutant === 'places by chance') history.conversation = () => null;
+    if (this.#mutant?.startsWith('places by chance')) history.conversation = () => null;
     return history;
   }
 
@@ -228,6 +230,8 @@ export class FleetConversations {
 
   #chosen(asked: Facts, history: PromptHistory, runtime: Runtime): Upstream {
     const { clock } = this.#time;
+    // A server publishes its measurements each second.
+    for (const { health } of this.#servers) health.publish();
     const readings = runtime.readings();
     const context = { id: this.#report.turns, seed: seedFrom(this.#random), strategy: byQuality, reason: 'pinned' };
     const decision = runtime.decider.decide(asked, { ...context, readings });
@@ -255,7 +259,7 @@ export class FleetConversations {
     if (typeof reporter === 'string') throw new Error('without faults, every endpoint is healthy');
     const at = this.#time.now;
     this.#time.at(at + tookMs, () => {
-      const ttftMs = 5_000 + 4_900 * Math.sin(at / HOUR_MS + 2 * upstream.at) + 100 * this.#random();
+      const ttftMs = 5_000 + 4_900 * Math.sin(at / (10 * MINUTE_MS) + 2 * upstream.at) + 100 * this.#random();
       const { prompt_tokens: tokens, prompt_tokens_details: details } = usage;
       reporter.answered(ttftMs);
       reporter.read(tokens, details.cached_tokens);
@@ -274,12 +278,18 @@ export class FleetConversations {
     sent.set(name, (sent.get(name) ?? 0) + 1);
     const before = this.#places.get(conversation);
     if (!before) begun.set(name, (begun.get(name) ?? 0) + 1);
-    const lastAt = this.#time.now;
-    const isWarm = before !== undefined && lastAt - before.lastAt < TTL_MS;
     const { key, account } = upstream;
-    if (before) this.#compare(before, upstream, isWarm);
-    const weights = isWarm && before.account === account ? before.weights : this.#weights;
-    this.#places.set(conversation, { key, account, weights, lastAt });
+    if (before) this.#compare(before, upstream);
+    const caches = before?.caches ?? new Map();
+    const lastAt = this.#time.now;
+    const cache = this.#isWarm(before, account) ? caches.get(account) : null;
+    caches.set(account, { lastAt, weights: cache?.weights ?? this.#weights });
+    this.#places.set(conversation, { key, account, caches });
+  }
+
+  #isWarm(place: ConversationPlace | undefined, account: string): boolean {
+    const { lastAt = Number.NEGATIVE_INFINITY } = place?.caches.get(account) ?? {};
+    return this.#time.now - lastAt < TTL_MS;
   }
 
   /**
@@ -287,21 +297,18 @@ export class FleetConversations {
    * conversation leaves its key only if this key has lost weight, or the next one gained it. A key that is gone or new has lost or gained
    * all of it.
    */
-  #compare(
-    { key: from, account, weights }: ConversationPlace,
-    { key: to, account: next, model }: Upstream,
-    isWarm: boolean,
-  ) {
+  #compare(before: ConversationPlace, { key, account, model }: Upstream): void {
     const { moved } = this.#report;
     const now = this.#weights;
-    if (isWarm) {
-      if (account === next) return;
+    if (this.#isWarm(before, before.account)) {
+      if (account === before.account) return;
       moved.warm++;
-      if (now.has(from)) this.#break('a conversation left a cache');
-    } else if (from !== to) {
+      if (now.has(before.key)) this.#break('a conversation left a cache');
+    } else if (before.key !== key) {
       moved.cold++;
-      const hasLost = (now.get(from) ?? 0) < (weights.get(from) ?? 0);
-      const hasGained = (now.get(to) ?? 0) > (weights.get(to) ?? 0);
+      const { weights } = before.caches.get(before.account)!;
+      const hasLost = (now.get(before.key) ?? 0) < (weights.get(before.key) ?? 0);
+      const hasGained = (now.get(key) ?? 0) > (weights.get(key) ?? 0);
       if (model.spread === 'weighted' && !hasLost && !hasGained) this.#break('a conversation moved that need not');
     }
   }

@@ -97,9 +97,9 @@ export class FleetWorld {
   #policy(): string {
     const names = NAMES.filter(() => this.#random() < 0.6);
     const used = names.length > 0 ? names : ['a'];
-    const pool = 'api_keys_env: [KEY_1, KEY_2, KEY_3]';
+    const key = (number: number) => `{ api_key_env: KEY_${number}, weight: ${this.#pick([1, 1, 3])} }`;
     const providers = used.map((name) => {
-      const keys = this.#random() < 0.3 ? pool : 'api_key_env: KEY_1';
+      const keys = this.#random() < 0.3 ? `api_keys_env: [${[1, 2, 3].map(key).join(', ')}]` : 'api_key_env: KEY_1';
       return `  ${name}: { adapter: openai-compatible, base_url: "https://${name}.example/v1", ${keys} }`;
     });
     const limit = (name: string, figures: readonly number[]) =>
@@ -143,6 +143,8 @@ ${endpoints.join('\n')}
   #send(): void {
     this.#report.requests++;
     const runtime = this.#runtime;
+    // A server publishes its measurements each second.
+    this.#health.publish();
     const request = chatRequest({ messages: [{ role: 'user', content: `Say ${this.#report.requests}.` }] });
     const asked = facts({ model: 'm', named: ['m'], inputTokens: 200 + Math.floor(this.#random() * 1_000) });
     const context = {
@@ -221,10 +223,13 @@ ${endpoints.join('\n')}
       if (fault === null || fault === 'slow') {
         reporter.answered(took / 2);
         reporter.completed(100, took / 2, null);
+        // Another program may use the same account, so less remains than the gateway has counted.
+        if (this.#random() < 0.1)
+          room?.correct({ requests: this.#pick([0, 2, 50]), tokens: this.#pick([0, 2_000, 50_000]) });
         this.#report.answered++;
         return;
       }
-      const failure = failureOf(fault);
+      const failure = failureOf(fault, this.#pick([0, 500, 4_000, 10_000, 60_000]));
       reporter.failed(failure, true);
       memory.called = [...memory.called, ...calledBy(upstream, failure)];
       plan.failed(failure, pauseOf(health, failure, this.#time.now), took);
@@ -247,10 +252,11 @@ ${endpoints.join('\n')}
   }
 }
 
-function failureOf(fault: Exclude<(typeof FAULTS)[number], 'slow'>): ProviderFailure {
+/** @param retryAfterMs the wait that the provider requests; 0 for none */
+function failureOf(fault: Exclude<(typeof FAULTS)[number], 'slow'>, retryAfterMs: number): ProviderFailure {
   switch (fault) {
     case 'rate_limited':
-      return { kind: fault, message: 'slow down', status: 429, retryAfterMs: 10_000 };
+      return { kind: fault, message: 'slow down', status: 429, ...(retryAfterMs > 0 && { retryAfterMs }) };
     case 'auth':
       return { kind: fault, message: 'bad key', status: 401 };
     default:
