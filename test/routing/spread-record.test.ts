@@ -61,7 +61,13 @@ function attemptOf({ fleet, mode, seed, draw }: typeof attempts extends fc.Arbit
   const candidates = (left.length > 0 ? left : [0]).map((at) => {
     const { recovered, load, isWarm } = moments[at]!;
     const weight = weightOf(own.endpoints[at]!) * recovered;
-    return spreadCandidate(own, at, saltOf(own.endpoints[at]!, policy), { weight, load, isWarm }, { ...request, writing });
+    return spreadCandidate(
+      own,
+      at,
+      saltOf(own.endpoints[at]!, policy),
+      { weight, load, isWarm },
+      { ...request, writing },
+    );
   });
   const { at, record } = recordedChoice(mode, candidates, keyOfSeed(seed), draw);
   const repeats = (edited: SpreadRecord, chosen: number) => repeatsChoice(edited, chosen, own, request, policy);
