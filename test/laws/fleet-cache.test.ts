@@ -111,7 +111,7 @@ test.if(isDeep)(
     });
     const head = ['fleet', ...Object.keys(traffics)];
     const table = [`| ${head.join(' | ')} |`, `|${' --- |'.repeat(head.length)}`, ...rows].join('\n');
-    proved('cached input at least 99 % of that of a single endpoint, which each column compares', table);
+    proved('the cached share of each fleet is at least 99 % of the share at a single endpoint', table);
   },
   900_000,
 );
