@@ -136,6 +136,29 @@ export interface Facts {
    * earlier versions.
    */
   readonly tier?: FirstTier;
+  /** Why the session is escalated to stronger models; absent if it is not, and in records of earlier versions. */
+  readonly escalation?: Escalation;
+}
+
+/** The signals that earlier answers of a session failed. */
+export const ESCALATION_SIGNALS = [
+  'stuck_agent',
+  'schema_mismatch',
+  'malformed_call',
+  'refused_answer',
+  'empty_answer',
+  'repeated_question',
+  'correction',
+  'low_score',
+  'resent_request',
+] as const;
+export type EscalationSignal = (typeof ESCALATION_SIGNALS)[number];
+
+/** The latest signal that escalates a session. */
+export interface Escalation {
+  readonly signal: EscalationSignal;
+  /** The number of answers since the signal; 0 if the latest answer failed or was questioned. */
+  readonly turnsAgo: number;
 }
 
 /** A service's own count of a prompt's input tokens. */

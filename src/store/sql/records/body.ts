@@ -117,6 +117,7 @@ const RARE_FACTS = [
   'named',
   'fallbacks',
   'tier',
+  'escalation',
 ] as const;
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
@@ -173,11 +174,12 @@ const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
 function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
   const { addOns, embedding, thread, readers, pdfs, serviceCounts } = facts;
-  const { qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep, deniedModels, fallbacks, tier } = facts;
+  const { qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep, deniedModels, fallbacks } = facts;
+  const { tier, escalation } = facts;
   const named = facts.named !== null && facts.named.length > 1 ? facts.named : undefined;
   const media = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
   const judged = [qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep];
-  const rare = [...media, ...judged, deniedModels, named, fallbacks, tier];
+  const rare = [...media, ...judged, deniedModels, named, fallbacks, tier, escalation];
   const last = rare.findLastIndex((fact) => fact !== undefined);
   // Absent rare facts before the last present fact are null in the JSON.
   return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { ContentPart, Turn, TurnRole } from '../../../src/core/request/conversation.ts';
+import { transcriptEscalation } from '../../../src/routing/profile/escalation.ts';
+
+type Read = typeof transcriptEscalation;
+
+const base = { at: [], valueAt: [], extras: {} };
+const say = (role: TurnRole, text: string): Turn => ({
+  role,
+  parts: [{ ...base, type: 'text', text }],
+  extras: {},
+  at: [],
+});
+const answer = (...parts: ContentPart[]): Turn => ({ role: 'assistant', parts, extras: {}, at: [] });
+const call = (text: string): Turn => answer({ ...base, type: 'tool-call', id: 'c', name: 'f', arguments: text });
+const refusal = answer({ ...base, type: 'refusal', text: 'No.' });
+
+describe('the signals of a transcript', () => {
+  test.each([
+    ['malformed_call', [say('user', 'a'), call('{"a":'), say('user', 'b')]],
+    ['refused_answer', [say('user', 'a'), refusal, say('user', 'b')]],
+    ['empty_answer', [say('user', 'a'), answer(), say('user', 'b')]],
+    ['repeated_question', [say('user', 'a'), say('assistant', 'x'), say('user', ' a ')]],
+  ] as const)('%s is recognized', (signal, turns) => {
+    expect(transcriptEscalation(turns, 3)).toEqual({ signal, turnsAgo: 0 });
+  });
+
+  test.each([
+    ['a first turn', [say('user', 'a')]],
+    ['a good call', [say('user', 'a'), call('{}'), say('user', 'b')]],
+    ['a call without arguments', [say('user', 'a'), call(''), say('user', 'b')]],
+    ['an answer that the caller begins', [say('user', 'a'), answer()]],
+  ])('%s is no signal', (_, turns) => {
+    expect(transcriptEscalation(turns, 3)).toBeUndefined();
+  });
+});
+
+const turn = fc.constantFrom(
+  say('user', 'a'),
+  say('user', 'b'),
+  say('assistant', 'x'),
+  say('tool', 'r'),
+  call('{}'),
+  call('{'),
+  refusal,
+  answer(),
+);
+const cases = fc.tuple(fc.array(turn, { maxLength: 30 }), fc.integer({ min: 1, max: 6 }));
+
+/** Reading all turns finds the same as reading the last turns, and no signal is older than stated. */
+const law = (read: Read) =>
+  fc.property(cases, ([turns, answers]) => {
+    const whole = transcriptEscalation(turns, Number.POSITIVE_INFINITY);
+    const expected = whole && whole.turnsAgo < answers ? whole : undefined;
+    expect(read(turns, answers)).toEqual(expected);
+  });
+
+describe('the window', () => {
+  test('finds what reading all turns finds, and nothing older than stated', () => {
+    fc.assert(law(transcriptEscalation), { numRuns: 500 });
+  });
+
+  test.each<[string, Read]>([
+    ['acts one turn too long', (turns, answers) => transcriptEscalation(turns, answers + 1)],
+    ['ends one turn too early', (turns, answers) => transcriptEscalation(turns, answers - 1)],
+    [
+      'forgets how long ago it was',
+      (turns, answers) => {
+        const found = transcriptEscalation(turns, answers);
+        return found && { ...found, turnsAgo: 0 };
+      },
+    ],
+  ])('rejects a reader that %s', (_, read) => {
+    expect(fc.check(law(read), { numRuns: 500 }).failed).toBe(true);
+  });
+});
