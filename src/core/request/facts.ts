@@ -141,18 +141,16 @@ export interface Facts {
 }
 
 /** The signals that earlier answers of a session failed. */
-export const ESCALATION_SIGNALS = [
-  'stuck_agent',
-  'schema_mismatch',
-  'malformed_call',
-  'refused_answer',
-  'empty_answer',
-  'repeated_question',
-  'correction',
-  'low_score',
-  'resent_request',
-] as const;
-export type EscalationSignal = (typeof ESCALATION_SIGNALS)[number];
+export type EscalationSignal =
+  | 'stuck_agent'
+  | 'schema_mismatch'
+  | 'malformed_call'
+  | 'refused_answer'
+  | 'empty_answer'
+  | 'repeated_question'
+  | 'correction'
+  | 'low_score'
+  | 'resent_request';
 
 /** The latest signal that escalates a session. */
 export interface Escalation {
