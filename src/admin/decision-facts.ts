@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import * as field from '../core/api/parts.ts';
 import { TIERS } from '../core/policy/tiers.ts';
 import { CAPABILITY_NAMES } from '../core/request/capability.ts';
-import { DIFFICULTIES } from '../core/request/facts.ts';
+import { DIFFICULTIES, ESCALATION_NAMES } from '../core/request/facts.ts';
 import { OPERATION_NAMES } from '../core/request/operation.ts';
 import { cachedTokens } from './certificate.ts';
 
@@ -64,6 +64,14 @@ export const Facts = field.shape(
           'Calls that repeated an earlier call, or ran it after a change, with the same result.',
           0,
         ),
+      },
+      null,
+    ),
+    escalation: field.shapeOrNull(
+      'The latest signal that an earlier answer of the conversation failed, because of which the strong tier decides; null for none.',
+      {
+        signal: field.word(ESCALATION_NAMES, 'What failed.', 'correction'),
+        turns_ago: field.count('The number of answers since the signal.', 0),
       },
       null,
     ),

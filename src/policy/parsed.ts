@@ -239,8 +239,9 @@ function readSettings(
   const records = checkSection('records', SECTIONS.records, context);
   const ledger = checkSection('ledger', SECTIONS.ledger, context);
   const metrics = checkSection('metrics', SECTIONS.metrics, context);
+  const escalation = checkSection('escalate', SECTIONS.escalate, context);
   const console = checkSection('console', SECTIONS.console, context);
-  if (!gateway || !defaultWeights || !records || !ledger || !metrics || !console) return null;
+  if (!gateway || !defaultWeights || !records || !ledger || !metrics || !console || !escalation) return null;
   return {
     ...values,
     ledger: camelKeys(ledger),
@@ -250,6 +251,7 @@ function readSettings(
     /** Whether a required language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
     patternsCoverKnown: aliasPatterns === 'all_names',
+    escalation,
     keyLabel: metrics.key_label ?? null,
     console: console.enabled,
     traceUrl: console.trace_url ?? null,

@@ -21,7 +21,7 @@ import { firstHardness, type Intent, readIntent } from './profile/intent.ts';
 import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
 import type { PromptReader } from './profile/prompt-reader.ts';
 import { measure, type RequestSize, sizeOfNothing } from './profile/size.ts';
-import { withFirstTier } from './tiers.ts';
+import { withEscalation, withFirstTier } from './tiers.ts';
 import { needsDropped } from './unsupported.ts';
 
 const EMPTY: readonly never[] = [];
@@ -61,7 +61,8 @@ export function chatFacts(
     dependsOnIntent(target.named, request, size, caller, snapshot);
   const read = profileOf(size, isRead ? readIntent(request, reader) : UNREAD);
   const facts = factsOf(request, target, budget, read, caller, snapshot, readings);
-  return withFirstTier(facts, snapshot, () => firstHardness(request, read.hard, reader));
+  const tiered = withFirstTier(facts, snapshot, () => firstHardness(request, read.hard, reader));
+  return withEscalation(tiered, snapshot, request.conversation.turns);
 }
 
 /** Reads the facts of a request for embeddings, which has no task and produces no text. `embeddingFacts` throws like `chatFacts`. */
@@ -306,9 +307,9 @@ export function routeFacts(
   const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(read.task) ?? 0]!.defaultInputTokens;
   const sized = withInput(read, routing.inputTokens ?? usual);
   const facts = factsOf(request, target, budgetWithin(routing, null), sized, caller, snapshot, readings);
-  return routing.task === undefined
-    ? withFirstTier(facts, snapshot, () => firstHardness(request, read.hard, reader))
-    : facts;
+  if (routing.task !== undefined) return facts;
+  const tiered = withFirstTier(facts, snapshot, () => firstHardness(request, read.hard, reader));
+  return withEscalation(tiered, snapshot, request.conversation.turns);
 }
 
 /** Reads the facts of a `/v1/route` request for embeddings. An explicit size of a request for embeddings is the size of one text. */

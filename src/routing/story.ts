@@ -5,7 +5,14 @@ import type { SourcePlace } from '../core/policy/source-place.ts';
 import { tierText as tierNames } from '../core/policy/tiers.ts';
 import { capabilityNames } from '../core/request/capability.ts';
 import type { ExpectedLength, LengthSource } from '../core/request/expected-length.ts';
-import { type Difficulty, type Facts, isIntentRead, type StuckSigns } from '../core/request/facts.ts';
+import {
+  type Difficulty,
+  ESCALATION_SIGNALS,
+  type Escalation,
+  type Facts,
+  isIntentRead,
+  type StuckSigns,
+} from '../core/request/facts.ts';
 import { FALLBACK_REASONS, type FallbackLists, type FallbackReason } from '../core/request/fallbacks.ts';
 import { decimalText } from '../core/text/text.ts';
 import { iso } from '../core/time/clock.ts';
@@ -198,16 +205,19 @@ function tierRole(model: string, { name, why, usual, strong, limitedBy }: TierEn
 }
 
 /** Explains the tiers: `The usual tier of auto decides: luna, then flash. Its strong tier: sol.` */
-function tierText(tier: TierEntry, { model }: Facts): string {
+function tierText(tier: TierEntry, { model, escalation }: Facts): string {
   const { name, why, source, usual, strong, hard, strongFrom } = tier;
   const reasons: Readonly<Record<TierEntry['why'], string>> = {
     usual: `the first question is hard with a probability of ${percent(hard)}, below ${percent(strongFrom)}`,
     hard: `the first question is hard with a probability of ${percent(hard)}, at least ${percent(strongFrom)}`,
-    escalated: 'an answer of this conversation failed',
+    escalated: escalation ? escalationText(escalation) : 'an answer of this conversation failed',
   };
   const origin = source === 'stated' ? 'stated by the policy' : 'derived from the typical requests';
   return `The ${name} tier of ${model} decides, because ${reasons[why]}. Its tiers are ${origin}: usual ${tierNames(usual)}; strong ${tierNames(strong)}.`;
 }
+
+const escalationText = ({ signal, turnsAgo }: Escalation): string =>
+  `${ESCALATION_SIGNALS[signal]}${turnsAgo === 0 ? '' : `, ${turnsAgo === 1 ? 'one answer' : `${turnsAgo} answers`} ago`}`;
 
 const REASON_TEXTS: Readonly<Record<FallbackReason, string>> = {
   error: 'after an error',

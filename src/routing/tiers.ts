@@ -1,6 +1,8 @@
 import type { PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
 import { type FirstTier, type SelectorTiers, TIERS, type TierName, type TierReason } from '../core/policy/tiers.ts';
-import type { Facts } from '../core/request/facts.ts';
+import type { Turn } from '../core/request/conversation.ts';
+import type { Escalation, Facts } from '../core/request/facts.ts';
+import { transcriptEscalation } from './profile/escalation.ts';
 import { reachesFloor } from './rank.ts';
 import type { Shortlist } from './shortlist.ts';
 
@@ -19,8 +21,25 @@ export function withFirstTier({ tier: _, ...facts }: Facts, snapshot: PolicySnap
   return { ...facts, tier };
 }
 
-/** The facts that decide the tier of a request. The shape of an escalation does not matter. */
-type TierFacts = Pick<Facts, 'tier'> & { readonly escalation?: object };
+/**
+ * Adds the signal that an earlier answer of the conversation failed, if its selector has tiers and the policy counts the signal. All servers
+ * read it from the same transcript.
+ */
+export function withEscalation(
+  facts: Facts,
+  { escalation: { on, turns: most } }: Pick<PolicySnapshot, 'escalation'>,
+  turns: readonly Turn[],
+): Facts {
+  if (facts.tier === undefined || on.length === 0) return facts;
+  const escalation: Escalation | undefined =
+    facts.stuck && on.includes('stuck_agent')
+      ? { signal: 'stuck_agent', turnsAgo: 0 }
+      : transcriptEscalation(turns, most, on);
+  return escalation ? { ...facts, escalation } : facts;
+}
+
+/** The facts that decide the tier of a request. */
+type TierFacts = Pick<Facts, 'tier' | 'escalation'>;
 
 /** Returns the tier of a request, and why; null if its model is chosen by ranking all models. */
 function tierOf({ tier, escalation }: TierFacts): { readonly name: TierName; readonly why: TierReason } | null {

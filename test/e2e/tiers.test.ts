@@ -30,7 +30,7 @@ async function decisionOf(model: string, texts: readonly string[], more: object 
     choice: string;
     route_reason: string;
     tier: { name: string; why: string; usual: string[]; strong: string[]; source: string } | null;
-    facts: { first_tier: { name: string; hard: number } | null };
+    facts: { first_tier: { name: string; hard: number } | null; escalation: object | null };
     replay: { matches: boolean };
     explanation: string[];
   };
@@ -75,4 +75,40 @@ test('weights, ceilings and `tiers: off` rank all models', async () => {
   const ceiling = { constraints: { max_cost_credits: 50 } };
   expect(await decisionOf('auto', [GREETING], ceiling)).toMatchObject({ tier: null, route_reason: 'auto:balanced' });
   expect(await decisionOf('each', [GREETING])).toMatchObject({ tier: null, route_reason: 'each:balanced' });
+});
+
+test('after an answer that failed, a conversation has the strong tier for a stated number of answers, and the decision says why', async () => {
+  const failed = [GREETING, 'Fine.', 'Was ist 2 + 2?', '5', 'Nein, das ist falsch.'];
+  const decision = await decisionOf('auto', failed);
+  expect(decision).toMatchObject({
+    choice: 'strong',
+    tier: { name: 'strong', why: 'escalated' },
+    facts: { first_tier: { name: 'usual' }, escalation: { signal: 'correction', turns_ago: 0 } },
+    replay: { matches: true },
+  });
+  expect(decision.explanation.join(' ')).toContain('the user said that the answer is wrong');
+  const later = (answers: number) => [
+    ...failed,
+    ...Array.from({ length: answers }, (_, nth) => ['4', `Thanks. And number ${nth}?`]).flat(),
+  ];
+  const choices = [];
+  for (const answers of [5, 6]) choices.push((await decisionOf('auto', later(answers))).choice);
+  expect(choices).toEqual(['strong', 'small']);
+  expect(await decisionOf('each', failed)).toMatchObject({ tier: null, facts: { escalation: null } });
+});
+
+test('the policy says which failures count', async () => {
+  const { revision } = await live.status();
+  live.replace('policy.yaml', `${POLICY}escalate: { on: [empty_answer], turns: 2 }\n`);
+  await live.changedFrom(revision);
+  try {
+    const corrected = await decisionOf('auto', [GREETING, 'Fine.', 'Wrong!']);
+    expect(corrected).toMatchObject({ choice: 'small', facts: { escalation: null } });
+    const empty = await decisionOf('auto', [GREETING, '', 'Are you there?']);
+    expect(empty).toMatchObject({ choice: 'strong', facts: { escalation: { signal: 'empty_answer', turns_ago: 0 } } });
+  } finally {
+    const changed = await live.status();
+    live.replace('policy.yaml', POLICY);
+    await live.changedFrom(changed.revision);
+  }
 });

@@ -76,6 +76,7 @@ export function factsBody(facts: Facts): object {
     stuck: facts.stuck ? snakeKeys(facts.stuck) : null,
     quality_step: facts.qualityStep ?? null,
     first_tier: facts.tier ? { ...facts.tier } : null,
+    escalation: facts.escalation ? snakeKeys(facts.escalation) : null,
     natural_language: facts.naturalLanguage,
     languages: facts.languagesSeen,
     estimated_input_tokens: facts.inputTokens,

@@ -7,6 +7,7 @@ import type { TokenIssuer } from '../people/token-issuer.ts';
 import type { DroppableName } from '../request/droppable.ts';
 import type { EmbeddingModel } from '../request/embedding.ts';
 import type { AnswerLengthMode } from '../request/expected-length.ts';
+import type { EscalationSignal } from '../request/facts.ts';
 import type { FallbackLists } from '../request/fallbacks.ts';
 import type { Languages } from '../request/language-support.ts';
 import type { Tokenizer } from '../request/tokenizer.ts';
@@ -81,6 +82,8 @@ export interface PolicySnapshot {
   readonly qualityStep: number;
   /** From which probability that its first question is hard a conversation begins in the strong tier, 0..1. */
   readonly strongFrom: number;
+  /** Which signals of failure move a conversation to the strong tier, and how many answers without a signal end that. */
+  readonly escalation: { readonly on: readonly EscalationSignal[]; readonly turns: number };
   /** Whether the measured answer length of a task replaces the declared length. */
   readonly answerLength: AnswerLengthMode;
   /**

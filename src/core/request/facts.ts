@@ -140,17 +140,17 @@ export interface Facts {
   readonly escalation?: Escalation;
 }
 
-/** The signals that earlier answers of a session failed. */
-export type EscalationSignal =
-  | 'stuck_agent'
-  | 'schema_mismatch'
-  | 'malformed_call'
-  | 'refused_answer'
-  | 'empty_answer'
-  | 'repeated_question'
-  | 'correction'
-  | 'low_score'
-  | 'resent_request';
+/** The signals that an earlier answer of a conversation failed, with what each means. */
+export const ESCALATION_SIGNALS = {
+  stuck_agent: 'an agent is stuck',
+  malformed_call: 'an answer called a function with arguments that are not a JSON object',
+  refused_answer: 'an answer was a refusal',
+  empty_answer: 'an answer was empty',
+  repeated_question: 'the user sent the same question again',
+  correction: 'the user said that the answer is wrong',
+} as const;
+export type EscalationSignal = keyof typeof ESCALATION_SIGNALS;
+export const ESCALATION_NAMES = Object.keys(ESCALATION_SIGNALS) as EscalationSignal[];
 
 /** The latest signal that escalates a session. */
 export interface Escalation {

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { ESCALATION_NAMES, ESCALATION_SIGNALS } from '../../core/request/facts.ts';
 import { ALERTS } from '../alerts.ts';
 import { checkValue } from '../check.ts';
 import { RATE_LIMITS } from '../limits/rate-limits.ts';
@@ -9,7 +10,7 @@ import { inVersion, LATEST_VERSION, type LanguageVersion, VERSIONS } from '../ve
 import { BudgetText, LedgerText } from './budgets.ts';
 import { camelKeys } from './camel-keys.ts';
 import { CaseText } from './case.ts';
-import { closed, number, oneOfExplained, optional, string } from './parts.ts';
+import { closed, integer, number, oneOfExplained, optional, string } from './parts.ts';
 import { OrganizationText, TeamText } from './people.ts';
 import { GatewayText, ProviderText, SelectorText, TaskText } from './policy.ts';
 import { RecordsText } from './records.ts';
@@ -91,6 +92,23 @@ export const LANGUAGE = {
       { minimum: 0, maximum: 1, default: 0.88 },
       'From which probability, 0 to 1, that its first question is hard a conversation begins in the strong tier of its selector.',
     ),
+  ),
+  escalate: ordinary(
+    closed('When a conversation moves to the strong tier of its selector because an answer failed.', {
+      on: Type.Array(Type.Union(ESCALATION_NAMES.map((signal) => Type.Literal(signal))), {
+        uniqueItems: true,
+        maxItems: ESCALATION_NAMES.length,
+        default: ESCALATION_NAMES,
+        examples: [['stuck_agent', 'correction']],
+        description: `The signals that move a conversation: ${Object.entries(ESCALATION_SIGNALS)
+          .map(([signal, meaning]) => `\`${signal}\` (${meaning})`)
+          .join(', ')}. An empty list turns it off.`,
+      }),
+      turns: integer(
+        { minimum: 1, maximum: 100, default: 6 },
+        'After this number of answers without a signal, the conversation returns to the tier of its first question.',
+      ),
+    }),
   ),
   usual_quality_factor: value(
     number(

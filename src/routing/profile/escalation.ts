@@ -1,35 +1,66 @@
 import { isObject, parseJson } from '../../core/json/object.ts';
 import type { Turn } from '../../core/request/conversation.ts';
-import type { Escalation, EscalationSignal } from '../../core/request/facts.ts';
+import { ESCALATION_NAMES, type Escalation, type EscalationSignal } from '../../core/request/facts.ts';
 import { turnText } from '../texts.ts';
+import corrections from './lexicon/corrections.json' with { type: 'json' };
 
 /**
  * Finds the latest signal in a transcript that an earlier answer failed. Only the last answers and the turns around them are read, so the
  * cost has a bound, and all servers agree.
  * @param answers the number of answers without a signal that ends an escalation, 1 or more
+ * @param on the signals that count
  * @returns undefined if no signal is recent enough
  */
-export function transcriptEscalation(turns: readonly Turn[], answers: number): Escalation | undefined {
+export function transcriptEscalation(
+  turns: readonly Turn[],
+  answers: number,
+  on: readonly EscalationSignal[] = ESCALATION_NAMES,
+): Escalation | undefined {
   let turnsAgo = 0;
   for (let at = turns.length - 1; at > 0 && turnsAgo < answers; at--) {
     const turn = turns[at]!;
-    if (turn.role === 'user' && repeatsQuestion(turns, at)) return { signal: 'repeated_question', turnsAgo };
+    if (turn.role === 'user' && turns[at - 1]!.role === 'assistant') {
+      const text = turnText(turn).trim();
+      if (on.includes('repeated_question') && repeatsQuestion(turns, at, text))
+        return { signal: 'repeated_question', turnsAgo };
+      if (on.includes('correction') && isCorrection(text)) return { signal: 'correction', turnsAgo };
+    }
     // An assistant turn at the end is the beginning of the answer, which the caller wrote.
     if (turn.role !== 'assistant' || at === turns.length - 1) continue;
     const signal = signalOf(turn);
-    if (signal) return { signal, turnsAgo };
+    if (signal && on.includes(signal)) return { signal, turnsAgo };
     turnsAgo++;
   }
   return undefined;
 }
 
 /** Whether a user's turn is the same as the user's turn directly before the last answer. */
-function repeatsQuestion(turns: readonly Turn[], at: number): boolean {
+function repeatsQuestion(turns: readonly Turn[], at: number, text: string): boolean {
   const before = turns[at - 2];
-  if (before?.role !== 'user' || turns[at - 1]!.role !== 'assistant') return false;
-  const text = turnText(turns[at]!).trim();
-  return text !== '' && text === turnText(before).trim();
+  return before?.role === 'user' && text !== '' && text === turnText(before).trim();
 }
+
+/** A longer turn says more than that the answer is wrong, in UTF-16 code units. */
+const CORRECTION_MAX = 160;
+const CORRECTIONS: ReadonlySet<string> = new Set(Object.values(corrections).flat());
+const LONGEST = Math.max(...Array.from(CORRECTIONS, ({ length }) => length));
+
+/** Whether a short turn begins with words such as "that is wrong", in one of many languages. */
+function isCorrection(text: string): boolean {
+  if (text.length > CORRECTION_MAX) return false;
+  const start = text.toLowerCase().replaceAll('’', "'").replace(NO, '');
+  for (let length = Math.min(LONGEST, start.length); length > 0; length--) {
+    if (!CORRECTIONS.has(start.slice(0, length))) continue;
+    // A word of a script with spaces must end here: "wrong, because", but not "wrongly".
+    if (!LETTER.test(start.slice(length)) || NO_SPACES.test(start)) return true;
+  }
+  return false;
+}
+
+/** A word before a correction, as in "no, that is wrong". */
+const NO = /^(?:no|nope|nein|non|não|nee|nej|нет|nie)[,.!:;]\s*/u;
+const LETTER = /^[\p{L}\p{M}\p{N}]/u;
+const NO_SPACES = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
 function signalOf({ parts, extras }: Turn): EscalationSignal | null {
   let isBlank = Object.keys(extras).length === 0;

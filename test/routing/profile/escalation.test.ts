@@ -22,6 +22,10 @@ describe('the signals of a transcript', () => {
     ['refused_answer', [say('user', 'a'), refusal, say('user', 'b')]],
     ['empty_answer', [say('user', 'a'), answer(), say('user', 'b')]],
     ['repeated_question', [say('user', 'a'), say('assistant', 'x'), say('user', ' a ')]],
+    ['correction', [say('user', 'a'), say('assistant', 'x'), say('user', 'That’s wrong, try again')]],
+    ['correction', [say('user', 'a'), say('assistant', 'x'), say('user', 'Nein, das ist falsch.')]],
+    ['correction', [say('user', 'a'), say('assistant', 'x'), say('user', '不对，再来')]],
+    ['correction', [say('user', 'a'), say('assistant', 'x'), say('user', 'это неверно')]],
   ] as const)('%s is recognized', (signal, turns) => {
     expect(transcriptEscalation(turns, 3)).toEqual({ signal, turnsAgo: 0 });
   });
@@ -30,6 +34,12 @@ describe('the signals of a transcript', () => {
     ['a first turn', [say('user', 'a')]],
     ['a good call', [say('user', 'a'), call('{}'), say('user', 'b')]],
     ['a call without arguments', [say('user', 'a'), call(''), say('user', 'b')]],
+    [
+      'a word that only begins like a correction',
+      [say('user', 'a'), say('assistant', 'x'), say('user', 'Wrongly set?')],
+    ],
+    ['a long turn', [say('user', 'a'), say('assistant', 'x'), say('user', `wrong ${'x'.repeat(200)}`)]],
+    ['a first question that begins so', [say('user', 'wrong answers only')]],
     ['an answer that the caller begins', [say('user', 'a'), answer()]],
   ])('%s is no signal', (_, turns) => {
     expect(transcriptEscalation(turns, 3)).toBeUndefined();
