@@ -112,7 +112,7 @@ export const LANGUAGE = {
   ),
   usual_quality_factor: value(
     number(
-      { minimum: 1, maximum: 1000, default: 5, example: 1 },
+      { minimum: 1, maximum: 1000, default: 3, example: 1 },
       'How many times as much quality counts when the usual tier of a selector is derived. The usual tier also serves the demanding requests that Signalbox does not read as hard, and a weak model costs most there. 1: quality counts as much as in a single request.',
     ),
   ),
