@@ -86,7 +86,10 @@ interface TierLimits {
 export class TierChoice {
   readonly #orders: ReadonlyMap<string, TierOrders>;
 
-  constructor({ selectors }: Pick<PolicySnapshot, 'selectors'>) {
+  readonly #step: number;
+
+  constructor({ selectors, qualityStep }: Pick<PolicySnapshot, 'selectors' | 'qualityStep'>) {
+    this.#step = qualityStep;
     this.#orders = new Map(
       [...selectors.values()].flatMap((one) => (one.tiers ? [[one.name, ordersOf(one.tiers)]] : [])),
     );
@@ -99,12 +102,12 @@ export class TierChoice {
    */
   take(selector: string, applied: AppliedTiers, shortlist: Shortlist, { floor, most }: TierLimits, into: number[]) {
     into.length = 0;
-    addTiers(this.#orders.get(selector)!, applied, shortlist, { floor, most }, into);
+    addTiers(this.#orders.get(selector)!, applied, shortlist, { floor, most }, this.#step, into);
     const { limit } = applied.tiers;
     const other = limit && this.#orders.get(limit.selector);
     if (!limit || !other) return into.length > 0;
     const limiting: number[] = [];
-    addTiers(other, applied, shortlist, { floor, most: 1 }, limiting);
+    addTiers(other, applied, shortlist, { floor, most: 1 }, this.#step, limiting);
     const [first] = limiting;
     // Without a model of its tiers, the limiting selector ranks all models. Only the ranking of both then keeps the promise.
     if (first === undefined) return false;
@@ -117,20 +120,29 @@ export class TierChoice {
   }
 }
 
-/** Adds the eligible models of both tiers. After an escalation, the model whose answers failed is second. */
+/**
+ * Adds the eligible models of both tiers. After an escalation, the model whose answers failed comes after the next model that is not worse.
+ * @param step a smaller difference of quality does not make a model worse
+ */
 function addTiers(
   orders: TierOrders,
   { name, why, began }: AppliedTiers,
   shortlist: Shortlist,
   { floor, most }: TierLimits,
+  step: number,
   into: number[],
 ): void {
   const isEscalated = why === 'escalated';
-  addEligible(orders[name], shortlist, { floor, most: isEscalated ? Math.max(2, most) : most }, into);
-  if (!isEscalated || into.length < 2) return;
-  const before: number[] = [];
-  addEligible(orders[began], shortlist, { floor, most: 1 }, before);
-  if (before[0] === into[0]) into.splice(0, 2, into[1]!, into[0]!);
+  addEligible(orders[name], shortlist, { floor, most: isEscalated ? Number.POSITIVE_INFINITY : most }, into);
+  const [first] = into;
+  if (!isEscalated || first === undefined) return;
+  const failed: number[] = [];
+  addEligible(orders[began], shortlist, { floor, most: 1 }, failed);
+  if (failed[0] === first) {
+    const { quality } = shortlist;
+    const next = into.findIndex((at) => at !== first && quality[at]! >= quality[first]! - step);
+    if (next > 0) into.unshift(...into.splice(next, 1));
+  }
   into.length = Math.min(into.length, most);
 }
 

@@ -21,7 +21,7 @@ const policyOf = (declared: number, head = 'version: 2') =>
     { up: upstream.url },
     MODELS,
     `selectors:
-${SELECTORS.map((name) => `  ${name}: { strategy: ${name}, models: { require: '!(model.id in ["writer", "short"])' } }`).join('\n')}
+${SELECTORS.map((name) => `  ${name}: { strategy: ${name}, tiers: off, models: { require: '!(model.id in ["writer", "short"])' } }`).join('\n')}
   traffic: { strategy: auto, models: { require: model.id == "writer" } }
   only-short: { strategy: auto, models: { require: model.id == "short" } }
 `,

@@ -255,10 +255,10 @@ describe('`refuse`, the default of `version: 1`', () => {
   });
 });
 
-test('the shipped policy serves what Claude Code sends, on a simulated model and on `auto`', async () => {
+test('the shipped policy serves what Claude Code sends, on a simulated model and on `auto-fast`', async () => {
   const box = await startSignalbox();
   try {
-    for (const model of ['sim-flash', 'auto']) {
+    for (const model of ['sim-flash', 'auto-fast']) {
       const response = await box.post('/v1/messages', { model, messages: hi, max_tokens: ASKED });
       expect(((await response.json()) as { platform: object }).platform).toMatchObject({ output_capped_by: 'model' });
     }

@@ -2,7 +2,7 @@ import { isObject, parseJson } from '../../core/json/object.ts';
 import type { Turn } from '../../core/request/conversation.ts';
 import { ESCALATION_NAMES, type Escalation, type EscalationSignal } from '../../core/request/facts.ts';
 import { turnText } from '../texts.ts';
-import corrections from './lexicon/corrections.json' with { type: 'json' };
+import file from './lexicon/corrections.json' with { type: 'json' };
 
 /**
  * Finds the latest signal in a transcript that an earlier answer failed. Only the last answers and the turns around them are read, so the
@@ -42,7 +42,7 @@ function repeatsQuestion(turns: readonly Turn[], at: number, text: string): bool
 
 /** A longer turn says more than that the answer is wrong, in UTF-16 code units. */
 const CORRECTION_MAX = 160;
-const CORRECTIONS: ReadonlySet<string> = new Set(Object.values(corrections).flat());
+const CORRECTIONS: ReadonlySet<string> = new Set(Object.values(file.corrections).flat());
 const LONGEST = Math.max(...Array.from(CORRECTIONS, ({ length }) => length));
 
 /** Whether a short turn begins with words such as "that is wrong", in one of many languages. */

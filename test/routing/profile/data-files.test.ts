@@ -6,6 +6,7 @@ import { isCodeLanguage } from '../../../src/core/request/languages.ts';
 import { SchemaCheck } from '../../../src/core/schema/check.ts';
 import { FEATURE_NAMES } from '../../../src/routing/profile/features.ts';
 import {
+  CorrectionFile,
   ExpressionFile,
   FeatureFile,
   LetterFile,
@@ -35,6 +36,7 @@ const SHAPES: Readonly<Record<string, TSchema>> = {
   rows: WeightTable,
   base64: WordTableFile,
   lists: WordLists,
+  corrections: CorrectionFile,
 };
 const shapeOf = (file: string): TSchema => SHAPES[Object.keys(SHAPES).find((name) => name in read(file)) ?? '']!;
 

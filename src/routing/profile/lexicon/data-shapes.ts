@@ -25,6 +25,15 @@ export const WordLists = Type.Object(
 );
 export type WordLists = Static<typeof WordLists>;
 
+/** Texts with which people say that an answer is wrong, in lower case, by language. */
+export const CorrectionFile = Type.Object(
+  {
+    about,
+    corrections: Type.Record(Type.String({ pattern: '^[a-z]{2}$' }), Type.Array(Type.String({ minLength: 2 }))),
+  },
+  closed,
+);
+
 /** Regular expressions by name, with the numbers that the code uses together with them. */
 export const ExpressionFile = Type.Object(
   {
