@@ -11,7 +11,7 @@ import { useUpstream } from '../support/use.ts';
 /**
  * A policy without spread, listed fallbacks, limits of endpoints and several keys chooses, holds, refuses and charges as before Signalbox
  * had them. The expected answers are those of commit 798dc30e7, the last one without any of it, in which this file ran with
- * `RECORD_BEFORE_FLEETS=1`.
+ * `RECORD_BEFORE_FLEETS=1`, with the JSON tables of `src/routing/profile/` of today: other tables read other tasks.
  */
 const FIXTURE = join(import.meta.dir, '../fixtures/before-fleets.jsonl');
 const POLICIES = 4;
