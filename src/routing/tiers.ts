@@ -63,13 +63,18 @@ export function tiersFor(facts: Facts, { selectors, preferences }: PolicySnapsho
   // A selector with a limit follows the limiting one, so that both choose in the same way.
   const { source } = (tiers.limit && selectors.get(tiers.limit.selector)?.tiers) ?? tiers;
   const isWeighed = source === 'derived' && facts.rules.preferences.some((at) => preferences[at]!.when !== null);
-  return isWeighed ? null : { ...tier, began: facts.tier!.name, tiers };
+  if (isWeighed) return null;
+  const { escalation } = facts;
+  const isRetry = escalation?.turnsAgo === 0 && escalation.signal !== 'stuck_agent';
+  return { ...tier, began: facts.tier!.name, isRetry, tiers };
 }
 
 /** The tier of a request, with the tiers of its selector. */
 export type AppliedTiers = NonNullable<ReturnType<typeof tierOf>> & {
   /** The tier that the conversation began with. */
   readonly began: TierName;
+  /** Whether the latest answer failed or was questioned, so that the request asks for another answer. */
+  readonly isRetry: boolean;
   readonly tiers: SelectorTiers;
 };
 
@@ -86,10 +91,7 @@ interface TierLimits {
 export class TierChoice {
   readonly #orders: ReadonlyMap<string, TierOrders>;
 
-  readonly #step: number;
-
-  constructor({ selectors, qualityStep }: Pick<PolicySnapshot, 'selectors' | 'qualityStep'>) {
-    this.#step = qualityStep;
+  constructor({ selectors }: Pick<PolicySnapshot, 'selectors'>) {
     this.#orders = new Map(
       [...selectors.values()].flatMap((one) => (one.tiers ? [[one.name, ordersOf(one.tiers)]] : [])),
     );
@@ -102,12 +104,12 @@ export class TierChoice {
    */
   take(selector: string, applied: AppliedTiers, shortlist: Shortlist, { floor, most }: TierLimits, into: number[]) {
     into.length = 0;
-    addTiers(this.#orders.get(selector)!, applied, shortlist, { floor, most }, this.#step, into);
+    addTiers(this.#orders.get(selector)!, applied, shortlist, { floor, most }, into);
     const { limit } = applied.tiers;
     const other = limit && this.#orders.get(limit.selector);
     if (!limit || !other) return into.length > 0;
     const limiting: number[] = [];
-    addTiers(other, applied, shortlist, { floor, most: 1 }, this.#step, limiting);
+    addTiers(other, applied, shortlist, { floor, most: 1 }, limiting);
     const [first] = limiting;
     // Without a model of its tiers, the limiting selector ranks all models. Only the ranking of both then keeps the promise.
     if (first === undefined) return false;
@@ -121,15 +123,20 @@ export class TierChoice {
 }
 
 /**
- * Adds the eligible models of both tiers. After an escalation, the model whose answers failed comes after the next model that is not worse.
- * @param step a smaller difference of quality does not make a model worse
+ * How much worse than a model that failed another model may be, as a difference of quality, to be tried in its place. Models of nearly the same
+ * quality fail at different requests.
+ */
+const LOSS_MAX = 0.02;
+
+/**
+ * Adds the eligible models of both tiers. After an escalation, the model whose answers failed comes after the next model that is nearly as good.
+ * If the caller asks for another answer, it comes after the next model in any case: a model fails most where it has just failed.
  */
 function addTiers(
   orders: TierOrders,
-  { name, why, began }: AppliedTiers,
+  { name, why, began, isRetry }: AppliedTiers,
   shortlist: Shortlist,
   { floor, most }: TierLimits,
-  step: number,
   into: number[],
 ): void {
   const isEscalated = why === 'escalated';
@@ -140,7 +147,8 @@ function addTiers(
   addEligible(orders[began], shortlist, { floor, most: 1 }, failed);
   if (failed[0] === first) {
     const { quality } = shortlist;
-    const next = into.findIndex((at) => at !== first && quality[at]! >= quality[first]! - step);
+    const least = isRetry ? 0 : quality[first]! - LOSS_MAX;
+    const next = into.findIndex((at) => at !== first && quality[at]! >= least);
     if (next > 0) into.unshift(...into.splice(next, 1));
   }
   into.length = Math.min(into.length, most);

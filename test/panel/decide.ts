@@ -93,7 +93,7 @@ export function factsFor(one: Case, model: Selector, runtime: Runtime, reading?:
 export type Reading = (one: Case) => Pick<Facts, 'task' | 'difficulty'>;
 
 /** Returns the facts of the same request after a signal of failure. */
-export const escalated = (facts: Facts): Facts => ({ ...facts, escalation: { signal: 'stuck_agent', turnsAgo: 0 } });
+export const escalated = (facts: Facts): Facts => ({ ...facts, escalation: { signal: 'correction', turnsAgo: 0 } });
 
 /** Reads every request as a usual request of the task `general`. */
 export const constantReading: Reading = () => ({ task: 'general', difficulty: 'usual' });
