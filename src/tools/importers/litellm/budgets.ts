@@ -31,14 +31,10 @@ interface BudgetSource {
   readonly owner?: ConfigNode;
 }
 
-/**
- * Reads all budgets and rate limits.
- * @param namesOf returns the selectors and aliases under which callers request a group
- */
+/** Reads all budgets and rate limits. */
 export function readLimits(
   { library: settings }: LitellmSettings,
   deployments: readonly Deployment[],
-  namesOf: (group: string) => readonly string[],
   context: ImportContext,
 ): ImportedLimits {
   const bounds = mapOf(
@@ -49,7 +45,7 @@ export function readLimits(
   const sources = [
     ...globalBudget(settings, context),
     ...tagBudgets(settings, context),
-    ...deploymentBudgets(deployments, namesOf, context),
+    ...deploymentBudgets(deployments, context),
     keyBudget(bounds),
   ];
   const taken = new TakenNames();
@@ -152,11 +148,7 @@ function tagBudgets(settings: ConfigNode, { outcomes }: ImportContext): BudgetSo
   }));
 }
 
-function deploymentBudgets(
-  deployments: readonly Deployment[],
-  namesOf: (group: string) => readonly string[],
-  { outcomes }: ImportContext,
-): BudgetSource[] {
+function deploymentBudgets(deployments: readonly Deployment[], { outcomes }: ImportContext): BudgetSource[] {
   const groups = Map.groupBy(deployments, ({ group }) => group);
   return deployments.flatMap(({ group, params }) => {
     if (groups.get(group)?.length !== 1) {
@@ -167,7 +159,7 @@ function deploymentBudgets(
     return {
       name: budgetName('model', group),
       of: params,
-      match: isOneOf('request.model', namesOf(group)),
+      match: isOneOf('request.model', [group]),
       differs: 'it counts requests that name the model, not those that a selector sends there',
       comment: 'counts requests that name the model',
     };

@@ -1,4 +1,4 @@
-import { decimalOf, numberOf } from './amounts.ts';
+import { numberOf } from './amounts.ts';
 import { type ProviderConnection, readConnection } from './connection.ts';
 import { type ImportContext, isName, looksSecret, textsOf } from './context.ts';
 import { type DeploymentFacts, readFacts } from './facts.ts';
@@ -259,8 +259,11 @@ const OTHER_RATE =
   'tokens have a price as input, cached input, cache writes or output, and other tokens count as one of these; `per_request` and `tool_uses` of a price are for the rest';
 const OF_REQUESTS = 'callers send this parameter themselves; Signalbox adds none';
 
-/** Keys that can be read only after all entries: the shares of a group, and budgets. */
-export const READ_LATER: readonly string[] = ['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration'];
+/** Keys that can be read only after all entries: the shares of a group, limits, and budgets. */
+export const READ_LATER: readonly string[] = [
+  ...['order', 'weight', 'rpm', 'tpm', 'max_parallel_requests'],
+  ...['max_budget', 'budget_duration'],
+];
 
 function reportRest(params: ConfigNode, info: ConfigNode, outcomes: OutcomeRecorder): void {
   const report = (owner: ConfigNode, reasons: ReadonlyMap<string, string>, usual: string) =>
@@ -271,13 +274,4 @@ function reportRest(params: ConfigNode, info: ConfigNode, outcomes: OutcomeRecor
     );
   report(params, LEFT_OUT_PARAMS, OF_REQUESTS);
   report(info, LEFT_OUT_INFO, 'Signalbox does not use this fact of a model');
-}
-
-/** The entry's share of its group's traffic, in the unit of its key; null if the entry states none. */
-export function shareOf({ params }: Deployment): { readonly key: string; readonly share: number } | null {
-  for (const key of ['weight', 'rpm', 'tpm']) {
-    const decimal = decimalOf(valueAt(params, key));
-    if (decimal) return { key, share: Number(decimal.digits) / 10 ** decimal.scale };
-  }
-  return null;
 }

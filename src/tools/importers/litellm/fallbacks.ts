@@ -1,5 +1,5 @@
 import { type ImportContext, itemsOf, mapOf } from './context.ts';
-import { type ConfigNode, scalarText, valueAt } from './tree.ts';
+import { type ConfigNode, isEmpty, scalarText, valueAt } from './tree.ts';
 
 /** A group named as a fallback, with its position. */
 export interface FallbackTarget {
@@ -7,13 +7,18 @@ export interface FallbackTarget {
   readonly node: ConfigNode;
 }
 
+/** The fallbacks of each group. */
+type GroupFallbacks = ReadonlyMap<string, readonly FallbackTarget[]>;
+
 /** The fallbacks of the configuration. */
 export interface Fallbacks {
-  readonly byGroup: ReadonlyMap<string, readonly FallbackTarget[]>;
+  readonly byGroup: GroupFallbacks;
   /** Fallbacks for groups that have no fallbacks of their own. */
   readonly byDefault: readonly FallbackTarget[];
-  /** Fallbacks for inputs that are too long for the group. */
-  readonly ofContext: ReadonlyMap<string, readonly FallbackTarget[]>;
+  /** Fallbacks for inputs that are too long for the group; null if the configuration has no such list, so that `byGroup` applies. */
+  readonly ofContext: GroupFallbacks | null;
+  /** Fallbacks after a refusal by a content filter. */
+  readonly ofRefusal: GroupFallbacks;
   /** The groups that the lists belong to. */
   readonly owners: readonly FallbackTarget[];
 }
@@ -38,20 +43,22 @@ export function settingOf(
 export function readFallbacks(settings: LitellmSettings, context: ImportContext): Fallbacks {
   const { outcomes } = context;
   const owners: FallbackTarget[] = [];
-  const read = (key: string): Map<string, FallbackTarget[]> => {
+  const read = (key: string): Map<string, FallbackTarget[]> | null => {
+    const list = settingOf(settings, key, context);
+    if (!list || isEmpty(list)) return null;
     const found = new Map<string, FallbackTarget[]>();
     const expected = 'it must be a list of maps, each with one name and its list of fallbacks';
-    for (const item of itemsOf(settingOf(settings, key, context), outcomes, expected)) {
+    for (const item of itemsOf(list, outcomes, expected)) {
       const map = mapOf(item, outcomes, 'a map of a name and the list of its fallbacks');
       for (const [group, list] of map.entries) {
-        owners.push({ name: group, node: list });
+        if (group !== '*' || key !== 'fallbacks') owners.push({ name: group, node: list });
         if (list.kind !== 'list') outcomes.remark(list, 'a list is meant; it is read as a list of one');
         found.set(group, [...(found.get(group) ?? []), ...namesIn(list)]);
       }
     }
     return found;
   };
-  const byGroup = read('fallbacks');
+  const byGroup = read('fallbacks') ?? new Map<string, FallbackTarget[]>();
   const wildcard = byGroup.get('*') ?? [];
   byGroup.delete('*');
   const node = settingOf(settings, 'default_fallbacks', context);
@@ -59,7 +66,8 @@ export function readFallbacks(settings: LitellmSettings, context: ImportContext)
     byGroup,
     byDefault: [...(node ? namesIn(node) : []), ...wildcard],
     ofContext: read('context_window_fallbacks'),
-    owners: owners.filter(({ name }) => name !== '*'),
+    ofRefusal: read('content_policy_fallbacks') ?? new Map(),
+    owners,
   };
 }
 

@@ -10,8 +10,7 @@ import { nameProviders } from './models.ts';
 import { type ImportProblem, type KeyOutcome, OutcomeRecorder } from './outcomes.ts';
 import { type ModelsOf, readPeople } from './people.ts';
 import { writePolicy } from './policy.ts';
-import type { SelectorPlan } from './selectors.ts';
-import { planSelectors } from './selectors.ts';
+import { type ImportedName, planNames } from './selectors.ts';
 import { servableOf } from './servable.ts';
 import { readCommonSettings, reportSections } from './settings.ts';
 import { type ConfigNode, leavesOf, readTree, scalarText, valueAt } from './tree.ts';
@@ -83,13 +82,12 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
   const aliases = readAliases(settings, context);
   const named = new Set(skipped.flatMap(({ name }) => name ?? []));
   const patterns = wildcards.map(({ group }) => group);
-  const chosen = planSelectors({ deployments, patterns, fallbacks, aliases, skipped: named }, context);
   const common = readCommonSettings(settings, general, context);
-  const selectors = [...chosen.selectors.flatMap(({ names }) => names), ...chosen.aliases.map(({ name }) => name)];
-  const limits = readLimits(settings, deployments, chosen.namesOf, context);
-  const people = readPeople(settings, modelsOf(chosen, patterns), context);
+  const names = planNames({ deployments, patterns, fallbacks, aliases, skipped: named }, common, context);
+  const limits = readLimits(settings, deployments, context);
+  const people = readPeople(settings, modelsOf(names, patterns), context);
   reportSections(root, general, context);
-  const drafts = { providers, chosen, wildcards, open, common, limits, people, source: sources.name };
+  const drafts = { providers, names, wildcards, open, common, limits, people, source: sources.name };
   const files = deployments.length + wildcards.length === 0 ? [] : writePolicy(drafts, context);
   const trees = new Map(files.map(({ name, text }) => [name, readTree(text)]));
   const { todo } = context;
@@ -102,21 +100,20 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
       assumed: todo.assumed,
       variables: todo.variables,
       providers: providers.map(({ name }) => name),
-      models: [...chosen.groups.flatMap(({ models }) => models.map(({ id }) => id)), ...patterns],
-      selectors,
+      models: [...names.flatMap(({ models }) => models.map(({ id }) => id)), ...patterns],
+      selectors: names.flatMap(({ name, isSelector }) => (isSelector ? [name] : [])),
       skipped,
     },
   };
 }
 
 /** Returns a function that finds the models of a name: the models of a group or of an alias, or those that a wildcard serves. */
-function modelsOf({ groups, aliases, namesOf }: SelectorPlan, patterns: readonly string[]): ModelsOf {
+function modelsOf(names: readonly ImportedName[], patterns: readonly string[]): ModelsOf {
   const byName = new Map(
-    groups.flatMap(({ name, models }) =>
-      namesOf(name).map((one): [string, string[]] => [one, models.map(({ id }) => id)]),
+    names.flatMap(({ name, aliases, models }) =>
+      [name, ...aliases].map((one): [string, string[]] => [one, models.map(({ id }) => id)]),
     ),
   );
-  for (const { name, model } of aliases) byName.set(name, [model]);
   const starts = patterns.map((pattern) => pattern.slice(0, -1));
   return (name) => byName.get(name) ?? (starts.some((start) => name.startsWith(start)) ? [name] : null);
 }

@@ -1,10 +1,9 @@
-import { numberOf } from './amounts.ts';
 import type { ProviderConnection } from './connection.ts';
-import { asName, type ImportContext } from './context.ts';
-import { type Deployment, shareOf } from './entries.ts';
+import { asName } from './context.ts';
+import type { Deployment } from './entries.ts';
 import { TakenNames } from './names.ts';
 import { bareName } from './services.ts';
-import { valueAt } from './tree.ts';
+import type { EndpointShare } from './shares.ts';
 
 /** A provider of the policy. */
 export interface ImportedProvider {
@@ -12,16 +11,12 @@ export interface ImportedProvider {
   readonly connection: ProviderConnection;
 }
 
-/** A model of the policy, with its deployments in the order in which they are tried. */
+/** A model of the policy, with its deployments in the order of their priority. */
 export interface ImportedModel {
   readonly id: string;
   readonly deployments: readonly Deployment[];
-}
-
-/** All models that have the same `model_name`. */
-export interface ModelGroup {
-  readonly name: string;
-  readonly models: readonly ImportedModel[];
+  /** The share and the limits of each deployment, in the same order. */
+  readonly shares: readonly EndpointShare[];
 }
 
 /** Assigns a provider name to each distinct connection. */
@@ -42,52 +37,10 @@ function freeName(names: readonly string[], taken: TakenNames): string {
   return taken.take(short, (names[0] || 'provider').slice(0, 110));
 }
 
-/** Groups the deployments of one name by model, in the order in which they are tried. */
-export function groupByModel(deployments: readonly Deployment[], context: ImportContext): Deployment[][] {
+/** Groups the deployments of one name by model. */
+export function groupByModel(deployments: readonly Deployment[]): Deployment[][] {
   const first = deployments.find(({ bare }) => bare !== null)?.bare ?? null;
-  const models = [...Map.groupBy(deployments, ({ bare }) => bare ?? first).values()];
-  reportShares(deployments, models.length > 1, context);
-  return models.map((ones) => sortEndpoints(ones));
-}
-
-const orderOf = ({ params }: Deployment): number => {
-  const node = valueAt(params, 'order');
-  const order = node?.kind === 'scalar' ? Number(node.text || Number.NaN) : Number.NaN;
-  return Number.isFinite(order) ? order : Number.POSITIVE_INFINITY;
-};
-
-function sortEndpoints(deployments: readonly Deployment[]): Deployment[] {
-  const share = (one: Deployment) => shareOf(one)?.share ?? 0;
-  return [...deployments].sort((a, b) => compare(orderOf(a), orderOf(b)) || share(b) - share(a));
-}
-
-const compare = (a: number, b: number): number => (a === b ? 0 : a - b);
-
-const LIMIT = 'Signalbox obeys a 429 of the provider and tries the next endpoint; `rate_limits` limits keys';
-
-function reportShares(deployments: readonly Deployment[], areDifferent: boolean, { outcomes }: ImportContext): void {
-  for (const one of deployments) {
-    const { params, assigned } = one;
-    const to = () => ['models', assigned.model, ...(areDifferent ? [] : ['endpoints'])];
-    const counted = shareOf(one)?.key;
-    for (const key of ['order', 'weight', 'rpm', 'tpm']) {
-      const node = valueAt(params, key);
-      if (!node || numberOf(node, outcomes, 'a number') === null) continue;
-      if (deployments.length === 1) {
-        outcomes.leftOut(node, ['order', 'weight'].includes(key) ? 'the only deployment of its name' : LIMIT);
-      } else if (key === 'order') {
-        if (areDifferent)
-          outcomes.approximated(node, to, 'the selector’s strategy chooses among the models of this name');
-        else outcomes.mapped(node, to, 'endpoints are tried in this order');
-      } else if (key === counted) {
-        outcomes.approximated(
-          node,
-          to,
-          'the endpoint with the largest share comes first; the others only when it fails or asks for a pause',
-        );
-      } else outcomes.leftOut(node, LIMIT);
-    }
-  }
+  return [...Map.groupBy(deployments, ({ bare }) => bare ?? first).values()];
 }
 
 /**

@@ -17,15 +17,15 @@ import type { ImportContext } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { ImportedModel, ImportedProvider } from './models.ts';
 import type { ImportedPeople } from './people.ts';
-import type { ImportedSelector, SelectorPlan } from './selectors.ts';
+import type { ImportedName } from './selectors.ts';
 import type { CommonSettings } from './settings.ts';
 import { wildcardBlock } from './wildcards.ts';
-import { contextOf, modelBlock, qualityOf } from './write-models.ts';
+import { contextOf, fallbacksField, modelBlock } from './write-models.ts';
 
 /** The parts of the policy to write. */
 interface ImportedPolicy {
   readonly providers: readonly ImportedProvider[];
-  readonly chosen: SelectorPlan;
+  readonly names: readonly ImportedName[];
   readonly wildcards: readonly Deployment[];
   /** Models that need an answer from the operator. Models that need an answer are written as comments. */
   readonly open: readonly Deployment[];
@@ -46,7 +46,11 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
   const budgets = field('budgets', some(limits.budgets));
   const rateLimits = field('rate_limits', some(limits.rateLimits), { isApart: budgets !== null });
   const entries = [
-    ...modelsOf(drafts).map((one) => [one.id, modelBlock(one, drafts.common, context)] as const),
+    ...drafts.names.flatMap((name) =>
+      name.models.map((one) => {
+        return [one.id, modelBlock(one, name.isSelector ? {} : name, drafts.common, context)] as const;
+      }),
+    ),
     ...drafts.wildcards.map((one) => [one.group, wildcardBlock(one, drafts.common, context)] as const),
   ];
   const models = entries.map(([id, value], at) => field(id, value, { isApart: at > 0 }));
@@ -83,7 +87,7 @@ const LIMITS = 'The limits on spend in a window of time, in Credits, and on the 
 /** Adds the entries that need an answer from the operator, as comments. */
 function withQuestions({ name, text }: PolicyText, drafts: ImportedPolicy, context: ImportContext): PolicyText {
   const entries = drafts.open.map((one) => {
-    const entry = modelBlock({ id: one.group, deployments: [one] }, drafts.common, context);
+    const entry = modelBlock({ id: one.group, deployments: [one], shares: [] }, {}, drafts.common, context);
     return `  # QUESTION: replace each ?, then remove the comment marks.\n${commentedText(2, field(one.group, entry))}`;
   });
   // After a comment at the end of a line, the formatter would add a second blank line.
@@ -91,27 +95,15 @@ function withQuestions({ name, text }: PolicyText, drafts: ImportedPolicy, conte
   return { name, text: entries.length === 0 ? text : `${text}${gap}${entries.join('\n')}` };
 }
 
-const modelsOf = ({ chosen }: ImportedPolicy): ImportedModel[] => chosen.groups.flatMap(({ models }) => models);
-
-function main({ chosen, common }: ImportedPolicy): (Field | null)[] {
-  const longest = Math.max(0, ...chosen.selectors.map(({ steps }) => steps.flat().length - 1));
+function main({ names, common }: ImportedPolicy): (Field | null)[] {
+  const longest = Math.max(0, ...names.map(({ models }) => models.length - 1));
   const alternatives = common.alternatives ?? (longest > 3 ? Math.min(16, longest) : null);
   const gateway = block(
     field('retries_max', common.retriesMax, { beside: 'attempts after the first at each endpoint' }),
     field('alternatives', alternatives, { beside: 'models that can be tried after a failure' }),
     field('concurrency_max', common.concurrencyMax, { beside: 'requests that run at the same time' }),
   );
-  const embedders = new Set(chosen.groups.flatMap(({ models }) => models.filter(isEmbedder).map(({ id }) => id)));
-  const selectors = block(
-    ...chosen.selectors.flatMap((one) => one.names.map((name) => selectorField(name, one, common))),
-    ...chosen.aliases.map(({ name, model }) => {
-      const vector_space = embedders.has(model) ? model : null;
-      return field(
-        name,
-        flow({ strategy: 'auto', vector_space, models: flow({ require: isOneOf('model.id', [model]) }) }),
-      );
-    }),
-  );
+  const selectors = block(...names.map((one) => (one.isSelector ? selectorField(one, common) : null)));
   const orNone = (fields: FieldBlock) => (fields.fields.length > 0 ? fields : null);
   const isApart = true;
   return [
@@ -119,14 +111,10 @@ function main({ chosen, common }: ImportedPolicy): (Field | null)[] {
     field('credits', block(field('usd_per_credit', exact('0.001'), { beside: '1 Credit = 0.1 US cent' })), { isApart }),
     field('gateway', orNone(gateway), { isApart }),
     field('selectors', orNone(selectors), { isApart, above: [SELECTORS] }),
-    field('preferences', some(chosen.selectors.flatMap(preferencesOf)), { isApart, above: [PREFERENCES] }),
   ];
 }
 
-const SELECTORS =
-  'Names that callers can send as `model` for one or more models. A request that names a model’s own ID gets that model only.';
-const PREFERENCES =
-  'The order of the models of a selector. `worth` brings their quality to 0.9, 0.8 and so on; if you correct a quality, correct `worth` too.';
+const SELECTORS = 'Names that callers can send as `model` for several models, or that every policy has for a selector.';
 
 function providerField({ name, connection }: ImportedProvider): Field | null {
   const { preset, adapter, baseUrl, baseUrlEnv, keyEnv, isPrivate, comment } = connection;
@@ -137,65 +125,24 @@ function providerField({ name, connection }: ImportedProvider): Field | null {
 
 const ids = (models: readonly ImportedModel[]): string[] => models.map(({ id }) => id);
 
-function selectorField(name: string, { names, steps }: ImportedSelector, common: CommonSettings): Field | null {
-  const models = steps.flat();
-  const isOrdered = steps.length > 1;
+function selectorField({ name, aliases, first, fallbacks }: ImportedName, common: CommonSettings): Field | null {
   // The built-in selectors other than `auto` use the weights of `auto`.
-  const strategy = isOrdered || name === 'auto' ? 'auto' : common.strategy;
+  const strategy = name === 'auto' ? 'auto' : common.strategy;
   const value = block(
     field('strategy', strategy),
-    isOrdered ? field('options', flow({ quality: 1, cost: 0, latency: 0 })) : null,
-    field('models', flow({ require: isOneOf('model.id', ids(models)) })),
+    field('aliases', some(aliases)),
+    field('models', flow({ require: isOneOf('model.id', ids(first)) })),
+    fallbacksField(fallbacks),
   );
-  const order = steps.map((step) => step.map(({ id }) => id).join(' or ')).join(', then ');
-  const said = name === names[0] ? isOrdered && order : `as ${names[0]}`;
-  return field(name, value, said ? { above: [said] } : {});
+  return field(name, value);
 }
 
-/** The target quality of the first step, and the distance from each step to the next. */
-const BEST = 0.9;
-const STEP = 0.1;
-
-function preferencesOf({ names, steps }: ImportedSelector): FieldBlock[] {
-  const [name = ''] = names;
-  if (steps.length < 2) return [];
-  const step = Math.min(STEP, BEST / steps.length);
-  const when = isOneOf('request.model', names);
-  return steps.flatMap((models, at) => {
-    // Models of the same step with different qualities get different amounts, so that all reach the quality of the step.
-    const worthOf = (model: ImportedModel) => Math.round((BEST - step * at - qualityOf(model)) * 1000) / 1000;
-    const byWorth = Map.groupBy(models, worthOf);
-    return [...byWorth].flatMap(([worth, ones], part) => {
-      if (worth === 0) return [];
-      const suffix = part === 0 ? '' : `.${part + 1}`;
-      return [
-        block(
-          field('name', `${name}:${at + 1}${suffix}`),
-          field('when', when),
-          field('prefer', isOneOf('model.id', ids(ones))),
-          field('worth', worth),
-        ),
-      ];
-    });
-  });
-}
-
-function casesOf(drafts: ImportedPolicy): FieldBlock[] {
-  const { groups, selectors, aliases } = drafts.chosen;
-  const byName = groups.flatMap(({ name, models }) =>
-    models.some((model) => model.id === name && takesUsual(model))
-      ? [caseOf(`${name} can be requested by name`, { model: name }, { model: name })]
-      : [],
-  );
-  const all = modelsOf(drafts).filter((model) => !isEmbedder(model));
-  const usual = new Set(ids(all.filter(takesUsual)));
-  const byAlias = aliases.flatMap(({ name, model }) =>
-    usual.has(model) ? [caseOf(`${name} means ${model}`, { model: name }, { model })] : [],
-  );
-  const bySelector = selectors.flatMap((selector) =>
-    selector.names.flatMap((name) => selectorCases(name, selector, all)),
-  );
-  return [...byName, ...byAlias, ...bySelector];
+function casesOf({ names }: ImportedPolicy): FieldBlock[] {
+  const all = names.flatMap(({ models }) => models).filter((model) => !isEmbedder(model));
+  return names.flatMap((one) => [
+    ...[one.name, ...one.aliases].flatMap((sent) => nameCase(sent, one, all) ?? []),
+    ...longCase(one, all),
+  ]);
 }
 
 type Values = Readonly<Record<string, PolicyValue>>;
@@ -203,31 +150,42 @@ type Values = Readonly<Record<string, PolicyValue>>;
 const caseOf = (name: string, given: Values, expect: Values): FieldBlock =>
   block(field('name', name), field('given', flow(given)), field('expect', flow(expect)));
 
-function selectorCases(
-  name: string,
-  { steps, forLength }: ImportedSelector,
+/** A case for a name that callers send; null if the policy has no model that would show a mistake. */
+function nameCase(
+  sent: string,
+  { name, isSelector, models: own, first: [first, ...others], fallbacks }: ImportedName,
   all: readonly ImportedModel[],
-): FieldBlock[] {
-  const inside = new Set(steps.flat());
-  const cases: FieldBlock[] = [];
-  const [first, ...others] = steps[0] ?? [];
-  const outside = all.find((model) => !inside.has(model));
-  if (first && others.length === 0 && takesUsual(first))
-    cases.push(caseOf(`${name} chooses ${first.id} first`, { model: name }, { model: first.id }));
-  else if (outside)
-    cases.push(
-      caseOf(`${name} chooses among its own models`, { model: name }, { rejected: flow({ [outside.id]: 'selector' }) }),
-    );
-  const long = forLength > 0 ? longest([...inside]) : null;
-  if (long)
-    cases.push(
-      caseOf(
-        `${name} uses ${long.id} for prompts that are too long for the others`,
-        { model: name, estimated_input_tokens: long.tokens },
-        { model: long.id },
-      ),
-    );
-  return cases;
+): FieldBlock | null {
+  if (first && others.length === 0 && takesUsual(first)) {
+    const says = isSelector
+      ? `chooses ${first.id} first`
+      : sent === name
+        ? 'can be requested by name'
+        : `means ${name}`;
+    return caseOf(`${sent} ${says}`, { model: sent }, { model: first.id });
+  }
+  const reachable = new Set([...ids(own), ...Object.values(fallbacks).flat()]);
+  const outside = all.find(({ id }) => !reachable.has(id));
+  if (!isSelector || !outside) return null;
+  return caseOf(
+    `${sent} chooses among its own models`,
+    { model: sent },
+    { rejected: flow({ [outside.id]: 'selector' }) },
+  );
+}
+
+/** A case for a prompt that only the fallback for long prompts can take. */
+function longCase({ name, first, fallbacks }: ImportedName, all: readonly ImportedModel[]): FieldBlock[] {
+  if (fallbacks.context.join() === fallbacks.error.join()) return [];
+  const long = longest([...new Set([...first, ...all.filter(({ id }) => fallbacks.context.includes(id))])]);
+  if (!long || !fallbacks.context.includes(long.id)) return [];
+  return [
+    caseOf(
+      `${name} uses ${long.id} for prompts that are too long for the others`,
+      { model: name, estimated_input_tokens: long.tokens },
+      { model: long.id },
+    ),
+  ];
 }
 
 /** More tokens than any case needs that states no length. */

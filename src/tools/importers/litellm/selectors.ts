@@ -1,31 +1,30 @@
+import type { FallbackReason } from '../../../core/request/fallbacks.ts';
 import { type ImportContext, isName } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { Fallbacks, FallbackTarget, ModelAlias } from './fallbacks.ts';
-import { freeId, groupByModel, type ImportedModel, type ModelGroup } from './models.ts';
+import { freeId, groupByModel, type ImportedModel } from './models.ts';
 import { TakenNames } from './names.ts';
 import { BUILT_IN } from './servable.ts';
+import type { CommonSettings } from './settings.ts';
+import { readShares } from './shares.ts';
 import { valueAt } from './tree.ts';
 
-/** A selector of the policy: the name that requests use as `model`, and its models in order of preference. */
-export interface ImportedSelector {
-  /** The name of the group, then its aliases. */
-  readonly names: readonly string[];
-  /** Each step has equivalent models. If the selector has only one step, the strategy chooses. */
-  readonly steps: readonly (readonly ImportedModel[])[];
-  /** How many steps at the end serve only long inputs. */
-  readonly forLength: number;
+/** A `model_name` of the configuration: the ID of its only model, or a selector of its models. */
+export interface ImportedName {
+  readonly name: string;
+  readonly aliases: readonly string[];
+  readonly isSelector: boolean;
+  /** All models of the name, the models with the lowest `order` first. */
+  readonly models: readonly ImportedModel[];
+  /** The models with the lowest `order`, among which a selector chooses. */
+  readonly first: readonly ImportedModel[];
+  /** The IDs of the models to try next. */
+  readonly fallbacks: ImportedFallbacks;
 }
 
-export interface SelectorPlan {
-  readonly groups: readonly ModelGroup[];
-  readonly selectors: readonly ImportedSelector[];
-  /** Alias → the ID of its only model. */
-  readonly aliases: readonly { readonly name: string; readonly model: string }[];
-  /** Returns a group's name and its aliases, without aliases that are left out. */
-  readonly namesOf: (group: string) => readonly string[];
-}
+type ImportedFallbacks = Readonly<Record<FallbackReason, readonly string[]>>;
 
-interface SelectorInputs {
+interface NameInputs {
   readonly deployments: readonly Deployment[];
   /** The names of wildcards. */
   readonly patterns: readonly string[];
@@ -36,56 +35,97 @@ interface SelectorInputs {
 }
 
 /** Makes a model from each group with one model, and a selector from each group with several. */
-export function planSelectors(choices: SelectorInputs, context: ImportContext): SelectorPlan {
-  const { deployments, fallbacks } = choices;
+export function planNames(inputs: NameInputs, common: CommonSettings, context: ImportContext): ImportedName[] {
+  const { deployments } = inputs;
   const byName = Map.groupBy(deployments, ({ group }) => group);
   const names = [...byName.keys()];
-  const aliases = usableAliases(choices, new Set(names), context);
-  const taken = new TakenNames([...names, ...aliases.map(({ name }) => name), ...BUILT_IN]);
-  const resolve = resolver(choices, aliases, context);
-  const nextOf = new Map(names.map((name) => [name, fallbackChainOf(name, fallbacks, resolve)]));
-  reportOwners(choices, new Set(names), context);
-  const groups = names.map((name): ModelGroup => {
-    const same = groupByModel(byName.get(name) ?? [], context);
-    const next = nextOf.get(name);
-    const isModel = same.length === 1 && next?.any.length === 0 && next.long.length === 0 && !BUILT_IN.includes(name);
-    const models = same.map((ones) => {
-      const id = isModel ? name : freeId(name, ones[0]!, taken);
-      for (const { assigned } of ones) assigned.model = id;
-      return { id, deployments: ones };
-    });
-    return { name, models };
-  });
+  const sameModel = new Map([...byName].map(([name, ones]) => [name, groupByModel(ones)]));
+  const isSelector = (name: string) => (sameModel.get(name)?.length ?? 0) > 1 || BUILT_IN.includes(name);
+  const sections = new Map(names.map((name) => [name, isSelector(name) ? 'selectors' : 'models']));
+  const aliases = usableAliases(inputs, sections, context);
   const aliasesOf = Map.groupBy(aliases, ({ group }) => group);
-  const namesOf = (group: string) => [group, ...(aliasesOf.get(group) ?? []).map(({ name }) => name)];
-  return { groups, namesOf, ...selectorsOf(groups, nextOf, namesOf) };
+  const taken = new TakenNames([...names, ...aliases.map(({ name }) => name), ...BUILT_IN]);
+  const groups = names.map((name): Omit<ImportedName, 'fallbacks'> => {
+    const same = sameModel.get(name) ?? [];
+    const shares = readShares(same, common, context);
+    const priorityOf = (one: Deployment) => shares.get(one)?.priority ?? 0;
+    const models = same
+      .map((ones) => ones.toSorted((a, b) => priorityOf(a) - priorityOf(b)))
+      .toSorted(([a], [b]) => (a && b ? priorityOf(a) - priorityOf(b) : 0))
+      .map((ones): ImportedModel => {
+        const id = isSelector(name) ? freeId(name, ones[0]!, taken) : name;
+        for (const { assigned } of ones) assigned.model = id;
+        return { id, deployments: ones, shares: ones.flatMap((one) => shares.get(one) ?? []) };
+      });
+    const first = models.filter((model) => model.shares.some(({ priority }) => priority === 0));
+    const others = (aliasesOf.get(name) ?? []).map((alias) => alias.name);
+    return { name, aliases: others, isSelector: isSelector(name), models, first };
+  });
+  const resolve = resolver(inputs, aliases, sections, context);
+  const listsOf = fallbackReader(inputs.fallbacks, groups, resolve);
+  reportOwners(inputs, sections, context);
+  return groups.map((group) => ({ ...group, fallbacks: listsOf(group) }));
 }
 
-interface FallbackChain {
-  readonly any: readonly FallbackMatch[];
-  readonly long: readonly FallbackMatch[];
-}
 /** A group of deployments, or a single deployment of the group. */
 type FallbackMatch = string | Deployment;
 
-function fallbackChainOf(
-  name: string,
-  { byGroup, byDefault, ofContext }: Fallbacks,
-  resolve: (name: string, next: FallbackTarget) => FallbackMatch | null,
-): FallbackChain {
-  const all = (nexts: readonly FallbackTarget[]) =>
-    nexts.map((next) => resolve(name, next)).filter((one): one is FallbackMatch => one !== null && one !== name);
-  const any = all(byGroup.get(name) ?? byDefault);
-  return { any, long: all(ofContext.get(name) ?? []).filter((one) => !any.includes(one)) };
+/** The most models that a policy lists for a reason. */
+const LISTED_MAX = 16;
+
+/** Returns a function that lists the fallbacks of a group, by reason. */
+function fallbackReader(
+  { byGroup, byDefault, ofContext, ofRefusal }: Fallbacks,
+  groups: readonly Omit<ImportedName, 'fallbacks'>[],
+  resolve: (owner: string, next: FallbackTarget, differs: string) => FallbackMatch | null,
+) {
+  const byName = new Map(groups.map(({ name, models }) => [name, models]));
+  const modelsOf = (target: FallbackMatch): readonly ImportedModel[] => {
+    if (typeof target === 'string') return byName.get(target) ?? [];
+    return (byName.get(target.group) ?? []).filter(({ deployments }) => deployments.includes(target));
+  };
+  const resolved = (nextOf: (name: string) => readonly FallbackTarget[], differs = '') =>
+    new Map(
+      groups.map(({ name }) => [name, nextOf(name).flatMap((next) => resolve(name, next, differs) ?? [])] as const),
+    );
+  const any = resolved((name) => byGroup.get(name) ?? byDefault, STEP);
+  const long = ofContext && resolved((name) => ofContext.get(name) ?? []);
+  const refused = resolved((name) => ofRefusal.get(name) ?? []);
+
+  return ({ name, models, first }: Omit<ImportedName, 'fallbacks'>): ImportedFallbacks => {
+    /** Lists the models of the fallbacks. Each fallback is followed by its own fallbacks, as in LiteLLM. */
+    const listOf = (nextOf: ReadonlyMap<string, readonly FallbackMatch[]>): string[] => {
+      const own = new Set(models);
+      const listed = new Set<string>();
+      const visited = new Set([name]);
+      const visit = (target: FallbackMatch): void => {
+        if (listed.size >= LISTED_MAX || (typeof target === 'string' && visited.has(target))) return;
+        for (const model of modelsOf(target)) if (!own.has(model)) listed.add(model.id);
+        if (typeof target !== 'string') return;
+        visited.add(target);
+        for (const next of nextOf.get(target) ?? []) visit(next);
+      };
+      for (const target of nextOf.get(name) ?? []) visit(target);
+      return [...listed];
+    };
+    const error = listOf(any);
+    const context = long ? listOf(long) : error;
+    // A list replaces the next best models of a selector, so it begins with them.
+    const isOwnFirst = models.length > 1 && (first.length < models.length || error.length + context.length > 0);
+    const own = isOwnFirst ? models.map(({ id }) => id) : [];
+    const withOwn = (list: readonly string[]) => [...own, ...list].slice(0, LISTED_MAX);
+    return { error: withOwn(error), rate_limit: withOwn(error), context: withOwn(context), refused: listOf(refused) };
+  };
 }
 
 const STEP =
-  'the selector’s next model by preference, which is also used while the first model is down; a request that a provider refuses (400) is not tried again';
+  'tried after errors and 429, and after too long prompts unless the configuration has context_window_fallbacks; a request that a provider or its content filter refuses is not tried again';
 
 /** Resolves a fallback, and records its outcome. */
 function resolver(
-  { deployments, patterns, aliases, fallbacks, skipped }: SelectorInputs,
+  { deployments, patterns, aliases, fallbacks, skipped }: NameInputs,
   usable: readonly ModelAlias[],
+  sections: ReadonlyMap<string, string>,
   { outcomes }: ImportContext,
 ) {
   const groups = new Set(deployments.map(({ group }) => group));
@@ -94,7 +134,8 @@ function resolver(
   const byId = new Map(deployments.toReversed().map((one) => [one.id, one]));
   const embedders = new Set(deployments.filter(({ isEmbedder }) => isEmbedder).map(({ group }) => group));
   const isDefault = new Set(fallbacks.byDefault.map(({ node }) => node));
-  return (owner: string, { name, node }: FallbackTarget): FallbackMatch | null => {
+  /** @param differs how the fallback differs from LiteLLM's; empty if it does not */
+  return (owner: string, { name, node }: FallbackTarget, differs: string): FallbackMatch | null => {
     const alias = byAlias.get(name) ?? name;
     const found = groups.has(alias) ? alias : (byId.get(name) ?? null);
     if ((found === owner || embedders.has(owner)) && isDefault.has(node)) return null;
@@ -106,8 +147,11 @@ function resolver(
       return null;
     }
     if (found === owner) outcomes.problem(node, 'a group cannot be its own fallback');
-    else if (found !== null) outcomes.approximated(node, ['selectors', owner], STEP);
-    else if (skipped.has(name) || aliases.some((one) => one.name === name))
+    else if (found !== null) {
+      const to = [sections.get(owner) ?? 'models', owner, 'fallbacks'];
+      if (differs === '') outcomes.mapped(node, to);
+      else outcomes.approximated(node, to, differs);
+    } else if (skipped.has(name) || aliases.some((one) => one.name === name))
       outcomes.leftOut(node, 'its entry of model_list is left out');
     else if (isOfPattern(name, patterns)) outcomes.leftOut(node, BY_WILDCARD);
     else outcomes.problem(node, 'model_list has no entry of this name');
@@ -123,8 +167,8 @@ const isOfPattern = (name: string, patterns: readonly string[]): boolean =>
 
 /** Records the outcome of fallbacks whose group does not exist. */
 function reportOwners(
-  { fallbacks, patterns, skipped }: SelectorInputs,
-  groups: ReadonlySet<string>,
+  { fallbacks, patterns, skipped }: NameInputs,
+  groups: ReadonlyMap<string, string>,
   { outcomes }: ImportContext,
 ): void {
   for (const { name, node } of fallbacks.owners) {
@@ -139,12 +183,12 @@ function reportOwners(
 }
 
 function usableAliases(
-  { aliases, patterns, skipped }: SelectorInputs,
-  groups: ReadonlySet<string>,
+  { aliases, patterns, skipped }: NameInputs,
+  sections: ReadonlyMap<string, string>,
   { outcomes }: ImportContext,
 ): ModelAlias[] {
   return aliases.filter(({ name, group, node }) => {
-    if (groups.has(name)) outcomes.problem(node, 'model_list has an entry of this name, which stays in use');
+    if (sections.has(name)) outcomes.problem(node, 'model_list has an entry of this name, which stays in use');
     else if (BUILT_IN.includes(name))
       outcomes.problem(node, 'every policy has a selector of this name; rename the alias');
     else if (!isName(name))
@@ -152,42 +196,14 @@ function usableAliases(
         node,
         'a name must begin with a letter or digit and contain only letters, digits and . _ : / @ + -',
       );
-    else if (groups.has(group)) {
-      outcomes.approximated(valueAt(node, 'hidden'), ['selectors', name], '/v1/models lists every selector');
-      outcomes.mapped(node, ['selectors', name]);
+    else if (sections.has(group)) {
+      const to = [sections.get(group) ?? 'models', group, 'aliases'];
+      outcomes.approximated(valueAt(node, 'hidden'), to, '/v1/models lists every alias');
+      outcomes.mapped(node, to);
       return true;
     } else if (skipped.has(group)) outcomes.leftOut(node, 'its entry of model_list is left out');
     else if (isOfPattern(group, patterns)) outcomes.leftOut(node, BY_WILDCARD);
     else outcomes.problem(node, 'model_list has no entry of that name');
     return false;
   });
-}
-
-function selectorsOf(
-  groups: readonly ModelGroup[],
-  nextOf: ReadonlyMap<string, FallbackChain>,
-  namesOf: SelectorPlan['namesOf'],
-): Pick<SelectorPlan, 'selectors' | 'aliases'> {
-  const byName = new Map(groups.map(({ name, models }) => [name, models]));
-  const modelsOf = (target: FallbackMatch): readonly ImportedModel[] => {
-    if (typeof target === 'string') return byName.get(target) ?? [];
-    return (byName.get(target.group) ?? []).filter(({ deployments }) => deployments.includes(target));
-  };
-  const selectors: ImportedSelector[] = [];
-  const short: { name: string; model: string }[] = [];
-  for (const group of groups) {
-    const [only, ...more] = group.models;
-    if (only && more.length === 0 && only.id === group.name) {
-      const [, ...others] = namesOf(group.name);
-      short.push(...others.map((name) => ({ name, model: only.id })));
-      continue;
-    }
-    const { any = [], long = [] } = nextOf.get(group.name) ?? {};
-    const seen = new Set<ImportedModel>(group.models);
-    const fresh = (target: FallbackMatch) => modelsOf(target).filter((model) => !seen.has(model) && seen.add(model));
-    const after = any.map(fresh).filter((step) => step.length > 0);
-    const last = long.map(fresh).filter((step) => step.length > 0);
-    selectors.push({ names: namesOf(group.name), steps: [group.models, ...after, ...last], forLength: last.length });
-  }
-  return { selectors, aliases: short };
 }

@@ -1,3 +1,4 @@
+import type { SpreadMode } from '../../../core/policy/spread.ts';
 import { numberOf } from './amounts.ts';
 import { type ImportContext, mapOf } from './context.ts';
 import { millisecondsOf } from './entries.ts';
@@ -20,23 +21,46 @@ export interface CommonSettings {
   /** The timeout in ms, for models without a deadline of their own. */
   readonly totalMs: number | null;
   readonly firstTokenMs: number | null;
+  /** How the requests for a model are spread over its endpoints. */
+  readonly spread: SpreadMode;
+  /** The most parallel requests at each endpoint without a limit of its own; null for no limit. */
+  readonly parallelMax: number | null;
   /** The strategy that chooses among models of one name. */
   readonly strategy: 'auto' | 'auto-fast' | 'auto-cheap';
 }
 
-const STRATEGIES: ReadonlyMap<string, readonly [CommonSettings['strategy'], string]> = new Map([
-  ['simple-shuffle', ['auto', 'the best model by quality, cost and latency; traffic is not divided randomly']],
-  ['least-busy', ['auto-fast', 'the weights of `auto` with more weight on measured latency']],
-  ['latency-based-routing', ['auto-fast', 'the weights of `auto` with more weight on measured latency']],
+/** The meaning of a `routing_strategy`: how a model's requests are spread, and how a selector chooses among different models. */
+type RoutingMeaning = Pick<CommonSettings, 'spread' | 'strategy'> & { readonly note: string };
+
+/** LiteLLM's default. */
+const SHUFFLE: RoutingMeaning = {
+  spread: 'weighted',
+  strategy: 'auto',
+  note: 'the turns of a conversation stay at one endpoint, whose cache has it',
+};
+const BY_USAGE: RoutingMeaning = {
+  spread: 'least_busy',
+  strategy: 'auto',
+  note: 'of two endpoints that are drawn at random, the one with the lower used share of its limits',
+};
+
+const STRATEGIES: ReadonlyMap<string, RoutingMeaning> = new Map([
+  ['simple-shuffle', SHUFFLE],
   [
-    'usage-based-routing',
-    ['auto', 'the best model by quality, cost and latency; after a provider’s 429 the next endpoint is tried'],
+    'least-busy',
+    {
+      spread: 'least_busy',
+      strategy: 'auto-fast',
+      note: 'of two endpoints that are drawn at random, the less busy one',
+    },
   ],
   [
-    'usage-based-routing-v2',
-    ['auto', 'the best model by quality, cost and latency; after a provider’s 429 the next endpoint is tried'],
+    'latency-based-routing',
+    { spread: 'fastest', strategy: 'auto-fast', note: 'by the expected time until the answer ends' },
   ],
-  ['cost-based-routing', ['auto-cheap', 'the weights of `auto` with more weight on cost']],
+  ['usage-based-routing', BY_USAGE],
+  ['usage-based-routing-v2', BY_USAGE],
+  ['cost-based-routing', { spread: 'cheapest', strategy: 'auto-cheap', note: 'by the expected cost of the request' }],
 ]);
 
 /** Reads the settings that apply to all models, and records the outcome of all other settings. */
@@ -74,24 +98,26 @@ export function readCommonSettings(
     outcomes,
     'deadlines.first_token_ms of each model',
   );
-  const strategy = strategyOf(setting('routing_strategy'), context);
+  const { spread, strategy } = routingOf(setting('routing_strategy'), context);
+  const parallelMax = whole(setting('default_max_parallel_requests'), 1_000_000, ['models'], 1);
   reportRest(settings, context);
-  return { retriesMax, alternatives, concurrencyMax, totalMs, firstTokenMs, strategy };
+  return { retriesMax, alternatives, concurrencyMax, totalMs, firstTokenMs, spread, parallelMax, strategy };
 }
 
-function strategyOf(node: ConfigNode | undefined, { outcomes }: ImportContext): CommonSettings['strategy'] {
-  if (!node) return 'auto';
-  const [strategy, how] = STRATEGIES.get(scalarText(node) ?? '') ?? [];
-  if (strategy === undefined) {
+function routingOf(node: ConfigNode | undefined, { outcomes }: ImportContext): RoutingMeaning {
+  if (!node) return SHUFFLE;
+  const meaning = STRATEGIES.get(scalarText(node) ?? '');
+  if (meaning === undefined) {
     outcomes.problem(node, `it must be one of ${[...STRATEGIES.keys()].join(', ')}`);
-    return 'auto';
+    return SHUFFLE;
   }
+  const { spread, strategy, note } = meaning;
   outcomes.approximated(
     node,
-    ['selectors'],
-    `for a name with several models: ${strategy}, ${how}; deployments of one model are tried in order`,
+    ['models'],
+    `\`spread: ${spread}\` for a model with several endpoints: ${note}; \`strategy: ${strategy}\` for a name with different models`,
   );
-  return strategy;
+  return meaning;
 }
 
 function reportRest({ router, library }: LitellmSettings, { outcomes }: ImportContext): void {

@@ -1,3 +1,4 @@
+import type { SpreadMode } from '../../../core/policy/spread.ts';
 import {
   ASK,
   block,
@@ -9,13 +10,15 @@ import {
   type PolicyValue,
   some,
 } from '../../../policy/yaml/emit.ts';
-import { type CatalogModel, catalogNumber, catalogValue } from './catalog.ts';
+import { type CatalogModel, catalogValue } from './catalog.ts';
 import type { ImportContext } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { SourcedPrice } from './facts.ts';
 import type { ImportedModel } from './models.ts';
+import type { ImportedName } from './selectors.ts';
 import { isReasoner, usualCapabilities } from './services.ts';
 import type { CommonSettings } from './settings.ts';
+import type { EndpointShare } from './shares.ts';
 
 /**
  * The sizes to assume, in tokens. Most hosted models have at least these sizes; a model on an operator's own server may have smaller sizes.
@@ -34,10 +37,12 @@ const UNKNOWN_PRICE = flow({ input: ASK, output: ASK });
 
 /** The entry of a model under `models`. */
 export function modelBlock(
-  { id, deployments }: ImportedModel,
+  imported: ImportedModel,
+  { aliases, fallbacks }: Partial<ImportedName>,
   common: CommonSettings,
   context: ImportContext,
 ): FieldBlock {
+  const { id, deployments } = imported;
   const [first] = deployments;
   if (!first) throw new TypeError('a model has at least one deployment');
   const model = firstKnown(deployments, ({ facts }) => facts.catalogModel);
@@ -62,7 +67,9 @@ export function modelBlock(
       field('quality', flow({ default: UNKNOWN_QUALITY }), { beside: 'unknown: adjust it to your own results' }),
   ];
   return block(
-    ...endpointFields(id, deployments, prices),
+    field('aliases', some(aliases ?? [])),
+    ...endpointFields(imported, common.spread, prices),
+    fallbacks ? fallbacksField(fallbacks) : null,
     field('price', price, comments),
     ...sizesOf(id, deployments, context),
     ...(first.isEmbedder ? ofEmbedder() : ofChat()),
@@ -75,27 +82,43 @@ export function modelBlock(
 const firstKnown = <T>(deployments: readonly Deployment[], of: (one: Deployment) => T | null): T | null =>
   deployments.map(of).find((one) => one !== null) ?? null;
 
-/** The quality that the policy states for a model: its share of good answers. */
-export const qualityOf = ({ deployments }: ImportedModel): number => {
-  const model = firstKnown(deployments, ({ facts }) => facts.catalogModel);
-  return catalogNumber(model, 'quality', 'default') || UNKNOWN_QUALITY;
-};
-
 /** The known context window in tokens; null if it is assumed. */
 export const contextOf = ({ deployments }: ImportedModel): number | null =>
   firstKnown(deployments, ({ facts }) => facts.contextWindow);
 
 function endpointFields(
-  id: string,
-  deployments: readonly Deployment[],
+  { id, deployments, shares }: ImportedModel,
+  spread: SpreadMode,
   prices: readonly (PolicyValue | null)[],
 ): readonly (Field | null)[] {
-  const endpoint = ({ assigned, upstream, regions }: Deployment, price: PolicyValue | null | undefined): FieldBlock =>
-    flow({ provider: assigned.provider, upstream: upstream === id ? null : upstream, regions: some(regions), price });
-  const [first, ...others] = deployments;
-  if (first && others.length === 0) return endpoint(first, null).fields;
-  const endpoints = deployments.map((one, at) => endpoint(one, prices[at]));
-  return [field('endpoints', endpoints, { beside: 'in this order' })];
+  const isSpread = deployments.length > 1;
+  const endpoints = deployments.map(({ assigned, upstream, regions }, at) =>
+    flow({
+      provider: assigned.provider,
+      upstream: upstream === id ? null : upstream,
+      regions: some(regions),
+      weight: shares[at]?.weight,
+      priority: (isSpread && shares[at]?.priority) || null,
+      limits: limitsBlock(shares[at]),
+      price: prices[at],
+    }),
+  );
+  const [first] = endpoints;
+  if (first && !isSpread && !limitsBlock(shares[0])) return first.fields;
+  return [isSpread ? field('spread', spread) : null, field('endpoints', endpoints)];
+}
+
+function limitsBlock(share: EndpointShare | undefined): FieldBlock | null {
+  const limits = flow({ ...share?.limits });
+  return limits.fields.length > 0 ? limits : null;
+}
+
+/** Writes one list if all reasons of a plain list have the same models; otherwise a list for each reason. */
+export function fallbacksField({ error, rate_limit, context, refused }: ImportedName['fallbacks']): Field | null {
+  const isPlain = refused.length === 0 && [rate_limit, context].every((list) => list.join() === error.join());
+  if (isPlain) return field('fallbacks', some(error));
+  const lists = { error: some(error), rate_limit: some(rate_limit), context: some(context), refused: some(refused) };
+  return field('fallbacks', flow(lists));
 }
 
 /** Returns the price of a model, its source, and for each deployment its own price if it differs. */

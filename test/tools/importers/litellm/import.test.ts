@@ -205,13 +205,6 @@ describe('names', () => {
     expect(fileOf(text, 'signalbox.yaml')).toContain('strategy: auto-cheap');
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
-
-  test('imported fallbacks keep their order, whatever their quality in the catalog', () => {
-    const entry = (name: string, model: string) => `  - { model_name: ${name}, litellm_params: { model: ${model} } }\n`;
-    const text = `model_list:\n${entry('a', 'openai/gpt-4o')}${entry('b', 'openai/gpt-6-luna')}router_settings: { fallbacks: [{ a: [b] }] }\n`;
-    expect(fileOf(text, 'cases.yaml')).toContain('name: a chooses gpt-4o first');
-    expect(errorsIn(imported(text).files)).toEqual([]);
-  });
 });
 
 describe('keys and addresses', () => {

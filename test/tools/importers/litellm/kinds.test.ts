@@ -42,7 +42,8 @@ describe('embedding models', () => {
     expect(imported(text).report.models).toEqual(['one', 'two']);
     expect(outcomeOf(text, 'router_settings.fallbacks[0].one[0]')?.outcome).toBe('left_out');
     expect(outcomeOf(text, 'router_settings.fallbacks[1].two[0]')?.outcome).toBe('left_out');
-    expect(fileOf(text, 'signalbox.yaml')).toContain('vector_space: one');
+    expect(fileOf(text, 'models.yaml')).toContain('  one:\n    aliases: [vectors]\n');
+    expect(fileOf(text, 'models.yaml')).not.toContain('fallbacks');
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
 });
