@@ -95,6 +95,17 @@ export const LITELLM_TEXTS: TextShapes = {
       `  model_group_alias:\n${lines(parts, (at) => `    a${at}: m${at}`)}`,
       '',
     ].join('\n'),
+  'chains of fallbacks': (parts) =>
+    [
+      `model_list:\n${lines(parts, (at) => `  - { model_name: m${at}, litellm_params: { model: openai/gpt-4o } }`)}`,
+      'router_settings:',
+      ...['fallbacks', 'context_window_fallbacks', 'content_policy_fallbacks'].map(
+        (key) => `  ${key}:\n${lines(parts, (at) => `    - { m${at}: [m${at + 1}, m${at + 2}] }`)}`,
+      ),
+      '',
+    ].join('\n'),
+  'shares of a model': (parts) =>
+    `model_list:\n${lines(parts, (at) => `  - { model_name: m, litellm_params: { model: openai/gpt-4o, api_base: 'https://h${at}.example', order: ${at}, weight: ${at}, rpm: ${at + 1} } }`)}`,
   credentials: (parts) =>
     `credential_list:\n${lines(parts, (at) => `  - { credential_name: c${at}, credential_values: { api_key: os.environ/K${at} } }`)}\nmodel_list:\n${lines(
       parts,

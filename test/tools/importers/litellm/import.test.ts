@@ -207,6 +207,79 @@ describe('names', () => {
   });
 });
 
+describe('shares and fallbacks', () => {
+  const entry = (name: string, params: string) =>
+    `  - { model_name: ${name}, litellm_params: { ${params}, ${PRICE} } }\n`;
+  const twice = (more: readonly [string, string] = ['', '']) =>
+    more.map((one, at) => entry('one', `model: openai/gpt-4o, api_key: os.environ/KEY_${at}${one}`)).join('');
+
+  test.each([
+    ['', 'weighted'],
+    ['routing_strategy: simple-shuffle', 'weighted'],
+    ['routing_strategy: least-busy', 'least_busy'],
+    ['routing_strategy: latency-based-routing', 'fastest'],
+    ['routing_strategy: cost-based-routing', 'cheapest'],
+    ['routing_strategy: usage-based-routing-v2', 'least_busy'],
+  ])('the router setting "%s" spreads requests in the mode %s', (setting, spread) => {
+    const { files, report } = imported(`model_list:\n${twice()}router_settings: { ${setting} }\n`);
+    expect(files.find(({ name }) => name === 'models.yaml')?.text).toContain(`    spread: ${spread}\n`);
+    expect([report.problems, errorsIn(files)]).toEqual([[], []]);
+  });
+
+  test('weights are read as LiteLLM reads them, and the report says why others are left out', () => {
+    const text = (more: readonly [string, string], strategy = 'simple-shuffle') =>
+      `model_list:\n${twice(more)}router_settings: { routing_strategy: ${strategy} }\n`;
+    const weightsIn = (made: string) =>
+      [...fileOf(made, 'models.yaml').matchAll(/weight: ([\d.]+)/g)].map(([, one]) => one);
+    expect(weightsIn(text([', weight: 3', '']))).toEqual(['3', '0']);
+    expect(weightsIn(text(['', ', weight: 3']))).toEqual([]);
+    expect(weightsIn(text([', tpm: 30000000', ', tpm: 10000000']))).toEqual(['300000', '100000']);
+    const busy = text([', weight: 3', ', weight: 1'], 'least-busy');
+    expect(weightsIn(busy)).toEqual([]);
+    expect(outcomeOf(busy, 'model_list[0].litellm_params.weight')?.outcome).toBe('left_out');
+    expect(fileOf(busy, 'models.yaml')).not.toContain('weight');
+  });
+
+  test('limits belong to the deployment that states them, and the general one to all that state none', () => {
+    const limits = 'rpm: 60, tpm: 9000.7, max_parallel_requests: 4';
+    const setting = 'router_settings: { default_max_parallel_requests: 9 }\n';
+    const text = `model_list:\n${entry('one', `model: openai/gpt-4o, ${limits}`)}${entry('two', 'model: openai/gpt-4.1')}${entry('three', 'model: openai/o3, rpm: 0')}${setting}`;
+    const models = fileOf(text, 'models.yaml');
+    expect(models).toContain('limits: { requests_per_minute: 60, tokens_per_minute: 9000, concurrent_requests: 4 }');
+    expect(models).toContain('{ provider: openai, upstream: gpt-4.1, limits: { concurrent_requests: 9 } }');
+    expect(outcomeOf(text, 'model_list[2].litellm_params.rpm')?.outcome).toBe('left_out');
+    expect(errorsIn(imported(text).files)).toEqual([]);
+  });
+
+  test('a name with different models chooses among those with the lowest order, then tries the others and its fallbacks', () => {
+    const models = ['gpt-4o, order: 2', 'gpt-4.1', 'o3, order: 1, weight: 4', 'o4-mini, order: 1'];
+    const text = `model_list:\n${models.map((one) => entry('smart', `model: openai/${one}`)).join('')}${entry('last', 'model: openai/gpt-4')}router_settings: { fallbacks: [{ smart: [last] }], content_policy_fallbacks: [{ smart: [last] }], model_group_alias: { clever: smart } }\n`;
+    expect(fileOf(text, 'signalbox.yaml')).toContain(`  smart:
+    strategy: auto
+    aliases: [clever]
+    models: { require: 'model.id in ["o3", "o4-mini"]' }
+    fallbacks:
+      error: [o3, o4-mini, gpt-4o, gpt-4.1, last]
+      rate_limit: [o3, o4-mini, gpt-4o, gpt-4.1, last]
+      context: [o3, o4-mini, gpt-4o, gpt-4.1, last]
+      refused: [last]
+`);
+    expect(fileOf(text, 'models.yaml')).not.toMatch(/priority|weight/);
+    expect(outcomeOf(text, 'model_list[2].litellm_params.weight')?.outcome).toBe('left_out');
+    expect(errorsIn(imported(text).files)).toEqual([]);
+  });
+
+  test('a name without its own list of fallbacks for long prompts has none if another name has one, as in LiteLLM', () => {
+    const names = ['a', 'b', 'c'].map((name) => entry(name, 'model: openai/gpt-4o')).join('');
+    const lists = (more: string) => fileOf(`model_list:\n${names}router_settings: { ${more} }\n`, 'models.yaml');
+    expect(lists('fallbacks: [{ a: [b, c] }]')).toContain('    fallbacks: [b, c]\n');
+    expect(lists('fallbacks: [{ a: [b, c] }], context_window_fallbacks: [{ b: [c] }]')).toContain(
+      '    fallbacks: { error: [b, c], rate_limit: [b, c] }\n',
+    );
+    expect(lists('fallbacks: [{ a: [b] }, { b: [c, a] }]')).toContain('    fallbacks: [b, c]\n');
+  });
+});
+
 describe('keys and addresses', () => {
   const entry = (name: string, params: string) =>
     `  - { model_name: ${name}, litellm_params: { ${params}, ${PRICE} } }\n`;
