@@ -139,7 +139,7 @@ function triggerOf(on: TriggerName, text: RuleParts, tree: Tree, path: string, r
     case 'provider_down':
       return { on, afterMs: seconds * 1_000 };
     case 'cached_share':
-      if (below !== undefined) return { on, below, windowMs: minutes * 60_000 };
+      if (below !== undefined) return { on, below, windowMs: minutes * 60_000, each: text.each ?? null };
       if (!entryOf(tree, 'below')) {
         report.add(
           'missing-key',

@@ -1,15 +1,18 @@
 import { Alerts } from '../admin/alerts/alerts.ts';
+import { BusiestTokenCounts, CachedTokenCounts } from '../admin/alerts/cached-tokens.ts';
 import {
   type AlertReadings,
   type BudgetWindowReading,
-  CachedTokenCounts,
+  type CachedShare,
   type ExpiringKey,
   type PolicyRefusal,
   type ProviderWatches,
+  type SubjectShare,
   watchProviders,
 } from '../admin/alerts/readings.ts';
 import { alertEvent } from '../admin/use-cases/events.ts';
 import type { FundStanding } from '../core/accounting/fund.ts';
+import type { AttemptRecord } from '../core/decision/record.ts';
 import { lazy } from '../core/lazy.ts';
 import type { Microcredits } from '../core/money/credits.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
@@ -52,6 +55,7 @@ export function openAlerts(
   const { now } = store.instance;
   const { env, timers } = host;
   const tokens = new CachedTokenCounts();
+  const tokensOf = { key: new BusiestTokenCounts<null>(), endpoint: new BusiestTokenCounts<AnsweringEndpoint>() };
   let watches: ProviderWatches = new Map();
   const readings = (): AlertReadings => {
     const time = now();
@@ -65,6 +69,10 @@ export function openAlerts(
       refusal: refusalOf(policy.status()),
       split: reporter.split,
       tokensWithin: (windowMs) => tokens.within(windowMs, time),
+      sharesWithin: (each, windowMs) =>
+        each === 'key'
+          ? tokensOf.key.within(windowMs, time).map((one) => keyShare(one, keys.known(one.id)?.name ?? null))
+          : tokensOf.endpoint.within(windowMs, time).map(endpointShare),
     };
   };
   const budgetsAt = (time: number) =>
@@ -76,11 +84,52 @@ export function openAlerts(
   const terms = () => gateway.lease().snapshot.alerts;
   const onAlert = (message: AlertMessage) => feed.tell(() => alertEvent(message));
   const sender = new Alerts({ store, policy: terms, readings, env, now, timers, log, onAlert });
-  const count: RequestReporter = ({ exchange: { result } }) => {
+  const count: RequestReporter = ({ caller, exchange: { result } }) => {
     const usage = result?.outcome.usage;
-    if (usage) tokens.add(usage.inputTokens, usage.cachedInputTokens, now());
+    if (!usage) return;
+    const { inputTokens, cachedInputTokens } = usage;
+    const time = now();
+    tokens.add(inputTokens, cachedInputTokens, time);
+    if (caller) tokensOf.key.add(caller.keyId, () => null, inputTokens, cachedInputTokens, time);
+    const attempt = result.outcome.attempts.at(-1);
+    if (attempt)
+      tokensOf.endpoint.add(endpointId(attempt), () => endpointOf(attempt), inputTokens, cachedInputTokens, time);
   };
   return { sender, families: sender.counts.families, count };
+}
+
+/** The endpoint that answered a request; `key` is the label of its key in a pool. */
+type AnsweringEndpoint = Pick<AttemptRecord, 'model' | 'provider' | 'upstream' | 'key'>;
+
+const keyShare = ({ id, ...share }: CachedShare & { readonly id: string }, name: string | null): SubjectShare => ({
+  ...share,
+  id,
+  title: name === null ? `key ${id}` : `key ${name} (${id})`,
+  details: { key_id: id, name },
+});
+
+const endpointOf = ({ model, provider, upstream, key }: AnsweringEndpoint): AnsweringEndpoint => ({
+  model,
+  provider,
+  upstream,
+  ...(key !== undefined && { key }),
+});
+
+const endpointId = ({ model, provider, upstream, key }: AnsweringEndpoint): string =>
+  JSON.stringify([model, provider, upstream, key]);
+
+function endpointShare({
+  id,
+  about: { model, provider, upstream, key },
+  ...share
+}: CachedShare & { readonly id: string; readonly about: AnsweringEndpoint }): SubjectShare {
+  const account = key === undefined ? '' : ` with the key ${key}`;
+  return {
+    ...share,
+    id,
+    title: `${model} at ${provider}${account}`,
+    details: { model, provider, upstream, account: key ?? null },
+  };
 }
 
 /** @param recent microcredits charged in the last 24 hours; null if not known */

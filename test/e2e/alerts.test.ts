@@ -87,6 +87,8 @@ const WATCHED = testPolicy(
   rules:
     - { name: down, on: provider_down, after_seconds: 0, to: [slack] }
     - { name: caches, on: cached_share, below: 0.4, to: [slack] }
+    - { name: callers, on: cached_share, each: key, below: 0.4, to: [slack] }
+    - { name: places, on: cached_share, each: endpoint, below: 0.4, to: [slack] }
 `,
 ).replace('context_window: 32768', 'context_window: 1000000');
 
@@ -266,5 +268,28 @@ describe('alerts of providers', () => {
     expect(told()).toEqual([
       'Signalbox, caches: Providers had only 0 % of the input tokens of the last 60 min in their caches, less than 40 %. The beginning of your prompts may have changed.',
     ]);
+  });
+
+  test('a server alerts about the key and the endpoint whose prompts are no longer in a cache, after enough prompts', async () => {
+    upstream.behave({ usage: { prompt_tokens: 10_000, prompt_tokens_details: { cached_tokens: 9_000 } } });
+    const key = await watched.makeKey('--name', 'steady');
+    const steady = withKey(key);
+    const body = { model: 'best', max_tokens: 8, messages: [{ role: 'user', content: 'hi' }] };
+    for (let at = 0; at < 20; at++) await watched.post('/v1/chat/completions', body, steady);
+    upstream.behave({});
+    for (let at = 0; at < 20; at++) expect((await chat('hello')).status).toBe(200);
+    await waitFor(() => told().length > 0);
+    expect(told().join('\n')).toContain('Signalbox, callers: Providers had only');
+    expect(told().join('\n')).not.toContain('key steady');
+    upstream.behave({ usage: { prompt_tokens: 100_000 } });
+    for (let at = 0; at < 20; at++) await watched.post('/v1/chat/completions', body, steady);
+    const ofSteady = () => told().find((text) => text.includes('key steady'));
+    await waitFor(() => ofSteady() !== undefined);
+    expect(ofSteady()).toMatch(
+      /^Signalbox, callers: Providers had only \d+ % of the input tokens of key steady \(\w+\) in the last 60 min/,
+    );
+    expect(told().find((text) => text.startsWith('Signalbox, places:'))).toContain(
+      'of best at fake in the last 60 min',
+    );
   });
 });

@@ -55,8 +55,11 @@ export const providerUnpaid = (name: string): string =>
 export const providerAgain = (name: string, ms: number): string =>
   `Provider ${name} answers again. The alert was sent ${lengthOf(ms)} ago.`;
 
-export const cachedShare = (share: number, below: number, windowMs: number): string =>
-  `Providers had only ${percent(share)} of the input tokens of the last ${lengthOf(windowMs)} in their caches, less than ${percent(below)}. The beginning of your prompts may have changed.`;
+/** @param title the key or endpoint; absent for all requests together */
+export const cachedShare = (share: number, below: number, windowMs: number, title?: string): string => {
+  const [of, whose] = title === undefined ? ['of', 'your'] : [`of ${title} in`, 'its'];
+  return `Providers had only ${percent(share)} of the input tokens ${of} the last ${lengthOf(windowMs)} in their caches, less than ${percent(below)}. The beginning of ${whose} prompts may have changed.`;
+};
 
-export const cachedAgain = (share: number): string =>
-  `Providers have ${percent(share)} of the input tokens in their caches again.`;
+export const cachedAgain = (share: number, title?: string): string =>
+  `Providers have ${percent(share)} of the input tokens${title === undefined ? '' : ` of ${title}`} in their caches again.`;

@@ -1,6 +1,7 @@
 import type { HealthState } from '../../core/decision/readings.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
-import { MINUTE_MS } from '../../core/time/clock.ts';
+import type { AlertSubject } from '../../core/people/alert.ts';
+import type { CachedEach } from '../../core/policy/alerts.ts';
 import type { InstanceReport } from '../../store/instance-reports.ts';
 
 /** A window of a budget for one subject. Times are ms since 1970. */
@@ -50,6 +51,16 @@ export interface PolicySplit {
 export interface CachedShare {
   readonly input: number;
   readonly cached: number;
+  /** The number of requests. */
+  readonly prompts: number;
+}
+
+/** The cached share of a key or an endpoint. */
+export interface SubjectShare extends CachedShare {
+  readonly id: string;
+  /** The name for sentences, such as `key ci (key_…)`. */
+  readonly title: string;
+  readonly details: AlertSubject;
 }
 
 /** The measurements of this server that alert rules check. */
@@ -63,6 +74,8 @@ export interface AlertReadings {
   readonly split: PolicySplit | null;
   /** @returns the input tokens of the last `windowMs` ms */
   tokensWithin(windowMs: number): CachedShare;
+  /** @returns the input tokens of the last `windowMs` ms, of each key or endpoint with the most input */
+  sharesWithin(each: CachedEach, windowMs: number): readonly SubjectShare[];
 }
 
 export interface ProviderReading {
@@ -140,38 +153,4 @@ function stateOf(
   if (answered > (last?.answered ?? 0)) return { isUp: true, downSince: null };
   if (failed > (last?.failed ?? 0) && shut > 0) return { isUp: false, downSince: last?.downSince ?? now };
   return { isUp: last?.isUp ?? false, downSince: last?.downSince ?? null };
-}
-
-/** The longest window of a rule, in minutes. */
-const MINUTES_MAX = 1_440;
-
-/** Counts the input tokens of the last day by the minute. State: cached tokens. */
-export class CachedTokenCounts {
-  readonly #minutes = new Map<number, { input: number; cached: number }>();
-
-  /** @param now ms since 1970 */
-  add(input: number, cached: number, now: number): void {
-    const minute = Math.floor(now / MINUTE_MS);
-    const sum = this.#minutes.get(minute) ?? this.#begin(minute);
-    sum.input += input;
-    sum.cached += cached;
-  }
-
-  /** @param now ms since 1970 */
-  within(windowMs: number, now: number): CachedShare {
-    const sum = { input: 0, cached: 0 };
-    for (const [minute, { input, cached }] of this.#minutes) {
-      if (minute * MINUTE_MS <= now - windowMs) continue;
-      sum.input += input;
-      sum.cached += cached;
-    }
-    return sum;
-  }
-
-  #begin(minute: number) {
-    for (const one of this.#minutes.keys()) if (one <= minute - MINUTES_MAX) this.#minutes.delete(one);
-    const sum = { input: 0, cached: 0 };
-    this.#minutes.set(minute, sum);
-    return sum;
-  }
 }

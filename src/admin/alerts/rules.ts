@@ -6,7 +6,7 @@ import type { AlertMark, AlertMarkChange } from '../../store/alerts.ts';
 import type { InstanceName } from '../../store/instance.ts';
 import { revisionsIn } from '../../store/instance-reports.ts';
 import * as lines from './lines.ts';
-import type { AlertReadings, BudgetWindowReading } from './readings.ts';
+import type { AlertReadings, BudgetWindowReading, CachedShare, SubjectShare } from './readings.ts';
 
 /** After a message about a subject, a recovery is not reported before this time has passed, ms. */
 export const QUIET_MS = 900_000;
@@ -16,6 +16,8 @@ export const GATHER_MS = 300_000;
 const FINDINGS_MAX = 2_000;
 /** With fewer input tokens in a window, the share of cached tokens is not meaningful. */
 export const CACHED_INPUT_MIN = 100_000;
+/** With fewer requests of a key or an endpoint in a window, a single long prompt could decide its share. */
+export const CACHED_PROMPTS_MIN = 20;
 /** The share of cached tokens counts as recovered only at this multiple of the rule's limit. The margin prevents repeated alerts. */
 const CACHED_AGAIN = 1.1;
 /** Stored as the end of a window that never ends: the last moment with a year of four digits. */
@@ -77,6 +79,8 @@ interface LastingState {
   readonly details: AlertSubject;
 }
 
+type CachedRule = Extract<AlertRule, { readonly on: 'cached_share' }>;
+
 /** Checks one rule. */
 class RuleJudge {
   /** IDs of the marks of all problems that the rule can currently report as lasting. */
@@ -100,7 +104,7 @@ class RuleJudge {
     } else if (rule.on === 'policy_refused') this.#policy(readings);
     else if (rule.on === 'policy_split') this.#split(rule.afterMs, readings);
     else if (rule.on === 'provider_down') this.#providers(rule.afterMs, readings);
-    else this.#cached(rule.below, rule.windowMs, readings);
+    else this.#cached(rule, readings);
     const alerts: DueAlert[] = [
       { rule, type: 'alert', findings: this.#found.slice(0, FINDINGS_MAX) },
       { rule, type: 'recovery', findings: this.#over },
@@ -182,16 +186,32 @@ class RuleJudge {
     }
   }
 
-  #cached(below: number, windowMs: number, readings: AlertReadings): void {
-    const { input, cached } = readings.tokensWithin(windowMs);
+  #cached({ below, windowMs, each }: CachedRule, readings: AlertReadings): void {
+    if (each === null) {
+      this.#cachedShare(this.#id('cached'), readings.tokensWithin(windowMs), below, windowMs);
+      return;
+    }
+    for (const one of readings.sharesWithin(each, windowMs)) {
+      this.#cachedShare(this.#id('cached', each, one.id), one, below, windowMs, one);
+    }
+  }
+
+  /** @param subject the key or endpoint; absent for all requests together */
+  #cachedShare(
+    id: string,
+    { input, cached, prompts }: CachedShare,
+    below: number,
+    windowMs: number,
+    subject?: SubjectShare,
+  ): void {
     const share = input === 0 ? 0 : cached / input;
-    const isKnown = input >= CACHED_INPUT_MIN;
+    const isKnown = input >= CACHED_INPUT_MIN && (!subject || prompts >= CACHED_PROMPTS_MIN);
     const isWell = share >= Math.min(1, below * CACHED_AGAIN);
-    this.#noteLasting(this.#id('cached'), {
+    this.#noteLasting(id, {
       isDown: isKnown ? share < below || (isWell ? false : null) : null,
-      down: lines.cachedShare(share, below, windowMs),
-      up: () => lines.cachedAgain(share),
-      details: { share, below, input_tokens: input, cached_tokens: cached },
+      down: lines.cachedShare(share, below, windowMs, subject?.title),
+      up: () => lines.cachedAgain(share, subject?.title),
+      details: { ...subject?.details, share, below, input_tokens: input, cached_tokens: cached },
     });
   }
 

@@ -21,13 +21,17 @@ interface BudgetRule {
   readonly budgets: readonly string[];
 }
 
+/** What `cached_share` can watch one by one. */
+export const CACHED_EACH = ['key', 'endpoint'] as const;
+export type CachedEach = (typeof CACHED_EACH)[number];
+
 /** The subject that an alert watches, with its parameters. */
 export type AlertTrigger =
   /** `at`: shares of the limit, ascending, above 0 and at most 1. */
   | (BudgetRule & { readonly on: 'budget_share'; readonly at: readonly number[] })
   | (BudgetRule & { readonly on: 'budget_forecast' })
-  /** The share of input tokens in a time window that providers read from their caches. */
-  | { readonly on: 'cached_share'; readonly below: number; readonly windowMs: number }
+  /** The share of input tokens in a time window that providers read from their caches. `each`: null for all requests together. */
+  | { readonly on: 'cached_share'; readonly below: number; readonly windowMs: number; readonly each: CachedEach | null }
   /** `days`: how many days before a key expires to send an alert, descending. */
   | { readonly on: 'key_expiry'; readonly days: readonly number[] }
   | { readonly on: 'policy_refused' }

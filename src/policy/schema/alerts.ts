@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { AlertTrigger, WebhookFormat } from '../../core/policy/alerts.ts';
+import type { AlertTrigger, CachedEach, WebhookFormat } from '../../core/policy/alerts.ts';
 import {
   boolean,
   closed,
@@ -53,11 +53,16 @@ export const TRIGGERS: Readonly<Record<TriggerName, string>> = {
 export const TRIGGER_KEYS: Readonly<Record<TriggerName, readonly string[]>> = {
   budget_share: ['at', 'budgets'],
   budget_forecast: ['budgets'],
-  cached_share: ['below', 'window_minutes'],
+  cached_share: ['below', 'window_minutes', 'each'],
   key_expiry: ['days'],
   policy_refused: [],
   policy_split: ['after_seconds'],
   provider_down: ['after_seconds'],
+};
+
+const EACH: Readonly<Record<CachedEach, string>> = {
+  key: 'Each key of a caller.',
+  endpoint: 'Each endpoint; for a provider with several keys, each of them.',
 };
 
 export const AlertRuleText = closed('What causes an alert, and where Signalbox sends it.', {
@@ -94,6 +99,14 @@ export const AlertRuleText = closed('What causes an alert, and where Signalbox s
   window_minutes: integer(
     { minimum: 5, maximum: 1_440, default: 60 },
     'With `cached_share`: over how many minutes of input the share is computed.',
+  ),
+  each: Type.Optional(
+    oneOfExplained({
+      means: EACH,
+      examples: ['key'],
+      description:
+        'With `cached_share`: whose share is compared. Default: the share of all requests together. A server watches the 200 keys and the 200 endpoints with the most input.',
+    }),
   ),
   days: Type.Array(integer({ minimum: 1, maximum: 365 }, 'A number of days before the key expires.'), {
     minItems: 1,

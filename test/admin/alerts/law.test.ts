@@ -3,7 +3,19 @@ import fc from 'fast-check';
 import { dueAlerts, QUIET_MS } from '../../../src/admin/alerts/rules.ts';
 import type { AlertRule } from '../../../src/core/policy/alerts.ts';
 import { effort } from '../../deep/effort.ts';
-import { budget, DAY_MS, END, type Figures, House, type Judge, key, provider, rule, START } from './support.ts';
+import {
+  budget,
+  DAY_MS,
+  END,
+  type Figures,
+  House,
+  type Judge,
+  key,
+  keyShare,
+  provider,
+  rule,
+  START,
+} from './support.ts';
 
 const { runs, seed, proved } = effort('alerts', 200, 5_000);
 
@@ -14,7 +26,8 @@ const RULES: readonly AlertRule[] = [
   rule({ on: 'provider_down', afterMs: 60_000 }, 'down'),
   rule({ on: 'policy_refused' }, 'policy'),
   rule({ on: 'policy_split', afterMs: 60_000 }, 'split'),
-  rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000 }, 'cached'),
+  rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000, each: null }, 'cached'),
+  rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000, each: 'key' }, 'cached-keys'),
 ];
 
 const share = fc.integer({ min: 0, max: 12 }).map((tenths) => tenths / 10);
@@ -44,6 +57,10 @@ const figures: fc.Arbitrary<Figures> = fc.record({
   refusal: fc.option(fc.constant({ message: 'no', first: null, time: START })),
   split: fc.option(fc.constantFrom(0, 2).map((ago) => ({ since: START - ago * 60_000, instances: [] }))),
   cached: share.map((one) => [1_000_000, one * 1_000_000] as const),
+  shares: fc.uniqueArray(
+    fc.tuple(share, fc.constantFrom('k1', 'k2')).map(([one, id]) => keyShare(one, id)),
+    { selector: ({ id }) => id, maxLength: 2 },
+  ),
 });
 
 const looks = fc.array(fc.tuple(fc.constantFrom(1_000, 15_000, 400_000, DAY_MS, 9 * DAY_MS), figures), {
@@ -70,8 +87,13 @@ function isCalm(steps: readonly (readonly [number, Figures])[], judge: Judge): b
   for (const [ms, seen] of steps) {
     now += ms;
     const { alerts, stale } = house.look(seen, now);
-    // If the policy no longer has a provider, its alert is closed without a message.
-    if (stale.length > 0) for (const [about, one] of told) if (about.startsWith('down ')) one.isOpen = false;
+    // If a provider or key is gone, its alert is closed without a message.
+    for (const { mark } of stale) {
+      const [name = '', , ...parts]: string[] = JSON.parse(mark.id);
+      const subject = { provider: name === 'down' ? parts.at(-1) : undefined, key_id: parts[2] };
+      const one = told.get(`${name} ${aboutOf(subject)}`);
+      if (one) one.isOpen = false;
+    }
     for (const { rule: by, type, findings } of alerts) {
       for (const { subject } of findings) {
         const about = `${by.name} ${aboutOf(subject)}`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { CachedTokenCounts, type ProviderWatches, watchProviders } from '../../../src/admin/alerts/readings.ts';
+import { type ProviderWatches, watchProviders } from '../../../src/admin/alerts/readings.ts';
 import type { HealthState } from '../../../src/core/decision/readings.ts';
 
 type Counts = readonly [state: HealthState, attempts: Readonly<Record<string, number>>];
@@ -74,16 +74,4 @@ describe('a provider', () => {
     });
     expect(seen([['healthy', { ok: 5 }]], [['ejected', { ok: 5 }]])).toMatchObject({ isUp: true, downSince: null });
   });
-});
-
-test('tokens count in the windows that contain them, and are forgotten after a day', () => {
-  const counts = new CachedTokenCounts();
-  const MINUTE = 60_000;
-  counts.add(100, 90, 0);
-  counts.add(50, 0, 30 * MINUTE);
-  counts.add(10, 5, 30 * MINUTE + 1);
-  expect(counts.within(60 * MINUTE, 31 * MINUTE)).toEqual({ input: 160, cached: 95 });
-  expect(counts.within(20 * MINUTE, 31 * MINUTE)).toEqual({ input: 60, cached: 5 });
-  counts.add(1, 1, 1_440 * MINUTE);
-  expect(counts.within(9_999 * MINUTE, 1_440 * MINUTE)).toEqual({ input: 61, cached: 6 });
 });

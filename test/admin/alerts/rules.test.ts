@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { CACHED_INPUT_MIN, GATHER_MS, QUIET_MS } from '../../../src/admin/alerts/rules.ts';
-import { budget, DAY_MS, END, House, key, provider, rule, START } from './support.ts';
+import { CACHED_INPUT_MIN, CACHED_PROMPTS_MIN, GATHER_MS, QUIET_MS } from '../../../src/admin/alerts/rules.ts';
+import { budget, DAY_MS, END, House, key, keyShare, provider, rule, START } from './support.ts';
 
 const NOON = START + 12 * 3_600_000;
 
@@ -175,7 +175,7 @@ describe('what lasts', () => {
   });
 
   test('a low share of cached tokens is reported, and counts as recovered only clearly above the limit', () => {
-    const house = new House([rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000 })]);
+    const house = new House([rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000, each: null })]);
     const at = (share: number, input = CACHED_INPUT_MIN) => ({ cached: [input, input * share] as const });
     expect(house.lines(at(0.1, CACHED_INPUT_MIN - 1), NOON)).toEqual([]);
     expect(house.lines(at(0.4), NOON)).toEqual([]);
@@ -186,5 +186,31 @@ describe('what lasts', () => {
     expect(house.lines(at(0.45), NOON + DAY_MS)).toEqual([
       'recovery: Providers have 45 % of the input tokens in their caches again.',
     ]);
+  });
+
+  test('each key has its own alert about its cached share, which names the key', () => {
+    const house = new House([rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000, each: 'key' })]);
+    const at = (one: number, two: number) => ({ shares: [keyShare(one, 'k1'), keyShare(two, 'k2')] });
+    expect(house.lines(at(0.4, 0.1), NOON)).toEqual([
+      'alert: Providers had only 10 % of the input tokens of key ci (k2) in the last 60 min in their caches, less than 40 %. The beginning of its prompts may have changed.',
+    ]);
+    const [alert] = house.look(at(0.2, 0.1), NOON + DAY_MS).alerts;
+    expect(alert?.findings.map(({ subject }) => subject)).toEqual([
+      { key_id: 'k1', name: 'ci', share: 0.2, below: 0.4, input_tokens: 1_000_000, cached_tokens: 200_000 },
+    ]);
+    expect(house.lines(at(0.2, 0.9), NOON + 2 * DAY_MS)).toEqual([
+      'recovery: Providers have 90 % of the input tokens of key ci (k2) in their caches again.',
+    ]);
+    const { alerts, stale } = house.look({ shares: [] }, NOON + 3 * DAY_MS);
+    expect([alerts, stale.map(({ mark }) => mark.state)]).toEqual([[], ['closed']]);
+  });
+
+  test('a key with few prompts or few tokens causes no alert', () => {
+    const house = new House([rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000, each: 'key' })]);
+    const linesOf = (more: { input?: number; prompts?: number }) =>
+      house.lines({ shares: [keyShare(0, 'k1', { cached: 0, ...more })] }, NOON);
+    expect(linesOf({ prompts: CACHED_PROMPTS_MIN - 1 })).toEqual([]);
+    expect(linesOf({ input: CACHED_INPUT_MIN - 1 })).toEqual([]);
+    expect(linesOf({ prompts: CACHED_PROMPTS_MIN, input: CACHED_INPUT_MIN })).toHaveLength(1);
   });
 });

@@ -3,6 +3,7 @@ import type {
   BudgetWindowReading,
   ExpiringKey,
   ProviderReading,
+  SubjectShare,
 } from '../../../src/admin/alerts/readings.ts';
 import { type AlertJudgement, type AlertMemory, dueAlerts } from '../../../src/admin/alerts/rules.ts';
 import type { AlertRule, AlertTrigger } from '../../../src/core/policy/alerts.ts';
@@ -40,17 +41,32 @@ export const provider = (more: Partial<ProviderReading> = {}): ProviderReading =
   ...more,
 });
 
+/** The share of a key whose 50 prompts have a million tokens. */
+export const keyShare = (share: number, id = 'k1', more: Partial<SubjectShare> = {}): SubjectShare => ({
+  ...{ id, title: `key ci (${id})`, details: { key_id: id, name: 'ci' } },
+  ...{ input: 1_000_000, cached: share * 1_000_000, prompts: 50 },
+  ...more,
+});
+
 /** The values of `AlertReadings`, without its functions. */
 export interface Figures extends Partial<Pick<AlertReadings, 'providers' | 'refusal' | 'split'>> {
   readonly budgets?: readonly BudgetWindowReading[];
   readonly keys?: readonly ExpiringKey[];
   readonly cached?: readonly [input: number, cached: number];
+  readonly shares?: readonly SubjectShare[];
 }
 
-export const readings = ({ budgets = [], keys = [], cached = [0, 0], ...more }: Figures): AlertReadings => ({
+export const readings = ({
+  budgets = [],
+  keys = [],
+  cached = [0, 0],
+  shares = [],
+  ...more
+}: Figures): AlertReadings => ({
   budgets: () => budgets,
   keys: () => keys,
-  tokensWithin: () => ({ input: cached[0], cached: cached[1] }),
+  tokensWithin: () => ({ input: cached[0], cached: cached[1], prompts: 1 }),
+  sharesWithin: () => shares,
   providers: [],
   refusal: null,
   split: null,
