@@ -87,8 +87,6 @@ const WATCHED = testPolicy(
   rules:
     - { name: down, on: provider_down, after_seconds: 0, to: [slack] }
     - { name: caches, on: cached_share, below: 0.4, to: [slack] }
-    - { name: callers, on: cached_share, each: key, below: 0.4, to: [slack] }
-    - { name: places, on: cached_share, each: endpoint, below: 0.4, to: [slack] }
 `,
 ).replace('context_window: 32768', 'context_window: 1000000');
 
@@ -269,27 +267,37 @@ describe('alerts of providers', () => {
       'Signalbox, caches: Providers had only 0 % of the input tokens of the last 60 min in their caches, less than 40 %. The beginning of your prompts may have changed.',
     ]);
   });
+});
 
-  test('a server alerts about the key and the endpoint whose prompts are no longer in a cache, after enough prompts', async () => {
-    upstream.behave({ usage: { prompt_tokens: 10_000, prompt_tokens_details: { cached_tokens: 9_000 } } });
-    const key = await watched.makeKey('--name', 'steady');
-    const steady = withKey(key);
+test('a server alerts about the key whose prompts are no longer in a cache, and about the endpoint, after enough prompts', async () => {
+  const rules = ['key', 'endpoint'].map(
+    (each) => `{ name: ${each}s, on: cached_share, each: ${each}, below: 0.4, to: [slack] }`,
+  );
+  const policy = WATCHED.replace(/ {2}rules:\n.*/s, `  rules: [${rules.join(', ')}]\n`);
+  const signalbox = await startSignalbox({ policy, env: { ...ENV, ...UPSTREAM_ENV }, timers: quick });
+  try {
+    const steady = withKey(await signalbox.makeKey('--name', 'steady'));
     const body = { model: 'best', max_tokens: 8, messages: [{ role: 'user', content: 'hi' }] };
-    for (let at = 0; at < 20; at++) await watched.post('/v1/chat/completions', body, steady);
+    const send = async (count: number, init: RequestInit, prompt: number, cached: number) => {
+      upstream.behave({ usage: { prompt_tokens: prompt, prompt_tokens_details: { cached_tokens: cached } } });
+      for (let at = 0; at < count; at++)
+        expect((await signalbox.post('/v1/chat/completions', body, init)).status).toBe(200);
+    };
+    const about = (text: string) => of('/slack').filter((one) => one.text.includes(text));
+    await send(20, steady, 10_000, 9_000);
+    await send(19, {}, 10_000, 0);
+    expect(about('Providers had')).toEqual([]);
+    await send(1, {}, 10_000, 0);
+    await waitFor(() => about('Signalbox, keys: ').length > 0);
+    expect(about('key steady')).toEqual([]);
+    await send(20, steady, 100_000, 0);
+    await waitFor(() => about('key steady').length > 0 && about('Signalbox, endpoints: ').length > 0);
+    expect(about('key steady')[0]?.text).toMatch(
+      /^Signalbox, keys: Providers had only \d+ % of the input tokens of key steady \(\w+\) in the last 60 min/,
+    );
+    expect(about('Signalbox, endpoints: ')[0]?.text).toContain('of best at fake in the last 60 min');
+  } finally {
     upstream.behave({});
-    for (let at = 0; at < 20; at++) expect((await chat('hello')).status).toBe(200);
-    await waitFor(() => told().length > 0);
-    expect(told().join('\n')).toContain('Signalbox, callers: Providers had only');
-    expect(told().join('\n')).not.toContain('key steady');
-    upstream.behave({ usage: { prompt_tokens: 100_000 } });
-    for (let at = 0; at < 20; at++) await watched.post('/v1/chat/completions', body, steady);
-    const ofSteady = () => told().find((text) => text.includes('key steady'));
-    await waitFor(() => ofSteady() !== undefined);
-    expect(ofSteady()).toMatch(
-      /^Signalbox, callers: Providers had only \d+ % of the input tokens of key steady \(\w+\) in the last 60 min/,
-    );
-    expect(told().find((text) => text.startsWith('Signalbox, places:'))).toContain(
-      'of best at fake in the last 60 min',
-    );
-  });
+    await signalbox.stop();
+  }
 });

@@ -22,8 +22,7 @@ interface BudgetRule {
 }
 
 /** What `cached_share` can watch one by one. */
-export const CACHED_EACH = ['key', 'endpoint'] as const;
-export type CachedEach = (typeof CACHED_EACH)[number];
+export type CachedEach = 'key' | 'endpoint';
 
 /** The subject that an alert watches, with its parameters. */
 export type AlertTrigger =
