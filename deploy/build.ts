@@ -3,15 +3,14 @@ import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
-import { commitOf } from '../src/server/version.ts';
+import { SHIPPED_FOLDERS } from '../src/host/program.ts';
 import { buildConsole } from './console.ts';
+import { commitHere, programBuild, ROOT, run } from './program.ts';
 
 /**
  * `npm run build` builds Signalbox as one binary that needs neither Bun nor node_modules. `--outfile` sets the output file, `--target` the
  * machine, and `--commit` the commit of sources without a clone. The same sources, dependencies and version of Bun give the same bytes.
  */
-const ROOT = join(import.meta.dir, '..');
-
 /** For each machine, the package of Bun in package-lock.json and Bun's name for the machine. */
 const TARGETS = {
   'linux-x64': { compile: 'bun-linux-x64', from: '@oven/bun-linux-x64' },
@@ -20,17 +19,6 @@ const TARGETS = {
   'linux-arm64-musl': { compile: 'bun-linux-arm64-musl', from: '@oven/bun-linux-aarch64-musl' },
 } as const;
 type Target = keyof typeof TARGETS;
-
-/** The program and its workers. The program starts workers by file name, so the binary has all of them in one folder. */
-const ENTRIES = [
-  'src/main.ts',
-  'src/policy/runtime/parse-worker.ts',
-  'src/server/audit-worker.ts',
-  'src/providers/tokenizer/count-worker.ts',
-  'src/tools/plugin/trial-worker.ts',
-];
-/** Folders that the program reads at run time. The binary has each under the last part of its name. */
-const FOLDERS = ['policies', 'src/tools/plugin/templates', 'dist/console', 'docs'];
 
 /** Flags for Bun, the same as in the first line of main.ts. main.ts sets the flags that are environment variables there. */
 const FLAGS = ['--no-install', '--max-http-header-size=262144'];
@@ -43,22 +31,14 @@ async function build(outfile: string, target: Target | null, commit: string): Pr
     const runtime =
       target === null ? {} : { target: TARGETS[target].compile, executablePath: await runtimeOf(target, scratch) };
     await Bun.build({
-      entrypoints: ENTRIES,
-      target: 'bun',
-      // A command then loads only the part of the program that it needs.
-      splitting: true,
-      format: 'esm',
+      ...programBuild('binary', commit),
       // Without bytecode, parsing takes a third of the time of a start. Earlier versions of Bun made bytecode that crashed on other
       // machines.
       bytecode: target === null,
-      naming: { entry: '[name].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
-      minify: { syntax: true, whitespace: true },
-      // The build must not replace NODE_ENV, because its value is known only at run time.
-      define: { 'process.env.NODE_ENV': 'process.env.NODE_ENV', BUILT_COMMIT: JSON.stringify(commit) },
       compile: {
         ...runtime,
         outfile,
-        assets: FOLDERS,
+        assets: [...SHIPPED_FOLDERS],
         execArgv: FLAGS,
         // Files in the folder in which a user starts the binary must not change settings or run code.
         autoloadDotenv: false,
@@ -92,22 +72,6 @@ async function runtimeOf(target: Target, scratch: string): Promise<string> {
 
 interface Lock {
   readonly packages: Readonly<Record<string, { readonly version?: string; readonly integrity?: string }>>;
-}
-
-function run(...command: readonly string[]): string {
-  const { stdout, stderr, exitCode } = Bun.spawnSync([...command]);
-  if (exitCode !== 0) throw new Error(`${command.join(' ')} failed: ${stderr.toString().trim()}`);
-  return stdout.toString().trim();
-}
-
-/** Returns the commit of these sources, with `.dirty` if git finds changed files. */
-function commitHere(): string {
-  const commit = commitOf(ROOT);
-  try {
-    return commit !== '' && run('git', '-C', ROOT, 'status', '--porcelain', '-uno') !== '' ? `${commit}.dirty` : commit;
-  } catch {
-    return commit;
-  }
 }
 
 const isTarget = (name: string): name is Target => Object.hasOwn(TARGETS, name);

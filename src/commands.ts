@@ -8,7 +8,7 @@ import { visibleLines } from './core/text/visible.ts';
 import { scrub } from './host/telemetry/secrets.ts';
 import { type DataPlace, keysOnDisk, spoolsOf, stateOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
-import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
+import { copyWhole, defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { requireStore } from './store/open.ts';
 
 /**
@@ -112,16 +112,14 @@ async function atRunningServer(
 }
 
 /** Removes the flag --offline, which is already read. */
-const withoutOffline = (command: CommandLine): CommandLine =>
-  'data' in command && command.name in OPERATIONS
-    ? { ...command, args: command.args.filter((word) => word !== OFFLINE) }
-    : command;
+const withoutOffline = (command: Extract<CommandLine, DataArguments>): Extract<CommandLine, DataArguments> =>
+  command.name in OPERATIONS ? { ...command, args: command.args.filter((word) => word !== OFFLINE) } : command;
 
-async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandOutput> {
-  const answer = 'data' in given ? await atRunningServer(given.name, given, host) : null;
-  if (answer !== null) return answer;
-  const command = withoutOffline(given);
-  const { version, shipped, terminal, now } = host;
+/** Runs a command that uses no data folder. */
+async function outputWithoutData(
+  command: Exclude<CommandLine, DataArguments>,
+  { version, shipped, terminal, now }: CommandHost,
+): Promise<CommandOutput> {
   switch (command.name) {
     case 'help':
       return (await import('./admin/cli/help.ts')).helpOf(command.words);
@@ -129,18 +127,33 @@ async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandO
       return `${version}\n`;
     case 'health':
       return (await import('./admin/cli/health.ts')).runHealth(command.args, command.port);
-    case 'policy':
-      host.mindPlugins();
-      return (await import('./admin/cli/policy/policy.ts')).runPolicy(
-        command.args.filter((word) => word !== OFFLINE),
-        await policyCommand(command, host),
-      );
+    case 'init':
+      return (await import('./tools/init.ts')).runInit(command.args, {
+        plugins: await shipped(),
+        copyPolicies: (target) => copyWhole(SHIPPED_POLICIES, target),
+      });
     case 'plugin':
       return (await import('./tools/plugin/plugin.ts')).runPlugin(command.args, { shipped: await shipped(), terminal });
     case 'import': {
       const { runImport } = await import('./tools/import/import.ts');
       return runImport(command.args, { shippedPolicies: SHIPPED_POLICIES, shipped: await shipped(), now });
     }
+  }
+}
+
+async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandOutput> {
+  if (!('data' in given)) return outputWithoutData(given, host);
+  const answer = await atRunningServer(given.name, given, host);
+  if (answer !== null) return answer;
+  const command = withoutOffline(given);
+  const { version, now } = host;
+  switch (command.name) {
+    case 'policy':
+      host.mindPlugins();
+      return (await import('./admin/cli/policy/policy.ts')).runPolicy(
+        command.args.filter((word) => word !== OFFLINE),
+        await policyCommand(command, host),
+      );
     case 'catalog':
       host.mindPlugins();
       return (await import('./admin/cli/catalog/catalog.ts')).runCatalog(

@@ -2,23 +2,29 @@ import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
+import { PROGRAM_FORM, shippedFolder } from '../host/program.ts';
 import { reasonOf } from '../store/reason.ts';
 
-/** The folder of the policy that comes with Signalbox. In the standalone program this folder is read-only. */
-export const SHIPPED_POLICIES = join(import.meta.dir, Bun.isStandaloneExecutable ? 'policies' : '../../policies');
+/** The folder of the policy that comes with Signalbox. In a built program, users cannot edit it. */
+export const SHIPPED_POLICIES = shippedFolder('policies');
 
 /**
- * Returns the policy folder to use if none is named. The standalone program uses the folder `policies/` next to itself if it exists, else
- * the folder in the data folder, which the first `serve` creates. Until the first `serve`, commands read the program's own copy of the
- * shipped policy.
+ * Returns the policy folder to use if none is named. A binary uses the folder `policies/` next to itself if it exists. The package uses
+ * `policies/` in the current folder if `signalbox init` made it. Otherwise both use the folder in the data folder, which the first `serve`
+ * creates. Until the first `serve`, commands read the program's own copy of the shipped policy.
  */
 export function defaultPolicies(data: string): string {
-  if (!Bun.isStandaloneExecutable) return SHIPPED_POLICIES;
-  const folders = [join(dirname(process.execPath), 'policies'), policiesIn(data)];
-  return folders.find((folder) => fs.existsSync(folder)) ?? SHIPPED_POLICIES;
+  if (PROGRAM_FORM === 'sources') return SHIPPED_POLICIES;
+  const own = PROGRAM_FORM === 'binary' ? join(dirname(process.execPath), POLICIES) : POLICIES;
+  const isOwn = fs.existsSync(PROGRAM_FORM === 'binary' ? own : join(own, MAIN_FILE));
+  return [...(isOwn ? [own] : []), policiesIn(data)].find((folder) => fs.existsSync(folder)) ?? SHIPPED_POLICIES;
 }
 
-const policiesIn = (data: string): string => join(data, 'policies');
+const POLICIES = 'policies';
+/** A file of each copy of the shipped policy. Other programs also call their folders `policies`. */
+const MAIN_FILE = 'signalbox.yaml';
+
+const policiesIn = (data: string): string => join(data, POLICIES);
 
 /**
  * If the shipped policy cannot be edited where it is, copies it into the data folder for `serve`.
@@ -26,7 +32,7 @@ const policiesIn = (data: string): string => join(data, 'policies');
  * @throws UsageError if the copy cannot be written
  */
 export function unpackPolicies(folder: string, data: string): string | null {
-  if (!Bun.isStandaloneExecutable || folder !== SHIPPED_POLICIES) return null;
+  if (PROGRAM_FORM === 'sources' || folder !== SHIPPED_POLICIES) return null;
   const target = policiesIn(data);
   try {
     copyWhole(folder, target);

@@ -1,22 +1,45 @@
-import { realpathSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { relative } from 'node:path';
 import { setCommandName } from '../../core/command-name.ts';
+import { PROGRAM_FORM } from '../../host/program.ts';
 
 /**
  * Finds the name with which the user started this program. `main.ts` imports this file first, because other modules use the name in texts
- * that they create while they load. The launcher passes its path in SIGNALBOX_COMMAND. A standalone program knows its own path.
+ * that they create while they load. The launcher passes its path in SIGNALBOX_COMMAND. A binary knows its own path.
  */
 const NAME = 'signalbox';
 
-const started = Bun.isStandaloneExecutable ? process.execPath : process.env.SIGNALBOX_COMMAND;
+const started = PROGRAM_FORM === 'binary' ? process.execPath : process.env.SIGNALBOX_COMMAND;
 if (started) setCommandName(wordFor(started));
 
 function wordFor(file: string): string {
+  const packed = PROGRAM_FORM === 'package' ? npxWordFor(file) : null;
+  if (packed !== null) return packed;
   const found = Bun.which(NAME);
   if (found && isSame(found, file)) return NAME;
-  if (!Bun.isStandaloneExecutable) return quoted(file.includes('/') ? file : `./${file}`);
+  if (PROGRAM_FORM !== 'binary') return quoted(file.includes('/') ? file : `./${file}`);
   const below = relative(process.cwd(), file);
   return quoted(below.startsWith('..') ? file : `./${below}`);
+}
+
+/** Returns the command of npx for a package that npx, or npm in a project, put into `node_modules`; null if it is installed globally. */
+function npxWordFor(file: string): string | null {
+  const [, project, hash] = /^(.*?(?:\/_npx\/([^/]+))?)\/node_modules\/\.bin\/[^/]+$/.exec(file) ?? [];
+  if (project === undefined) return null;
+  return `npx ${hash === undefined ? NAME : quoted(askedOf(project) ?? NAME)}`;
+}
+
+/** Reads what the user asked npx for: a name, a version or a file. npx notes it in the folder of the installation. */
+function askedOf(project: string): string | null {
+  try {
+    const noted: { readonly _npx?: { readonly packages?: unknown } } | null = JSON.parse(
+      readFileSync(`${project}/package.json`, 'utf8'),
+    );
+    const asked = noted?._npx?.packages;
+    return Array.isArray(asked) && typeof asked[0] === 'string' ? asked[0] : null;
+  } catch {
+    return null;
+  }
 }
 
 function isSame(one: string, other: string): boolean {
@@ -29,5 +52,5 @@ function isSame(one: string, other: string): boolean {
 
 /** Quotes a path for a shell. */
 function quoted(path: string): string {
-  return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  return /^[\w./@~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

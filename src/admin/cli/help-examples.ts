@@ -11,6 +11,7 @@ export const EXAMPLES: Readonly<Record<string, Usage>> = {
     'to run the gateway, which applications call instead of a provider.',
     'serve --host 0.0.0.0 --policies ./policies',
   ),
+  init: use('before you edit the policy of a binary or a package.', 'init ~/signalbox'),
   restart: use('after an update or a new secret, without interrupting requests.', 'restart --data ./.signalbox'),
   health: use('as a health check, for example of a container.', 'health --ready'),
   'policy check': use(

@@ -1,6 +1,6 @@
 import { type CommandHelp, DATA } from './command-help.ts';
 
-/** The help of the commands that start a server, replace its processes and check its health. */
+/** The help of the commands that prepare and start a server, replace its processes and check its health. */
 export const SERVE_HELP: Readonly<Record<string, CommandHelp>> = {
   serve: {
     usage: `[--port 8787] [--host 127.0.0.1] [--data ./.signalbox] [--policies DIR]
@@ -20,6 +20,13 @@ An edit of a policy file applies within a second; SIGHUP applies it at once. Wit
 --processes N (SIGNALBOX_PROCESSES) runs N processes on one port. It needs PostgreSQL. The metrics of all
 processes are then at /metrics on --metrics-port (SIGNALBOX_METRICS_PORT), by default the next port.
 After SIGTERM, the server accepts no new requests. Running requests have --drain-ms to finish.`,
+  },
+  init: {
+    usage: '[FOLDER]',
+    summary: 'Write the shipped policy into a folder, so that you can edit it.',
+    details: `Writes policies/ and .env.example, which lists the variables of all providers, into FOLDER. Default: this
+folder. Files that exist are not changed.
+Exit code: 0 if both are there, else 1.`,
   },
   restart: {
     usage: '[--data DIR]',

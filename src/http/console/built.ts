@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { SchemaCheck } from '../../core/schema/check.ts';
+import { shippedFolder } from '../../host/program.ts';
 
 const Asset = Type.Object({
   /** The file name with a hash of its content, so the content of a name never changes. */
@@ -35,7 +36,7 @@ export interface BuiltConsole extends ConsoleManifest {
   readonly folder: string;
 }
 
-const BUILT = join(import.meta.dir, Bun.isStandaloneExecutable ? 'console' : '../../../dist/console');
+const BUILT = shippedFolder('dist/console');
 
 const form = new SchemaCheck(Manifest);
 

@@ -1,11 +1,12 @@
 import { dirname, join, normalize } from 'node:path';
 import { Elysia } from 'elysia';
 import { SignalboxError } from '../../core/errors.ts';
+import { shippedFolder } from '../../host/program.ts';
 import { html, type Markup } from '../console/markup.ts';
 import { unlisted } from '../route-table.ts';
 import { type GuideHit, type GuideSection, QUERY_MAX, readGuide, searchGuide, wordsOf } from './guide-search.ts';
 
-const DOCS = join(import.meta.dir, Bun.isStandaloneExecutable ? 'docs' : '../../../docs');
+const DOCS = shippedFolder('docs');
 
 /** A file of `docs/`, with no way out of that folder. */
 const FILE = /^(?:[A-Za-z0-9-]+\/)*[A-Za-z0-9-]+\.(md|svg|webp|png)$/;

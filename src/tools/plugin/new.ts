@@ -8,6 +8,7 @@ import { PLUGIN_KINDS, type PluginKind } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { SOURCES_ROOT, shippedFolder } from '../../host/program.ts';
 import type { PluginCommand } from './command.ts';
 
 const KINDS = Object.keys(PLUGIN_KINDS) as PluginKind[];
@@ -15,12 +16,12 @@ const KINDS = Object.keys(PLUGIN_KINDS) as PluginKind[];
 /** The form of a plugin's name. With a prefix, the plugin's name is also a valid name of an npm package. */
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 
-const TEMPLATES = join(import.meta.dir, 'templates');
+const TEMPLATES = shippedFolder('src/tools/plugin/templates');
 /**
- * The path of Signalbox's sources on this machine. The standalone program has no sources, so the path is then a clone next to the plugin
- * that the user can create.
+ * The path of Signalbox's sources on this machine. A built program has no sources, so the path is then a clone next to the plugin that the
+ * user can create.
  */
-const SIGNALBOX = Bun.isStandaloneExecutable ? './signalbox' : resolve(import.meta.dir, '../../..');
+const SIGNALBOX = SOURCES_ROOT ?? './signalbox';
 
 /** Runs `signalbox plugin new`. Throws UsageError. */
 export async function newPlugin(args: readonly string[], { shipped }: PluginCommand): Promise<CommandResult> {
@@ -146,7 +147,7 @@ const USES: Readonly<
   }),
 };
 
-/** The next steps name a clone, because the standalone program contains no sources that an editor could read. */
+/** The next steps name a clone, because a built program contains no sources that an editor could read. */
 const TYPES_HINT = `
 Editors and \`tsc\` read the types of signalbox/plugin from Signalbox's sources. The paths in tsconfig.json expect a clone of
 them in ./signalbox, in which you have run \`npm ci\`. \`signalbox plugin test\` and the gateway do not need it.
@@ -184,5 +185,5 @@ Next:
        ${policy}
        ${commandName()} policy check${of}
   3. ${last}
-${Bun.isStandaloneExecutable ? TYPES_HINT : ''}`;
+${SOURCES_ROOT === null ? TYPES_HINT : ''}`;
 }

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { onlyOne, parseArguments, SWITCH, TEXT, wholeOf } from '../../admin/cli/arguments.ts';
 import type { CommandResult } from '../../admin/cli/result.ts';
 import { jsonText } from '../../admin/cli/text.ts';
@@ -7,6 +7,7 @@ import { commandName } from '../../core/command-name.ts';
 import { type Paint, painter } from '../../core/text/paint.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { SOURCES_ROOT } from '../../host/program.ts';
 import { scrub, scrubAll } from '../../host/telemetry/secrets.ts';
 import type { LawReport } from '../conformance/law.ts';
 import type { PluginCommand } from './command.ts';
@@ -17,8 +18,8 @@ const RUNS = 200;
 const RUNS_MAX = 100_000;
 const SEED_MAX = 2_147_483_647;
 
-/** The folder of the plugins that come with Signalbox. The standalone program has no such folder. */
-const SHIPPED_PLUGINS = Bun.isStandaloneExecutable ? null : resolve(import.meta.dir, '../../../plugins');
+/** The folder of the plugins that come with Signalbox. A built program has no such folder. */
+const SHIPPED_PLUGINS = SOURCES_ROOT === null ? null : join(SOURCES_ROOT, 'plugins');
 
 /** The time limit of one law, ms, depending on how many cases it tries. The time limit is far more than a correct plugin needs. */
 const lawMs = (runs: number): number => 10_000 + 50 * runs;

@@ -98,7 +98,7 @@ describe('an invalid command line is refused in one sentence:', () => {
     [
       'an unknown command',
       ['sevre'],
-      /no command `sevre`\. Did you mean `serve`\? The commands of Signalbox are serve, restart, health, policy, /,
+      /no command `sevre`\. Did you mean `serve`\? The commands of Signalbox are serve, init, restart, health, policy, /,
     ],
     ['a command without its group', ['explain'], /no command `explain`\. Did you mean `policy explain`\?/],
     [

@@ -1,0 +1,106 @@
+import { chmodSync, cpSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import manifest from '../package.json' with { type: 'json' };
+import { SHIPPED_FOLDERS } from '../src/host/program.ts';
+import { buildConsole } from './console.ts';
+import { commitHere, programBuild, ROOT, run } from './program.ts';
+
+/**
+ * `npm run package` builds Signalbox as a package of npm, whose only dependency is Bun: the folder `dist/package`, and the file
+ * `dist/signalbox-VERSION.tgz`. `--out` names another folder than `dist`, and `--commit` the commit of sources without a clone.
+ */
+/** The folder of the program in the package. */
+const PROGRAM = 'program';
+
+/** The name `signalbox` belongs to another project on npm. */
+const NAME = 'signalbox-gateway';
+
+/** `npm run release` sets this variable to the version that it publishes. */
+export const RELEASE_VARIABLE = 'SIGNALBOX_RELEASE';
+const REFUSAL = 'Publish this package only with npm run release in a clone of Signalbox.';
+
+/** The manifest of the package. What the sources state is taken from their manifest. */
+function published(): object {
+  const { version, description, license, type, engines, dependencies } = manifest;
+  const check = `process.env.${RELEASE_VARIABLE} === '${version}' || (console.error('${REFUSAL}'), process.exit(1))`;
+  return {
+    ...{ name: NAME, version, description, license, type, engines },
+    keywords: ['llm', 'gateway', 'proxy', 'router', 'openai', 'anthropic', 'policy', 'budgets'],
+    os: ['linux', 'darwin'],
+    bin: { signalbox: 'signalbox' },
+    files: ['signalbox', PROGRAM],
+    scripts: { prepublishOnly: `node -e "${check}"` },
+    dependencies: { bun: dependencies.bun },
+  };
+}
+
+/** Bun runs the program with the flags of the first line of main.ts. npm puts Bun next to this package or into its own packages. */
+const LAUNCHER = `#!/bin/sh
+# Runs Signalbox.
+set -eu
+
+# The package, also when npm's link to this file was called.
+file=$0
+while [ -L "$file" ]; do
+  link=$(readlink "$file")
+  case $link in
+    /*) file=$link ;;
+    *) file=$(dirname "$file")/$link ;;
+  esac
+done
+home=$(cd "$(dirname "$file")" && pwd -P)
+
+# npx without a command serves.
+case $home in */_npx/*) [ $# -gt 0 ] || set -- serve ;; esac
+
+SIGNALBOX_COMMAND=$0 PATH=$home/node_modules/.bin:$home/../.bin:$PATH exec "$home/${PROGRAM}/main.js" "$@"
+`;
+
+const README = `# Signalbox
+
+A self-hosted LLM gateway and policy engine. Applications call one endpoint. Signalbox chooses the model, calls the provider, charges the cost in
+Credits and explains every choice.
+
+    npx ${NAME} serve
+
+The server prints its address, your first API key, and the address of the console. \`npx ${NAME} init\` writes the shipped policy into this
+folder, so that you can edit it. The documentation is at /docs/guide of your server.
+`;
+
+/**
+ * Builds the package.
+ * @param out gets the folder `package` and the file for npm
+ * @param commit the first digits of the commit, empty if it is not known
+ * @returns the path of the file
+ */
+export async function buildPackage(out: string, commit: string): Promise<string> {
+  process.chdir(ROOT);
+  await buildConsole();
+  const home = join(out, 'package');
+  rmSync(home, { recursive: true, force: true });
+  const program = join(home, PROGRAM);
+  mkdirSync(program, { recursive: true });
+  await Bun.build({ ...programBuild('package', commit), outdir: program });
+  chmodSync(join(program, 'main.js'), 0o755);
+  for (const folder of SHIPPED_FOLDERS)
+    cpSync(join(ROOT, folder), join(program, basename(folder)), { recursive: true });
+  for (const file of ['LICENSE', 'CHANGELOG.md']) cpSync(join(ROOT, file), join(home, file));
+  writeFileSync(join(home, 'README.md'), README);
+  writeFileSync(join(home, 'package.json'), `${JSON.stringify(published(), null, 2)}\n`);
+  writeFileSync(join(home, 'signalbox'), LAUNCHER, { mode: 0o755 });
+  const made = run('npm', 'pack', '--silent', '--pack-destination', out, home);
+  const file = join(out, `signalbox-${manifest.version}.tgz`);
+  renameSync(join(out, made), file);
+  return file;
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { out: { type: 'string' }, commit: { type: 'string' } } });
+  const file = await buildPackage(
+    resolve(values.out ?? join(ROOT, 'dist')),
+    values.commit?.slice(0, 8) || commitHere(),
+  );
+  const megabytes = (statSync(file).size / 1_000_000).toFixed(1);
+  process.stdout.write(`${relative(process.cwd(), file)}: ${NAME} ${manifest.version}, ${megabytes} MB\n`);
+}

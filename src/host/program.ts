@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+
+/** What the build made of the sources; `deploy/build.ts` and `deploy/package.ts` insert it. Undefined if the sources run unbuilt. */
+declare const BUILT_AS: 'binary' | 'package' | undefined;
+
+/** How this program reached the machine: as sources, as one binary, or as a package of npm. */
+export type ProgramForm = 'sources' | 'binary' | 'package';
+export const PROGRAM_FORM: ProgramForm = typeof BUILT_AS === 'string' ? BUILT_AS : 'sources';
+
+const SOURCES = join(import.meta.dir, '../..');
+
+/**
+ * Folders of the sources that the program reads at run time. A build has each of them next to its code, under the last part of its name.
+ */
+export const SHIPPED_FOLDERS = ['policies', 'src/tools/plugin/templates', 'dist/console', 'docs'] as const;
+export type ShippedFolder = (typeof SHIPPED_FOLDERS)[number];
+
+/** Returns the place of a shipped folder on this machine. */
+export const shippedFolder = (folder: ShippedFolder): string =>
+  PROGRAM_FORM === 'sources' ? join(SOURCES, folder) : join(import.meta.dir, folder.slice(folder.lastIndexOf('/') + 1));
+
+/** The root of the sources; null for a build, which has no sources. */
+export const SOURCES_ROOT = PROGRAM_FORM === 'sources' ? SOURCES : null;

@@ -1,0 +1,68 @@
+import * as fs from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { parseArguments } from '../admin/cli/arguments.ts';
+import { pathText } from '../admin/cli/text.ts';
+import type { Plugin } from '../contract/kinds.ts';
+import { commandName } from '../core/command-name.ts';
+import { UsageError } from '../core/usage-error.ts';
+import { PROGRAM_FORM } from '../host/program.ts';
+import { reasonOf } from '../store/reason.ts';
+
+const POLICIES = 'policies';
+const VARIABLES = '.env.example';
+
+/** What comes with the program. */
+interface Shipped {
+  readonly plugins: readonly Plugin[];
+  /** Writes a copy of the shipped policy, all or nothing. */
+  readonly copyPolicies: (target: string) => void;
+}
+
+/**
+ * Runs `signalbox init`: writes the shipped policy and the variables of all providers into a folder.
+ * @throws UsageError if the folder cannot be written
+ */
+export function runInit(args: readonly string[], { plugins, copyPolicies }: Shipped): string {
+  const [given = '.', ...more] = parseArguments(args, {}).positionals;
+  if (more.length > 0) throw new UsageError(`init needs one folder, not ${more.length + 1}.`);
+  const folder = resolve(given);
+  const policies = join(folder, POLICIES);
+  const example = join(folder, VARIABLES);
+  const lines = [written(policies, copyPolicies), written(example, writeVariables(plugins))];
+  const copy = join(folder, '.signalbox', POLICIES);
+  if (PROGRAM_FORM === 'package' && fs.existsSync(copy))
+    lines.push(`The server used ${copy} until now. Copy your edits from there.\n`);
+  const isFound = PROGRAM_FORM === 'package' && folder === process.cwd();
+  const serve = `${commandName()} serve${isFound ? '' : ` --policies ${pathText(policies)}`}`;
+  return `${lines.join('')}
+Next:
+  1. Copy ${VARIABLES} to .env, set the keys of your providers in it, and load it: set -a; . ./.env; set +a
+  2. ${serve}
+  3. Edit ${POLICIES}/. The server applies each edit within a second.
+`;
+}
+
+/** Writes a file or folder unless it exists, and says which of both happened. */
+function written(path: string, write: (path: string) => void): string {
+  if (fs.existsSync(path)) return `${path} exists and was not changed.\n`;
+  try {
+    fs.mkdirSync(dirname(path), { recursive: true });
+    write(path);
+  } catch (cause) {
+    if (fs.existsSync(path)) return `${path} exists and was not changed.\n`;
+    throw new UsageError(
+      `${path} cannot be written: ${reasonOf(cause)}. Name another folder: ${commandName()} init FOLDER.`,
+    );
+  }
+  return `${path} was written.\n`;
+}
+
+/** Writes the variables of the services that the shipped adapters know, without values. */
+const writeVariables = (plugins: Shipped['plugins']) => (path: string) => {
+  const services = plugins.flatMap((plugin) => (plugin.kind === 'provider' ? Object.values(plugin.presets ?? {}) : []));
+  const names = services.flatMap(({ apiKeyEnv, baseUrlEnv }) =>
+    apiKeyEnv === undefined ? [] : [apiKeyEnv, ...(baseUrlEnv === undefined ? [] : [baseUrlEnv])],
+  );
+  const lines = ['# A provider serves when its key is set.', ...new Set(names.map((name) => `#${name}=`))];
+  fs.writeFileSync(path, `${lines.join('\n')}\n`, { flag: 'wx', mode: 0o600 });
+};

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import manifest from '../../../package.json' with { type: 'json' };
+import { waitFor } from '../../support/answers.ts';
+import { freePort } from '../../support/ports.ts';
+import { addressIn } from '../../support/serve-here.ts';
+import { makeTestKey, temporaryFolder } from '../../support/signalbox.ts';
+
+/** The package of `npm run package`, run with npx in an empty folder, with an npm cache of its own and without Bun on the path. */
+const ROOT = join(import.meta.dir, '../../..');
+const KEY = makeTestKey();
+const home = temporaryFolder();
+const work = join(home, 'work');
+const tarball = `signalbox-${manifest.version}.tgz`;
+const spec = `../out/${tarball}`;
+const PATH = (process.env.PATH ?? '')
+  .split(':')
+  .filter((folder) => !folder.includes('node_modules'))
+  .join(':');
+const ENV = { PATH, HOME: home, SIGNALBOX_API_KEY: KEY, ...npmSettings() };
+
+/** The registry of this machine. The tests have no other settings of npm. */
+function npmSettings(): Record<string, string> {
+  const { stdout } = Bun.spawnSync(['npm', 'config', 'get', 'registry'], { cwd: ROOT });
+  return { npm_config_registry: stdout.toString().trim(), npm_config_update_notifier: 'false' };
+}
+
+async function npm(command: readonly string[], { cwd = work, env = {} } = {}) {
+  const child = Bun.spawn([...command], { cwd, env: { ...ENV, ...env }, stdout: 'pipe', stderr: 'pipe' });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, out, err };
+}
+const npx = (...args: string[]) => npm(['npx', '-y', spec, ...args]);
+
+let server: Bun.Subprocess<'ignore', 'pipe', 'inherit'>;
+let url = '';
+const printed: string[] = [];
+let port = 0;
+
+async function serve(): Promise<void> {
+  port = freePort();
+  printed.length = 0;
+  url = '';
+  server = Bun.spawn(['npx', '-y', spec], {
+    cwd: work,
+    env: { ...ENV, PORT: String(port) },
+    stdout: 'pipe',
+    stderr: 'inherit',
+    // npx passes no signals to the server, so the test sends them to the whole group, as a terminal does.
+    detached: true,
+  });
+  void (async () => {
+    for await (const chunk of server.stdout.pipeThrough(new TextDecoderStream())) printed.push(chunk);
+  })();
+  await waitFor(() => {
+    url = addressIn(printed.join('')) ?? '';
+    return url !== '';
+  });
+}
+
+async function stop(): Promise<void> {
+  process.kill(-server.pid, 'SIGTERM');
+  await server.exited;
+}
+
+beforeAll(async () => {
+  mkdirSync(work);
+  const built = await npm([process.execPath, join(ROOT, 'deploy/package.ts'), '--out', join(home, 'out')], {
+    env: { HOME: process.env.HOME ?? home, PATH: process.env.PATH ?? '' },
+  });
+  expect(built.err).toBe('');
+  expect(built.code).toBe(0);
+  await serve();
+}, 120_000);
+
+afterAll(async () => {
+  await stop();
+  rmSync(home, { recursive: true });
+});
+
+const chat = () =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }] }),
+  });
+
+describe('npx with the file, in an empty folder', () => {
+  test('serves the API, the console and the guide', async () => {
+    expect((await chat()).status).toBe(200);
+    expect(await (await fetch(`${url}/console`)).text()).toContain('<script');
+    expect(await (await fetch(`${url}/docs/guide/start.md`)).text()).toContain('Install');
+  });
+
+  test('runs the commands at the running server, and names itself in their texts', async () => {
+    const list = await npx('keys', 'list');
+    expect(list).toMatchObject({ code: 0, err: '' });
+    expect(list.out).toContain('test00000001');
+    const unknown = await npx('keyz');
+    expect(unknown.code).toBe(1);
+    expect(unknown.err).toContain(`npx ${spec} help`);
+  });
+
+  test('checks the policy, which runs the workers', async () => {
+    expect(await npx('policy', 'check')).toMatchObject({ code: 0, err: '' });
+  });
+});
+
+describe('signalbox init', () => {
+  test('writes the policy and the variables, and the next start uses them', async () => {
+    const { code, out } = await npx('init');
+    expect(code).toBe(0);
+    expect(out).toContain(`npx ${spec} serve`);
+    expect(readFileSync(join(work, '.env.example'), 'utf8')).toContain('#OPENAI_API_KEY=');
+    const shipped = readFileSync(join(ROOT, 'policies/signalbox.yaml'), 'utf8');
+    const file = join(work, 'policies/signalbox.yaml');
+    expect(readFileSync(file, 'utf8')).toBe(shipped);
+    writeFileSync(join(work, 'policies/own.yaml'), 'selectors: { house: { strategy: auto-cheap } }\n');
+    await stop();
+    await serve();
+    const models = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${KEY}` } });
+    expect(await models.text()).toContain('"house"');
+  });
+
+  test('changes no file that exists', async () => {
+    const file = join(work, 'policies/signalbox.yaml');
+    const edited = readFileSync(file, 'utf8');
+    const again = await npx('init');
+    expect(again.code).toBe(0);
+    expect(again.out).toContain('was not changed');
+    expect(readFileSync(file, 'utf8')).toBe(edited);
+  });
+
+  test('refuses a folder that is a file', async () => {
+    writeFileSync(join(work, 'taken'), '');
+    const refused = await npx('init', 'taken');
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain('cannot be written');
+    expect(existsSync(join(work, 'taken/policies'))).toBe(false);
+  });
+});
+
+describe('npm publish', () => {
+  const dry = (env: Record<string, string>) =>
+    npm(['npm', 'publish', '--dry-run', '--tag', 'dev'], { cwd: join(home, 'out/package'), env });
+
+  test('accepts the package from the release script, and refuses it from anyone else', async () => {
+    const released = await dry({ SIGNALBOX_RELEASE: manifest.version });
+    expect(released.code).toBe(0);
+    const refused = await dry({});
+    expect(refused.code).not.toBe(0);
+    expect(refused.err).toContain('npm run release');
+  });
+
+  test('has Bun as the only dependency, and no sources', () => {
+    const published = JSON.parse(readFileSync(join(home, 'out/package/package.json'), 'utf8'));
+    expect(Object.keys(published.dependencies)).toEqual(['bun']);
+    expect(published.private).toBeUndefined();
+    expect(existsSync(join(home, 'out/package/src'))).toBe(false);
+  });
+});
