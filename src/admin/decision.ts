@@ -72,6 +72,8 @@ const Attempt = Type.Object({
     'The name of the provider’s key, never its value. Null if the provider has one key, for callers who may not read it, and in old records.',
     null,
   ),
+  after: field.orNull(field.afterSignal, 'Null for attempts that followed no answer.'),
+  credits_consumed: field.orNull(field.attemptCredits, 'Null without such a charge, and in old records.'),
 });
 
 export const FoundRequest = f.named('FoundRequest', 'A request with its decision or its refusal.', {

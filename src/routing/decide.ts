@@ -3,7 +3,7 @@ import type { Estimate } from '../core/decision/estimate.ts';
 import { priorReadings, type Readings } from '../core/decision/readings.ts';
 import { buildOf } from '../core/policy/found-models.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
-import type { Facts } from '../core/request/facts.ts';
+import { ANSWER_SIGNALS, type Facts } from '../core/request/facts.ts';
 import { listedModels } from '../core/request/fallbacks.ts';
 import { decisiveGroup } from './decisive-group.ts';
 import { type ChoiceOptions, Evaluation, type RankingOptions } from './evaluate.ts';
@@ -64,6 +64,12 @@ export class Decider {
     return this.#prior;
   }
 
+  /** Whether the policy allows a second attempt after an answer that failed. */
+  get #maySecond(): boolean {
+    const { secondAttempt, on } = this.#snapshot.escalation;
+    return secondAttempt && ANSWER_SIGNALS.some((signal) => on.includes(signal));
+  }
+
   #decide(facts: Facts, context: DecisionContext): Decision | Refusal {
     const { id, seed, readings = this.#declared, estimate = null, onShortlist } = context;
     const { shortlist } = this.#evaluation;
@@ -79,6 +85,7 @@ export class Decider {
     if (faulty) this.faults++;
     const ranked = this.#ranked(facts);
     if (!hasChoice(ranked)) throw new Error('ranking lost every candidate');
+    const second = tier && this.#maySecond ? this.#evaluation.second(facts, tier, context) : undefined;
     const decision: Decision = {
       id,
       seed,
@@ -88,6 +95,7 @@ export class Decider {
       reason,
       tier: tier?.name ?? null,
       ranked,
+      ...(second && { second }),
       eligible: shortlist.n,
       quality,
       estimate,

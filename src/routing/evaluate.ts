@@ -171,6 +171,14 @@ export class Evaluation {
     return { faulty: false, belowFloor: false, reason, tier: null };
   }
 
+  /** Returns the model to try in the same request if the answer of the chosen model failed; undefined for none. Call `choose` before. */
+  second(facts: Facts, applied: AppliedTiers, options: RankingOptions): RankedModel | undefined {
+    const { shortlist, order } = this;
+    const { qualityFloor = options.strategy.qualityFloor } = options;
+    const at = this.#tiers.second(applied, shortlist, qualityFloor, order[0]!);
+    return at < 0 ? undefined : this.rankedAt(at, facts);
+  }
+
   /** Puts the models of the tiers first, and then ranks the rest if there is room. Returns false if no model of the tiers may be chosen. */
   #takeTier(facts: Facts, applied: AppliedTiers, options: RankingOptions, most: number): boolean {
     const { shortlist, utility, order } = this;

@@ -89,9 +89,11 @@ interface TierLimits {
 
 /** Chooses the models of tiers for one request at a time. */
 export class TierChoice {
+  readonly #selectors: PolicySnapshot['selectors'];
   readonly #orders: ReadonlyMap<string, TierOrders>;
 
   constructor({ selectors }: Pick<PolicySnapshot, 'selectors'>) {
+    this.#selectors = selectors;
     this.#orders = new Map(
       [...selectors.values()].flatMap((one) => (one.tiers ? [[one.name, ordersOf(one.tiers)]] : [])),
     );
@@ -119,6 +121,20 @@ export class TierChoice {
     if (at >= 0) into.splice(at, 1);
     into.unshift(first);
     return true;
+  }
+
+  /**
+   * Returns the position of the model that is tried in the same request if the answer of the chosen model failed; -1 for none. If the second
+   * model of the selector that limits this one is cheaper or faster, it is that model.
+   * @param chosen the position of the chosen model
+   */
+  second({ name, tiers }: AppliedTiers, shortlist: Shortlist, floor: number | undefined, chosen: number): number {
+    const { strong, limit } = tiers;
+    const own = secondOf(strong, name, shortlist, floor, chosen);
+    const limiting = limit && this.#selectors.get(limit.selector)?.tiers;
+    if (!limit || !limiting || own < 0) return own;
+    const other = secondOf(limiting.strong, name, shortlist, floor, chosen);
+    return other >= 0 && shortlist[limit.by][other]! < shortlist[limit.by][own]! ? other : own;
   }
 }
 
@@ -152,6 +168,27 @@ function addTiers(
     if (next > 0) into.unshift(...into.splice(next, 1));
   }
   into.length = Math.min(into.length, most);
+}
+
+/**
+ * Returns the position of the first eligible model of a strong tier that is not the chosen one; -1 for none. If the chosen model is itself the
+ * strong choice, another model must be nearly as good.
+ */
+function secondOf(
+  strong: readonly number[],
+  name: TierName,
+  { n, model, quality }: Shortlist,
+  floor: number | undefined,
+  chosen: number,
+): number {
+  let isStrong = name === 'strong';
+  for (const index of strong) {
+    const at = positionOf(index, model, n);
+    if (at < 0 || (floor !== undefined && !reachesFloor(quality[at]!, floor))) continue;
+    if (at === chosen) isStrong = true;
+    else if (!isStrong || quality[at]! >= quality[chosen]! - LOSS_MAX) return at;
+  }
+  return -1;
 }
 
 function addEligible(

@@ -131,14 +131,16 @@ const TOLD_FAILURES: ReadonlySet<string | null> = new Set(['rejected', 'context'
 
 /** Writes an attempt. Only operators see messages of providers that the caller of the request did not get. */
 export function attemptBody(attempt: AttemptRecord, { isNarrow, showsUpstream }: Sight): object {
-  const { status = null, message = null, failure, spread, key = null } = attempt;
+  const { status = null, message = null, failure, spread, key = null, after = null, charged, ...usual } = attempt;
   const isShown = showsUpstream || (TOLD_FAILURES.has(failure) && !isNarrow);
   return {
-    ...snakeKeys(attempt),
+    ...snakeKeys({ ...usual, failure }),
     status,
     message: isShown ? message : null,
     spread: spread ? spreadBody(spread, attempt.endpoint) : null,
     key: showsUpstream ? key : null,
+    after,
+    credits_consumed: creditsOrNull(charged),
   };
 }
 

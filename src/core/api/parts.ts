@@ -1,5 +1,6 @@
 import { type SchemaOptions, type StringOptions, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { FAILURE_KINDS } from '../decision/failure-kinds.ts';
+import { ANSWER_SIGNALS } from '../request/facts.ts';
 
 /**
  * Helpers for the schemas of answers. Schemas of answers stay open (`additionalProperties` is not set), because fields may be added within
@@ -159,8 +160,17 @@ export const listOf = <Items extends TSchema>(items: Items, description?: string
 });
 
 export const failureKind = word(
-  [...FAILURE_KINDS, 'refused'],
-  'The kind of failure. `refused`: the model or a content filter refused to answer, and a fallback followed.',
+  [...FAILURE_KINDS, 'refused', ...ANSWER_SIGNALS],
+  'The kind of failure. `refused`: the model or a content filter refused to answer, and a fallback followed. `malformed_call`, `broken_schema` and `empty_answer`: the answer did not have the form that the request wants, and another model was tried.',
+);
+
+export const afterSignal = word(
+  ANSWER_SIGNALS,
+  'What was wrong with the earlier answer to the same request, if a model of the strong tier was then tried. Absent for other attempts.',
+);
+export const attemptCredits = credits(
+  'The charge for this attempt. Absent if it was not charged, or if none before the last attempt was charged.',
+  0.03,
 );
 
 export const modelId = (description: string, example = 'gpt-6-luna') => text(description, example);
@@ -173,7 +183,7 @@ export const policyRevision = text(
 );
 
 export const routeReason = text(
-  'Why this model was chosen, as a short and stable label: `pinned`, or the selector and the strategy. `:fallback` is appended if the first choice failed. Earlier versions appended `:explored` if they picked a model other than the best at random.',
+  'Why this model was chosen, as a short and stable label: `pinned`, or the selector and the strategy. `:fallback` is appended if the first choice failed, and `:second_attempt` if its answer did not have the form that the request wants and the answer comes from a model of the strong tier. Earlier versions appended `:explored` if they picked a model other than the best at random.',
   'auto:balanced',
   'pinned',
   'auto:balanced:fallback',

@@ -62,8 +62,10 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
       failure: field.orNull(field.failureKind, 'Null for none.'),
       request_id: field.upstreamRequestId,
       finish_reasons: field.rawFinishReasons,
+      after: Type.Optional(field.afterSignal),
+      credits_consumed: Type.Optional(field.attemptCredits),
     }),
-    'The attempts, in order. Each attempt except the last failed before the caller received content.',
+    'The attempts, in order. Each attempt except the last failed before the caller received content. If a second attempt failed, the first answer is the last of the list.',
   ),
   output_capped_by: Type.Optional(
     field.text(

@@ -80,6 +80,8 @@ export interface Decision {
    * read the reasoning of the current tool calls.
    */
   readonly lastResorts: readonly RankedModel[];
+  /** The model of the strong tier to try in the same request, if the answer of the chosen model shows that it failed; absent for none. */
+  readonly second?: RankedModel;
   /** The number of eligible models. */
   readonly eligible: number;
   /** Q of every model of the snapshot for this request, in the snapshot's order, with the worth of languages and preferences. */

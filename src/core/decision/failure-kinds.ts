@@ -1,3 +1,5 @@
+import { ANSWER_SIGNALS } from '../request/facts.ts';
+
 /** The kinds of failure that the gateway distinguishes. */
 export const FAILURE_KINDS = [
   /** The provider refuses the operator's API key. */
@@ -21,8 +23,8 @@ export const FAILURE_KINDS = [
   'timeout',
 ] as const;
 
-/** Kinds of failure that the request itself causes. Failures of these kinds say nothing about the health of the provider. */
-const REQUEST_FAILURES: ReadonlySet<string> = new Set(['rejected', 'context', 'refused']);
+/** Kinds of failure that the request itself or the model causes. Failures of these kinds say nothing about the health of the provider. */
+const REQUEST_FAILURES: ReadonlySet<string> = new Set(['rejected', 'context', 'refused', ...ANSWER_SIGNALS]);
 
 /** Whether the provider, rather than the content of the request, causes failures of this kind. */
 export const isOfProvider = (kind: string): boolean => !REQUEST_FAILURES.has(kind);

@@ -4,7 +4,7 @@ import type { Microcredits } from '../money/credits.ts';
 import type { Usage } from '../money/usage.ts';
 import type { SpreadMode } from '../policy/spread.ts';
 import type { ExpectedLength } from '../request/expected-length.ts';
-import type { Facts } from '../request/facts.ts';
+import type { AnswerSignal, Facts } from '../request/facts.ts';
 import { selectorIn } from '../request/facts.ts';
 import type { Operation } from '../request/operation.ts';
 import type { Estimate } from './estimate.ts';
@@ -166,6 +166,13 @@ export interface AttemptRecord {
   readonly message?: string;
   /** The label of the key, for a provider with several keys; absent for one key, and in records of earlier versions. */
   readonly key?: string;
+  /**
+   * What was wrong with the earlier answer to the same request, for an attempt of the strong tier that followed it. Absent for other
+   * attempts.
+   */
+  readonly after?: AnswerSignal;
+  /** The charge for this attempt, microcredits. Absent if it was not charged, or if no attempt before the last one was charged. */
+  readonly charged?: Microcredits;
 }
 
 /** Every status of a decision record. `recommended` is the status of a route query, which executes nothing. */

@@ -23,6 +23,16 @@ import type { SourcePlace } from './source-place.ts';
 import type { SpreadMode } from './spread.ts';
 import type { SelectorTiers } from './tiers.ts';
 
+/** How a policy reacts to answers that failed. */
+export interface EscalationTerms {
+  /** The signals of failure that count. */
+  readonly on: readonly EscalationSignal[];
+  /** How many answers without a signal end the escalation of a conversation. */
+  readonly turns: number;
+  /** Whether a model of the strong tier is tried in the same request, if the answer alone shows a signal. */
+  readonly secondAttempt: boolean;
+}
+
 /**
  * A compiled policy: everything that a decision needs, frozen. Requests never parse or validate policy text. A snapshot holds the names of
  * environment variables with secrets, never a secret.
@@ -82,8 +92,8 @@ export interface PolicySnapshot {
   readonly qualityStep: number;
   /** From which probability that its first question is hard a conversation begins in the strong tier, 0..1. */
   readonly strongFrom: number;
-  /** Which signals of failure move a conversation to the strong tier, and how many answers without a signal end that. */
-  readonly escalation: { readonly on: readonly EscalationSignal[]; readonly turns: number };
+  /** What follows an answer that failed. */
+  readonly escalation: EscalationTerms;
   /** Whether the measured answer length of a task replaces the declared length. */
   readonly answerLength: AnswerLengthMode;
   /**

@@ -1,5 +1,6 @@
 import type { Microcredits } from '../money/credits.ts';
 import type { Usage } from '../money/usage.ts';
+import type { AnswerSignal } from './facts.ts';
 
 /** The names and figures that an answer has in every dialect. */
 export interface AnswerIdentity {
@@ -73,6 +74,10 @@ export type PlatformAttempt = {
   readonly request_id: string | null;
   /** Why each choice ended, in the provider's own words. */
   readonly finish_reasons: readonly string[];
+  /** What was wrong with the earlier answer to the same request, for a second attempt; absent for other attempts. */
+  readonly after?: AnswerSignal;
+  /** The charge for this attempt, Credits; absent if it was not charged, or if no attempt before the last one was charged. */
+  readonly credits_consumed?: number;
 };
 
 /** `platform.payment`: how a wallet paid for an answer. */

@@ -143,7 +143,8 @@ export interface Facts {
 /** The signals that an earlier answer of a conversation failed, with what each means. */
 export const ESCALATION_SIGNALS = {
   stuck_agent: 'an agent is stuck',
-  malformed_call: 'an answer called a function with arguments that are not a JSON object',
+  malformed_call: 'an answer called a function with arguments that are not a JSON object or do not fit its schema',
+  broken_schema: 'an answer was not the JSON that its request wants',
   refused_answer: 'an answer was a refusal',
   empty_answer: 'an answer was empty',
   repeated_question: 'the user sent the same question again',
@@ -151,6 +152,10 @@ export const ESCALATION_SIGNALS = {
 } as const;
 export type EscalationSignal = keyof typeof ESCALATION_SIGNALS;
 export const ESCALATION_NAMES = Object.keys(ESCALATION_SIGNALS) as EscalationSignal[];
+
+/** The signals that an answer alone shows, so that another model can answer the same request. */
+export const ANSWER_SIGNALS = ['malformed_call', 'broken_schema', 'empty_answer'] as const;
+export type AnswerSignal = (typeof ANSWER_SIGNALS)[number] & EscalationSignal;
 
 /** The latest signal that escalates a session. */
 export interface Escalation {

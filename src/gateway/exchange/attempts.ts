@@ -1,7 +1,9 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import type { Decision, RankedModel } from '../../core/decision/decision.ts';
 import type { AttemptRecord, SpreadRecord } from '../../core/decision/record.ts';
 import type { EndpointShortage } from '../../core/endpoint-room.ts';
+import type { AnswerSignal } from '../../core/request/facts.ts';
 import { type FallbackReason, reasonOfFailure } from '../../core/request/fallbacks.ts';
 import type { AttemptReporter, EndpointHealth } from '../../providers/health/types.ts';
 import type { AnswerRoom } from '../../providers/upstream-call.ts';
@@ -10,8 +12,9 @@ import type { UnavailableEndpoint } from '../../routing/unavailable.ts';
 import { entryLine } from '../money/charge.ts';
 import { type FundedWay, fundedWay } from '../money/funded-way.ts';
 import type { FundedHold } from '../money/funding.ts';
-import { failedUsage } from '../money/meter.ts';
+import { failedUsage, type MeasuredUsage } from '../money/meter.ts';
 import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
+import type { AnswerFailure } from './answer-check.ts';
 import { Attempt } from './attempt.ts';
 import { AttemptShare } from './attempt-share.ts';
 import { type FailedAttempt, isFinal, pauseOf, wasCalled } from './failure.ts';
@@ -39,7 +42,7 @@ interface AttemptsOwner extends AnswerRoom {
 }
 
 /** An answer that has sent its first content. */
-interface OpenedAnswer {
+export interface OpenedAnswer {
   readonly running: Attempt;
   /** The batch with the first content part. */
   readonly first: readonly StreamPart[];
@@ -47,12 +50,19 @@ interface OpenedAnswer {
   readonly growth?: TrancheTerms | undefined;
 }
 
+/** An answer that has ended, with its record and its usage. */
+export interface EndedAnswer {
+  readonly running: Attempt;
+  readonly record: AttemptRecord;
+  readonly measured: MeasuredUsage;
+}
+
 /**
  * The attempts of an exchange: one endpoint after the other, in the order of the plan, until one sends content. Each attempt gets its share
  * of the endpoint's limits, its turn from the endpoint's health, and its money, and gives them back if it fails.
  */
 export class Attempts {
-  /** The attempts that have ended, in the order of time. */
+  /** The attempts that have ended, in the order of time. An answer that the caller gets is the last one. */
   readonly records: AttemptRecord[] = [];
   readonly failed: FailedAttempt[] = [];
   readonly share = new AttemptShare();
@@ -67,27 +77,36 @@ export class Attempts {
   readonly #runnable: RunnableRequest;
   /** The keys that failed attempts called, and the providers that were at fault. */
   #called = NO_KEYS;
-  readonly #plan: Plan;
+  #plan: Plan;
   /** The order of listed fallbacks; null if the policy ranks the fallbacks itself. */
-  readonly #listed: FallbackOrder | null;
+  #listed: FallbackOrder | null;
+  /** What was wrong with the answer that the attempts follow; null before an answer. */
+  #after: AnswerSignal | null = null;
+  /** The position of that answer in the records. */
+  #firstAt = 0;
   /** The endpoints that were unavailable when the exchange was about to try them. */
   readonly #shut = new Map<EndpointHealth, UnavailableEndpoint>();
   readonly #pause = new AttemptPause();
 
   constructor(owner: AttemptsOwner, { now }: Pick<ExchangeParts, 'now'>, runnable: RunnableRequest) {
-    const { decision, clock, runtime, history } = runnable;
-    const { snapshot, upstreams } = runtime;
+    const { decision, runtime } = runnable;
     const { fallbacks } = decision.facts;
     this.#owner = owner;
     this.#now = now;
     this.#runnable = runnable;
-    this.#listed = fallbacks ? new FallbackOrder(decision, fallbacks, snapshot) : null;
-    this.#plan = new Plan(this.#listed ?? decision, upstreams, {
+    this.#listed = fallbacks ? new FallbackOrder(decision, fallbacks, runtime.snapshot) : null;
+    this.#plan = this.#planOf(this.#listed ?? decision);
+  }
+
+  #planOf(order: Pick<Decision, 'ranked' | 'lastResorts'>): Plan {
+    const { decision, clock, runtime, history } = this.#runnable;
+    const { snapshot, upstreams } = runtime;
+    return new Plan(order, upstreams, {
       retriesMax: snapshot.gateway.retriesMax,
       clock,
       random: Math.random,
       stayAt: (pool) => accountIn(pool, history, decision.facts, snapshot),
-      ...spreadOf(runnable),
+      ...spreadOf(this.#runnable),
     });
   }
 
@@ -139,6 +158,46 @@ export class Attempts {
     return null;
   }
 
+  /**
+   * Pays for an answer that failed, and tries the endpoints of one other model until one sends content. Returns null if none does, or if the
+   * exchange has ended.
+   */
+  async openSecond(second: RankedModel, answer: EndedAnswer, after: AnswerSignal): Promise<OpenedAnswer | null> {
+    this.#firstAt = this.records.length;
+    await this.#leave(answer, after);
+    this.#after = after;
+    this.#listed = null;
+    this.#plan = this.#planOf({ ranked: [second], lastResorts: [] });
+    return this.#owner.isOver ? null : await this.open();
+  }
+
+  /** Pays for a complete answer of the second attempt that the caller does not get. */
+  leaveSecond(answer: EndedAnswer, failure: AnswerFailure): Promise<void> {
+    return this.#leave(answer, failure);
+  }
+
+  /** Pays for an answer of the second attempt that broke off. */
+  async breakSecond(running: Attempt, failure: ProviderFailure, measured: MeasuredUsage): Promise<void> {
+    this.note(running, failure);
+    this.running = null;
+    this.share.leave(running, measured, this.#runnable.decision.facts, failure);
+    await this.#charge({ running, measured });
+  }
+
+  /** Makes a paid answer the last one again, because the second attempt failed. */
+  restore({ running, record, measured }: EndedAnswer): void {
+    const { charged } = this.records[this.#firstAt]!;
+    this.records.splice(this.#firstAt, 1);
+    this.records.push(charged === undefined ? record : { ...record, charged });
+    this.#runnable.context.exchange.removeFailedUsage(measured.usage);
+    this.running = running;
+  }
+
+  /** Keeps the record of an attempt that has ended. */
+  keep(record: AttemptRecord): void {
+    this.records.push(this.#after ? { ...record, after: this.#after } : record);
+  }
+
   /** Ends a pause before an attempt. */
   endPause(): void {
     this.#pause.end();
@@ -155,7 +214,7 @@ export class Attempts {
       key: record.key,
       hasBegun: meter.firstContentAt !== null,
     });
-    this.records.push({ ...record, status: failure.status ?? null, message });
+    this.keep({ ...record, status: failure.status ?? null, message });
     return failed;
   }
 
@@ -247,7 +306,7 @@ export class Attempts {
 
   /** Gives up a failed attempt, and posts its usage as far as it is known. Returns whether another attempt may follow. */
   #failedAt(running: Attempt, failure: ProviderFailure): Awaitable<boolean> {
-    const { model, endpoint, meter, call, health, way } = running;
+    const { meter, call, health, way } = running;
     const failed = this.note(running, failure);
     this.failed.push(failed);
     if (wasCalled(failed)) this.#called = [...this.#called, ...calledBy(way.upstream, failure)];
@@ -264,11 +323,26 @@ export class Attempts {
     if (isFollowed) this.#plan.dropModel();
     const mayFollow = isFollowed || !isFinal(failure, call.sent);
     if (!measured) return mayFollow;
+    return this.#charge({ running, measured }).then(() => mayFollow);
+  }
+
+  /** Charges the attempt that was recorded last, which the caller gets nothing from. */
+  async #charge({ running: { model, endpoint }, measured }: Pick<EndedAnswer, 'running' | 'measured'>): Promise<void> {
+    const at = this.records.length - 1;
     this.#runnable.context.exchange.addFailedUsage(measured.usage);
-    return this.#owner.funded.hold.post(entryLine(model, endpoint, measured)).then((charged) => {
-      if (charged > 0) this.areBilled = true;
-      return mayFollow;
-    });
+    const charged = await this.#owner.funded.hold.post(entryLine(model, endpoint, measured));
+    if (charged === 0) return;
+    this.areBilled = true;
+    this.records[at] = { ...this.records[at]!, charged };
+  }
+
+  /** Ends and pays for a complete answer that the caller does not get. */
+  async #leave({ running, record, measured }: EndedAnswer, failure: AnswerFailure): Promise<void> {
+    this.share.leave(running, measured, this.#runnable.decision.facts);
+    this.keep({ ...record, failure });
+    running.meter.forget();
+    this.running = null;
+    await this.#charge({ running, measured });
   }
 
   /**
@@ -276,7 +350,7 @@ export class Attempts {
    * answer: if it is not refused, no fallback is listed for it, or there is no money or time for one.
    */
   async #leaveRefused(running: Attempt, listed: FallbackOrder): Promise<boolean> {
-    const { decision, context, clock } = this.#runnable;
+    const { decision, clock } = this.#runnable;
     const owner = this.#owner;
     const { hold } = owner.funded;
     const next = isRefusedAnswer(running, decision.facts) ? listed.first('refused') : null;
@@ -284,16 +358,10 @@ export class Attempts {
     if (!(await hasRoomFor(next, running, hold, decision.facts)) || owner.isOver) return false;
     await readToEnd(running, () => owner.isOver);
     if (owner.isOver) return false;
-    const { record, measured } = running.completed();
-    this.share.leave(running, measured, decision.facts);
-    this.records.push({ ...record, failure: 'refused' });
     this.#plan.dropModel();
     listed.failed(running.way.ranked, ['refused']);
     owner.leaveRoom();
-    running.meter.forget();
-    this.running = null;
-    context.exchange.addFailedUsage(measured.usage);
-    if ((await hold.post(entryLine(running.model, running.endpoint, measured))) > 0) this.areBilled = true;
+    await this.#leave({ running, ...running.completed() }, 'refused');
     return true;
   }
 }

@@ -24,4 +24,10 @@ export class ExchangeFacts {
     this.failedUsage ??= [];
     this.failedUsage.push(usage);
   }
+
+  /** Takes back the note of a usage, because the caller gets the answer after all. */
+  removeFailedUsage(usage: Usage): void {
+    const others = this.failedUsage?.filter((one) => one !== usage) ?? [];
+    this.failedUsage = others.length > 0 ? others : null;
+  }
 }

@@ -1,6 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import type { Settlement } from '../../core/accounting/entry.ts';
 import type { ByteHold } from '../../core/byte-room.ts';
+import type { RankedModel } from '../../core/decision/decision.ts';
 import type { DecisionOutcome } from '../../core/decision/record.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
@@ -14,13 +15,15 @@ import { entryLine } from '../money/charge.ts';
 import type { FundedHold } from '../money/funding.ts';
 import { chargedTokens, type MeasuredUsage } from '../money/meter.ts';
 import { withoutPrice } from '../money/receipt.ts';
-import type { TrancheTerms } from '../money/tranches.ts';
+import { secondModel } from '../money/second-attempt.ts';
+import { AnswerCheck } from './answer-check.ts';
+import { type AnswerBatch, AnswerInProgress } from './answer-in-progress.ts';
 import type { RunningAnswer } from './answer-source.ts';
 import type { Attempt } from './attempt.ts';
-import { Attempts } from './attempts.ts';
+import { Attempts, type EndedAnswer, type OpenedAnswer } from './attempts.ts';
 import { brokenError, callerGone, crowdedError, failureIn, unansweredError, unreadError, wasCut } from './failure.ts';
-import { GrowingAnswer } from './growing-answer.ts';
 import { isBookedInTime, outcomeOf, receiptOf } from './outcome.ts';
+import { hasRoomFor } from './refused-answer.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
 
 /** The reader of an answer gets the error of the deadline at most this long after the deadline. */
@@ -46,10 +49,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   readonly #parts: ExchangeParts;
   readonly #runnable: RunnableRequest;
   readonly #attempts: Attempts;
-  /** The attempt's answer, if the hold grows while it is written. */
-  #growing: GrowingAnswer | null = null;
-  /** The batch with the first content part, until the reader gets the batch. */
-  #first: readonly StreamPart[] | null = null;
+  /** The answer of the running attempt, once it has sent content. */
+  #answer: AnswerInProgress | null = null;
+  /** The answer in progress, if it is already complete and charged; null for none. */
+  #paid: EndedAnswer | null = null;
   /** The tokens of the charged usage; 0 before the end. */
   #tokens = 0;
   /** The memory of an answer without streaming; null before its first bytes. */
@@ -104,7 +107,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       const opened = await this.#attempts.open();
       if (this.isOver) throw this.error;
       if (opened === null) throw this.#fail();
-      this.#show(opened.running, opened.first, opened.growth);
+      const answer = this.#begin(opened);
+      const second = secondModel(this.#runnable.request, this.#runnable.decision);
+      if (second && second.model !== opened.running.way.ranked.model) await this.#check(answer, second);
+      if (this.isOver) throw this.error;
     } catch (cause) {
       // If a defect of the program is caught here, the exchange ends, because an exchange without a reader would hold money and a slot
       // until the deadline.
@@ -114,53 +120,76 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     }
   }
 
-  /** Stores the first content, which the reader receives next. */
-  #show(running: Attempt, first: readonly StreamPart[], growth: TrancheTerms | undefined): void {
-    this.#first = first;
-    if (!growth) return;
-    this.mayBeCut = true;
+  /** Begins an answer, whose first content the reader receives next. */
+  #begin(opened: OpenedAnswer): AnswerInProgress {
+    this.mayBeCut ||= opened.growth !== undefined;
     const room = this.#runnable.request.stream ? null : this;
-    this.#growing = new GrowingAnswer(running, growth, { first, hold: this.funded.hold, room });
+    this.#answer = new AnswerInProgress(opened, this.funded.hold, room);
+    return this.#answer;
+  }
+
+  /** Reads an answer before its reader gets it. If it failed, another model is tried once. If that failed, too, the first answer counts. */
+  async #check(answer: AnswerInProgress, second: RankedModel): Promise<void> {
+    const { clock, decision, request, runtime } = this.#runnable;
+    const { on } = runtime.snapshot.escalation;
+    const { hold } = this.funded;
+    const isOver = () => this.isOver;
+    const check = new AnswerCheck(request, on);
+    const signal = (await answer.readAhead(check, isOver)) ? check.signal() : null;
+    if (signal === null || clock() + second.latencyMs > this.deadlineAt) return;
+    if (!(await hasRoomFor(second, answer.running, hold, decision.facts)) || this.isOver) return;
+    const first = answer.completed();
+    this.#answer = null;
+    const opened = await this.#attempts.openSecond(second, first, signal);
+    answer.settled(hold.overrun);
+    if (this.isOver) return;
+    if (opened) {
+      const next = this.#begin(opened);
+      const nextCheck = new AnswerCheck(request, on, true);
+      const isWhole = await next.readAhead(nextCheck, isOver);
+      if (this.isOver) return;
+      const failure = isWhole ? nextCheck.failure() : opened.running.meter.failure;
+      if (failure === null) return;
+      this.#answer = null;
+      if (typeof failure === 'string') await this.#attempts.leaveSecond(next.completed(), failure);
+      else await this.#attempts.breakSecond(opened.running, failure, next.broken(failure));
+      next.settled(hold.overrun);
+      if (this.isOver) return;
+    }
+    this.#attempts.restore(first);
+    this.#answer = answer;
+    this.#paid = first;
   }
 
   read(): NextParts {
-    const first = this.#first;
-    if (first) {
-      this.#first = null;
-      return this.#seen(this.#attempts.running!, first);
-    }
-    const running = this.#attempts.running;
-    if (!running || this.isOver) return this.#confirmed();
-    const source = this.#growing ?? running;
-    const batch = source.read();
-    if (batch instanceof Promise) return batch;
+    const answer = this.#answer;
+    if (!answer || this.isOver) return this.#confirmed();
+    const next = answer.next();
+    if (next instanceof Promise) return next;
     if (this.isOver) return this.#confirmed();
-    if (batch === null) {
-      const { record, measured } = source.completed();
-      this.#attempts.records.push(record);
-      this.#settle('completed', running, measured);
-      return this.#confirmed();
-    }
+    if (next !== null) return this.#pass(answer, next);
+    const { record, measured } = this.#paid ?? answer.completed();
+    if (!this.#paid) this.#attempts.keep(record);
+    this.#settle('completed', answer.running, measured);
+    return this.#confirmed();
+  }
+
+  /**
+   * Passes a batch to the reader. An answer that has ended at its stop sequences is charged like an answer whose caller disconnected, and an
+   * answer that broke off as such.
+   */
+  #pass(answer: AnswerInProgress, { batch, seen }: AnswerBatch): readonly StreamPart[] {
+    const { running } = answer;
+    this.recorder.hear(seen);
+    if (running.isOver) this.#leave('completed', running);
     const failure = running.meter.failure === null ? null : failureIn(batch);
-    const seen = this.#seen(running, batch);
     if (failure === null || this.isOver) return seen;
     this.#attempts.note(running, failure);
     // The caller already has the complete answer if the answer reached its stop sequences and the exchange only continued reading from the
     // provider.
     const isWhole = running.fitted.rewrite?.isOver ?? false;
     if (!isWhole) this.error = brokenError(running.model.id, failure);
-    this.#settle(isWhole ? 'completed' : 'broken', running, source.broken(failure));
-    return seen;
-  }
-
-  /**
-   * Returns the parts of a batch that the caller may see. An answer that has ended at its stop sequences is charged like an answer whose
-   * caller disconnected.
-   */
-  #seen(running: Attempt, batch: readonly StreamPart[]): readonly StreamPart[] {
-    const seen = running.fitted.rewrite?.read(batch) ?? batch;
-    this.recorder.hear(seen);
-    if (running.isOver) this.#leave('completed', running);
+    this.#settle(isWhole ? 'completed' : 'broken', running, answer.broken(failure));
     return seen;
   }
 
@@ -174,8 +203,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
 
   /** Ends the attempt before its provider does. */
   #leave(status: DecisionOutcome['status'], running: Attempt | null): void {
-    const measured = running?.call.sent ? (this.#growing ?? running).broken(null) : null;
-    if (running) this.#attempts.records.push(running.left(this.isDeserted, status === 'completed' ? measured : null));
+    if (running && this.#paid) return this.#settle(status, running, this.#paid.measured);
+    const measured = running?.call.sent ? (this.#answer ?? running).broken(null) : null;
+    if (running) this.#attempts.keep(running.left(this.isDeserted, status === 'completed' ? measured : null));
     this.#settle(status, running, measured);
   }
 
@@ -237,7 +267,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
    */
   #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: MeasuredUsage | null): void {
     this.#runnable.context.step('settle');
-    const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
+    const line = running && measured && !this.#paid ? entryLine(running.model, running.endpoint, measured) : null;
     this.#alarm.clear();
     this.isOver = true;
     if (running) this.#attempts.share.leave(running, measured, this.#runnable.decision.facts);
@@ -269,12 +299,12 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     { charged, overrun }: Settlement,
   ): readonly Write[] {
     const { decision, context } = this.#runnable;
-    this.#growing?.settled(overrun);
+    this.#answer?.settled(overrun);
     const outcome = this.#outcomeOf(status, running, measured, charged);
     const receipt = receiptOf(this.#runnable, running, outcome, this.funded.shown(charged));
     this.receipt = receipt;
     if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
-    context.exchange.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
+    context.exchange.hasReachedCap = this.#answer?.growing?.isCut || running?.meter.isCut || false;
     const upstream = running?.way.upstream ?? null;
     const records = this.recorder.settlementWrites(outcome, receipt.platform, upstream);
     return [...records, ...this.funded.settlementWrites(charged)];
@@ -287,7 +317,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     charged: Microcredits,
   ): DecisionOutcome {
     const error = this.isDeserted ? null : (this.error?.code ?? null);
-    const cutBy = this.#growing?.cutBy ?? null;
+    const cutBy = this.#answer?.growing?.cutBy ?? null;
     const { records: attempts, share } = this.#attempts;
     return outcomeOf(this.#runnable, running, { status, error, attempts, full: share.full, measured, charged, cutBy });
   }

@@ -24,7 +24,7 @@ export type MeteredAttempt = Pick<Attempt, 'read' | 'completed' | 'cutShort' | '
   readonly health: Pick<Attempt['health'], 'recordBroken'>;
 };
 
-interface GrowingAnswerOptions {
+export interface GrowingAnswerOptions {
   readonly hold: Pick<Hold, 'left' | 'overrun' | 'extend' | 'scarcest'>;
   /** The parts of the answer that were read before this object was made. */
   readonly first: readonly StreamPart[];

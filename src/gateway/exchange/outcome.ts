@@ -1,4 +1,5 @@
-import type { DecisionOutcome, FullEndpoint } from '../../core/decision/record.ts';
+import type { AttemptRecord, DecisionOutcome, FullEndpoint } from '../../core/decision/record.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
 import { plainUsage } from '../../core/money/usage.ts';
 import type { PlatformPayment } from '../../core/request/answer.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
@@ -36,7 +37,7 @@ export function outcomeOf(
   return {
     status,
     error,
-    attempts,
+    attempts: withCharges(attempts, charged),
     usage,
     estimated: measured?.estimated ?? true,
     charged,
@@ -48,6 +49,21 @@ export function outcomeOf(
     firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
     totalMs: Math.round(clock() - startedAt),
   };
+}
+
+/** Adds the charge of the last attempt, which is the rest, if earlier attempts were charged. */
+function withCharges(attempts: readonly AttemptRecord[], charged: Microcredits): readonly AttemptRecord[] {
+  const earlier = attempts.slice(0, -1);
+  const last = attempts.at(-1);
+  if (!last || earlier.every((attempt) => attempt.charged === undefined)) return attempts.map(withoutCharge);
+  const rest = earlier.reduce((left, attempt) => left - (attempt.charged ?? 0), charged);
+  return [...earlier, rest > 0 ? { ...last, charged: rest } : withoutCharge(last)];
+}
+
+function withoutCharge(attempt: AttemptRecord): AttemptRecord {
+  if (attempt.charged === undefined) return attempt;
+  const { charged: _, ...others } = attempt;
+  return others;
 }
 
 /**

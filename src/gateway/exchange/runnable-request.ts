@@ -19,7 +19,7 @@ import type { FailedAttempt } from './failure.ts';
 interface ExchangeContext {
   /** The trace of the request; null while nothing is traced. */
   readonly trace: Trace | null;
-  readonly exchange: Pick<ExchangeFacts, 'dispatchedAt' | 'hasReachedCap' | 'addFailedUsage'>;
+  readonly exchange: Pick<ExchangeFacts, 'dispatchedAt' | 'hasReachedCap' | 'addFailedUsage' | 'removeFailedUsage'>;
   step(step: TraceStep): void;
   /** @param tokens the tokens of the charged usage */
   endWork(tokens: number): void;

@@ -15,9 +15,12 @@ import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranc
 /** A decided request, its decision, and the runtime that made the decision. */
 export interface DecidedRequest {
   readonly runtime: Pick<Runtime, 'snapshot' | 'upstreams'>;
-  readonly decision: Pick<Decision, 'facts' | 'readings' | 'ranked'>;
+  readonly decision: Pick<Decision, 'facts' | 'readings' | 'ranked' | 'second'>;
   /** The neutral form of the request; null for a request of which only the facts are known. */
-  readonly request: (Pick<ModelRequest, 'settings' | 'extras'> & Partial<Pick<ModelRequest, 'original'>>) | null;
+  readonly request:
+    | (Pick<ModelRequest, 'settings' | 'extras' | 'operation' | 'stream' | 'conversation'> &
+        Partial<Pick<ModelRequest, 'original'>>)
+    | null;
 }
 
 /** Returns how an endpoint declares to bill aborted answers, if its answers can be paid for while they are written; else null. */

@@ -8,8 +8,17 @@ import type { Platform, PlatformAttempt, PlatformPayment, Receipt } from '../../
 import type { Facts } from '../../core/request/facts.ts';
 
 function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
-  const { model, provider, ms, failure, requestId, finishReasons } = attempt;
-  return { model, provider, ms, failure, request_id: requestId, finish_reasons: finishReasons };
+  const { model, provider, ms, failure, requestId, finishReasons, after, charged } = attempt;
+  return {
+    model,
+    provider,
+    ms,
+    failure,
+    request_id: requestId,
+    finish_reasons: finishReasons,
+    ...(after && { after }),
+    ...(charged !== undefined && { credits_consumed: toCredits(charged) }),
+  };
 }
 
 /**
@@ -49,7 +58,7 @@ export function platformOf(
   return {
     routed_model: model,
     alias: facts.alias ?? undefined,
-    route_reason: model === choice ? reason : `${reason}:fallback`,
+    route_reason: model === choice ? reason : `${reason}:${isSecond(outcome) ? 'second_attempt' : 'fallback'}`,
     credits_consumed: toCredits(outcome.charged),
     cost_saved_credits: toCredits(outcome.saved),
     decision_id: idText('dec_', id),
@@ -64,8 +73,12 @@ export function platformOf(
   };
 }
 
+/** Whether the answer comes from a model that was tried because an earlier answer failed. */
+const isSecond = ({ attempts }: Pick<DecisionOutcome, 'attempts'>): boolean => attempts.at(-1)?.after !== undefined;
+
 /** Returns the receipt of an exchange whose charge is neither in the database nor in the spool. */
 export function withoutPrice(receipt: Receipt): Receipt {
   const { payment: _, ...known }: Omit<Platform, 'credits_consumed' | 'cost_saved_credits'> = receipt.platform;
-  return { ...receipt, platform: { ...known, credits_consumed: null, cost_saved_credits: null } };
+  const attempts = known.attempts.map(({ credits_consumed: _, ...attempt }) => attempt);
+  return { ...receipt, platform: { ...known, attempts, credits_consumed: null, cost_saved_credits: null } };
 }

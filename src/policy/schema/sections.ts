@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { ESCALATION_NAMES, ESCALATION_SIGNALS } from '../../core/request/facts.ts';
+import { ANSWER_SIGNALS, ESCALATION_NAMES, ESCALATION_SIGNALS } from '../../core/request/facts.ts';
 import { ALERTS } from '../alerts.ts';
 import { checkValue } from '../check.ts';
 import { RATE_LIMITS } from '../limits/rate-limits.ts';
@@ -10,7 +10,7 @@ import { inVersion, LATEST_VERSION, type LanguageVersion, VERSIONS } from '../ve
 import { BudgetText, LedgerText } from './budgets.ts';
 import { camelKeys } from './camel-keys.ts';
 import { CaseText } from './case.ts';
-import { closed, integer, number, oneOfExplained, optional, string } from './parts.ts';
+import { boolean, closed, integer, number, oneOfExplained, optional, string } from './parts.ts';
 import { OrganizationText, TeamText } from './people.ts';
 import { GatewayText, ProviderText, SelectorText, TaskText } from './policy.ts';
 import { RecordsText } from './records.ts';
@@ -107,6 +107,10 @@ export const LANGUAGE = {
       turns: integer(
         { minimum: 1, maximum: 100, default: 6 },
         'After this number of answers without a signal, the conversation returns to the tier of its first question.',
+      ),
+      second_attempt: boolean(
+        { default: true, example: false },
+        `Whether a model of the strong tier is tried once in the same request, if the answer is JSON for the caller, not a stream, and shows one of these signals of \`on\`: ${ANSWER_SIGNALS.map((signal) => `\`${signal}\``).join(', ')}. Both attempts are charged.`,
       ),
     }),
   ),

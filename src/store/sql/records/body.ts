@@ -122,9 +122,11 @@ const RARE_FACTS = [
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
 const ADD_ONS = ['addOns'] as const;
-/** The fields that only some attempts have, stored after the other fields: two of failures, one of attempts at a spread model, and one of
- * attempts with a key of a pool. */
-const RARE_OF_ATTEMPT = ['status', 'message', 'spread', 'key'] as const;
+/**
+ * The fields that only some attempts have, stored after the other fields: two of failures, one of attempts at a spread model, one of
+ * attempts with a key of a pool, one of second attempts, and one of requests with several charged attempts.
+ */
+const RARE_OF_ATTEMPT = ['status', 'message', 'spread', 'key', 'after', 'charged'] as const;
 const ALL_ATTEMPT = [...ATTEMPT, ...RARE_OF_ATTEMPT] as const;
 const ALL_USAGE = [...USAGE, ...ADD_ONS] as const;
 
@@ -200,8 +202,12 @@ function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
 }
 
 const packAttempt = (attempt: AttemptRecord): readonly unknown[] => {
-  const { status, message, spread, key } = attempt;
+  const { status, message, spread, key, after, charged } = attempt;
   const usual = packUsualAttempt(attempt);
+  if (after !== undefined || charged !== undefined) {
+    const rare = [...usual, status ?? null, message ?? null, spread ?? null, key ?? null, after ?? null];
+    return charged === undefined ? rare : [...rare, charged];
+  }
   if (key !== undefined) return [...usual, status ?? null, message ?? '', spread ?? null, key];
   if (spread) return [...usual, status ?? null, message ?? '', spread];
   return status === undefined && message === undefined ? usual : [...usual, status ?? null, message ?? ''];
@@ -361,8 +367,15 @@ function unpackAttempt(values: readonly unknown[]): AttemptRecord {
   const isRare = values.length > ATTEMPT.length + 2;
   if (!isRare) return attempt;
   // The list has a value for each field before the last one, also for a field that the attempt lacks.
-  const { status, message, spread, ...usual } = attempt;
-  return { ...usual, ...(attempt.failure !== null && { status, message }), ...(spread && { spread }) };
+  const { status, message, spread, key, after, charged, ...usual } = attempt;
+  return {
+    ...usual,
+    ...(attempt.failure !== null && message !== null && { status, message }),
+    ...(spread && { spread }),
+    ...(key != null && { key }),
+    ...(after != null && { after }),
+    ...(charged != null && { charged }),
+  };
 }
 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {

@@ -1,0 +1,144 @@
+import type { StreamPart } from '../../contract/parts.ts';
+import { isObject, parseJson } from '../../core/json/object.ts';
+import type { ToolDefinition } from '../../core/request/conversation.ts';
+import type { AnswerSignal, EscalationSignal } from '../../core/request/facts.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import { ANSWER_STEPS, type CheckBudget, fitsSchema } from '../../core/schema/fits.ts';
+import { wantsForm } from '../money/second-attempt.ts';
+
+/** What one choice of an answer has so far. */
+interface ChoiceState {
+  readonly texts: string[];
+  readonly calls: Map<number, { readonly name: string; readonly pieces: string[] }>;
+  /** Whether the choice has a text that is more than whitespace. */
+  hasText: boolean;
+  /** Whether the model wrote something that only the service's own dialect can express. */
+  hasOther: boolean;
+  /** Whether the model or a filter refused to answer. */
+  isRefused: boolean;
+  /** Whether the answer ended at its output limit, or has no end. */
+  isCut: boolean;
+}
+
+/** What is wrong with a complete answer. */
+export type AnswerFailure = AnswerSignal | 'refused';
+
+/**
+ * Reads an answer, in the form that the caller gets, and finds out whether it failed: a call of a function with arguments that do not fit its
+ * schema, a text that is not the JSON that the request wants, or no content at all.
+ */
+export class AnswerCheck {
+  readonly #request: CheckedRequest;
+  readonly #on: readonly EscalationSignal[];
+  /** Whether only an empty answer would be a failure. */
+  readonly #isFree: boolean;
+  readonly #choices = new Map<number, ChoiceState>();
+  #isSettled = false;
+
+  /**
+   * @param on the signals that count
+   * @param isSecond whether the answer is that of a second attempt, which is read to its end
+   */
+  constructor(request: CheckedRequest, on: readonly EscalationSignal[], isSecond = false) {
+    this.#request = request;
+    this.#on = on;
+    this.#isFree = !isSecond && !wantsForm(request);
+  }
+
+  add(parts: readonly StreamPart[]): void {
+    for (const part of parts) {
+      if ('choice' in part) this.#read(part, this.#stateOf(part.choice));
+    }
+  }
+
+  /** Whether the answer has not failed, whatever follows. */
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  /**
+   * Returns how a first answer failed, after its end; null if any of its choices is good. A choice that was refused or cut off says nothing
+   * about what the model can do, so it counts as good.
+   */
+  signal(): AnswerSignal | null {
+    return this.#firstOf((choice, budget) =>
+      choice.isCut || choice.isRefused ? null : this.#signalOf(choice, budget),
+    );
+  }
+
+  /** Returns why the answer of a second attempt is no use, after its end; null if any of its choices is good. */
+  failure(): AnswerFailure | null {
+    return this.#firstOf((choice, budget) => (choice.isRefused ? 'refused' : this.#signalOf(choice, budget)));
+  }
+
+  #firstOf<Failure>(failureOf: (choice: ChoiceState, budget: CheckBudget) => Failure | null): Failure | null {
+    const budget = { left: ANSWER_STEPS };
+    let first: Failure | null = null;
+    for (const choice of this.#choices.values()) {
+      const failure = failureOf(choice, budget);
+      if (failure === null) return null;
+      first ??= failure;
+    }
+    return first;
+  }
+
+  #stateOf(choice: number): ChoiceState {
+    let state = this.#choices.get(choice);
+    if (!state) {
+      state = { texts: [], calls: new Map(), hasText: false, hasOther: false, isRefused: false, isCut: true };
+      this.#choices.set(choice, state);
+    }
+    return state;
+  }
+
+  #read(part: Extract<StreamPart, { readonly choice: number }>, state: ChoiceState): void {
+    if (part.type === 'text') {
+      state.hasText ||= part.text.trim() !== '';
+      if (!this.#isFree) state.texts.push(part.text);
+    } else if (part.type === 'tool-call') {
+      const call = state.calls.get(part.index);
+      if (call) call.pieces.push(part.arguments);
+      else state.calls.set(part.index, { name: part.name ?? '', pieces: [part.arguments] });
+    } else if (part.type === 'refusal') state.isRefused = true;
+    else if (part.type === 'finish') {
+      state.isCut = part.reason === 'length';
+      state.isRefused ||= part.reason === 'content_filter';
+    } else if (part.type === 'passthrough' || part.type === 'unread')
+      state.hasOther ||= part.unread !== undefined && part.unread.texts.length > 0;
+    if (this.#isFree && (state.hasText || state.calls.size > 0 || state.hasOther)) this.#isSettled = true;
+  }
+
+  #signalOf(choice: ChoiceState, budget: CheckBudget): AnswerSignal | null {
+    const signal = this.#anySignalOf(choice, budget);
+    return signal !== null && this.#on.includes(signal) ? signal : null;
+  }
+
+  #anySignalOf({ texts, calls, hasText, hasOther }: ChoiceState, budget: CheckBudget): AnswerSignal | null {
+    const { tools, nativeTools = [] } = this.#request.conversation;
+    for (const { name, pieces } of calls.values()) {
+      if (!isFittingCall(pieces.join(''), toolNamed(name, tools), budget)) return 'malformed_call';
+    }
+    // Tools of a service write texts around their results.
+    if (calls.size > 0 || hasOther || nativeTools.length > 0) return null;
+    if (!hasText) return 'empty_answer';
+    return this.#isWanted(texts, budget) ? null : 'broken_schema';
+  }
+
+  #isWanted(texts: readonly string[], budget: CheckBudget): boolean {
+    const { answerFormat } = this.#request.settings;
+    if (!answerFormat || answerFormat.type === 'text') return true;
+    const value = parseJson(texts.join(''));
+    if (value === undefined) return false;
+    return answerFormat.schema === undefined || fitsSchema(answerFormat.schema, value, budget);
+  }
+}
+
+type CheckedRequest = Pick<ModelRequest, 'conversation' | 'settings'>;
+
+const toolNamed = (name: string, tools: readonly ToolDefinition[]) => tools.find((tool) => tool.name === name);
+
+/** Whether the arguments of a call are a JSON object that fits the parameters of its function. */
+export function isFittingCall(text: string, tool: ToolDefinition | undefined, budget: CheckBudget): boolean {
+  const value = text.trim() === '' ? {} : parseJson(text);
+  return isObject(value) && (tool?.parameters === undefined || fitsSchema(tool.parameters, value, budget));
+}

@@ -1,0 +1,77 @@
+import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import type { AnswerRoom } from '../../providers/upstream-call.ts';
+import type { MeasuredUsage } from '../money/meter.ts';
+import type { AnswerCheck } from './answer-check.ts';
+import type { Attempt } from './attempt.ts';
+import type { EndedAnswer, OpenedAnswer } from './attempts.ts';
+import { GrowingAnswer, type GrowingAnswerOptions } from './growing-answer.ts';
+
+/** A batch as it came from the provider, and the parts of it that the caller may see. */
+export interface AnswerBatch {
+  readonly batch: readonly StreamPart[];
+  readonly seen: readonly StreamPart[];
+}
+
+/** The answer of an attempt that has sent its first content, with the batches that were read before their reader wants them. */
+export class AnswerInProgress {
+  readonly running: Attempt;
+  /** How the answer is paid for while it is written; null if its whole worst case is held. */
+  readonly growing: GrowingAnswer | null;
+  readonly #ahead: AnswerBatch[];
+
+  /** @param room reserves memory for an answer that is stored until its end; null for an answer that is passed on */
+  constructor({ running, first, growth }: OpenedAnswer, hold: GrowingAnswerOptions['hold'], room: AnswerRoom | null) {
+    this.running = running;
+    this.growing = growth ? new GrowingAnswer(running, growth, { first, hold, room }) : null;
+    this.#ahead = [this.#rewritten(first)];
+  }
+
+  /** Returns the next batch; null after the end, or a promise while nothing has arrived. */
+  next(): AnswerBatch | null | Promise<void> {
+    return this.#ahead.shift() ?? this.#read();
+  }
+
+  /**
+   * Reads the answer before its reader, until the check knows whether it failed.
+   * @param isOver whether the exchange has ended
+   * @returns whether the answer was read to its end, and did not break off
+   */
+  async readAhead(check: AnswerCheck, isOver: () => boolean): Promise<boolean> {
+    for (const { seen } of this.#ahead) check.add(seen);
+    while (!check.isSettled && this.running.meter.failure === null) {
+      const next = this.#read();
+      if (next instanceof Promise) await next;
+      if (isOver()) return false;
+      if (next === null) return true;
+      if (next instanceof Promise) continue;
+      this.#ahead.push(next);
+      check.add(next.seen);
+    }
+    return false;
+  }
+
+  /** Ends the attempt with a complete answer. */
+  completed(): EndedAnswer {
+    return { running: this.running, ...(this.growing ?? this.running).completed() };
+  }
+
+  /** Returns the usage to charge for an incomplete answer, as `broken` of an attempt. */
+  broken(failure: ProviderFailure | null): MeasuredUsage {
+    return this.growing ? this.growing.broken() : this.running.broken(failure);
+  }
+
+  /** Ends the wait for money. @param overrun the overrun of all attempts */
+  settled(overrun: Microcredits): void {
+    this.growing?.settled(overrun);
+  }
+
+  #read(): AnswerBatch | null | Promise<void> {
+    const batch = (this.growing ?? this.running).read();
+    return batch === null || batch instanceof Promise ? batch : this.#rewritten(batch);
+  }
+
+  #rewritten(batch: readonly StreamPart[]): AnswerBatch {
+    return { batch, seen: this.running.fitted.rewrite?.read(batch) ?? batch };
+  }
+}

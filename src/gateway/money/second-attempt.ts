@@ -1,0 +1,43 @@
+import type { Decision, RankedModel } from '../../core/decision/decision.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+
+/** The parts of a request that decide about a second attempt. */
+type AttemptedRequest = Pick<ModelRequest, 'operation' | 'stream' | 'conversation' | 'settings'>;
+
+/**
+ * Returns the model that is tried in the same request if the answer shows that it failed; null for none. The caller of a stream has already
+ * seen a part of the answer. With stop sequences, or after the beginning of an answer that the caller wrote, the answer is only a piece, so
+ * its form says nothing.
+ */
+export function secondModel(
+  { operation, stream, conversation, settings }: AttemptedRequest,
+  { second }: Pick<Decision, 'second'>,
+): RankedModel | null {
+  if (second === undefined || operation !== 'chat' || stream || conversation.isWarmUp) return null;
+  if (settings.stop !== undefined || conversation.turns.at(-1)?.role === 'assistant') return null;
+  return second;
+}
+
+/** Whether a request wants more of its answer than any text: JSON, or arguments that fit a function. */
+export const wantsForm = ({
+  conversation,
+  settings: { answerFormat },
+}: Pick<ModelRequest, 'conversation' | 'settings'>) =>
+  (answerFormat !== undefined && answerFormat.type !== 'text') ||
+  (conversation.tools.length > 0 && conversation.toolChoice !== 'none');
+
+/**
+ * Returns the highest cost of a request with a second attempt: the worst cases of both attempts; null if the hold need not cover both from
+ * the beginning. An answer without a wanted form can only fail by being empty, and an empty answer leaves most of its hold.
+ */
+export function boundOfBoth(
+  request: AttemptedRequest,
+  decision: Pick<Decision, 'second' | 'ranked' | 'facts'>,
+): Microcredits | null {
+  const second = secondModel(request, decision);
+  if (second === null || !wantsForm(request)) return null;
+  const both = decision.ranked[0].bound + second.bound;
+  const { budget } = decision.facts;
+  return budget !== null && both > budget ? null : both;
+}
