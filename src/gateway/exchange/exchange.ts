@@ -203,7 +203,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
 
   /** Ends the attempt before its provider does. */
   #leave(status: DecisionOutcome['status'], running: Attempt | null): void {
-    if (running && this.#paid) return this.#settle(status, running, this.#paid.measured);
+    if (running && this.#paid) {
+      this.#settle(status, running, this.#paid.measured);
+      return;
+    }
     const measured = running?.call.sent ? (this.#answer ?? running).broken(null) : null;
     if (running) this.#attempts.keep(running.left(this.isDeserted, status === 'completed' ? measured : null));
     this.#settle(status, running, measured);
