@@ -62,7 +62,7 @@ export function chatFacts(
   const read = profileOf(size, isRead ? readIntent(request, reader) : UNREAD);
   const facts = factsOf(request, target, budget, read, caller, snapshot, readings);
   const tiered = withFirstTier(facts, snapshot, () => firstHardness(request, read.hard, reader));
-  return withEscalation(tiered, snapshot, request.conversation.turns);
+  return withEscalation(tiered, snapshot, request.conversation);
 }
 
 /** Reads the facts of a request for embeddings, which has no task and produces no text. `embeddingFacts` throws like `chatFacts`. */
@@ -309,7 +309,7 @@ export function routeFacts(
   const facts = factsOf(request, target, budgetWithin(routing, null), sized, caller, snapshot, readings);
   if (routing.task !== undefined) return facts;
   const tiered = withFirstTier(facts, snapshot, () => firstHardness(request, read.hard, reader));
-  return withEscalation(tiered, snapshot, request.conversation.turns);
+  return withEscalation(tiered, snapshot, request.conversation);
 }
 
 /** Reads the facts of a `/v1/route` request for embeddings. An explicit size of a request for embeddings is the size of one text. */

@@ -1,6 +1,6 @@
 import type { PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
 import { type FirstTier, type SelectorTiers, TIERS, type TierName, type TierReason } from '../core/policy/tiers.ts';
-import type { Turn } from '../core/request/conversation.ts';
+import type { Conversation } from '../core/request/conversation.ts';
 import type { Escalation, Facts } from '../core/request/facts.ts';
 import { transcriptEscalation } from './profile/escalation.ts';
 import { reachesFloor } from './rank.ts';
@@ -28,13 +28,13 @@ export function withFirstTier({ tier: _, ...facts }: Facts, snapshot: PolicySnap
 export function withEscalation(
   facts: Facts,
   { escalation: { on, turns: most } }: Pick<PolicySnapshot, 'escalation'>,
-  turns: readonly Turn[],
+  { turns, tools }: Pick<Conversation, 'turns' | 'tools'>,
 ): Facts {
   if (facts.tier === undefined || on.length === 0) return facts;
   const escalation: Escalation | undefined =
     facts.stuck && on.includes('stuck_agent')
       ? { signal: 'stuck_agent', turnsAgo: 0 }
-      : transcriptEscalation(turns, most, on);
+      : transcriptEscalation(turns, most, on, tools);
   return escalation ? { ...facts, escalation } : facts;
 }
 

@@ -58,7 +58,11 @@ const calling = (text: string): Behaviour => answering({ toolCalls: [{ name: 'we
 const CREDITS = { weak: 0.018, strong: 0.18 };
 
 /** The same for services that accept only a subset of JSON Schema. */
-const CLOSED = { ...SCHEMA, properties: { city: { type: 'string' }, days: { type: 'integer' } }, additionalProperties: false };
+const CLOSED = {
+  ...SCHEMA,
+  properties: { city: { type: 'string' }, days: { type: 'integer' } },
+  additionalProperties: false,
+};
 
 /** The members that request JSON of a schema, or any JSON, in each dialect. */
 const FORMATS: Readonly<Record<string, { readonly schema: object; readonly any: object | null }>> = {

@@ -4,9 +4,9 @@ import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 const POLICY = `version: 2
 providers: { sim: { adapter: simulated } }
 models:
-  small: { provider: sim, price: { input: 0.1, output: 0.4 }, context_window: 90000, max_output: 9000, quality: { default: 0.7 } }
-  other: { provider: sim, price: { input: 0.2, output: 0.8 }, context_window: 90000, max_output: 9000, quality: { default: 0.7 } }
-  strong: { provider: sim, price: { input: 5, output: 20 }, context_window: 90000, max_output: 9000, quality: { default: 0.9 } }
+  small: { provider: sim, price: { input: 0.1, output: 0.4 }, context_window: 90000, max_output: 9000, capabilities: [tools], quality: { default: 0.7 } }
+  other: { provider: sim, price: { input: 0.2, output: 0.8 }, context_window: 90000, max_output: 9000, capabilities: [tools], quality: { default: 0.7 } }
+  strong: { provider: sim, price: { input: 5, output: 20 }, context_window: 90000, max_output: 9000, capabilities: [tools], quality: { default: 0.9 } }
 selectors:
   auto: { strategy: auto, tiers: { usual: [small, other], strong: [strong] } }
   each: { strategy: auto, tiers: off }
@@ -95,6 +95,29 @@ test('after an answer that failed, a conversation has the strong tier for a stat
   for (const answers of [5, 6]) choices.push((await decisionOf('auto', later(answers))).choice);
   expect(choices).toEqual(['strong', 'small']);
   expect(await decisionOf('each', failed)).toMatchObject({ tier: null, facts: { escalation: null } });
+});
+
+test('a call whose arguments do not fit their function moves the conversation to the strong tier', async () => {
+  const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+  const tools = [{ type: 'function', function: { name: 'weather', parameters } }];
+  const after = (written: string) =>
+    decisionOf('auto', [], {
+      tools,
+      messages: [
+        { role: 'user', content: GREETING },
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'c', type: 'function', function: { name: 'weather', arguments: written } }],
+        },
+        { role: 'tool', tool_call_id: 'c', content: 'no' },
+      ],
+    });
+  expect(await after('{"city":1}')).toMatchObject({
+    choice: 'strong',
+    facts: { escalation: { signal: 'malformed_call', turns_ago: 0 } },
+    replay: { matches: true },
+  });
+  expect(await after('{"city":"Bern"}')).toMatchObject({ choice: 'small', facts: { escalation: null } });
 });
 
 test('the policy says which failures count', async () => {

@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
-import { isObject, parseJson } from '../../core/json/object.ts';
-import type { ToolDefinition } from '../../core/request/conversation.ts';
+import { parseJson } from '../../core/json/object.ts';
 import type { AnswerSignal, EscalationSignal } from '../../core/request/facts.ts';
+import { isFittingCall } from '../../core/request/fitting-call.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { ANSWER_STEPS, type CheckBudget, fitsSchema } from '../../core/schema/fits.ts';
 import { wantsForm } from '../money/second-attempt.ts';
@@ -116,7 +116,7 @@ export class AnswerCheck {
   #anySignalOf({ texts, calls, hasText, hasOther }: ChoiceState, budget: CheckBudget): AnswerSignal | null {
     const { tools, nativeTools = [] } = this.#request.conversation;
     for (const { name, pieces } of calls.values()) {
-      if (!isFittingCall(pieces.join(''), toolNamed(name, tools), budget)) return 'malformed_call';
+      if (!isFittingCall({ name, arguments: pieces.join('') }, tools, budget)) return 'malformed_call';
     }
     // Tools of a service write texts around their results.
     if (calls.size > 0 || hasOther || nativeTools.length > 0) return null;
@@ -134,11 +134,3 @@ export class AnswerCheck {
 }
 
 type CheckedRequest = Pick<ModelRequest, 'conversation' | 'settings'>;
-
-const toolNamed = (name: string, tools: readonly ToolDefinition[]) => tools.find((tool) => tool.name === name);
-
-/** Whether the arguments of a call are a JSON object that fits the parameters of its function. */
-export function isFittingCall(text: string, tool: ToolDefinition | undefined, budget: CheckBudget): boolean {
-  const value = text.trim() === '' ? {} : parseJson(text);
-  return isObject(value) && (tool?.parameters === undefined || fitsSchema(tool.parameters, value, budget));
-}

@@ -1,21 +1,29 @@
-import { isObject, parseJson } from '../../core/json/object.ts';
-import type { Turn } from '../../core/request/conversation.ts';
+import type { ToolDefinition, Turn } from '../../core/request/conversation.ts';
 import { ESCALATION_NAMES, type Escalation, type EscalationSignal } from '../../core/request/facts.ts';
+import { isFittingCall } from '../../core/request/fitting-call.ts';
+import type { CheckBudget } from '../../core/schema/fits.ts';
 import { turnText } from '../texts.ts';
 import file from './lexicon/corrections.json' with { type: 'json' };
 
+/** The steps that checking the calls of a transcript may take. Calls that are left when they are used up count as good. */
+const CHECK_STEPS = 20_000;
+
 /**
  * Finds the latest signal in a transcript that an earlier answer failed. Only the last answers and the turns around them are read, so the
- * cost has a bound, and all servers agree.
+ * cost has a bound, and all servers agree. Whether an answer should have been JSON is not known, because only the present request says which
+ * format it wants.
  * @param answers the number of answers without a signal that ends an escalation, 1 or more
  * @param on the signals that count
+ * @param tools the functions of the present request
  * @returns undefined if no signal is recent enough
  */
 export function transcriptEscalation(
   turns: readonly Turn[],
   answers: number,
   on: readonly EscalationSignal[] = ESCALATION_NAMES,
+  tools: readonly ToolDefinition[] = NO_TOOLS,
 ): Escalation | undefined {
+  const budget: CheckBudget = { left: CHECK_STEPS };
   let turnsAgo = 0;
   for (let at = turns.length - 1; at > 0 && turnsAgo < answers; at--) {
     const turn = turns[at]!;
@@ -27,7 +35,7 @@ export function transcriptEscalation(
     }
     // An assistant turn at the end is the beginning of the answer, which the caller wrote.
     if (turn.role !== 'assistant' || at === turns.length - 1) continue;
-    const signal = signalOf(turn);
+    const signal = signalOf(turn, tools, budget);
     if (signal && on.includes(signal)) return { signal, turnsAgo };
     turnsAgo++;
   }
@@ -62,12 +70,17 @@ const NO = /^(?:no|nope|nein|non|não|nee|nej|нет|nie)[,.!:;]\s*/u;
 const LETTER = /^[\p{L}\p{M}\p{N}]/u;
 const NO_SPACES = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
-function signalOf({ parts, extras }: Turn): EscalationSignal | null {
+const NO_TOOLS: readonly ToolDefinition[] = [];
+
+function signalOf(
+  { parts, extras }: Turn,
+  tools: readonly ToolDefinition[],
+  budget: CheckBudget,
+): EscalationSignal | null {
   let isBlank = Object.keys(extras).length === 0;
   for (const part of parts) {
     if (part.type === 'refusal') return 'refused_answer';
-    if (part.type === 'tool-call' && part.arguments !== '' && !isObject(parseJson(part.arguments)))
-      return 'malformed_call';
+    if (part.type === 'tool-call' && !isFittingCall(part, tools, budget)) return 'malformed_call';
     if (part.type !== 'text' || part.text.trim() !== '') isBlank = false;
   }
   return isBlank ? 'empty_answer' : null;

@@ -44,6 +44,31 @@ describe('the signals of a transcript', () => {
   ])('%s is no signal', (_, turns) => {
     expect(transcriptEscalation(turns, 3)).toBeUndefined();
   });
+
+  test('a call fails if its arguments do not fit the function of the request', () => {
+    const parameters = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
+    const readWith = (name: string, text: string) => {
+      const tools = [{ ...base, name, parameters }];
+      return transcriptEscalation([say('user', 'a'), call(text), say('user', 'b')], 3, undefined, tools);
+    };
+    for (const bad of ['{"n":"1"}', '{}', '']) {
+      expect(readWith('f', bad)).toEqual({ signal: 'malformed_call', turnsAgo: 0 });
+      expect(readWith('g', bad)).toBeUndefined();
+    }
+    expect(readWith('f', '{"n":1}')).toBeUndefined();
+  });
+
+  test('checking calls takes a bounded time', () => {
+    const parameters = {
+      anyOf: [{ additionalProperties: { $ref: '#' } }, { additionalProperties: { $ref: '#' } }],
+      type: 'object',
+    };
+    const deep = `${'{"a":'.repeat(200)}1${'}'.repeat(200)}`;
+    const turns = Array.from({ length: 60 }, (_, at) => (at % 2 === 0 ? say('user', `${at}`) : call(deep)));
+    const found = transcriptEscalation(turns, 30, undefined, [{ ...base, name: 'f', parameters }]);
+    // Without a bound, the check would not end. Calls that were not checked count as good.
+    expect(found).toBeUndefined();
+  });
 });
 
 const turn = fc.constantFrom(

@@ -1,0 +1,18 @@
+import { isObject, parseJson } from '../json/object.ts';
+import { type CheckBudget, fitsSchema } from '../schema/fits.ts';
+import type { ToolCallPart, ToolDefinition } from './conversation.ts';
+
+/**
+ * Whether the arguments of a call are a JSON object that fits the parameters of its function. A call without arguments has an empty object.
+ * A function that the request does not define may have any parameters.
+ */
+export function isFittingCall(
+  { name, arguments: text }: Pick<ToolCallPart, 'name' | 'arguments'>,
+  tools: readonly ToolDefinition[],
+  budget: CheckBudget,
+): boolean {
+  const value = text.trim() === '' ? {} : parseJson(text);
+  if (!isObject(value)) return false;
+  const parameters = tools.find((tool) => tool.name === name)?.parameters;
+  return parameters === undefined || fitsSchema(parameters, value, budget);
+}
