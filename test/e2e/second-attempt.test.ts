@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { entriesOf } from '../gateway/money/books.ts';
+import { closedBooks, entriesOf } from '../gateway/money/books.ts';
+import { waitFor } from '../support/answers.ts';
 import type { Behaviour, FakeUpstream } from '../support/fake-upstream.ts';
 import { CITY, DOORS, type Door, type ReadAnswer, SCHEMA } from '../support/forced-calls.ts';
-import { testPolicy } from '../support/policies.ts';
-import { withKey } from '../support/signalbox.ts';
+import { PROMPT_TOKENS, startMeteredService } from '../support/metered-service.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { startSignalbox, withKey } from '../support/signalbox.ts';
 import { useLivePolicy, useUpstream } from '../support/use.ts';
 
 /** An answer that failed is followed by one attempt at the strong tier, in every dialect, and both are paid. */
@@ -15,6 +17,7 @@ const [weak, strong, claude, responds] = [
 ];
 const UPSTREAMS = { weak, strong, claude, responds };
 
+const CAPABILITIES = ['tools', 'json_schema', 'choices'];
 const POLICY = testPolicy(
   {
     weak: weak.url,
@@ -23,14 +26,14 @@ const POLICY = testPolicy(
     responds: { url: responds.url, adapter: 'openai' },
   },
   {
-    weak: { endpoints: ['weak'], quality: 0.7, capabilities: ['tools', 'json_schema', 'json_mode'] },
-    claude: { endpoints: ['claude'], quality: 0.7, capabilities: ['tools', 'json_schema', 'json_mode'] },
-    responds: { endpoints: ['responds'], quality: 0.7, capabilities: ['tools', 'json_schema', 'json_mode'] },
+    weak: { endpoints: ['weak'], quality: 0.7, capabilities: CAPABILITIES },
+    claude: { endpoints: ['claude'], quality: 0.7, capabilities: CAPABILITIES },
+    responds: { endpoints: ['responds'], quality: 0.7, capabilities: CAPABILITIES },
     strong: {
       endpoints: ['strong'],
       quality: 0.9,
       price: { input: 10, output: 40 },
-      capabilities: ['tools', 'json_schema', 'json_mode'],
+      capabilities: CAPABILITIES,
     },
   },
   `selectors:
@@ -205,6 +208,86 @@ describe('answers that are passed through', () => {
     const empty = await ask(door, {}, `${model}-first`);
     expect(empty.text).toBe('Rain.');
     await expectSecond(empty, 'empty_answer', model);
+  });
+});
+
+describe('other requests with a second attempt', () => {
+  const [, chat] = DOORS[0];
+  const { schema, any } = FORMATS.chat!;
+  const bodyWith = (more: object) => {
+    const { tools: _, ...body } = chat.body('auto', SCHEMA);
+    return { ...body, ...more };
+  };
+
+  test('one good choice is enough', async () => {
+    const wire = (...texts: readonly string[]): Behaviour => ({
+      raw: [
+        JSON.stringify({
+          choices: texts.map((content, index) => ({ index, message: { content }, finish_reason: 'stop' })),
+          usage: USAGE,
+        }),
+      ],
+    });
+    weak.next(wire(CITY, '{"days":3}'), wire('{}', '{"days":3}'));
+    strong.next(wire(CITY, CITY));
+    expect(triedIn(await ask(chat, { ...schema, n: 2 }))).toEqual(['weak ok']);
+    await expectSecond(await ask(chat, { ...schema, n: 2 }), 'broken_schema');
+  });
+
+  test('a repeat with the same Idempotency-Key gets the second answer again, without a call', async () => {
+    weak.next(answering({ text: '{"days":3}' }));
+    strong.next(answering({ text: CITY }));
+    const headers = { headers: { 'idempotency-key': 'second' } };
+    const bodies = [];
+    for (let nth = 0; nth < 2; nth++) {
+      const response = await live.box.post(chat.path, bodyWith(schema), headers);
+      bodies.push((await response.json()) as object);
+    }
+    await expectSecond(chat.read(bodies[0]!), 'broken_schema');
+    expect(bodies[1]).toEqual(bodies[0]!);
+    expect([weak.requests.length, strong.requests.length]).toEqual([1, 1]);
+  });
+
+  test('a caller who leaves during the second attempt pays for the first', async () => {
+    const key = await live.box.makeKey();
+    weak.next(answering({ text: '{"days":3}' }));
+    strong.next({ hang: 'headers' });
+    const { aborted } = strong;
+    const leaving = new AbortController();
+    const { headers } = withKey(key);
+    const sent = live.box.post(chat.path, bodyWith(schema), { headers, signal: leaving.signal }).catch(() => null);
+    await waitFor(() => strong.requests.length === 1);
+    leaving.abort();
+    await sent;
+    await waitFor(() => strong.aborted > aborted);
+    await waitFor(async () => {
+      const { days } = (await (await live.box.get('/v1/usage', withKey(key))).json()) as { days: { model: string }[] };
+      return days.some(({ model }) => model === 'weak');
+    });
+  });
+
+  test('an answer that is paid for while it is written is read to its end first', async () => {
+    const service = startMeteredService('stops', () => ({ tokens: 60, atOnce: 5, reports: 'each' }));
+    const policy = POLICY.replace(weak.url, service.url)
+      .replace(
+        'passthrough: [verbosity]',
+        'passthrough: [verbosity], after_abort: { bills: stops, reports: each, margin_tokens: 20, margin_ms: 20 }',
+      )
+      .replace('price: { input: 10, output: 40', 'price: { input: 1, output: 4');
+    const budget = 'budgets: [{ name: purse, limit_credits: 4, window: total }]\n';
+    const box = await startSignalbox({ policy: policy + budget, env: UPSTREAM_ENV });
+    try {
+      strong.next(answering({ text: CITY }));
+      const response = await box.post(chat.path, bodyWith({ ...any, max_tokens: 800 }));
+      const answer = chat.read((await response.json()) as object);
+      expect(service.bills).toMatchObject([{ isStream: true }]);
+      expect(triedIn(answer)).toEqual(['weak broken_schema', 'strong ok after broken_schema']);
+      expect(answer.platform.credits_consumed).toBeCloseTo((PROMPT_TOKENS + 4 * 60) / 1_000 + CREDITS.weak, 6);
+      expect((await closedBooks(box.data)).faults).toEqual([]);
+    } finally {
+      await box.stop();
+      await service.stop();
+    }
   });
 });
 
