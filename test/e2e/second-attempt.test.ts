@@ -29,6 +29,12 @@ const POLICY = testPolicy(
     weak: { endpoints: ['weak'], quality: 0.7, capabilities: CAPABILITIES },
     claude: { endpoints: ['claude'], quality: 0.7, capabilities: CAPABILITIES },
     responds: { endpoints: ['responds'], quality: 0.7, capabilities: CAPABILITIES },
+    unforced: {
+      endpoints: ['weak'],
+      quality: 0.6,
+      capabilities: CAPABILITIES,
+      more: '    lacks: [forced_tools]\n',
+    },
     strong: {
       endpoints: ['strong'],
       quality: 0.9,
@@ -38,6 +44,7 @@ const POLICY = testPolicy(
   },
   `selectors:
   auto: { strategy: auto, tiers: { usual: [weak], strong: [strong] } }
+  unforced-first: { strategy: auto, tiers: { usual: [unforced], strong: [strong] } }
   claude-first: { strategy: auto, tiers: { usual: [claude], strong: [strong] } }
   responds-first: { strategy: auto, tiers: { usual: [responds], strong: [strong] } }
   strong-only: { strategy: auto, tiers: { usual: [strong], strong: [strong, weak] } }
@@ -232,6 +239,15 @@ describe('other requests with a second attempt', () => {
     strong.next(wire(CITY, CITY));
     expect(triedIn(await ask(chat, { ...schema, n: 2 }))).toEqual(['weak ok']);
     await expectSecond(await ask(chat, { ...schema, n: 2 }), 'broken_schema');
+  });
+
+  test('a forced call that the model answers as JSON', async () => {
+    weak.next(answering({ text: '{"days":3}' }));
+    strong.next(calling(CITY));
+    const { tools } = chat.body('auto', SCHEMA);
+    const answer = await ask(chat, { tools, ...chat.named }, 'unforced-first');
+    expect(answer.calls).toMatchObject([{ name: 'weather', arguments: CITY }]);
+    await expectSecond(answer, 'malformed_call', 'unforced');
   });
 
   test('a repeat with the same Idempotency-Key gets the second answer again, without a call', async () => {

@@ -67,20 +67,30 @@ const REPEATED = {
 
 function attemptsText({ attempts, full }: DecisionOutcome, terminal: boolean): string {
   const isSpread = attempts.some(({ spread }) => spread !== undefined);
-  const rows = attempts.map(({ provider, key, model, upstream, ms, firstPartMs, failure, endpoint, spread }) => [
-    key === undefined ? provider : `${provider} (${key})`,
-    model,
-    upstream,
-    `${Math.round(ms)}`,
-    firstPartMs === null ? '' : `${Math.round(firstPartMs)}`,
-    failure ?? 'answered',
-    ...(isSpread ? [spread ? spreadReason(spread, endpoint) : ''] : []),
-  ]);
+  const rows = attempts.map((attempt) => {
+    const { provider, key, model, upstream, ms, firstPartMs, endpoint, spread } = attempt;
+    return [
+      key === undefined ? provider : `${provider} (${key})`,
+      model,
+      upstream,
+      `${Math.round(ms)}`,
+      firstPartMs === null ? '' : `${Math.round(firstPartMs)}`,
+      resultText(attempt),
+      ...(isSpread ? [spread ? spreadReason(spread, endpoint) : ''] : []),
+    ];
+  });
   for (const { provider, model, upstream, limit, most } of full ?? [])
     rows.push([provider, model, upstream, '', '', `skipped: ${limit} ${most} used up`, ...(isSpread ? [''] : [])]);
   const head = ['attempt', 'model', 'upstream', 'ms', 'first ms', 'result', ...(isSpread ? ['why this endpoint'] : [])];
   return `${grid([head, ...rows], terminal, (column) => column === 3 || column === 4).join('\n')}\n`;
 }
+
+const resultText = ({ failure, after, charged }: DecisionOutcome['attempts'][number]): string =>
+  [
+    failure ?? 'answered',
+    ...(after === undefined ? [] : [`second attempt after ${after}`]),
+    ...(charged === undefined ? [] : [creditsText(charged)]),
+  ].join(', ');
 
 function receipt(outcome: DecisionOutcome, hindsight: Explanation['hindsight']): string[] {
   const { status, error, usage, estimated, charged, saved, totalMs } = outcome;

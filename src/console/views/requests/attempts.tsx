@@ -2,6 +2,7 @@ import { Waterfall, type WaterfallSpan } from '../../charts/waterfall.tsx';
 import { duration } from '../../design/format.ts';
 import { Table } from '../../design/table.tsx';
 import { State } from '../../design/tag.tsx';
+import { creditsText } from '../../design/written.tsx';
 import type { DecisionRead } from './story.ts';
 
 type Outcome = NonNullable<DecisionRead['outcome']>;
@@ -42,11 +43,18 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
               id: 'result',
               head: 'Result',
               phone: 'fact',
-              cell: ({ failure, finish_reasons, request_id, status, message }) => (
+              cell: ({ failure, finish_reasons, request_id, status, message, after, credits_consumed: credits }) => (
                 <span title={request_id === null ? undefined : `The provider's ID of the request is ${request_id}`}>
                   <State tone={failure === null ? 'good' : 'bad'}>
                     {failure?.replaceAll('_', ' ') ?? (finish_reasons.filter(Boolean).join(', ') || 'answered')}
                   </State>
+                  {(after !== null || credits !== null) && (
+                    <span class="requests-failure small dim">
+                      {[after && `second attempt after ${after.replaceAll('_', ' ')}`, credits !== null && creditsText(credits)]
+                        .filter(Boolean)
+                        .join(', ')}
+                    </span>
+                  )}
                   {(status !== null || message) && (
                     <span class="requests-failure small dim">
                       {[status, message].filter((part) => part !== null && part !== '').join(': ')}
@@ -67,7 +75,9 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
 /** Returns null if the record lacks the start time of an attempt, because a timeline without start times would be invented. */
 function spansOf({ attempts }: Outcome): readonly WaterfallSpan[] | null {
   const spans: WaterfallSpan[] = [];
-  for (const { start_ms: startMs, ms, first_part_ms: first, failure, model, provider } of attempts) {
+  // An answer that the caller got after a failed second attempt is the last of the list.
+  const inTime = attempts.toSorted((one, other) => (one.start_ms ?? 0) - (other.start_ms ?? 0));
+  for (const { start_ms: startMs, ms, first_part_ms: first, failure, model, provider } of inTime) {
     if (startMs === null) return null;
     if (spans.length === 0) {
       const decided = { name: 'Admit, decide and hold', startMs: 0, endMs: startMs, firstTokenMs: null } as const;
