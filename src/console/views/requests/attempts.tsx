@@ -50,7 +50,10 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
                   </State>
                   {(after !== null || credits !== null) && (
                     <span class="requests-failure small dim">
-                      {[after && `second attempt after ${after.replaceAll('_', ' ')}`, credits !== null && creditsText(credits)]
+                      {[
+                        after && `second attempt after ${after.replaceAll('_', ' ')}`,
+                        credits !== null && creditsText(credits),
+                      ]
                         .filter(Boolean)
                         .join(', ')}
                     </span>
