@@ -1,4 +1,5 @@
 import type { AlertTable } from './alerts.ts';
+import type { ConversationTable } from './conversations.ts';
 import type { BrokenDeclarationTable } from './endpoints.ts';
 import type { IdempotencyTable } from './idempotency.ts';
 import type { InstanceReportTable } from './instance-reports.ts';
@@ -44,6 +45,7 @@ export interface Repositories {
   readonly brokenDeclarations: BrokenDeclarationTable;
   readonly subjects: SubjectTable;
   readonly threads: ThreadTable;
+  readonly conversations: ConversationTable;
   readonly logins: LoginTable;
   readonly traffic: TrafficTable;
 }

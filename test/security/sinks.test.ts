@@ -149,6 +149,8 @@ describe('the store', () => {
     );
     // Threads that a service keeps: its ID of the answer, names of the policy and of tools, a hash.
     named.push(...['key_id', 'answer', 'model', 'provider', 'origin', 'add_ons'].map((name) => `threads.${name}`));
+    // Conversations: keyed hashes, the ID of a key, and a word of the code.
+    named.push(...['conversation', 'key_id', 'prompt', 'signal'].map((name) => `conversations.${name}`));
     const words = ['contents.prompt', 'contents.answer'];
     expect(columns.sort()).toEqual([...named, ...words].sort());
   });

@@ -27,7 +27,7 @@ const MUTANTS: Readonly<Record<string, readonly [seed: number, flaw: Flaw]>> = {
     75,
     ({ keys }) => ({ keys: { ...keys, revokeOfHolder: () => keys.putUses({}) } }),
   ],
-  'the threads of a revoked key stay': [14, (store) => ({ threads: withoutErasure(store) })],
+  'the threads of a revoked key stay': [24, (store) => ({ threads: withoutErasure(store) })],
   'a team is removed although it is in use': [
     33,
     ({ people }) => ({

@@ -1,6 +1,7 @@
 import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
 import { alertSuite } from './suites/alerts.ts';
+import { conversationSuite } from './suites/conversations.ts';
 import { endpointSuite } from './suites/endpoints.ts';
 import { instanceReportSuite } from './suites/instance-reports.ts';
 import { learningSuite } from './suites/learning.ts';
@@ -29,6 +30,7 @@ overEach((open) => {
   instanceReportSuite(open);
   newsSuite(open);
   threadSuite(open);
+  conversationSuite(open);
   loginSuite(open);
   subjectSuite(open);
 });

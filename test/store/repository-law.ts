@@ -4,6 +4,7 @@ import type { Write } from '../../src/store/store.ts';
 import { openInSqlite, refusalOf, type TestedStore } from './implementations.ts';
 import { keyEvent, keyInfo } from './suites/access.ts';
 import { mark } from './suites/alerts.ts';
+import { answered, signalled } from './suites/conversations.ts';
 import { broken } from './suites/endpoints.ts';
 import { payment } from './suites/payments.ts';
 import { aTeam, aUser } from './suites/people.ts';
@@ -13,7 +14,7 @@ import { thread } from './suites/threads.ts';
 /** The repositories that the commits of the law use. */
 export type LawTables = Pick<
   TestedStore,
-  'keys' | 'people' | 'trail' | 'payments' | 'alerts' | 'brokenDeclarations' | 'subjects' | 'threads'
+  'keys' | 'people' | 'trail' | 'payments' | 'alerts' | 'brokenDeclarations' | 'subjects' | 'threads' | 'conversations'
 >;
 export type MakeWrite = (store: LawTables) => Write | readonly Write[];
 
@@ -143,6 +144,13 @@ export const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
       ({ threads }) =>
         threads.put(thread(key, answer, { time: at }), 2),
   ),
+  fc.tuple(id, id, time, fc.constantFrom('see', 'signal', 'escalate')).map(([keyId, name, seen, change]): MakeWrite => {
+    const row = { keyId, conversation: `${keyId} ${name}`, seen };
+    return ({ conversations }) => {
+      if (change === 'see') return conversations.see(answered(name, row));
+      return change === 'signal' ? conversations.signal(signalled(name, row)) : conversations.escalate(row, 0.5);
+    };
+  }),
 );
 
 const STATES: readonly (PaymentState | null)[] = [null, 'settling', 'captured', 'settled', 'unknown', 'failed'];
@@ -159,6 +167,7 @@ export const contentOf = async ({
   brokenDeclarations,
   subjects,
   threads,
+  conversations,
 }: LawTables) => ({
   keys: await keys.all(),
   people: await people.changedAfter(-1),
@@ -167,6 +176,7 @@ export const contentOf = async ({
   broken: await brokenDeclarations.all(),
   subjects: await subjects.list(9, null),
   threads: await Promise.all(PLACES.map(([key, answer]) => threads.find(key, answer))),
+  conversations: (await conversations.since(0, 99)).toSorted((a, b) => (a.conversation < b.conversation ? -1 : 1)),
   unresolved: await payments.unresolved(),
   lists: await Promise.all(STATES.map((state) => payments.list({ state, payer: null, limit: 2, before: 3 }))),
 });

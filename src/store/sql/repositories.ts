@@ -1,5 +1,6 @@
 import type { Repositories } from '../repositories.ts';
 import { sqlAlerts } from './alerts.ts';
+import { sqlConversations } from './conversations.ts';
 import { sqlBrokenDeclarations } from './endpoints.ts';
 import { sqlIdempotency } from './idempotency.ts';
 import { sqlInstanceReports } from './instance-reports.ts';
@@ -36,5 +37,6 @@ export const sqlRepositories = (db: SqlTables): Omit<Repositories, OfADatabase> 
   brokenDeclarations: sqlBrokenDeclarations(db),
   subjects: sqlSubjects(db),
   threads: sqlThreads(db),
+  conversations: sqlConversations(db),
   logins: sqlLogins(db),
 });

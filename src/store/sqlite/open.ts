@@ -18,6 +18,7 @@ import { alertMigrations } from './alerts.ts';
 import { openSqliteBooks } from './books/books.ts';
 import { ledgerMigrations } from './books/schema.ts';
 import { closedBy, unbooked } from './books/spooled.ts';
+import { conversationMigrations } from './conversations.ts';
 import { copyDatabase } from './copy.ts';
 import { openSqlite, type WatchedStore } from './database.ts';
 import { endpointMigrations } from './endpoints.ts';
@@ -60,6 +61,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   // This room is listed after the tables that its first version reads.
   instances: instanceMigrations,
   threads: threadMigrations,
+  conversations: conversationMigrations,
   subjects: subjectMigrations,
   // The traffic is listed after the tables whose rows it counts.
   traffic: trafficMigrations,

@@ -56,6 +56,15 @@ CREATE TABLE rate_streams (
   PRIMARY KEY (name, subject, slot, epoch)
 );`;
 
+const ERASE_CONVERSATIONS = `CREATE FUNCTION erase_conversations() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM conversations WHERE key_id = NEW.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER conversations_erased AFTER UPDATE OF revoked_at ON keys FOR EACH ROW
+  WHEN (NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION erase_conversations();
+`;
+
 /** The database functions. They do not depend on the order in which texts are sorted. */
 const FUNCTIONS = NAMES + RECALL + DECIDE + OTHERS + TAKE + PARTITION;
 
@@ -64,7 +73,7 @@ const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT
 
 /**
  * The versions of the schema, by number. Version 20 is the first that a release contains. Never edit a version that a server may have
- * applied, not even a comment: databases would differ. The next version is 21; `versionAlike` translates the version of a SQLite table.
+ * applied, not even a comment: databases would differ. The next version is 22; `versionAlike` translates the version of a SQLite table.
  */
 export const SCHEMA: Schema = {
   20: {
@@ -72,6 +81,13 @@ export const SCHEMA: Schema = {
       const { tablesAlike } = await import('./alike.ts');
       const tables = [INSTANCE_TABLES, RECORD_NUMBERS, tablesAlike(), ACCESS_TRIGGERS, RECORDS];
       return byBytes([...tables, LEDGER, ...LEDGER_NEWS, TRAFFIC, RATES].join('\n')) + FUNCTIONS;
+    },
+    serves: 20,
+  },
+  21: {
+    async sql() {
+      const { versionAlike } = await import('./alike.ts');
+      return byBytes(versionAlike('conversations', 21)) + ERASE_CONVERSATIONS;
     },
     serves: 20,
   },

@@ -266,6 +266,7 @@ const faultsOf = (fate: Fate) => ({
 
 /** Returns the tables that commands use. */
 export const tablesOf = <Of extends Omit<Parameters<OwnWrite>[0], 'leaders'>>(of: Of) => {
-  const { keys, people, trail, payments, alerts, brokenDeclarations, subjects, threads, idempotency } = of;
-  return { keys, people, trail, payments, alerts, brokenDeclarations, subjects, threads, idempotency };
+  const { keys, people, trail, payments, alerts, brokenDeclarations, subjects, threads, conversations, idempotency } =
+    of;
+  return { keys, people, trail, payments, alerts, brokenDeclarations, subjects, threads, conversations, idempotency };
 };

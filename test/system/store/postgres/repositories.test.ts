@@ -3,6 +3,7 @@ import { orDeeply } from '../../../deep/deeply.ts';
 import { openInPostgres } from '../../../store/postgres/opened.ts';
 import { accessSuite } from '../../../store/suites/access.ts';
 import { alertSuite } from '../../../store/suites/alerts.ts';
+import { conversationSuite } from '../../../store/suites/conversations.ts';
 import { endpointSuite } from '../../../store/suites/endpoints.ts';
 import { instanceReportSuite } from '../../../store/suites/instance-reports.ts';
 import { learningSuite } from '../../../store/suites/learning.ts';
@@ -33,6 +34,7 @@ for (const handles of orDeeply([2], [1])) {
     instanceReportSuite(open);
     newsSuite(open);
     threadSuite(open);
+    conversationSuite(open);
     loginSuite(open);
     subjectSuite(open);
   });
