@@ -75,6 +75,27 @@ export const Facts = field.shape(
       },
       null,
     ),
+    unescalated: field.shapeOrNull(
+      'A signal that did not move the conversation to the strong tier, because its key had too many escalated conversations; null for none.',
+      {
+        signal: field.word(ESCALATION_NAMES, 'What failed.', 'correction'),
+        turns_ago: field.count('The number of answers since the signal.', 0),
+        escalated: field.wholeOrNull('Escalated conversations of the key in the last hour; null if unknown.', 4),
+        conversations: field.wholeOrNull('All conversations of the key in the last hour; null if unknown.', 20),
+      },
+      null,
+    ),
+    conversation: field.shapeOrNull(
+      'The conversation of the request; null if the policy follows no conversations, and without a tier.',
+      {
+        id: field.text(
+          'A keyed hash of the key, the names of user and session, and the first messages.',
+          'p5cX0Zl2Vq8sKd1n',
+        ),
+        answers: field.count('The number of answers that the request contained.', 2),
+      },
+      null,
+    ),
     first_tier: field.shapeOrNull(
       'The tier that the conversation begins with, by its first question; null if all models are ranked for the request.',
       {

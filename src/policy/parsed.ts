@@ -251,7 +251,7 @@ function readSettings(
     /** Whether a required language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
     patternsCoverKnown: aliasPatterns === 'all_names',
-    escalation: camelKeys(escalation),
+    escalation: { ...camelKeys(escalation), shareMax: escalation.share_max ?? null },
     keyLabel: metrics.key_label ?? null,
     console: console.enabled,
     traceUrl: console.trace_url ?? null,

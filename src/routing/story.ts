@@ -12,6 +12,7 @@ import {
   type Facts,
   isIntentRead,
   type StuckSigns,
+  type Unescalated,
 } from '../core/request/facts.ts';
 import { FALLBACK_REASONS, type FallbackLists, type FallbackReason } from '../core/request/fallbacks.ts';
 import { decimalText } from '../core/text/text.ts';
@@ -205,7 +206,7 @@ function tierRole(model: string, { name, why, usual, strong, limitedBy }: TierEn
 }
 
 /** Explains the tiers: `The usual tier of auto decides: luna, then flash. Its strong tier: sol.` */
-function tierText(tier: TierEntry, { model, escalation }: Facts): string {
+function tierText(tier: TierEntry, { model, escalation, unescalated }: Facts): string {
   const { name, why, source, usual, strong, hard, strongFrom } = tier;
   const reasons: Readonly<Record<TierEntry['why'], string>> = {
     usual: `the first question is hard with a probability of ${percent(hard)}, below ${percent(strongFrom)}`,
@@ -213,11 +214,19 @@ function tierText(tier: TierEntry, { model, escalation }: Facts): string {
     escalated: escalation ? escalationText(escalation) : 'an answer of this conversation failed',
   };
   const origin = source === 'stated' ? 'stated by the policy' : 'derived from the typical requests';
-  return `The ${name} tier of ${model} decides, because ${reasons[why]}. Its tiers are ${origin}: usual ${tierNames(usual)}; strong ${tierNames(strong)}.`;
+  const withheld = unescalated ? unescalatedText(unescalated) : '';
+  return `The ${name} tier of ${model} decides, because ${reasons[why]}. ${withheld}Its tiers are ${origin}: usual ${tierNames(usual)}; strong ${tierNames(strong)}.`;
 }
 
 const escalationText = ({ signal, turnsAgo }: Escalation): string =>
   `${ESCALATION_SIGNALS[signal]}${turnsAgo === 0 ? '' : `, ${turnsAgo === 1 ? 'one answer' : `${turnsAgo} answers`} ago`}`;
+
+function unescalatedText({ share, ...signal }: Unescalated): string {
+  const figures = share
+    ? `${share.escalated} of ${share.conversations} conversations of this key in the last hour are escalated, and \`escalate.share_max\` allows no more`
+    : 'the conversations of this key could not be counted';
+  return `The conversation was not escalated, although ${escalationText(signal)}: ${figures}. `;
+}
 
 const REASON_TEXTS: Readonly<Record<FallbackReason, string>> = {
   error: 'after an error',

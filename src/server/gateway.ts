@@ -18,6 +18,7 @@ import { HOUR_MS } from '../core/time/clock.ts';
 import type { Timers } from '../core/time/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { Affinity } from '../gateway/prompt/affinity.ts';
+import { Conversations, isFollowed } from '../gateway/prompt/conversations.ts';
 import { KeptLengths } from '../gateway/prompt/kept-lengths.ts';
 import { Sessions } from '../gateway/prompt/sessions.ts';
 import { Threads } from '../gateway/prompt/threads.ts';
@@ -166,6 +167,20 @@ const openLengths = ({ store, log, host: { timers } }: GatewayResources, lead: L
     onError: (error) => log.warn('the lengths of questions could not be stored', { error: String(error) }),
   });
 
+/** Opens what the store keeps of prompts. Servers that share the store follow the conversations of the others. */
+async function openPrompts(resources: GatewayResources, lead: Lead, snapshot: () => PolicySnapshot) {
+  const { store, host } = resources;
+  const { now } = store.instance;
+  const conversations = new Conversations(store, now);
+  await conversations.pull();
+  if (store.leaders) conversations.follow(host.timers, () => isFollowed(snapshot().escalation));
+  return {
+    questionLengths: await openLengths(resources, lead),
+    threads: new Threads(store, now, await loadSecret(store)),
+    conversations,
+  };
+}
+
 /** Returns the status that only the running process knows, and the status of the other servers that share its database. */
 const statusOf = (
   lease: () => Runtime,
@@ -280,9 +295,8 @@ export async function openGateway(
   const { reloader, leaseOf, past, reporter, rehearse } = policy;
   const idempotency = idempotencyOver(store, ledger, timers);
   const scores = new Scores(store, nextId);
-  const questionLengths = await openLengths(resources, leadership.of('learning'));
-  const threads = new Threads(store, now, await loadSecret(store));
-  const pruned = { records, idempotency, scores, threads, store, now };
+  const prompts = await openPrompts(resources, leadership.of('learning'), () => reloader.lease().snapshot);
+  const pruned = { records, idempotency, scores, ...prompts, store, now };
   const stopUpkeep = await keepUp(count, log, { timers, leadership }, () =>
     prune(pruned, reloader.lease().snapshot, log),
   );
@@ -298,8 +312,7 @@ export async function openGateway(
     records,
     past,
     scores,
-    questionLengths,
-    threads,
+    ...prompts,
     ...memory,
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),
     nextId,
@@ -320,6 +333,7 @@ export async function openGateway(
     gateway.isDraining = true;
     idempotency.stopWaiting();
     stopUpkeep();
+    prompts.conversations.close();
     void sweep.stop();
     publishing.close();
     policy.stop();

@@ -2,6 +2,7 @@ import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { DAY_MS, iso } from '../core/time/clock.ts';
+import type { Conversations } from '../gateway/prompt/conversations.ts';
 import type { Threads } from '../gateway/prompt/threads.ts';
 import type { Records } from '../gateway/records/records.ts';
 import type { Scores } from '../gateway/records/scores.ts';
@@ -21,6 +22,7 @@ interface PrunedParts {
   readonly idempotency: Idempotency;
   readonly scores: Pick<Scores, 'prune'>;
   readonly threads: Pick<Threads, 'prune'>;
+  readonly conversations: Pick<Conversations, 'prune'>;
   readonly store: Pick<OpenStore, 'commit' | 'ledger' | 'logins' | 'rates' | 'traffic' | 'trail'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -31,10 +33,11 @@ type Retention = Pick<PolicySnapshot, 'recordDays' | 'trailDays'>;
 
 /** Deletes rows that are older than the policy's retention. State: pruning. */
 export async function prune(parts: PrunedParts, { recordDays: days, trailDays }: Retention, log: Log): Promise<void> {
-  const { records, idempotency, scores, threads, store, now } = parts;
+  const { records, idempotency, scores, threads, conversations, store, now } = parts;
   try {
     await idempotency.prune();
     await threads.prune();
+    await conversations.prune();
     await store.ledger.prune(now() - HOLD_DAYS * DAY_MS);
     await store.logins.prune(now() - LOGIN_DAYS * DAY_MS);
     await store.traffic.prune(now());

@@ -7,6 +7,7 @@ import { LinkedSet } from '../../src/core/linked-set.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
 import type { FundingSource } from '../../src/gateway/money/funding.ts';
 import { Affinity } from '../../src/gateway/prompt/affinity.ts';
+import { Conversations } from '../../src/gateway/prompt/conversations.ts';
 import { KeptLengths } from '../../src/gateway/prompt/kept-lengths.ts';
 import { Sessions } from '../../src/gateway/prompt/sessions.ts';
 import { Threads } from '../../src/gateway/prompt/threads.ts';
@@ -78,6 +79,7 @@ export async function openEdge({ store, keys, ledger, payments, log, lease, ...m
     questionLengths,
     affinity: new Affinity(clock),
     threads: new Threads(store, now, new Uint8Array(32)),
+    conversations: new Conversations(store, now),
     sessions: new Sessions(clock),
     counter: { count: async () => null },
     countPlaces: new CountPlaces(),

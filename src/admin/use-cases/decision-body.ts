@@ -9,7 +9,7 @@ import {
 import { idText } from '../../core/id.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import { capabilityNames, SCHEMA_INSTEAD } from '../../core/request/capability.ts';
-import type { Facts, FundFacts } from '../../core/request/facts.ts';
+import type { Facts, FundFacts, Unescalated } from '../../core/request/facts.ts';
 import { NO_RUN } from '../../core/request/run-names.ts';
 import { iso } from '../../core/time/clock.ts';
 import { usageBody } from '../../dialects/openai-chat/completion.ts';
@@ -60,6 +60,13 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, trace
   };
 }
 
+const unescalatedBody = ({ signal, turnsAgo, share }: Unescalated): object => ({
+  signal,
+  turns_ago: turnsAgo,
+  escalated: share?.escalated ?? null,
+  conversations: share?.conversations ?? null,
+});
+
 export function factsBody(facts: Facts): object {
   const { operation, model, alias, named, fallbacks, task, weights, ceilings, addOns } = facts;
   const { images, audioBytes, pdfs, pages, unboundedMedia } = facts;
@@ -77,6 +84,8 @@ export function factsBody(facts: Facts): object {
     quality_step: facts.qualityStep ?? null,
     first_tier: facts.tier ? { ...facts.tier } : null,
     escalation: facts.escalation ? snakeKeys(facts.escalation) : null,
+    unescalated: facts.unescalated ? unescalatedBody(facts.unescalated) : null,
+    conversation: facts.conversation ? { ...facts.conversation } : null,
     natural_language: facts.naturalLanguage,
     languages: facts.languagesSeen,
     estimated_input_tokens: facts.inputTokens,

@@ -7,7 +7,7 @@ import type { TokenIssuer } from '../people/token-issuer.ts';
 import type { DroppableName } from '../request/droppable.ts';
 import type { EmbeddingModel } from '../request/embedding.ts';
 import type { AnswerLengthMode } from '../request/expected-length.ts';
-import type { EscalationSignal } from '../request/facts.ts';
+import type { EscalationTerms } from '../request/facts.ts';
 import type { FallbackLists } from '../request/fallbacks.ts';
 import type { Languages } from '../request/language-support.ts';
 import type { Tokenizer } from '../request/tokenizer.ts';
@@ -22,16 +22,6 @@ import type { SignInPolicy } from './sign-in.ts';
 import type { SourcePlace } from './source-place.ts';
 import type { SpreadMode } from './spread.ts';
 import type { SelectorTiers } from './tiers.ts';
-
-/** How a policy reacts to answers that failed. */
-export interface EscalationTerms {
-  /** The signals of failure that count. */
-  readonly on: readonly EscalationSignal[];
-  /** How many answers without a signal end the escalation of a conversation. */
-  readonly turns: number;
-  /** Whether a model of the strong tier is tried in the same request, if the answer alone shows a signal. */
-  readonly secondAttempt: boolean;
-}
 
 /**
  * A compiled policy: everything that a decision needs, frozen. Requests never parse or validate policy text. A snapshot holds the names of

@@ -138,7 +138,30 @@ export interface Facts {
   readonly tier?: FirstTier;
   /** Why the session is escalated to stronger models; absent if it is not, and in records of earlier versions. */
   readonly escalation?: Escalation;
+  /** The conversation, by which a score of the answer finds it; absent if its policy needs no conversations, and without a tier. */
+  readonly conversation?: ConversationPlace;
+  /** The signal that did not escalate the session, because its key had too many escalated sessions; absent if there was none. */
+  readonly unescalated?: Unescalated;
 }
+
+/** A request's place in its conversation. */
+export interface ConversationPlace {
+  /** A keyed hash of the key, the caller's names of user and session, and the first messages. */
+  readonly id: string;
+  /** The number of answers that the request has. */
+  readonly answers: number;
+}
+
+/** A signal without effect. */
+export interface Unescalated extends Escalation {
+  /** The sessions of the key in the last hour, and how many of them were escalated; null if they could not be counted. */
+  readonly share: { readonly escalated: number; readonly conversations: number } | null;
+}
+
+/** A score below this is a signal that the answer failed. */
+export const LOW_SCORE = 0.5;
+/** A request that is sent again within this time after its answer is a signal, minutes. */
+export const REPEAT_MINUTES = 5;
 
 /** The signals that an earlier answer of a conversation failed, with what each means. */
 export const ESCALATION_SIGNALS = {
@@ -149,6 +172,8 @@ export const ESCALATION_SIGNALS = {
   empty_answer: 'an answer was empty',
   repeated_question: 'the user sent the same question again',
   correction: 'the user said that the answer is wrong',
+  low_score: `an answer got a score below ${LOW_SCORE}`,
+  repeated_request: `the same request was sent again within ${REPEAT_MINUTES} minutes after its answer`,
 } as const;
 export type EscalationSignal = keyof typeof ESCALATION_SIGNALS;
 export const ESCALATION_NAMES = Object.keys(ESCALATION_SIGNALS) as EscalationSignal[];
@@ -156,6 +181,18 @@ export const ESCALATION_NAMES = Object.keys(ESCALATION_SIGNALS) as EscalationSig
 /** The signals that an answer alone shows, so that another model can answer the same request. */
 export const ANSWER_SIGNALS = ['malformed_call', 'broken_schema', 'empty_answer'] as const;
 export type AnswerSignal = (typeof ANSWER_SIGNALS)[number] & EscalationSignal;
+
+/** When conversations move to the strong tier because an answer failed. */
+export interface EscalationTerms {
+  /** The signals that count. */
+  readonly on: readonly EscalationSignal[];
+  /** How many answers without a signal end an escalation. */
+  readonly turns: number;
+  /** Whether a model of the strong tier is tried in the same request, if the answer alone shows a signal. */
+  readonly secondAttempt: boolean;
+  /** The highest share of a key's recent conversations that may be escalated, 0..1; null for no limit. */
+  readonly shareMax: number | null;
+}
 
 /** The latest signal that escalates a session. */
 export interface Escalation {

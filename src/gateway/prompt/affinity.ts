@@ -3,7 +3,8 @@ import type { OriginalPath } from '../../core/json/original.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../../core/policy/snapshot.ts';
 import type { SpreadKey } from '../../core/policy/spread.ts';
 import { CAPABILITIES } from '../../core/request/capability.ts';
-import type { CachedTokens, Facts } from '../../core/request/facts.ts';
+import type { Turn } from '../../core/request/conversation.ts';
+import type { CachedTokens, ConversationPlace, Facts } from '../../core/request/facts.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { markOfTurn } from './answer-mark.ts';
 import { AnswerTable, answererOf, type PromptAnswer } from './answer-table.ts';
@@ -58,6 +59,7 @@ export class PromptHistory {
   readonly #seed: bigint;
   #hashes: PromptHashes | null = null;
   #bearsState: boolean | null = null;
+  #marks: ConversationMarks | null = null;
   /** The hashes of the earlier turns that were looked up and found; null for none. */
   #used: Set<bigint> | null = null;
 
@@ -114,11 +116,58 @@ export class PromptHistory {
     const { turns } = this.#request.conversation;
     const first = turns.findIndex(({ role }) => role === 'user');
     if (first < 0 || isTooShort(facts, snapshot, ESTIMATE_MIN)) return null;
-    const whole = new Set<OriginalPath>();
-    let hash = 0n;
-    for (const turn of turns.slice(0, first + 1)) hash = hashOfTurn(turn, this.#request, hash, whole);
+    const hash = this.#hashOn(turns.slice(0, first + 1), 0n, new Set());
     const digest = createHmac('sha256', this.#secret).update(`conversation\0${this.keyId}\0${hash}`).digest();
     return { high: digest.readUInt32BE(0), low: digest.readUInt32BE(4) };
+  }
+
+  /**
+   * Returns the request's place in its conversation. All turns have the same ID, on every server, also if the prompt is short. The callers
+   * of a key may begin with the same words, so the names of user and session that they send are part of the ID.
+   */
+  place(): ConversationPlace {
+    return this.#readMarks().place;
+  }
+
+  /** Returns a keyed hash of the whole prompt, the same on every server; null if it does not end with a question of the user. */
+  question(): string | null {
+    const marks = this.#readMarks();
+    if (marks.question === undefined) {
+      const { turns } = this.#request.conversation;
+      const rest = turns.slice(marks.turns);
+      const tools = Bun.hash.rapidhash(this.#request.toolsText, marks.hash);
+      const isAsked = turns.at(-1)?.role === 'user';
+      marks.question = isAsked
+        ? this.#markOf('question', marks.place.id, this.#hashOn(rest, tools, marks.whole))
+        : null;
+    }
+    return marks.question;
+  }
+
+  #readMarks(): ConversationMarks {
+    if (this.#marks) return this.#marks;
+    const { conversation, settings, headers } = this.#request;
+    const { turns } = conversation;
+    const first = turns.findIndex(({ role }) => role === 'user') + 1;
+    const whole = new Set<OriginalPath>();
+    const hash = this.#hashOn(turns.slice(0, first), 0n, whole);
+    const names = JSON.stringify([this.keyId, settings.user ?? null, headers.run.session]);
+    const id = this.#markOf('conversation', names, hash);
+    // An assistant's turn at the end is the beginning of the answer, which the caller wrote.
+    const answers = turns.slice(0, -1).filter(({ role }) => role === 'assistant').length;
+    this.#marks = { place: { id, answers }, turns: first, hash, whole, question: undefined };
+    return this.#marks;
+  }
+
+  #hashOn(turns: readonly Turn[], seed: bigint, whole: Set<OriginalPath>): bigint {
+    return turns.reduce((hash, turn) => hashOfTurn(turn, this.#request, hash, whole), seed);
+  }
+
+  #markOf(kind: string, names: string, hash: bigint): string {
+    const digest = createHmac('sha256', this.#secret)
+      .update(`mark of a ${kind}\0${names}\0${hash}`)
+      .digest('base64url');
+    return digest.slice(0, MARK_LENGTH);
   }
 
   /**
@@ -230,6 +279,20 @@ interface AnsweringEndpoint {
 function onlyOne(values: readonly (string | null)[]): string | null {
   const [value = null, ...others] = new Set(values);
   return others.length === 0 ? value : null;
+}
+
+/** The characters of a mark: 96 bits, so that no two conversations have the same. */
+const MARK_LENGTH = 16;
+
+/** The marks of a conversation, which are the same on every server. */
+interface ConversationMarks {
+  readonly place: ConversationPlace;
+  /** The number of turns in the ID, their hash, and the places that it contains. */
+  readonly turns: number;
+  readonly hash: bigint;
+  readonly whole: Set<OriginalPath>;
+  /** The mark of the whole prompt; undefined until it is read. */
+  question: string | null | undefined;
 }
 
 interface PromptHashes {

@@ -3,7 +3,7 @@ import { totalBy } from '../../host/telemetry/counts.ts';
 import type { Family } from '../../host/telemetry/families.ts';
 import type { OutcomeRow } from '../../store/learning.ts';
 import type { Repositories } from '../../store/repositories.ts';
-import { isUnmet, type Store } from '../../store/store.ts';
+import { isUnmet, type Store, type Write } from '../../store/store.ts';
 
 /** The name of the estimator of 0.1 that learned from scores. */
 const ESTIMATOR = 'learned';
@@ -37,8 +37,8 @@ export class Scores {
     this.#nextId = nextId;
   }
 
-  /** Stores the first score of a decision. Resolves once the score is durable; rejects with StoreError. */
-  async add(score: AnswerScore): Promise<ScoreReceipt> {
+  /** Stores the first score of a decision, in one commit with other writes. Resolves once the score is durable; rejects with StoreError. */
+  async add(score: AnswerScore, also: readonly Write[] = []): Promise<ScoreReceipt> {
     const { outcomes } = this.#store.learning;
     const earlier = await outcomes.findScore(score.decision);
     if (earlier) return { ...earlier, isFirst: false };
@@ -46,7 +46,7 @@ export class Scores {
     const unlearned = { estimator: ESTIMATOR, estimated: declared, probability: 1, among: 1, looked: 0 };
     const row: OutcomeRow = { ...score, ...unlearned, id: this.#nextId(), source: 'caller', offered: 1, weight: 1 };
     try {
-      await this.#store.commit([outcomes.add(row)]);
+      await this.#store.commit([outcomes.add(row), ...also]);
     } catch (cause) {
       const other = isUnmet(cause) ? await outcomes.findScore(score.decision) : null;
       if (other) return { ...other, isFirst: false };

@@ -31,13 +31,14 @@ export class AnswerRecorder implements ExchangeRecorder {
   readonly #answerId: AnswerId | null;
 
   constructor(gateway: Gateway, runnable: RunnableRequest, context: RequestContext) {
-    const { request, decision, caller, runtime, questionLength } = runnable;
+    const { request, decision, caller, runtime, questionLength, history } = runnable;
     const { content } = runtime.snapshot;
     this.#gateway = gateway;
     this.#runnable = runnable;
     this.#context = context;
     // The length of a question counts only once its request is paid for. A refused request costs nothing, and must not change estimates.
     gateway.questionLengths.note(runtime.snapshot, decision.facts, questionLength);
+    gateway.conversations.noteSent(decision.facts, history.keyId);
     this.#content = content && recordContent(gateway.records.contents, content, request, decision.facts.model, caller);
     this.#answerId = request.conversation.thread ? new AnswerId() : null;
   }
@@ -51,11 +52,12 @@ export class AnswerRecorder implements ExchangeRecorder {
   /** Notes the end of the answer. Returns the writes to store together with the settlement. */
   settlementWrites(outcome: DecisionOutcome, platform: Platform, upstream: Upstream | null): Write[] {
     const gateway = this.#gateway;
-    const { request, decision, caller, runtime } = this.#runnable;
+    const { request, decision, caller, runtime, history } = this.#runnable;
     const context = this.#context;
     context.exchange.result = { outcome, platform };
     const recorded = recordedOf(request, caller, runtime.snapshot, context);
     const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, outcome)];
+    if (outcome.status === 'completed') gateway.conversations.noteAnswer(decision.facts, history, runtime.snapshot);
     if (this.#answerId) writes.push(...this.#threadWrites(this.#answerId.value, outcome, upstream));
     if (this.#content) writes.push(...this.#content.writes(decision.id, gateway.now()));
     return writes;

@@ -1,3 +1,4 @@
+import { whenReady } from '../../core/awaitable.ts';
 import type { Decision } from '../../core/decision/decision.ts';
 import { timeOfId } from '../../core/id.ts';
 import { type Caller, rootOf } from '../../core/people/caller.ts';
@@ -42,6 +43,8 @@ interface UndecidedRequest {
   readonly history: PromptHistory;
   /** Computes the facts of the request. */
   readonly factsOf: typeof chatFacts;
+  /** Whether the request will be carried out, not only priced. */
+  readonly isServed: boolean;
   /** Whether providers may be called to count its prompt. */
   readonly asksServices: boolean;
   /** Counts the prompt at providers; null before the first count. All decisions of a thread share it. */
@@ -74,7 +77,16 @@ export function decideRequest(
   context.work.run = run === NO_RUN ? run : gateway.sessions.run(rootOf(caller), run);
   const history = gateway.affinity.history(rootOf(caller), request);
   const asksServices = isServed && !terms.windowsOnly;
-  const undecided: UndecidedRequest = { request, terms, context, history, factsOf, asksServices, services: null };
+  const undecided: UndecidedRequest = {
+    request,
+    terms,
+    context,
+    history,
+    factsOf,
+    isServed,
+    asksServices,
+    services: null,
+  };
   const { thread } = request.conversation;
   return thread ? decideIn(thread, gateway, undecided) : decide(gateway, undecided, null);
 }
@@ -92,9 +104,24 @@ function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest)
  * @throws SignalboxError if no model is left, or the funds cover none
  */
 function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | null): DecisionResult {
+  const { terms, history, isServed } = undecided;
+  const { snapshot } = terms.runtime;
+  const { facts, ...rest } = readRequest(undecided, fit, false);
+  const followed = gateway.conversations.read(facts, history, snapshot);
+  const admitted = gateway.conversations.admit(followed, history.keyId, snapshot, isServed);
+  return whenReady(admitted, (facts) => decideRead(gateway, undecided, { facts, ...rest }, fit));
+}
+
+/** Decides a request whose facts are read. The call throws like `decide`. */
+function decideRead(
+  gateway: Gateway,
+  undecided: UndecidedRequest,
+  first: RequestReading,
+  fit: FactsFit | null,
+): DecisionResult {
   const { request, terms, context, history } = undecided;
   const { snapshot } = terms.runtime;
-  let reading = readRequest(undecided, fit, false);
+  let reading = first;
   let trial = tryDecision(gateway, reading, request, terms, context);
   const isUnread = !isIntentRead(reading.facts) && request.embedding === null;
   if (isUnread && dependsOnLength(trial, snapshot)) {

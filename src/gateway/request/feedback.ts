@@ -25,7 +25,7 @@ interface Feedback extends Pick<ScoreReceipt, 'score' | 'weight' | 'label'> {
 }
 
 /** The parts of the gateway that accept feedback. */
-export interface FeedbackGateway extends Pick<Gateway, 'lease' | 'scores' | 'past' | 'now'> {
+export interface FeedbackGateway extends Pick<Gateway, 'lease' | 'scores' | 'past' | 'now' | 'conversations'> {
   readonly records: Pick<RecordReader, 'find' | 'findRevision'>;
 }
 
@@ -35,7 +35,7 @@ export interface FeedbackGateway extends Pick<Gateway, 'lease' | 'scores' | 'pas
  * @throws SignalboxError
  */
 export async function giveFeedback(
-  { lease, scores, records, past, now }: FeedbackGateway,
+  { lease, scores, records, past, now, conversations }: FeedbackGateway,
   { decision_id: decision, score, label: given }: FeedbackRequest,
   caller: Caller,
 ): Promise<Feedback> {
@@ -51,7 +51,10 @@ export async function giveFeedback(
   const { task } = record.facts;
   const declared = await declaredQuality(record, model, snapshot, { records, past });
   const row = { decision: record.id, keyId: rootOf(caller), model, task, declared, score, label };
-  const { isFirst, ...stored } = await orOverloaded(UNWRITTEN, () => scores.add(row));
+  const signal = conversations.lowScore(record, rootOf(caller), score, snapshot);
+  const also = signal ? [conversations.signalWrite(signal)] : [];
+  const { isFirst, ...stored } = await orOverloaded(UNWRITTEN, () => scores.add(row, also));
+  if (signal && isFirst) conversations.noteSignal(signal);
   if (stored.score !== score) {
     const message =
       'This decision already has a different score. A decision can be scored once, and its first score is kept.';

@@ -5,6 +5,7 @@ import type { TokenCounter } from '../../providers/tokenizer/counter.ts';
 import type { ExchangeParts } from '../exchange/runnable-request.ts';
 import type { FundingParts, FundingSource } from '../money/funding.ts';
 import type { Affinity } from '../prompt/affinity.ts';
+import type { Conversations } from '../prompt/conversations.ts';
 import type { KeptLengths } from '../prompt/kept-lengths.ts';
 import type { Sessions } from '../prompt/sessions.ts';
 import type { Threads } from '../prompt/threads.ts';
@@ -24,6 +25,7 @@ export interface Gateway extends FundingParts, ExchangeParts {
   readonly questionLengths: KeptLengths;
   readonly affinity: Affinity;
   readonly threads: Threads;
+  readonly conversations: Conversations;
   readonly sessions: Sessions;
   readonly counter: TokenCounter;
   readonly countPlaces: CountPlaces;

@@ -112,6 +112,10 @@ export const LANGUAGE = {
         { default: true, example: false },
         `Whether a model of the strong tier is tried once in the same request, if the answer is JSON for the caller, not a stream, and shows one of these signals of \`on\`: ${ANSWER_SIGNALS.map((signal) => `\`${signal}\``).join(', ')}. Both attempts are charged.`,
       ),
+      share_max: optional.number(
+        { minimum: 0, maximum: 1, example: 0.2 },
+        'The highest share, 0 to 1, of the conversations of a key in the last hour that may be escalated. One conversation is always allowed. Default: no limit.',
+      ),
     }),
   ),
   usual_quality_factor: value(

@@ -1,6 +1,7 @@
 import { HEALTH } from '../../../src/core/decision/readings.ts';
 import { ENDPOINT_LIMITS } from '../../../src/core/endpoint-room.ts';
 import { ERRORS } from '../../../src/core/errors.ts';
+import { ESCALATION_NAMES } from '../../../src/core/request/facts.ts';
 import { OUTCOME_SOURCES } from '../../../src/store/learning.ts';
 import { documentedFamilies } from '../../docs/metrics-page.ts';
 import type { Metric, Metrics } from '../../support/promql.ts';
@@ -39,6 +40,8 @@ export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
   signalbox_tokens_total: { kind: ['input', 'input_cached', 'input_cache_write', 'output', 'output_reasoning'] },
   signalbox_chats_capped_total: { end: ['length', 'within'] },
   signalbox_failovers_total: { to: ['endpoint', 'model'] },
+  signalbox_escalations_total: { signal: ESCALATION_NAMES },
+  signalbox_escalations_withheld_total: { signal: ESCALATION_NAMES },
   signalbox_http_errors_total: { code: Object.keys(ERRORS) },
   signalbox_endpoint_state: { state: Object.keys(HEALTH) },
   signalbox_endpoint_limit_used: { limit: [...ENDPOINT_LIMITS] },

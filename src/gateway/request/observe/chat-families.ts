@@ -74,6 +74,16 @@ export function chatFamilies(seriesMax: number, keyedMax: number) {
       help: 'Failed attempts after which another endpoint or model was tried.',
       labels: ['provider', 'model', 'upstream', 'to'],
     }),
+    escalations: counter({
+      name: 'signalbox_escalations_total',
+      help: 'Requests of conversations that a signal of failure moved to the strong tier, by signal.',
+      labels: ['signal'],
+    }),
+    unescalated: counter({
+      name: 'signalbox_escalations_withheld_total',
+      help: 'Requests of conversations that a signal did not move, because `share_max` of their key was reached, by signal.',
+      labels: ['signal'],
+    }),
     promptCounts: counter({
       name: 'signalbox_prompt_counts_total',
       help: 'Requests to a provider to count the tokens of a PDF before money is held, by how they ended.',

@@ -53,6 +53,9 @@ export function createChatMetrics(keyLabel: () => string | null = () => null): C
     for (const { provider, end } of request.work.promptCounts ?? []) families.promptCounts.at(provider, end).value++;
     if (!result) return;
     const { outcome } = result;
+    const { escalation, unescalated } = routing?.facts ?? {};
+    if (escalation) families.escalations.at(escalation.signal).value++;
+    if (unescalated) families.unescalated.at(unescalated.signal).value++;
     lane.count(outcome, request.exchange.failedUsage);
     cells.spent(outcome.status).value += outcome.charged;
     if (outcome.firstPartMs !== null && request.answer.isStream && hasAnswered(outcome)) {

@@ -56,6 +56,8 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     // `key` is the caller's key.
     endpoint_key: outcome?.attempts.at(-1)?.key,
     reason: platform?.route_reason,
+    escalation: facts?.escalation?.signal,
+    escalation_withheld: facts?.unescalated?.signal,
     attempts: outcome?.attempts.length,
     failures: outcome && failuresOf(outcome),
     input_tokens: usage?.inputTokens,

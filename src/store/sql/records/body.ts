@@ -118,6 +118,8 @@ const RARE_FACTS = [
   'fallbacks',
   'tier',
   'escalation',
+  'conversation',
+  'unescalated',
 ] as const;
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
@@ -177,11 +179,12 @@ function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
   const { addOns, embedding, thread, readers, pdfs, serviceCounts } = facts;
   const { qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep, deniedModels, fallbacks } = facts;
-  const { tier, escalation } = facts;
+  const { tier, escalation, conversation, unescalated } = facts;
   const named = facts.named !== null && facts.named.length > 1 ? facts.named : undefined;
   const media = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
   const judged = [qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep];
-  const rare = [...media, ...judged, deniedModels, named, fallbacks, tier, escalation];
+  const chosenBy = [...media, ...judged, deniedModels, named, fallbacks];
+  const rare = [...chosenBy, tier, escalation, conversation, unescalated];
   const last = rare.findLastIndex((fact) => fact !== undefined);
   // Absent rare facts before the last present fact are null in the JSON.
   return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];
