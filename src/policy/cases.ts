@@ -44,7 +44,7 @@ export function draftCases(context: CheckContext & AmountContext, names: CaseNam
     if (!data) return [];
     checkKeys(named, data, context.report);
     const { constraints, costBelowCredits } = readCosts(named, data, context);
-    const { metadata, key, team, user, time = null, body, model: usual, ...query } = data.given;
+    const { metadata, key, team, user, escalated, time = null, body, model: usual, ...query } = data.given;
     const model = typeof body?.model === 'string' ? body.model : usual;
     const { expect } = data;
     return [
@@ -61,6 +61,7 @@ export function draftCases(context: CheckContext & AmountContext, names: CaseNam
           key: { id: key.id, labels: key.labels, models: key.models ?? null },
           team: team ?? null,
           user: user ?? null,
+          ...(escalated !== undefined && { escalated }),
           time,
         },
         expect: {

@@ -1,4 +1,5 @@
 import type { UserRole } from '../people/people.ts';
+import type { EscalationSignal } from '../request/facts.ts';
 import type { SourcePlace } from './source-place.ts';
 import type { TierName } from './tiers.ts';
 
@@ -25,6 +26,8 @@ export interface PolicyCase {
     /** The team and the user that the key belongs to; null for none. */
     readonly team: { readonly id: string; readonly name: string } | null;
     readonly user: { readonly id: string; readonly name: string; readonly role: UserRole } | null;
+    /** The signal of failure that escalates the conversation, as if its latest answer had failed; absent for none. */
+    readonly escalated?: EscalationSignal;
     /** The value of `time` in conditions, ISO 8601; null for a fixed Wednesday noon. */
     readonly time: string | null;
   };

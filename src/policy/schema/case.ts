@@ -3,6 +3,7 @@ import { RouteChat, RouteQuery } from '../../core/api/route-query.ts';
 import { RouteConstraints } from '../../core/api/routing-fields.ts';
 import { USER_ROLES } from '../../core/people/people.ts';
 import { TIERS } from '../../core/policy/tiers.ts';
+import { ESCALATION_NAMES } from '../../core/request/facts.ts';
 import { withoutNull } from '../../core/schema/nullable.ts';
 import { closed, excludes, oneOf, optional, string, writtenAs } from './parts.ts';
 
@@ -103,6 +104,13 @@ const GIVEN = {
       },
       writtenAs('name'),
     ),
+  ),
+  escalated: Type.Optional(
+    oneOf(ESCALATION_NAMES, {
+      examples: ['repeated_question'],
+      description:
+        'The signal of failure that escalates the conversation, as if its latest answer had failed. It counts if `escalate.on` lists it and tiers decide about the request. Default: only the signals in `messages`.',
+    }),
   ),
   time: optional.string(
     {

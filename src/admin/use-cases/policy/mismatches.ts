@@ -1,6 +1,7 @@
 import type { Decision } from '../../../core/decision/decision.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import type { PolicyCase } from '../../../core/policy/case.ts';
+import type { EscalationSignal } from '../../../core/request/facts.ts';
 import { decimalText } from '../../../core/text/text.ts';
 import type { CaseFailure } from '../../../policy/cases.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
@@ -29,12 +30,12 @@ export interface Mismatch extends CaseFailure {
 export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime: Runtime, whole: Runtime): Mismatch[] {
   const { expect } = policyCase;
   const refusal = refusalIn(outcome, runtime);
-  const caller = listsOf(policyCase, runtime);
+  const context: CaseContext = { runtime, caller: listsOf(policyCase, runtime), escalated: policyCase.given.escalated };
   const found = [
     ...taskMismatch(policyCase, outcome),
     ...(expect.refused === null
-      ? choiceMismatches(expect, outcome, refusal, { runtime, caller })
-      : refusalMismatch(expect.refused, outcome, refusal, { runtime, caller })),
+      ? choiceMismatches(expect, outcome, refusal, context)
+      : refusalMismatch(expect.refused, outcome, refusal, context)),
     ...rejectedMismatches(expect, outcome, whole),
   ];
   return found.map(({ hint, expected, ...text }) => ({
@@ -93,6 +94,8 @@ interface CaseContext {
   readonly runtime: Runtime;
   /** The lists of models of the sender. */
   readonly caller: ModelLists;
+  /** The signal of failure that the case states. */
+  readonly escalated: EscalationSignal | undefined;
 }
 
 function choiceMismatches(
@@ -177,13 +180,15 @@ const providerMiss: MissOf<string> = (provider, { ranked: [choice] }, { runtime:
 const reasonMiss: MissOf<string> = (reason, { reason: got }) =>
   got === reason ? null : { got, message: `the reason is \`${got}\`` };
 
-const tierMiss: MissOf<string> = (wanted, { tier, facts }) => {
+const tierMiss: MissOf<string> = (wanted, { tier, facts }, { escalated, runtime }) => {
   if (tier === wanted) return null;
+  const isUnlisted = escalated !== undefined && !runtime.snapshot.escalation.on.includes(escalated);
   const hard = facts.tier && `the first question is hard with a probability of ${decimalText(facts.tier.hard)}`;
-  if (tier !== null) return { got: tier, message: `the ${tier} tier decides`, hint: hard };
-  const hint =
+  const hint = isUnlisted ? `\`escalate.on\` does not list \`${escalated}\`` : hard;
+  if (tier !== null) return { got: tier, message: `the ${tier} tier decides`, hint };
+  const why =
     'a stated `task_type`, weights, ceilings and named models are decided without tiers, and so are selectors with `tiers: off`';
-  return { got: 'none', message: 'no tier decides', hint };
+  return { got: 'none', message: 'no tier decides', hint: why };
 };
 
 const BOUNDS = {

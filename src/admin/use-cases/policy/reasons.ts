@@ -28,10 +28,12 @@ const dropped = dropNulls(RouteRequest);
  * @throws SignalboxError like a real request
  */
 export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
-  const { time, team, user } = given;
+  const { time, team, user, escalated } = given;
   const request = requestOf(given);
   const key = { ...given.key, team: team?.id, user: user?.id, levels: levelsIn(given, runtime) };
-  return hypotheticalFacts({ request, key, timeMs: Date.parse(time ?? USUAL_TIME) }, runtime);
+  const facts = hypotheticalFacts({ request, key, timeMs: Date.parse(time ?? USUAL_TIME) }, runtime);
+  const isEscalated = escalated !== undefined && runtime.snapshot.escalation.on.includes(escalated);
+  return isEscalated && facts.tier ? { ...facts, escalation: { signal: escalated, turnsAgo: 0 } } : facts;
 }
 
 /** Returns the lists of models that apply to the sender of a case. */
