@@ -1,17 +1,21 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
+  type AttemptRecord,
   type DecisionRecord,
   modelOf,
   RECORD_STATUSES,
   type RecordStatus,
   refusalSummary,
+  type SpreadRecord,
   statusOf,
   summaryOf,
 } from '../../../src/core/decision/record.ts';
 import type { Refusal } from '../../../src/core/decision/refusal.ts';
 import type { ErrorCode } from '../../../src/core/errors.ts';
 import { idAt, timeOfId } from '../../../src/core/id.ts';
+import { TIERS } from '../../../src/core/policy/tiers.ts';
+import { ESCALATION_NAMES, type Facts } from '../../../src/core/request/facts.ts';
 import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../../../src/store/records.ts';
 import { facts } from '../../routing/build.ts';
 import type { TestedStore } from '../implementations.ts';
@@ -89,6 +93,38 @@ export function recordOf({
         : { status, attempts: [{ ...attempt, requestId: null, finishReasons: ['stop'] }], ...ended },
   };
 }
+
+const SPREAD: SpreadRecord = {
+  ...{ mode: 'least_busy', key: '00112233445566aa', draw: 0, eligible: [0, 1], loads: [0, 2], weights: [1, 1] },
+  ...{ compared: [0, 1], stays: false },
+};
+
+const signal = fc.record({
+  signal: fc.constantFrom(...ESCALATION_NAMES),
+  turnsAgo: fc.nat(9),
+});
+
+/** Facts that only some requests have, in every combination. */
+const rareFacts: fc.Arbitrary<Partial<Facts>> = fc.record(
+  {
+    deniedModels: fc.constant(['m']),
+    tier: fc.record({ name: fc.constantFrom(...TIERS), hard: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    escalation: signal,
+    conversation: fc.record({ id: fc.string({ minLength: 1 }), answers: fc.nat(9) }),
+    unescalated: fc
+      .tuple(signal, fc.option(fc.record({ escalated: fc.nat(9), conversations: fc.nat(9) })))
+      .map(([one, share]) => ({ ...one, share })),
+  },
+  { requiredKeys: [] },
+);
+
+/** What differs between attempts: only failures have a status and a message. */
+const anyAttempt: fc.Arbitrary<Partial<AttemptRecord>> = fc
+  .tuple(
+    fc.record({ key: fc.constantFrom('first', 'second'), spread: fc.constant(SPREAD) }, { requiredKeys: [] }),
+    fc.option(fc.record({ status: fc.option(fc.constant(503)), message: fc.constantFrom('', 'It is busy.') })),
+  )
+  .map(([rare, failed]) => ({ ...rare, ...(failed && { failure: 'overloaded', ...failed }) }));
 
 /** Makes a refusal with the same terms. */
 export function refusalOf({ id, time = NOW, keyId = 'k', model = 'm', ...more }: Made, answers = 1): Refusal {
@@ -194,6 +230,24 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(await tables.log.find(7)).toBeNull();
     await store.commit([tables.log.add(record)]);
     expect(await tables.log.find(7)).toEqual(record);
+  });
+
+  test('a record is restored with the tier, the signals and the conversation of its request, and with the keys of its attempts', async () => {
+    await using store = await open();
+    let id = idAt(NOW);
+    await fc.assert(
+      fc.asyncProperty(rareFacts, fc.array(anyAttempt, { minLength: 1, maxLength: 3 }), async (rare, attempts) => {
+        const made = recordOf({ id: id++ });
+        const record = {
+          ...made,
+          facts: { ...made.facts, ...rare },
+          outcome: { ...made.outcome!, attempts: attempts.map((one) => ({ ...made.outcome!.attempts[0]!, ...one })) },
+        };
+        await store.commit([store.records.log.add(record)]);
+        expect(await store.records.log.find(record.id)).toEqual(record);
+      }),
+      { numRuns: 40 },
+    );
   });
 
   test('a refusal is listed with all its facts before and after it is indexed, is no decision, and is deleted with decisions', async () => {
