@@ -153,6 +153,8 @@ test('the log and the metrics name the signal', async () => {
   const before = await live.metrics();
   for (const name of ['a', 'b']) await ask([`${question} ${name}`, 'Rome.', 'That is wrong.'], {}, key);
   const after = await live.metrics();
+  const lines = live.box.lines.flatMap((line) => (line.includes('"message":"chat"') ? [JSON.parse(line)] : []));
+  expect(lines.slice(-2)).toMatchObject([{ escalation: 'correction' }, { escalation_withheld: 'correction' }]);
   for (const name of ['signalbox_escalations_total', 'signalbox_escalations_withheld_total']) {
     const series = `${name}{signal="correction"}`;
     expect([name, (after.get(series) ?? 0) - (before.get(series) ?? 0)]).toEqual([name, 1]);
