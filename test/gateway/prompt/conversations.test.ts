@@ -10,7 +10,12 @@ import { openInMemory, type TestedStore } from '../../store/implementations.ts';
 import { chatRequest } from '../../support/model-request.ts';
 
 const MINUTE_MS = 60_000;
-const ALL: EscalationTerms = { on: ['low_score', 'repeated_request', 'correction'], secondAttempt: true, turns: 2, shareMax: null };
+const ALL: EscalationTerms = {
+  on: ['low_score', 'repeated_request', 'correction'],
+  secondAttempt: true,
+  turns: 2,
+  shareMax: null,
+};
 const TIERED: Facts = { ...facts(), tier: { name: 'usual', hard: 0 } };
 const ESCALATED: Facts = { ...TIERED, escalation: { signal: 'correction', turnsAgo: 0 } };
 
