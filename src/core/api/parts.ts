@@ -1,6 +1,5 @@
 import { type SchemaOptions, type StringOptions, type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { FAILURE_KINDS } from '../decision/failure-kinds.ts';
-import { ANSWER_SIGNALS } from '../request/facts.ts';
+import { ANSWER_SIGNALS, FAILURE_KINDS } from '../decision/failure-kinds.ts';
 
 /**
  * Helpers for the schemas of answers. Schemas of answers stay open (`additionalProperties` is not set), because fields may be added within

@@ -1,5 +1,3 @@
-import { ANSWER_SIGNALS } from '../request/facts.ts';
-
 /** The kinds of failure that the gateway distinguishes. */
 export const FAILURE_KINDS = [
   /** The provider refuses the operator's API key. */
@@ -22,6 +20,10 @@ export const FAILURE_KINDS = [
   'connect',
   'timeout',
 ] as const;
+
+/** The kinds of failure that a complete answer shows by itself, so that another model can answer the same request. */
+export const ANSWER_SIGNALS = ['malformed_call', 'broken_schema', 'empty_answer'] as const;
+export type AnswerSignal = (typeof ANSWER_SIGNALS)[number];
 
 /** Kinds of failure that the request itself or the model causes. Failures of these kinds say nothing about the health of the provider. */
 const REQUEST_FAILURES: ReadonlySet<string> = new Set(['rejected', 'context', 'refused', ...ANSWER_SIGNALS]);

@@ -4,10 +4,11 @@ import type { Microcredits } from '../money/credits.ts';
 import type { Usage } from '../money/usage.ts';
 import type { SpreadMode } from '../policy/spread.ts';
 import type { ExpectedLength } from '../request/expected-length.ts';
-import type { AnswerSignal, Facts } from '../request/facts.ts';
+import type { Facts } from '../request/facts.ts';
 import { selectorIn } from '../request/facts.ts';
 import type { Operation } from '../request/operation.ts';
 import type { Estimate } from './estimate.ts';
+import type { AnswerSignal } from './failure-kinds.ts';
 import type { Refusal, RefusedAnswer } from './refusal.ts';
 
 /** A decision with its outcome. A decision record contains no text of the request or the answer. */

@@ -1,6 +1,6 @@
+import type { AnswerSignal } from '../decision/failure-kinds.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { Usage } from '../money/usage.ts';
-import type { AnswerSignal } from './facts.ts';
 
 /** The names and figures that an answer has in every dialect. */
 export interface AnswerIdentity {

@@ -178,10 +178,6 @@ export const ESCALATION_SIGNALS = {
 export type EscalationSignal = keyof typeof ESCALATION_SIGNALS;
 export const ESCALATION_NAMES = Object.keys(ESCALATION_SIGNALS) as EscalationSignal[];
 
-/** The signals that an answer alone shows, so that another model can answer the same request. */
-export const ANSWER_SIGNALS = ['malformed_call', 'broken_schema', 'empty_answer'] as const;
-export type AnswerSignal = (typeof ANSWER_SIGNALS)[number] & EscalationSignal;
-
 /** When conversations move to the strong tier because an answer failed. */
 export interface EscalationTerms {
   /** The signals that count. */

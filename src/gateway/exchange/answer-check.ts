@@ -1,6 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import type { AnswerSignal } from '../../core/decision/failure-kinds.ts';
 import { parseJson } from '../../core/json/object.ts';
-import type { AnswerSignal, EscalationSignal } from '../../core/request/facts.ts';
+import type { EscalationSignal } from '../../core/request/facts.ts';
 import { isFittingCall } from '../../core/request/fitting-call.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { ANSWER_STEPS, type CheckBudget, fitsSchema } from '../../core/schema/fits.ts';

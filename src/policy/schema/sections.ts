@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { ANSWER_SIGNALS, ESCALATION_NAMES, ESCALATION_SIGNALS } from '../../core/request/facts.ts';
+import { ANSWER_SIGNALS } from '../../core/decision/failure-kinds.ts';
+import { ESCALATION_NAMES, ESCALATION_SIGNALS } from '../../core/request/facts.ts';
 import { ALERTS } from '../alerts.ts';
 import { checkValue } from '../check.ts';
 import { RATE_LIMITS } from '../limits/rate-limits.ts';
