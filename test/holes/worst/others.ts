@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
 import { jsonFault } from '../../../src/core/json/fault.ts';
 import { beyondLimits } from '../../../src/core/json/limits.ts';
+import type { Members } from '../../../src/core/json/original.ts';
 import { NO_GROUPS } from '../../../src/core/money/holder.ts';
 import { parseAddress } from '../../../src/core/net/address.ts';
 import { REDACTIONS } from '../../../src/core/policy/content.ts';
 import type { RuleScope } from '../../../src/core/policy/rules.ts';
 import { STOP_CHARS_MAX, STOPS_MAX } from '../../../src/core/request/stop-search.ts';
+import { fitsSchema } from '../../../src/core/schema/fits.ts';
 import { CHUNKS } from '../../../src/dialects/openai-chat/chunks.ts';
 import { ResponsesDialogue } from '../../../src/dialects/openai-responses/dialogue.ts';
 import { readRouteBody } from '../../../src/dialects/route-body.ts';
@@ -198,9 +200,42 @@ const ADDRESSES = {
 };
 
 /** Readers that no registry lists. */
+/** A JSON schema with a value, with many of one thing. */
+const SCHEMAS: Readonly<Record<string, (parts: number) => readonly [Members, unknown]>> = {
+  'enum for each item': (parts) => [{ items: { enum: list(parts, (at) => `v${at}`) } }, list(parts, () => 'none')],
+  'types for each item': (parts) => [{ items: { type: list(parts, () => 'null') } }, list(parts, () => 1)],
+  'names for each alternative': (parts) => [
+    { anyOf: list(parts, () => ({ additionalProperties: false })) },
+    Object.fromEntries(list(parts, (at) => [`n${at}`, 1])),
+  ],
+  'required names of null members': (parts) => {
+    const names = list(parts, (at) => `n${at}`);
+    const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
+    return [{ properties, required: names }, Object.fromEntries(names.map((name) => [name, null]))];
+  },
+  'alternatives that contain themselves': (parts) => [
+    { anyOf: [{ items: { $ref: '#' } }, { items: { $ref: '#' } }], type: 'array' },
+    JSON.parse('['.repeat(Math.min(parts, 5_000)) + ']'.repeat(Math.min(parts, 5_000))),
+  ],
+  'parts of a schema that refers to itself': (parts) => [{ allOf: [{ $ref: '#' }, ...list(parts, () => true)] }, 1],
+  'long texts': (parts) => [
+    { allOf: list(parts, () => ({ minLength: 1, const: 'x'.repeat(parts) })) },
+    'y'.repeat(parts),
+  ],
+};
+
 export const otherReaders: readonly WorstReader[] = [
   { name: 'limits of JSON', shapes: mapped(JSON_TEXTS, (text) => () => beyondLimits(text, Number.POSITIVE_INFINITY)) },
   { name: 'mistakes in JSON', shapes: mapped(withoutDepth(JSON_TEXTS), (text) => () => jsonFault(text)) },
+  {
+    name: 'JSON schemas',
+    shapes: mapped(
+      SCHEMAS,
+      ([schema, value]) =>
+        () =>
+          fitsSchema(schema, value),
+    ),
+  },
   {
     name: 'server-sent events',
     shapes: mapped(
