@@ -155,6 +155,43 @@ describe('tiers:', () => {
     expect(fc.check(inOrder(exchanged), { numRuns: 200, endOnFailure: true, seed: 1 }).failed).toBe(true);
   });
 
+  /** The model that a reader of the policy expects for a second attempt in the same request. */
+  const secondInOrder = (change: Change) =>
+    fc.property(auto, fc.array(request, { minLength: 20, maxLength: 20 }), keys, (given, requests, env) => {
+      const loadedOnce = loaded(policyWith(given.replace(', quality_floor: 0.8', '')), env);
+      const { length: alternatives } = loadedOnce.models;
+      const snapshot = { ...loadedOnce, gateway: { ...loadedOnce.gateway, alternatives } };
+      const { strong = [] } = snapshot.selectors.get('auto')!.tiers ?? {};
+      const ranked = changed(snapshot, () => undefined);
+      const deciding = changed(snapshot, change);
+      return requests.every((one) => {
+        const decision = decide(deciding, one, 'auto');
+        if (!decision || decision.tier === null) return decision?.second === undefined;
+        const eligible = new Set(decide(ranked, one, 'auto')!.ranked.map(({ model }) => model));
+        const {
+          quality,
+          ranked: [{ model: choice }],
+        } = decision;
+        const candidates = strong.filter((model) => eligible.has(model));
+        const isStrong = one.tier === 'strong' || candidates[0] === choice;
+        const second = candidates.find(
+          (model) => model !== choice && (!isStrong || quality[model]! >= quality[choice]! - 0.02),
+        );
+        return decision.second?.model === second;
+      });
+    });
+
+  test('the second attempt is at the strong tier, and never at a model that is clearly worse than the strong choice', () => {
+    fc.assert(secondInOrder(none), tries('tiers: the model of a second attempt', 8, 200));
+  });
+
+  test.each<[string, Change]>([
+    ['takes the usual tier', ({ usual, ...tiers }) => ({ ...tiers, usual, strong: usual })],
+    ['takes the last model of the strong tier', ({ strong, ...tiers }) => ({ ...tiers, strong: strong.toReversed() })],
+  ])('the law detects a second attempt that %s', (_, change) => {
+    expect(fc.check(secondInOrder(change), { numRuns: 100, endOnFailure: true, seed: 1 }).failed).toBe(true);
+  });
+
   test('the order of the models in the policy does not matter to derived tiers', () => {
     const text = (order: readonly string[]) =>
       `version: 2\nproviders: { s: { adapter: simulated } }\nmodels:\n${order.join('\n')}\n`;
