@@ -61,7 +61,9 @@ describe('The table for the checks of alerts and dashboard', () => {
         { one: one.url, two: two.url },
         { best: { endpoints: ['one', 'two'] }, plain: { endpoints: ['two'], quality: 0.5 } },
         'selectors:\n  auto: { strategy: auto }\nbudgets:\n  - { name: everybody, limit_credits: 1000, window: month }\n',
-      ).replace(/(plain:\n\s+endpoints: \[\{ [^}]*) \}/, `$1, limits: ${LIMITS} }`),
+      )
+        .replace('version: 1', 'version: 2\nescalate: { share_max: 0 }')
+        .replace(/(plain:\n\s+endpoints: \[\{ [^}]*) \}/, `$1, limits: ${LIMITS} }`),
       // No collector listens at this address; the server counts spans nevertheless.
       env: {
         ...UPSTREAM_ENV,
@@ -94,8 +96,18 @@ describe('The table for the checks of alerts and dashboard', () => {
     one.next({ fail: 'server' });
     await chat({ model: 'best' });
     two.next({ cutAfter: 2, text: ['a', 'b', 'c', 'd'] });
-    await eventsOf(await box.post('/v1/chat/completions', { ...body, model: 'plain', stream: true }));
+    // In version 2, a broken stream ends with its connection.
+    const broken = await box.post('/v1/chat/completions', { ...body, model: 'plain', stream: true });
+    await broken.text().catch(() => {});
     await chat({ model: 'nobody' });
+    // The key has a place for one escalated conversation.
+    for (const content of ['Say hello.', 'Say goodbye.']) {
+      const failed = [
+        { role: 'assistant', content: 'No.' },
+        { role: 'user', content: 'That is wrong.' },
+      ];
+      await chat({ messages: [{ role: 'user', content }, ...failed] });
+    }
     // The budget is smaller than the cost of the complete output.
     const capped = await box.makeKey('--budget', '1/week:cap');
     await box.post(`/admin/keys/${capped.split('_')[2]}/grant`, { credits: 3 });
