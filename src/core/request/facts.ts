@@ -177,6 +177,8 @@ export const ESCALATION_SIGNALS = {
 } as const;
 export type EscalationSignal = keyof typeof ESCALATION_SIGNALS;
 export const ESCALATION_NAMES = Object.keys(ESCALATION_SIGNALS) as EscalationSignal[];
+/** The signals that count by default. Many programs send equal requests on purpose, so operators turn that signal on themselves. */
+export const USUAL_SIGNALS = ESCALATION_NAMES.filter((name) => name !== 'repeated_request');
 
 /** When conversations move to the strong tier because an answer failed. */
 export interface EscalationTerms {

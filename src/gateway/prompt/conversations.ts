@@ -125,11 +125,13 @@ export class Conversations {
   }
 
   /** Notes a complete answer. */
-  noteAnswer({ conversation }: Facts, history: PromptHistory, { escalation: { on } }: EscalationPolicy): void {
+  noteAnswer({ conversation }: Facts, history: PromptHistory, { escalation: terms }: EscalationPolicy): void {
     if (!conversation) return;
-    const prompt = on.includes('repeated_request') ? history.question() : null;
+    const prompt = terms.on.includes('repeated_request') ? history.question() : null;
     const seen = this.#now();
     const known = this.#find(conversation.id);
+    // The record of a decision has the conversation of a score, so scores alone need no row.
+    if (prompt === null && terms.shareMax === null && !known?.signal) return;
     if (prompt === null && known && seen - known.seen < STEP_EVERY_MS) return;
     const row = { conversation: conversation.id, keyId: history.keyId, seen, prompt };
     this.#keep({ ...this.#rowOf(row), ...(prompt !== null && { prompt, promptAt: seen }) });

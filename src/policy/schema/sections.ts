@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { ANSWER_SIGNALS } from '../../core/decision/failure-kinds.ts';
-import { ESCALATION_NAMES, ESCALATION_SIGNALS } from '../../core/request/facts.ts';
+import { ESCALATION_NAMES, ESCALATION_SIGNALS, USUAL_SIGNALS } from '../../core/request/facts.ts';
 import { ALERTS } from '../alerts.ts';
 import { checkValue } from '../check.ts';
 import { RATE_LIMITS } from '../limits/rate-limits.ts';
@@ -99,7 +99,7 @@ export const LANGUAGE = {
       on: Type.Array(Type.Union(ESCALATION_NAMES.map((signal) => Type.Literal(signal))), {
         uniqueItems: true,
         maxItems: ESCALATION_NAMES.length,
-        default: ESCALATION_NAMES,
+        default: USUAL_SIGNALS,
         examples: [['stuck_agent', 'correction']],
         description: `The signals that move a conversation: ${Object.entries(ESCALATION_SIGNALS)
           .map(([signal, meaning]) => `\`${signal}\` (${meaning})`)
