@@ -158,17 +158,18 @@ export class Attempts {
     return null;
   }
 
-  /**
-   * Pays for an answer that failed, and tries the endpoints of one other model until one sends content. Returns null if none does, or if the
-   * exchange has ended.
-   */
-  async openSecond(second: RankedModel, answer: EndedAnswer, after: AnswerSignal): Promise<OpenedAnswer | null> {
+  /** Pays for a complete answer that failed, before a second attempt. */
+  async leaveFirst(answer: EndedAnswer, failure: AnswerSignal): Promise<void> {
     this.#firstAt = this.records.length;
-    await this.#leave(answer, after);
-    this.#after = after;
+    await this.#leave(answer, failure);
+    this.#after = failure;
+  }
+
+  /** Tries the endpoints of one other model until one sends content. Returns null if none does, or if the exchange has ended. */
+  openSecond(second: RankedModel): Promise<OpenedAnswer | null> {
     this.#listed = null;
     this.#plan = this.#planOf({ ranked: [second], lastResorts: [] });
-    return this.#owner.isOver ? null : await this.open();
+    return this.open();
   }
 
   /** Pays for a complete answer of the second attempt that the caller does not get. */

@@ -140,8 +140,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     if (!(await hasRoomFor(second, answer.running, hold, decision.facts)) || this.isOver) return;
     const first = answer.completed();
     this.#answer = null;
-    const opened = await this.#attempts.openSecond(second, first, signal);
+    await this.#attempts.leaveFirst(first, signal);
     answer.settled(hold.overrun);
+    if (this.isOver) return;
+    const opened = await this.#attempts.openSecond(second);
     if (this.isOver) return;
     if (opened) {
       const next = this.#begin(opened);
@@ -302,7 +304,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     { charged, overrun }: Settlement,
   ): readonly Write[] {
     const { decision, context } = this.#runnable;
-    this.#answer?.settled(overrun);
+    if (!this.#paid) this.#answer?.settled(overrun);
     const outcome = this.#outcomeOf(status, running, measured, charged);
     const receipt = receiptOf(this.#runnable, running, outcome, this.funded.shown(charged));
     this.receipt = receipt;

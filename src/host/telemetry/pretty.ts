@@ -85,7 +85,8 @@ function oddities({ outcome, error, failures, reason, suppressed }: EventFields,
   if (outcome === 'failed' || outcome === 'broken') odd.push(paint.error(outcome));
   else if (outcome !== undefined && outcome !== 'completed') odd.push(paint.warning(shown(outcome)));
   if (error !== undefined) odd.push(paint.error(shown(error)));
-  if (typeof reason === 'string' && reason.endsWith(':fallback')) odd.push(paint.warning('fallback'));
+  const [, by] = /:(fallback|second_attempt)$/.exec(typeof reason === 'string' ? reason : '') ?? [];
+  if (by !== undefined) odd.push(paint.warning(by.replace('_', ' ')));
   if (failures !== undefined) odd.push(paint.warning(`after ${shown(failures)}`));
   if (suppressed !== undefined) odd.push(paint.warning(`${shown(suppressed)} similar lines are not shown`));
   return odd;
