@@ -230,6 +230,9 @@ export class KeyCopy {
       .map(({ keyId, budgets }) => ({ keyId, budgets: budgetsAt(budgets, now) }));
   }
 
+  /** Reads the changes of other servers, such as a revocation, without waiting for new budgets. Rejects with StoreError. */
+  readonly readChanges = (): Promise<void> => this.#read();
+
   /** Reads the changes of other servers and applies new budgets. Writes last uses once a minute. */
   async refresh(): Promise<void> {
     if (this.now() - this.#usesWrittenAt >= USES_EVERY_MS) this.#writeUses();

@@ -27,6 +27,7 @@ import type { RateStore } from '../store/rates.ts';
 import type { BuiltConsole } from './console/built.ts';
 import type { EventFeed } from './event-feed.ts';
 import type { StoreHealth } from './health.ts';
+import type { KeptConversations } from './kept-conversations.ts';
 import type { X402Gateway } from './x402/services.ts';
 
 /** Status that only the running process knows. */
@@ -48,6 +49,8 @@ export interface AppOptions {
   readonly store: GrantStore & StoreHealth & SubjectSource['store'] & TrafficSources['store'] & MoneySources['store'];
   /** Rate limits that the servers share; absent if only this process counts. */
   readonly shared?: { readonly rates: RateStore; readonly newest: NewestLimits } | undefined;
+  /** The running conversations; absent if every body is parsed whole. */
+  readonly conversations?: KeptConversations | undefined;
   readonly alerts: AlertServices['alerts'];
   authenticate(header: string | null): Authentication;
   readonly signIn: SignIn;

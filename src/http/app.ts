@@ -12,7 +12,7 @@ import { wholeAddress } from './address.ts';
 import { type AdmissionRules, admit, countFailedAuth, readmit } from './admission.ts';
 import { apiRoutes } from './api-routes.ts';
 import { type AppOptions, NO_LEVELS } from './app-options.ts';
-import { readBody } from './body.ts';
+import { type BodyLimits, readBody } from './body.ts';
 import { BodyPace } from './body-pace.ts';
 import { BodyReader } from './body-reading.ts';
 import { changesOnce } from './changes-once.ts';
@@ -61,10 +61,9 @@ const errorHeaders = (headers: HTTPHeaders, { headerNames }: Gateway['funding'])
 /** The status if a handler has set it as a number, otherwise 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
-/** How many JSON values a body may contain under the active policy. */
-function valuesMaxOf({ lease }: Gateway): number {
-  const { messagesMax, toolsMax } = lease().snapshot.gateway;
-  return VALUES_MIN + 16 * messagesMax + 64 * toolsMax;
+function bodyLimits({ lease }: Gateway): BodyLimits {
+  const { messagesMax, toolsMax, turnsBytesMax } = lease().snapshot.gateway;
+  return { valuesMax: VALUES_MIN + 16 * messagesMax + 64 * toolsMax, turnsBytesMax };
 }
 
 /** The routes that applications use. These routes read the bodies of their requests themselves. */
@@ -129,7 +128,8 @@ function servicesOf(
 ): RouteServices {
   const { gateway, idempotency, keys, tokens } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
-  const reading = { reader: new BodyReader(gateway.clock), pace: new BodyPace(options.gate) };
+  const { conversations = null } = options;
+  const reading = { reader: new BodyReader(gateway.clock), pace: new BodyPace(options.gate), conversations };
   const addressOf = (request: Request) =>
     wholeAddress(request, edge.server(), gateway.lease().snapshot.gateway.trustedProxies);
   return {
@@ -149,7 +149,7 @@ function servicesOf(
       if (operator) return operatorAs(operator);
       return principalOf(contextOf(request), addressOf(request), door.loginOf(request)?.login.id);
     },
-    bodyOf: (request, context) => readBody(request, reading, valuesMaxOf(gateway), context),
+    bodyOf: (request, context) => readBody(request, reading, bodyLimits(gateway), context),
     handle: edge.handle,
     refuse(caller, { url, headers }, error) {
       const context = open(new Request(url, { method: 'POST', headers }), rules().routes.find(pathOf(url)));

@@ -96,9 +96,14 @@ export class BodyPace {
     this.#collect = collect;
   }
 
+  /** Whether all bodies in memory together are so large that memory counts as short. */
+  get isShort(): boolean {
+    return this.#held.bytes >= SHORT_BYTES;
+  }
+
   #begun(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes < COLLECTED_BYTES || this.#held.bytes < SHORT_BYTES) return;
+    if (this.#bytes < COLLECTED_BYTES || !this.isShort) return;
     this.#collectNow();
     if (this.#look) return;
     this.#look = this.#held.timers.every(LOOK_MS, () => this.#endShortage());
@@ -107,7 +112,7 @@ export class BodyPace {
 
   /** Ends each burst of bodies with a garbage collection. Otherwise its garbage would still be in memory when the next burst arrives. */
   #endShortage(): void {
-    if (this.#held.bytes >= SHORT_BYTES) return;
+    if (this.isShort) return;
     this.#look?.close();
     this.#look = null;
     this.#collectNow();

@@ -34,30 +34,70 @@ export class BodyReader {
   text(request: Request, atOnce: number, bytesMax: number, place: GatePlace | null): Promise<string> | string {
     if (atOnce === 0 && !request.body) return '';
     const reading = new BodyReading(this.#open, atOnce, bytesMax, place);
-    return reading.textOf(atOnce > 0 ? request.text() : textInPieces(request, reading));
+    return reading.complete(atOnce > 0 ? request.text() : inPieces(request, reading, new PiecedText()));
+  }
+
+  /** Reads the bytes of a body. Works like `text`. */
+  bytes(request: Request, atOnce: number, bytesMax: number, place: GatePlace | null): Promise<Buffer> {
+    const reading = new BodyReading(this.#open, atOnce, bytesMax, place);
+    const whole =
+      atOnce > 0
+        ? request.arrayBuffer().then((body) => Buffer.from(body))
+        : inPieces(request, reading, new PiecedBytes());
+    return reading.complete(whole);
   }
 }
 
+/** Collects the pieces of a body. */
+interface PieceCollector<Whole> {
+  add(piece: Uint8Array): void;
+  end(): Whole;
+}
+
 /** Reads a body piece by piece, and counts each piece. */
-async function textInPieces({ body }: Request, reading: BodyReading): Promise<string> {
-  const text = new PiecedText();
+async function inPieces<Whole>(
+  { body }: Request,
+  reading: BodyReading,
+  collector: PieceCollector<Whole>,
+): Promise<Whole> {
   for await (const piece of body ?? []) {
     reading.count(piece.byteLength);
-    text.add(piece);
+    collector.add(piece);
     // Pieces that arrived together are read without waiting for a turn of the event loop. The reader sometimes waits for a turn, so that
     // other requests can run.
     if (reading.pieces % PIECES_PER_TURN === 0) await setImmediate();
   }
-  return text.end();
+  return collector.end();
 }
 
 const BLOCK_BYTES = 16_384;
+
+/** Collects pieces in one buffer. A separate object for each small piece would take many times the size of the piece in memory. */
+class PiecedBytes implements PieceCollector<Buffer> {
+  #bytes = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  #used = 0;
+
+  add(piece: Uint8Array): void {
+    const used = this.#used + piece.byteLength;
+    if (used > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(used, 2 * this.#bytes.length));
+      this.#bytes.copy(larger, 0, 0, this.#used);
+      this.#bytes = larger;
+    }
+    this.#bytes.set(piece, this.#used);
+    this.#used = used;
+  }
+
+  end(): Buffer {
+    return Buffer.copyBytesFrom(this.#bytes, 0, this.#used);
+  }
+}
 
 /**
  * Collects pieces of UTF-8 text and decodes them in blocks. A separate string for each small piece would take many times the size of the
  * piece in memory.
  */
-class PiecedText {
+class PiecedText implements PieceCollector<string> {
   readonly #decoder = new TextDecoder();
   #block: Uint8Array | null = null;
   #used = 0;
@@ -110,16 +150,16 @@ class BodyReading implements WatchedItem<BodyReading> {
     this.#place = place;
   }
 
-  /** Returns the text, unless the body is cut off before it is complete. */
-  textOf(complete: Promise<string>): Promise<string> {
+  /** Returns the whole body, unless the body is cut off before it is complete. */
+  complete<Whole>(reading: Promise<Whole>): Promise<Whole> {
     return new Promise((resolve, reject) => {
       this.#reject = reject;
       this.#open.add(this);
       this.#place?.begin(this);
-      complete.then(
-        (text) => {
+      reading.then(
+        (whole) => {
           this.#end();
-          resolve(text);
+          resolve(whole);
         },
         (cause: unknown) => {
           this.#end();

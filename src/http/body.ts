@@ -7,35 +7,59 @@ import { compileCheck } from '../core/schema/validation.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { type BodyPace, LARGE_BYTES_MIN } from './body-pace.ts';
 import type { BodyReader } from './body-reading.ts';
+import { KEPT_BYTES_MIN, type KeptConversations } from './kept-conversations.ts';
 
 /** The reader of a body, and the pace that throttles large bodies to limit their memory. */
 export interface BodyReading {
   readonly reader: BodyReader;
   readonly pace: BodyPace;
+  /** The running conversations; null if bodies are always parsed whole. */
+  readonly conversations: KeptConversations | null;
+}
+
+/** The limits of a body under the active policy. */
+export interface BodyLimits {
+  /** The maximum number of list elements and object members together. */
+  readonly valuesMax: number;
+  /** The most memory of kept conversations, in bytes; 0 for none. */
+  readonly turnsBytesMax: number;
 }
 
 /**
  * Waits for the request's turn at the gate, and reads its JSON body. The bytes count against its slot at the gate. For a request with an
  * `Idempotency-Key`, the context gets the hash of the body.
- * @param valuesMax the maximum number of list elements and object members together
  * @throws SignalboxError 413, 408, 503 or 400
  */
 export async function readBody(
   request: Request,
-  { reader, pace }: BodyReading,
-  valuesMax: number,
+  { reader, pace, conversations }: BodyReading,
+  { valuesMax, turnsBytesMax }: BodyLimits,
   context: RequestContext,
 ): Promise<unknown> {
+  // A key that is revoked while the body arrives must leave nothing in memory.
+  const generation = conversations?.generation ?? 0;
   const turn = context.life.awaitTurn(context);
   if (turn) await turn;
   const { place } = context.life;
-  const { bytes, bytesMax } = context.body;
-  const isUnknown = bytes === 0 && request.headers.has('transfer-encoding');
-  const reading = pace.reading.turn(isUnknown ? LARGE_BYTES_MIN : bytes);
+  const { bytes: announced, bytesMax } = context.body;
+  const isUnknown = announced === 0 && request.headers.has('transfer-encoding');
+  const reading = pace.reading.turn(isUnknown ? LARGE_BYTES_MIN : announced);
   if (reading) await reading;
-  const text = await reader.text(request, place?.bytesAtOnce ?? 0, bytesMax, place);
-  const working = pace.work.turn(text.length);
-  if (working) await working;
+  const atOnce = place?.bytesAtOnce ?? 0;
+  let text: string;
+  if (conversations && mayBeTurn(context, request, atOnce)) {
+    const bytes = await reader.bytes(request, atOnce, bytesMax, place);
+    const working = pace.work.turn(bytes.length);
+    if (working) await working;
+    const known = { conversations, generation, turnsBytesMax: pace.isShort ? 0 : turnsBytesMax };
+    const value = readTurn(bytes, known, valuesMax, context);
+    if (value !== null) return value;
+    text = new TextDecoder().decode(bytes);
+  } else {
+    text = await reader.text(request, atOnce, bytesMax, place);
+    const working = pace.work.turn(text.length);
+    if (working) await working;
+  }
   if (context.idempotencyKey !== null) context.body.hash = hash('sha256', text, 'buffer');
   checkJsonLimits(text, valuesMax);
   try {
@@ -45,6 +69,43 @@ export async function readBody(
   } catch (cause) {
     throw new SignalboxError('invalid_json', notJson(text), { cause });
   }
+}
+
+/**
+ * Whether a body may be a turn of a conversation. A body that is too large to reserve its memory is read as text, because then memory is
+ * short.
+ */
+function mayBeTurn({ operation, keyId, body }: RequestContext, { body: stream }: Request, atOnce: number): boolean {
+  if (operation !== 'chat' || keyId === null) return false;
+  return atOnce >= KEPT_BYTES_MIN || (body.bytes === 0 && stream !== null);
+}
+
+interface KnownTurns {
+  readonly conversations: KeptConversations;
+  readonly generation: number;
+  readonly turnsBytesMax: number;
+}
+
+/** Reads the next turn of a running conversation; null for a body that must be read whole. */
+function readTurn(
+  bytes: Buffer,
+  { conversations, generation, turnsBytesMax }: KnownTurns,
+  valuesMax: number,
+  context: RequestContext,
+): unknown {
+  if (turnsBytesMax === 0) {
+    // Requests need the memory more than kept conversations.
+    conversations.clear();
+    return null;
+  }
+  const { keyId } = context;
+  if (keyId === null || bytes.length < KEPT_BYTES_MIN) return null;
+  const value = conversations.read(bytes, { keyId, generation, bytesMax: turnsBytesMax, valuesMax });
+  if (value === null) return null;
+  // The bytes are valid UTF-8, so their hash is the hash of the text.
+  if (context.idempotencyKey !== null) context.body.hash = hash('sha256', bytes, 'buffer');
+  context.body.value = value;
+  return value;
 }
 
 function notJson(text: string): string {

@@ -21,6 +21,7 @@ import { openTracer } from '../host/telemetry/tracing/tracer.ts';
 import { createApp } from '../http/app.ts';
 import type { AppOptions } from '../http/app-options.ts';
 import { EventFeed } from '../http/event-feed.ts';
+import { openConversations } from '../http/kept-conversations.ts';
 import { openOperatorSocket } from '../http/operator-socket.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import { loadSecret } from '../payments/seal.ts';
@@ -170,7 +171,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     people: { people, keys },
     authenticate: keys.authenticate,
     ...(await openSignIn(resources, gateway.lease)),
-    tokens,
+    ...{ tokens, conversations: openConversations({ news: store.news, keys }, clock, timers) },
     alerts: alerts.sender,
     ...{ observer, feed, shared: await shareLimits(store, gateway.ledger.rank, rooms, around) },
     ...{ socketBytesMax, stalledS: around.stalledS },

@@ -189,6 +189,7 @@ const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   lives: (id, hash) => keys.lives(id, hash),
   create: (grant, by, more) => keys.create(grant, by, more),
   idsOf: (of) => keys.idsOf(of),
+  readChanges: () => keys.readChanges(),
   teamsWithKeys: () => keys.teamsWithKeys(),
   idsBelow: (id, limit) => keys.idsBelow(id, limit),
   named: (ids) => keys.named(ids),

@@ -197,6 +197,8 @@ export interface LeftOut {
 export interface GatewayPolicy extends AdmissionPolicy {
   readonly bodyBytesMax: number;
   readonly messagesMax: number;
+  /** The most memory of the kept bodies of running conversations, in bytes; 0 to keep none. */
+  readonly turnsBytesMax: number;
   readonly toolsMax: number;
   /** How long the gateway waits for the first content of a stream before it sends status 200 and heartbeats, ms. */
   readonly commitAfterMs: number;

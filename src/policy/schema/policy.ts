@@ -47,6 +47,10 @@ export const GatewayText = closed('Limits and behaviour of the whole gateway.', 
     'The largest request body, in bytes.',
   ),
   messages_max: integer({ minimum: 1, maximum: 100_000, default: 2048 }, 'The most messages in a request.'),
+  turns_bytes_max: integer(
+    { minimum: 0, maximum: 1_099_511_627_776, default: 67_108_864 },
+    'The most memory, in bytes, for the last bodies of running conversations, so that the next turn of a conversation costs less. 0 keeps none. Signalbox drops them while request bodies need much memory.',
+  ),
   tools_max: integer({ minimum: 0, maximum: 10_000, default: 256 }, 'The most tools in a request.'),
   commit_after_ms: integer(
     { minimum: 0, maximum: 600_000, default: 15_000 },

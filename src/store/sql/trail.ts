@@ -11,6 +11,7 @@ import {
 } from '../trail.ts';
 import { anchorOf, entryOf, erasureOf, GENESIS, linkAfter } from '../trail-chain.ts';
 import { childrenOf, madeBy, unrevokedOf } from './keys.ts';
+import { raiseOf } from './news.ts';
 import {
   first,
   type SqlReader,
@@ -164,6 +165,8 @@ export const sqlTrail = (db: SqlReader): TrailTable => ({
         yield write(OVERWRITE);
         for (const { entry = null, slot = null } of rows) yield write(ERASE, entry, slot);
         yield write(OVERWRITE_NO_MORE);
+        // Servers then drop the conversations that they keep in memory.
+        yield raiseOf('people');
       },
     };
   },

@@ -122,7 +122,16 @@ export function trailSuite(open: () => Promise<TestedStore>): void {
       trail.add(entry('a', BOB, 'three')),
     ]);
     await store.commit([trail.erase({ actorName: 'alice' }, BOB, NOON)]);
+    await store.news.look();
+    let changes = 0;
+    const end = store.news.on('people', () => void changes++);
+    await store.news.look();
+    const before = changes;
     await store.commit([trail.erase({ subject: 'a' }, BOB, NOON)]);
+    await store.news.look();
+    // Servers drop texts that they keep in memory.
+    expect(changes).toBe(before + 1);
+    end();
     expect(await refusalOf(store.commit([trail.erase({ subject: 'a' }, BOB, NOON)]))).toBe('unmet');
     const entries = (await trail.list(ALL)).reverse();
     expect(

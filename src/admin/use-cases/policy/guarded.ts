@@ -37,6 +37,7 @@ const GATEWAY: Keys<GatewayText> = {
   keyless_per_minute: GUESSES,
   body_bytes_max: ORDINARY,
   messages_max: ORDINARY,
+  turns_bytes_max: ORDINARY,
   tools_max: ORDINARY,
   commit_after_ms: ORDINARY,
   failed_streams: ORDINARY,
