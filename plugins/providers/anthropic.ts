@@ -8,6 +8,7 @@ import {
   type ModelTraits,
   type ProviderCall,
   Type,
+  writtenText,
 } from 'signalbox/plugin';
 import { EventReader, PassedEventReader, readReply } from './anthropic/answer.ts';
 import { readFailure } from './anthropic/failure.ts';
@@ -105,9 +106,9 @@ const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
 /** Builds `POST /messages/count_tokens` from the request for an answer. */
 function countRequest(made: BuiltRequest): BuiltRequest {
   if ('kind' in made) return made;
-  const body: Record<string, unknown> = { ...objectOf(parseJson(made.body)) };
+  const body: Record<string, unknown> = { ...objectOf(parseJson(writtenText(made))) };
   for (const field of OF_ANSWERS) delete body[field];
-  return { ...made, path: '/messages/count_tokens', body: JSON.stringify(body) };
+  return { ...made, path: '/messages/count_tokens', body: JSON.stringify(body), pieces: undefined };
 }
 
 const readCount = (body: string): number | null => numberOf(objectOf(parseJson(body)).input_tokens) ?? null;

@@ -147,6 +147,11 @@ export interface HttpCall {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /**
+   * The body in pieces of UTF-8, and then `body` is empty. `writeJson` returns both: it copies the bytes of messages that the adapter passes
+   * on unchanged, which takes less time than writing them.
+   */
+  readonly pieces?: readonly (string | Uint8Array)[];
   /** Request fields that the adapter left out, under the caller's names: `request.names.topP`, `pathText(part.at)`. */
   readonly dropped: readonly string[];
   /**

@@ -1,3 +1,4 @@
+import type { JsonText } from '../core/json/source.ts';
 import { Arrival } from './arrival.ts';
 
 /** An answer whose head has arrived. Callers read the body of an answer piece by piece. */
@@ -34,7 +35,7 @@ export interface PendingReply {
 export interface Post {
   readonly headers: Headers;
   /** The body, which is read before `onConnected`. */
-  readonly body: string;
+  readonly body: JsonText;
   /** Called when the connection is established and its certificate verified, before the first byte is written. */
   onConnected(): void;
 }

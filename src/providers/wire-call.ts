@@ -137,7 +137,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
       if (this.#terms.totalBy <= now) throw new UpstreamError('timeout', 'no time was left for this attempt');
       const request = this.#adapter.request(call);
       if ('kind' in request) throw new UpstreamError(request.kind, request.message);
-      const { path, body, dropped, headers: own } = request;
+      const { path, body, pieces, dropped, headers: own } = request;
       this.dropped = dropped;
       this.#passthrough = request.passthrough ?? false;
       const { dial } = target;
@@ -147,7 +147,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
       const connectBy = Math.min(now + this.#terms.deadlines.connectMs, headBy);
       this.#opening = new Opening(
         { dial, path, headers, stream: call.stream, startedAt: now, connectBy, headBy },
-        body,
+        pieces ?? body,
         this.#alarm,
       );
     } catch (error) {

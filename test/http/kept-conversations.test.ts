@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { beyondLimits } from '../../src/core/json/limits.ts';
 import type { Members } from '../../src/core/json/original.ts';
-import { type BodySource, setSource, sourceOf, writeJson } from '../../src/core/json/source.ts';
+import { type BodySource, setSource, sourceOf, writeJson, writtenText } from '../../src/core/json/source.ts';
 import { OPERATOR } from '../../src/core/people/caller.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { KeptConversations, type KeptReading, openConversations } from '../../src/http/kept-conversations.ts';
@@ -16,8 +16,7 @@ const opened = (clock = () => 0) => new KeptConversations(clock, processTimers);
 /** The text that a provider gets for a body with another model and without `stream`. */
 function sentText(body: Members): string {
   const { stream: _, ...rest } = body;
-  const text = writeJson({ ...rest, model: 'other' }, body);
-  return typeof text === 'string' ? text : Buffer.concat(text.map((piece) => Buffer.from(piece))).toString();
+  return writtenText(writeJson({ ...rest, model: 'other' }, body));
 }
 
 /** What a caller and a provider can see of a body, with the order of members. */

@@ -1,4 +1,4 @@
-import { type HttpCall, isWrappedState, type Members, type ProviderCall } from 'signalbox/plugin';
+import { type HttpCall, isWrappedState, type Members, type ProviderCall, writeJson } from 'signalbox/plugin';
 import { isObject, listOf, textOf } from '../json.ts';
 import { type ModelRules, rulesOf } from './models.ts';
 import { asReminder } from './reminder.ts';
@@ -39,7 +39,7 @@ export function passRequest(call: ProviderCall): HttpCall {
   // The caller's own thinking budget may exceed the caller's own cap, because thinking between tool calls counts over several requests.
   if (cap !== request.original.body.max_tokens) limitThinking(body, cap, dropped);
   const headers = { ...HEADERS, ...request.headers.passed };
-  return { path: '/messages', headers, body: JSON.stringify(body), dropped, passthrough: true };
+  return { path: '/messages', headers, ...writeJson(body, request.original.body), dropped, passthrough: true };
 }
 
 /** Anthropic accepts only `user_id` in the metadata; all other members are for the policy's rules. */

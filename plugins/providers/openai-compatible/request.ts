@@ -1,4 +1,5 @@
 import type { Capability, HttpCall, Members, ModelRequest, ModelTraits, ProviderCall } from 'signalbox/plugin';
+import { writeJson } from 'signalbox/plugin';
 import { isObject } from '../json.ts';
 import { unnamedMembers } from '../notes.ts';
 import { chatBodyOf, OPENAI_CHAT } from './body.ts';
@@ -82,7 +83,7 @@ export function buildRequest(
   return {
     path: '/chat/completions',
     headers: NO_HEADERS,
-    body: JSON.stringify(body),
+    ...writeJson(body, call.request.original.body),
     dropped: call.request.original.dialect === OPENAI_CHAT ? dropped : namedFor(call.request, dropped, settings),
   };
 }

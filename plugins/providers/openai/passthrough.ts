@@ -1,4 +1,11 @@
-import { type HttpCall, isWrappedState, type Members, type ProviderCall, type ProviderFailure } from 'signalbox/plugin';
+import {
+  type HttpCall,
+  isWrappedState,
+  type Members,
+  type ProviderCall,
+  type ProviderFailure,
+  writeJson,
+} from 'signalbox/plugin';
 import { isObject, listOf, objectOf, parseJson, textOf } from '../json.ts';
 import { effortFor } from './models.ts';
 
@@ -50,7 +57,7 @@ export function passedRequest(call: ProviderCall): HttpCall {
   return {
     path: '/responses',
     headers: request.headers.passed,
-    body: JSON.stringify(body),
+    ...writeJson(body, original),
     dropped,
     passthrough: true,
   };

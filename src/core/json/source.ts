@@ -1,3 +1,4 @@
+import { isObject } from './object.ts';
 import type { Members } from './original.ts';
 
 /** The bytes of a request body, as the caller sent them, with the location of the values that may be sent on as they are. */
@@ -26,8 +27,9 @@ export const setSource = (body: object, source: BodySource): void => {
 };
 
 /** Gives a changed copy of a body the source of the body, because the values that did not change have the same identity in the copy. */
-export function keepSource<Body extends object>(body: object, copy: Body): Body {
-  const source = copy === body ? undefined : sources.get(body);
+export function keepSource<Copy>(body: unknown, copy: Copy): Copy {
+  if (copy === body || !isObject(body) || !isObject(copy)) return copy;
+  const source = sources.get(body);
   if (source !== undefined) sources.set(copy, source);
   return copy;
 }
@@ -35,13 +37,27 @@ export function keepSource<Body extends object>(body: object, copy: Body): Body 
 /** A JSON text in UTF-8: a string, or pieces that together are the text. */
 export type JsonText = string | readonly (string | Uint8Array)[];
 
+/** A JSON text in the form in which an adapter returns it: `body` is empty if there are `pieces`. */
+interface WrittenJson {
+  readonly body: string;
+  readonly pieces?: readonly (string | Uint8Array)[];
+}
+
+/** Returns a written text as one string. */
+export const writtenText = ({ body, pieces }: WrittenJson): string =>
+  pieces === undefined
+    ? body
+    : pieces.map((piece) => (typeof piece === 'string' ? piece : decoder.decode(piece))).join('');
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /**
- * Writes a body as JSON. Messages and other members that are the same values as in `original` are copied from its bytes, if it has a
- * source: the text then has the caller's own white space, escapes and digits.
+ * Writes a body as JSON. Messages and other members that are the same values as in `original` are copied from the bytes that the caller
+ * sent, if they are known: the text then has the caller's own white space, escapes and digits.
  */
-export function writeJson(body: Members, original: Members): JsonText {
+export function writeJson(body: Members, original: Members): WrittenJson {
   const source = sources.get(original);
-  if (source === undefined) return JSON.stringify(body);
+  if (source === undefined) return { body: JSON.stringify(body) };
   const writer = new Pieces();
   let mark = '{';
   for (const name of Object.keys(body)) {
@@ -59,7 +75,7 @@ export function writeJson(body: Members, original: Members): JsonText {
     } else writer.text(before + JSON.stringify(value));
   }
   writer.text(mark === '{' ? '{}' : '}');
-  return writer.pieces;
+  return { body: '', pieces: writer.pieces };
 }
 
 /** Collects pieces of text, and joins neighbouring strings. */

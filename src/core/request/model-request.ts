@@ -1,4 +1,5 @@
 import { type Edit, type Members, type Original, type OriginalPath, valueAt, withEdits } from '../json/original.ts';
+import { keepSource } from '../json/source.ts';
 import type { Conversation, ModelSettings, RoutingTerms } from './conversation.ts';
 import type { EmbeddingQuery } from './embedding.ts';
 import type { Operation } from './operation.ts';
@@ -143,7 +144,7 @@ class BodyRequest<Body extends Members> implements ModelRequest {
   }
 
   edit(edits: readonly Edit[]): ModelRequest {
-    const body = withEdits(this.original.body, edits);
+    const body = keepSource(this.original.body, withEdits(this.original.body, edits));
     return body === this.original.body ? this : new BodyRequest(body, this.#reader, this.headers);
   }
 }

@@ -3,6 +3,7 @@ import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import { ValuePointer } from '@sinclair/typebox/value';
 import { type ErrorCode, SignalboxError } from '../errors.ts';
 import { isObject } from '../json/object.ts';
+import { keepSource } from '../json/source.ts';
 import { misspelt } from '../text/edit-distance.ts';
 import { didYouMean } from '../text/text.ts';
 import { SchemaCheck } from './check.ts';
@@ -30,7 +31,7 @@ export function compileRead<T extends TSchema>(schema: T): (body: unknown) => St
   return (body) => {
     check(body);
     drop ??= dropNulls(schema);
-    return drop(body);
+    return keepSource(body, drop(body));
   };
 }
 

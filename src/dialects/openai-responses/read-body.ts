@@ -1,6 +1,7 @@
 import { checkSpelling } from '../../core/api/spelling.ts';
 import { isObject } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
+import { keepSource } from '../../core/json/source.ts';
 import { compileRead } from '../../core/schema/validation.ts';
 import { refuseForeign } from '../refusals.ts';
 import { checkResponses } from './check.ts';
@@ -15,7 +16,7 @@ const checked = compileRead(ResponsesRequest);
 export function readResponses(body: unknown): ResponsesRequest {
   checkSpelling(body, KNOWN_FIELDS);
   checkInput(body);
-  const request = checked(isFrame(body) ? ofFrame(body) : body);
+  const request = checked(isFrame(body) ? keepSource(body, ofFrame(body)) : body);
   checkResponses(request);
   return request;
 }

@@ -54,6 +54,8 @@ export interface DialOptions {
 }
 
 const encoder = new TextEncoder();
+const joined = (pieces: readonly (string | Uint8Array)[]): Uint8Array =>
+  Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? encoder.encode(piece) : piece)));
 
 /**
  * Connects to one provider. `Dial` resolves the host name itself and connects only to an address that it has checked, so that no DNS answer
@@ -123,7 +125,7 @@ export class Dial {
     const { headers, body } = request;
     const controller = new AbortController();
     const { signal } = controller;
-    const bytes = encoder.encode(body);
+    const bytes = typeof body === 'string' ? encoder.encode(body) : joined(body);
     const sized = new Headers(headers);
     // Without a `content-length` header the body would be chunked, which some servers reject.
     sized.set('content-length', String(bytes.length));

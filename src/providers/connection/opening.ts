@@ -1,3 +1,4 @@
+import type { JsonText } from '../../core/json/source.ts';
 import type { DeadlineAlarm } from '../alarm.ts';
 import { Arrival } from '../arrival.ts';
 import { decodedReply } from '../decoded-reply.ts';
@@ -27,7 +28,7 @@ export class Opening implements Post {
   sent = false;
   readonly headers: Headers;
   /** The body of the request; empty once no other address will receive the body, because a body may be large. */
-  body: string;
+  body: JsonText;
   readonly #options: OpeningOptions;
   readonly #alarm: DeadlineAlarm;
   /** The lookup of the addresses, while it runs. */
@@ -45,7 +46,7 @@ export class Opening implements Post {
   #over = false;
 
   /** @throws like `reply` if no address is allowed */
-  constructor(options: OpeningOptions, body: string, alarm: DeadlineAlarm) {
+  constructor(options: OpeningOptions, body: JsonText, alarm: DeadlineAlarm) {
     this.#options = options;
     this.#alarm = alarm;
     this.headers = options.headers;

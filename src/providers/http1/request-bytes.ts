@@ -1,3 +1,5 @@
+import type { JsonText } from '../../core/json/source.ts';
+
 /** A destination for bytes. */
 interface ByteSink {
   /**
@@ -16,18 +18,33 @@ const shared = Buffer.allocUnsafeSlow(SHARED_BYTES);
  * Begins to send a request. Returns the bytes that the sink has not accepted; null for none.
  * @param start the request line and headers, each with its line end, without the header for the length of the body
  */
-export function sendRequest(start: string, body: string, sink: ByteSink): Uint8Array | null {
-  const length = Buffer.byteLength(body);
+export function sendRequest(start: string, body: JsonText, sink: ByteSink): Uint8Array | null {
+  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.reduce((sum, one) => sum + sizeOf(one), 0);
   const head = `${start}content-length: ${length}\r\n\r\n`;
   const bytes = head.length + length;
   const buffer = bytes <= SHARED_BYTES ? shared : Buffer.allocUnsafeSlow(bytes);
   buffer.write(head, 0, 'latin1');
-  buffer.write(body, head.length, 'utf8');
+  if (typeof body === 'string') buffer.write(body, head.length, 'utf8');
+  else writePieces(body, buffer, head.length);
   const taken = Math.max(0, sink.write(buffer, 0, bytes));
   if (taken === bytes) return null;
   const rest = buffer.subarray(taken, bytes);
   // The next request overwrites the shared buffer, so the rest is copied.
   return buffer === shared ? Buffer.copyBytesFrom(rest) : rest;
+}
+
+const sizeOf = (piece: string | Uint8Array): number =>
+  typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
+
+function writePieces(pieces: readonly (string | Uint8Array)[], buffer: Buffer, from: number): void {
+  let at = from;
+  for (const piece of pieces) {
+    if (typeof piece === 'string') at += buffer.write(piece, at, 'utf8');
+    else {
+      buffer.set(piece, at);
+      at += piece.length;
+    }
+  }
 }
 
 /** Continues to send. Returns the bytes that the sink has not accepted; null for none. */
