@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isKeyId } from '../access/key.ts';
 import type { Keys } from '../access/keys.ts';
+import { freezeDeep } from '../core/json/freeze.ts';
 import { isObject } from '../core/json/object.ts';
 import type { Members } from '../core/json/original.ts';
 import { type BodySource, setSource } from '../core/json/source.ts';
@@ -320,14 +321,14 @@ function keptValues({ map, known, runs }: ScannedBody, value: Members, found: Fo
     if (at === runs[run + 1]) run += 2;
     const isKnown = run < runs.length && at >= runs[run]!;
     messages.push(list[at]);
-    isClean.push(isKnown ? before[at]! : freeze(list[at]) === map.colons[at]);
+    isClean.push(isKnown ? before[at]! : freezeDeep(list[at]) === map.colons[at]);
   }
   const members = new Map<string, KeptMember>();
   for (const [name, { from, to, colons }] of map.members) {
     if (name === map.list || to - from < MEMBER_BYTES_MIN) continue;
     const member = value[name];
     const earlier = known.has(name) ? found.members.get(name) : undefined;
-    members.set(name, earlier ?? { value: member, isClean: freeze(member) === colons });
+    members.set(name, earlier ?? { value: member, isClean: freezeDeep(member) === colons });
   }
   return { messages, isClean, members };
 }
@@ -340,18 +341,6 @@ function sourceFrom(map: BodyMap, { messages, isClean, members }: KeptValues): B
   }
   const { bytes, list, starts, ends } = map;
   return { bytes, list: list!, messages, starts, ends, isClean, members: clean };
-}
-
-/** Freezes a value deeply. Returns how many members its objects have. */
-function freeze(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  let members = 0;
-  if (Array.isArray(value)) for (let at = 0; at < value.length; at++) members += freeze(value[at]);
-  else {
-    for (const name in value) members += 1 + freeze(Reflect.get(value, name));
-  }
-  Object.freeze(value);
-  return members;
 }
 
 /** Estimates the memory of a kept body: its bytes; and with values, their text, objects and what is derived from them. */

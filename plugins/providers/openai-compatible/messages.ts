@@ -1,4 +1,4 @@
-import type { Members } from 'signalbox/plugin';
+import { type Members, SharedValues } from 'signalbox/plugin';
 import { nineLetters } from '../call-ids.ts';
 import { withToolCalls } from '../calls.ts';
 import { isObject, listOf, mapObjects, textOf } from '../json.ts';
@@ -36,12 +36,24 @@ interface MessageContext {
  */
 export function messagesFor(messages: unknown, context: MessageContext): readonly Members[] {
   const sent = mapObjects(listOf(messages), (message, index) => {
+    const known = knownMessages.get(message);
+    if (known?.settings === context.settings && known.reasons === context.reasons) return known.sent;
+    const before = context.dropped.length;
     const translated = messageFor(message, index, context);
-    if (isBare(translated)) return null;
-    return isTextless(translated, context.settings) ? { ...translated, content: '' } : translated;
+    let sent: Members | null = translated;
+    if (isBare(translated)) sent = null;
+    else if (isTextless(translated, context.settings)) sent = { ...translated, content: '' };
+    // Dropped members are reported with each request.
+    if (context.dropped.length > before) return sent;
+    if (sent !== null && Object.isFrozen(message)) Object.freeze(sent);
+    const { settings, reasons } = context;
+    return knownMessages.set(message, { settings, reasons, sent }).sent;
   });
   return context.settings.system_messages === 'first' ? systemFirst(sent) : sent;
 }
+
+/** The translations of messages that several requests share. A translation does not depend on other messages. */
+const knownMessages = new SharedValues<Members, Omit<MessageContext, 'dropped'> & { readonly sent: Members | null }>();
 
 /** Members that do not make an answer worth keeping by themselves. */
 const BARE: ReadonlySet<string> = new Set(['role', 'content', 'reasoning_content', 'reasoning']);

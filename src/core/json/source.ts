@@ -1,5 +1,6 @@
 import { isObject } from './object.ts';
 import type { Members } from './original.ts';
+import { SharedValues } from './shared-values.ts';
 
 /** The bytes of a request body, as the caller sent them, with the location of the values that may be sent on as they are. */
 export interface BodySource {
@@ -93,6 +94,14 @@ class Pieces {
   }
 }
 
+/** The JSON texts of translated messages that several requests share. */
+const knownTexts = new SharedValues<object, string>();
+
+function textOf(message: unknown): string {
+  if (!isObject(message)) return JSON.stringify(message) ?? 'null';
+  return knownTexts.get(message) ?? knownTexts.set(message, JSON.stringify(message));
+}
+
 /** How many messages the search for the next unchanged message may skip, because an adapter left them out. */
 const SKIPPED_MAX = 2;
 
@@ -104,7 +113,8 @@ function writeMessages(list: readonly unknown[], source: BodySource, writer: Pie
   for (let at = 0; at < list.length; ) {
     const from = findFrom(list[at], next, source);
     if (from < 0) {
-      writer.text(mark + (JSON.stringify(list[at]) ?? 'null'));
+      writer.text(mark);
+      writer.text(textOf(list[at]));
       at++;
       next++;
     } else {

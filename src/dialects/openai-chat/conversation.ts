@@ -1,7 +1,9 @@
 import type { ChatMessage, ChatRequest, ChatTool, MessagePart, ToolCall } from '../../core/api/chat-request.ts';
 import { extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
+import { freezeDeep } from '../../core/json/freeze.ts';
 import { isObject, textOf } from '../../core/json/object.ts';
 import type { OriginalPath } from '../../core/json/original.ts';
+import { SharedValues } from '../../core/json/shared-values.ts';
 import type {
   ContentPart,
   Conversation,
@@ -96,7 +98,18 @@ function allowedOf(choice: ChatRequest['tool_choice'], tools: readonly ToolDefin
   return tools.filter(({ name }) => allowed.has(name));
 }
 
+/** The turns of shared messages, with the indexes of the messages, because the index of a turn is in all its places. */
+const knownTurns = new SharedValues<ChatMessage, { readonly index: number; readonly turn: Turn }>();
+
 function turnOf(message: ChatMessage, index: number): Turn {
+  const known = knownTurns.get(message);
+  if (known?.index === index) return known.turn;
+  const turn = newTurn(message, index);
+  if (Object.isFrozen(message)) freezeDeep(turn);
+  return knownTurns.set(message, { index, turn }).turn;
+}
+
+function newTurn(message: ChatMessage, index: number): Turn {
   const { role, name, tool_call_id: toolCallId } = message;
   const places = placesOfMessage(index);
   const { at } = places;

@@ -1,5 +1,6 @@
 import { isEmpty, isObject } from '../../core/json/object.ts';
 import { type Edit, type Members, pathText } from '../../core/json/original.ts';
+import { SharedValues } from '../../core/json/shared-values.ts';
 import { placesOf, type Turn } from '../../core/request/conversation.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { isWrappedState, wrapState } from '../../core/request/wrapped-state.ts';
@@ -63,8 +64,18 @@ export function bearsState(request: ModelRequest): boolean {
 /** Whether the turn at this index has state that only some models can read. */
 export function bearsStateAt(request: ModelRequest, index: number): boolean {
   const turn = request.conversation.turns[index]!;
-  return mayBear(turn) && messagesOf(turn, request).some((message) => without(message, []) !== message);
+  if (turn.role !== 'assistant') return false;
+  return (
+    statefulTurns.get(turn) ??
+    statefulTurns.set(
+      turn,
+      mayBear(turn) && messagesOf(turn, request).some((message) => without(message, []) !== message),
+    )
+  );
 }
+
+/** Whether shared turns have state. */
+const statefulTurns = new SharedValues<Turn, boolean>();
 
 /** Whether Signalbox wrapped the state of a turn, because its provider uses another dialect than the request. */
 export function bearsWrappedState(request: ModelRequest, index: number): boolean {

@@ -1,3 +1,4 @@
+import { SharedValues } from '../../core/json/shared-values.ts';
 import type { Turn } from '../../core/request/conversation.ts';
 import type { StuckSigns } from '../../core/request/facts.ts';
 import type { ProfileInput } from './input.ts';
@@ -33,12 +34,12 @@ export function stuckSigns(request: ProfileInput, reader: PromptReader): StuckSi
   const calls = new Map<string, Call>();
   for (let at = from; at < turns.length; at++) {
     const turn = turns[at]!;
-    if (turn.role === 'assistant') addCalls(turn, request, calls, reader);
+    if (turn.role === 'assistant') for (const [id, call] of callsOf(turn, request, reader)) calls.set(id, call);
     else if (turn.role === 'user') progress.hear(turn, reader);
     else if (turn.role === 'tool') {
-      const [id, text] = resultOf(turn, request);
+      const [id, result] = resultOf(turn, request, reader);
       const call = calls.get(id);
-      if (call) progress.add(call, reader.toolResult(text), turn.extras.is_error === true);
+      if (call) progress.add(call, result, turn.extras.is_error === true);
     }
   }
   return progress.signs;
@@ -53,15 +54,25 @@ interface Call {
   readonly waits: boolean;
 }
 
-function addCalls({ parts }: Turn, request: ProfileInput, calls: Map<string, Call>, reader: PromptReader): void {
-  for (const part of parts) {
-    if (part.type === 'tool-call') calls.set(part.id, callOf(part.name, part.arguments, reader));
+/** The calls of shared turns by their IDs, and the results with the IDs of their calls. */
+const knownCalls = new SharedValues<Turn, readonly IdentifiedCall[]>();
+const knownResults = new SharedValues<Turn, IdentifiedResult>();
+type IdentifiedCall = readonly [id: string, Call];
+type IdentifiedResult = readonly [id: string, ToolResult];
+
+function callsOf(turn: Turn, request: ProfileInput, reader: PromptReader): readonly IdentifiedCall[] {
+  const known = knownCalls.get(turn);
+  if (known !== undefined) return known;
+  const calls: IdentifiedCall[] = [];
+  for (const part of turn.parts) {
+    if (part.type === 'tool-call') calls.push([part.id, callOf(part.name, part.arguments, reader)]);
     else if (part.type === 'native') {
       const original = request.originalAt(part.at);
       const text = nativeArguments(original);
-      if (text !== '') calls.set(callIdOf(original), callOf(part.kind, text, reader));
+      if (text !== '') calls.push([callIdOf(original), callOf(part.kind, text, reader)]);
     }
   }
+  return knownCalls.set(turn, calls);
 }
 
 function callOf(name: string, text: string, reader: PromptReader): Call {
@@ -89,7 +100,14 @@ function callIdOf(original: unknown): string {
 }
 
 /** Returns the ID of the call that a turn answers, and the result. */
-function resultOf({ parts, toolCallId }: Turn, request: ProfileInput): readonly [string, string] {
+function resultOf(turn: Turn, request: ProfileInput, reader: PromptReader): IdentifiedResult {
+  const known = knownResults.get(turn);
+  if (known !== undefined) return known;
+  const [id, text] = resultText(turn, request);
+  return knownResults.set(turn, [id, reader.toolResult(text)]);
+}
+
+function resultText({ parts, toolCallId }: Turn, request: ProfileInput): readonly [string, string] {
   let text = '';
   for (const part of parts) {
     if (part.type === 'text') text = text === '' ? part.text : `${text}\n${part.text}`;

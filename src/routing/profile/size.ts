@@ -1,5 +1,6 @@
 import { isObject } from '../../core/json/object.ts';
 import type { Members, OriginalPath } from '../../core/json/original.ts';
+import { SharedValues } from '../../core/json/shared-values.ts';
 import { CAPABILITIES, passthroughBit } from '../../core/request/capability.ts';
 import type { ContentPart, Conversation, FilePart, Turn } from '../../core/request/conversation.ts';
 import { DROPPABLE_SETTINGS } from '../../core/request/droppable.ts';
@@ -47,7 +48,7 @@ export function measure(request: ModelRequest): RequestSize {
   const { turns, tools } = conversation;
   let hasBegun = false;
   for (const turn of turns) {
-    addTurn(size, turn, request);
+    add(size, sizeOfTurn(turn, request));
     if (turn.role !== 'system' && turn.role !== 'developer') hasBegun = true;
     else if (hasBegun) size.bytes += MARKS_MAX * turn.parts.length;
   }
@@ -95,6 +96,29 @@ function asksForThinking({ conversation, settings, extras: { thinking } }: Model
   if (isObject(thinking)) return thinking.type === 'enabled' || thinking.type === 'adaptive';
   const { reasoningEffort: effort } = settings;
   return conversation.asksForThinking ?? (effort != null && effort !== 'none');
+}
+
+/** The sizes of shared turns. */
+const knownSizes = new SharedValues<Turn, RequestSize>();
+
+function sizeOfTurn(turn: Turn, request: ModelRequest): RequestSize {
+  const known = knownSizes.get(turn);
+  if (known !== undefined) return known;
+  const size = { ...sizeOfNothing(), bytes: 0 };
+  addTurn(size, turn, request);
+  return knownSizes.set(turn, size);
+}
+
+function add(size: RequestSize, more: RequestSize): void {
+  size.tokens += more.tokens;
+  size.bytes += more.bytes;
+  size.images += more.images;
+  size.audioBytes += more.audioBytes;
+  size.pdfs += more.pdfs;
+  size.pages += more.pages;
+  size.unboundedMedia += more.unboundedMedia;
+  size.needs |= more.needs;
+  if (more.hourCache) size.hourCache = true;
 }
 
 function addTurn(size: RequestSize, { parts, name, toolCallId, extras }: Turn, request: ModelRequest): void {
