@@ -3,6 +3,7 @@ import { ERROR_CODES } from '../core/errors.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { counter, gauge, histogram, OTHER } from '../host/telemetry/counts.ts';
 import type { Family } from '../host/telemetry/families.ts';
+import type { KeptConversations } from './kept-conversations.ts';
 
 /** The methods with metric series of their own. Callers can send any word as a method. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -41,6 +42,12 @@ export function createEdgeMetrics() {
     families: [requests.family, errors.family, duration.family],
   };
 }
+
+/** Counts the running conversations that are kept in memory. */
+export const conversationFamilies = (kept: Pick<KeptConversations, 'size' | 'bytes'>): readonly Family[] => [
+  gauge('signalbox_conversations_kept', 'Running conversations whose last body is in memory.', () => kept.size),
+  gauge('signalbox_conversations_kept_bytes', 'Estimated memory of these conversations.', () => kept.bytes),
+];
 
 /** Counts the requests that run and the requests that wait. */
 export const gateFamilies = (

@@ -4,7 +4,8 @@ import type { Family } from '../host/telemetry/families.ts';
 import { metricsPage } from '../host/telemetry/page.ts';
 import { watchProcess } from '../host/telemetry/process.ts';
 import type { AppOptions } from '../http/app-options.ts';
-import { gateFamilies } from '../http/edge-metrics.ts';
+import { conversationFamilies, gateFamilies } from '../http/edge-metrics.ts';
+import type { KeptConversations } from '../http/kept-conversations.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
 import { type PolicyFigures, policyFamilies, taskFamilies } from '../policy/runtime/metrics.ts';
@@ -22,6 +23,7 @@ interface MetricSources extends Pick<AppOptions, 'gateway' | 'gate' | 'version'>
   readonly health: Pick<Health, 'samples'>;
   readonly reporter: Pick<InstanceReporter, 'live'>;
   readonly leadership: Leadership;
+  readonly conversations: KeptConversations;
 }
 
 /**
@@ -30,13 +32,14 @@ interface MetricSources extends Pick<AppOptions, 'gateway' | 'gate' | 'version'>
  * @returns a function that makes the text of the page
  */
 export function openMetrics(
-  { gateway, gate, policy, store, health, version, reporter, leadership }: MetricSources,
+  { gateway, gate, conversations, policy, store, health, version, reporter, leadership }: MetricSources,
   families: readonly Family[],
 ): () => string {
   return metricsPage([
     ...policyFamilies(policy, version),
     ...families,
     ...gateFamilies(gate, gateway.inFlight),
+    ...conversationFamilies(conversations),
     ...endpointFamilies(() => health.samples()),
     ...taskFamilies(() => gateway.lease()),
     ...scoreFamilies(gateway.scores),

@@ -163,7 +163,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const told = { ...opened, policy: reloader, health: tools.health };
   const alerts = openAlerts(resources, told);
   const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer, [alerts.count]);
-  const watched = { ...told, gate: new Gate(clock, timers), store, version };
+  const conversations = openConversations({ news: store.news, keys }, clock, timers);
+  const watched = { ...told, gate: new Gate(clock, timers), conversations, store, version };
   const metrics = openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families]);
   const app = createApp({
     ...watched,
@@ -171,11 +172,10 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     people: { people, keys },
     authenticate: keys.authenticate,
     ...(await openSignIn(resources, gateway.lease)),
-    ...{ tokens, conversations: openConversations({ news: store.news, keys }, clock, timers) },
     alerts: alerts.sender,
     ...{ observer, feed, shared: await shareLimits(store, gateway.ledger.rank, rooms, around) },
     ...{ socketBytesMax, stalledS: around.stalledS },
-    ...{ status, audits },
+    ...{ tokens, status, audits },
     trailHeads: () => notedHeads(options.data),
     // With several processes, the parent serves one metrics page for all processes.
     metrics: options.metrics && !around.parent ? metrics : null,

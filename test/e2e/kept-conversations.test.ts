@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test';
+import { waitFor } from '../support/answers.ts';
+import { ENDINGS, expectDropped, keptBy } from '../support/kept-conversations.ts';
+import { testPolicy } from '../support/policies.ts';
+import { withKey } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
+
+const upstream = useUpstream();
+const box = useSignalbox(() => ({
+  policy: testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } }, 'gateway: { retries_max: 0 }\n'),
+}));
+
+for (const ending of ENDINGS) {
+  test(`after ${ending}, no conversation is in memory, and a request in progress leaves none`, () =>
+    expectDropped(ending, box, box, 'best'));
+}
+
+test('the conversations of other keys stay if a key is revoked', async () => {
+  const body = JSON.stringify({
+    model: 'best',
+    messages: ['system', 'user'].map((role) => ({ role, content: `${role} `.repeat(2_000) })),
+  });
+  const send = async (key: string) =>
+    await (await box.post('/v1/chat/completions', undefined, { body, ...withKey(key) })).text();
+  const keys = [await made(), await made()] as const;
+  await waitFor(async () => {
+    for (const { key } of keys) await send(key);
+    return (await keptBy(box)) === 2;
+  });
+  expect((await box.post(`/admin/keys/${keys[0].id}/revoke`, {})).ok).toBe(true);
+  await waitFor(async () => (await keptBy(box)) !== 2);
+  expect(await keptBy(box)).toBe(1);
+});
+
+const made = async () =>
+  (await (await box.post('/admin/keys', {})).json()) as { readonly id: string; readonly key: string };
