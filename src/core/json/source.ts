@@ -94,12 +94,17 @@ class Pieces {
   }
 }
 
-/** The JSON texts of translated messages that several requests share. */
-const knownTexts = new SharedValues<object, string>();
+/** The JSON texts of translated messages that several requests share, each with a comma before it. */
+const knownTexts = new SharedValues<object, Uint8Array>();
+const encoder = new TextEncoder();
 
-function textOf(message: unknown): string {
-  if (!isObject(message)) return JSON.stringify(message) ?? 'null';
-  return knownTexts.get(message) ?? knownTexts.set(message, JSON.stringify(message));
+function addMessage(message: unknown, isFirst: boolean, writer: Pieces): void {
+  if (!isObject(message) || !Object.isFrozen(message)) {
+    writer.text(`${isFirst ? '' : ','}${JSON.stringify(message) ?? 'null'}`);
+    return;
+  }
+  const known = knownTexts.get(message) ?? knownTexts.set(message, encoder.encode(`,${JSON.stringify(message)}`));
+  writer.bytes(isFirst ? known.subarray(1) : known);
 }
 
 /** How many messages the search for the next unchanged message may skip, because an adapter left them out. */
@@ -107,29 +112,29 @@ const SKIPPED_MAX = 2;
 
 function writeMessages(list: readonly unknown[], source: BodySource, writer: Pieces): void {
   const { bytes, messages, starts, ends } = source;
-  let mark = '[';
+  writer.text('[');
   /** The next message of the source. */
   let next = 0;
   for (let at = 0; at < list.length; ) {
+    const isFirst = at === 0;
     const from = findFrom(list[at], next, source);
     if (from < 0) {
-      writer.text(mark);
-      writer.text(textOf(list[at]));
+      addMessage(list[at], isFirst, writer);
       at++;
       next++;
-    } else {
-      let to = from;
-      while (at < list.length && list[at] === messages[to] && source.isClean[to]) {
-        at++;
-        to++;
-      }
-      writer.text(mark);
-      writer.bytes(bytes.subarray(starts[from], ends[to - 1]));
-      next = to;
+      continue;
     }
-    mark = ',';
+    let to = from;
+    while (at < list.length && list[at] === messages[to] && source.isClean[to]) {
+      at++;
+      to++;
+    }
+    // The bytes between two messages are a comma and white space.
+    if (!isFirst && from === 0) writer.text(',');
+    writer.bytes(bytes.subarray(isFirst || from === 0 ? starts[from] : ends[from - 1], ends[to - 1]));
+    next = to;
   }
-  writer.text(mark === '[' ? '[]' : ']');
+  writer.text(']');
 }
 
 /** Returns the index of a message in the source if it may be copied; otherwise -1. */

@@ -1,4 +1,5 @@
 import { type Edit, type Members, type Original, type OriginalPath, valueAt, withEdits } from '../json/original.ts';
+import { SharedValues } from '../json/shared-values.ts';
 import { keepSource } from '../json/source.ts';
 import type { Conversation, ModelSettings, RoutingTerms } from './conversation.ts';
 import type { EmbeddingQuery } from './embedding.ts';
@@ -88,6 +89,9 @@ export const modelRequest = <Body extends Members>(
   headers = NO_HEADERS,
 ): ModelRequest => new BodyRequest(body, reader, headers);
 
+/** The texts of lists of tools that several requests share. */
+const knownToolTexts = new SharedValues<readonly unknown[], string>();
+
 class BodyRequest<Body extends Members> implements ModelRequest {
   readonly operation: Operation;
   readonly model: string;
@@ -132,7 +136,11 @@ class BodyRequest<Body extends Members> implements ModelRequest {
     for (const { at } of tools) originals.push(this.originalAt(at));
     for (const { at } of nativeTools) originals.push(this.originalAt(at));
     for (const at of leftOutTools) originals.push(this.originalAt(at));
-    return JSON.stringify(originals);
+    const list = this.originalAt([this.names.tools]);
+    const isWhole =
+      Array.isArray(list) && list.length === originals.length && originals.every((one, at) => one === list[at]);
+    if (!isWhole) return JSON.stringify(originals);
+    return knownToolTexts.get(list) ?? knownToolTexts.set(list, JSON.stringify(list));
   }
 
   originalAt(path: OriginalPath): unknown {

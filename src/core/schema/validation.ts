@@ -2,7 +2,9 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import { ValuePointer } from '@sinclair/typebox/value';
 import { type ErrorCode, SignalboxError } from '../errors.ts';
-import { isObject } from '../json/object.ts';
+import { freezeDeep } from '../json/freeze.ts';
+import { isObject, listOf } from '../json/object.ts';
+import { SharedValues } from '../json/shared-values.ts';
 import { keepSource } from '../json/source.ts';
 import { misspelt } from '../text/edit-distance.ts';
 import { didYouMean } from '../text/text.ts';
@@ -24,16 +26,64 @@ export function compileCheck(schema: TSchema): (value: unknown) => void {
   };
 }
 
-/** Compiles a schema to a function that checks a body, as `compileCheck` does, and returns it without the nulls that mean absence. */
-export function compileRead<T extends TSchema>(schema: T): (body: unknown) => Static<T> {
+/**
+ * Compiles a schema to a function that checks a body, as `compileCheck` does, and returns it without the nulls that mean absence.
+ * @param list the member with the messages. Shared messages that the schema has accepted are not checked again. The schema must not limit
+ * the number of messages, except by `minItems: 1`.
+ */
+export function compileRead<T extends TSchema>(schema: T, list: string | null = null): (body: unknown) => Static<T> {
   const check: (body: unknown) => asserts body is Static<T> = compileCheck(schema);
   let drop: ((body: Static<T>) => Static<T>) | null = null;
-  return (body) => {
+  const read = (body: unknown): Static<T> => {
     check(body);
     drop ??= dropNulls(schema);
     return keepSource(body, drop(body));
   };
+  return list === null ? read : readOnlyNew(read, list);
 }
+
+/** Returns a reader that reads only the messages of a body that it has not accepted before. */
+function readOnlyNew<Body>(read: (body: unknown) => Body, list: string): (body: unknown) => Body {
+  /** Shared messages, with the same messages without nulls. */
+  const accepted = new SharedValues<object, unknown>();
+  const readAll = (body: unknown): Body => {
+    const result = read(body);
+    const [given, taken] = [messagesIn(body, list), messagesIn(result, list)];
+    for (let at = 0; at < given.length; at++) accept(given[at], taken[at]);
+    return result;
+  };
+  const accept = (given: unknown, taken: unknown): void => {
+    if (!isObject(given) || !Object.isFrozen(given)) return;
+    if (taken !== given) freezeDeep(taken);
+    accepted.set(given, taken);
+  };
+  return (body) => {
+    const given = messagesIn(body, list);
+    const messages = given.map((message) => (isObject(message) ? accepted.get(message) : undefined));
+    const places = messages.flatMap((message, at) => (message === undefined ? at : []));
+    if (places.length === given.length) return readAll(body);
+    // The list must not be empty.
+    if (places.length === 0) places.push(given.length - 1);
+    let result: Body;
+    try {
+      result = read({ ...Object(body), [list]: places.map((at) => given[at]) });
+    } catch {
+      // The error must name the index of the message in the whole body.
+      return readAll(body);
+    }
+    const taken = messagesIn(result, list);
+    for (const [index, at] of places.entries()) {
+      messages[at] = taken[index];
+      accept(given[at], taken[index]);
+    }
+    // `read` returned the copy of the body, which only this function has.
+    Object.assign(Object(result), { [list]: messages });
+    return keepSource(body, result);
+  };
+}
+
+/** Returns the messages of a body; an empty list if it has none. */
+const messagesIn = (body: unknown, list: string): readonly unknown[] => (isObject(body) ? listOf(body[list]) : []);
 
 /** Converts a JSON pointer to a field path: `/messages/0/content` → `messages[0].content`. */
 function toParam(path: string): string {

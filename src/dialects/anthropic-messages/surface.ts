@@ -15,7 +15,7 @@ import { isMessagesBody } from './own-form.ts';
 import { ANTHROPIC_MESSAGES, MESSAGES_READER } from './reader.ts';
 import { MessagesRequest } from './request.ts';
 
-const checked = compileRead(MessagesRequest);
+const checked = compileRead(MessagesRequest, 'messages');
 
 /**
  * Reads the body of a message request. `readMessages` keeps nulls, except in `route_strategy` and `constraints`.

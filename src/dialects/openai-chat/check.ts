@@ -1,6 +1,7 @@
 import type { ChatMessage, ChatRequest, MessagePart } from '../../core/api/chat-request.ts';
 import { isObject, listOf, objectOf } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
+import { SharedValues } from '../../core/json/shared-values.ts';
 import { checkOffered, invalid, missing, refuseBilled, unsupported, withoutTools } from '../refusals.ts';
 
 /** A chat request, or a `/v1/route` request with messages, which need not name a model. */
@@ -47,10 +48,16 @@ export function checkToolKinds(body: unknown): void {
   else if (isObject(choice.allowed_tools)) refuseKinds(choice.allowed_tools.tools, 'tool_choice.allowed_tools.tools');
   const messages = listOf(body.messages);
   for (let at = 0; at < messages.length; at++) {
-    const calls = listOf(objectOf(messages[at]).tool_calls);
+    const message = objectOf(messages[at]);
+    if (plainMessages.get(message)) continue;
+    const calls = listOf(message.tool_calls);
     if (calls.some(isOtherKind)) refuseKinds(calls, `messages[${at}].tool_calls`);
+    plainMessages.set(message, true);
   }
 }
+
+/** Shared messages that call only functions. */
+const plainMessages = new SharedValues<Members, true>();
 
 function refuseKinds(stated: unknown, param: string): void {
   const list = listOf(stated);

@@ -84,7 +84,7 @@ export function conversationOf({
   tools,
   tool_choice: choice,
 }: Partial<Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice'>>): Conversation {
-  const offered = tools ? tools.map(toolOf) : NO_TOOLS;
+  const offered = tools ? toolsOf(tools) : NO_TOOLS;
   return { turns: messages.map(turnOf), tools: allowedOf(choice, offered), toolChoice: choiceOf(choice) };
 }
 
@@ -197,6 +197,17 @@ function partOf(part: MessagePart, at: OriginalPath): ContentPart {
 
 const OF_TOOL: readonly string[] = ['type', 'function'];
 const OF_DEFINITION: readonly string[] = ['name', 'description', 'parameters', 'strict'];
+
+/** The definitions in lists of tools that several requests share. */
+const knownTools = new SharedValues<readonly ChatTool[], readonly ToolDefinition[]>();
+
+function toolsOf(tools: readonly ChatTool[]): readonly ToolDefinition[] {
+  const known = knownTools.get(tools);
+  if (known !== undefined) return known;
+  const definitions = tools.map(toolOf);
+  if (Object.isFrozen(tools)) freezeDeep(definitions);
+  return knownTools.set(tools, definitions);
+}
 
 function toolOf(tool: ChatTool, index: number): ToolDefinition {
   const { function: fn } = tool;

@@ -6,7 +6,7 @@ import { compileRead } from '../../core/schema/validation.ts';
 import { checkChat, checkToolKinds } from './check.ts';
 import { checkTurns } from './foreign-fields.ts';
 
-const checkedChat = compileRead(ChatRequest);
+const checkedChat = compileRead(ChatRequest, 'messages');
 const checkedRouteChat = compileRead(RouteChat);
 const checkedQuery = compileRead(RouteQuery);
 const STREAM_OPTIONS = ['include_usage', 'include_obfuscation'];

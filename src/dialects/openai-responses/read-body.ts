@@ -7,7 +7,7 @@ import { refuseForeign } from '../refusals.ts';
 import { checkResponses } from './check.ts';
 import { KNOWN_FIELDS, ResponsesRequest } from './request.ts';
 
-const checked = compileRead(ResponsesRequest);
+const checked = compileRead(ResponsesRequest, 'input');
 
 /**
  * Reads the body of a Responses request.

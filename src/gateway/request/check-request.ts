@@ -1,11 +1,12 @@
 import { refuse, SignalboxError } from '../../core/errors.ts';
 import { isEmpty } from '../../core/json/object.ts';
 import { pathText } from '../../core/json/original.ts';
+import { SharedValues } from '../../core/json/shared-values.ts';
 import { parseAddress } from '../../core/net/address.ts';
 import { isPublic, literalAddress } from '../../core/net/address-class.ts';
 import type { Caller } from '../../core/people/caller.ts';
 import type { GatewayPolicy, PolicySnapshot } from '../../core/policy/snapshot.ts';
-import type { ContentPart } from '../../core/request/conversation.ts';
+import type { ContentPart, Turn } from '../../core/request/conversation.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { targetOf } from '../../routing/model-name.ts';
 import type { PreparingStep } from './steps.ts';
@@ -18,9 +19,15 @@ export function checkRequest(request: ModelRequest, limits: GatewayPolicy): void
   if (request.conversation.turns.length > limits.messagesMax) throw tooMany(request.names.turns, limits.messagesMax);
   if (toolsOf(request) > limits.toolsMax) throw tooMany(request.names.tools, limits.toolsMax);
   if (limits.allowPrivateImageUrls) return;
-  for (const { parts } of request.conversation.turns)
-    for (const part of parts) if (part.type !== 'tool-call') checkPart(part, request);
+  for (const turn of request.conversation.turns) {
+    if (publicTurns.get(turn)) continue;
+    for (const part of turn.parts) if (part.type !== 'tool-call') checkPart(part, request);
+    publicTurns.set(turn, true);
+  }
 }
+
+/** Shared turns without addresses in private networks. */
+const publicTurns = new SharedValues<Turn, true>();
 
 /** The last preparing step: it checks the request as models may receive it against the limits of the policy. */
 export const checkLimits: PreparingStep = ({ request, runtime, context }) => {

@@ -10,7 +10,7 @@ interface ByteSink {
 }
 
 /** A request that is larger than this many bytes gets a buffer of its own. */
-const SHARED_BYTES = 262_144;
+const SHARED_BYTES = 524_288;
 /** The kernel accepts most requests at once, so this buffer can be reused immediately. A buffer for each request would cost page faults. */
 const shared = Buffer.allocUnsafeSlow(SHARED_BYTES);
 

@@ -62,7 +62,7 @@ export function measure(request: ModelRequest): RequestSize {
     for (const { at } of conversation.nativeTools ?? []) addWithin(size, request.originalAt(at), false);
     size.bytes += TOOLS_MAX;
     // The gateway sends tools to the provider unchanged.
-    addTextSize(size, request.toolsText);
+    addToolsSize(size, request);
   }
   markCache(size, request.extras);
   addFormat(size, request);
@@ -96,6 +96,24 @@ function asksForThinking({ conversation, settings, extras: { thinking } }: Model
   if (isObject(thinking)) return thinking.type === 'enabled' || thinking.type === 'adaptive';
   const { reasoningEffort: effort } = settings;
   return conversation.asksForThinking ?? (effort != null && effort !== 'none');
+}
+
+/** The sizes of the texts of tools that several requests share. */
+const knownTools = new SharedValues<
+  object,
+  { readonly text: string; readonly tokens: number; readonly bytes: number }
+>();
+
+function addToolsSize(size: RequestSize, { toolsText: text, names, original }: ModelRequest): void {
+  const list = Object(original.body[names.tools]);
+  let known = knownTools.get(list);
+  if (known?.text !== text) {
+    const own = { text, tokens: 0, bytes: 0 };
+    addTextSize(own, text);
+    known = knownTools.set(list, own);
+  }
+  size.tokens += known.tokens;
+  size.bytes += known.bytes;
 }
 
 /** The sizes of shared turns. */

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sendBytes, sendRequest } from '../../../src/providers/http1/request-bytes.ts';
 import { tries } from '../../deep/effort.ts';
 
-const SHARED = 262_144;
+const SHARED = 524_288;
 const START = 'POST /v1 HTTP/1.1\r\n';
 
 const headOf = (body: string): string => `${START}content-length: ${Buffer.byteLength(body)}\r\n\r\n`;
