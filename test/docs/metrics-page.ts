@@ -9,7 +9,7 @@ import { createLog, logFamilies } from '../../src/host/telemetry/log.ts';
 import { metricsErrors } from '../../src/host/telemetry/page.ts';
 import { watchProcess } from '../../src/host/telemetry/process.ts';
 import { spanFamily } from '../../src/host/telemetry/tracing/span-queue.ts';
-import { createEdgeMetrics, gateFamilies } from '../../src/http/edge-metrics.ts';
+import { conversationFamilies, createEdgeMetrics, gateFamilies } from '../../src/http/edge-metrics.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { PaymentCounts } from '../../src/payments/counts.ts';
 import { paymentFamilies } from '../../src/payments/metrics.ts';
@@ -33,7 +33,11 @@ watched.stop();
 /** Every metric family, under the part of the page that describes it. The page uses only the descriptions of families, not their values. */
 const PARTS: Readonly<Record<string, readonly Family[]>> = {
   chats: createChatMetrics().families,
-  edge: [...createEdgeMetrics().families, ...gateFamilies({ inside: 0, waiting: 0 }, { size: 0 })],
+  edge: [
+    ...createEdgeMetrics().families,
+    ...gateFamilies({ inside: 0, waiting: 0 }, { size: 0 }),
+    ...conversationFamilies({ size: 0, bytes: 0 }),
+  ],
   endpoints: [...endpointFamilies(() => []), ...taskFamilies(never)],
   policy: policyFamilies({ lease: never, status: never }, ''),
   refusals: refusalFamilies({ ends: { stored: 0, dropped: 0 } }),

@@ -1,5 +1,7 @@
 import { extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
+import { freezeDeep } from '../../core/json/freeze.ts';
 import { type Members, type OriginalPath, valueAt } from '../../core/json/original.ts';
+import { SharedValues } from '../../core/json/shared-values.ts';
 import type {
   ContentPart,
   Conversation,
@@ -70,8 +72,26 @@ function systemTurn(system: NonNullable<MessagesRequest['system']>): Turn {
   return { role: 'system', parts, extras: NO_EXTRAS, at };
 }
 
-/** Adds the turns of a message. Each tool result in a user's message becomes a turn of its own. */
+/** The turns of shared messages, with the indexes of the messages, because the index is in all places of a turn. */
+const knownTurns = new SharedValues<Message, { readonly index: number; readonly turns: readonly Turn[] }>();
+
 function addTurns(message: Message, index: number, turns: Turn[]): void {
+  if (!Object.isFrozen(message)) {
+    addNewTurns(message, index, turns);
+    return;
+  }
+  let known = knownTurns.get(message);
+  if (known?.index !== index) {
+    const own: Turn[] = [];
+    addNewTurns(message, index, own);
+    for (const turn of own) freezeDeep(turn);
+    known = knownTurns.set(message, { index, turns: own });
+  }
+  for (const turn of known.turns) turns.push(turn);
+}
+
+/** Adds the turns of a message. Each tool result in a user's message becomes a turn of its own. */
+function addNewTurns(message: Message, index: number, turns: Turn[]): void {
   const at = ['messages', index];
   const place = ['messages', index, 'content'];
   const { role, content } = message;

@@ -1,5 +1,7 @@
 import { addMembers, extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
+import { freezeDeep } from '../../core/json/freeze.ts';
 import type { Members, OriginalPath } from '../../core/json/original.ts';
+import { SharedValues } from '../../core/json/shared-values.ts';
 import type { ContentPart, Conversation, FilePart, ToolCallPart, Turn } from '../../core/request/conversation.ts';
 import { EarlierReasoning } from '../earlier-reasoning.ts';
 import { nativePart, textPart } from '../neutral-parts.ts';
@@ -45,7 +47,7 @@ export function conversationOf({
   const turns: Turn[] = [];
   if (instructions !== undefined) turns.push(textTurn('system', instructions, ['instructions']));
   if (typeof input === 'string') turns.push(textTurn('user', input, ['input']));
-  else addItems(input, table, turns);
+  else addItems(input, { table, tools }, turns);
   return {
     turns,
     tools: offered.tools,
@@ -133,37 +135,85 @@ function detailsOf({ id, summary }: ReasoningItem, data: string, index: number):
 
 const isMessage = (item: InputItem): item is MessageItem => item.type === undefined || item.type === 'message';
 
-function addItems(items: readonly InputItem[], table: ToolTable, turns: Turn[]): void {
-  let answer: AnswerTurn | null = null;
-  for (let index = 0; index < items.length; index++) {
-    const item = items[index]!;
-    const at = ['input', index];
-    const turn = otherTurn(item, at);
-    if (turn) {
-      endAnswer(answer, turns);
-      answer = null;
-      turns.push(turn);
-    } else {
-      answer ??= new AnswerTurn();
-      addToAnswer(answer, item, at, table);
-    }
-  }
-  endAnswer(answer, turns);
+/** The tools of a request, which decide the names of its calls. */
+interface NamedTools {
+  readonly table: ToolTable;
+  readonly tools: ResponsesRequest['tools'];
 }
+
+function addItems(items: readonly InputItem[], named: NamedTools, turns: Turn[]): void {
+  for (let index = 0; index < items.length; ) {
+    const item = items[index]!;
+    if (!isOfAnswer(item)) {
+      turns.push(otherTurn(item, index));
+      index++;
+      continue;
+    }
+    let end = index + 1;
+    while (end < items.length && isOfAnswer(items[end]!)) end++;
+    const turn = answerTurn(items, index, end, named);
+    if (turn) turns.push(turn);
+    index = end;
+  }
+}
+
+/** An answer of shared items. */
+interface KnownAnswer extends Pick<NamedTools, 'tools'> {
+  readonly items: readonly InputItem[];
+  /** The index of the first item, because it is in all places of the turn. */
+  readonly index: number;
+  readonly turn: Turn | null;
+}
+
+/** The answers of shared items, by their first item. */
+const knownAnswers = new SharedValues<InputItem, KnownAnswer>();
 
 /**
- * Readable reasoning without a message or a call is not a turn. At the end of the input, such a turn would require a model that can
- * continue an answer although there is nothing to continue.
+ * Returns the turn of the items of an answer, from `from` to before `to`; null for readable reasoning without a message or a call. At the
+ * end of the input, such a turn would require a model that can continue an answer although there is nothing to continue.
  */
-function endAnswer(answer: AnswerTurn | null, turns: Turn[]): void {
-  if (answer && !answer.isEmpty) turns.push(answer.turn());
+function answerTurn(items: readonly InputItem[], from: number, to: number, { table, tools }: NamedTools): Turn | null {
+  const first = items[from]!;
+  const known = knownAnswers.get(first);
+  const isSame =
+    known?.index === from &&
+    known.tools === tools &&
+    known.items.length === to - from &&
+    known.items.every((item, at) => item === items[from + at]);
+  if (isSame) return known.turn;
+  const answer = new AnswerTurn();
+  const own = items.slice(from, to);
+  for (const [at, item] of own.entries()) addToAnswer(answer, item, ['input', from + at], table);
+  const turn = answer.isEmpty ? null : answer.turn();
+  if (own.every((item) => Object.isFrozen(item))) {
+    freezeDeep(turn);
+    knownAnswers.set(first, { items: own, index: from, tools, turn });
+  }
+  return turn;
 }
 
-/** Returns the turn of an item that is not part of an answer; null for parts of an answer. */
-function otherTurn(item: InputItem, at: OriginalPath): Turn | null {
+/** Whether an item is part of an answer of the model. */
+function isOfAnswer(item: InputItem): boolean {
+  if (isMessage(item)) return item.role === 'assistant';
+  // Results of tools that the caller runs: `function_call_output`, `local_shell_call_output`, `mcp_approval_response`.
+  return !/(?:_output|_response)$/.test(item.type);
+}
+
+/** The turns of other shared items, with the indexes of the items. */
+const knownTurns = new SharedValues<InputItem, { readonly index: number; readonly turn: Turn }>();
+
+/** Returns the turn of an item that is not part of an answer. */
+function otherTurn(item: InputItem, index: number): Turn {
+  const known = knownTurns.get(item);
+  if (known?.index === index) return known.turn;
+  const turn = newTurn(item, ['input', index]);
+  if (Object.isFrozen(item)) freezeDeep(turn);
+  return knownTurns.set(item, { index, turn }).turn;
+}
+
+function newTurn(item: InputItem, at: OriginalPath): Turn {
   if (isMessage(item)) {
     const { role, content } = item;
-    if (role === 'assistant') return null;
     return {
       role: roleOf(role),
       parts: contentParts(content, [...at, 'content']),
@@ -181,8 +231,6 @@ function otherTurn(item: InputItem, at: OriginalPath): Turn | null {
       at,
     };
   }
-  // Results of tools that the caller runs: `local_shell_call_output`, `mcp_approval_response`.
-  if (!/(?:_output|_response)$/.test(item.type)) return null;
   return { role: 'tool', parts: [nativePart(item.type, at)], extras: NO_EXTRAS, at };
 }
 
