@@ -3,7 +3,16 @@ import { type Requests, run } from './load.ts';
 import { fullPolicy } from './policy.ts';
 import { cpuMeter, type Program, type ThreadCpu } from './process.ts';
 import { quantile } from './stats.ts';
-import { bytesOf, httpBytes, JSON_200, type Prompts, WORKLOADS, type Workload } from './workload.ts';
+import {
+  bytesOf,
+  httpBytes,
+  JSON_200,
+  type Prompts,
+  SESSION_BEGIN,
+  sessionRequests,
+  WORKLOADS,
+  type Workload,
+} from './workload.ts';
 
 /**
  * The ladder: requests to real servers that include more and more of a request's cost, from `GET /healthz` to a chat with every feature on.
@@ -109,12 +118,14 @@ async function startOf(entrant: Entrant): Promise<ColdStart> {
   return { rung: entrant.rung, first: first.cpu.all, warm: warm.cpu.all };
 }
 
-function series({ name }: Workload, isQuick: boolean): readonly (readonly [Prompts, number])[] {
+function series(workload: Workload, isQuick: boolean): readonly (readonly [Prompts, number])[] {
+  const { name } = workload;
   const smallest = [
     ['own', 64],
     ['same', 64],
     ['own', 1],
   ] as const;
+  if (workload.sessionBytes !== undefined) return [['own', 16]];
   if (isQuick) return name === JSON_200 ? smallest : [['own', 64]];
   const usual = [
     ['own', 64],
@@ -129,7 +140,9 @@ function entrantsOf(bench: Bench, full: Program, workload: Workload, prompts: Pr
   const { floor, flat, signalbox, key } = bench;
   const get = (program: Program, path: string) => httpBytes(program.port, path, key, null);
   const post = (program: Program, path: string, model: string) =>
-    bytesOf(httpBytes(program.port, path, key, { model, ...workload.fields }), prompts);
+    workload.sessionBytes === undefined
+      ? bytesOf(httpBytes(program.port, path, key, { model, ...workload.fields }), prompts)
+      : sessionRequests(workload, (body) => httpBytes(program.port, path, key, body), model);
   const chat = '/v1/chat/completions';
   const bare: Entrant[] = [
     { rung: 'healthz', program: signalbox, requestsOf: get(signalbox, '/healthz') },
@@ -161,6 +174,7 @@ async function cellOf(
     for (let at = 0; at < entrants.length; at++) {
       // Another rung begins each round, so that no rung always follows the same neighbour.
       const entrant = entrants[(at + round + UNCOUNTED) % entrants.length]!;
+      if (workload.sessionBytes !== undefined) await roundOf(entrant, inFlight, SESSION_BEGIN);
       const figures = await roundOf(entrant, inFlight, requests);
       if (round >= 0) rungs.get(entrant.rung)!.push(figures);
     }

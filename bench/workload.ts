@@ -36,6 +36,8 @@ export interface Workload {
    * conditions.
    */
   readonly requests: number;
+  /** The size at which the conversations of agents begin, in bytes. Each request is then the next turn of a conversation; absent for none. */
+  readonly sessionBytes?: number;
 }
 
 export type Prompts = 'own' | 'same';
@@ -78,6 +80,15 @@ const STEPS = Array.from({ length: 20 }, (_, at): ChatTurn[] => {
   ];
 }).flat();
 
+/** The number of conversations at the same time. */
+const SESSIONS = 12;
+/** The number of first turns of each conversation, which are not measured, and the number of later turns. */
+const FIRST_TURNS = 2;
+const LATER_TURNS = 33;
+/** The number of requests that begin the conversations, and of those that continue them. */
+export const SESSION_BEGIN = SESSIONS * FIRST_TURNS;
+const SESSION_REQUESTS = SESSIONS * LATER_TURNS;
+
 export const JSON_200 = 'JSON, 200 B';
 export const WORKLOADS: readonly Workload[] = [
   { name: JSON_200, stream: false, fields: question(200), requests: 600 },
@@ -89,6 +100,13 @@ export const WORKLOADS: readonly Workload[] = [
     fields: { messages: [...question(200).messages, ...STEPS], tools: TOOLS },
     requests: 400,
   },
+  ...[20, 100, 300].map((size) => ({
+    name: `agent’s turn in a session, ${size} KB`,
+    stream: false,
+    fields: { messages: [], tools: TOOLS },
+    requests: SESSION_REQUESTS,
+    sessionBytes: size * 1_000,
+  })),
   { name: 'stream of 50 chunks', stream: true, fields: { stream: true, ...question(200) }, requests: 300 },
   {
     name: 'stream in one piece',
@@ -135,6 +153,50 @@ export function bytesOf(template: Uint8Array, prompts: Prompts): () => Uint8Arra
   if (prompts === 'own') return fresh;
   const same = fresh();
   return () => same;
+}
+
+/**
+ * Returns a function that returns the bytes of the next turn of one conversation after the other. Each turn adds a tool call and its result.
+ * All conversations end together, and others begin, after `SESSION_BEGIN` and `requests` turns.
+ */
+export function sessionRequests(
+  { fields, sessionBytes = 0 }: Workload,
+  request: (body: object) => Uint8Array,
+  model: string,
+): () => Uint8Array {
+  const sessions = Array.from({ length: SESSIONS }, () => ({ left: 0, messages: begun(sessionBytes) }));
+  let turn = 0;
+  return () => {
+    const session = sessions[turn++ % SESSIONS]!;
+    if (session.left-- <= 0)
+      Object.assign(session, { left: FIRST_TURNS + LATER_TURNS - 1, messages: begun(sessionBytes) });
+    addStep(session.messages);
+    return request({ model, ...fields, messages: session.messages });
+  };
+}
+
+function begun(bytes: number): ChatTurn[] {
+  const messages: ChatTurn[] = [
+    { role: 'system', content: 'You are a coding agent. '.repeat(100) },
+    { role: 'user', content: `Task ${words++}: ${promptText(200)}` },
+  ];
+  for (let size = 3_000; size < bytes; ) size += addStep(messages);
+  return messages;
+}
+
+const CODE =
+  'export function sum(list: readonly number[]): number {\n  let total = 0;\n  for (const one of list) total += one;\n  return total;\n}\n// "NaN" and Infinity\n';
+
+/** Adds a tool call and its result. Returns how many bytes they have, roughly. */
+function addStep(messages: ChatTurn[]): number {
+  const id = `call_${words++}`;
+  const call = { name: `tool_${words % 20}`, arguments: JSON.stringify({ query: `/src/${words}.ts`, limit: 3 }) };
+  const content = `${words}\n${CODE.repeat(8 + (words % 5))}`;
+  messages.push(
+    { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: call }] },
+    { role: 'tool', tool_call_id: id, content },
+  );
+  return content.length + 300;
 }
 
 function placesOf(template: Uint8Array): number[] {

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { isKeyId } from '../access/key.ts';
 import type { Keys } from '../access/keys.ts';
-import { freezeDeep } from '../core/json/freeze.ts';
 import { isObject } from '../core/json/object.ts';
 import type { Members } from '../core/json/original.ts';
+import { share } from '../core/json/shared-values.ts';
 import { type BodySource, setSource } from '../core/json/source.ts';
 import type { Timer, Timers } from '../core/time/timers.ts';
 import type { News } from '../store/news.ts';
@@ -321,14 +321,14 @@ function keptValues({ map, known, runs }: ScannedBody, value: Members, found: Fo
     if (at === runs[run + 1]) run += 2;
     const isKnown = run < runs.length && at >= runs[run]!;
     messages.push(list[at]);
-    isClean.push(isKnown ? before[at]! : freezeDeep(list[at]) === map.colons[at]);
+    isClean.push(isKnown ? before[at]! : share(list[at]) === map.colons[at]);
   }
   const members = new Map<string, KeptMember>();
   for (const [name, { from, to, colons }] of map.members) {
     if (name === map.list || to - from < MEMBER_BYTES_MIN) continue;
     const member = value[name];
     const earlier = known.has(name) ? found.members.get(name) : undefined;
-    members.set(name, earlier ?? { value: member, isClean: freezeDeep(member) === colons });
+    members.set(name, earlier ?? { value: member, isClean: share(member) === colons });
   }
   return { messages, isClean, members };
 }

@@ -1,4 +1,4 @@
-import { type Members, SharedValues } from 'signalbox/plugin';
+import { isShared, type Members, SharedValues, share } from 'signalbox/plugin';
 import { nineLetters } from '../call-ids.ts';
 import { withToolCalls } from '../calls.ts';
 import { isObject, listOf, mapObjects, textOf } from '../json.ts';
@@ -45,7 +45,7 @@ export function messagesFor(messages: unknown, context: MessageContext): readonl
     else if (isTextless(translated, context.settings)) sent = { ...translated, content: '' };
     // Dropped members are reported with each request.
     if (context.dropped.length > before) return sent;
-    if (sent !== null && Object.isFrozen(message)) Object.freeze(sent);
+    if (sent !== null && isShared(message)) share(sent);
     const { settings, reasons } = context;
     return knownMessages.set(message, { settings, reasons, sent }).sent;
   });

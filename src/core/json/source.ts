@@ -1,6 +1,6 @@
 import { isObject } from './object.ts';
 import type { Members } from './original.ts';
-import { SharedValues } from './shared-values.ts';
+import { isShared, SharedValues } from './shared-values.ts';
 
 /** The bytes of a request body, as the caller sent them, with the location of the values that may be sent on as they are. */
 export interface BodySource {
@@ -99,7 +99,7 @@ const knownTexts = new SharedValues<object, Uint8Array>();
 const encoder = new TextEncoder();
 
 function addMessage(message: unknown, isFirst: boolean, writer: Pieces): void {
-  if (!isObject(message) || !Object.isFrozen(message)) {
+  if (!isObject(message) || !isShared(message)) {
     writer.text(`${isFirst ? '' : ','}${JSON.stringify(message) ?? 'null'}`);
     return;
   }

@@ -2,9 +2,8 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import { ValuePointer } from '@sinclair/typebox/value';
 import { type ErrorCode, SignalboxError } from '../errors.ts';
-import { freezeDeep } from '../json/freeze.ts';
 import { isObject, listOf } from '../json/object.ts';
-import { SharedValues } from '../json/shared-values.ts';
+import { isShared, SharedValues, share } from '../json/shared-values.ts';
 import { keepSource } from '../json/source.ts';
 import { misspelt } from '../text/edit-distance.ts';
 import { didYouMean } from '../text/text.ts';
@@ -46,21 +45,27 @@ export function compileRead<T extends TSchema>(schema: T, list: string | null = 
 function readOnlyNew<Body>(read: (body: unknown) => Body, list: string): (body: unknown) => Body {
   /** Shared messages, with the same messages without nulls. */
   const accepted = new SharedValues<object, unknown>();
+  const accept = (given: unknown, taken: unknown): void => {
+    if (!isObject(given) || !isShared(given)) return;
+    if (taken !== given) share(taken);
+    accepted.set(given, taken);
+  };
   const readAll = (body: unknown): Body => {
     const result = read(body);
     const [given, taken] = [messagesIn(body, list), messagesIn(result, list)];
     for (let at = 0; at < given.length; at++) accept(given[at], taken[at]);
     return result;
   };
-  const accept = (given: unknown, taken: unknown): void => {
-    if (!isObject(given) || !Object.isFrozen(given)) return;
-    if (taken !== given) freezeDeep(taken);
-    accepted.set(given, taken);
-  };
   return (body) => {
     const given = messagesIn(body, list);
-    const messages = given.map((message) => (isObject(message) ? accepted.get(message) : undefined));
-    const places = messages.flatMap((message, at) => (message === undefined ? at : []));
+    const messages: unknown[] = [];
+    const places: number[] = [];
+    for (let at = 0; at < given.length; at++) {
+      const message = given[at];
+      const known = isObject(message) ? accepted.get(message) : undefined;
+      messages.push(known);
+      if (known === undefined) places.push(at);
+    }
     if (places.length === given.length) return readAll(body);
     // The list must not be empty.
     if (places.length === 0) places.push(given.length - 1);
@@ -72,7 +77,8 @@ function readOnlyNew<Body>(read: (body: unknown) => Body, list: string): (body: 
       return readAll(body);
     }
     const taken = messagesIn(result, list);
-    for (const [index, at] of places.entries()) {
+    for (let index = 0; index < places.length; index++) {
+      const at = places[index]!;
       messages[at] = taken[index];
       accept(given[at], taken[index]);
     }

@@ -1,7 +1,6 @@
 import { extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
-import { freezeDeep } from '../../core/json/freeze.ts';
 import { type Members, type OriginalPath, valueAt } from '../../core/json/original.ts';
-import { SharedValues } from '../../core/json/shared-values.ts';
+import { isShared, SharedValues, share } from '../../core/json/shared-values.ts';
 import type {
   ContentPart,
   Conversation,
@@ -76,7 +75,7 @@ function systemTurn(system: NonNullable<MessagesRequest['system']>): Turn {
 const knownTurns = new SharedValues<Message, { readonly index: number; readonly turns: readonly Turn[] }>();
 
 function addTurns(message: Message, index: number, turns: Turn[]): void {
-  if (!Object.isFrozen(message)) {
+  if (!isShared(message)) {
     addNewTurns(message, index, turns);
     return;
   }
@@ -84,7 +83,7 @@ function addTurns(message: Message, index: number, turns: Turn[]): void {
   if (known?.index !== index) {
     const own: Turn[] = [];
     addNewTurns(message, index, own);
-    for (const turn of own) freezeDeep(turn);
+    for (const turn of own) share(turn);
     known = knownTurns.set(message, { index, turns: own });
   }
   for (const turn of known.turns) turns.push(turn);

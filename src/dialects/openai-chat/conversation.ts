@@ -1,9 +1,8 @@
 import type { ChatMessage, ChatRequest, ChatTool, MessagePart, ToolCall } from '../../core/api/chat-request.ts';
 import { extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
-import { freezeDeep } from '../../core/json/freeze.ts';
 import { isObject, textOf } from '../../core/json/object.ts';
 import type { OriginalPath } from '../../core/json/original.ts';
-import { SharedValues } from '../../core/json/shared-values.ts';
+import { isShared, SharedValues, share } from '../../core/json/shared-values.ts';
 import type {
   ContentPart,
   Conversation,
@@ -105,7 +104,7 @@ function turnOf(message: ChatMessage, index: number): Turn {
   const known = knownTurns.get(message);
   if (known?.index === index) return known.turn;
   const turn = newTurn(message, index);
-  if (Object.isFrozen(message)) freezeDeep(turn);
+  if (isShared(message)) share(turn);
   return knownTurns.set(message, { index, turn }).turn;
 }
 
@@ -205,7 +204,7 @@ function toolsOf(tools: readonly ChatTool[]): readonly ToolDefinition[] {
   const known = knownTools.get(tools);
   if (known !== undefined) return known;
   const definitions = tools.map(toolOf);
-  if (Object.isFrozen(tools)) freezeDeep(definitions);
+  if (isShared(tools)) share(definitions);
   return knownTools.set(tools, definitions);
 }
 

@@ -1,7 +1,6 @@
 import { addMembers, extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
-import { freezeDeep } from '../../core/json/freeze.ts';
 import type { Members, OriginalPath } from '../../core/json/original.ts';
-import { SharedValues } from '../../core/json/shared-values.ts';
+import { isShared, SharedValues, share } from '../../core/json/shared-values.ts';
 import type { ContentPart, Conversation, FilePart, ToolCallPart, Turn } from '../../core/request/conversation.ts';
 import { EarlierReasoning } from '../earlier-reasoning.ts';
 import { nativePart, textPart } from '../neutral-parts.ts';
@@ -185,8 +184,8 @@ function answerTurn(items: readonly InputItem[], from: number, to: number, { tab
   const own = items.slice(from, to);
   for (const [at, item] of own.entries()) addToAnswer(answer, item, ['input', from + at], table);
   const turn = answer.isEmpty ? null : answer.turn();
-  if (own.every((item) => Object.isFrozen(item))) {
-    freezeDeep(turn);
+  if (own.every(isShared)) {
+    share(turn);
     knownAnswers.set(first, { items: own, index: from, tools, turn });
   }
   return turn;
@@ -207,7 +206,7 @@ function otherTurn(item: InputItem, index: number): Turn {
   const known = knownTurns.get(item);
   if (known?.index === index) return known.turn;
   const turn = newTurn(item, ['input', index]);
-  if (Object.isFrozen(item)) freezeDeep(turn);
+  if (isShared(item)) share(turn);
   return knownTurns.set(item, { index, turn }).turn;
 }
 
