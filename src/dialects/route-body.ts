@@ -12,7 +12,7 @@ import { SURFACES } from './surfaces.ts';
 const DIALECT = 'dialect';
 const CHATS = answerRoutesOf(SURFACES).filter(({ route }) => operationOf(route) === 'chat');
 /** The dialects of bodies that `/v1/route` can recommend a model for. */
-export const ROUTE_DIALECTS: readonly string[] = CHATS.map(({ surface }) => surface.name);
+export const ROUTE_DIALECTS: readonly string[] = [...new Set(CHATS.map(({ surface }) => surface.name))];
 
 /** The schemas of the bodies that `/v1/route` recognizes, other than OpenAI's chat completions. */
 export const OTHER_BODIES = CHATS.filter(({ route }) => route.owns !== undefined).map(
@@ -45,7 +45,7 @@ export function readRouteBody(body: unknown, headers: Headers = NO_HEADERS): Mod
     const message = `\`${hint}\` can only be sent without a body, or with a body of OpenAI’s chat completions, not with a body of ${route.path}.`;
     throw new SignalboxError('unknown_field', message, { param: hint });
   }
-  return route.read({ body: { ...fields, model: fields.model ?? 'auto' }, headers, params: {} }).request;
+  return route.read({ body: { ...fields, model: fields.model ?? 'auto' }, headers, params: {}, query: '' }).request;
 }
 
 function withoutDialect({ [DIALECT]: _, ...fields }: Members): Members {

@@ -52,13 +52,16 @@ export interface Surface {
   errorBody(error: SignalboxError, requestId?: string): object;
   /**
    * The header that every client of this dialect sends and no other client does, in lower case. On paths that clients of several dialects
-   * use, this header decides the dialect of errors. `versionHeader` is undefined if the dialect has no such header.
+   * use, this header decides the dialect of errors, and of lists of models if the dialect has its own form of them. A header with a key
+   * decides only without `authorization`. `versionHeader` is undefined if the dialect has no such header.
    */
   readonly versionHeader?: string;
   /** The header with the request ID in this dialect, sent in addition to `x-request-id`, in lower case. */
   readonly requestIdHeader?: string;
   /** The headers in which clients of this dialect send a key, in lower case, if it is not `authorization`. Every route accepts them. */
   readonly keyHeaders?: readonly string[];
+  /** The parameter of the query in which clients may send a key, on the surface's own paths only. */
+  readonly keyParameter?: string;
   /** Paths of this API that Signalbox does not serve, without `/v1`, and a name for messages. */
   readonly unserved?: readonly UnservedApi[];
   /** How the console's playground names the dialect and shows its requests; undefined if the playground leaves it out. */
@@ -72,6 +75,8 @@ export interface UnservedApi {
   readonly path: RegExp;
   /** The name of the API in the sentence "Signalbox does not serve … yet." */
   readonly name: string;
+  /** Whether the path begins like a model in a list of models, and ends with a method. */
+  readonly isMethod?: true;
 }
 
 /** A dialect in the console's playground. */
@@ -106,6 +111,8 @@ export interface RouteInput {
   readonly headers: Headers;
   /** The values of the parameters in the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
+  /** The query of the address, without its question mark; '' for none. */
+  readonly query: string;
 }
 
 /** A route on which a model answers, with text or with vectors. */
@@ -114,6 +121,8 @@ export interface AnswerRoute {
   readonly method: 'POST';
   /** The path, with at most one parameter, which can have a suffix: `/v1beta/models/{model}:generateContent`. */
   readonly path: string;
+  /** Further paths of the route, which the OpenAPI document leaves out; templates only. */
+  readonly alsoAt?: readonly string[];
   /** Whether a request without a key may pay for itself, if the policy accepts payments. */
   readonly pays: boolean;
   readonly docs: AnswerDocs;
@@ -144,6 +153,8 @@ export interface CountRoute {
   readonly kind: 'count';
   readonly method: 'POST';
   readonly path: string;
+  /** As in `AnswerRoute`. */
+  readonly alsoAt?: readonly string[];
   readonly docs: CountDocs;
   /**
    * Checks and reads the request whose tokens are counted.
@@ -162,11 +173,35 @@ export interface ListRoute {
   /** Whether clients of several dialects use the path, so that their headers decide the form of errors. */
   readonly isShared: boolean;
   readonly docs: ListDocs;
+  /**
+   * Reads the requested page; null for the complete list. Undefined if the list has `limit`, `after_id` and `before_id`.
+   * @throws SignalboxError that names the parameter at fault
+   */
+  page?(query: URLSearchParams): ListPage | null;
   /** Returns the body with a page of models. */
   list(models: readonly ListedModel[], hasMore: boolean): object;
   /** Returns the body with one model. */
   model(model: ListedModel): object;
 }
+
+/** A requested page of a list of models. */
+export interface ListPage {
+  readonly limit: number;
+  /** The ID before the page; null for none. */
+  readonly after: string | null;
+  /** The ID after the page; null for none. */
+  readonly before: string | null;
+}
+
+/** Every path of a route. */
+export const pathsOf = (route: SurfaceRoute): readonly string[] =>
+  route.kind === 'list' ? [route.path] : [route.path, ...(route.alsoAt ?? [])];
+
+/** Whether the headers of a request show that its client speaks this dialect, on paths that clients of several dialects use. */
+export const isSpokenIn = ({ versionHeader, keyHeaders }: Surface, headers: Headers): boolean =>
+  versionHeader !== undefined &&
+  headers.has(versionHeader) &&
+  !(keyHeaders?.includes(versionHeader) && headers.has('authorization'));
 
 /** A model, a selector or an alias in a list of models. */
 export interface ListedModel {

@@ -1,4 +1,5 @@
 import { anthropicMessages } from './anthropic-messages/surface.ts';
+import { googleGemini } from './google-gemini/surface.ts';
 import { openaiChat } from './openai-chat/surface.ts';
 import { openaiEmbeddings } from './openai-embeddings/surface.ts';
 import { openaiResponses } from './openai-responses/surface.ts';
@@ -6,7 +7,13 @@ import type { Surface, UnservedApi } from './surface.ts';
 import { UNSERVED_APIS } from './unserved.ts';
 
 /** The dialects that a server supports. */
-export const SURFACES: readonly Surface[] = [openaiChat, anthropicMessages, openaiResponses, openaiEmbeddings];
+export const SURFACES: readonly Surface[] = [
+  openaiChat,
+  anthropicMessages,
+  openaiResponses,
+  openaiEmbeddings,
+  googleGemini,
+];
 
 /** Paths that clients try, with or without `/v1`, and that Signalbox does not serve. */
 export const UNSERVED: readonly UnservedApi[] = [

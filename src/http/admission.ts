@@ -18,7 +18,7 @@ import { checkAge } from '../store/unwritten.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { checkBody } from './body-headers.ts';
 import { type LoginDoor, notSignedIn } from './console/login-door.ts';
-import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
+import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf, takeQueryKey } from './credentials.ts';
 import { changerOf, type DailyChanges } from './daily-changes.ts';
 import { operatorOf } from './operator-socket.ts';
 import type { KeySender } from './route-services.ts';
@@ -87,6 +87,7 @@ export function admit(
     if (!context.caller) throttle('keyless', placeOf(request, rules, peers), rules);
     throw nothingAt(pathOf(request.url), rules.routes);
   }
+  if (route.keyParameter !== undefined) takeQueryKey(request, route.keyParameter);
   const { isOpen } = route;
   const { method } = context;
   if (method === 'OPTIONS') rules.refusePreflight(request, route);

@@ -2,7 +2,8 @@ import { BODY_ERRORS } from '../admin/kit/operation.ts';
 import type { CountRoute, Surface } from '../dialects/surface.ts';
 import { countTokens } from '../gateway/request/count-tokens.ts';
 import type { RouteServices } from './route-services.ts';
-import type { SurfaceHandler } from './surface-handler.ts';
+import { queryOf } from './route-table.ts';
+import { keyParameterOf, type SurfaceHandler } from './surface-handler.ts';
 
 /** Counts the tokens of prompts in the dialect of a surface. */
 export const countHandler = (
@@ -11,12 +12,14 @@ export const countHandler = (
   route: CountRoute,
 ): SurfaceHandler => ({
   path: route.path,
+  alsoAt: route.alsoAt ?? [],
   docs: {
     ...route.docs,
     access: 'chat',
     body: 'policy',
     counts: true,
     isForPages: true,
+    ...keyParameterOf(surface),
     tag: surface.dialect,
     errors: [...BODY_ERRORS, 'unsupported_parameter', 'model_not_found'],
     errorForm: { schema: surface.error, body: surface.errorBody },
@@ -24,7 +27,7 @@ export const countHandler = (
   async handle(params, request, set) {
     const context = contextOf(request);
     const body = await bodyOf(request, context);
-    const prompt = route.read({ body, headers: request.headers, params });
+    const prompt = route.read({ body, headers: request.headers, params, query: queryOf(request.url) });
     const count = await countTokens(pipeline, prompt, context);
     if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = context.requestId;
     return route.answer(count);

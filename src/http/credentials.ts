@@ -1,6 +1,7 @@
 import { bearerOf, looksLikeKey } from '../access/key.ts';
 import { looksLikeToken, tokenIn } from '../access/tokens/form.ts';
 import { SURFACES } from '../dialects/surfaces.ts';
+import { queryOf } from './route-table.ts';
 
 /**
  * The headers that may contain an API key on every route, because client libraries use different headers. `authorization` has a scheme
@@ -27,6 +28,7 @@ export function credentialsIn(headers: Headers): string | null {
   for (const name of KEY_HEADERS) {
     const text = headers.get(name);
     if (text === null) continue;
+    if (text === TWO_KEYS) return TWO_KEYS;
     const credentials = name === 'authorization' ? text : `Bearer ${text}`;
     found ??= credentials;
     const token = bearerOf(credentials);
@@ -39,12 +41,32 @@ export function credentialsIn(headers: Headers): string | null {
   return found;
 }
 
+/**
+ * Moves the key of a query into the first header that contains only a key, where every later step reads it. A different key is refused like
+ * two keys in headers. Logs, traces and errors contain no query.
+ * @param parameter the parameter of the route's dialect
+ */
+export function takeQueryKey({ url, headers }: Request, parameter: string): void {
+  const [header] = OTHER_KEY_HEADERS;
+  if (header === undefined || !url.includes(`${parameter}=`)) return;
+  const keys = new URLSearchParams(queryOf(url)).getAll(parameter);
+  const [key] = keys;
+  if (!key) return;
+  const others = OTHER_KEY_HEADERS.flatMap((name) => headers.get(name) ?? []);
+  const isAlone = [...keys, ...others].every((one) => one === key) && isBearer(headers.get('authorization'), key);
+  headers.set(header, isAlone ? key : TWO_KEYS);
+}
+
+/** Whether `authorization` is missing, or has this key. */
+const isBearer = (authorization: string | null, key: string): boolean =>
+  authorization === null || bearerOf(authorization) === key;
+
 /** Explains how to send a key. */
 export const KEY_HELP = `Send an API key in the header ${['Authorization: Bearer', ...OTHER_KEY_HEADERS.map((name) => `${name}:`)].map((header) => `${header} sb_live_…`).join(' or ')}.`;
 
 /** Explains what is wrong with credentials that contain no key. */
 export function formAdvice(credentials: string | null): string {
-  if (credentials === TWO_KEYS) return 'The request has two different API keys in its headers. Send one of them.';
+  if (credentials === TWO_KEYS) return 'The request has two different API keys. Send one of them.';
   return credentials !== null && looksLikeKey(credentials)
     ? `Write Bearer in front of the key. ${KEY_HELP}`
     : `The credentials do not have the form of a Signalbox API key. ${KEY_HELP}`;

@@ -1,5 +1,5 @@
 import { errorBody } from '../core/api/error.ts';
-import type { Surface } from '../dialects/surface.ts';
+import { isSpokenIn, pathsOf, type Surface } from '../dialects/surface.ts';
 import { pathOf, type RouteEntry } from './route-table.ts';
 
 /** The parts of a dialect that an error response needs. */
@@ -19,9 +19,9 @@ export function dialectFor(
 ): ErrorDialect {
   const isShared = route ? route.anyDialect : !pathOf(url).startsWith('/admin');
   const found = isShared
-    ? surfaces.find(({ versionHeader }) => versionHeader !== undefined && headers.has(versionHeader))
+    ? surfaces.find((surface) => isSpokenIn(surface, headers))
     : surfaces.find(({ routes }) =>
-        routes.some(({ path }) => route && (route.path === path || route.path.startsWith(`${path}/`))),
+        routes.flatMap(pathsOf).some((path) => route && (route.path === path || route.path.startsWith(`${path}/`))),
       );
   return found ?? USUAL;
 }

@@ -6,7 +6,7 @@ import type { Model as CatalogModel, PolicySnapshot, Selector, WildcardFigure } 
 import { capabilityNames, MODEL_CAPABILITIES } from '../core/request/capability.ts';
 import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/request/operation.ts';
 import { listBody, modelBody } from '../dialects/openai-chat/models.ts';
-import type { ListedModel, ListRoute } from '../dialects/surface.ts';
+import type { ListedModel, ListPage, ListRoute } from '../dialects/surface.ts';
 import { listedAliases, type ModelLists, mayUse } from '../routing/model-name.ts';
 import { isWildcard, modelDetails, writesText } from './model-details.ts';
 import type { DetailedModel } from './schemas/models.ts';
@@ -39,7 +39,7 @@ class ModelDirectory {
    *
    * @throws SignalboxError for a model that is not in the list
    */
-  page({ limit, after, before }: PageQuery): string {
+  page({ limit, after, before }: ListPage): string {
     const from = after === null ? 0 : this.#indexOf(after, 'after_id') + 1;
     const to = before === null ? this.#models.length : this.#indexOf(before, 'before_id');
     // With `before`, the page contains the last models before that model.
@@ -54,15 +54,6 @@ class ModelDirectory {
     if (at >= 0) return at;
     refuse(param, `\`${param}\` names no model in the list. Use an ID that the list contains.`);
   }
-}
-
-/** A page of the list as Anthropic's clients request it. */
-export interface PageQuery {
-  readonly limit: number;
-  /** The ID before the page; null for none. */
-  readonly after: string | null;
-  /** The ID after the page; null for none. */
-  readonly before: string | null;
 }
 
 type Directories = WeakMap<object, ModelDirectory>;

@@ -2,13 +2,14 @@ import { Elysia, t } from 'elysia';
 import { ErrorBody } from '../core/api/error-schema.ts';
 import { refuse } from '../core/errors.ts';
 import { capital } from '../core/text/text.ts';
-import type { ListRoute, Surface } from '../dialects/surface.ts';
+import { isSpokenIn, type ListPage, type ListRoute, type Surface } from '../dialects/surface.ts';
 import { excluderName, mayUse, meaningOf, nameHint } from '../routing/model-name.ts';
 import { API_ERRORS, type RouteDocs, routeDocs } from './docs/route-docs.ts';
-import { detailedDirectoryOf, directoryOf, type PageQuery } from './model-list.ts';
+import { detailedDirectoryOf, directoryOf } from './model-list.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './route-table.ts';
 import { DetailedModelList } from './schemas/models.ts';
+import { keyParameterOf } from './surface-handler.ts';
 import { limitOf } from './terms.ts';
 
 /** The ID of a model in a query. The document contains its form; the handler refuses an empty text with a better message. */
@@ -27,8 +28,7 @@ function decoded(path: string): string {
 const LIMIT_MAX = 1000;
 
 /** Reads the requested page; null for the complete list. Other parameters are ignored. */
-function pageIn(url: string): PageQuery | null {
-  const query = new URL(url).searchParams;
+function pageIn(query: URLSearchParams): ListPage | null {
   const [limit, after, before] = ['limit', 'after_id', 'before_id'].map((name) => query.get(name));
   if (limit == null && after == null && before == null) return null;
   const most = limit == null ? LIMIT_MAX : limitOf(limit, LIMIT_MAX);
@@ -38,8 +38,10 @@ function pageIn(url: string): PageQuery | null {
 /** The routes that list models in the forms of the dialects. */
 export const modelRoutes = (services: RouteServices, surfaces: readonly Surface[]) =>
   new Elysia({ name: 'models' }).use(
-    surfaces.flatMap(({ routes }) =>
-      routes.flatMap((route) => (route.kind === 'list' ? [listRoutes(services, route, surfaces)] : [])),
+    surfaces.flatMap((surface) =>
+      surface.routes.flatMap((route) =>
+        route.kind === 'list' ? [listRoutes(services, surface, route, surfaces)] : [],
+      ),
     ),
   );
 
@@ -55,23 +57,32 @@ export const adminModelRoutes = ({ gateway, callerOf }: RouteServices) =>
   );
 
 /** The list as a client requests it: complete, or a page. */
-function listIn(all: ReturnType<typeof directoryOf>, { url }: Request): string {
-  const page = pageIn(url);
+function listIn(all: ReturnType<typeof directoryOf>, { url }: Request, form?: ListRoute): string {
+  const query = new URL(url).searchParams;
+  const page = form?.page ? form.page(query) : pageIn(query);
   return page === null ? all.whole : all.page(page);
 }
 
-function listRoutes({ gateway, callerOf }: RouteServices, route: ListRoute, surfaces: readonly Surface[]) {
+function listRoutes(
+  { gateway, callerOf }: RouteServices,
+  surface: Surface,
+  route: ListRoute,
+  surfaces: readonly Surface[],
+) {
   const { path, isShared, docs } = route;
-  const directory = (request: Request) => directoryOf(gateway.lease().snapshot, callerOf(request), route);
+  const formFor = (request: Request) => (isShared ? ownList(request.headers, surfaces) : null) ?? route;
+  const directory = (request: Request, form: ListRoute) =>
+    directoryOf(gateway.lease().snapshot, callerOf(request), form);
   const find = (request: Request, encoded: string) => {
     const id = decoded(encoded);
-    const { byId } = directory(request);
+    const form = formFor(request);
+    const { byId } = directory(request, form);
     const found = byId.get(id);
-    if (found) return route.model(found);
+    if (found) return form.model(found);
     const { snapshot } = gateway.lease();
     const { model: meaning } = meaningOf(id, snapshot);
     const meant = byId.get(meaning);
-    if (meant) return route.model({ ...meant, id, shownAs: meant.id });
+    if (meant) return form.model({ ...meant, id, shownAs: meant.id });
     const model = snapshot.models.find((one) => one.id === meaning);
     const caller = callerOf(request);
     if (model && !mayUse(caller, model)) {
@@ -87,15 +98,16 @@ function listRoutes({ gateway, callerOf }: RouteServices, route: ListRoute, surf
       'model_not_found',
     );
   };
-  const access = { access: 'models.read', anyDialect: isShared } as const;
-  const form = { ...access, ...(isShared && sharedForm(surfaces)) };
+  const access = { access: 'models.read', anyDialect: isShared, ...keyParameterOf(surface) } as const;
+  const form = { ...access, ...(isShared ? sharedForm(surfaces) : ownForm(surface)) };
   return (
     new Elysia({ name: `models at ${path}` })
       .get(
         path,
         ({ request, set }) => {
           set.headers['content-type'] = 'application/json';
-          return listIn(directory(request), request);
+          const own = formFor(request);
+          return listIn(directory(request, own), request, own);
         },
         listDocs(form, docs.list),
       )
@@ -115,6 +127,16 @@ function listRoutes({ gateway, callerOf }: RouteServices, route: ListRoute, surf
       .get(`${path}/*`, ({ request, params }) => find(request, params['*']), unlisted(access))
   );
 }
+
+/** The list in the form of the dialect that the headers indicate; null if that dialect has no form of its own. */
+const ownList = (headers: Headers, surfaces: readonly Surface[]): ListRoute | null =>
+  surfaces.find((surface) => isSpokenIn(surface, headers))?.routes.find((route) => route.kind === 'list') ?? null;
+
+/** The errors of a list in the form of its own dialect. Web pages may read it like `/v1/models`. */
+const ownForm = ({ error, errorBody }: Surface): Pick<RouteDocs, 'errorForm' | 'isForPages'> => ({
+  errorForm: { schema: error, body: errorBody },
+  isForPages: true,
+});
 
 /** The headers and errors of a route whose errors follow the dialect that the request's headers indicate. */
 function sharedForm(surfaces: readonly Surface[]): Pick<RouteDocs, 'headers' | 'errorForm'> {

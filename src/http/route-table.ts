@@ -3,7 +3,7 @@ import { ACTION_NAMES } from '../admin/use-cases/roles.ts';
 import { isObject } from '../core/json/object.ts';
 import { OPERATION_NAMES } from '../core/request/operation.ts';
 import { SchemaCheck } from '../core/schema/check.ts';
-import { GEMINI_METHOD } from '../dialects/unserved.ts';
+import { UNSERVED } from '../dialects/surfaces.ts';
 import { isTemplate, PathTemplate } from './path-template.ts';
 
 /** The scopes of model requests, `open` for routes without a key, and the actions of the role table. */
@@ -25,6 +25,8 @@ export const RouteAccess = Type.Object({
   isForPages: Type.Optional(Type.Boolean()),
   /** Whether clients of several dialects use the route, so that its errors follow the dialect that the headers indicate. */
   anyDialect: Type.Optional(Type.Boolean()),
+  /** The parameter of the query that may contain the key. */
+  keyParameter: Type.Optional(Type.String()),
   /** The operation that the request needs from a model. */
   operation: Type.Optional(Type.Union(OPERATION_NAMES.map((name) => Type.Literal(name)))),
 });
@@ -110,6 +112,8 @@ export interface RouteEntry {
   readonly isForPages: boolean;
   /** The pattern under which the router knows the path. */
   readonly routerPattern: string;
+  /** The parameter of the query that may contain the key; undefined for none. */
+  readonly keyParameter: string | undefined;
   /** Whether any method of the path has `anyDialect`. */
   readonly anyDialect: boolean;
   /** The methods, separated by commas as in the header `Allow`. */
@@ -128,6 +132,7 @@ function entryOf(path: string, rules: readonly RouteRule[]): RouteEntry {
     isForPages:
       path.startsWith('/v1/') || path.startsWith('/.well-known/') || rules.some((rule) => rule.isForPages === true),
     routerPattern: rules[0]?.routerPattern ?? path,
+    keyParameter: rules.find((rule) => rule.keyParameter !== undefined)?.keyParameter,
     anyDialect,
     allow: rules.map(({ method }) => method).join(', '),
     // Some clients add a slash to the path of a list.
@@ -138,6 +143,10 @@ function entryOf(path: string, rules: readonly RouteRule[]): RouteEntry {
 /** Whether a path needs a key, even if it does not exist. */
 export const needsKey = (path: string): boolean =>
   path.startsWith('/v1/') || path.startsWith('/admin/') || path === '/v1' || path === '/admin';
+
+const UNSERVED_METHODS = UNSERVED.filter(({ isMethod }) => isMethod);
+
+const isUnservedMethod = (path: string): boolean => UNSERVED_METHODS.some((api) => api.path.test(path));
 
 /** All routes by path. A path that is not in the table does not exist. */
 export class RouteTable {
@@ -157,7 +166,7 @@ export class RouteTable {
     if (exact) return exact;
     const found = this.#exact.values().find(({ matches }) => matches(path));
     // Methods of an API that is not served begin like a model in the list of models.
-    return found && !isTemplate(found.path) && GEMINI_METHOD.test(path) ? undefined : found;
+    return found && !isTemplate(found.path) && isUnservedMethod(path) ? undefined : found;
   }
 
   /** Whether a pattern of the router leads to the route that admission found. */
@@ -201,6 +210,12 @@ function matcher(pattern: string): (path: string) => boolean {
     path.endsWith(suffix) &&
     path.length > colon + suffix.length &&
     !path.slice(colon, path.length - suffix.length).includes('/');
+}
+
+/** Returns the query of a URL without its question mark; '' for none. */
+export function queryOf(url: string): string {
+  const at = url.indexOf('?');
+  return at < 0 ? '' : url.slice(at + 1);
 }
 
 /** Returns the path of a URL with a host, without parsing the rest of the URL. */

@@ -14,8 +14,9 @@ import type { RouteDocs } from './docs/route-docs.ts';
 import { claimName, type NamedRun, nameOf } from './replay.ts';
 import { textResponse } from './response.ts';
 import { type EdgeServer, type RouteServices, UNREAD_S } from './route-services.ts';
+import { queryOf } from './route-table.ts';
 import { DROPPED_HEADER } from './stream.ts';
-import type { SurfaceHandler } from './surface-handler.ts';
+import { keyParameterOf, type SurfaceHandler } from './surface-handler.ts';
 import { FUNDING_ERRORS } from './x402/route-docs.ts';
 
 /** The errors of every surface. */
@@ -34,6 +35,7 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
 /** Reads, runs and answers requests of a surface, as JSON or as a stream. */
 export const answerHandler = (services: RouteServices, served: ServedRoute): SurfaceHandler => ({
   path: served.route.path,
+  alsoAt: served.route.alsoAt ?? [],
   docs: answerDocs(served),
   handle: (params, request, set) => answerAt(services, served, params, request, set),
 });
@@ -49,7 +51,7 @@ async function answerAt(
   if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = context.requestId;
   const body = await services.bodyOf(request, context);
   keepOpen(services.server(), request, context);
-  const input = { body, headers: request.headers, params };
+  const input = { body, headers: request.headers, params, query: queryOf(request.url) };
   const call = { context, input, request, headers: set.headers };
   const warmUp = warmUpOf(services, route, call);
   if (warmUp !== null) {
@@ -196,6 +198,7 @@ const answerDocs = ({ surface, route }: ServedRoute): RouteDocs => ({
   operation: operationOf(route),
   counts: true,
   pays: route.pays,
+  ...keyParameterOf(surface),
   isForPages: true,
   tag: surface.dialect,
   errors: SURFACE_ERRORS,

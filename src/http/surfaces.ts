@@ -16,7 +16,9 @@ export function surfaceRoutes(services: RouteServices, surfaces: readonly Surfac
   const handlers = handlersOf(services, surfaces);
   const byPattern = Map.groupBy(
     handlers.flatMap((handler) =>
-      isTemplate(handler.path) ? [{ ...handler, template: new PathTemplate(handler.path) }] : [],
+      isTemplate(handler.path)
+        ? [handler.path, ...handler.alsoAt].map((path) => ({ ...handler, path, template: new PathTemplate(path) }))
+        : [],
     ),
     ({ template }) => template.routerPattern,
   );

@@ -27,7 +27,7 @@ function helpFor(path: string, routes: RouteTable): string {
       : `Use ${printable(right)}.`;
   }
   const meant = path.length > COMPARED_MAX ? null : nearestIn(routes, [plain, right]);
-  const other = UNSERVED.find((api) => api.path.test(below));
+  const other = UNSERVED.find((api) => api.path.test(below) || api.path.test(plain));
   if (meant !== null && (!other || editDistance(right, meant, SLIP_MAX) <= SLIP_MAX)) return capital(didYouMean(meant));
   if (other) return `Signalbox does not serve ${other.name} yet. ${servedIn(routes)}`;
   return `${servedIn(routes)} /docs lists every path.`;

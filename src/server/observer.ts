@@ -1,6 +1,6 @@
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { createIds, ID_SLOTS } from '../core/id.ts';
-import type { Surface } from '../dialects/surface.ts';
+import { pathsOf, type Surface } from '../dialects/surface.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import { createChatMetrics } from '../gateway/request/observe/chat-metrics.ts';
 import { logForeignFields } from '../gateway/request/observe/foreign-fields.ts';
@@ -40,7 +40,7 @@ export function openObserver(
 ): { observer: Observer; families: readonly Family[] } {
   const chat = createChatMetrics(() => lease().snapshot.keyLabel);
   const edge = createEdgeMetrics();
-  const routes = surfaces.flatMap((surface) => surface.routes.map(({ path }) => ({ surface, path })));
+  const routes = surfaces.flatMap((surface) => surface.routes.flatMap(pathsOf).map((path) => ({ surface, path })));
   const foreign = new Map(routes.map(({ surface, path }) => [path, surface.foreignFields ?? new Map()]));
   const dialects = new Map(routes.map(({ surface, path }) => [path, surface.name]));
   const refused = recordRefusals({ refusals: records.refusals, now: instance.now, dialects });

@@ -13,7 +13,7 @@ describe.each(WORDS)('the dialect %s of the playground', (word) => {
   test('makes a body of a prompt that its own route reads', () => {
     const served = answerRoutesOf(SURFACES).find(({ surface }) => surface.playground?.word === word)!;
     const body = { model: 'best', ...bodyOfPrompt(PROMPT, word) };
-    const { request } = served.route.read({ body, headers: new Headers(), params: { model: 'best' } });
+    const { request } = served.route.read({ body, headers: new Headers(), query: '', params: { model: 'best' } });
     expect(request.model).toBe('best');
     expect(JSON.stringify(request.original.body)).toContain(JSON.stringify(PROMPT));
   });

@@ -18,7 +18,8 @@ const bodyWith = (body: unknown, model: string | undefined) => ({
 const generate: AnswerRoute = {
   ...createChat,
   path: '/v1beta/models/{model}:generateContent',
-  read: ({ body, headers, params }) => createChat.read({ body: bodyWith(body, params.model), headers, params: {} }),
+  read: ({ body, headers, params }) =>
+    createChat.read({ body: bodyWith(body, params.model), headers, params: {}, query: '' }),
 };
 
 const count: CountRoute = {

@@ -2,4 +2,4 @@ import type { AnswerRoute } from '../../src/dialects/surface.ts';
 
 /** Reads a body on a route without parameters. */
 export const readOn = (route: AnswerRoute, body: unknown, headers = new Headers()): ReturnType<AnswerRoute['read']> =>
-  route.read({ body, headers, params: {} });
+  route.read({ body, headers, params: {}, query: '' });

@@ -32,7 +32,7 @@ export function fitStops(
   const isTaken = capabilities & CAPABILITIES.stop.bit && adapter.takesStops?.(stops) !== false;
   if (isTaken && stops.length === all.length) return { request, stops: null };
   const sent = isTaken && stops.length > 0 ? stops : undefined;
-  const fitted = request.edit([{ at: [names.stop], value: sent }]);
+  const fitted = request.edit([{ at: names.stop.split('.'), value: sent }]);
   return { request: fitted, stops: isTaken || stops.length === 0 ? null : stops };
 }
 

@@ -100,8 +100,12 @@ export const accessOf = ({
   pays,
   isForPages,
   anyDialect,
+  keyParameter,
   operation,
-}: RouteDocs): RouteAccess => ({ access, body, ownPages, counts, pays, isForPages, anyDialect, operation });
+}: RouteDocs): RouteAccess => ({
+  ...{ access, body, ownPages, counts, pays, isForPages, anyDialect, operation },
+  ...(keyParameter !== undefined && { keyParameter }),
+});
 
 /** Says which scopes open a route that is not for all applications; empty for other routes. */
 const scopesNeeded = (action: Action): string =>

@@ -1,0 +1,125 @@
+import { NO_EXTRAS } from '../../core/api/extras.ts';
+import type { Members, OriginalPath } from '../../core/json/original.ts';
+import type { ContentPart, Conversation, ToolCallPart, Turn } from '../../core/request/conversation.ts';
+import { EarlierReasoning } from '../earlier-reasoning.ts';
+import { textPart } from '../neutral-parts.ts';
+import { blobPart, imageAt } from './media.ts';
+import type { Content, FunctionResponse, GenerateRequest, Part } from './request.ts';
+import { googleState, wrappedText } from './signature.ts';
+import { choiceOf, toolsOf } from './tools.ts';
+
+/** A call that has no result yet. */
+interface OpenCall {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Reads the contents, the system instruction, the tools and the calling mode. */
+export function conversationOf(body: GenerateRequest): Conversation {
+  const { contents, systemInstruction: system, generationConfig: config } = body;
+  const turns: Turn[] = [];
+  if (system?.parts?.length) turns.push(systemTurn(system.parts, ['systemInstruction']));
+  let open: OpenCall[] = [];
+  for (const [index, content] of contents.entries()) {
+    const at = ['contents', index];
+    const { role, parts = [] } = content;
+    if (role === 'model') {
+      const turn = modelTurn(parts, at);
+      turns.push(turn);
+      const calls = turn.parts.filter((part) => part.type === 'tool-call');
+      if (calls.length > 0) open = calls.map(({ id, name }) => ({ id, name }));
+    } else if (role === 'system') turns.push(systemTurn(parts, at));
+    else addUserTurns(content, at, open, turns);
+  }
+  const { thinkingConfig: thinking } = config ?? {};
+  return {
+    turns,
+    tools: toolsOf(body),
+    toolChoice: choiceOf(body),
+    ...(thinking && { asksForThinking: thinking.includeThoughts === true }),
+  };
+}
+
+const systemTurn = (parts: readonly Part[], at: OriginalPath): Turn => ({
+  role: 'system',
+  parts: parts.flatMap(({ text }, i) => (text === undefined ? [] : [textPart(text, [...at, 'parts', i, 'text'])])),
+  extras: NO_EXTRAS,
+  at,
+});
+
+function modelTurn(parts: readonly Part[], at: OriginalPath): Turn {
+  const earlier = new EarlierReasoning();
+  /** Google's signature of a text, as other dialects have it on a message. */
+  let ofText: Members = NO_EXTRAS;
+  for (const { thoughtSignature: signature, thought, text, functionCall } of parts) {
+    if (thought && text !== undefined) earlier.text += text;
+    if (signature === undefined) continue;
+    const wrapped = wrappedText(signature);
+    if (wrapped !== null) earlier.unwrap(wrapped);
+    else if (!functionCall) ofText = googleState(signature);
+  }
+  const read = parts.flatMap((part, i): ContentPart[] => {
+    const place = [...at, 'parts', i];
+    if (part.functionCall) return [callPart(part, place, earlier.calls)];
+    if (part.inlineData) return [blobPart(part.inlineData, [...place, 'inlineData'])];
+    if (part.thought || part.text === undefined || part.text === '') return [];
+    return [textPart(part.text, [...place, 'text'])];
+  });
+  return { role: 'assistant', parts: read, extras: earlier.extrasBeside(ofText), at };
+}
+
+/** Calls of models before Gemini 3 have no ID. The place of a call is the same in every request of its conversation. */
+const callId = ({ functionCall }: Part, at: OriginalPath): string =>
+  functionCall?.id || `call_${at[1]}_${at[at.length - 1]}`;
+
+function callPart(part: Part, at: OriginalPath, states: ReadonlyMap<string, Members>): ToolCallPart {
+  const { functionCall: call, thoughtSignature: signature } = part;
+  const id = callId(part, at);
+  const own = signature !== undefined && wrappedText(signature) === null ? googleState(signature).extra_content : null;
+  const state = own ?? states.get(id);
+  return {
+    type: 'tool-call',
+    id,
+    name: call?.name ?? '',
+    arguments: JSON.stringify(call?.args ?? {}),
+    at,
+    valueAt: [...at, 'functionCall', 'args'],
+    extras: state ? { extra_content: state } : NO_EXTRAS,
+  };
+}
+
+/** Adds the turns of a user's content. Each function response becomes a turn of its own; its media follow with the user's own parts. */
+function addUserTurns({ parts = [] }: Content, at: OriginalPath, open: OpenCall[], turns: Turn[]): void {
+  const media: ContentPart[] = [];
+  const said: ContentPart[] = [];
+  for (const [i, part] of parts.entries()) {
+    const place = [...at, 'parts', i];
+    if (part.functionResponse) {
+      turns.push(resultTurn(part.functionResponse, place, takeCall(part.functionResponse, open)));
+      for (const [n, { inlineData }] of (part.functionResponse.parts ?? []).entries())
+        if (inlineData) media.push(blobPart(inlineData, [...place, 'functionResponse', 'parts', n, 'inlineData']));
+    } else if (part.inlineData) said.push(blobPart(part.inlineData, [...place, 'inlineData']));
+    else if (part.fileData) said.push(imageAt(part.fileData.fileUri, [...place, 'fileData', 'fileUri']));
+    else if (part.text !== undefined) said.push(textPart(part.text, [...place, 'text']));
+  }
+  const rest = [...media, ...said];
+  if (rest.length > 0 || parts.length === 0) turns.push({ role: 'user', parts: rest, extras: NO_EXTRAS, at });
+}
+
+/** Returns the ID of the call that a response answers: the call with its ID, else the first open call with its name. */
+function takeCall({ id, name }: FunctionResponse, open: OpenCall[]): string {
+  const ofId = id ? open.findIndex((call) => call.id === id) : -1;
+  const found = ofId >= 0 ? ofId : open.findIndex((call) => call.name === name);
+  if (found < 0) return id || `call_${name}`;
+  const [call] = open.splice(found, 1);
+  return call?.id ?? '';
+}
+
+function resultTurn({ response = {} }: FunctionResponse, at: OriginalPath, toolCallId: string): Turn {
+  const place = [...at, 'functionResponse', 'response'];
+  const output: unknown = Reflect.get(response, 'output');
+  // A text in `output` is the form of a plain text.
+  const isText = typeof output === 'string' && Object.keys(response).length === 1;
+  const part = isText ? textPart(output, [...place, 'output']) : textPart(JSON.stringify(response), place);
+  return { role: 'tool', toolCallId, parts: [part], extras: NO_EXTRAS, at };
+}

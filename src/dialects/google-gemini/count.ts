@@ -1,0 +1,55 @@
+import { Type } from '@sinclair/typebox';
+import { named, tokens, word } from '../../core/api/parts.ts';
+import { isObject } from '../../core/json/object.ts';
+import type { CountRoute } from '../surface.ts';
+import { plainBody } from './plain-body.ts';
+import { readGenerate } from './reader.ts';
+import { GenerateRequest } from './request.ts';
+
+const CountRequest = Type.Object(
+  {
+    contents: Type.Optional(GenerateRequest.properties.contents),
+    generateContentRequest: Type.Optional(
+      Type.Object(
+        {},
+        { additionalProperties: true, description: 'A whole request, with tools and a system instruction.' },
+      ),
+    ),
+  },
+  { additionalProperties: true, $id: 'CountTokensRequest' },
+);
+
+const CountedTokens = named('CountTokensResponse', 'The size of a prompt.', {
+  totalTokens: tokens('Input tokens.', 19),
+  basis: word(
+    ['counted', 'provider', 'estimated'],
+    '`counted`: the model’s tokenizer, which Signalbox includes, counted the tokens. `provider`: the model’s provider counted them. `estimated`: Signalbox estimated them, always for a selector. This is an extension of the API.',
+  ),
+});
+
+/** `:countTokens`. */
+export const countTokens: CountRoute = {
+  kind: 'count',
+  method: 'POST',
+  path: '/v1beta/models/{model}:countTokens',
+  alsoAt: ['/v1/models/{model}:countTokens'],
+  docs: {
+    summary: 'Count the tokens of a prompt, as in Gemini’s API',
+    description:
+      'Returns the number of prompt tokens in `contents` or in a whole `generateContentRequest`. Costs nothing.',
+    request: CountRequest,
+    requests: {
+      simple: { summary: 'A greeting', value: { contents: [{ parts: [{ text: 'Say hello.' }] }] } },
+    },
+    answer: { schema: CountedTokens, description: 'The tokens.', example: { totalTokens: 19, basis: 'estimated' } },
+    errorField: 'contents',
+  },
+  read({ body, params, headers }) {
+    const plain = plainBody(body);
+    const whole = isObject(plain) && isObject(plain.generateContentRequest) ? plain.generateContentRequest : plain;
+    // A count produces no answer, so limits of an answer do not apply.
+    const counted = isObject(whole) ? { ...whole, constraints: null } : whole;
+    return readGenerate(counted, params.model, headers, false).request;
+  },
+  answer: ({ inputTokens, basis }) => ({ totalTokens: inputTokens, basis }),
+};
