@@ -1,4 +1,4 @@
-import type { TSchema } from '@sinclair/typebox';
+import type { TObject, TSchema } from '@sinclair/typebox';
 import type { StreamPart } from '../contract/parts.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { Members } from '../core/json/original.ts';
@@ -342,6 +342,12 @@ export interface AnswerDocs extends RequestDocs {
 
 /** The documentation of a list of models, and of one of its models. */
 export interface ListDocs {
-  readonly list: { readonly summary: string; readonly description: string; readonly schema: TSchema };
+  readonly list: {
+    readonly summary: string;
+    readonly description: string;
+    readonly schema: TSchema;
+    /** The schema of the query that `page` reads. */
+    readonly query?: TObject;
+  };
   readonly model: { readonly summary: string; readonly description: string; readonly schema: TSchema };
 }

@@ -165,33 +165,35 @@ function sharedForm(surfaces: readonly Surface[]): Pick<RouteDocs, 'headers' | '
   };
 }
 
+const PAGE_QUERY = t.Object(
+  {
+    limit: t.Optional(
+      t.Any({
+        type: 'integer',
+        minimum: 1,
+        maximum: LIMIT_MAX,
+        description: 'How many models a page contains. Default: all. A page also ends at 1 MiB.',
+      }),
+    ),
+    after_id: queryId('Only models after this one.'),
+    before_id: queryId('Only models before this one.'),
+  },
+  // Codex adds its own version as a query parameter.
+  { additionalProperties: true },
+);
+
 const listDocs = (
   shared: Pick<RouteDocs, 'access' | 'anyDialect' | 'errorForm' | 'headers'>,
-  { schema, summary, description }: ListRoute['docs']['list'],
+  { schema, summary, description, query = PAGE_QUERY }: ListRoute['docs']['list'],
 ) => ({
-  query: t.Object(
-    {
-      limit: t.Optional(
-        t.Any({
-          type: 'integer',
-          minimum: 1,
-          maximum: LIMIT_MAX,
-          description: 'How many models a page contains. Default: all. A page also ends at 1 MiB.',
-        }),
-      ),
-      after_id: queryId('Only models after this one.'),
-      before_id: queryId('Only models before this one.'),
-    },
-    // Codex adds its own version as a query parameter.
-    { additionalProperties: true },
-  ),
+  query,
   ...routeDocs({
     ...shared,
     summary,
     description,
     tag: 'Models',
     answer: { schema, description: 'The models. Without `limit`, the list contains all models.' },
-    errorField: 'limit',
+    errorField: Object.keys(query.properties)[0] ?? '',
     errors: ['invalid_value', 'out_of_range'],
   }),
 });

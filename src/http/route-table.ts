@@ -141,8 +141,7 @@ function entryOf(path: string, rules: readonly RouteRule[]): RouteEntry {
 }
 
 /** Whether a path needs a key, even if it does not exist. */
-export const needsKey = (path: string): boolean =>
-  path.startsWith('/v1/') || path.startsWith('/admin/') || path === '/v1' || path === '/admin';
+export const needsKey = (path: string): boolean => /^\/(?:v1[a-z]*|admin)(?:\/|$)/.test(path);
 
 const UNSERVED_METHODS = UNSERVED.filter(({ isMethod }) => isMethod);
 

@@ -36,7 +36,10 @@ function helpFor(path: string, routes: RouteTable): string {
 /** Lists what Signalbox serves at which paths. */
 function servedIn({ rules }: RouteTable): string {
   const pathsOf = (operation: Operation) =>
-    rules.flatMap((rule) => (rule.operation === operation && rule.method === 'POST' ? [rule.path] : [])).join(', ');
+    rules
+      .filter((rule) => rule.operation === operation && rule.method === 'POST' && !isTemplate(rule.path))
+      .map(({ path }) => path)
+      .join(', ');
   const all = [`chat at ${pathsOf('chat')}`, `embeddings at ${pathsOf('embed')}`];
   return `Signalbox serves ${all.filter((one) => !one.endsWith(' at ')).join(', and ')}.`;
 }

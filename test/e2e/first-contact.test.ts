@@ -38,7 +38,7 @@ describe('a request with a key in two headers', () => {
       const refused = await models({ 'x-api-key': one!, authorization: `Bearer ${two}` });
       const { error } = (await refused.json()) as { error: { code: string; message: string } };
       expect([refused.status, error.code]).toEqual([401, 'invalid_api_key']);
-      expect(error.message).toBe('The request has two different API keys in its headers. Send one of them.');
+      expect(error.message).toBe('The request has two different API keys. Send one of them.');
     }
   });
 

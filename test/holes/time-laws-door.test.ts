@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { answerRoutesOf } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
+import { filledPath } from '../../src/http/path-template.ts';
 import { effort, isDeep } from '../deep/effort.ts';
+import { BODIES as MESSAGES_BODIES } from '../dialects/anthropic-messages/worst-bodies.ts';
+import { BODIES as CHAT_BODIES } from '../dialects/openai-chat/worst-bodies.ts';
+import { BODIES as RESPONSES_BODIES } from '../dialects/openai-responses/worst-bodies.ts';
 import { type Bystander, startBystander } from '../support/bystander.ts';
 import { GROWTH_MAX, growthOf, leastOf } from '../support/in-time.ts';
 import { useSignalbox } from '../support/use.ts';
-import { CHAT_BODIES } from './worst/chat-bodies.ts';
-import { MESSAGES_BODIES } from './worst/messages-bodies.ts';
-import { WORST_BODIES } from './worst/readers.ts';
-import { RESPONSES_BODIES } from './worst/responses-bodies.ts';
+import { bodiesOf } from './worst/readers.ts';
 
 /**
  * The worst requests of each dialect, sent to a server. Everything that the gateway does with a request must take time in proportion to its
@@ -40,24 +41,24 @@ ${more}`;
 /** Settings that make the gateway read more of a request than its answer needs. */
 const READING = 'records: { metadata: [member0], content: { keep: [prompt, answer] } }\n';
 const RAISED = 'gateway: { body_bytes_max: 33554432, messages_max: 100000, tools_max: 10000 }\n';
-const MODELS: Readonly<Record<string, string>> = { 'openai-embeddings': 'vectors' };
 
 /** An address may have at most 8,192 characters. */
 const TOO_LONG = 'openai-chat: an address with many dots';
 
 /** `npm test` takes every third request of each dialect. */
-const requests = answerRoutesOf(SURFACES).flatMap(({ surface: { name: surface }, route: { path } }) =>
-  Object.entries(WORST_BODIES[surface] ?? {})
+const requests = answerRoutesOf(SURFACES).flatMap((served) => {
+  const { surface, route } = served;
+  return Object.entries(bodiesOf(served))
     .filter((_, at) => isDeep || at % 3 === 0)
     .map(([what, make]) => {
-      const model = MODELS[surface];
+      const model = route.kind === 'embed' ? 'vectors' : undefined;
       return {
-        name: `${surface}: ${what}`,
-        path,
+        name: `${surface.name}: ${what}`,
+        path: filledPath(route.path, model ?? 'auto'),
         make: (parts: number) => ({ ...make(parts), ...(model && { model }) }),
       };
-    }),
-);
+    });
+});
 
 describe('a request that is eight times as large takes the server at most twenty times as long', () => {
   const box = useSignalbox({ policy: policyOf(READING + RAISED) });

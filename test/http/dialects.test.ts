@@ -45,7 +45,7 @@ describe('a request with `anthropic-version`', () => {
     ['GET', '/v1/skills', false, 404, 'not_found_error'],
     ['POST', '/v1/messages/batches', true, 404, 'not_found_error'],
     ['POST', '/models', true, 404, 'not_found_error'],
-    ['POST', '/v1/models/x:generateContent', false, 404, 'not_found_error'],
+    ['POST', '/v1/models/x:batchGenerateContent', false, 404, 'not_found_error'],
   ])(
     'gets Anthropic’s error form and `request-id`: %s %s, with a key: %p',
     async (method, path, hasKey, status, type) => {
@@ -93,14 +93,16 @@ test('`/v1/models/` returns the list of models', async () => {
   expect((await ask('/v1/models/', 'GET', {})).status).toBe(401);
 });
 
-test('a request to Gemini’s API gets an error that Signalbox does not serve this API, whatever the key and the version', async () => {
-  const paths = ['/v1beta/models/x', '/v1/models/x', '/models/x', '/v1beta/models/best', '/v1/models/best'];
-  for (const path of paths) {
-    for (const method of ['generateContent', 'streamGenerateContent', 'countTokens', 'embedContent']) {
-      const response = await ask(`${path}:${method}?alt=sse`, 'POST', { 'x-goog-api-key': box.key });
-      const { error } = (await response.json()) as { error: { code: string; message: string } };
-      expect([response.status, error.code]).toEqual([404, 'not_found']);
-      expect(error.message).toContain('does not serve Gemini’s API');
-    }
+test('a request to a part of Gemini’s API that is not served gets an error that says so, whatever the key and the version', async () => {
+  const paths = ['/v1beta/files', '/v1beta/cachedContents', '/upload/v1beta/files', '/v1beta/interactions'];
+  const methods = ['batchGenerateContent', 'asyncBatchEmbedContent', 'predictLongRunning'];
+  const ofModels = ['/v1beta/models/best', '/v1/models/best', '/models/x'].flatMap((path) =>
+    methods.map((method) => `${path}:${method}`),
+  );
+  for (const path of [...paths, ...ofModels]) {
+    const response = await ask(path, 'POST', { 'x-goog-api-key': box.key });
+    const { error } = (await response.json()) as { error: { code: number; status: string; message: string } };
+    expect([path, response.status, error.code, error.status]).toEqual([path, 404, 404, 'NOT_FOUND']);
+    expect(error.message).toContain('Gemini’s API yet');
   }
 });

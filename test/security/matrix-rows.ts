@@ -53,6 +53,13 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'POST /v1/messages/count_tokens': MODELS,
   'POST /v1/responses': MODELS,
   'POST /v1/embeddings': MODELS,
+  'GET /v1beta/models': byKey(200, 200, 200),
+  'GET /v1beta/models/{id}': byKey(200, 200, 200),
+  'POST /v1beta/models/{model}:generateContent': MODELS,
+  'POST /v1beta/models/{model}:streamGenerateContent': MODELS,
+  'POST /v1beta/models/{model}:countTokens': MODELS,
+  'POST /v1beta/models/{model}:embedContent': MODELS,
+  'POST /v1beta/models/{model}:batchEmbedContents': MODELS,
   'POST /v1/route': byKey(403, 403, 200),
   'POST /v1/feedback': byKey(400, 403, 400),
   // None of these keys has the scope `delegate`.

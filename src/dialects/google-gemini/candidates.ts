@@ -169,7 +169,7 @@ export const responseHead = ({ model, decision }: AnswerIdentity) => ({
 });
 
 /** Returns the usage in Google's form, in which the candidates' tokens exclude thoughts. */
-export function usageMetadata(usage: Usage, estimated: boolean): object {
+function usageMetadata(usage: Usage, estimated: boolean): object {
   const { inputTokens, cachedInputTokens: cached, outputTokens, reasoningTokens: thoughts } = usage;
   return {
     promptTokenCount: inputTokens,

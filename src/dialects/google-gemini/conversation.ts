@@ -8,10 +8,30 @@ import type { Content, FunctionResponse, GenerateRequest, Part } from './request
 import { googleState, wrappedText } from './signature.ts';
 import { choiceOf, toolsOf } from './tools.ts';
 
-/** A call that has no result yet. */
-interface OpenCall {
-  readonly id: string;
-  readonly name: string;
+/** The calls of the last answer, which the next function responses answer. */
+class OpenCalls {
+  readonly #ids = new Set<string>();
+  /** The IDs of the calls of each function, in order, and how many of them were answered or passed over. */
+  readonly #ofName = new Map<string, { readonly ids: string[]; next: number }>();
+
+  constructor(turn: Turn | null) {
+    for (const part of turn?.parts ?? []) {
+      if (part.type !== 'tool-call') continue;
+      this.#ids.add(part.id);
+      this.#ofName.getOrInsertComputed(part.name, () => ({ ids: [], next: 0 })).ids.push(part.id);
+    }
+  }
+
+  /** Returns the ID of the call that a response answers: the call with its ID, else the first open call of its function. */
+  take({ id, name }: FunctionResponse): string {
+    if (id && this.#ids.delete(id)) return id;
+    const named = this.#ofName.get(name);
+    for (let next = named?.ids[named.next]; named && next !== undefined; next = named.ids[named.next]) {
+      named.next++;
+      if (this.#ids.delete(next)) return next;
+    }
+    return id || `call_${name}`;
+  }
 }
 
 /** Reads the contents, the system instruction, the tools and the calling mode. */
@@ -19,15 +39,14 @@ export function conversationOf(body: GenerateRequest): Conversation {
   const { contents, systemInstruction: system, generationConfig: config } = body;
   const turns: Turn[] = [];
   if (system?.parts?.length) turns.push(systemTurn(system.parts, ['systemInstruction']));
-  let open: OpenCall[] = [];
+  let open = new OpenCalls(null);
   for (const [index, content] of contents.entries()) {
     const at = ['contents', index];
     const { role, parts = [] } = content;
     if (role === 'model') {
       const turn = modelTurn(parts, at);
       turns.push(turn);
-      const calls = turn.parts.filter((part) => part.type === 'tool-call');
-      if (calls.length > 0) open = calls.map(({ id, name }) => ({ id, name }));
+      if (turn.parts.some(({ type }) => type === 'tool-call')) open = new OpenCalls(turn);
     } else if (role === 'system') turns.push(systemTurn(parts, at));
     else addUserTurns(content, at, open, turns);
   }
@@ -40,7 +59,7 @@ export function conversationOf(body: GenerateRequest): Conversation {
   };
 }
 
-const systemTurn = (parts: readonly Part[], at: OriginalPath): Turn => ({
+const systemTurn = (parts: readonly Pick<Part, 'text'>[], at: OriginalPath): Turn => ({
   role: 'system',
   parts: parts.flatMap(({ text }, i) => (text === undefined ? [] : [textPart(text, [...at, 'parts', i, 'text'])])),
   extras: NO_EXTRAS,
@@ -89,13 +108,13 @@ function callPart(part: Part, at: OriginalPath, states: ReadonlyMap<string, Memb
 }
 
 /** Adds the turns of a user's content. Each function response becomes a turn of its own; its media follow with the user's own parts. */
-function addUserTurns({ parts = [] }: Content, at: OriginalPath, open: OpenCall[], turns: Turn[]): void {
+function addUserTurns({ parts = [] }: Content, at: OriginalPath, open: OpenCalls, turns: Turn[]): void {
   const media: ContentPart[] = [];
   const said: ContentPart[] = [];
   for (const [i, part] of parts.entries()) {
     const place = [...at, 'parts', i];
     if (part.functionResponse) {
-      turns.push(resultTurn(part.functionResponse, place, takeCall(part.functionResponse, open)));
+      turns.push(resultTurn(part.functionResponse, place, open.take(part.functionResponse)));
       for (const [n, { inlineData }] of (part.functionResponse.parts ?? []).entries())
         if (inlineData) media.push(blobPart(inlineData, [...place, 'functionResponse', 'parts', n, 'inlineData']));
     } else if (part.inlineData) said.push(blobPart(part.inlineData, [...place, 'inlineData']));
@@ -104,15 +123,6 @@ function addUserTurns({ parts = [] }: Content, at: OriginalPath, open: OpenCall[
   }
   const rest = [...media, ...said];
   if (rest.length > 0 || parts.length === 0) turns.push({ role: 'user', parts: rest, extras: NO_EXTRAS, at });
-}
-
-/** Returns the ID of the call that a response answers: the call with its ID, else the first open call with its name. */
-function takeCall({ id, name }: FunctionResponse, open: OpenCall[]): string {
-  const ofId = id ? open.findIndex((call) => call.id === id) : -1;
-  const found = ofId >= 0 ? ofId : open.findIndex((call) => call.name === name);
-  if (found < 0) return id || `call_${name}`;
-  const [call] = open.splice(found, 1);
-  return call?.id ?? '';
 }
 
 function resultTurn({ response = {} }: FunctionResponse, at: OriginalPath, toolCallId: string): Turn {

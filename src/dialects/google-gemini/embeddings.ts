@@ -101,14 +101,14 @@ function unnamedIn({ requests }: BatchRequest): readonly string[] {
 }
 
 /** @throws SignalboxError for the field at fault */
-export function readEmbed(body: unknown, model: string | undefined): ModelRequest {
+function readEmbed(body: unknown, model: string | undefined): ModelRequest {
   const read = checkedOne(plainBody(bodyWithModel(body, model)));
   checkText(read, '');
   return modelRequest(read, ONE);
 }
 
 /** @throws SignalboxError for the field at fault */
-export function readBatch(body: unknown, model: string | undefined): ModelRequest {
+function readBatch(body: unknown, model: string | undefined): ModelRequest {
   const read = checkedBatch(plainBody(bodyWithModel(body, model)));
   const [first] = read.requests;
   for (const [at, one] of read.requests.entries()) {

@@ -29,6 +29,19 @@ export const listGeminiModels: ListRoute = {
       summary: 'List models in Google’s form',
       description:
         'Selectors come first, then the models that the key may use. `pageSize` and `pageToken` choose a page. `GET /v1/models` answers in this form if a request has `x-goog-api-key` and no `Authorization`.',
+      query: Type.Object(
+        {
+          pageSize: Type.Optional(
+            Type.Any({
+              type: 'integer',
+              minimum: 0,
+              description: 'How many models a page contains, at most 1,000. Default: all.',
+            }),
+          ),
+          pageToken: Type.Optional(Type.String({ description: '`nextPageToken` of the page before.' })),
+        },
+        { additionalProperties: true },
+      ),
       schema: named('GeminiModelList', 'The models.', {
         models: Type.Array(Model),
         nextPageToken: orNull(Type.String(), 'The value of `pageToken` for the next page; missing on the last page.'),

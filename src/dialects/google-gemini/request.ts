@@ -62,7 +62,10 @@ const Content = openShape({
 });
 export type Content = Static<typeof Content>;
 
-export const Declaration = openShape({
+/** The system instruction. Other members of its parts are refused with a better message. */
+const Instruction = openShape({ parts: nullable(Type.Array(openShape({ text: nullable(Type.String()) }))) });
+
+const Declaration = openShape({
   name: Type.String({ minLength: 1, maxLength: 128 }),
   description: nullable(Type.String()),
   parameters: nullable(openShape({}, { description: 'The parameters as OpenAPI schema.' })),
@@ -131,7 +134,7 @@ export const GenerateRequest = Type.Object(
   {
     model: Type.Optional(model),
     contents: Type.Array(Content, { minItems: 1 }),
-    systemInstruction: nullable(Content),
+    systemInstruction: nullable(Instruction),
     tools: nullable(Type.Array(Tool)),
     toolConfig: nullable(ToolConfig),
     generationConfig: nullable(GenerationConfig),

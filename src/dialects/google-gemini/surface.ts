@@ -48,7 +48,7 @@ export const generateContent: AnswerRoute = {
 };
 
 /** `:streamGenerateContent`: server-sent events with `alt=sse`, else a JSON list. */
-export const streamGenerateContent: AnswerRoute = {
+const streamGenerateContent: AnswerRoute = {
   kind: 'generate',
   method: 'POST',
   path: '/v1beta/models/{model}:streamGenerateContent',
@@ -100,8 +100,12 @@ export const googleGemini: Surface = {
     { path: /^\/(?:upload\/|download\/)?v1beta\/(?:files|.*\/files)/, name: 'the files of Gemini’s API' },
     { path: /^\/v1beta\/cachedContents/, name: 'the cached contents of Gemini’s API' },
     { path: /^\/ws\/google\./, name: 'Gemini’s Live API' },
+    {
+      path: /^\/(?:v1(?:beta)?\/)?models\/.*:[a-z]+(?:[A-Z][a-z]+)+$/,
+      name: 'this method of Gemini’s API',
+      isMethod: true,
+    },
     { path: /^\/(?:upload\/)?v1(?:beta|alpha)\//, name: 'this part of Gemini’s API' },
-    { path: /^\/(?:v1beta\/)?models\/.*:[a-z]+(?:[A-Z][a-z]+)+$/, name: 'this method of Gemini’s API', isMethod: true },
   ],
   playground: {
     word: 'gemini',

@@ -16,7 +16,8 @@ const allowedIn = ({ toolConfig }: ToolFields): ReadonlySet<string> | null => {
  * some functions.
  */
 export function toolsOf(body: ToolFields): readonly ToolDefinition[] {
-  const allowed = allowedIn(body);
+  // A single function that must be called is named in the choice instead.
+  const allowed = typeof choiceOf(body) === 'object' ? null : allowedIn(body);
   return (body.tools ?? []).flatMap(({ functionDeclarations = [] }, i) =>
     functionDeclarations.flatMap((declaration, n) => {
       if (allowed && !allowed.has(declaration.name)) return [];

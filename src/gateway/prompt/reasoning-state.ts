@@ -32,6 +32,9 @@ const STATE: ReadonlyMap<string, Kind> = new Map([
   ['google', 'within'],
   ['vertex', 'within'],
   ['provider_specific_fields', 'within'],
+  // Gemini's own API has it on the parts of a content.
+  ['thoughtSignature', 'whole'],
+  ['parts', 'within'],
   // In Anthropic's Messages API, the content of a message may have blocks that are thoughts.
   ['content', 'within'],
   ['tool_calls', 'within'],

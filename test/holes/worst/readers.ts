@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { Glob } from 'bun';
 import { shipped } from '../../../plugins/index.ts';
 import type { ProviderFailure, StreamPart } from '../../../src/contract/parts.ts';
 import type {
@@ -16,7 +17,7 @@ import {
   type AnswerWriter,
   answerRoutesOf,
   operationOf,
-  type Surface,
+  type ServedRoute,
 } from '../../../src/dialects/surface.ts';
 import { SURFACES } from '../../../src/dialects/surfaces.ts';
 import { failedError } from '../../../src/gateway/exchange/failure.ts';
@@ -29,22 +30,33 @@ import { RECEIPT } from '../../support/caller-message.ts';
 import { READER } from '../../support/chat-body.ts';
 import { providerCall } from '../../support/provider-call.ts';
 import { readOn } from '../../support/read-request.ts';
-import { CHAT_BODIES } from './chat-bodies.ts';
-import { EMBEDDINGS_BODIES } from './embeddings-bodies.ts';
-import { MESSAGES_BODIES } from './messages-bodies.ts';
 import { WORST_PARTS } from './parts.ts';
 import { mapped, refusable, type WorstReader } from './reader.ts';
 import type { Bodies } from './requests.ts';
-import { RESPONSES_BODIES } from './responses-bodies.ts';
 import { type WorstService, worstOf } from './services.ts';
 
-/** The worst bodies, by the name of the surface. */
-export const WORST_BODIES: Readonly<Record<string, Bodies>> = {
-  'openai-chat': CHAT_BODIES,
-  'anthropic-messages': MESSAGES_BODIES,
-  'openai-responses': RESPONSES_BODIES,
-  'openai-embeddings': EMBEDDINGS_BODIES,
-};
+const DIALECTS = join(import.meta.dir, '../../dialects');
+
+/** The worst bodies of a surface. If it has chats and embeddings, the bodies of embeddings are apart. */
+interface WorstBodies {
+  readonly BODIES: Bodies;
+  readonly EMBED_BODIES?: Bodies;
+}
+
+/** The worst bodies, by the name of the surface: the file `worst-bodies.ts` in the folder of its tests. */
+export const WORST_BODIES: Readonly<Record<string, WorstBodies>> = Object.fromEntries(
+  await Promise.all(
+    [...new Glob('*/worst-bodies.ts').scanSync(DIALECTS)].map(async (path): Promise<[string, WorstBodies]> => {
+      return [dirname(path), await import(join(DIALECTS, path))];
+    }),
+  ),
+);
+
+/** Returns the worst bodies of a route. */
+export function bodiesOf({ surface, route }: ServedRoute): Bodies {
+  const { BODIES = {}, EMBED_BODIES = BODIES } = WORST_BODIES[surface.name] ?? {};
+  return route.kind === 'embed' ? EMBED_BODIES : BODIES;
+}
 
 const PROVIDERS = shipped.flatMap((plugin) => (plugin.kind === 'provider' ? [plugin] : []));
 
@@ -62,12 +74,11 @@ const mistaken = (body: object): object =>
     Object.entries(body).map(([name, value]) => [name, Array.isArray(value) ? [...value, { role: 'none' }] : value]),
   );
 
-const bodiesOf = ({ name }: Surface): Bodies => WORST_BODIES[name] ?? {};
-
 /** The readers of requests of a surface: the surface itself, and everything that the gateway reads of each request. */
-export const surfaceReaders: readonly WorstReader[] = answerRoutesOf(SURFACES).flatMap(({ surface, route }) => {
+export const surfaceReaders: readonly WorstReader[] = answerRoutesOf(SURFACES).flatMap((served) => {
+  const { surface, route } = served;
   const requests = (read: (request: ModelRequest) => unknown) =>
-    mapped(bodiesOf(surface), (body) => {
+    mapped(bodiesOf(served), (body) => {
       const { request } = readOn(route, body);
       return () => read(request);
     });
@@ -75,11 +86,11 @@ export const surfaceReaders: readonly WorstReader[] = answerRoutesOf(SURFACES).f
   return [
     {
       name: `${surface.name}: requests`,
-      shapes: mapped(bodiesOf(surface), (body) => () => readOn(route, body)),
+      shapes: mapped(bodiesOf(served), (body) => () => readOn(route, body)),
     },
     {
       name: `${surface.name}: requests with a mistake`,
-      shapes: mapped(bodiesOf(surface), (body) => () => refusable(() => readOn(route, mistaken(body)))),
+      shapes: mapped(bodiesOf(served), (body) => () => refusable(() => readOn(route, mistaken(body)))),
     },
     { name: `${surface.name}: facts`, shapes: requests((request) => profile(request, READER)) },
     {
@@ -201,7 +212,7 @@ export const adapterReaders: readonly WorstReader[] = PROVIDERS.flatMap((plugin)
   if (!worst) throw new Error(`test/holes/worst/services.ts has nothing of ${plugin.name}`);
   const requests = CHATS.map(({ surface, route }) => ({
     name: `${plugin.name}: requests of ${surface.name}`,
-    shapes: mapped(bodiesOf(surface), (body) => {
+    shapes: mapped(bodiesOf({ surface, route }), (body) => {
       const call = callOf(readOn(route, body).request, worst.upstream);
       return () => sends(adapter, call);
     }),

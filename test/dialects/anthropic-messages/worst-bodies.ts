@@ -1,5 +1,5 @@
 import { wrapState } from '../../../src/core/request/wrapped-state.ts';
-import { type Bodies, list, members } from './requests.ts';
+import { type Bodies, list, members } from '../../holes/worst/requests.ts';
 
 const HELLO = { role: 'user', content: 'Hello' };
 const said = (messages: readonly object[], rest: object = {}) => ({
@@ -24,7 +24,7 @@ const answered = (parts: number, answer: (at: number) => readonly object[], rest
 
 const stateOfCall = (at: number) => wrapState({ calls: { [`call${at}`]: { google: { thought_signature: 'x' } } } });
 
-export const MESSAGES_BODIES: Bodies = {
+export const BODIES: Bodies = {
   messages: (parts) => said(list(parts, () => HELLO)),
   texts: (parts) => said([{ role: 'user', content: list(parts, () => TEXT) }]),
   images: (parts) => said([{ role: 'user', content: list(parts, () => IMAGE) }]),

@@ -1,10 +1,10 @@
-import { type Bodies, list, members } from './requests.ts';
+import { type Bodies, list, members } from '../../holes/worst/requests.ts';
 
 const query = (input: unknown, rest: object = {}) => ({ model: 'auto', input, ...rest });
 /** A request may have at most this many inputs. */
 const INPUTS_MAX = 2_048;
 
-export const EMBEDDINGS_BODIES: Bodies = {
+export const BODIES: Bodies = {
   'a long text': (parts) => query('x y. '.repeat(parts)),
   'a long text of wide letters': (parts) => query('é中'.repeat(parts)),
   'texts of many words': (parts) => query(list(INPUTS_MAX, () => 'word '.repeat(Math.ceil(parts / INPUTS_MAX)))),

@@ -1,4 +1,4 @@
-import { type Bodies, list, members, PNG } from './requests.ts';
+import { type Bodies, list, members, PNG } from '../../holes/worst/requests.ts';
 
 const HELLO = { role: 'user', content: 'Hello' };
 const chat = (messages: readonly object[], rest: object = {}) => ({ model: 'auto', messages, ...rest });
@@ -52,7 +52,7 @@ function thoughtful(parts: number, thought: (at: number) => object): object {
   return chat([HELLO, answer, ...list(parts, (at) => result(`call${at}`))]);
 }
 
-export const CHAT_BODIES: Bodies = {
+export const BODIES: Bodies = {
   messages: (parts) => chat(list(parts, () => HELLO)),
   'system messages': (parts) => chat([...list(parts, () => ({ role: 'system', content: 'Be brief.' })), HELLO]),
   'instructions between words': (parts) =>

@@ -1,5 +1,5 @@
 import { wrapState } from '../../../src/core/request/wrapped-state.ts';
-import { type Bodies, list, members } from './requests.ts';
+import { type Bodies, list, members } from '../../holes/worst/requests.ts';
 
 const HELLO = { role: 'user', content: 'Hello' };
 const asked = (input: readonly object[], rest: object = {}) => ({ model: 'auto', input, ...rest });
@@ -29,7 +29,7 @@ const answered = (parts: number, name: (at: number) => string, rest: object = {}
 const namespaces = (parts: number) =>
   ['left', 'right'].map((name) => ({ type: 'namespace', name, tools: list(parts, (at) => tool(`f${at}`)) }));
 
-export const RESPONSES_BODIES: Bodies = {
+export const BODIES: Bodies = {
   messages: (parts) => asked(list(parts, () => HELLO)),
   texts: (parts) => asked([{ role: 'user', content: list(parts, () => TEXT) }]),
   'messages of an answer': (parts) =>
