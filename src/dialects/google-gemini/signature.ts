@@ -7,8 +7,20 @@ import { isWrappedState, type ReasoningState, wrapState } from '../../core/reque
  * read the field as bytes, so a wrapped state is base64, too, and may come back in the other alphabet of base64.
  */
 
+/** Google's documented signatures for calls of other models, which are no base64. */
+const WORDS: ReadonlySet<string> = new Set([
+  'skip_thought_signature_validator',
+  'context_engineering_is_the_way_to_go',
+]);
+
+/** Writes base64 in its standard alphabet, in which Google writes signatures. */
+const standardBase64 = (signature: string): string =>
+  WORDS.has(signature) ? signature : signature.replaceAll('-', '+').replaceAll('_', '/');
+
 /** Returns the member that contains Google's signature in the other dialects, on a message or a call. */
-export const googleState = (signature: string) => ({ extra_content: { google: { thought_signature: signature } } });
+export const googleState = (signature: string) => ({
+  extra_content: { google: { thought_signature: standardBase64(signature) } },
+});
 
 /** Returns Google's signature if the state contains nothing else; null otherwise. */
 export function googleSignature(extra: Members): string | null {
@@ -28,8 +40,7 @@ const BEGINNING = wrappedSignature({}).slice(0, 16);
 export function wrappedText(signature: string): string | null {
   if (!signature.startsWith(BEGINNING)) return null;
   try {
-    const standard = signature.replaceAll('-', '+').replaceAll('_', '/');
-    const text = new TextDecoder().decode(Uint8Array.fromBase64(standard));
+    const text = new TextDecoder().decode(Uint8Array.fromBase64(standardBase64(signature)));
     return isWrappedState(text) ? text : null;
   } catch {
     return null;

@@ -166,7 +166,9 @@ const lower = (schema: unknown): unknown =>
   withEach({ schema }, (one) => (typeof one.type === 'string' ? { ...one, type: one.type.toLowerCase() } : one)).schema;
 
 function plainPart({ functionCall, functionResponse, thoughtSignature, ...part }: Json): Json {
-  const signed = { ...part, ...(thoughtSignature !== UNSIGNED && { thoughtSignature }) };
+  // Signatures are bytes, whichever alphabet of base64 they are written in.
+  const signature = textOf(thoughtSignature).replaceAll('-', '+').replaceAll('_', '/');
+  const signed = { ...part, ...(signature && thoughtSignature !== UNSIGNED && { thoughtSignature: signature }) };
   if (functionCall) return { ...signed, functionCall: withoutId(functionCall) };
   if (!functionResponse) return signed;
   const { response, ...rest } = withoutId(functionResponse);
