@@ -41,8 +41,8 @@ export const simulated = defineProvider({
   }),
 });
 
-/** The simulator ignores fields that only one dialect has. */
-const PASSED: readonly Capability[] = ['anthropic_messages', 'openai_responses'];
+/** The simulator ignores fields that only one dialect has, and answers a completion like a question. */
+const PASSED: readonly Capability[] = ['anthropic_messages', 'openai_responses', 'completions', 'suffix'];
 
 /** Fields that a simulated answer ignores. */
 const IGNORED = [

@@ -1,6 +1,7 @@
 import { anthropicMessages } from './anthropic-messages/surface.ts';
 import { googleGemini } from './google-gemini/surface.ts';
 import { openaiChat } from './openai-chat/surface.ts';
+import { openaiCompletions } from './openai-completions/surface.ts';
 import { openaiEmbeddings } from './openai-embeddings/surface.ts';
 import { openaiResponses } from './openai-responses/surface.ts';
 import type { Surface, UnservedApi } from './surface.ts';
@@ -13,6 +14,7 @@ export const SURFACES: readonly Surface[] = [
   openaiResponses,
   openaiEmbeddings,
   googleGemini,
+  openaiCompletions,
 ];
 
 /** Paths that clients try, with or without `/v1`, and that Signalbox does not serve. */

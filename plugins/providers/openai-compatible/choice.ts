@@ -15,6 +15,13 @@ interface MessageContext {
   readonly details: readonly Json[];
 }
 
+/** Returns the message of a choice, or its next piece. A completion has only a text. */
+function messageIn({ delta, message, text }: Json): Json | null {
+  if (isObject(delta)) return delta;
+  if (isObject(message)) return message;
+  return typeof text === 'string' ? { content: text } : null;
+}
+
 const reasoningIn = (message: Json | null, details: readonly Json[]): string =>
   message === null
     ? ''
@@ -38,7 +45,7 @@ export class ChoiceReader {
       return;
     }
     const index = indexOf(choice.index);
-    const message = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : null;
+    const message = messageIn(choice);
     const details = objectsIn(message?.reasoning_details);
     const reasoning = reasoningIn(message, details);
     const unread = unreadOfChoice(choice, message, reasoning);

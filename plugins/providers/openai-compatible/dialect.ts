@@ -1,4 +1,4 @@
-import type { PreparedProvider, WireAdapter } from 'signalbox/plugin';
+import type { Capability, PreparedProvider, WireAdapter } from 'signalbox/plugin';
 import { ChunkReader, readReply } from './answer.ts';
 import { embeddingsOf } from './embeddings.ts';
 import { readFailure } from './failure.ts';
@@ -6,6 +6,13 @@ import { modelList } from './model-list.ts';
 import { buildRequest, lacksOf } from './request.ts';
 import { serverOf } from './servers/servers.ts';
 import type { DialectSettings } from './settings.ts';
+
+/** The capabilities that each value of the setting `completions` declares. */
+const COMPLETIONS: Readonly<Record<DialectSettings['completions'], readonly Capability[]>> = {
+  none: [],
+  prompt: ['completions'],
+  prompt_and_suffix: ['completions', 'suffix'],
+};
 
 /** Creates the adapter for one server's variant of OpenAI's chat completions. */
 export function chatCompletions(
@@ -19,6 +26,7 @@ export function chatCompletions(
     auth:
       settings.auth === 'api-key' ? { header: 'api-key', prefix: '' } : { header: 'authorization', prefix: 'Bearer ' },
     lacks: (model) => lacksOf(settings, model),
+    passes: () => COMPLETIONS[settings.completions],
     // platform.openai.com/docs/api-reference/chat/create#chat-create-stop
     takesStops: (stops) => stops.length <= 4,
     request: (call) => buildRequest(call, settings),

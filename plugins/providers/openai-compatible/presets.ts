@@ -66,12 +66,14 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // api-docs.deepseek.com/guides/thinking_mode; @ai-sdk/deepseek 2.0.69. Forced calls: deepseek-ai/DeepSeek-V3#1376.
+  // api-docs.deepseek.com/guides/fim_completion, api-docs.deepseek.com/guides/thinking_mode; @ai-sdk/deepseek 2.0.69. Forced calls: deepseek-ai/DeepSeek-V3#1376.
   deepseek: {
-    baseUrl: 'https://api.deepseek.com/v1',
+    baseUrl: 'https://api.deepseek.com',
     apiKeyEnv: 'DEEPSEEK_API_KEY',
     passthrough: ['thinking'],
     settings: {
+      completions: 'prompt_and_suffix',
+      completions_path: '/beta/completions',
       developer_role: 'system',
       reasoning_history: 'demanded',
       efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
@@ -189,6 +191,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     ...local('OLLAMA_BASE_URL'),
     settings: {
       server: 'ollama',
+      completions: 'prompt_and_suffix',
       ...ONE_SYSTEM_MESSAGE,
       reasoning_history: 'reasoning',
       efforts: [...USUAL, 'max'],
@@ -204,6 +207,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     passthrough: ['top_k', 'repeat_penalty'],
     settings: {
       server: 'lm_studio',
+      completions: 'prompt',
       ...ONE_SYSTEM_MESSAGE,
       named_tool_choice: 'as_required',
       efforts: [...USUAL],
@@ -219,6 +223,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     passthrough: ['top_k', 'min_p', 'repetition_penalty'],
     settings: {
       server: 'vllm',
+      completions: 'prompt',
       ...ONE_SYSTEM_MESSAGE,
       reasoning_history: 'reasoning',
       leave_out: ['user'],
@@ -233,6 +238,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
     passthrough: ['top_k', 'min_p', 'repeat_penalty'],
     settings: {
       server: 'llama_cpp',
+      completions: 'prompt',
       ...ONE_SYSTEM_MESSAGE,
       reasoning_history: 'reasoning_content',
       named_tool_choice: 'as_required',

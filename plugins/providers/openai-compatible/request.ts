@@ -58,10 +58,13 @@ export function buildRequest(
   const { model } = call;
   const reasons = model.capabilities.includes('reasoning');
   const dropped: string[] = [];
+  const { isCompletion } = call.request.conversation;
   const body: BodyFields = {
     ...call.extras,
     model: call.upstream,
-    messages: messagesFor(request.messages, { settings, reasons, dropped }),
+    ...(isCompletion
+      ? promptOf(call.request)
+      : { messages: messagesFor(request.messages, { settings, reasons, dropped }) }),
   };
   for (const field of PASSED) {
     const value = request[field];
@@ -78,14 +81,20 @@ export function buildRequest(
   if (request.tools != null) Object.assign(body, toolFields(request, model, settings, dropped));
   const { reasoning_effort: effort } = request;
   if (typeof effort === 'string') body.reasoning_effort = effortOf(effort, call, settings, dropped);
-  body[settings.max_tokens_field] = call.outputCap;
+  body[isCompletion ? 'max_tokens' : settings.max_tokens_field] = call.outputCap;
   if (call.stream) addStream(body, request, settings);
   return {
-    path: '/chat/completions',
+    path: isCompletion ? settings.completions_path : '/chat/completions',
     headers: NO_HEADERS,
     ...writeJson(body, call.request.original.body),
     dropped: call.request.original.dialect === OPENAI_CHAT ? dropped : namedFor(call.request, dropped, settings),
   };
+}
+
+/** Returns the text that the model continues, and the text that follows the answer. */
+function promptOf({ conversation: { turns } }: ModelRequest): Members {
+  const [prompt = '', suffix] = (turns[0]?.parts ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return { prompt, ...(suffix !== undefined && { suffix }) };
 }
 
 function addStream(body: BodyFields, request: Members, settings: DialectSettings): void {

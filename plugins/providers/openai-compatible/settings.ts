@@ -65,6 +65,11 @@ export const DialectSettings = Type.Object(
       ['float', 'base64'],
       'Form of vectors to request. `base64` is half as large. Both forms are read.',
     ),
+    completions: oneOf(
+      ['none', 'prompt', 'prompt_and_suffix'],
+      'Whether the server continues texts (`/v1/completions`), and whether it accepts a `suffix`.',
+    ),
+    completions_path: oneOf(['/completions', '/beta/completions'], 'Where the server continues texts.'),
     leave_out: someOf(
       ['user', 'name', 'stream_options'],
       'Fields to omit because the server rejects them. The answer stays the same.',

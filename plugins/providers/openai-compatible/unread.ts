@@ -8,6 +8,13 @@ const OF_CHOICE: ReadonlySet<string> = new Set([
   ...['index', 'delta', 'message', 'logprobs', 'usage', 'finish_reason', 'native_finish_reason'],
   ...['stop_reason', 'matched_stop', 'content_filter_results', 'content_filter_offsets'],
 ]);
+const OF_COMPLETION: ReadonlySet<string> = new Set([
+  ...OF_CHOICE,
+  'text',
+  'prompt_logprobs',
+  'token_ids',
+  'prompt_token_ids',
+]);
 /** Members of a chunk without choices that are not output. */
 const OF_CHUNK: ReadonlySet<string> = new Set([
   ...['usage', 'x_groq', 'timings', 'service_tier', 'system_fingerprint', 'provider'],
@@ -35,7 +42,8 @@ const OF_SUMMARY_DETAIL: ReadonlySet<string> = new Set(['format', 'summary']);
 export function unreadOfChoice(choice: unknown, message: Json | null, reasoning: string): UnreadOutput | undefined {
   if (!isObject(choice)) return new OutputFound().add(choice).last();
   if (isUsual(choice, message, reasoning)) return undefined;
-  const found = new OutputFound(reasoning).add(choice, OF_CHOICE);
+  const isCompletion = message !== null && message !== choice.delta && message !== choice.message;
+  const found = new OutputFound(reasoning).add(choice, isCompletion ? OF_COMPLETION : OF_CHOICE);
   for (const other of [choice.delta, choice.message]) if (other !== message) found.add(other);
   if (message) addMessage(found, message, reasoning);
   return found.last();

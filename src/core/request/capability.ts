@@ -61,6 +61,18 @@ export const CAPABILITIES = {
     of: 'passthrough',
     means: 'continues a conversation whose history its service stores (thread)',
   },
+  completions: {
+    bit: 1 << 26,
+    of: 'passthrough',
+    means: 'continues a text without a conversation (`/v1/completions`)',
+    lacking: 'does not declare `completions`',
+  },
+  suffix: {
+    bit: 1 << 27,
+    of: 'passthrough',
+    means: 'fills the gap before a text (`suffix` of `/v1/completions`)',
+    lacking: 'does not accept a `suffix`',
+  },
 } as const;
 
 export type Capability = keyof typeof CAPABILITIES;

@@ -26,6 +26,11 @@ export interface Conversation {
   /** Whether the service only reads the prompt into its cache and writes no answer. Only a passed-through request can be a warm-up. */
   readonly isWarmUp?: true;
   /**
+   * Whether the model continues a text instead of a conversation. The only turn has the text, and as its second part the text that follows
+   * the answer, if any.
+   */
+  readonly isCompletion?: true;
+  /**
    * Whether the caller requests thinking, in a dialect where the effort does not imply it. `asksForThinking` is absent if the effort
    * decides.
    */

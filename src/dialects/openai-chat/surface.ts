@@ -85,7 +85,6 @@ export const openaiChat: Surface = {
   error: ErrorBody,
   errorBody,
   unserved: [
-    { path: /^\/completions$/, name: 'OpenAI’s older Completions API' },
     { path: /^\/images\//, name: 'images' },
     { path: /^\/audio\//, name: 'audio' },
     { path: /^\/moderations$/, name: 'moderations' },

@@ -55,6 +55,7 @@ export function measure(request: ModelRequest): RequestSize {
   const native = conversation.nativeTools?.length ?? 0;
   if (native > 0) size.needs |= passthroughBit(request.original.dialect);
   if (conversation.isWarmUp) size.needs |= passthroughBit(request.original.dialect);
+  if (conversation.isCompletion) size.needs |= completionNeeds(conversation);
   if (conversation.thread?.continues) size.needs |= THREAD_NEEDS;
   if (request.toolsText !== '') {
     if (tools.length > 0) size.needs |= CAPABILITIES.tools.bit;
@@ -70,6 +71,10 @@ export function measure(request: ModelRequest): RequestSize {
   size.needs |= dialectNeeds(request);
   return size;
 }
+
+/** The second part of a completion is its suffix. */
+const completionNeeds = ({ turns: [turn] }: Conversation): number =>
+  CAPABILITIES.completions.bit | ((turn?.parts.length ?? 0) > 1 ? CAPABILITIES.suffix.bit : 0);
 
 /** Returns the capabilities for fields that some dialects lack. A field with its default value needs no capability. */
 function dialectNeeds(request: ModelRequest): number {

@@ -1,0 +1,47 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { ROUTING_FIELDS } from '../../core/api/routing-fields.ts';
+import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/request/stop-search.ts';
+import { nullable, nullableMembers } from '../../core/schema/nullable.ts';
+
+/** The request of OpenAI's older completions, with Signalbox's additions. */
+
+const Stop = Type.String({ maxLength: STOP_CHARS_MAX });
+
+export const CompletionsRequest = Type.Object(
+  {
+    model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
+    prompt: Type.Union(
+      [Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: 1 })],
+      {
+        description: 'The text that the model continues; a list may have one text.',
+      },
+    ),
+    suffix: nullable(Type.String({ description: 'The text after the answer. Not every model accepts it.' })),
+    max_tokens: nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000_000,
+        description: 'The maximum number of output tokens. Default: 16, as in OpenAI’s API.',
+      }),
+    ),
+    temperature: nullable(Type.Number({ minimum: 0, maximum: 2 })),
+    top_p: nullable(Type.Number({ minimum: 0, maximum: 1 })),
+    n: nullable(Type.Integer({ minimum: 1, maximum: 128, description: 'The number of answers.' })),
+    stop: nullable(Type.Union([Stop, Type.Array(Stop, { maxItems: STOPS_MAX })])),
+    seed: nullable(Type.Integer()),
+    presence_penalty: nullable(Type.Number({ minimum: -2, maximum: 2 })),
+    frequency_penalty: nullable(Type.Number({ minimum: -2, maximum: 2 })),
+    stream: nullable(Type.Boolean({ default: false })),
+    stream_options: nullable(Type.Object({ include_usage: nullable(Type.Boolean()) }, { additionalProperties: true })),
+    user: nullable(Type.String()),
+    metadata: nullable(
+      nullableMembers(Type.String(), { description: 'Texts for the policy’s rules. An addition of Signalbox.' }),
+    ),
+    ...ROUTING_FIELDS,
+  },
+  { additionalProperties: true, $id: 'CompletionsRequest' },
+);
+export type CompletionsRequest = Static<typeof CompletionsRequest>;
+
+/** The fields with a neutral meaning. All other fields are extras. */
+export const KNOWN_FIELDS: readonly string[] = Object.keys(CompletionsRequest.properties);
