@@ -176,7 +176,7 @@ test('the paths that the error for an unknown path suggests exist', async () => 
     return (await answerOf(answer)).error.message;
   };
   const served =
-    'Signalbox serves chat at /v1/chat/completions, /v1/messages, /v1/responses, and embeddings at /v1/embeddings.';
+    'Signalbox serves chat at /v1/chat/completions, /v1/messages, /v1/responses, /v1/completions, and embeddings at /v1/embeddings.';
   expect(await messageAt('/v1/images/generations')).toEndWith(`does not serve images yet. ${served}`);
   expect(await messageAt('/v1/frobnicate')).toEndWith(`${served} /docs lists every path.`);
   expect(await messageAt('/v1/decision/dec_1')).toEndWith('Did you mean `/v1/decisions/dec_1`?');

@@ -50,7 +50,6 @@ test('the error for a path of another API names that API, with or without /v1', 
   const apis = {
     '/v1/messages/batches': 'this part of Anthropic’s API',
     '/v1/responses/resp_1': 'this part of OpenAI’s Responses',
-    '/v1/completions': 'OpenAI’s older Completions API',
     '/v1/images/generations': 'images',
     '/api/chat': 'Ollama’s API',
     '/v1beta/files': 'the files of Gemini’s API',

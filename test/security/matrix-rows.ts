@@ -53,6 +53,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'POST /v1/messages/count_tokens': MODELS,
   'POST /v1/responses': MODELS,
   'POST /v1/embeddings': MODELS,
+  'POST /v1/completions': MODELS,
   'GET /v1beta/models': byKey(200, 200, 200),
   'GET /v1beta/models/{id}': byKey(200, 200, 200),
   'POST /v1beta/models/{model}:generateContent': MODELS,
