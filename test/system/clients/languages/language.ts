@@ -14,7 +14,7 @@ import type { PackageVersions, Projects } from './versions.ts';
  */
 export interface ClientLanguage {
   /** The key of the language's projects in `versions.json`, and its name in the summary. */
-  readonly name: 'Python' | 'Go' | 'Java' | 'Rust';
+  readonly name: 'Python' | 'JavaScript' | 'Go' | 'Java' | 'Rust';
   /** Programs that must be on the PATH. The test skips the language if one of them is missing. */
   readonly tools: readonly string[];
   /** The page with the language's snippets, from the root of the repository. */

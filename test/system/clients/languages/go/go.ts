@@ -13,6 +13,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   'github.com/anthropics/anthropic-sdk-go/v2': 'anthropic',
   'github.com/sashabaranov/go-openai': 'go_openai',
   'github.com/tmc/langchaingo': 'langchaingo',
+  'google.golang.org/genai': 'genai',
 };
 
 /** The imports that `goimports` would add to the blocks of the page. */

@@ -12,6 +12,7 @@ const CLIENTS = [
   { name: 'langchain-anthropic', project: 'common' },
   { name: 'langgraph', project: 'common' },
   { name: 'pydantic-ai-slim[openai]', project: 'common' },
+  { name: 'google-genai', project: 'common' },
   { name: 'instructor', project: 'instructor' },
   { name: 'openai-agents', project: 'common' },
   { name: 'litellm', project: 'common' },

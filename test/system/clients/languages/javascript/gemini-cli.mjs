@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { check, EMPTY_KEY, expect, failureOf, UNCOUNTED_KEY, URL } from './checks.mjs';
+
+const PROGRAM = join(import.meta.dirname, 'node_modules/.bin/gemini');
+const home = mkdtempSync(join(tmpdir(), 'gemini-home-'));
+
+/** Runs gemini-cli once, without a terminal. It makes calls for its own purposes, too, so its usage is not compared. */
+const run = (key, ...more) =>
+  promisify(execFile)(PROGRAM, ['--model', 'auto-fast', ...more], {
+    cwd: home,
+    timeout: 120_000,
+    env: {
+      ...process.env,
+      HOME: home,
+      GEMINI_API_KEY: key,
+      GOOGLE_GEMINI_BASE_URL: URL,
+      GEMINI_CLI_TRUST_WORKSPACE: 'true',
+      GEMINI_TELEMETRY_ENABLED: 'false',
+      NO_COLOR: '1',
+    },
+  });
+
+await check('a prompt', async () => {
+  const { stdout, stderr } = await run(UNCOUNTED_KEY, '--prompt', 'Say hello.');
+  expect(stdout.includes('simulated'), stdout, stderr);
+});
+
+await check('JSON with its usage', async () => {
+  const { stdout } = await run(UNCOUNTED_KEY, '--output-format', 'json', '--prompt', 'Say hello.');
+  const { response, stats } = JSON.parse(stdout.slice(stdout.indexOf('{')));
+  expect(response.includes('simulated') && Object.keys(stats.models).length > 0, stdout);
+});
+
+await check('a budget that is used up', async () => {
+  const error = await failureOf(() => run(EMPTY_KEY, '--prompt', 'Say hello.'));
+  expect(`${error.stdout}${error.stderr}`.includes('budget'), error.stdout, error.stderr);
+});
