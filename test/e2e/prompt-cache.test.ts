@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { type AnswerContent, type CallerSurface, SURFACES } from '../fault/surfaces.ts';
+import { type AnswerContent, type CallerSurface, requestIn, SURFACES } from '../fault/surfaces.ts';
 import type { DialectName } from '../support/dialects/index.ts';
 import type { Behaviour, FakeUpstream, RecordedRequest } from '../support/fake-upstream.ts';
 import { type ModelOptions, testPolicy } from '../support/policies.ts';
@@ -67,16 +67,15 @@ interface Way {
 }
 
 /** A long prompt that no other test sends. */
-const bodyFor = ({ surface, isStream }: Way, model: string, topic: string): object => ({
-  model,
-  ...surface.body(20, 'look_up', `${topic}. ${'You know the tides of the sea. '.repeat(170)}`),
-  stream: isStream,
-  // Claude Code and users of the SDK mark their requests like this; translated requests are marked by the adapter.
-  ...(surface.name === 'messages' && { cache_control: { type: 'ephemeral' } }),
-});
+const bodyFor = ({ surface, isStream }: Way, model: string, topic: string) =>
+  requestIn(surface, model, isStream, {
+    ...surface.body(20, 'look_up', `${topic}. ${'You know the tides of the sea. '.repeat(170)}`),
+    // Claude Code and users of the SDK mark their requests like this; translated requests are marked by the adapter.
+    ...(surface.name === 'messages' && { cache_control: { type: 'ephemeral' } }),
+  });
 
-async function ask({ surface, isStream }: Way, body: object): Promise<AnswerContent> {
-  const response = await box.post(surface.path, body);
+async function ask({ surface, isStream }: Way, { path, body }: ReturnType<typeof bodyFor>): Promise<AnswerContent> {
+  const response = await box.post(path, body);
   const text = await response.text();
   if (response.status !== 200) throw new Error(text);
   return isStream ? surface.streamed(text) : surface.content(JSON.parse(text));
@@ -132,14 +131,15 @@ test('the next turn of a conversation reads what its earlier turns have written 
   for (const model of served) {
     const way: Way = { surface: SURFACES[0]!, isStream: false };
     const [{ usages }] = model.services;
-    const body = bodyFor(way, model.id, `A conversation with ${model.id}`) as { messages: object[] };
-    await ask(way, body);
+    const first = bodyFor(way, model.id, `A conversation with ${model.id}`);
+    const body = first.body as { messages: object[] };
+    await ask(way, first);
     const messages = [
       ...body.messages,
       { role: 'assistant', content: 'Aye.' },
       { role: 'user', content: 'And at new moon?' },
     ];
-    const answer = await ask(way, { ...body, messages });
+    const answer = await ask(way, { ...first, body: { ...body, messages } });
     expect(usages.at(-1)!.prompt_tokens_details.cached_tokens).toBeGreaterThan(1_000);
     expect(answer.platform!.credits_consumed).toBeCloseTo(chargeOf(usages.at(-1)!), 6);
   }

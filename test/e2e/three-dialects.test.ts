@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { tries } from '../deep/effort.ts';
-import { type AnswerContent, type CallerSurface, SURFACES } from '../fault/surfaces.ts';
+import { type AnswerContent, type CallerSurface, requestIn, SURFACES } from '../fault/surfaces.ts';
 import type { Behaviour } from '../support/fake-upstream.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
@@ -46,8 +46,8 @@ interface Asked {
 }
 
 async function ask({ surface, isStream }: Given, { model, cap, question, tool }: Asked): Promise<AnswerContent> {
-  const body = { model, ...surface.body(cap, tool, question), stream: isStream };
-  const response = await box.post(surface.path, body);
+  const { path, body } = requestIn(surface, model, isStream, surface.body(cap, tool, question));
+  const response = await box.post(path, body);
   const text = await response.text();
   if (response.status !== 200) throw new Error(text);
   return isStream ? surface.streamed(text) : surface.content(JSON.parse(text));

@@ -13,7 +13,7 @@ import { TOOL } from './faults-content.ts';
 import { type FailureKind, isRepeatable, type Outcome } from './outcome.ts';
 import { JUNK, TEXT, USAGE, WORDS } from './sample-texts.ts';
 import { type Case, HEALTHY_TEXT, HEALTHY_USAGE } from './stage.ts';
-import type { AnswerContent } from './surfaces.ts';
+import { type AnswerContent, requestIn } from './surfaces.ts';
 
 /** A complete response, as its caller gets it. */
 export interface CallerResponse {
@@ -28,12 +28,8 @@ export interface CallerResponse {
 export async function ask(box: Signalbox, one: Case, more: object = {}): Promise<CallerResponse> {
   const { asks, form, surface, seen } = one;
   const since = performance.now();
-  const response = await box.post(surface.path, {
-    model: asks,
-    ...requestOf(one),
-    stream: form === 'SSE',
-    ...more,
-  });
+  const sent = requestIn(surface, asks, form === 'SSE', { ...requestOf(one), ...more });
+  const response = await box.post(sent.path, sent.body);
   let body = '';
   const decoder = new TextDecoder();
   for await (const bytes of response.body ?? []) {
@@ -116,6 +112,9 @@ function expectAnswer(one: Case, response: CallerResponse, text: string): void {
   else if (/counted|completed/.test(outcome.charged)) expect(answer.platform?.estimated).toBe(true);
 }
 
+/** The dialects whose errors have OpenAI's form. */
+const OPENAI: ReadonlySet<string> = new Set(['chat', 'responses']);
+
 /** Expects an error before the first byte, with a status of its own. */
 async function expectFailure(
   one: Case,
@@ -131,7 +130,7 @@ async function expectFailure(
   }
   const param = code === 'context_length_exceeded' ? surface.field : null;
   const type = surface.typeOf(code);
-  if (surface.name !== 'messages') await expectError(response, code, param, isRepeatable(outcome));
+  if (OPENAI.has(surface.name)) await expectError(response, code, param, isRepeatable(outcome));
   else {
     const [status, , wireCode] = CONTRACT[code];
     const error = surface.failure(JSON.parse(response.body));

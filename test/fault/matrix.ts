@@ -4,7 +4,7 @@ import { closedBooks } from '../gateway/money/books.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
 import { ask, judge } from './checks.ts';
 import { type Case, casesOf, type Stage, setStage } from './stage.ts';
-import type { CallerSurface } from './surfaces.ts';
+import { type CallerSurface, requestIn } from './surfaces.ts';
 
 /** A time limit that is long enough for the slowest fault on a busy machine, ms. */
 export const PATIENCE = 90_000;
@@ -93,7 +93,8 @@ function expectGoodEnd(surface: CallerSurface, stage: () => Stage, count: number
   test('after all faults, the server is ready', async () => {
     const { box } = stage();
     expect((await fetch(`${box.url}/readyz`)).status).toBe(200);
-    const response = await box.post(surface.path, { model: 'healthy', ...surface.body(20, null) });
+    const { path, body } = requestIn(surface, 'healthy', false, surface.body(20, null));
+    const response = await box.post(path, body);
     expect(response.status).toBe(200);
     proved(
       `${count} faults of an upstream, for callers of ${surface.name}: each ends as documented, and the books are right`,

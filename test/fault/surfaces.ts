@@ -1,4 +1,6 @@
 import { expect } from 'bun:test';
+import { join } from 'node:path';
+import { Glob } from 'bun';
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../plugins/providers/json.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import type { Platform } from '../../src/core/request/answer.ts';
@@ -24,8 +26,10 @@ export interface AnswerContent {
 
 /** A dialect of callers: how the tests send requests in it and read its answers. */
 export interface CallerSurface {
-  readonly name: 'chat' | 'messages' | 'responses';
+  readonly name: string;
   readonly path: string;
+  /** Returns the path and the body of a request, in a dialect whose bodies do not name the model and the stream. */
+  request?(model: string, isStream: boolean, body: object): { readonly path: string; readonly body: object };
   /** The surface that reads its requests. */
   readonly reads: AnswerRoute;
   /** The upstream dialect that gets these requests unchanged; null if there is none. */
@@ -178,4 +182,19 @@ export const responses: CallerSurface = {
   typeOf: chat.typeOf,
 };
 
-export const SURFACES: readonly CallerSurface[] = [chat, messages, responses];
+const FOLDERS = join(import.meta.dir, '../dialects');
+
+/** The dialects of callers: the ones above, and the file `caller.ts` in the folder of a dialect's tests. */
+export const SURFACES: readonly CallerSurface[] = [
+  ...[chat, messages, responses],
+  ...(await Promise.all(
+    [...new Glob('*/caller.ts').scanSync(FOLDERS)].map(async (path): Promise<CallerSurface> => {
+      const { CALLER }: { readonly CALLER: CallerSurface } = await import(join(FOLDERS, path));
+      return CALLER;
+    }),
+  )),
+];
+
+/** Returns the path and the body of a request in a dialect. */
+export const requestIn = (surface: CallerSurface, model: string, isStream: boolean, body: object) =>
+  surface.request?.(model, isStream, body) ?? { path: surface.path, body: { model, ...body, stream: isStream } };

@@ -1,6 +1,6 @@
 import type { AddedSteps } from '../../../src/gateway/request/steps.ts';
 import { NO_STEPS } from '../../../src/gateway/request/steps.ts';
-import { type AnswerContent, type CallerSurface, SURFACES } from '../../fault/surfaces.ts';
+import { type AnswerContent, type CallerSurface, requestIn, SURFACES } from '../../fault/surfaces.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
@@ -24,8 +24,10 @@ export const startWith = (upstream: string, steps: Partial<AddedSteps>, more = '
     steps: { ...NO_STEPS, ...steps },
   });
 
-export const send = ({ surface, isStream }: Way, box: Signalbox, question: string, headers = {}): Promise<Response> =>
-  box.post(surface.path, { model: 'best', ...surface.body(20, null, question), stream: isStream }, { headers });
+export function send({ surface, isStream }: Way, box: Signalbox, question: string, headers = {}): Promise<Response> {
+  const { path, body } = requestIn(surface, 'best', isStream, surface.body(20, null, question));
+  return box.post(path, body, { headers });
+}
 
 /** Reads an answer that succeeded. */
 export async function contentOf({ surface, isStream }: Way, response: Response): Promise<AnswerContent> {
