@@ -20,8 +20,11 @@ export function dialectFor(
   const isShared = route ? route.anyDialect : !pathOf(url).startsWith('/admin');
   const found = isShared
     ? surfaces.find((surface) => isSpokenIn(surface, headers))
-    : surfaces.find(({ routes }) =>
-        routes.flatMap(pathsOf).some((path) => route && (route.path === path || route.path.startsWith(`${path}/`))),
-      );
+    : // A path may lie below a list of another dialect: `/v1/models/{model}:generateContent`.
+      (surfaceAt(surfaces, (path) => route?.path === path) ??
+      surfaceAt(surfaces, (path) => route?.path.startsWith(`${path}/`) === true));
   return found ?? USUAL;
 }
+
+const surfaceAt = (surfaces: readonly Surface[], isAt: (path: string) => boolean) =>
+  surfaces.find(({ routes }) => routes.flatMap(pathsOf).some(isAt));

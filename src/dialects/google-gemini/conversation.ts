@@ -40,14 +40,17 @@ export function conversationOf(body: GenerateRequest): Conversation {
   const turns: Turn[] = [];
   if (system?.parts?.length) turns.push(systemTurn(system.parts, ['systemInstruction']));
   let open = new OpenCalls(null);
-  for (const [index, content] of contents.entries()) {
+  for (let index = 0; index < contents.length; index++) {
+    const content = contents[index]!;
     const at = ['contents', index];
-    const { role, parts = [] } = content;
-    if (role === 'model') {
-      const turn = modelTurn(parts, at);
+    if (content.role === 'model') {
+      const first = index;
+      // Python's library keeps each piece of a stream as a content of its own.
+      while (contents[index + 1]?.role === 'model') index++;
+      const turn = modelTurn(contents.slice(first, index + 1), first);
       turns.push(turn);
       if (turn.parts.some(({ type }) => type === 'tool-call')) open = new OpenCalls(turn);
-    } else if (role === 'system') turns.push(systemTurn(parts, at));
+    } else if (content.role === 'system') turns.push(systemTurn(content.parts ?? [], at));
     else addUserTurns(content, at, open, turns);
   }
   const { thinkingConfig: thinking } = config ?? {};
@@ -66,25 +69,31 @@ const systemTurn = (parts: readonly Pick<Part, 'text'>[], at: OriginalPath): Tur
   at,
 });
 
-function modelTurn(parts: readonly Part[], at: OriginalPath): Turn {
+/** Reads an answer from neighbouring contents. @param first the index of the first content */
+function modelTurn(contents: readonly Content[], first: number): Turn {
+  const parts = contents.flatMap(({ parts: own = [] }, nth) =>
+    own.map((part, i) => ({ part, at: ['contents', first + nth, 'parts', i] })),
+  );
   const earlier = new EarlierReasoning();
   /** Google's signature of a text, as other dialects have it on a message. */
   let ofText: Members = NO_EXTRAS;
-  for (const { thoughtSignature: signature, thought, text, functionCall } of parts) {
+  for (const { part } of parts) {
+    const { thoughtSignature: signature, thought, text, functionCall } = part;
     if (thought && text !== undefined) earlier.text += text;
     if (signature === undefined) continue;
     const wrapped = wrappedText(signature);
     if (wrapped !== null) earlier.unwrap(wrapped);
     else if (!functionCall) ofText = googleState(signature);
   }
-  const read = parts.flatMap((part, i): ContentPart[] => {
-    const place = [...at, 'parts', i];
-    if (part.functionCall) return [callPart(part, place, earlier.calls)];
-    if (part.inlineData) return [blobPart(part.inlineData, [...place, 'inlineData'])];
+  const read = parts.flatMap(({ part, at }): ContentPart[] => {
+    if (part.functionCall) return [callPart(part, at, earlier.calls)];
+    if (part.inlineData) return [blobPart(part.inlineData, [...at, 'inlineData'])];
     if (part.thought || part.text === undefined || part.text === '') return [];
-    return [textPart(part.text, [...place, 'text'])];
+    return [textPart(part.text, [...at, 'text'])];
   });
-  return { role: 'assistant', parts: read, extras: earlier.extrasBeside(ofText), at };
+  const [at, ...alsoAt] = contents.map((_, nth) => ['contents', first + nth]);
+  const extras = earlier.extrasBeside(ofText);
+  return { role: 'assistant', parts: read, extras, at: at ?? [], ...(alsoAt.length > 0 && { alsoAt }) };
 }
 
 /** Calls of models before Gemini 3 have no ID. The place of a call is the same in every request of its conversation. */

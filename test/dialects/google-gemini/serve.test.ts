@@ -281,6 +281,20 @@ describe('a request', () => {
     expect((await streamed(bench.box, HELLO)).at(-1)!.usageMetadata).toEqual(expected);
   });
 
+  test('for an unknown model gets an error in Google’s form on both versions of the paths', async () => {
+    for (const version of ['v1', 'v1beta']) {
+      const { error } = await jsonOf(await send(bench.box, `/${version}/models/none:generateContent`, HELLO));
+      expect(error).toMatchObject({ code: 404, status: 'NOT_FOUND' });
+    }
+  });
+
+  test('with an answer in several contents, as Python’s library keeps the pieces of a stream, has one answer', async () => {
+    bench.upstream.behave({});
+    const pieces = ['It ', 'is ', 'warm.'].map((text) => ({ role: 'model', parts: [{ text }] }));
+    await ask(bench.box, { contents: [QUESTION, ...pieces, QUESTION] });
+    expect(objectsIn(sent().messages).map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
+  });
+
   const part = (one: object) => ({ contents: [{ role: 'user', parts: [one] }] });
   test.each<[string, object, string]>([
     [

@@ -70,7 +70,9 @@ function refusalOf(request: RequestContext, time: number, dialects: RefusalSink[
 }
 
 function dialectAt(route: string, dialects: RefusalSink['dialects']): string | null {
-  for (const [path, name] of dialects) if (route === path || route.startsWith(`${path}/`)) return name;
+  const exact = dialects.get(route);
+  if (exact !== undefined) return exact;
+  for (const [path, name] of dialects) if (route.startsWith(`${path}/`)) return name;
   return null;
 }
 
