@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,6 +7,15 @@ import { check, EMPTY_KEY, expect, failureOf, UNCOUNTED_KEY, URL } from './check
 
 const PROGRAM = join(import.meta.dirname, 'node_modules/.bin/gemini');
 const home = mkdtempSync(join(tmpdir(), 'gemini-home-'));
+// With another address, gemini-cli takes no key unless its settings say so.
+mkdirSync(join(home, '.gemini'));
+writeFileSync(
+  join(home, '.gemini/settings.json'),
+  JSON.stringify({
+    security: { auth: { selectedType: 'gemini-api-key' } },
+    privacy: { usageStatisticsEnabled: false },
+  }),
+);
 
 /** Runs gemini-cli once, without a terminal. It makes calls for its own purposes, too, so its usage is not compared. */
 const run = (key, ...more) =>
