@@ -1,4 +1,9 @@
-import type { ProviderPlugin, StrategyPlugin } from 'signalbox/plugin';
+import type { GuardPlugin, ProviderPlugin, StrategyPlugin } from 'signalbox/plugin';
+import { language } from './guards/language.ts';
+import { personalData } from './guards/personal-data.ts';
+import { secrets } from './guards/secrets.ts';
+import { size } from './guards/size.ts';
+import { words } from './guards/words.ts';
 import { anthropic } from './providers/anthropic.ts';
 import { gemini } from './providers/gemini.ts';
 import { openai } from './providers/openai.ts';
@@ -10,7 +15,7 @@ import { cheapestWithinMargin, fastestWithinMargin } from './strategies/margin.t
 import { weighted } from './strategies/weighted.ts';
 
 /** The shipped plugins. Each plugin name may occur only once; the host rejects a duplicate. */
-export const shipped: readonly (StrategyPlugin | ProviderPlugin)[] = [
+export const shipped: readonly (StrategyPlugin | ProviderPlugin | GuardPlugin)[] = [
   auto,
   autoFast,
   autoCheap,
@@ -22,4 +27,9 @@ export const shipped: readonly (StrategyPlugin | ProviderPlugin)[] = [
   simulated,
   openai,
   openaiCompatible,
+  secrets,
+  personalData,
+  words,
+  size,
+  language,
 ];

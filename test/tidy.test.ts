@@ -29,6 +29,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['gateway/prompt'],
   ['gateway/money'],
   ['payments/funding', 'gateway/exchange'],
+  ['gateway/guards'],
   ['gateway/request'],
   ['admin/use-cases'],
   ['admin'],

@@ -96,6 +96,10 @@ export const Facts = field.shape(
       },
       null,
     ),
+    guards: field.orNull(
+      Type.Record(Type.String(), Type.Integer({ minimum: 0 })),
+      'How many matches each guard found in the request, as constraints read it; null if no guard found any.',
+    ),
     first_tier: field.shapeOrNull(
       'The tier that the conversation begins with, by its first question; null if all models are ranked for the request.',
       {

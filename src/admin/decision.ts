@@ -4,6 +4,7 @@ import * as field from '../core/api/parts.ts';
 import { Platform } from '../core/api/platform.ts';
 import { DECISION_STATUSES } from '../core/decision/record.ts';
 import { ENDPOINT_LIMITS } from '../core/endpoint-room.ts';
+import { GUARD_SIDES, UNREADABLE } from '../core/policy/guards.ts';
 import { SPREAD_MODES } from '../core/policy/spread.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';
 import { CERTIFICATE, Readings, Replay } from './certificate.ts';
@@ -96,6 +97,30 @@ const FullEndpoint = Type.Object({
   times: field.count('How often the endpoint had no room for this request.', 1),
 });
 
+const Counts = Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
+  description: 'How many matches the guard found, by kind.',
+  examples: [{ email: 2 }],
+});
+
+const Verdict = Type.Object(
+  {
+    guard: field.text('The name of the guard in the policy.', 'personal-data'),
+    side: field.word(GUARD_SIDES, '`input`: the request. `output`: the answer.'),
+    action: field.word(
+      ['block', 'mask', 'flag'],
+      'What the matches led to. A match that could not be masked has `block`.',
+      'mask',
+    ),
+    matches: Counts,
+    failed: field.flag('True if the guard failed, or took too long.', false),
+    unreadable: field.orNull(
+      field.word(UNREADABLE, 'A kind of content.'),
+      'The kind of content that the guard refused because it cannot read it; null for none.',
+    ),
+  },
+  { description: 'What a guard found. It contains names and numbers, no text.' },
+);
+
 const Outcome = Type.Object({
   status: field.word(
     ['completed', 'failed', 'broken', 'abandoned'],
@@ -140,6 +165,7 @@ const Outcome = Type.Object({
     FullEndpoint,
     'Endpoints that the request skipped, or waited for, because a limit in the policy was used up.',
   ),
+  guards: field.arrayOf(Verdict, 'What guards found in the request and in the answer.'),
 });
 
 /** `dropped` contains names that the caller chose, and records store no text of callers. */

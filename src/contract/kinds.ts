@@ -1,4 +1,5 @@
 import type { TObject } from '@sinclair/typebox';
+import type { GuardPlugin } from './guard.ts';
 import type { ProviderPlugin } from './provider.ts';
 import type { StrategyPlugin } from './strategy.ts';
 
@@ -9,6 +10,7 @@ import type { StrategyPlugin } from './strategy.ts';
 export interface PluginKinds {
   readonly strategy: StrategyPlugin;
   readonly provider: ProviderPlugin;
+  readonly guard: GuardPlugin;
 }
 
 export type PluginKind = keyof PluginKinds;
@@ -26,6 +28,7 @@ interface KindSpecification {
 export const PLUGIN_KINDS: Readonly<Record<PluginKind, KindSpecification>> = {
   strategy: { madeBy: 'defineStrategy', schema: 'options', contractMin: 1 },
   provider: { madeBy: 'defineProvider', schema: 'settings', contractMin: 2 },
+  guard: { madeBy: 'defineGuard', schema: 'settings', contractMin: 2 },
 };
 
 /** Returns the schema of the keys that a policy may set for a plugin. */
@@ -35,18 +38,21 @@ export const schemaOfPlugin = (plugin: Plugin): TObject => ('settings' in plugin
 export interface PluginMaps {
   readonly strategies: ReadonlyMap<string, StrategyPlugin>;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
+  readonly guards: ReadonlyMap<string, GuardPlugin>;
 }
 
 /** Sorts plugins by kind and name. A later plugin replaces an earlier plugin of the same kind and name. */
 export const pluginMaps = (plugins: readonly Plugin[]): PluginMaps => ({
   strategies: byName(plugins, 'strategy'),
   providers: byName(plugins, 'provider'),
+  guards: byName(plugins, 'guard'),
 });
 
 /** Returns all plugins, of every kind, as one list. */
-export const pluginsIn = ({ strategies, providers }: PluginMaps): Plugin[] => [
+export const pluginsIn = ({ strategies, providers, guards }: PluginMaps): Plugin[] => [
   ...strategies.values(),
   ...providers.values(),
+  ...guards.values(),
 ];
 
 function byName<Kind extends PluginKind>(

@@ -59,6 +59,11 @@ export const ERRORS = {
     '`budget_limit` is too low for the prompt and a useful minimum of output. `details.least_credits` is the lowest value that works.',
   ),
   context_length_exceeded: invalid(400, 'The prompt is longer than the largest eligible context window.'),
+  content_blocked: invalid(
+    400,
+    'A guard of the policy refuses the request, or blocks the answer. The message names the guard and what it found, and `details` has `guard` and `side`. A blocked answer is charged.',
+  ),
+  guard_failed: unavailable(503, 'A guard of the policy could not inspect the request or the answer.'),
   upstream_rejected_request: invalid(400, 'The provider refuses the content of the request.'),
   thread_not_found: invalid(
     404,

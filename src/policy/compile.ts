@@ -160,7 +160,7 @@ function* compile(
   const check = createChecker(parsed, { labels: labels ?? NO_LABELS, teams, facts }, report);
   const programs = yield* checkRules(parsed, check, report);
   const budgets = yield* inSteps(parsed.budgets, (one) => checkLimit(one, 'budget', check, report));
-  const own = yield* compileSections(parsed.own, { check, env, report });
+  const own = yield* compileSections(parsed.own, { check, env, guards: plugged.guards, report });
   yield* inSteps(parsed.sentNames, (one) => check.sent(one));
   check.metered(parsed.meteredLabel);
   const contentMatch = check.condition(parsed.contentMatch, 'budget');

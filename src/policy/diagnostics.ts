@@ -54,6 +54,8 @@ const ERRORS = {
   'selector-empty': "No model of the catalog passes a selector's filter.",
   'provider-without-embeddings': 'A model with the operation `embed` uses a provider whose adapter has no embeddings.',
   'vector-space-differs': 'Two models of the same vector space have vectors of different lengths.',
+  'guard-side': 'A guard is to inspect requests or answers, but its plugin cannot.',
+  'guard-unmask': 'A guard is to put values back into answers, although it masks no request.',
   'vector-space-missing': 'A selector chooses only from embedding models and does not name their vector space.',
   'refuses-everything': 'No model satisfies a constraint without `when`, so every request would be refused.',
   'credits-changed': 'The existing ledger was counted in Credits of another worth.',

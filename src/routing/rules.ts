@@ -86,13 +86,20 @@ class ObservedScope implements RuleScope {
   readonly #makeRequest: () => RuleScope['request'];
   #request: RuleScope['request'] | null = null;
   readonly #time: RuleScope['time'];
+  readonly #guards: RuleScope['guards'];
 
-  constructor({ key, team, user }: CallerFacts, makeRequest: () => RuleScope['request'], time: RuleScope['time']) {
+  constructor(
+    { key, team, user }: CallerFacts,
+    makeRequest: () => RuleScope['request'],
+    time: RuleScope['time'],
+    guards: RuleScope['guards'] = NO_GUARDS,
+  ) {
     this.key = key;
     this.team = team;
     this.user = user;
     this.#makeRequest = makeRequest;
     this.#time = time;
+    this.#guards = guards;
   }
 
   get request(): RuleScope['request'] {
@@ -105,7 +112,14 @@ class ObservedScope implements RuleScope {
     this.isRequestRead = true;
     return this.#time;
   }
+
+  get guards(): RuleScope['guards'] {
+    this.isRequestRead = true;
+    return this.#guards;
+  }
 }
+
+const NO_GUARDS: RuleScope['guards'] = {};
 
 /** The result of a condition for every request of a caller; 0 if it is unknown or depends on the request. */
 const NEVER = 1;
@@ -187,13 +201,13 @@ function activeRules(
   const { caller, time } = inputs;
   const request = () => requestFacts(facts, snapshot, inputs);
   const own = callerFacts(caller);
-  const scope = new ObservedScope(own, request, time);
+  const scope = new ObservedScope(own, request, time, facts.guards);
   const outcomes = memory.of(caller, snapshot);
   let constraints = activeOf(snapshot.constraints, outcomes.constraints[0]!, scope, onFailure);
   // The constraints of parent keys also apply to a child key. If a parent key's constraints did not apply, a child key could escape them
   // with a name or label of its own.
   for (let above = caller.parent, level = 1; above; above = above.parent, level++) {
-    const asAbove = new ObservedScope({ ...own, key: callerFacts(above).key }, request, time);
+    const asAbove = new ObservedScope({ ...own, key: callerFacts(above).key }, request, time, facts.guards);
     const more = activeOf(snapshot.constraints, outcomes.constraints[level]!, asAbove, onFailure);
     constraints = [...new Set([...constraints, ...more])].sort((a, b) => a - b);
   }

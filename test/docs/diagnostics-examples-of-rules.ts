@@ -169,5 +169,15 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
       mend: 'Use `in` instead of an index.',
       correction: ['model.tags[1] == "private"', `'"private" in model.tags'`],
     },
+    'guard-side': {
+      golden: 'guard-of-answers',
+      mend: 'State only the sides that the plugin can inspect.',
+      correction: ['on: [output]', 'on: [input]'],
+    },
+    'guard-unmask': {
+      golden: 'guard-without-mask',
+      mend: 'Remove `unmask`, or mask the input.',
+      correction: ['on_match: flag', 'on_match: mask'],
+    },
   },
 };

@@ -99,7 +99,7 @@ function pluginRows(kind: (typeof shipped)[number]['kind']): string {
   const rows = shipped
     .filter((plugin) => plugin.kind === kind)
     .flatMap((plugin) => {
-      const { properties, ...schema } = plugin.kind === 'provider' ? plugin.settings : plugin.options;
+      const { properties, ...schema } = plugin.kind === 'strategy' ? plugin.options : plugin.settings;
       const inherited = plugin.kind === 'strategy' ? inheritedBy(plugin) : [];
       return rowsOf({ ...schema, properties: without(properties, inherited) }, `${plugin.name}.`);
     });

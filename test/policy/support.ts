@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { defineProvider, defineStrategy, Type } from '../../src/contract/plugin.ts';
+import type { GuardPlugin } from '../../src/contract/guard.ts';
+import { defineGuard, defineProvider, defineStrategy, Type } from '../../src/contract/plugin.ts';
 import type { ProviderPlugin } from '../../src/contract/provider.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
@@ -135,6 +136,21 @@ const providers: ProviderPlugin[] = [
   }),
 ];
 
+const guards: GuardPlugin[] = [
+  defineGuard({
+    name: 'words',
+    status,
+    settings: Type.Object({ deny: Type.Array(Type.String()) }, { additionalProperties: false }),
+    pure: true,
+    window: 'message',
+    sides: ['input'],
+    prepare: ({ deny }) => {
+      if (deny.length === 0) throw new Error('state at least one text in `deny`');
+      return { kinds: ['word'], check: () => [] };
+    },
+  }),
+];
+
 const byName = <Plugin extends { name: string }>(plugins: Plugin[]) =>
   new Map(plugins.map((plugin) => [plugin.name, plugin]));
 
@@ -144,6 +160,7 @@ export function contextOf(env: Readonly<Record<string, string>>): LoadContext {
     env: { get: (name) => env[name] },
     strategies: byName(strategies),
     providers: byName(providers),
+    guards: byName(guards),
     revisionOf: (content) => content,
   };
 }

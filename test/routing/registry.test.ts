@@ -34,7 +34,7 @@ describe('the registry of plugins', () => {
   test('refuses values that are not plugins, and says what they lack', () => {
     // Values that bypass the type checker.
     const foreign = (plugin: object) => () => createRegistry([...shipped, plugin as Plugin]);
-    expect(foreign({ ...own, kind: 'other' })).toThrow('made by defineStrategy or defineProvider');
+    expect(foreign({ ...own, kind: 'other' })).toThrow('made by defineStrategy, defineProvider or defineGuard');
     expect(foreign({ ...own, name: 'No Good' })).toThrow('lower-case letters');
     expect(foreign({ ...own, name: 7 })).toThrow('lower-case letters');
     expect(foreign({ ...own, options: null })).toThrow('no schema for its options');

@@ -20,6 +20,8 @@ export const CONTRACT = {
   unsupported_parameter: [400, 'invalid_request_error', 'unsupported_parameter', false],
   budget_limit_too_low: [400, 'invalid_request_error', 'budget_limit_too_low', false],
   context_length_exceeded: [400, 'invalid_request_error', 'context_length_exceeded', false],
+  content_blocked: [400, 'invalid_request_error', 'content_blocked', false],
+  guard_failed: [503, 'server_error', 'guard_failed', true],
   upstream_rejected_request: [400, 'invalid_request_error', 'upstream_rejected_request', false],
   insufficient_quota: [402, 'insufficient_quota', 'insufficient_quota', false],
   request_exceeds_budget: [402, 'insufficient_quota', 'request_exceeds_budget', false],

@@ -8,6 +8,7 @@ import {
 } from '../../core/decision/record.ts';
 import { idText } from '../../core/id.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import type { GuardVerdict } from '../../core/policy/guards.ts';
 import { capabilityNames, SCHEMA_INSTEAD } from '../../core/request/capability.ts';
 import type { Facts, FundFacts, Unescalated } from '../../core/request/facts.ts';
 import { NO_RUN } from '../../core/request/run-names.ts';
@@ -86,6 +87,7 @@ export function factsBody(facts: Facts): object {
     escalation: facts.escalation ? snakeKeys(facts.escalation) : null,
     unescalated: facts.unescalated ? unescalatedBody(facts.unescalated) : null,
     conversation: facts.conversation ? { ...facts.conversation } : null,
+    guards: facts.guards ? { ...facts.guards } : null,
     natural_language: facts.naturalLanguage,
     languages: facts.languagesSeen,
     estimated_input_tokens: facts.inputTokens,
@@ -169,8 +171,18 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null, sigh
     output_capped_by: outcome.cappedBy,
     adapted: outcome.adapted ?? [],
     full: (outcome.full ?? []).map(snakeKeys),
+    guards: (outcome.guards ?? []).map(verdictBody),
   };
 }
+
+const verdictBody = ({ guard, side, action, matches, failed, unreadable }: GuardVerdict): object => ({
+  guard,
+  side,
+  action,
+  matches: { ...matches },
+  failed: failed ?? false,
+  unreadable: unreadable ?? null,
+});
 
 /** Returns the caller's `platform` object without the names of dropped fields, because the caller chose these names. */
 function receiptBody(record: DecisionRecord, outcome: DecisionOutcome): object {

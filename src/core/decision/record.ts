@@ -2,6 +2,7 @@ import type { EndpointLimitName } from '../endpoint-room.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { Usage } from '../money/usage.ts';
+import type { GuardVerdict } from '../policy/guards.ts';
 import type { SpreadMode } from '../policy/spread.ts';
 import type { ExpectedLength } from '../request/expected-length.ts';
 import type { Facts } from '../request/facts.ts';
@@ -102,6 +103,8 @@ export interface DecisionOutcome {
   readonly adapted?: readonly string[];
   /** Endpoints that were skipped because a limit of the policy was used up; absent for none. */
   readonly full?: readonly FullEndpoint[];
+  /** What the guards found in the request and in the answer; absent if they found nothing. */
+  readonly guards?: readonly GuardVerdict[];
 }
 
 /** An endpoint that had no room for an attempt. */

@@ -1,5 +1,6 @@
 import type { CallerGroups } from '../money/holder.ts';
 import type { Operation } from '../request/operation.ts';
+import type { GuardCounts } from './guards.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /**
@@ -49,6 +50,8 @@ export interface RuleScope {
     readonly hour: number;
     readonly minute: number;
   };
+  /** How many matches each guard found in the request. A guard that found none may be absent. */
+  readonly guards?: GuardCounts;
 }
 
 /**

@@ -16,6 +16,7 @@ import type { AliasNames } from './alias-names.ts';
 import type { PolicyCase } from './case.ts';
 import type { ContentPolicy } from './content.ts';
 import type { FoundMark, FoundModels } from './found-models.ts';
+import type { GuardRule } from './guards.ts';
 import type { PaymentPolicy } from './payments.ts';
 import type { Constraint, Preference } from './rules.ts';
 import type { SignInPolicy } from './sign-in.ts';
@@ -113,6 +114,8 @@ export interface PolicySnapshot {
   readonly preferences: readonly Preference[];
   /** Whether a decision for a model named by the caller depends on the text of its prompt, in addition to the request's own terms. */
   readonly namedModelsReadIntent: boolean;
+  /** The guards of requests and answers, in the order in which they inspect. */
+  readonly guards: readonly GuardRule[];
   readonly budgets: readonly Budget[];
   readonly rateLimits: readonly RateLimit[];
   /** Whether a rate limit counts callers by IP address. */

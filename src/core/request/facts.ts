@@ -1,5 +1,6 @@
 import type { AskedAddOns } from '../money/add-ons.ts';
 import type { Microcredits } from '../money/credits.ts';
+import type { GuardCounts } from '../policy/guards.ts';
 import type { ActiveRules } from '../policy/rules.ts';
 import type { FirstTier } from '../policy/tiers.ts';
 import type { EmbeddingFacts } from './embedding.ts';
@@ -142,6 +143,8 @@ export interface Facts {
   readonly conversation?: ConversationPlace;
   /** The signal that did not escalate the session, because its key had too many escalated sessions; absent if there was none. */
   readonly unescalated?: Unescalated;
+  /** How many matches each guard found in the request; absent if no guard found one. */
+  readonly guards?: GuardCounts;
 }
 
 /** A request's place in its conversation. */

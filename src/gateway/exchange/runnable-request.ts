@@ -38,6 +38,8 @@ export interface ExchangeParts {
 export interface ExchangeRecorder {
   /** Reads the parts of the answer before the caller receives them. */
   hear(parts: readonly StreamPart[]): void;
+  /** Reads the parts of an answer that guards inspect, as the guards left them. */
+  hearGuarded(parts: readonly StreamPart[]): void;
   /** Writes a failed attempt to the log for operators. @returns the message of the failure for the record, redacted */
   logFailure(attempt: FailedAttempt): string;
   /** Notes the end of the answer. Returns the writes to store together with the settlement. */

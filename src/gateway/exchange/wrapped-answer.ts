@@ -5,6 +5,8 @@ import type { Receipt } from '../../core/request/answer.ts';
 import type { NextParts } from '../../providers/upstream-call.ts';
 import type { RunningAnswer } from './answer-source.ts';
 
+const NO_PARTS: readonly StreamPart[] = [];
+
 /**
  * An answer that a step reads before its caller does. A guard on answers extends this class with `see`, which edits the parts with
  * `withTexts`, or blocks the answer.
@@ -13,6 +15,7 @@ export abstract class WrappedAnswer implements RunningAnswer {
   readonly mayBeCut = true;
   readonly #source: RunningAnswer;
   #blocked: SignalboxError | null = null;
+  #hasEnded = false;
 
   constructor(source: RunningAnswer) {
     this.#source = source;
@@ -20,6 +23,11 @@ export abstract class WrappedAnswer implements RunningAnswer {
 
   /** Returns the parts that the caller gets in place of these parts. */
   protected abstract see(parts: readonly StreamPart[]): readonly StreamPart[];
+
+  /** Returns the parts that were held back, once the source has ended. */
+  protected end(): readonly StreamPart[] {
+    return NO_PARTS;
+  }
 
   /**
    * Ends the answer with an error in place of the current parts. The caller keeps the parts of earlier batches if it reads a stream, and is
@@ -68,9 +76,17 @@ export abstract class WrappedAnswer implements RunningAnswer {
 
   read(): NextParts {
     const parts = this.#source.read();
-    if (parts === null || parts instanceof Promise) return parts;
+    if (parts instanceof Promise) return parts;
+    if (parts === null) return this.#rest();
     const seen = this.#blocked ? [] : this.see(parts);
     return this.#blocked ? [] : seen;
+  }
+
+  #rest(): NextParts {
+    if (this.#hasEnded || this.#blocked) return null;
+    this.#hasEnded = true;
+    const rest = this.end();
+    return rest.length === 0 || this.#blocked ? null : rest;
   }
 
   abandon(reason: SignalboxError | 'caller-gone'): void {

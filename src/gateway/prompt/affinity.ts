@@ -43,10 +43,33 @@ export class Affinity {
     return this.#answers.size;
   }
 
+  /**
+   * Returns a secret that all turns of a conversation have, on every server. A request without a message of the user has the secret of its
+   * key.
+   * @param request as the caller sent it
+   */
+  conversationSecret(keyId: string, request: ModelRequest): Uint8Array {
+    const hash = hashOfBeginning(request);
+    return createHmac('sha256', this.#secret)
+      .update(`placeholders\0${keyId}\0${hash ?? ''}`)
+      .digest();
+  }
+
   /** Returns the history of the prompt of a key's request. It is read when it is first needed. */
   history(keyId: string, request: ModelRequest): PromptHistory {
     return new PromptHistory(keyId, request, this.#answers, this.#clock, this.#seed, this.#secret);
   }
+}
+
+/** Hashes the first messages of a conversation, up to the first one of the user; null if the user sent none. */
+function hashOfBeginning(request: ModelRequest): bigint | null {
+  const { turns } = request.conversation;
+  const first = turns.findIndex(({ role }) => role === 'user');
+  if (first < 0) return null;
+  const whole = new Set<OriginalPath>();
+  let hash = 0n;
+  for (const turn of turns.slice(0, first + 1)) hash = hashOfTurn(turn, request, hash, whole);
+  return hash;
 }
 
 /** The earlier answers to a prompt and to its beginnings. The text of a prompt is hashed once, when the hash is first needed. */
@@ -113,10 +136,8 @@ export class PromptHistory {
    * first one of the user. All turns of a conversation have the same number, on every server. Null if it is too short for any cache.
    */
   conversation(facts: Facts, snapshot: PolicySnapshot): SpreadKey | null {
-    const { turns } = this.#request.conversation;
-    const first = turns.findIndex(({ role }) => role === 'user');
-    if (first < 0 || isTooShort(facts, snapshot, ESTIMATE_MIN)) return null;
-    const hash = this.#hashOn(turns.slice(0, first + 1), 0n, new Set());
+    const hash = isTooShort(facts, snapshot, ESTIMATE_MIN) ? null : hashOfBeginning(this.#request);
+    if (hash === null) return null;
     const digest = createHmac('sha256', this.#secret).update(`conversation\0${this.keyId}\0${hash}`).digest();
     return { high: digest.readUInt32BE(0), low: digest.readUInt32BE(4) };
   }

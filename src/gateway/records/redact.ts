@@ -1,6 +1,6 @@
 import type { Redaction } from '../../core/policy/content.ts';
+import { cardsIn, emailsIn, ibansIn, ipsIn, phonesIn, type TextSpan } from '../../core/text/personal.ts';
 import { scrub } from '../../host/telemetry/secrets.ts';
-import { cardsIn, emailsIn, ibansIn, ipsIn, phonesIn, type TextSpan } from './personal.ts';
 
 /** The finders in the order of their certainty, the most certain first. Each takes linear time for any text. */
 const FINDERS: readonly (readonly [Exclude<Redaction, 'secret'>, (text: string) => readonly TextSpan[]])[] = [

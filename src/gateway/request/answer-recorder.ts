@@ -45,8 +45,13 @@ export class AnswerRecorder implements ExchangeRecorder {
 
   /** Reads the parts of the answer before the caller receives them. */
   hear(parts: readonly StreamPart[]): void {
-    this.#content?.add(parts);
+    // If guards inspect the answer, its content is recorded as they leave it.
+    if (!this.#context.work.guards?.output.length) this.#content?.add(parts);
     this.#answerId?.hear(parts);
+  }
+
+  hearGuarded(parts: readonly StreamPart[]): void {
+    this.#content?.add(parts);
   }
 
   /** Notes the end of the answer. Returns the writes to store together with the settlement. */
@@ -54,9 +59,12 @@ export class AnswerRecorder implements ExchangeRecorder {
     const gateway = this.#gateway;
     const { request, decision, caller, runtime, history } = this.#runnable;
     const context = this.#context;
-    context.exchange.result = { outcome, platform };
+    const { guards } = context.work;
+    const verdicts = guards?.verdicts.all ?? [];
+    const judged = verdicts.length === 0 ? outcome : { ...outcome, guards: verdicts };
+    context.exchange.result = { outcome: judged, platform };
     const recorded = recordedOf(request, caller, runtime.snapshot, context);
-    const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, outcome)];
+    const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, judged)];
     if (outcome.status === 'completed') gateway.conversations.noteAnswer(decision.facts, history, runtime.snapshot);
     if (this.#answerId) writes.push(...this.#threadWrites(this.#answerId.value, outcome, upstream));
     if (this.#content) writes.push(...this.#content.writes(decision.id, gateway.now()));

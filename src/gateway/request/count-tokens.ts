@@ -11,7 +11,7 @@ import { chatFacts } from '../../routing/facts.ts';
 import { expectedInput, type InputFigures } from '../../routing/input-tokens.ts';
 import { allowedEndpoints, limitsOf } from '../../routing/rules.ts';
 import { textsOf } from '../../routing/texts.ts';
-import { ruledFacts } from './decide.ts';
+import { ruledFacts, withGuards } from './decide.ts';
 import type { Gateway } from './gateway.ts';
 import type { Pipeline } from './pipeline.ts';
 import type { PreparedRequest } from './prepared.ts';
@@ -43,7 +43,7 @@ export async function countTokens(
   const prepared = await prepare(given, gateway.lease(), context);
   const { request, runtime } = prepared;
   const { snapshot, reader } = runtime;
-  const facts = chatFacts(request, context.knownCaller, snapshot, { reader });
+  const facts = withGuards(chatFacts(request, context.knownCaller, snapshot, { reader }), context);
   if (facts.named === null) return { inputTokens: Math.ceil(expectedInput(facts, ANY_MODEL)), basis: 'estimated' };
   const model = modelOf(facts.model, snapshot);
   const own = await ownCount(gateway, request, model, expectedInput(facts, model));

@@ -183,18 +183,24 @@ async function decideCounted(
  * @param isWhole whether to read the request's intent in any case
  */
 function readRequest(
-  { request, terms, history, factsOf }: UndecidedRequest,
+  { request, terms, history, factsOf, context }: UndecidedRequest,
   fit: FactsFit | null,
   isWhole: boolean,
 ): RequestReading {
   const { runtime, caller, cap } = terms;
   const { snapshot, reader } = runtime;
   const asked = factsOf(request, caller, snapshot, { reader, cap, isWhole, readings: runtime.readings() });
-  const recalled = history.recall(asked, snapshot);
+  const recalled = withGuards(history.recall(asked, snapshot), context);
   const read = history.bearsState ? withLoopReaders(recalled, request, history, snapshot) : recalled;
   const facts = fit ? fit(read) : read;
   if (!isIntentRead(facts) || snapshot.isOfWildcard) return { facts, questionLength: null };
   return { facts, questionLength: questionLengthOf(request.conversation.turns) };
+}
+
+/** Adds what guards found in the request to its facts. */
+export function withGuards(facts: Facts, { work: { guards } }: Pick<RequestContext, 'work'>): Facts {
+  const counts = guards?.verdicts.inputCounts;
+  return counts ? { ...facts, guards: counts } : facts;
 }
 
 /**

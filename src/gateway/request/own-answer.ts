@@ -15,6 +15,7 @@ import { overloadedBy } from '../../store/unwritten.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import type { FundedHold } from '../money/funding.ts';
 import { platformOf } from '../money/receipt.ts';
+import { withGuards } from './decide.ts';
 import { recordedOf } from './decision-record.ts';
 import type { ServedRequest } from './served.ts';
 
@@ -48,11 +49,8 @@ export async function answerHere(served: ServedRequest, own: OwnAnswer): Promise
   const { request, runtime } = prepared;
   const factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts;
   const { reader } = runtime;
-  const facts = factsOf(request, terms.caller, runtime.snapshot, {
-    reader,
-    cap: terms.cap,
-    readings: runtime.readings(),
-  });
+  const reading = { reader, cap: terms.cap, readings: runtime.readings() };
+  const facts = withGuards(factsOf(request, terms.caller, runtime.snapshot, reading), context);
   context.work.routing = { facts, snapshot: runtime.snapshot, rejections: NO_REJECTIONS };
   context.work.startedAt = served.startedAt;
   context.enterFlight(gateway.inFlight);
@@ -127,6 +125,7 @@ function record(
   const { request, runtime, dropped } = prepared;
   const { snapshot } = runtime;
   const totalMs = Math.round(gateway.clock() - startedAt);
+  const verdicts = context.work.guards?.verdicts.all ?? [];
   const outcome: DecisionOutcome = {
     status: 'completed',
     error: null,
@@ -139,6 +138,7 @@ function record(
     totalMs,
     cappedBy: null,
     usageReplaced: false,
+    ...(verdicts.length > 0 && { guards: verdicts }),
   };
   const platform = platformOf(
     outcome,

@@ -43,7 +43,7 @@ export function openPipeline(gateway: Gateway, { onRequest, onAnswer, beforeDeci
   const prepare: Pipeline['prepare'] = (given, policy, context) => {
     const earlier = context.work.prepared;
     if (earlier?.given === given && earlier.policy === policy) return earlier;
-    const prepared = new PreparedRequest(given, policy, context);
+    const prepared = new PreparedRequest(given, policy, context, gateway);
     return whenReady(prepareWith(prepared), () => {
       context.work.prepared = prepared;
       return prepared;

@@ -1,16 +1,26 @@
 import type { Edit } from '../../core/json/original.ts';
-import type { Caller } from '../../core/people/caller.ts';
+import { type Caller, rootOf } from '../../core/people/caller.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
+import type { Log } from '../../host/telemetry/log.ts';
 import type { TraceStep } from '../../host/telemetry/trace.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
+import type { GuardedOrigin, RequestGuards } from '../guards/request-guards.ts';
+import type { Affinity } from '../prompt/affinity.ts';
 
 /** The parts of a request's context that preparing steps use. */
-interface PreparedFor {
+interface PreparedFor extends GuardedOrigin {
   /** The caller; null for a caller without a key, before it has paid. */
   readonly caller: Caller | null;
   /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
+  readonly work: { guards: RequestGuards | null };
   step(step: TraceStep): void;
+}
+
+/** The parts of a gateway that preparing steps use. */
+export interface PreparingParts {
+  readonly affinity: Pick<Affinity, 'conversationSecret'>;
+  readonly log: Log;
 }
 
 /** A request as it is prepared, once, for an answer, a quote, a recommendation or a count of tokens. Its preparing steps write to it. */
@@ -20,6 +30,7 @@ export class PreparedRequest {
   /** The policy that the request is prepared under. */
   readonly policy: Runtime;
   readonly context: PreparedFor;
+  readonly #parts: PreparingParts;
   /** The request in the form in which models may receive it. */
   request: ModelRequest;
   /** The paths of the tools that were removed from the request. The step "pin" writes them. */
@@ -27,12 +38,23 @@ export class PreparedRequest {
   /** The runtime that applies to the request until its end. The step "pin" writes it. */
   runtime: Runtime;
 
-  constructor(given: ModelRequest, policy: Runtime, context: PreparedFor) {
+  constructor(given: ModelRequest, policy: Runtime, context: PreparedFor, parts: PreparingParts) {
+    this.#parts = parts;
     this.given = given;
     this.policy = policy;
     this.context = context;
     this.request = given;
     this.runtime = policy;
+  }
+
+  get log(): Log {
+    return this.#parts.log;
+  }
+
+  /** Returns a secret that all turns of the conversation share, on every server. No other conversation or key has it. */
+  conversationSecret(): Uint8Array {
+    const { caller } = this.context;
+    return this.#parts.affinity.conversationSecret(caller ? rootOf(caller) : '', this.given);
   }
 
   /** Changes the request for every step that follows, and for the model. */

@@ -19,7 +19,7 @@ interface RunningWork {
 /** Facts that are known when a request arrives. */
 export interface Arrival {
   /** The HTTP request. */
-  readonly origin: Pick<Request, 'method' | 'signal'>;
+  readonly origin: Pick<Request, 'method' | 'signal'> & Partial<Pick<Request, 'headers'>>;
   /** The number of the request, see `core/id.ts`. */
   readonly requestNumber: number;
   /** The time of arrival, ms on the gateway's clock. */
@@ -86,6 +86,11 @@ export class RequestContext implements Links<RequestContext> {
   /** Aborted when the caller disconnects. The server creates the signal when it is first read. */
   get signal(): AbortSignal {
     return this.#origin.signal;
+  }
+
+  /** The headers of the HTTP request; null if it has none. */
+  get headers(): Headers | null {
+    return this.#origin.headers ?? null;
   }
 
   /** The caller; null until the key is read, or a payer has proved its identity. */

@@ -3,6 +3,7 @@ import type { Caller } from '../../core/people/caller.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import { type Facts, selectorIn } from '../../core/request/facts.ts';
 import { NO_RUN, type RunNames } from '../../core/request/run-names.ts';
+import type { RequestGuards } from '../guards/request-guards.ts';
 import type { PreparedRequest } from './prepared.ts';
 
 /** The latest decision that was tried for a request, whether or not it found a model. */
@@ -52,6 +53,8 @@ export class BodyFacts {
 export class WorkFacts {
   /** The request as models may receive it; null before it is prepared. */
   prepared: PreparedRequest | null = null;
+  /** The guards that inspect the request and its answer; null for none. */
+  guards: RequestGuards | null = null;
   /** The names of the request's run (an agent's session), as the books and records store them. */
   run: RunNames = NO_RUN;
   /** The results of providers that counted the request's prompt; null for none. */

@@ -38,7 +38,9 @@ export function assertContract(plugin: Plugin): void {
   const specification = Object.hasOwn(PLUGIN_KINDS, kind) ? PLUGIN_KINDS[kind] : null;
   if (!specification) {
     const makers = Object.values(PLUGIN_KINDS).map(({ madeBy }) => madeBy);
-    throw new Error(`a plugin must be made by ${makers.join(' or ')}; this one has the kind ${String(kind)}`);
+    throw new Error(
+      `a plugin must be made by ${makers.join(', ').replace(/, ([^,]*)$/, ' or $1')}; this one has the kind ${String(kind)}`,
+    );
   }
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new Error(`a plugin's name must be lower-case letters, digits and dashes, not ${JSON.stringify(name)}`);

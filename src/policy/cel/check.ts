@@ -122,6 +122,7 @@ function nameOfType(type: string | undefined): string {
 
 const ELSEWHERE: Readonly<Record<CelKind, string>> = {
   when: 'Signalbox evaluates a condition once for each request, before it considers any model',
+  guard: 'a guard runs before Signalbox reads the text of a request, so it sees only what the caller states',
   budget: 'a budget sees only the key, its team and user, and the `model` of a request',
   limit: 'a rate limit counts a request before its body is read, when only its key, team and user are known',
   constraint: 'Signalbox evaluates `require` once for each model when it loads the policy, before any request',
@@ -150,6 +151,7 @@ function hintForPlace(kind: CelKind, name: string): string {
     return 'claims are available only in `tokens`, where their issuer is stated; define a label from the claim there, and read it with `key.labels`';
   if (kind === 'claims') return 'a claim is `claims.NAME`';
   if (kind === 'when') return 'move this part to `require` (or `prefer`)';
+  if (kind === 'guard') return 'use `when` of a constraint, which sees `guards` and all facts of the request';
   if (kind === 'budget') {
     return name === 'time'
       ? '`window` sets how long a budget counts; for a rule that depends on the hour, use `when` of a constraint'
@@ -162,7 +164,7 @@ function hintForPlace(kind: CelKind, name: string): string {
 }
 
 /** Maps whose missing keys read as the empty text. */
-const LABELS: readonly string[] = ['key.labels', 'request.metadata'];
+const LABELS: readonly string[] = ['key.labels', 'request.metadata', 'request.headers'];
 const ALWAYS_TRUE = 'a missing value reads as the empty text, so this would always be true';
 
 /** Finds a part of an expression that the policy language does not support, with an alternative. */

@@ -87,7 +87,7 @@ function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): 
   const meant = path ? didYouMean(path) : nearestHint(name, variables);
   const ofLabel =
     kind === 'when' && isLeftOperand(name, ast) ? `; to read a label of the key, write \`key.labels.${name}\`` : '';
-  const isText = kind !== 'budget' && kind !== 'limit' && !isOwner(name, ast);
+  const isText = kind !== 'budget' && kind !== 'limit' && kind !== 'guard' && !isOwner(name, ast);
   const hint = meant ?? (isText ? `a text needs quotes: "${name}"${ofLabel}` : undefined);
   const expected = `one of ${listNames(variables)}`;
   return { code: 'cel-unknown-name', at, message: `\`${name}\` is not defined here`, expected, hint };

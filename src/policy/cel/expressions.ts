@@ -20,8 +20,8 @@ import { reviewClaims } from './claim-membership.ts';
 import { findContradiction } from './contradictions.ts';
 import { checkReferences, type ReferenceNames } from './references.ts';
 import { costlyPart, EXPRESSION_STEPS_MAX } from './steps.ts';
-import { EMPTY_KEY, EMPTY_REQUEST, tryRun } from './trials.ts';
-import { budgetViewOf, type CelKind, limitViewOf, viewOf } from './types.ts';
+import { EMPTY_GUARDED, EMPTY_KEY, EMPTY_REQUEST, tryRun } from './trials.ts';
+import { budgetViewOf, type CelKind, guardViewOf, limitViewOf, viewOf } from './types.ts';
 
 export type ExpressionChecker = ReturnType<typeof createChecker>;
 
@@ -34,10 +34,15 @@ interface CheckerContext {
 }
 
 /** Makes the checker for the expressions of one policy. Each check of an expression returns null for an absent or wrong expression. */
-export function createChecker(parsed: NamedParts, { labels, teams: known, facts }: CheckerContext, report: Report) {
+export function createChecker(
+  parsed: NamedParts & { readonly own?: { readonly guards: readonly { readonly name: string }[] } },
+  { labels, teams: known, facts }: CheckerContext,
+  report: Report,
+) {
   const texts: FileTexts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
   const names: ReferenceNames = {
     tasks: parsed.tasks.map(({ name }) => name),
+    guards: (parsed.own?.guards ?? []).map(({ name }) => name),
     models: [...parsed.modelIds.keys()],
     selectors: parsed.selectors.map(({ name }) => name),
     aliases: parsed.aliases,
@@ -134,6 +139,11 @@ const CONDITIONS = {
   when: {
     owner: 'rule',
     nothing: viewOf(EMPTY_REQUEST),
+    toAskFirst: 'request.metadata.n != "" && double(request.metadata.n) > 3.0',
+  },
+  guard: {
+    owner: 'guard',
+    nothing: guardViewOf(EMPTY_GUARDED),
     toAskFirst: 'request.metadata.n != "" && double(request.metadata.n) > 3.0',
   },
   budget: { owner: 'budget', nothing: budgetViewOf(EMPTY_KEY), toAskFirst: OF_KEYS },

@@ -18,6 +18,7 @@ export interface ReferenceNames {
   /** Aliases that apply only to names without another meaning. */
   readonly defaultAliases: AliasNames;
   readonly tasks: readonly string[];
+  readonly guards: readonly string[];
   /** Returns the ID that a name outside the catalog means through a wildcard; null for none. */
   wildcard(name: string): string | null;
 }
@@ -31,6 +32,9 @@ export function checkReferences(
   for (const node of nodesOf(ast)) {
     const path = pathOf(node);
     const [owner, field, task] = path ?? [];
+    if (path?.length === 2 && owner === 'guards' && !names.guards.includes(field!)) {
+      report.addUnknown('guard', field!, names.guards, placeOf(node));
+    }
     if (path?.length !== 3 || owner !== 'model' || field !== 'quality' || task === undefined) continue;
     const known = ['default', ...names.tasks];
     const at = { start: node.end - task.length, end: node.end };

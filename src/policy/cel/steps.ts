@@ -207,12 +207,13 @@ function timeSteps(name: string, [text, zone]: readonly ASTNode[]): number {
 /** Returns the type of a field such as `request.user`. */
 function typeAt(kind: CelKind, [name = '', field = '', ...more]: readonly string[]): string {
   const type = VARIABLES[kind][name];
+  if (type === 'Guards' && field === '') return 'map';
   const fields: Readonly<Record<string, readonly [string, string]>> = type ? FIELDS[type] : {};
   return more.length === 0 ? (fields[field]?.[0] ?? '') : '';
 }
 
 /** Fields whose texts callers write. All texts that callers do not write are names. */
-const WRITTEN = /^(?:request\.user|request\.metadata|claims)\b/;
+const WRITTEN = /^(?:request\.user|request\.metadata|request\.headers|claims)\b/;
 
 /** Sizes a value of the request, key, model or claims, read by its path. */
 function fieldSize(kind: CelKind, path: readonly string[]): PartSize {

@@ -1,6 +1,7 @@
 import type { BudgetScope } from '../../core/money/budget.ts';
 import { NO_GROUPS } from '../../core/money/holder.ts';
 import type { LimitScope } from '../../core/people/rate-limit.ts';
+import type { GuardScope } from '../../core/policy/guards.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { Program } from './check.ts';
@@ -30,6 +31,21 @@ export const EMPTY_REQUEST: RuleScope = {
   key: { id: '', labels: new Map() },
   ...NO_GROUPS,
   time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 0 },
+};
+
+/** A request without optional fields, as guards see it. */
+export const EMPTY_GUARDED: GuardScope = {
+  request: {
+    operation: 'chat',
+    model: 'auto',
+    stream: false,
+    user: '',
+    metadata: new Map(),
+    headers: new Map(),
+    bytes: 0,
+  },
+  key: { id: '', labels: new Map() },
+  ...NO_GROUPS,
 };
 
 /** A key without labels, team and user, for budgets and rate limits. */

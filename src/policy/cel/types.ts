@@ -2,6 +2,7 @@ import { Environment } from '@marcbachmann/cel-js';
 import { lazy } from '../../core/lazy.ts';
 import type { BudgetScope } from '../../core/money/budget.ts';
 import type { LimitScope } from '../../core/people/rate-limit.ts';
+import type { GuardScope } from '../../core/policy/guards.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
 import type { EndpointDraft, ModelDraft } from '../models/models.ts';
 import { addClaimObject, ClaimObject } from './claim-object.ts';
@@ -20,10 +21,10 @@ export const LIST_ENTRIES_MAX = 256;
 
 /**
  * The kind of an expression decides which variables the expression has. `when` of a rule has the request, its key, team and user, and the
- * time. `budget` has the facts that the ledger stores. `limit` has the key with its team and user. `constraint` (`require`) has the model
+ * time. `guard` has the request as the caller sent it, without facts that Signalbox reads from its text. `budget` has the facts that the ledger stores. `limit` has the key with its team and user. `constraint` (`require`) has the model
  * and its endpoint. `model` (a filter or preference) has the model. `claims` (an issuer of tokens) has the claims of a token.
  */
-export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model' | 'claims';
+export type CelKind = 'when' | 'guard' | 'budget' | 'limit' | 'constraint' | 'model' | 'claims';
 
 /**
  * All fields of expressions: for each type, its fields with their CEL types and meanings. Numbers in expressions are doubles, like
@@ -51,6 +52,19 @@ export const FIELDS = {
     user: ['string', 'The field `user` of the request; empty if the caller sends none.'],
     metadata: ['map<string, string>', 'The field `metadata` of the request; a missing key reads as the empty text.'],
   },
+  GuardRequest: {
+    operation: ['string', 'The operation: `chat` or `embed`.'],
+    model: ['string', 'The `model` that the caller sent.'],
+    stream: ['bool', 'Whether the caller requests a stream.'],
+    user: ['string', 'The field `user` of the request; empty if the caller sends none.'],
+    metadata: ['map<string, string>', 'The field `metadata` of the request; a missing key reads as the empty text.'],
+    headers: [
+      'map<string, string>',
+      'The headers of the HTTP request, by name in lower case; a missing header reads as the empty text. Headers with credentials are left out.',
+    ],
+    bytes: ['double', 'Size of the body, bytes.'],
+  },
+  Guards: {},
   BudgetRequest: {
     model: ['string', 'The selector or model that the caller requests.'],
   },
@@ -133,7 +147,8 @@ export const isTypeName = (name: string): name is TypeName => Object.hasOwn(FIEL
 
 /** Maps each kind of expression to its variables and their types. */
 export const VARIABLES: Readonly<Record<CelKind, Readonly<Record<string, TypeName>>>> = {
-  when: { request: 'Request', key: 'Key', team: 'Team', user: 'User', time: 'Time' },
+  when: { request: 'Request', key: 'Key', team: 'Team', user: 'User', time: 'Time', guards: 'Guards' },
+  guard: { request: 'GuardRequest', key: 'Key', team: 'Team', user: 'User' },
   budget: { key: 'Key', team: 'BudgetTeam', user: 'BudgetUser', request: 'BudgetRequest' },
   limit: { key: 'Key', team: 'Team', user: 'User' },
   constraint: { model: 'Model', endpoint: 'Endpoint' },
@@ -142,7 +157,7 @@ export const VARIABLES: Readonly<Record<CelKind, Readonly<Record<string, TypeNam
 };
 
 /** The types of variables whose fields are not known when the policy is loaded. */
-const OPEN_TYPES: Partial<Record<TypeName, string>> = { Claims: 'map<string, dyn>' };
+const OPEN_TYPES: Partial<Record<TypeName, string>> = { Claims: 'map<string, dyn>', Guards: 'map<string, double>' };
 
 type View = Readonly<Record<string, unknown>>;
 
@@ -202,16 +217,32 @@ const instance = <Name extends TypeName>(name: Name, fields: FieldsOf<Name>): Ty
 
 function requestView(from: RuleScope['request']): TypeView {
   const view = instance('Request', from);
-  /** Makes conditions that read a field fail, because the field is larger than the step limit assumes. */
-  const refuseToRead = (field: keyof RuleScope['request'], why: string) =>
-    withhold({ request: view }, 'request', field, `${why}, the most that a condition reads`);
-  if (from.languages.length > LIST_ENTRIES_MAX) refuseToRead('languages', `names more than ${LIST_ENTRIES_MAX}`);
-  if (from.user.length > TEXT_MAX) refuseToRead('user', `has more than ${TEXT_MAX} characters`);
-  if (from.metadata.size > METADATA_MAX) refuseToRead('metadata', `has more than ${METADATA_MAX} entries`);
-  else if (from.metadata.size > 0 && hasLongText(from.metadata)) {
-    refuseToRead('metadata', `has a name or text of more than ${TEXT_MAX} characters`);
-  }
+  if (from.languages.length > LIST_ENTRIES_MAX)
+    withholdField({ request: view }, 'languages', `names more than ${LIST_ENTRIES_MAX}`);
+  withholdLarge({ request: view }, from);
   return view;
+}
+
+/** Makes conditions that read a field of the request fail, because the field is larger than the step limit assumes. */
+const withholdField = (view: View, field: string, why: string) =>
+  withhold(view, 'request', field, `${why}, the most that a condition reads`);
+
+interface WrittenFields {
+  readonly user: string;
+  readonly metadata: ReadonlyMap<string, string>;
+  readonly headers?: ReadonlyMap<string, string>;
+}
+
+/** Withholds fields that callers write, if they are too large. */
+function withholdLarge(view: View, { user, ...maps }: WrittenFields): void {
+  if (user.length > TEXT_MAX) withholdField(view, 'user', `has more than ${TEXT_MAX} characters`);
+  for (const field of ['metadata', 'headers'] as const) {
+    const texts = maps[field];
+    if (!texts) continue;
+    if (texts.size > METADATA_MAX) withholdField(view, field, `has more than ${METADATA_MAX} entries`);
+    else if (texts.size > 0 && hasLongText(texts))
+      withholdField(view, field, `has a name or text of more than ${TEXT_MAX} characters`);
+  }
 }
 
 const hasLongText = (metadata: ReadonlyMap<string, string>): boolean =>
@@ -232,6 +263,7 @@ const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEnt
 
 const ENVIRONMENTS: Readonly<Record<CelKind, () => Environment>> = {
   when: lazy(() => environmentFor('when')),
+  guard: lazy(() => environmentFor('guard')),
   budget: lazy(() => environmentFor('budget')),
   limit: lazy(() => environmentFor('limit')),
   constraint: lazy(() => environmentFor('constraint')),
@@ -256,6 +288,11 @@ function environmentFor(kind: CelKind): Environment {
 
 function readOrEmpty(this: ReadonlyMap<string, string>, key: string): string {
   return Map.prototype.get.call(this, key) ?? '';
+}
+
+/** A guard that found nothing reads as 0. */
+function readOrZero(this: ReadonlyMap<string, number>, name: string): number {
+  return Map.prototype.get.call(this, name) ?? 0;
 }
 
 const copies = new WeakMap<ReadonlyMap<string, string>, ReadonlyMap<string, string>>();
@@ -316,6 +353,10 @@ class ScopeView {
   get time(): TypeView {
     return timeOf(this.#scope.time);
   }
+
+  get guards(): ReadonlyMap<string, number> {
+    return Object.assign(new Map(Object.entries(this.#scope.guards ?? {})), { get: readOrZero });
+  }
 }
 
 /** Returns the CEL view of a scope. */
@@ -329,6 +370,13 @@ export const budgetViewOf = cachingLast(({ request, key, team, user }: BudgetSco
   team: instance('BudgetTeam', { id: team.id, name: '' }),
   user: instance('BudgetUser', user),
 }));
+
+/** Returns the CEL view of a guard's scope. */
+export const guardViewOf = cachingLast(({ request, key, team, user }: GuardScope): View => {
+  const view = instance('GuardRequest', request);
+  withholdLarge({ request: view }, request);
+  return { request: view, key: instance('Key', key), team: teamOf(team), user: userOf(user) };
+});
 
 /** Returns the CEL view of a rate limit's scope. */
 export function limitViewOf({ key, team, user }: LimitScope): View {

@@ -65,7 +65,7 @@ export function withOwnPlugins(
     }
     if (found.length + former.length === 0) {
       report.add('plugin-not-loaded', place, `\`${specifier}\` exports no plugin`, {
-        expected: 'an export made with `defineStrategy` or `defineProvider` of `signalbox/plugin`',
+        expected: 'an export made with `defineStrategy`, `defineProvider` or `defineGuard` of `signalbox/plugin`',
       });
     }
     const file = outside.get(specifier);

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
+import type { PreparedGuard } from '../../contract/guard.ts';
 import type { PluginMaps } from '../../contract/kinds.ts';
 import type { PreparedProvider } from '../../contract/provider.ts';
 import type { PreparedStrategy } from '../../contract/strategy.ts';
 import { measuredModels, type Readings } from '../../core/decision/readings.ts';
+import type { GuardRule } from '../../core/policy/guards.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
 import type { Endpoint, PolicySnapshot, Provider } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
@@ -43,6 +45,8 @@ export interface DecisionRuntime {
 
 /** A decision runtime with its providers: everything that requests need. A runtime is immutable. State: runtime. */
 export interface Runtime extends DecisionRuntime {
+  /** The guards of the policy with their prepared plugins, in their order. */
+  readonly guards: readonly { readonly rule: GuardRule; readonly prepared: PreparedGuard }[];
   /** Returns the calendar time in the policy's zone. @param timeMs ms since 1970 */
   localTime(timeMs: number): RuleScope['time'];
   /**
@@ -120,6 +124,7 @@ export function buildRuntime(
   const models = measuredModels(snapshot);
   return {
     ...prepareDecisionRuntime(snapshot, registry),
+    guards: snapshot.guards.map((rule) => ({ rule, prepared: prepareGuard(rule, registry) })),
     localTime: zonedClock(snapshot.gateway.timeZone),
     readings: health.watch(snapshot, accountOf),
     accountOf,
@@ -183,6 +188,12 @@ function prepareStrategy(registry: PluginMaps, selector: string, name: string, o
   const plugin = registry.strategies.get(name);
   if (!plugin) throw new Error(`selector \`${selector}\`: there is no strategy \`${name}\``);
   return naming(`selector \`${selector}\``, () => plugin.prepare({ ...options }));
+}
+
+function prepareGuard({ name, plugin: of, settings }: GuardRule, registry: PluginMaps): PreparedGuard {
+  const plugin = registry.guards.get(of);
+  if (!plugin) throw new Error(`guard \`${name}\`: there is no guard plugin \`${of}\``);
+  return naming(`guard \`${name}\``, () => plugin.prepare({ ...settings }));
 }
 
 function naming<T>(place: string, run: () => T): T {

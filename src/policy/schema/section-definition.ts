@@ -1,4 +1,5 @@
 import { type Static, type TArray, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import type { GuardPlugin } from '../../contract/guard.ts';
 import type { Decimal } from '../../core/money/decimal.ts';
 import type { ExpressionChecker } from '../cel/expressions.ts';
 import type { Environment } from '../providers/providers.ts';
@@ -34,6 +35,8 @@ export interface DraftContext extends CheckContext {
 export interface SectionContext {
   readonly check: ExpressionChecker;
   readonly env: Environment;
+  /** The installed guards by name. */
+  readonly guards: ReadonlyMap<string, GuardPlugin>;
   readonly report: Report;
 }
 

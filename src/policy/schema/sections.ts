@@ -3,6 +3,7 @@ import { ANSWER_SIGNALS } from '../../core/decision/failure-kinds.ts';
 import { ESCALATION_NAMES, ESCALATION_SIGNALS, USUAL_SIGNALS } from '../../core/request/facts.ts';
 import { ALERTS } from '../alerts.ts';
 import { checkValue } from '../check.ts';
+import { GUARDS } from '../guards/guards.ts';
 import { RATE_LIMITS } from '../limits/rate-limits.ts';
 import { PAYMENTS } from '../payments/payments.ts';
 import { SIGN_IN } from '../people/sign-in.ts';
@@ -260,6 +261,7 @@ export const LANGUAGE = {
     'Choose',
     'language.md#constraints-and-preferences',
   ]),
+  guards: GUARDS,
   budgets: ordinary(listOf(BudgetText, 'Limits on the Credits spent in windows of time.'), [
     'Spend',
     '../spend/budgets.md',

@@ -1,6 +1,7 @@
 import type { Plugin } from '../../contract/kinds.ts';
 import type { ProviderPlugin } from '../../contract/provider.ts';
 import { messageOf } from '../../core/thrown.ts';
+import { GUARD_LAWS } from './guard.ts';
 import type { ConformanceHost } from './host.ts';
 import type { Law, LawReport, LawRunOptions } from './law.ts';
 import { ANSWER_LAWS } from './provider-answer.ts';
@@ -26,6 +27,7 @@ export function* examine(plugin: Plugin, inputs: SuiteInputs, effort: LawRunOpti
   const { host, samples } = inputs;
   if (plugin.kind === 'strategy')
     yield* runLaws([...STRATEGY_LAWS, ...STRATEGY_NOTES], { plugin, host }, effort, inputs);
+  else if (plugin.kind === 'guard') yield* runLaws(GUARD_LAWS, { plugin }, effort, inputs);
   else yield* runLaws(providerLaws(plugin), { plugin, host, samples }, effort, inputs);
 }
 

@@ -30,7 +30,7 @@ export async function newPlugin(args: readonly string[], { shipped }: PluginComm
   const kind = KINDS.find((one) => one === given);
   if (!kind || name === undefined || more.length > 0)
     throw new UsageError(
-      `plugin new needs strategy or provider, and a name: ${commandName()} plugin new strategy thrifty.`,
+      `plugin new needs strategy, provider or guard, and a name: ${commandName()} plugin new strategy thrifty.`,
     );
   if (!NAME.test(name))
     throw new UsageError(
@@ -139,6 +139,11 @@ const USES: Readonly<
     policy: `selectors: { auto-${name}: { strategy: ${name} } }`,
     last: `Request the model auto-${name}, or see what it would choose:
        ${commandName()} policy explain${of} --model auto-${name} --message Hello`,
+  }),
+  guard: (name, _variable, of) => ({
+    policy: `guards: [{ name: ${name}, guard: ${name}, on_match: flag }]`,
+    last: `See what it finds in a request:
+       ${commandName()} policy explain${of} --message Hello`,
   }),
   provider: (name, variable, of) => ({
     policy: `providers: { ${name}: { adapter: ${name}, base_url: "https://…", api_key_env: ${variable}_API_KEY } }`,

@@ -27,7 +27,7 @@ async function run({ specifier, folder, seed, runs, samples }: Trial): Promise<s
   if (module.plugins.length === 0) {
     return module.estimators.length > 0
       ? 'it exports only estimators, which no longer have an effect: see docs/route/learning.md'
-      : 'it exports no plugin: it needs an export made by `defineStrategy` or `defineProvider`';
+      : 'it exports no plugin: it needs an export made by `defineStrategy`, `defineProvider` or `defineGuard`';
   }
   const imports = codeLaw(loader.files());
   for (const plugin of module.plugins) {

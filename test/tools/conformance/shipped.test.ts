@@ -6,6 +6,7 @@ import type { Sample } from '../../../src/tools/conformance/samples.ts';
 import { examine } from '../../../src/tools/conformance/suite.ts';
 import { host } from '../../../src/tools/plugin/gateway-parts.ts';
 import { samplesBeside } from '../../../src/tools/plugin/samples.ts';
+import { exampleGuard } from '../../../src/tools/plugin/templates/guard/index.ts';
 import { exampleProvider } from '../../../src/tools/plugin/templates/provider/index.ts';
 import { exampleStrategy } from '../../../src/tools/plugin/templates/strategy/index.ts';
 import { effort } from '../../deep/effort.ts';
@@ -38,7 +39,9 @@ const kept: string[] = [];
 afterAll(() => proved(`every law of \`signalbox plugin test\`, for ${kept.join(', ')}`));
 
 test.each(
-  [...shipped, exampleStrategy, exampleProvider].map((plugin) => [`${plugin.kind} ${plugin.name}`, plugin] as const),
+  [...shipped, exampleStrategy, exampleProvider, exampleGuard].map(
+    (plugin) => [`${plugin.kind} ${plugin.name}`, plugin] as const,
+  ),
 )(`the %s keeps every law (seed ${seed})`, (name, plugin) => {
   const samples = plugin === exampleProvider ? template : recorded(plugin.name);
   const reports = [...examine(plugin, { host, samples }, { seed, runs })];

@@ -84,6 +84,16 @@ export function chatFamilies(seriesMax: number, keyedMax: number) {
       help: 'Requests of conversations that a signal did not move, because `share_max` of their key was reached, by signal.',
       labels: ['signal'],
     }),
+    guardMatches: counter({
+      name: 'signalbox_guard_matches_total',
+      help: 'Matches that guards found in requests and answers, by guard, side (`input`, `output`), action (`block`, `mask`, `flag`) and kind.',
+      labels: ['guard', 'side', 'action', 'kind'],
+    }),
+    guardFailures: counter({
+      name: 'signalbox_guard_failures_total',
+      help: 'Requests and answers that a guard could not inspect, because it failed or took too long.',
+      labels: ['guard', 'side'],
+    }),
     promptCounts: counter({
       name: 'signalbox_prompt_counts_total',
       help: 'Requests to a provider to count the tokens of a PDF before money is held, by how they ended.',

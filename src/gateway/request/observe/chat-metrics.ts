@@ -1,6 +1,7 @@
 import type { AttemptRecord, DecisionOutcome } from '../../../core/decision/record.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import type { Usage } from '../../../core/money/usage.ts';
+import type { GuardVerdict } from '../../../core/policy/guards.ts';
 import { OPERATION_NAMES, type Operation } from '../../../core/request/operation.ts';
 import type { Spread } from '../../../core/time/spread.ts';
 import { type CounterCell, LabelledCells, type LabelledCounter, OTHER } from '../../../host/telemetry/counts.ts';
@@ -45,6 +46,7 @@ export function createChatMetrics(keyLabel: () => string | null = () => null): C
     const { routing, startedAt } = request.work;
     const { result, dispatchedAt } = request.exchange;
     if (routing) rejections.count(routing);
+    if (request.work.guards) countVerdicts(families, request.work.guards.verdicts.all);
     if (request.operation === null) return;
     const lane = laneOf(lanes.get(request.operation)!, request);
     const cells = lane.of(keyLabels.of(request.caller));
@@ -67,6 +69,13 @@ export function createChatMetrics(keyLabel: () => string | null = () => null): C
     if (outcome.attempts.length > 1) countFailovers(families.failovers, outcome.attempts);
   };
   return { count, families: [...Object.values(families).map(({ family }) => family), ...rejections.families] };
+}
+
+function countVerdicts({ guardMatches, guardFailures }: ChatFamilies, verdicts: readonly GuardVerdict[]): void {
+  for (const { guard, side, action, matches, failed } of verdicts) {
+    for (const [kind, count] of Object.entries(matches)) guardMatches.at(guard, side, action, kind).value += count;
+    if (failed) guardFailures.at(guard, side).value++;
+  }
 }
 
 function laneOf(lanes: LabelledCells<Lane>, { work: { routing }, exchange: { result } }: RequestContext): Lane {

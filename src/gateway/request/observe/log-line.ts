@@ -1,5 +1,6 @@
 import type { DecisionOutcome } from '../../../core/decision/record.ts';
 import { buildOf } from '../../../core/policy/found-models.ts';
+import type { GuardVerdict } from '../../../core/policy/guards.ts';
 import type { Operation } from '../../../core/request/operation.ts';
 import type { Log, LogFields } from '../../../host/telemetry/log.ts';
 import type { ExchangeResult } from '../../exchange/exchange-facts.ts';
@@ -69,6 +70,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     output_capped_by: platform?.output_capped_by,
     usage_replaced: platform?.usage_replaced,
     adapted: platform?.adapted?.join(','),
+    guards: request.work.guards ? guardsText(request.work.guards.verdicts.all) : undefined,
     payment: platform?.payment?.id ?? undefined,
     ttft_ms: outcome?.firstPartMs ?? undefined,
     total_ms: outcome?.totalMs ?? Math.round(now - request.at),
@@ -109,6 +111,16 @@ function failuresOf({ attempts }: DecisionOutcome): string | undefined {
     words = words === undefined ? word : `${words} ${word}`;
   }
   return words;
+}
+
+/** @returns `guard/side:action=matches` for each verdict, separated by spaces; undefined for none */
+function guardsText(verdicts: readonly GuardVerdict[]): string | undefined {
+  if (verdicts.length === 0) return undefined;
+  const words = verdicts.map(({ guard, side, action, matches, failed, unreadable }) => {
+    const count = Object.values(matches).reduce((sum, one) => sum + one, 0);
+    return `${guard}/${side}:${action}=${failed ? 'failed' : (unreadable ?? count)}`;
+  });
+  return words.join(' ');
 }
 
 /** Returns a reporter that writes one line for each request. */

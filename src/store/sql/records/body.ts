@@ -69,6 +69,7 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'usageReplaced',
   'adapted',
   'full',
+  'guards',
 ]);
 const ATTEMPT = fieldsOf<UsualAttempt>()([
   'model',
@@ -120,6 +121,7 @@ const RARE_FACTS = [
   'escalation',
   'conversation',
   'unescalated',
+  'guards',
 ] as const;
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
@@ -179,12 +181,12 @@ function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
   const { addOns, embedding, thread, readers, pdfs, serviceCounts } = facts;
   const { qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep, deniedModels, fallbacks } = facts;
-  const { tier, escalation, conversation, unescalated } = facts;
+  const { tier, escalation, conversation, unescalated, guards } = facts;
   const named = facts.named !== null && facts.named.length > 1 ? facts.named : undefined;
   const media = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
   const judged = [qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep];
   const chosenBy = [...media, ...judged, deniedModels, named, fallbacks];
-  const rare = [...chosenBy, tier, escalation, conversation, unescalated];
+  const rare = [...chosenBy, tier, escalation, conversation, unescalated, guards];
   const last = rare.findLastIndex((fact) => fact !== undefined);
   // Absent rare facts before the last present fact are null in the JSON.
   return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];
@@ -193,14 +195,16 @@ function packAllFacts(facts: Facts): readonly unknown[] {
 function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced, adapted, full } =
     outcome;
+  const { guards } = outcome;
   const attempts = outcome.attempts.map(packAttempt);
   const usage = outcome.usage && packUsage(outcome.usage);
   const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
   // Absent values at the end are left out, because JSON.stringify would write a null for them into every record.
-  if (cappedBy !== null || usageReplaced || adapted || full) values.push(cappedBy);
-  if (usageReplaced || adapted || full) values.push(usageReplaced);
-  if (adapted || full) values.push(adapted ?? null);
-  if (full) values.push(full.map((one) => FULL.map((field) => one[field])));
+  if (cappedBy !== null || usageReplaced || adapted || full || guards) values.push(cappedBy);
+  if (usageReplaced || adapted || full || guards) values.push(usageReplaced);
+  if (adapted || full || guards) values.push(adapted ?? null);
+  if (full || guards) values.push(full ? full.map((one) => FULL.map((field) => one[field])) : null);
+  if (guards) values.push(guards);
   return values;
 }
 

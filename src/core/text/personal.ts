@@ -1,4 +1,4 @@
-import { parseAddress } from '../../core/net/address.ts';
+import { parseAddress } from '../net/address.ts';
 
 /** The start and end of a match, in UTF-16 units. */
 export type TextSpan = readonly [from: number, to: number];

@@ -1,0 +1,19 @@
+import type { GuardMatch, GuardWindow } from './guard.ts';
+
+/**
+ * Returns what is wrong with the matches that a guard returned for a window, which may not be type-checked; null if nothing is.
+ * @param kinds the kinds that the guard reports
+ */
+export function matchFault(kinds: readonly string[], { texts }: GuardWindow, matches: unknown): string | null {
+  if (!Array.isArray(matches)) return '`check` returns no list of matches';
+  for (const match of matches as readonly (GuardMatch | null | undefined)[]) {
+    if (!match || !kinds.includes(match.kind)) return 'a match has a kind that is not in `kinds`';
+    const { at } = match;
+    if (at === undefined) continue;
+    const length = texts[at.text]?.text.length ?? -1;
+    const isWhole = Number.isSafeInteger(at.from) && Number.isSafeInteger(at.to);
+    if (!isWhole || at.from < 0 || at.from >= at.to || at.to > length)
+      return `a match is at ${at.from} to ${at.to} of text ${at.text}, which has ${length} characters`;
+  }
+  return null;
+}

@@ -1,0 +1,106 @@
+import type { Static, TObject } from '@sinclair/typebox';
+import type { GuardSide, GuardWindowKind } from '../core/policy/guards.ts';
+import type { TurnRole } from '../core/request/conversation.ts';
+import type { PluginStatus } from './status.ts';
+
+export type { GuardSide, GuardWindowKind };
+
+/** A text of a request or of an answer. */
+export interface GuardText {
+  readonly text: string;
+  /** The role of the message; null for a text that belongs to no message, such as the description of a tool. */
+  readonly role: TurnRole | null;
+  /**
+   * `text`: what people or models wrote, and results of tools. `tool_arguments`: a value in the arguments of a call. `reasoning`: thoughts
+   * of a model. `definition`: a text of a tool or a schema. `name`: the name of a tool or a member. `other`: any other member.
+   */
+  readonly kind: GuardTextKind;
+}
+
+export type GuardTextKind = 'text' | 'tool_arguments' | 'reasoning' | 'definition' | 'name' | 'other';
+
+/** The texts that a guard inspects in one call. */
+export interface GuardWindow {
+  readonly side: GuardSide;
+  /** The texts in their order, at least one. */
+  readonly texts: readonly GuardText[];
+}
+
+/** Something that a guard has found. */
+export interface GuardMatch {
+  /** One of the guard's `kinds`. */
+  readonly kind: string;
+  /**
+   * The place of the match: the index of its text in the window, and its start and end in UTF-16 units, `from < to`. A match without a place
+   * is about the whole window, so it cannot be masked.
+   */
+  readonly at?: { readonly text: number; readonly from: number; readonly to: number };
+}
+
+export interface PreparedGuard {
+  /** Every kind of match that the guard reports, such as `email`: lower-case letters, digits and dashes. Records and metrics show them. */
+  readonly kinds: readonly string[];
+  /**
+   * How many characters after its beginning a match needs to be found, if the guard reports places. The guard must find a match that begins
+   * at `from` in every text that goes on for at least `reach` characters after `from`, and the match must end in the same place if the text
+   * goes on for `reach` characters after its end. Streams are delayed by this number of characters. Without `reach`, the guard needs whole
+   * texts, and a stream that it may block or mask shows nothing before its end.
+   */
+  readonly reach?: number;
+  /**
+   * Inspects a window. The matches may be in any order and may overlap. A guard with `pure: true` returns the same matches for the same
+   * window, and no promise.
+   */
+  check(window: GuardWindow): readonly GuardMatch[] | Promise<readonly GuardMatch[]>;
+}
+
+export interface GuardPlugin<Settings extends TObject = TObject> {
+  readonly kind: 'guard';
+  /** The version of the contract that the plugin is written for. Guards exist since version 2. */
+  readonly contract: 2;
+  readonly name: string;
+  readonly status: PluginStatus;
+  /** Schema of the `settings` of a guard in the policy. The host applies the defaults before it calls `prepare`. */
+  readonly settings: Settings;
+  /**
+   * Whether the matches depend only on the window and the settings. Only a pure guard can inspect answers, recommendations and test cases of
+   * a policy.
+   */
+  readonly pure: boolean;
+  readonly window: GuardWindowKind;
+  /** The sides that the guard can inspect. */
+  readonly sides: readonly GuardSide[];
+  prepare(settings: Static<Settings>): PreparedGuard;
+}
+
+/**
+ * Declares a guard.
+ *
+ * @example
+ * ```ts
+ * export const codenames = defineGuard({
+ *   name: 'codenames',
+ *   status: 'alpha',
+ *   settings: Type.Object({ names: Type.Array(Type.String()) }, { additionalProperties: false }),
+ *   pure: true,
+ *   window: 'message',
+ *   sides: ['input', 'output'],
+ *   prepare: ({ names }) => ({
+ *     kinds: ['codename'],
+ *     reach: Math.max(...names.map((name) => name.length)),
+ *     check: ({ texts }) =>
+ *       texts.flatMap(({ text }, index) =>
+ *         names
+ *           .map((name) => ({ from: text.indexOf(name), to: text.indexOf(name) + name.length }))
+ *           .filter(({ from }) => from >= 0)
+ *           .map((place) => ({ kind: 'codename', at: { text: index, ...place } })),
+ *       ),
+ *   }),
+ * });
+ * ```
+ */
+export function defineGuard<Settings extends TObject>(
+  plugin: Omit<GuardPlugin<Settings>, 'kind' | 'contract'>,
+): GuardPlugin<Settings> {
+  return { kind: 'guard', contract: 2, ...plugin };
+}

@@ -1,0 +1,83 @@
+import type { CallerGroups } from '../money/holder.ts';
+import type { Operation } from '../request/operation.ts';
+import type { SourcePlace } from './source-place.ts';
+
+/** `input`: what the caller sends to a model. `output`: what the model answers. */
+export const GUARD_SIDES = ['input', 'output'] as const;
+export type GuardSide = (typeof GUARD_SIDES)[number];
+
+/**
+ * Which texts a guard needs together. `message`: the texts of one message; tools, settings and the names of members are windows of their
+ * own. `call`: a tool call with its result. `all`: every text of the request, or of a choice of the answer.
+ */
+export type GuardWindowKind = 'message' | 'call' | 'all';
+
+/** The facts with which a policy decides whether a guard inspects a request. A missing header, label or metadata key reads as ''. */
+export interface GuardScope {
+  readonly request: {
+    readonly operation: Operation;
+    /** The `model` of the request, as the caller sent it. */
+    readonly model: string;
+    readonly stream: boolean;
+    readonly user: string;
+    readonly metadata: ReadonlyMap<string, string>;
+    /** The headers of the HTTP request by name in lower case, without headers that contain credentials. */
+    readonly headers: ReadonlyMap<string, string>;
+    /** The size of the body in bytes; 0 if the caller did not state it. */
+    readonly bytes: number;
+  };
+  readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
+  readonly team: CallerGroups['team'];
+  readonly user: CallerGroups['user'];
+}
+
+/** `block` refuses the request or ends the answer. `mask` replaces what was found. `flag` only counts it. */
+export type GuardAction = 'block' | 'mask' | 'flag';
+
+/** Content that no guard can read. `encrypted` is state that only its model can read. `tokens` are inputs of embeddings. */
+export const UNREADABLE = ['images', 'audio', 'files', 'tokens', 'encrypted'] as const;
+export type Unreadable = (typeof UNREADABLE)[number];
+
+/** Places of an answer in which a placeholder can become the caller's value again. */
+export const UNMASK_PLACES = ['text', 'tool_arguments'] as const;
+export type UnmaskPlace = (typeof UNMASK_PLACES)[number];
+
+/** A guard of the policy. */
+export interface GuardRule {
+  readonly name: string;
+  readonly place: SourcePlace;
+  /** The name of the plugin, and its checked settings. */
+  readonly plugin: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly isPure: boolean;
+  readonly window: GuardWindowKind;
+  /** Whether the guard inspects a request; null for every request. If `when` throws, the guard inspects the request. */
+  readonly when: ((scope: GuardScope) => boolean) | null;
+  readonly on: readonly GuardSide[];
+  readonly onMatch: GuardAction;
+  /** What happens if the guard fails. `flag` only counts the failure. */
+  readonly onFailure: 'block' | 'flag';
+  /** The longest time for one request or answer, ms. */
+  readonly deadlineMs: number;
+  /** Whether a stream shows nothing before the guard has inspected the whole answer. */
+  readonly buffersWhole: boolean;
+  readonly unmask: readonly UnmaskPlace[];
+  /** Kinds of content for which the guard refuses a request, because it cannot read them. */
+  readonly refuse: readonly Unreadable[];
+}
+
+/** What one guard found on one side. Verdicts contain no text: every name is part of the policy or of a plugin. */
+export interface GuardVerdict {
+  readonly guard: string;
+  readonly side: GuardSide;
+  readonly action: GuardAction;
+  /** Number of matches by kind; empty if the guard failed or refused unreadable content. */
+  readonly matches: Readonly<Record<string, number>>;
+  /** Whether the guard failed. */
+  readonly failed?: true;
+  /** The kind of content that the guard refused because it cannot read it. */
+  readonly unreadable?: Unreadable;
+}
+
+/** The number of matches on the input, by guard. Constraints read it as `guards`. */
+export type GuardCounts = Readonly<Record<string, number>>;

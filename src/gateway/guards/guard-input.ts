@@ -1,0 +1,210 @@
+import type { GuardMatch, GuardWindow } from '../../contract/guard.ts';
+import type { Awaitable } from '../../core/awaitable.ts';
+import type { OriginalPath } from '../../core/json/original.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import { type Timers, within } from '../../core/time/timers.ts';
+import { blockedRequest, guardFailed, unreadableRequest } from './guard-errors.ts';
+import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
+import type { Placeholders } from './placeholders.ts';
+import { editsOf, type RequestText, type RequestTexts, textsOfRequest } from './request-texts.ts';
+import type { Verdicts } from './verdicts.ts';
+
+/** A match in the texts of a request; `text` is null for a match that is about a whole window. */
+interface FoundMatch {
+  readonly match: GuardMatch;
+  readonly text: RequestText | null;
+  /** The location of the match, or of the first text of its window. */
+  readonly at: OriginalPath;
+}
+
+/** The most rounds of masking. Each replacement can reveal another match; a text that needs this many rounds was constructed for it. */
+const ROUNDS_MAX = 8;
+
+/** What the guards of one request share. */
+export interface InputContext {
+  readonly verdicts: Verdicts;
+  readonly placeholders: Placeholders;
+  readonly timers: Timers;
+  /** Milliseconds on a clock whose value never decreases. */
+  readonly clock: () => number;
+  /** Called with the cause of a failure, for the log. */
+  onFailure(guard: RunningGuard, cause: unknown): void;
+}
+
+/**
+ * Runs guards on a request, one after the other. A later guard sees the request as the earlier guards left it. The result is a promise only
+ * if a guard returns one.
+ * @returns the request in the form in which models may receive it
+ * @throws SignalboxError `content_blocked` or `guard_failed`
+ */
+export function guardInput(
+  given: ModelRequest,
+  guards: readonly RunningGuard[],
+  context: InputContext,
+): Awaitable<ModelRequest> {
+  let guarded = new GuardedRequest(given);
+  for (let at = 0; at < guards.length; at++) {
+    const next = runGuard(guards[at]!, guarded, context);
+    if (next instanceof Promise) {
+      const rest = guards.slice(at + 1);
+      return next.then(({ request }) => guardInput(request, rest, context));
+    }
+    guarded = next;
+  }
+  return guarded.request;
+}
+
+/** A request with its texts, which are read once for all guards that change nothing. */
+class GuardedRequest {
+  readonly request: ModelRequest;
+  readonly texts: RequestTexts;
+
+  constructor(given: ModelRequest) {
+    const read = textsOfRequest(given);
+    this.request = given.edit(read.rewrites);
+    this.texts = read.rewrites.length === 0 ? read : textsOfRequest(this.request);
+  }
+}
+
+function runGuard(guard: RunningGuard, given: GuardedRequest, context: InputContext): Awaitable<GuardedRequest> {
+  const { rule } = guard;
+  const unreadable = rule.refuse.find((kind) => given.texts.unreadable.has(kind));
+  if (unreadable) {
+    context.verdicts.refuse(rule, unreadable);
+    throw unreadableRequest(rule, unreadable);
+  }
+  const deadline = context.clock() + rule.deadlineMs;
+  const failed = (cause: unknown): GuardedRequest => {
+    if (!(cause instanceof GuardFailure)) throw cause;
+    context.verdicts.fail(rule, 'input');
+    context.onFailure(guard, cause);
+    if (rule.onFailure === 'block') throw guardFailed(rule, 'input', cause);
+    return given;
+  };
+  try {
+    const result = rounds(guard, given, deadline, context);
+    return result instanceof Promise ? result.catch(failed) : result;
+  } catch (cause) {
+    return failed(cause);
+  }
+}
+
+/** Inspects the request until a round finds nothing. */
+function rounds(
+  guard: RunningGuard,
+  given: GuardedRequest,
+  deadline: number,
+  context: InputContext,
+  round = 0,
+): Awaitable<GuardedRequest> {
+  const found = inspect(guard, given.texts, deadline, context);
+  const act = (matches: readonly FoundMatch[]): Awaitable<GuardedRequest> => {
+    if (matches.length === 0) return given;
+    const masked = applied(guard, given, matches, round, context);
+    return masked === given ? given : rounds(guard, masked, deadline, context, round + 1);
+  };
+  return found instanceof Promise ? found.then(act) : act(found);
+}
+
+/** Carries out the guard's action. @returns the same request for `flag` */
+function applied(
+  { rule }: RunningGuard,
+  given: GuardedRequest,
+  found: readonly FoundMatch[],
+  round: number,
+  { verdicts, placeholders }: InputContext,
+): GuardedRequest {
+  const matches = found.map(({ match }) => match);
+  const fixed = found.find(({ text }) => text === null || text.isFixed);
+  const isBlocked = rule.onMatch === 'block' || (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX));
+  verdicts.add(rule, 'input', matches, isBlocked ? 'block' : rule.onMatch);
+  if (isBlocked) throw blockedRequest(rule, matches, (fixed ?? found[0]!).at);
+  if (rule.onMatch === 'flag') return given;
+  const byText = Map.groupBy(found, ({ text }) => text!);
+  const changed = new Map([...byText].map(([text, all]) => [text, masked(text.text, all, rule, placeholders)]));
+  return new GuardedRequest(given.request.edit(editsOf(given.request, changed)));
+}
+
+/** Replaces the matches in a text. Matches that overlap have one placeholder. */
+function masked(
+  text: string,
+  found: readonly FoundMatch[],
+  { unmask }: RunningGuard['rule'],
+  placeholders: Placeholders,
+): string {
+  const places = found.flatMap(({ match: { kind, at } }) => (at ? { kind, from: at.from, to: at.to } : []));
+  let out = '';
+  let last = 0;
+  for (const { kind, from, to } of mergedPlaces(places)) {
+    out += text.slice(last, from) + placeholders.of(kind, text.slice(from, to), unmask);
+    last = to;
+  }
+  return out + text.slice(last);
+}
+
+/** A place in a text, with the kind of its match. */
+export interface MatchPlace {
+  readonly kind: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Returns places in order, without overlap. Places that overlap become one, with the kind of the first. */
+export function mergedPlaces(places: readonly MatchPlace[]): readonly MatchPlace[] {
+  const merged: MatchPlace[] = [];
+  for (const place of [...places].sort((a, b) => a.from - b.from || b.to - a.to)) {
+    const last = merged.at(-1);
+    if (last && place.from < last.to) merged[merged.length - 1] = { ...last, to: Math.max(last.to, place.to) };
+    else merged.push(place);
+  }
+  return merged;
+}
+
+/** Calls the guard for each of its windows. */
+function inspect(
+  guard: RunningGuard,
+  { texts }: RequestTexts,
+  deadline: number,
+  { timers, clock }: InputContext,
+): Awaitable<readonly FoundMatch[]> {
+  const found: FoundMatch[] = [];
+  const waiting: Promise<void>[] = [];
+  for (const window of windowsOf(guard, texts)) {
+    const note = (matches: readonly GuardMatch[]): void => {
+      for (const match of matches) {
+        const text = match.at ? window[match.at.text]! : null;
+        found.push({ match, text, at: (text ?? window[0]!).at });
+      }
+    };
+    const matches = callGuard(guard, asWindow(window));
+    if (matches instanceof Promise) waiting.push(matches.then(note));
+    else note(matches);
+    if (clock() > deadline) throw late(guard);
+  }
+  if (waiting.length === 0) return found;
+  const all = Promise.all(waiting).then(() => found);
+  return within<readonly FoundMatch[] | null>(timers, Math.max(1, deadline - clock()), all, null).then((result) => {
+    if (result === null) throw late(guard);
+    return result;
+  });
+}
+
+const late = ({ rule }: RunningGuard) => new GuardFailure(`it took more than ${rule.deadlineMs} ms`);
+
+/** Returns the texts of a window as a guard sees them. A guard cannot reach the locations of the texts. */
+const asWindow = (texts: readonly RequestText[]): GuardWindow => ({
+  side: 'input',
+  texts: texts.map(({ text, role, kind }) => ({ text, role, kind })),
+});
+
+/** Returns the texts of each window that a guard needs. */
+function windowsOf(
+  { rule: { window } }: RunningGuard,
+  texts: readonly RequestText[],
+): Iterable<readonly RequestText[]> {
+  if (texts.length === 0) return [];
+  if (window === 'all') return [texts];
+  if (window === 'message') return Map.groupBy(texts, ({ group }) => group).values();
+  const ofCalls = texts.filter(({ call }) => call !== null);
+  return Map.groupBy(ofCalls, ({ call }) => call).values();
+}

@@ -1,0 +1,53 @@
+import { createHmac } from 'node:crypto';
+import type { UnmaskPlace } from '../../core/policy/guards.ts';
+
+/** The letters of a placeholder. Digits could look like a part of a number, which a guard would find again. */
+const LETTERS = 'abcdefghijklmnop';
+const LETTER_COUNT = 12;
+
+/** The most characters of a placeholder: the name of a kind, the letters, and three signs. */
+export const PLACEHOLDER_MAX = 40 + 2 * LETTER_COUNT + 3;
+
+/**
+ * The placeholders of a request, such as `[email:kdmfabclpgeh]`. The letters are an HMAC of the value, so a value has the same placeholder in
+ * every turn of a conversation, on every server, and nothing is stored. Another conversation or another key has other placeholders.
+ */
+export class Placeholders {
+  readonly #secretOf: () => Uint8Array;
+  #secret: Uint8Array | null = null;
+  readonly #values = new Map<string, string>();
+  readonly #places = new Map<string, ReadonlySet<UnmaskPlace>>();
+
+  /** @param secretOf returns the secret of the conversation. It is called at most once, when a value is masked. */
+  constructor(secretOf: () => Uint8Array) {
+    this.#secretOf = secretOf;
+  }
+
+  /** Returns the value of a placeholder in a place of the answer; null if it stays masked there. */
+  valueAt(place: UnmaskPlace, placeholder: string): string | null {
+    return this.#places.get(placeholder)?.has(place) ? (this.#values.get(placeholder) ?? null) : null;
+  }
+
+  /**
+   * Returns the placeholder of a value.
+   * @param kind the kind of a match, which is part of the placeholder
+   * @param places the places of the answer in which the placeholder becomes the value again
+   */
+  of(kind: string, value: string, places: readonly UnmaskPlace[] = []): string {
+    this.#secret ??= this.#secretOf();
+    const digest = createHmac('sha256', this.#secret).update(`${kind}\0${value}`).digest();
+    const letters = [...digest].map((byte) => LETTERS[byte & 15]).join('');
+    const short = `[${kind}:${letters.slice(0, LETTER_COUNT)}]`;
+    const known = this.#values.get(short);
+    // Two values almost never have the same letters. If they do, the second value gets more of them.
+    const placeholder =
+      known === undefined || known === value ? short : `[${kind}:${letters.slice(0, 2 * LETTER_COUNT)}]`;
+    this.#values.set(placeholder, value);
+    if (places.length > 0)
+      this.#places.set(placeholder, new Set([...(this.#places.get(placeholder) ?? []), ...places]));
+    return placeholder;
+  }
+}
+
+/** Matches the form of every placeholder. */
+export const PLACEHOLDER = /\[[a-z][a-z0-9-]{0,39}:[a-p]{12}(?:[a-p]{12})?\]/g;

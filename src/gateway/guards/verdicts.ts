@@ -1,0 +1,51 @@
+import type { GuardMatch, GuardSide } from '../../contract/guard.ts';
+import type { GuardAction, GuardCounts, GuardRule, GuardVerdict, Unreadable } from '../../core/policy/guards.ts';
+
+/** The verdicts of the guards of one request. They contain names of the policy and of plugins, and numbers; no text. */
+export class Verdicts {
+  readonly #verdicts = new Map<string, { -readonly [Key in keyof GuardVerdict]: GuardVerdict[Key] }>();
+
+  /** Adds matches of a guard. @param action what the matches led to; a match that cannot be masked blocks */
+  add({ name: guard, onMatch }: GuardRule, side: GuardSide, matches: readonly GuardMatch[], action = onMatch): void {
+    const verdict = this.#of(guard, side, action);
+    const counts: Record<string, number> = { ...verdict.matches };
+    for (const { kind } of matches) counts[kind] = (counts[kind] ?? 0) + 1;
+    verdict.matches = counts;
+  }
+
+  /** Notes that a guard failed. */
+  fail({ name, onFailure }: GuardRule, side: GuardSide): void {
+    this.#of(name, side, onFailure).failed = true;
+  }
+
+  /** Notes that a guard refused content that it cannot read. */
+  refuse({ name }: GuardRule, kind: Unreadable): void {
+    this.#of(name, 'input', 'block').unreadable = kind;
+  }
+
+  /** The verdicts in their order; empty if no guard found anything. */
+  get all(): readonly GuardVerdict[] {
+    return this.#verdicts.size === 0 ? NONE : [...this.#verdicts.values()].map((verdict) => ({ ...verdict }));
+  }
+
+  /** How many matches each guard found in the request; undefined if none found one. */
+  get inputCounts(): GuardCounts | undefined {
+    const counts: Record<string, number> = {};
+    for (const { guard, side, matches } of this.#verdicts.values()) {
+      if (side === 'input')
+        counts[guard] = (counts[guard] ?? 0) + Object.values(matches).reduce((sum, count) => sum + count, 0);
+    }
+    return Object.keys(counts).length === 0 ? undefined : counts;
+  }
+
+  #of(guard: string, side: GuardSide, action: GuardAction) {
+    return this.#verdicts.getOrInsertComputed(`${guard} ${side} ${action}`, () => ({
+      guard,
+      side,
+      action,
+      matches: {},
+    }));
+  }
+}
+
+const NONE: readonly GuardVerdict[] = [];

@@ -1,0 +1,121 @@
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import { groupsOf } from '../../core/money/holder.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { GuardScope } from '../../core/policy/guards.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import { messageOf } from '../../core/thrown.ts';
+import type { Log } from '../../host/telemetry/log.ts';
+import { unmaskableAnswer } from '../guards/guard-errors.ts';
+import { guardInput } from '../guards/guard-input.ts';
+import type { RunningGuard } from '../guards/guard-runtime.ts';
+import { GuardedAnswer } from '../guards/guarded-answer.ts';
+import { GuardedParts } from '../guards/guarded-parts.ts';
+import { Placeholders } from '../guards/placeholders.ts';
+import { type GuardedOrigin, RequestGuards } from '../guards/request-guards.ts';
+import { UnmaskedParts } from '../guards/unmasked-parts.ts';
+import type { PreparedRequest } from './prepared.ts';
+import type { PreparingStep, Step } from './steps.ts';
+
+/** The step that runs the guards of the policy on a request. Without guards it does nothing. */
+export const guardRequest: PreparingStep = (prepared) => {
+  const { guards } = prepared.runtime;
+  return guards.length === 0 ? undefined : runGuards(prepared, guards);
+};
+
+function runGuards(prepared: PreparedRequest, guards: readonly RunningGuard[]): Awaitable<void> {
+  const { context, request, runtime } = prepared;
+  const scope = scopeOf(request, context.caller, context);
+  const active = guards.filter((guard) => isActive(guard, scope));
+  if (active.length === 0) return;
+  const placeholders = new Placeholders(() => prepared.conversationSecret());
+  const running = new RequestGuards(active, placeholders);
+  context.work.guards = running;
+  const guarded = guardInput(
+    request,
+    active.filter(({ rule }) => rule.on.includes('input')),
+    {
+      verdicts: running.verdicts,
+      placeholders,
+      timers: runtime.alarms.timers,
+      clock: () => performance.now(),
+      onFailure: logFailure(prepared.log),
+    },
+  );
+  return whenReady(guarded, (result) => {
+    checkAnswer(running, result);
+    prepared.request = result;
+  });
+}
+
+/** @throws SignalboxError for a request whose answer repeats its text in a form that guards do not read */
+function checkAnswer({ output }: RequestGuards, { settings, names }: ModelRequest): void {
+  const acting = output.find(({ rule }) => rule.onMatch !== 'flag');
+  if (acting && settings.logprobs) throw unmaskableAnswer(acting.rule, names.logprobs);
+}
+
+/**
+ * The step that runs the guards of the policy on an answer, and then puts values back in place of placeholders. Content records read the
+ * answer in between.
+ */
+export const guardAnswer: Step = (served, next) => {
+  const { guards } = served.context.work;
+  if (!guards || (guards.output.length === 0 && guards.unmasking.length === 0)) return next();
+  return whenReady(next(), (answer) => {
+    const { gateway, prepared, exchange } = served;
+    let shown = answer;
+    if (guards.output.length > 0) {
+      const { verdicts, placeholders } = guards;
+      const onFailure = logFailure(gateway.log);
+      const context = { verdicts, placeholders, clock: gateway.clock, onFailure };
+      const parts = new GuardedParts(guards.output, prepared.request.stream, context);
+      shown = new GuardedAnswer(shown, parts, (released) => exchange?.recorder.hearGuarded(released));
+    }
+    const places = guards.unmasking.flatMap(({ rule }) => rule.unmask);
+    return places.length === 0 ? shown : new GuardedAnswer(shown, new UnmaskedParts(places, guards.placeholders));
+  });
+};
+
+const logFailure =
+  (log: Log) =>
+  ({ rule }: RunningGuard, cause: unknown): void =>
+    log.warn('a guard failed', { guard: rule.name, error: messageOf(cause) });
+
+/** Whether a guard inspects a request. A condition that fails counts as true. */
+function isActive({ rule: { when } }: RunningGuard, scope: GuardScope): boolean {
+  if (when === null) return true;
+  try {
+    return when(scope);
+  } catch {
+    return true;
+  }
+}
+
+/** Returns what the conditions of guards see. A caller that has not paid yet has no key. */
+function scopeOf(
+  { operation, model, stream, settings, routing }: ModelRequest,
+  caller: Caller | null,
+  { headers, body }: GuardedOrigin,
+): GuardScope {
+  const groups = caller ? groupsOf(caller) : { team: { id: '', name: '' }, user: { id: '', name: '', role: '' } };
+  return {
+    request: {
+      operation,
+      model,
+      stream,
+      user: settings.user ?? '',
+      metadata: new Map(Object.entries(routing.metadata ?? {})),
+      get headers() {
+        return visibleHeaders(headers);
+      },
+      bytes: body.bytes,
+    },
+    key: { id: caller?.keyId ?? '', labels: new Map(Object.entries(caller?.labels ?? {})) },
+    ...groups,
+  };
+}
+
+/** Names of headers whose values may be credentials. */
+const CREDENTIAL = /auth|cookie|key|payment|secret|signature|token/;
+
+const visibleHeaders = (headers: Headers | null): ReadonlyMap<string, string> =>
+  new Map([...(headers ?? [])].filter(([name]) => !CREDENTIAL.test(name)));

@@ -1,0 +1,218 @@
+import { Type } from '@sinclair/typebox';
+import type { GuardPlugin, GuardSide, PreparedGuard } from '../../contract/guard.ts';
+import {
+  GUARD_SIDES,
+  type GuardRule,
+  UNMASK_PLACES,
+  UNREADABLE,
+  type UnmaskPlace,
+  type Unreadable,
+} from '../../core/policy/guards.ts';
+import { messageOf } from '../../core/thrown.ts';
+import { guardViewOf } from '../cel/types.ts';
+import { checkOptions } from '../check.ts';
+import type { Report } from '../report.ts';
+import { expressionAt } from '../rules/drafts.ts';
+import { closed, integer, itemName, oneOf, oneOfExplained, optional, string } from '../schema/parts.ts';
+import { emptyMap, type NamedItem } from '../schema/section-checks.ts';
+import { defineList } from '../schema/section-definition.ts';
+import { placeAt, valueAt } from '../yaml/tree.ts';
+
+const words = <Word extends string>(
+  all: readonly Word[],
+  fallback: readonly Word[],
+  example: readonly Word[],
+  description: string,
+) =>
+  Type.Array(oneOf(all, { description: 'One of the words.' }), {
+    uniqueItems: true,
+    default: [...fallback],
+    examples: [[...example]],
+    description,
+  });
+
+const GuardText = closed('A guard, which inspects the texts of requests and answers.', {
+  name: itemName('Name of the guard, in records, metrics and messages.', 'personal-data'),
+  guard: string(
+    { minLength: 1, maxLength: 64, example: 'personal-data' },
+    'The plugin: `secrets`, `personal-data`, `words`, `size`, `language`, or a plugin of your own.',
+  ),
+  settings: Type.Record(Type.String(), Type.Unknown(), {
+    default: {},
+    examples: [{ kinds: ['email', 'card'] }],
+    description: 'The settings of the plugin.',
+  }),
+  when: optional.expression(
+    'Condition for requests that the guard inspects: CEL over `request`, `key`, `team` and `user`. Default: all requests. If the condition fails, the guard inspects the request.',
+    'key.labels.department == "support"',
+    'request.headers["x-data-class"] != "public"',
+  ),
+  on: words(
+    GUARD_SIDES,
+    ['input'],
+    ['input', 'output'],
+    'What the guard inspects. `input`: messages, tools and all other texts of the request. `output`: the answer.',
+  ),
+  on_match: oneOfExplained({
+    means: {
+      block: 'Refuses the request, or ends the answer before the match.',
+      mask: 'Replaces the match with a placeholder such as `[email:kdmfabclpgeh]`. A match that cannot be replaced blocks.',
+      flag: 'Changes nothing, and counts the match in the record, the log and the metrics.',
+    },
+    examples: ['mask'],
+    description:
+      'What happens with a match. `block`: the request is refused, or the answer ends before it. `mask`: a placeholder replaces it. `flag`: it is only counted.',
+  }),
+  on_failure: oneOfExplained({
+    means: {
+      block: 'Refuses the request, or ends the answer.',
+      flag: 'Continues as if the guard had found nothing, and counts the failure.',
+    },
+    default: 'block',
+    examples: ['flag'],
+    description:
+      'What happens if the guard fails or takes too long. `block`: the request is refused. `flag`: the failure is only counted.',
+  }),
+  deadline_ms: integer(
+    { minimum: 1, maximum: 60_000, default: 1_000 },
+    'The longest time that the guard may take for a request, or for an answer, in milliseconds.',
+  ),
+  buffer: oneOfExplained({
+    means: {
+      window: 'A stream is delayed only by the characters that the guard needs to recognize a match.',
+      whole: 'A stream shows nothing before the guard has inspected the whole answer.',
+    },
+    default: 'window',
+    examples: ['whole'],
+    description:
+      'How much of a stream is held back. `window`: the characters that the guard needs to recognize a match. `whole`: everything until the end of the answer.',
+  }),
+  unmask: words(
+    UNMASK_PLACES,
+    [],
+    ['text'],
+    'Places of an answer in which placeholders become the values of the request again: `text` and `tool_arguments`. A prompt can make a model write a placeholder into a URL, which then contains the value.',
+  ),
+  refuse: words(
+    UNREADABLE,
+    [],
+    ['images', 'files'],
+    'Kinds of content that no guard can read, and for which this guard refuses a request: `images`, `audio`, `files`, `tokens` (inputs of embeddings that are not texts), `encrypted` (reasoning that only its model can read).',
+  ),
+});
+
+const WHY_GUARDED = 'it decides which texts leave for providers';
+
+/** A guard whose plugin and expression are not checked yet. */
+type GuardDraft = ReturnType<typeof draftGuard>;
+
+/** The section `guards`. */
+export const GUARDS = defineList({
+  description: 'Guards, which block, mask or flag texts of requests and answers, in this order.',
+  item: GuardText,
+  guard: WHY_GUARDED,
+  page: ['Choose', 'guards.md'],
+  draft: (items) => items.map(draftGuard),
+  compile(draft, { check, guards, report }): GuardRule | null {
+    const when = check.condition(draft.when, 'guard');
+    const plugin = guards.get(draft.plugin);
+    if (!draft.rule) return null;
+    if (!plugin) {
+      report.addUnknownPlugin('guard', draft.plugin, guards.keys(), draft.pluginPlace);
+      return null;
+    }
+    const settings = checkOptions(plugin.settings, draft.settings, report);
+    if (!settings || !isUsable(plugin, draft, settings, report)) return null;
+    const { pure: isPure, window } = plugin;
+    return {
+      ...draft.rule,
+      settings,
+      isPure,
+      window,
+      when: draft.when && when && ((scope) => when.run(guardViewOf(scope))),
+    };
+  },
+});
+
+function draftGuard(named: NamedItem<typeof GuardText.static>) {
+  const { name, tree, data, path } = named;
+  const place = placeAt(tree, 'name');
+  return {
+    name,
+    when: expressionAt(named, 'when'),
+    plugin: data?.guard ?? '',
+    pluginPlace: placeAt(tree, 'guard'),
+    onPlace: placeAt(tree, 'on'),
+    maskPlace: placeAt(tree, 'unmask'),
+    settings: { path: `${path}.settings`, tree: valueAt(tree, 'settings') ?? emptyMap(place), place },
+    rule: data && {
+      name,
+      place,
+      plugin: data.guard,
+      on: data.on as readonly GuardSide[],
+      onMatch: data.on_match,
+      onFailure: data.on_failure,
+      deadlineMs: data.deadline_ms,
+      buffersWhole: data.buffer === 'whole',
+      unmask: data.unmask as readonly UnmaskPlace[],
+      refuse: data.refuse as readonly Unreadable[],
+    },
+  };
+}
+
+/** Whether a plugin can do what the policy wants. `isUsable` reports what the plugin cannot do. */
+function isUsable(
+  { name, pure, sides, prepare }: GuardPlugin,
+  { rule, onPlace, maskPlace, settings: subject }: GuardDraft,
+  settings: Readonly<Record<string, unknown>>,
+  report: Report,
+): boolean {
+  if (!rule) return false;
+  const before = report.found.length;
+  for (const side of rule.on) {
+    if (!sides.includes(side)) {
+      report.add('guard-side', onPlace, `the guard plugin \`${name}\` cannot inspect the ${side}`, {
+        expected: `\`on: [${sides.join(', ')}]\``,
+      });
+    } else if (side === 'output' && !pure) {
+      report.add('guard-side', onPlace, `the guard plugin \`${name}\` is not pure, so it cannot inspect answers`, {
+        expected: '`on: [input]`',
+      });
+    }
+  }
+  if (rule.unmask.length > 0 && (rule.onMatch !== 'mask' || !rule.on.includes('input'))) {
+    report.add('guard-unmask', maskPlace, `\`${rule.name}\` masks no input, so there is nothing to unmask`, {
+      expected: '`unmask` together with `on: [input]` and `on_match: mask`',
+    });
+  }
+  const refusal = refusalOf(prepare, settings);
+  if (refusal !== null) {
+    report.add('plugin-failed', subject.tree.place, `guard \`${name}\` does not accept its settings: ${refusal}`);
+  }
+  return report.found.length === before;
+}
+
+const KIND = /^[a-z][a-z0-9-]{0,39}$/;
+
+/** The most kinds of matches of one guard, each of which is a series of a metric. */
+const KINDS_MAX = 64;
+
+function refusalOf(prepare: GuardPlugin['prepare'], settings: Readonly<Record<string, unknown>>): string | null {
+  try {
+    // The compiler does not check the types of JavaScript plugins.
+    const { kinds, reach, check }: Partial<PreparedGuard> = prepare({ ...settings });
+    if (typeof check !== 'function') return '`prepare` returns no `check` function';
+    if (
+      !Array.isArray(kinds) ||
+      kinds.length === 0 ||
+      kinds.length > KINDS_MAX ||
+      !kinds.every((kind) => KIND.test(kind))
+    )
+      return `\`kinds\` must be 1 to ${KINDS_MAX} names of lower-case letters, digits and dashes`;
+    if (reach !== undefined && !(Number.isSafeInteger(reach) && reach > 0))
+      return '`reach` must be a whole number above 0';
+    return null;
+  } catch (error) {
+    return messageOf(error);
+  }
+}

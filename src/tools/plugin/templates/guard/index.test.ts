@@ -1,0 +1,10 @@
+import { expect, test } from 'bun:test';
+import { exampleGuard } from './index.ts';
+
+const found = (text: string) =>
+  exampleGuard.prepare({ prefix: 'ORD' }).check({ side: 'input', texts: [{ text, role: 'user', kind: 'text' }] });
+
+test('a number of an order is found with its place, and nothing else is', () => {
+  expect(found('Where is ORD-12345678?')).toEqual([{ kind: 'order-number', at: { text: 0, from: 9, to: 21 } }]);
+  expect(found('Where is ORD-1234?')).toEqual([]);
+});

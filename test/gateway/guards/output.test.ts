@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'bun:test';
+import { waitFor } from '../../support/answers.ts';
+import { useUpstream } from '../../support/use.ts';
+import { contentOf, EMAIL, MASK_EMAIL, PLACEHOLDER, send, startGuarded, WAYS } from './support.ts';
+
+const upstream = useUpstream();
+
+/** The texts in the deltas of a stream, or the whole body. */
+const shownText = (body: string): string =>
+  [...body.matchAll(/"(?:content|text|delta)":"([^"]*)"/g)].map(([, piece]) => piece).join('');
+
+/** The letters of a text as single parts, so that every match is cut. */
+const LETTERS = [...`Write to ${EMAIL}, or to bob@example.com. `, ...'That is all that I know about it. '.repeat(20)];
+
+describe('a guard that masks the output', () => {
+  test.each(WAYS)('shows a placeholder in place of every match, and the rest unchanged: %s', async (_, way) => {
+    const box = await startGuarded(upstream.url, MASK_EMAIL);
+    try {
+      upstream.next({ text: LETTERS });
+      const response = await send(way, box, 'Say it.');
+      const { text, platform } = await contentOf(way, response);
+      expect(text).not.toContain('@');
+      expect(new Set(text.match(PLACEHOLDER)).size).toBe(2);
+      expect(text.replace(PLACEHOLDER, '*')).toBe(LETTERS.join('').replace(EMAIL, '*').replace('bob@example.com', '*'));
+      expect(platform?.credits_consumed).toBeGreaterThan(0);
+      expect(await box.run('ledger', 'audit')).toMatchObject({ code: 0 });
+    } finally {
+      await box.stop();
+    }
+  });
+});
+
+describe('a guard that blocks the output', () => {
+  const BLOCK = (buffer: string) =>
+    `  - { name: no-mail, guard: personal-data, settings: { kinds: [email] }, on: [output], on_match: block, buffer: ${buffer} }`;
+
+  test.each(WAYS)('shows no byte of the match or after it, and charges the answer: %s', async (_, way) => {
+    const box = await startGuarded(upstream.url, BLOCK('window'));
+    try {
+      const before = 'Nothing to see here. '.repeat(40);
+      upstream.next({ text: [...before, ...`Write to ${EMAIL} now.`, ...' And then? '.repeat(60)] });
+      const response = await send(way, box, 'Say it.');
+      const text = await response.text();
+      expect(text.includes('content_blocked')).toBeTrue();
+      expect(shownText(text)).not.toContain('qu');
+      expect(shownText(text)).not.toContain('And then');
+      expect(response.status).toBe(way.isStream ? 200 : 400);
+      if (!way.isStream) expect(Number(response.headers.get('x-signalbox-credits'))).toBeGreaterThan(0);
+      expect(await box.run('ledger', 'audit')).toMatchObject({ code: 0 });
+      const id = response.headers.get('x-signalbox-decision-id')!;
+      const record = await waitFor(async () => {
+        const found = (await (await box.get(`/v1/decisions/${id}`)).json()) as {
+          facts: Record<string, unknown>;
+          outcome: Record<string, unknown>;
+        };
+        return found.outcome ? found : undefined;
+      });
+      expect(record.outcome).toMatchObject({
+        error: 'content_blocked',
+        guards: [{ guard: 'no-mail', side: 'output', action: 'block', matches: { email: 1 } }],
+      });
+    } finally {
+      await box.stop();
+    }
+  });
+
+  test.each(WAYS.filter(([, { isStream }]) => isStream))(
+    'with `buffer: whole`, a stream shows nothing of the text: %s',
+    async (_, way) => {
+      const box = await startGuarded(upstream.url, BLOCK('whole'));
+      try {
+        upstream.next({ text: [...'Nothing to see here. '.repeat(40), `Write to ${EMAIL}.`] });
+        const text = await (await send(way, box, 'Say it.')).text();
+        expect(text.includes('content_blocked')).toBeTrue();
+        expect(shownText(text)).not.toContain('Nothing');
+      } finally {
+        await box.stop();
+      }
+    },
+  );
+});
+
+describe('a guard that flags', () => {
+  test.each(WAYS)('changes and delays nothing, and counts the matches in the record: %s', async (_, way) => {
+    const box = await startGuarded(
+      upstream.url,
+      '  - { name: dry-run, guard: personal-data, settings: { kinds: [email] }, on: [input, output], on_match: flag }',
+    );
+    try {
+      upstream.next({ text: LETTERS });
+      const response = await send(way, box, `I am ${EMAIL}.`);
+      const id = response.headers.get('x-signalbox-decision-id')!;
+      expect((await contentOf(way, response)).text).toBe(LETTERS.join(''));
+      const record = (await (await box.get(`/v1/decisions/${id}`)).json()) as {
+        facts: Record<string, unknown>;
+        outcome: Record<string, unknown>;
+      };
+      expect(record.outcome.guards).toEqual([
+        { guard: 'dry-run', side: 'input', action: 'flag', matches: { email: 1 }, failed: false, unreadable: null },
+        { guard: 'dry-run', side: 'output', action: 'flag', matches: { email: 2 }, failed: false, unreadable: null },
+      ]);
+      expect(record.facts.guards).toEqual({ 'dry-run': 1 });
+    } finally {
+      await box.stop();
+    }
+  });
+});
+
+describe('`unmask`', () => {
+  const masking = (unmask: string) =>
+    `  - { name: pii, guard: personal-data, settings: { kinds: [email] }, on: [input], on_match: mask, unmask: ${unmask} }`;
+  /** Answers with the placeholder that the model has received, in single letters. */
+  const echo = () => {
+    upstream.behave(({ body }) => {
+      const placeholder = JSON.stringify(body).match(PLACEHOLDER)?.[0] ?? 'none';
+      return { text: [...`You are ${placeholder}, not [email:aaaaaaaaaaaa].`] };
+    });
+  };
+
+  test.each(WAYS)('puts the values of the request back into the text, and no others: %s', async (_, way) => {
+    const box = await startGuarded(upstream.url, masking('[text]'));
+    try {
+      echo();
+      const { text } = await contentOf(way, await send(way, box, `I am ${EMAIL}.`));
+      expect(text).toBe(`You are ${EMAIL}, not [email:aaaaaaaaaaaa].`);
+    } finally {
+      upstream.behave(() => ({}));
+      await box.stop();
+    }
+  });
+
+  test.each(WAYS)('is off by default: %s', async (_, way) => {
+    const box = await startGuarded(upstream.url, masking('[]'));
+    try {
+      echo();
+      const { text } = await contentOf(way, await send(way, box, `I am ${EMAIL}.`));
+      expect(text).not.toContain(EMAIL);
+    } finally {
+      upstream.behave(() => ({}));
+      await box.stop();
+    }
+  });
+});
