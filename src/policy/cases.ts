@@ -13,7 +13,7 @@ import { alternativesIn } from './yaml/slip-hints.ts';
 import { entryOf, placeAt, valueAt } from './yaml/tree.ts';
 
 /** The names that test cases may refer to. */
-type NamesOf = Record<'models' | 'providers' | 'selectors' | 'aliases' | 'constraints' | 'tasks', Names>;
+type NamesOf = Record<'models' | 'providers' | 'selectors' | 'aliases' | 'constraints' | 'tasks' | 'guards', Names>;
 export interface CaseNames extends Readonly<NamesOf> {
   readonly patterns: readonly string[];
   /** Returns the model ID that a name means through a wildcard; null for none. */
@@ -74,6 +74,8 @@ export function draftCases(context: CheckContext & AmountContext, names: CaseNam
           costBelowCredits,
           latencyBelowMs: expect.latency_below_ms ?? null,
           qualityAbove: expect.quality_above ?? null,
+          blocked: expect.blocked ?? null,
+          masked: expect.masked,
           refused: expect.refused ?? null,
         },
       },
@@ -128,6 +130,9 @@ function checkNames(
   }
   check('provider', expect.provider, names.providers, 'expect', 'provider');
   check('task', expect.task, names.tasks, 'expect', 'task');
+  check('guard', expect.blocked, names.guards, 'expect', 'blocked');
+  for (const [at, guard] of (expect.masked ?? []).entries())
+    check('guard', guard, names.guards, 'expect', 'masked', at);
   check('error code', expect.refused, new Set(Object.keys(ERRORS)), 'expect', 'refused');
   const reasons = new Set([...names.constraints.keys(), ...Object.keys(REJECTIONS)]);
   const rejected = valueAt(tree, 'expect', 'rejected');
@@ -154,8 +159,8 @@ function checkKeys({ tree, path, place }: NamedItem<CaseText>, { expect }: CaseT
     report,
     () => 'either `refused` or the other key: a refused request has no chosen model',
   );
-  const { rejected, ...others } = expect;
-  if (Object.keys(others).length + Object.keys(rejected).length > 0) return;
+  const { rejected, masked, ...others } = expect;
+  if (Object.keys(others).length + Object.keys(rejected).length + masked.length > 0) return;
   report.add('missing-key', stated.tree.place, `\`${stated.path}\` has no key`, { expected: 'at least one key' });
 }
 

@@ -114,7 +114,9 @@ function checkSections(context: CheckContext) {
   const preferences = draftPreferences(context);
   const publicUrl = readPublicUrl(context);
   reviewLearning(context);
-  const parts = { ids, providers, selectors, aliases, constraints, taskIndex, wildcards, drafts, openings };
+  const own = draftSections({ ...money, publicUrl, budgetNames: budgets.map(({ name }) => name) });
+  const guards = own.guards.map(({ name }) => name);
+  const parts = { ids, providers, selectors, aliases, constraints, taskIndex, wildcards, drafts, openings, guards };
   const names = caseNamesOf(parts);
   return {
     /** The version of the policy language; the latest version if the policy states none, or states a wrong version. */
@@ -155,7 +157,7 @@ function checkSections(context: CheckContext) {
       starts: [...openings, ...wildcards.map(({ pattern }) => pattern.slice(0, -1))],
     }),
     budgets,
-    own: draftSections({ ...money, publicUrl, budgetNames: budgets.map(({ name }) => name) }),
+    own,
     /** Selects the requests whose texts are stored; null for all requests, or if no texts are stored. */
     contentMatch: contentMatch(context),
     reportedRuns: reportedRunsMatch(context),
@@ -179,9 +181,19 @@ interface NamedParts
   readonly wildcards: readonly WildcardDraft[];
   readonly drafts: readonly ModelDraft[];
   readonly openings: readonly string[];
+  readonly guards: readonly string[];
 }
 
-function caseNamesOf({ ids, aliases, taskIndex, wildcards, drafts, openings, ...parts }: NamedParts): CaseNames {
+function caseNamesOf({
+  ids,
+  aliases,
+  taskIndex,
+  wildcards,
+  drafts,
+  openings,
+  guards,
+  ...parts
+}: NamedParts): CaseNames {
   const namesIn = (named: readonly { readonly name: string }[]) => new Set(named.map(({ name }) => name));
   return {
     models: ids,
@@ -191,6 +203,7 @@ function caseNamesOf({ ids, aliases, taskIndex, wildcards, drafts, openings, ...
     providers: namesIn(parts.providers),
     selectors: namesIn(parts.selectors),
     constraints: namesIn(parts.constraints),
+    guards: new Set(guards),
     patterns: [...wildcards.map(({ pattern }) => pattern), ...openings.map((opening) => `${opening}*`)],
     wildcard: openNames({ wildcards, models: drafts, aliases, openings }, null),
   };

@@ -47,6 +47,10 @@ export interface PolicyCase {
     readonly costBelowCredits: number | null;
     readonly latencyBelowMs: number | null;
     readonly qualityAbove: number | null;
+    /** The guard that must refuse the request. */
+    readonly blocked: string | null;
+    /** The guards that must mask a text of the request. */
+    readonly masked: readonly string[];
     /** The expected error code, if no model may be eligible. */
     readonly refused: string | null;
   };

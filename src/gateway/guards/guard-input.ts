@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
 import { blockedRequest, guardFailed, unreadableRequest } from './guard-errors.ts';
 import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
-import type { Placeholders } from './placeholders.ts';
+import { type Placeholders, withoutPlaceholders } from './placeholders.ts';
 import { editsOf, type RequestText, type RequestTexts, textsOfRequest } from './request-texts.ts';
 import type { Verdicts } from './verdicts.ts';
 
@@ -165,13 +165,13 @@ function inspect(
   guard: RunningGuard,
   { texts }: RequestTexts,
   deadline: number,
-  { timers, clock }: InputContext,
+  { timers, clock, placeholders }: InputContext,
 ): Awaitable<readonly FoundMatch[]> {
   const found: FoundMatch[] = [];
   const waiting: Promise<void>[] = [];
   for (const window of windowsOf(guard, texts)) {
     const note = (matches: readonly GuardMatch[]): void => {
-      for (const match of matches) {
+      for (const match of withoutPlaceholders(matches, window, placeholders)) {
         const text = match.at ? window[match.at.text]! : null;
         found.push({ match, text, at: (text ?? window[0]!).at });
       }

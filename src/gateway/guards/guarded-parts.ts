@@ -5,7 +5,7 @@ import { blockedAnswer, guardFailed } from './guard-errors.ts';
 import { type MatchPlace, mergedPlaces } from './guard-input.ts';
 import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
 import { type Channel, HeldParts } from './held-parts.ts';
-import type { Placeholders } from './placeholders.ts';
+import { type Placeholders, withoutPlaceholders } from './placeholders.ts';
 import type { Verdicts } from './verdicts.ts';
 
 /** Thrown when a guard blocks an answer. */
@@ -89,7 +89,7 @@ export class GuardedParts extends HeldParts {
     if (end === safeTo || (!isOver && end - (this.#inspected.get(channel) ?? 0) < STEP)) return;
     this.#inspected.set(channel, end);
     const start = contextStart(text, safeTo);
-    const found = this.#acting.flatMap((guard) => this.#matchesAt(guard, channel, start));
+    const found = this.#matchesFrom(start, channel);
     const limit = isOver ? end : end - this.#reach;
     let safe = Math.max(safeTo, limit);
     const final: MatchPlace[] = [];
@@ -101,19 +101,33 @@ export class GuardedParts extends HeldParts {
       final.push(place);
     }
     for (const place of final) this.#act(channel, place, found);
-    if (final.length > 0) this.#checkEdited(channel, start, safe);
     channel.safeTo = safe;
   }
 
-  /** Returns the matches in the text of a channel from `start` on that end after the shown text. */
-  #matchesAt(guard: RunningGuard, channel: Channel, start: number): readonly AnswerMatch[] {
-    const { text, kind, safeTo } = channel;
-    const window = [{ text: text.slice(start), role: 'assistant' as const, kind }];
-    return this.#call(guard, window).flatMap((match) => {
-      if (!match.at) return [];
-      const [from, to] = [Math.max(safeTo, start + match.at.from), start + match.at.to];
-      return to > safeTo ? [{ kind: match.kind, from, to, guard, match }] : [];
-    });
+  /**
+   * Returns the matches in the text of a channel from `start` on that end after the shown text. A placeholder can reveal another match, so
+   * the guards inspect the text again with each match replaced by signs like those of a placeholder.
+   */
+  #matchesFrom(start: number, channel: Channel): readonly AnswerMatch[] {
+    const { kind, safeTo, edits } = channel;
+    const found: AnswerMatch[] = [];
+    let text = filled(channel.text.slice(start), edits, start);
+    for (let round = 0; ; round++) {
+      const window = [{ text, role: 'assistant' as const, kind }];
+      const more = this.#acting.flatMap((guard) =>
+        this.#call(guard, window).flatMap((match): readonly AnswerMatch[] => {
+          if (!match.at) return [];
+          const [from, to] = [Math.max(safeTo, start + match.at.from), start + match.at.to];
+          // The signs that replace a match may look like the match.
+          const isKnown = [...edits, ...found].some((place) => place.from <= from && to <= place.to);
+          return to > safeTo && !isKnown ? [{ kind: match.kind, from, to, guard, match }] : [];
+        }),
+      );
+      if (more.length === 0) return found;
+      if (round === ROUNDS_MAX) this.#block(more[0]!.guard, [more[0]!.match]);
+      found.push(...more);
+      text = filled(text, more, start);
+    }
   }
 
   /** Carries out the actions of the guards that found a place. */
@@ -128,18 +142,9 @@ export class GuardedParts extends HeldParts {
     channel.edits = [...channel.edits, { from, to, value }];
   }
 
-  /** Blocks an answer in which a placeholder reveals another match, because such a text was constructed. */
-  #checkEdited(channel: Channel, start: number, safe: number): void {
-    const text = editedText(channel, start, safe);
-    for (const guard of this.#acting) {
-      // A match that touches an end of this part may be no match in the whole text.
-      const revealed = this.#call(guard, [{ text, role: 'assistant', kind: channel.kind }]).filter(
-        ({ at }) => at && (at.from > 0 || start === 0) && at.to < text.length,
-      );
-      if (revealed.length === 0) continue;
-      this.#context.verdicts.add(guard.rule, 'output', revealed, 'block');
-      throw new AnswerBlocked(blockedAnswer(guard.rule, revealed));
-    }
+  #block({ rule }: RunningGuard, matches: readonly GuardMatch[]): never {
+    this.#context.verdicts.add(rule, 'output', matches, 'block');
+    throw new AnswerBlocked(blockedAnswer(rule, matches));
   }
 
   /** Inspects complete channels together. A guard that masks inspects them again, until it finds nothing. */
@@ -159,8 +164,8 @@ export class GuardedParts extends HeldParts {
     if (matches.length === 0) return false;
     const fixed = matches.some(({ at }) => at === undefined || isFixedText(texts[at.text]!));
     const isBlocked = rule.onMatch === 'block' || (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX));
-    this.#context.verdicts.add(rule, 'output', matches, isBlocked ? 'block' : rule.onMatch);
-    if (isBlocked) throw new AnswerBlocked(blockedAnswer(rule, matches));
+    if (isBlocked) this.#block(guard, matches);
+    this.#context.verdicts.add(rule, 'output', matches);
     if (rule.onMatch === 'flag') return false;
     const changed = new Map<AnswerText, string>();
     for (const [index, text] of texts.entries()) {
@@ -192,7 +197,7 @@ export class GuardedParts extends HeldParts {
       const used = (this.#used.get(guard) ?? 0) + clock() - begun;
       this.#used.set(guard, used);
       if (used > rule.deadlineMs) throw new GuardFailure(`it took more than ${rule.deadlineMs} ms`);
-      return matches;
+      return withoutPlaceholders(matches, texts, this.#context.placeholders);
     } catch (cause) {
       if (!(cause instanceof GuardFailure)) throw cause;
       verdicts.fail(rule, 'output');
@@ -210,4 +215,14 @@ function contextStart(text: string, safeTo: number): number {
   const least = Math.max(0, safeTo - 2 * CONTEXT);
   while (start > least && !/\s/.test(text.charAt(start - 1))) start--;
   return start;
+}
+
+/** Replaces places in a text with signs like those of a placeholder, so that the other places stay the same. @param start of the text */
+function filled(text: string, places: readonly Pick<MatchPlace, 'from' | 'to'>[], start: number): string {
+  let out = text;
+  for (const { from, to } of places) {
+    const [begin, end] = [Math.max(0, from - start), to - start];
+    if (end > begin) out = `${out.slice(0, begin)}${'['.padEnd(end - begin - 1, ':')}]${out.slice(end)}`;
+  }
+  return out;
 }

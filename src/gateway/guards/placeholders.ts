@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { GuardMatch } from '../../contract/guard.ts';
 import type { UnmaskPlace } from '../../core/policy/guards.ts';
 
 /** The letters of a placeholder. Digits could look like a part of a number, which a guard would find again. */
@@ -21,6 +22,14 @@ export class Placeholders {
   /** @param secretOf returns the secret of the conversation. It is called at most once, when a value is masked. */
   constructor(secretOf: () => Uint8Array) {
     this.#secretOf = secretOf;
+  }
+
+  get isEmpty(): boolean {
+    return this.#values.size === 0;
+  }
+
+  has(placeholder: string): boolean {
+    return this.#values.has(placeholder);
   }
 
   /** Returns the value of a placeholder in a place of the answer; null if it stays masked there. */
@@ -51,3 +60,19 @@ export class Placeholders {
 
 /** Matches the form of every placeholder. */
 export const PLACEHOLDER = /\[[a-z][a-z0-9-]{0,39}:[a-p]{12}(?:[a-p]{12})?\]/g;
+
+/** Leaves out matches in placeholders of the request, because a placeholder contains the name of a kind. */
+export function withoutPlaceholders(
+  matches: readonly GuardMatch[],
+  texts: readonly { readonly text: string }[],
+  placeholders: Placeholders,
+): readonly GuardMatch[] {
+  if (placeholders.isEmpty || matches.length === 0) return matches;
+  return matches.filter(({ at }) => {
+    if (!at) return true;
+    const { text } = texts[at.text]!;
+    const begin = text.lastIndexOf('[', at.from);
+    const end = begin < 0 ? -1 : text.indexOf(']', begin) + 1;
+    return end < at.to || !placeholders.has(text.slice(begin, end));
+  });
+}

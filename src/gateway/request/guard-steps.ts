@@ -1,17 +1,15 @@
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
-import { groupsOf } from '../../core/money/holder.ts';
-import type { Caller } from '../../core/people/caller.ts';
-import type { GuardScope } from '../../core/policy/guards.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { Log } from '../../host/telemetry/log.ts';
 import { unmaskableAnswer } from '../guards/guard-errors.ts';
 import { guardInput } from '../guards/guard-input.ts';
 import type { RunningGuard } from '../guards/guard-runtime.ts';
+import { isActive, scopeOf } from '../guards/guard-scope.ts';
 import { GuardedAnswer } from '../guards/guarded-answer.ts';
 import { GuardedParts } from '../guards/guarded-parts.ts';
 import { Placeholders } from '../guards/placeholders.ts';
-import { type GuardedOrigin, RequestGuards } from '../guards/request-guards.ts';
+import { RequestGuards } from '../guards/request-guards.ts';
 import { UnmaskedParts } from '../guards/unmasked-parts.ts';
 import type { PreparedRequest } from './prepared.ts';
 import type { PreparingStep, Step } from './steps.ts';
@@ -79,43 +77,3 @@ const logFailure =
   (log: Log) =>
   ({ rule }: RunningGuard, cause: unknown): void =>
     log.warn('a guard failed', { guard: rule.name, error: messageOf(cause) });
-
-/** Whether a guard inspects a request. A condition that fails counts as true. */
-function isActive({ rule: { when } }: RunningGuard, scope: GuardScope): boolean {
-  if (when === null) return true;
-  try {
-    return when(scope);
-  } catch {
-    return true;
-  }
-}
-
-/** Returns what the conditions of guards see. A caller that has not paid yet has no key. */
-function scopeOf(
-  { operation, model, stream, settings, routing }: ModelRequest,
-  caller: Caller | null,
-  { headers, body }: GuardedOrigin,
-): GuardScope {
-  const groups = caller ? groupsOf(caller) : { team: { id: '', name: '' }, user: { id: '', name: '', role: '' } };
-  return {
-    request: {
-      operation,
-      model,
-      stream,
-      user: settings.user ?? '',
-      metadata: new Map(Object.entries(routing.metadata ?? {})),
-      get headers() {
-        return visibleHeaders(headers);
-      },
-      bytes: body.bytes,
-    },
-    key: { id: caller?.keyId ?? '', labels: new Map(Object.entries(caller?.labels ?? {})) },
-    ...groups,
-  };
-}
-
-/** Names of headers whose values may be credentials. */
-const CREDENTIAL = /auth|cookie|key|payment|secret|signature|token/;
-
-const visibleHeaders = (headers: Headers | null): ReadonlyMap<string, string> =>
-  new Map([...(headers ?? [])].filter(([name]) => !CREDENTIAL.test(name)));

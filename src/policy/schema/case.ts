@@ -5,7 +5,7 @@ import { USER_ROLES } from '../../core/people/people.ts';
 import { TIERS } from '../../core/policy/tiers.ts';
 import { ESCALATION_NAMES } from '../../core/request/facts.ts';
 import { withoutNull } from '../../core/schema/nullable.ts';
-import { closed, excludes, oneOf, optional, string, writtenAs } from './parts.ts';
+import { closed, excludes, excludesEach, oneOf, optional, string, writtenAs } from './parts.ts';
 
 const query = RouteChat.properties;
 const { operation, input, dimensions } = RouteQuery.properties;
@@ -174,9 +174,15 @@ export const ExpectText = closed(
       examples: [{ 'qwen3-coder-local': 'legal-stays-in-the-eu' }],
       description: 'Model → the constraint, or the kind of reason, that must reject it.',
     }),
+    blocked: Type.Optional(name('The guard that must refuse the request.', 'no-secrets')),
+    masked: Type.Array(name('A guard.', 'personal-data'), {
+      default: [],
+      examples: [['personal-data']],
+      description: 'The guards that must mask a text of the request.',
+    }),
     refused: Type.Optional(name('The expected error code, if the request must be refused.', 'no_eligible_model')),
   },
-  { minProperties: 1, ...excludes('refused', ...Object.keys(OF_THE_CHOICE)) },
+  { minProperties: 1, ...excludesEach(['refused', 'blocked'], Object.keys(OF_THE_CHOICE)) },
 );
 
 export type ExpectText = Static<typeof ExpectText>;

@@ -35,6 +35,11 @@ export const excludes = (key: string, ...others: readonly string[]) => ({
   dependencies: { [key]: { properties: Object.fromEntries(others.map((other) => [other, false])) } },
 });
 
+/** Schema options for a map in which each of several keys excludes the same other keys. */
+export const excludesEach = (keys: readonly string[], others: readonly string[]) => ({
+  dependencies: Object.assign({}, ...keys.map((key) => excludes(key, ...others).dependencies)),
+});
+
 /** The options of a value's schema. If a schema has a default and no example, the default is the example. */
 type ValueOptions<Options> = Omit<Options, 'description' | 'examples'> & { readonly example?: unknown };
 

@@ -62,10 +62,12 @@ const checked = (guard: PreparedGuard, window: GuardWindow): readonly GuardMatch
   return matches;
 };
 
+/** A text in which guards find nothing. */
+const FOLLOWING = ' Plain words follow here.';
+
 /** Only pure guards can be tried without the services that they call. */
 const pureWindows = ({ plugin }: GuardSubject) => (plugin.pure ? windows(plugin) : null);
 
-/** Characters that follow a prefix, so that its end is no end of a word or a number by chance. */
 const matchText = ({ at }: GuardMatch, { texts }: GuardWindow): string =>
   at === undefined ? 'the window' : quote(texts[at.text]!.text.slice(at.from, at.to));
 
@@ -143,10 +145,13 @@ export const GUARD_LAWS: readonly Law<GuardSubject>[] = [
     name: 'reach',
     says: 'a match is found as soon as `reach` characters after its beginning have arrived',
     cases: (subject) => pureWindows(subject)?.map((window) => ({ ...window, texts: window.texts.slice(0, 1) })) ?? null,
-    fault(guard, window) {
+    fault(guard, given) {
       const { reach } = guard;
-      const whole = window.texts[0]!;
       if (reach === undefined) return null;
+      // Text follows every match, so that the law can cut the text after each of them.
+      const [first] = given.texts;
+      const whole = { ...first!, text: first!.text + FOLLOWING.repeat(Math.ceil((2 * reach) / FOLLOWING.length)) };
+      const window = { ...given, texts: [whole] };
       for (const match of checked(guard, window)) {
         if (match.at === undefined) return `the match ${match.kind} has no place, but the guard states \`reach\``;
         const { from, to } = match.at;

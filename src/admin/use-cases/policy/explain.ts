@@ -24,7 +24,7 @@ import { questionLengthOf } from '../../../routing/question-length.ts';
 import type { OnRuleFailure } from '../../../routing/rules.ts';
 import { readStore, storeExists } from '../../../store/open.ts';
 import { caseNamed, runCase } from './cases.ts';
-import { exactFacts, type HypotheticalRequest, tryFor, UNNAMED } from './hypothetical.ts';
+import { exactFacts, guarded, type HypotheticalRequest, tryFor, UNNAMED } from './hypothetical.ts';
 import { factsOf } from './reasons.ts';
 import { settingsOf } from './settings.ts';
 import { type JudgeTools, readPolicy } from './tools.ts';
@@ -69,15 +69,17 @@ export interface ExplanationSources {
  * @throws SignalboxError like the API
  */
 export async function explainRequest(
-  hypothetical: HypotheticalRequest,
+  given: HypotheticalRequest,
   whole: Runtime,
   { lengths, readings, recall, counter }: ExplanationSources,
 ) {
+  const runtime = runtimeFor(whole, given.request.model);
+  const { hypothetical, verdicts, refusal } = guarded(given, runtime);
+  if (refusal) throw refusal;
   const { request } = hypothetical;
   const { turns } = request.conversation;
   const { task } = request.routing;
   const failedRules = new Map<string, unknown>();
-  const runtime = runtimeFor(whole, hypothetical.request.model);
   const measured = readings?.(runtime);
   const onFailure: OnRuleFailure = (rule, error) => failedRules.set(rule.name, error);
   const read = await exactFacts({ ...hypothetical, readings: measured }, runtime, onFailure, counter);
@@ -92,6 +94,8 @@ export async function explainRequest(
     taskReasons: turns.length > 0 && task === undefined ? await taskReasons(request, facts, runtime.reader) : null,
     // Rules whose condition failed and therefore counts as true, with the error.
     failedRules,
+    // What the guards of the policy found in the request.
+    verdicts,
   };
 }
 

@@ -4,6 +4,7 @@ import { usdWriter } from '../../../core/money/usd.ts';
 import { lacksIn } from '../../../core/policy/found-models.ts';
 import { plural } from '../../../core/text/text.ts';
 import { messageOf } from '../../../core/thrown.ts';
+import { verdictText } from '../../../gateway/guards/hypothetical-guards.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
 import { leftOutProviders } from '../../../policy/runtime/candidate.ts';
 import type { CandidateEntry } from '../../../routing/certificate.ts';
@@ -34,6 +35,7 @@ export function explanationBody(
     runtime,
     taskNote = null,
     taskReasons: reasons = null,
+    verdicts = [],
   } = explanation;
   const { choice, reason, refusal } = certificate;
   const { revision, usdPerCredit } = runtime.snapshot;
@@ -45,7 +47,11 @@ export function explanationBody(
     refusal,
     facts: factsBody(facts),
     ...body,
-    explanation: [...body.explanation, ...lacksIn(runtime.snapshot).map((lack) => `${lack}.`)],
+    explanation: [
+      ...verdicts.map(verdictText),
+      ...body.explanation,
+      ...lacksIn(runtime.snapshot).map((lack) => `${lack}.`),
+    ],
     first_hold_credits: firstHold && toCredits(firstHold.amount),
     hold_note: holdNote(explanation),
     shortage: shortage?.code ?? null,

@@ -3,10 +3,12 @@ import type { Estimate } from '../../../core/decision/estimate.ts';
 import type { Readings } from '../../../core/decision/readings.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import { type Caller, type CallerLevel, OPERATOR } from '../../../core/people/caller.ts';
+import type { GuardCounts } from '../../../core/policy/guards.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import type { Difficulty, Facts } from '../../../core/request/facts.ts';
 import type { ModelRequest } from '../../../core/request/model-request.ts';
 import { UsageError } from '../../../core/usage-error.ts';
+import { guardHypothetical } from '../../../gateway/guards/hypothetical-guards.ts';
 import { checkRequest } from '../../../gateway/request/check-request.ts';
 import { decideWithin, type FundedTrial } from '../../../gateway/request/decide-within.ts';
 import { countInput, decisiveTokenizers } from '../../../gateway/request/exact-count.ts';
@@ -73,6 +75,8 @@ export interface HypotheticalRequest {
   readonly funds?: AvailableFunds | null;
   /** Measurements; absent to use the figures of the policy. */
   readonly readings?: Readings;
+  /** How many matches each guard found in the request; absent for none. */
+  readonly guards?: GuardCounts | undefined;
 }
 
 /** The error for an unknown sender, or for a key that does not work. */
@@ -99,11 +103,21 @@ function hypotheticalCaller({ id: keyId, labels, models, notModels, ...of }: Hyp
 }
 
 /**
+ * Runs the guards of a policy on a hypothetical request.
+ * @returns the request after masks, with the numbers of matches
+ */
+export function guarded(hypothetical: HypotheticalRequest, runtime: Runtime) {
+  const { request: given, key, caller = hypotheticalCaller(key) } = hypothetical;
+  const { request, verdicts, refusal } = guardHypothetical(given, caller, runtime);
+  return { hypothetical: { ...hypothetical, request, guards: verdicts.inputCounts }, verdicts: verdicts.all, refusal };
+}
+
+/**
  * Returns the facts of a hypothetical request, and the rules that apply to it.
  * @throws SignalboxError like a real request
  */
 export function hypotheticalFacts(
-  { request, key, timeMs, caller = hypotheticalCaller(key), readings, difficulty }: HypotheticalRequest,
+  { request, key, timeMs, caller = hypotheticalCaller(key), readings, difficulty, guards }: HypotheticalRequest,
   runtime: Runtime,
   onFailure: OnRuleFailure = () => {},
   inputTokensCounted: Facts['inputTokensCounted'] = null,
@@ -114,6 +128,7 @@ export function hypotheticalFacts(
   const read = {
     ...routeFacts(request, caller, runtime.snapshot, { reader: runtime.reader, readings }),
     inputTokensCounted,
+    ...(guards && { guards }),
   };
   const facts = difficulty === undefined ? read : atDifficulty(read, difficulty, runtime.snapshot);
   if (!hasRules(runtime.snapshot)) return facts;

@@ -10,7 +10,7 @@ import { isRefusal } from '../../../routing/decide.ts';
 import type { ModelLists } from '../../../routing/model-name.ts';
 import { refusalError } from '../../../routing/refuse.ts';
 import { firstEndpoints } from '../../../routing/spread-estimate.ts';
-import { type CaseOutcome, isDecision, listsOf, reasonsAgainst } from './reasons.ts';
+import { type CaseOutcome, isDecision, listsOf, reasonsAgainst, verdictsOn } from './reasons.ts';
 import { whyNotChosen, whyNotRejectedBy, whyRejected } from './why.ts';
 
 /** A key of a case's `expect` that does not hold. */
@@ -33,10 +33,13 @@ export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime
   const context: CaseContext = { runtime, caller: listsOf(policyCase, runtime), escalated: policyCase.given.escalated };
   const found = [
     ...taskMismatch(policyCase, outcome),
-    ...(expect.refused === null
-      ? choiceMismatches(expect, outcome, refusal, context)
-      : refusalMismatch(expect.refused, outcome, refusal, context)),
+    ...(expect.blocked !== null
+      ? []
+      : expect.refused === null
+        ? choiceMismatches(expect, outcome, refusal, context)
+        : refusalMismatch(expect.refused, outcome, refusal, context)),
     ...rejectedMismatches(expect, outcome, whole),
+    ...guardMismatches(policyCase, outcome, refusal, runtime),
   ];
   return found.map(({ hint, expected, ...text }) => ({
     case: policyCase,
@@ -227,6 +230,26 @@ function refusalMismatch(
   }
   const id = isDecision(outcome) ? chosenId(outcome, context.runtime) : '';
   return [{ key, wanted, got: `chose ${id}`, message: `chose \`${id}\`` }];
+}
+
+function guardMismatches(
+  policyCase: PolicyCase,
+  outcome: CaseOutcome,
+  refusal: SignalboxError | null,
+  runtime: Runtime,
+): MismatchText[] {
+  const { blocked, masked } = policyCase.expect;
+  if (blocked === null && masked.length === 0) return [];
+  const verdicts = verdictsOn(policyCase, runtime);
+  const found = verdicts.map(({ guard, action }) => `${guard}: ${action}`).join(', ') || 'no matches';
+  const misses = masked
+    .filter((name) => !verdicts.some(({ guard, action }) => guard === name && action === 'mask'))
+    .map((name) => ({ key: 'masked', wanted: name, got: found, message: `the guard \`${name}\` masks nothing` }));
+  if (blocked === null || (refusal?.code === 'content_blocked' && refusal.info.details?.guard === blocked))
+    return misses;
+  const got = refusal ? refusedText(refusal.code) : isDecision(outcome) ? `chose ${chosenId(outcome, runtime)}` : found;
+  const message = `the guard \`${blocked}\` does not refuse the request`;
+  return [...misses, { key: 'blocked', wanted: blocked, got, message, hint: refusal?.message }];
 }
 
 function rejectedMismatches({ rejected }: PolicyCase['expect'], outcome: CaseOutcome, whole: Runtime): MismatchText[] {

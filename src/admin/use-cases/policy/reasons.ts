@@ -6,9 +6,11 @@ import { SignalboxError } from '../../../core/errors.ts';
 import { INHERITED, NO_GROUP_TERMS } from '../../../core/people/people.ts';
 import type { PolicyCase } from '../../../core/policy/case.ts';
 import { mayChoose } from '../../../core/policy/found-models.ts';
+import type { GuardVerdict } from '../../../core/policy/guards.ts';
 import type { Facts } from '../../../core/request/facts.ts';
 import type { ModelRequest } from '../../../core/request/model-request.ts';
 import { dropNulls } from '../../../core/schema/nullable.ts';
+import { orElse } from '../../../core/thrown.ts';
 import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
@@ -16,7 +18,7 @@ import { isRefusal } from '../../../routing/decide.ts';
 import type { ModelLists } from '../../../routing/model-name.ts';
 import { violatedConstraints } from '../../../routing/rejections.ts';
 import { vectorSpaceOf } from '../../../routing/rules.ts';
-import { decideFor, hypotheticalFacts } from './hypothetical.ts';
+import { decideFor, guarded, hypotheticalFacts } from './hypothetical.ts';
 
 /** The time of cases and requests without a time: a Wednesday noon. The time is constant so that results do not depend on the clock. */
 export const USUAL_TIME = '2026-01-07T12:00:00Z';
@@ -27,14 +29,26 @@ const dropped = dropNulls(RouteRequest);
  * Returns the facts of a case's request, and the rules that apply to it.
  * @throws SignalboxError like a real request
  */
-export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
-  const { time, team, user, escalated } = given;
-  const request = requestOf(given);
-  const key = { ...given.key, team: team?.id, user: user?.id, levels: levelsIn(given, runtime) };
-  const facts = hypotheticalFacts({ request, key, timeMs: Date.parse(time ?? USUAL_TIME) }, runtime);
+export function factsOf(policyCase: PolicyCase, runtime: Runtime): Facts {
+  const { hypothetical, refusal } = guardedCase(policyCase, runtime);
+  if (refusal) throw refusal;
+  const facts = hypotheticalFacts(hypothetical, runtime);
+  const { escalated } = policyCase.given;
   const isEscalated = escalated !== undefined && runtime.snapshot.escalation.on.includes(escalated);
   return isEscalated && facts.tier ? { ...facts, escalation: { signal: escalated, turnsAgo: 0 } } : facts;
 }
+
+/** Runs the guards of the policy on a case's request. @throws SignalboxError for a body that the API would refuse */
+function guardedCase({ given }: PolicyCase, runtime: Runtime) {
+  const { time, team, user } = given;
+  const request = requestOf(given);
+  const key = { ...given.key, team: team?.id, user: user?.id, levels: levelsIn(given, runtime) };
+  return guarded({ request, key, timeMs: Date.parse(time ?? USUAL_TIME) }, runtime);
+}
+
+/** Returns what the guards of the policy found in a case's request; nothing if the API would refuse its body. */
+export const verdictsOn = (policyCase: PolicyCase, runtime: Runtime): readonly GuardVerdict[] =>
+  orElse(() => guardedCase(policyCase, runtime).verdicts, []);
 
 /** Returns the lists of models that apply to the sender of a case. */
 export function listsOf({ given }: PolicyCase, runtime: Runtime): ModelLists {

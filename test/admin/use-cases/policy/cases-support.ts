@@ -61,6 +61,8 @@ const NOTHING: PolicyCase['expect'] = {
   costBelowCredits: null,
   latencyBelowMs: null,
   qualityAbove: null,
+  blocked: null,
+  masked: [],
   refused: null,
 };
 

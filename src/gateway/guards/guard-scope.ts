@@ -1,0 +1,46 @@
+import { groupsOf, NO_GROUPS } from '../../core/money/holder.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { GuardScope } from '../../core/policy/guards.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import type { RunningGuard } from './guard-runtime.ts';
+import type { GuardedOrigin } from './request-guards.ts';
+
+/** Whether a guard inspects a request. A condition that fails counts as true. */
+export function isActive({ rule: { when } }: RunningGuard, scope: GuardScope): boolean {
+  if (when === null) return true;
+  try {
+    return when(scope);
+  } catch {
+    return true;
+  }
+}
+
+/** Returns what the conditions of guards see. A caller that has not paid yet has no key. */
+export function scopeOf(
+  { operation, model, stream, settings, routing }: ModelRequest,
+  caller: Caller | null,
+  { headers, body }: GuardedOrigin,
+): GuardScope {
+  const groups = caller ? groupsOf(caller) : NO_GROUPS;
+  return {
+    request: {
+      operation,
+      model,
+      stream,
+      user: settings.user ?? '',
+      metadata: new Map(Object.entries(routing.metadata ?? {})),
+      get headers() {
+        return visibleHeaders(headers);
+      },
+      bytes: body.bytes,
+    },
+    key: { id: caller?.keyId ?? '', labels: new Map(Object.entries(caller?.labels ?? {})) },
+    ...groups,
+  };
+}
+
+/** Names of headers whose values may be credentials. */
+const CREDENTIAL = /auth|cookie|key|payment|secret|signature|token/;
+
+const visibleHeaders = (headers: Headers | null): ReadonlyMap<string, string> =>
+  new Map([...(headers ?? [])].filter(([name]) => !CREDENTIAL.test(name)));

@@ -1,0 +1,65 @@
+import { SignalboxError } from '../../core/errors.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { GuardVerdict } from '../../core/policy/guards.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import type { Timers } from '../../core/time/timers.ts';
+import { guardInput } from './guard-input.ts';
+import type { RunningGuard } from './guard-runtime.ts';
+import { isActive, scopeOf } from './guard-scope.ts';
+import { Placeholders } from './placeholders.ts';
+import { Verdicts } from './verdicts.ts';
+
+/** What the guards of a policy do with a request that is never sent. */
+export interface HypotheticalVerdicts {
+  /** The request after masks; the given request if a guard refuses it. */
+  readonly request: ModelRequest;
+  readonly verdicts: Verdicts;
+  /** The error with which a guard refuses the request; null for none. */
+  readonly refusal: SignalboxError | null;
+}
+
+/** Runs the pure guards of a policy on a request that is never sent. Guards that are not pure do not run, because they may call a service. */
+export function guardHypothetical(
+  given: ModelRequest,
+  caller: Caller,
+  {
+    guards,
+    alarms: { timers },
+  }: { readonly guards: readonly RunningGuard[]; readonly alarms: { readonly timers: Timers } },
+): HypotheticalVerdicts {
+  const verdicts = new Verdicts();
+  const none = { request: given, verdicts, refusal: null };
+  if (guards.length === 0) return none;
+  const scope = scopeOf(given, caller, NO_ORIGIN);
+  const active = guards.filter((one) => one.rule.isPure && one.rule.on.includes('input') && isActive(one, scope));
+  const context = {
+    verdicts,
+    placeholders: new Placeholders(() => NO_SECRET),
+    timers,
+    clock: () => performance.now(),
+    onFailure: () => {},
+  };
+  try {
+    const request = guardInput(given, active, context);
+    return request instanceof Promise ? none : { request, verdicts, refusal: null };
+  } catch (cause) {
+    if (!(cause instanceof SignalboxError)) throw cause;
+    return { ...none, refusal: cause };
+  }
+}
+
+const NO_ORIGIN = { headers: null, body: { bytes: 0 } };
+/** No placeholder of a hypothetical request is shown. */
+const NO_SECRET = new Uint8Array(32);
+
+/** Writes a verdict as a sentence. */
+export function verdictText({ guard, side, action, matches, failed, unreadable }: GuardVerdict): string {
+  const where = side === 'input' ? 'request' : 'answer';
+  if (failed)
+    return `The guard ${guard} failed, so the ${where} was ${action === 'block' ? 'blocked' : 'not inspected'}.`;
+  if (unreadable) return `The guard ${guard} refused the request, because it cannot read ${unreadable}.`;
+  const found = Object.entries(matches).map(([kind, count]) => `${count} ${kind}`);
+  return `The guard ${guard} found ${found.join(', ')} in the ${where}: ${ACTIONS[action]}.`;
+}
+
+const ACTIONS = { block: 'blocked', mask: 'masked', flag: 'only counted' } as const;
