@@ -1,6 +1,6 @@
 import type { GuardMatch, GuardText, GuardWindow, TextSpan } from 'signalbox/plugin';
 
-/** A kind of match, with a function that finds its places in a text, in order. */
+/** A kind of match, with a function that finds its places in a text, in order and without overlap. */
 export type Finder = readonly [kind: string, find: (text: string) => readonly TextSpan[]];
 
 /** Returns the matches of all finders in a window. Of two places that overlap, only the place of the earlier finder counts. */
@@ -11,19 +11,30 @@ export function matchesIn({ texts }: GuardWindow, finders: readonly Finder[]): r
 }
 
 function addMatches({ text }: GuardText, index: number, finders: readonly Finder[], into: GuardMatch[]): void {
-  const taken: TextSpan[] = [];
+  let taken: readonly TextSpan[] = [];
   for (const [kind, find] of finders) {
-    const before = taken.length;
-    for (const [from, to] of find(text)) {
-      if (overlaps(taken, before, from, to)) continue;
-      taken.push([from, to]);
-      into.push({ kind, at: { text: index, from, to } });
-    }
+    const found = apartFrom(taken, find(text));
+    for (const [from, to] of found) into.push({ kind, at: { text: index, from, to } });
+    if (found.length > 0) taken = [...taken, ...found].sort(([a], [b]) => a - b);
   }
 }
 
-/** Whether a place overlaps one of the first `most` places. */
-function overlaps(taken: readonly TextSpan[], most: number, from: number, to: number): boolean {
-  for (let at = 0; at < most; at++) if (taken[at]![0] < to && from < taken[at]![1]) return true;
-  return false;
+/** Returns the places that overlap none of the taken places. Both lists are in order and without overlap. */
+function apartFrom(taken: readonly TextSpan[], found: readonly TextSpan[]): readonly TextSpan[] {
+  if (taken.length === 0) return found;
+  let at = 0;
+  return found.filter(([from, to]) => {
+    while (at < taken.length && taken[at]![1] <= from) at++;
+    return at === taken.length || taken[at]![0] >= to;
+  });
+}
+
+/** Returns the places that are not within an exception. Both lists are in order and without overlap. */
+export function outside(exceptions: readonly TextSpan[], found: readonly TextSpan[]): readonly TextSpan[] {
+  let at = 0;
+  return found.filter(([from, to]) => {
+    while (at < exceptions.length && exceptions[at]![1] <= from) at++;
+    const exception = exceptions[at];
+    return !(exception && exception[0] <= from && to <= exception[1]);
+  });
 }

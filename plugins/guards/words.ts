@@ -1,5 +1,5 @@
 import { defineGuard, type LinearPattern, linearPattern, quotedPattern, type TextSpan, Type } from 'signalbox/plugin';
-import { type Finder, matchesIn } from './spans.ts';
+import { type Finder, matchesIn, outside } from './spans.ts';
 
 const list = (example: readonly string[], description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
@@ -67,11 +67,8 @@ export const words = defineGuard({
     const denied = anyOf(deny, !isSensitive);
     const allowed = anyOf(allow, !isSensitive);
     const compiled = patterns.map((source) => compile(source));
-    const without = (text: string, found: readonly TextSpan[]): readonly TextSpan[] => {
-      if (!allowed || found.length === 0) return found;
-      const exceptions = allowed.matches(text);
-      return found.filter(([from, to]) => !exceptions.some(([begin, end]) => begin <= from && to <= end));
-    };
+    const without = (text: string, found: readonly TextSpan[]): readonly TextSpan[] =>
+      !allowed || found.length === 0 ? found : outside(allowed.matches(text), found);
     const finders: Finder[] = [
       ['word', (text) => without(text, denied?.matches(text).filter((place) => isWhole(text, place)) ?? [])],
       ...compiled.map((pattern): Finder => ['pattern', (text) => without(text, pattern.matches(text))]),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { shipped } from '../../plugins/index.ts';
 import { REDACTIONS } from '../../src/core/policy/content.ts';
 import { TOKENIZERS } from '../../src/core/request/tokenizer.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
@@ -7,6 +8,7 @@ import { effort, isDeep, someOf } from '../deep/effort.ts';
 import { load, SMALL } from '../policy/support.ts';
 import { GROWTH_MAX, type GrowthOptions, growthOf, type Shape } from '../support/in-time.ts';
 import { WORST_EXPRESSIONS } from './worst/expressions.ts';
+import { guardReaders, WORST_GUARDS } from './worst/guards.ts';
 import { expressionReaders, finderReaders, importReaders, otherReaders, tokenReaders } from './worst/others.ts';
 import { policyReaders } from './worst/policies.ts';
 import type { WorstReader } from './worst/reader.ts';
@@ -31,6 +33,7 @@ const READERS: readonly WorstReader[] = [
   ...tokenReaders(),
   ...policyReaders,
   ...otherReaders,
+  ...guardReaders,
 ];
 
 /** `npm test` takes every other shape of each reader. Neighbouring readers have the same shapes and take different ones. */
@@ -50,6 +53,7 @@ describe('worst shapes', () => {
   const registries: readonly (readonly [string, () => readonly string[], Readonly<Record<string, unknown>>])[] = [
     ['surface', () => SURFACES.map(nameOf), WORST_BODIES],
     ['finder', () => REDACTIONS, WORST_TEXTS],
+    ['guard', () => shipped.filter(({ kind }) => kind === 'guard').map(nameOf), WORST_GUARDS],
     ['importer', () => IMPORTERS, WORST_IMPORTS],
     ['function of CEL', functions, WORST_EXPRESSIONS],
     ['tokenizer', () => TOKENIZERS, WORST_TOKENS],

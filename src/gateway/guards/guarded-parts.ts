@@ -4,7 +4,7 @@ import { type AnswerText, changeTexts, editedText, isFixedText, textsOfChannel }
 import { blockedAnswer, guardFailed } from './guard-errors.ts';
 import { type MatchPlace, mergedPlaces } from './guard-input.ts';
 import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
-import { type Channel, HeldParts } from './held-parts.ts';
+import { type Channel, firstEdit, HeldParts, RECENT } from './held-parts.ts';
 import { type Placeholders, withoutPlaceholders } from './placeholders.ts';
 import type { Verdicts } from './verdicts.ts';
 
@@ -84,11 +84,13 @@ export class GuardedParts extends HeldParts {
 
   /** Inspects the end of a text, and sets how much of the text may be shown. */
   #inspectWindow(channel: Channel, isOver: boolean): void {
-    const { text, safeTo } = channel;
-    const end = text.length;
-    if (end === safeTo || (!isOver && end - (this.#inspected.get(channel) ?? 0) < STEP)) return;
+    const { safeTo, length: end } = channel;
+    const inspected = this.#inspected.get(channel) ?? 0;
+    // A match that keeps growing is inspected ever more rarely, because inspecting it for each part would take quadratic time.
+    const step = Math.max(STEP, (inspected - safeTo - this.#reach) >> 2);
+    if (end === safeTo || (!isOver && end - inspected < step)) return;
     this.#inspected.set(channel, end);
-    const start = contextStart(text, safeTo);
+    const start = contextStart(channel);
     const found = this.#matchesFrom(start, channel);
     const limit = isOver ? end : end - this.#reach;
     let safe = Math.max(safeTo, limit);
@@ -109,9 +111,10 @@ export class GuardedParts extends HeldParts {
    * the guards inspect the text again with each match replaced by signs like those of a placeholder.
    */
   #matchesFrom(start: number, channel: Channel): readonly AnswerMatch[] {
-    const { kind, safeTo, edits } = channel;
+    const { kind, safeTo } = channel;
+    const edits = channel.edits.slice(firstEdit(channel, start));
     const found: AnswerMatch[] = [];
-    let text = filled(channel.text.slice(start), edits, start);
+    let text = filled(channel.textFrom(start), edits, start);
     for (let round = 0; ; round++) {
       const window = [{ text, role: 'assistant' as const, kind }];
       const more = this.#acting.flatMap((guard) =>
@@ -138,8 +141,8 @@ export class GuardedParts extends HeldParts {
     for (const { guard, match } of here) verdicts.add(guard.rule, 'output', [match], blocking ? 'block' : undefined);
     if (blocking) throw new AnswerBlocked(blockedAnswer(blocking.guard.rule, [blocking.match]));
     const { from, to, kind } = place;
-    const value = placeholders.of(kind, channel.text.slice(from, to));
-    channel.edits = [...channel.edits, { from, to, value }];
+    const value = placeholders.of(kind, channel.textFrom(from).slice(0, to - from));
+    channel.edits.push({ from, to, value });
   }
 
   #block({ rule }: RunningGuard, matches: readonly GuardMatch[]): never {
@@ -209,12 +212,13 @@ export class GuardedParts extends HeldParts {
 }
 
 /** Returns where the inspection of a text begins, so that it sees the characters that can decide what follows. */
-function contextStart(text: string, safeTo: number): number {
-  let start = Math.max(0, safeTo - CONTEXT);
+function contextStart(channel: Channel): number {
+  const least = Math.max(0, channel.safeTo - RECENT);
+  const before = channel.textFrom(least);
+  let start = Math.max(0, channel.safeTo - CONTEXT) - least;
   // A word that is cut in two may look like something else.
-  const least = Math.max(0, safeTo - 2 * CONTEXT);
-  while (start > least && !/\s/.test(text.charAt(start - 1))) start--;
-  return start;
+  while (start > 0 && !/\s/.test(before.charAt(start - 1))) start--;
+  return least + start;
 }
 
 /** Replaces places in a text with signs like those of a placeholder, so that the other places stay the same. @param start of the text */

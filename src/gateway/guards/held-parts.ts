@@ -12,14 +12,22 @@ export interface ChannelEdit {
 
 type ChannelType = 'text' | 'refusal' | 'reasoning' | 'tool-call' | 'name' | 'state' | 'unread';
 
+/** How many characters before the shown end stay available. */
+export const RECENT = 512;
+
 /** One text of an answer, which arrives in pieces: the text of a choice, or the arguments of one call. */
 export class Channel {
   readonly type: ChannelType;
   readonly choice: number;
-  text = '';
   /** The end of the text that may be shown, with the edits before it. */
   safeTo = 0;
-  edits: readonly ChannelEdit[] = [];
+  /** The edits in order, without overlap. */
+  edits: ChannelEdit[] = [];
+  length = 0;
+  #pieces: string[] = [];
+  /** The end of the text, which is kept apart because joining all pieces for each part would take quadratic time. */
+  #recent = '';
+  #recentFrom = 0;
   /** Whether the text is complete, and may be shown with its edits. */
   isOver = false;
   /** Whether the text must not change: names, signed thoughts, and members that no part contains. */
@@ -29,6 +37,28 @@ export class Channel {
     this.type = type;
     this.choice = choice;
     this.isFixed = type === 'name' || type === 'state' || type === 'unread';
+  }
+
+  /** The whole text so far. */
+  get text(): string {
+    if (this.#pieces.length > 1) this.#pieces = [this.#pieces.join('')];
+    return this.#pieces[0] ?? '';
+  }
+
+  append(text: string): void {
+    this.#pieces.push(text);
+    this.#recent += text;
+    this.length += text.length;
+  }
+
+  /** Returns the text from an offset on. @param from at most `RECENT` characters before `safeTo` */
+  textFrom(from: number): string {
+    const least = this.safeTo - RECENT;
+    if (least - this.#recentFrom > RECENT) {
+      this.#recent = this.#recent.slice(least - this.#recentFrom);
+      this.#recentFrom = least;
+    }
+    return this.#recent.slice(from - this.#recentFrom);
   }
 
   get kind(): GuardTextKind {
@@ -106,16 +136,17 @@ export abstract class HeldParts {
   #close(channel: Channel): void {
     if (channel.isOver) return;
     this.grow(channel, true);
-    channel.safeTo = channel.text.length;
+    channel.safeTo = channel.length;
     channel.isOver = true;
   }
 
   #release(): readonly StreamPart[] {
     const shown: StreamPart[] = [];
-    for (let unit = this.#queue[0]; unit?.pieces.every(isSafe); unit = this.#queue[0]) {
-      this.#queue.shift();
-      for (const part of editedUnit(unit)) shown.push(part);
+    let count = 0;
+    for (; this.#queue[count]?.pieces.every(isSafe); count++) {
+      for (const part of editedUnit(this.#queue[count]!)) shown.push(part);
     }
+    if (count > 0) this.#queue.splice(0, count);
     return shown;
   }
 
@@ -142,15 +173,15 @@ export abstract class HeldParts {
   }
 
   #piece(channel: Channel, text: string, part: StreamPart | null): Piece {
-    const from = channel.text.length;
-    channel.text += text;
+    const from = channel.length;
+    channel.append(text);
     // Thoughts that are passed through are signed.
     if (part?.type === 'reasoning' && part.place) channel.isFixed = true;
     if (channel.type === 'name') {
       this.#choices.getOrInsertComputed(channel.choice, () => []).push(channel);
       if (this.endsEarly) this.#close(channel);
     }
-    return { channel, from, to: channel.text.length, part };
+    return { channel, from, to: channel.length, part };
   }
 
   #channel(type: ChannelType, { choice }: { readonly choice: number }, index = 0): Channel {
@@ -193,12 +224,24 @@ function editedUnit({ parts, pieces }: Unit): readonly StreamPart[] {
 function editedPiece({ channel, from, to }: Piece, text: string): string {
   let out = '';
   let at = from;
-  for (const edit of channel.edits) {
-    if (edit.to <= at || edit.from >= to) continue;
+  for (let index = firstEdit(channel, from); index < channel.edits.length; index++) {
+    const edit = channel.edits[index]!;
+    if (edit.from >= to) break;
     if (edit.from >= from) out += text.slice(at - from, edit.from - from) + edit.value;
     at = Math.min(edit.to, to);
   }
   return out + text.slice(at - from);
+}
+
+/** Returns the index of the first edit that ends after an offset. */
+export function firstEdit({ edits }: Channel, offset: number): number {
+  let [low, high] = [0, edits.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (edits[middle]!.to <= offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Members of state that are no text. */

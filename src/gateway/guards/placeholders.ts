@@ -70,9 +70,11 @@ export function withoutPlaceholders(
   if (placeholders.isEmpty || matches.length === 0) return matches;
   return matches.filter(({ at }) => {
     if (!at) return true;
-    const { text } = texts[at.text]!;
-    const begin = text.lastIndexOf('[', at.from);
-    const end = begin < 0 ? -1 : text.indexOf(']', begin) + 1;
-    return end < at.to || !placeholders.has(text.slice(begin, end));
+    // A longer search would take quadratic time in a text with many matches.
+    const from = Math.max(0, at.from - PLACEHOLDER_MAX);
+    const near = texts[at.text]!.text.slice(from, at.from + PLACEHOLDER_MAX);
+    const begin = near.lastIndexOf('[', at.from - from);
+    const end = begin < 0 ? -1 : near.indexOf(']', begin) + 1;
+    return from + end < at.to || !placeholders.has(near.slice(begin, end));
   });
 }

@@ -23,20 +23,21 @@ export class UnmaskedParts extends HeldParts {
   }
 
   protected grow(channel: Channel, isOver: boolean): void {
-    const { text, type, safeTo } = channel;
+    const { type, safeTo } = channel;
     if (type === 'tool-call' && this.#places.has('tool_arguments')) return;
     if (type !== 'text' || !this.#places.has('text')) {
       channel.safeTo = Number.POSITIVE_INFINITY;
       return;
     }
-    for (const { index, 0: placeholder } of text.slice(safeTo).matchAll(PLACEHOLDER)) {
+    const text = channel.textFrom(safeTo);
+    for (const { index, 0: placeholder } of text.matchAll(PLACEHOLDER)) {
       const value = this.#placeholders.valueAt('text', placeholder);
       const from = safeTo + index;
-      if (value !== null) channel.edits = [...channel.edits, { from, to: from + placeholder.length, value }];
+      if (value !== null) channel.edits.push({ from, to: from + placeholder.length, value });
     }
     const last = isOver ? -1 : text.lastIndexOf('[');
-    const isOpen = last >= safeTo && text.length - last < PLACEHOLDER_MAX && BEGINNING.test(text.slice(last));
-    channel.safeTo = isOpen ? last : text.length;
+    const isOpen = last >= 0 && text.length - last < PLACEHOLDER_MAX && BEGINNING.test(text.slice(last));
+    channel.safeTo = safeTo + (isOpen ? last : text.length);
   }
 
   protected finish(channels: readonly Channel[]): void {

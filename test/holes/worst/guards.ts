@@ -1,0 +1,138 @@
+import { language } from '../../../plugins/guards/language.ts';
+import { personalData } from '../../../plugins/guards/personal-data.ts';
+import { secrets } from '../../../plugins/guards/secrets.ts';
+import { size } from '../../../plugins/guards/size.ts';
+import { words } from '../../../plugins/guards/words.ts';
+import type { PreparedGuard } from '../../../src/contract/guard.ts';
+import type { GuardRule } from '../../../src/core/policy/guards.ts';
+import { createCompletion } from '../../../src/dialects/openai-chat/surface.ts';
+import { AnswerBlocked, GuardedParts } from '../../../src/gateway/guards/guarded-parts.ts';
+import { Placeholders } from '../../../src/gateway/guards/placeholders.ts';
+import { textsOfRequest } from '../../../src/gateway/guards/request-texts.ts';
+import { Verdicts } from '../../../src/gateway/guards/verdicts.ts';
+import { readOn } from '../../support/read-request.ts';
+import { mapped, type WorstReader } from './reader.ts';
+import { ANY_TEXTS, WORST_TEXTS } from './texts.ts';
+
+type TextShapes = (typeof WORST_TEXTS)[string];
+const of = (piece: string) => (parts: number) => piece.repeat(parts);
+
+const PERSONAL: TextShapes = {
+  ...WORST_TEXTS.email,
+  ...WORST_TEXTS.phone,
+  ...WORST_TEXTS.card,
+  ...WORST_TEXTS.iban,
+  'numbers of persons': of('123-45-6789 '),
+  'words of numbers': of('bsn 111222333 '),
+};
+
+const SECRETS: TextShapes = {
+  ...WORST_TEXTS.secret,
+  'private keys': of('-----BEGIN PRIVATE KEY-----\nAAAA '),
+  'lines of a key': (parts) => `-----BEGIN PRIVATE KEY-----${'\nAAAA'.repeat(parts)}`,
+  'escaped lines': (parts) => `-----BEGIN PRIVATE KEY-----${'\\nAAAA'.repeat(parts)}`,
+  'names of passwords': of('password='),
+  'addresses of servers': of('a://b:c@'),
+  'one address': of('postgres://a:'),
+  'random runs': of('aB3dE5gH7jK9mN1pQ3rS5tU7 '),
+};
+
+/** The worst texts, by the name of a guard. */
+export const WORST_GUARDS: Readonly<Record<string, TextShapes>> = {
+  secrets: { ...ANY_TEXTS, ...SECRETS },
+  'personal-data': { ...ANY_TEXTS, ...PERSONAL },
+  words: {
+    ...ANY_TEXTS,
+    falcons: of('falcon '),
+    'allowed falcons': of('falcon heavy '),
+    'parts of falcons': of('falco'),
+  },
+  size: ANY_TEXTS,
+  language: ANY_TEXTS,
+};
+
+const PREPARED: Readonly<Record<string, PreparedGuard>> = {
+  secrets: secrets.prepare({ entropy: true }),
+  'personal-data': personalData.prepare({
+    kinds: ['email', 'phone', 'card', 'iban', 'national', 'ip'],
+    countries: ['be', 'br', 'de', 'es', 'fr', 'gb', 'it', 'nl', 'pl', 'se', 'us'],
+  }),
+  words: words.prepare({
+    deny: ['falcon', 'fa*', '(a'],
+    patterns: ['(a*)*b', '(?:falco)+n{2,9}', '\\w+@\\w+'],
+    allow: ['falcon heavy'],
+    case_sensitive: false,
+    longest_match: 256,
+  }),
+  size: size.prepare({ characters: 1_000 }),
+  language: language.prepare({ scripts: ['latin'], share: 0.3 }),
+};
+
+const asWindow = (text: string) => ({
+  side: 'output' as const,
+  texts: [{ text, role: 'assistant' as const, kind: 'text' as const }],
+});
+
+/** Sends a text through a guard as a stream of short parts. */
+function stream(prepared: PreparedGuard, text: string): void {
+  const rule: GuardRule = {
+    name: 'guard',
+    place: { file: '', line: 1, column: 1 },
+    plugin: '',
+    settings: {},
+    isPure: true,
+    window: 'message',
+    when: null,
+    on: ['output'],
+    onMatch: 'mask',
+    onFailure: 'flag',
+    deadlineMs: 60_000,
+    buffersWhole: false,
+    unmask: [],
+    refuse: [],
+  };
+  const placeholders = new Placeholders(() => new Uint8Array(32));
+  const context = { verdicts: new Verdicts(), placeholders, clock: () => 0, onFailure: () => {} };
+  const parts = new GuardedParts([{ rule, prepared }], true, context);
+  try {
+    for (let at = 0; at < text.length; at += 8) parts.add([{ type: 'text', choice: 0, text: text.slice(at, at + 8) }]);
+    parts.end();
+  } catch (cause) {
+    if (!(cause instanceof AnswerBlocked)) throw cause;
+  }
+}
+
+const chat = (content: unknown) =>
+  readOn(createCompletion, { model: 'm', messages: [{ role: 'user', content: 'Hi.' }, ...[content].flat()] }).request;
+const call = (text: string) => ({
+  role: 'assistant',
+  tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: text } }],
+});
+
+/** The guards that come with Signalbox, on whole texts and on streams, and the walk over the texts of a request. */
+export const guardReaders: readonly WorstReader[] = [
+  ...Object.entries(WORST_GUARDS).flatMap(([name, shapes]): WorstReader[] => [
+    { name: `guard ${name}`, shapes: mapped(shapes, (text) => () => PREPARED[name]!.check(asWindow(text))), weight: 4 },
+    {
+      name: `guard ${name} on a stream`,
+      shapes: mapped(shapes, (text) => () => stream(PREPARED[name]!, text)),
+      weight: 32,
+    },
+  ]),
+  {
+    name: 'texts of a request',
+    shapes: mapped(
+      {
+        messages: (parts) => chat(Array(parts).fill({ role: 'user', content: 'Hi.' })),
+        'parts of a message': (parts) =>
+          chat({ role: 'user', content: Array(parts).fill({ type: 'text', text: 'Hi.' }) }),
+        'members of arguments': (parts) =>
+          chat(call(`{${Array.from({ length: parts }, (_, at) => `"m${at}":"v"`).join()}}`)),
+        'repeated members of arguments': (parts) => chat(call(`{${'"m":"v",'.repeat(parts)}"n":1}`)),
+        'escapes in arguments': (parts) => chat(call(`{"m":"${'\\"'.repeat(parts)}"}`)),
+      },
+      (request) => () => textsOfRequest(request),
+    ),
+    weight: 4,
+  },
+];
