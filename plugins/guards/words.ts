@@ -1,4 +1,5 @@
-import { defineGuard, type LinearPattern, linearPattern, quotedPattern, type TextSpan, Type } from 'signalbox/plugin';
+import { defineGuard, type LinearPattern, linearPattern, type TextSpan, Type } from 'signalbox/plugin';
+import { literalSearch } from './literals.ts';
 import { type Finder, matchesIn, outside } from './spans.ts';
 
 const list = (example: readonly string[], description: string) =>
@@ -15,18 +16,6 @@ const LETTER = /[\p{L}\p{N}_]/u;
 const isWhole = (text: string, [from, to]: TextSpan): boolean =>
   !(LETTER.test(text.charAt(from - 1)) && LETTER.test(text.charAt(from))) &&
   !(LETTER.test(text.charAt(to - 1)) && LETTER.test(text.charAt(to)));
-
-/** Makes one pattern of texts, the longest first, because the first alternative that matches counts. */
-const anyOf = (texts: readonly string[], isCaseBlind: boolean): LinearPattern | null =>
-  texts.length === 0
-    ? null
-    : linearPattern(
-        [...texts]
-          .sort((a, b) => b.length - a.length)
-          .map(quotedPattern)
-          .join('|'),
-        isCaseBlind,
-      );
 
 /** Finds denied texts and patterns, except within allowed texts. The search takes linear time for any list and any text. */
 export const words = defineGuard({
@@ -64,13 +53,20 @@ export const words = defineGuard({
   sides: ['input', 'output'],
   prepare({ deny, patterns, allow, case_sensitive: isSensitive, longest_match: longest }) {
     if (deny.length + patterns.length === 0) throw new Error('state at least one text in `deny` or `patterns`');
-    const denied = anyOf(deny, !isSensitive);
-    const allowed = anyOf(allow, !isSensitive);
+    const denied = literalSearch(deny, !isSensitive);
+    const allowed = literalSearch(allow, !isSensitive);
     const compiled = patterns.map((source) => compile(source));
     const without = (text: string, found: readonly TextSpan[]): readonly TextSpan[] =>
-      !allowed || found.length === 0 ? found : outside(allowed.matches(text), found);
+      allow.length === 0 || found.length === 0 ? found : outside(allowed(text), found);
     const finders: Finder[] = [
-      ['word', (text) => without(text, denied?.matches(text).filter((place) => isWhole(text, place)) ?? [])],
+      [
+        'word',
+        (text) =>
+          without(
+            text,
+            denied(text).filter((place) => isWhole(text, place)),
+          ),
+      ],
       ...compiled.map((pattern): Finder => ['pattern', (text) => without(text, pattern.matches(text))]),
     ];
     const lengths = [...deny, ...allow].map(({ length }) => length + 1);

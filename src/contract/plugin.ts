@@ -32,7 +32,7 @@ export type { FieldNames, ModelRequest } from '../core/request/model-request.ts'
 export { estimateTokens } from '../core/request/tokens.ts';
 export { isWrappedState } from '../core/request/wrapped-state.ts';
 export { referenced, type StructuredSchema, structuredSchema } from '../core/schema/structured.ts';
-export { type LinearPattern, linearPattern, quotedPattern } from '../core/text/linear-pattern.ts';
+export { type LinearPattern, linearPattern } from '../core/text/linear-pattern.ts';
 export { cardsIn, emailsIn, ibansIn, ipsIn, phonesIn, type TextSpan } from '../core/text/personal.ts';
 export { secretsIn } from '../core/text/secret-shapes.ts';
 export { defineEstimator } from './former-estimator.ts';

@@ -23,6 +23,3 @@ export function linearPattern(source: string, isCaseBlind = false): LinearPatter
     },
   };
 }
-
-/** Returns a pattern that matches exactly a text. */
-export const quotedPattern = (text: string): string => RE2JS.quote(text);
