@@ -47,12 +47,14 @@ export async function readBody(
   if (reading) await reading;
   const atOnce = place?.bytesAtOnce ?? 0;
   let text: string;
-  if (conversations && mayBeTurn(context, request, atOnce)) {
+  const isKept = turnsBytesMax > 0 && !pace.isShort;
+  // Requests need the memory more than kept conversations.
+  if (!isKept) conversations?.clear();
+  if (conversations && isKept && mayBeTurn(context, request, atOnce)) {
     const bytes = await reader.bytes(request, atOnce, bytesMax, place);
     const working = pace.work.turn(bytes.length);
     if (working) await working;
-    const known = { conversations, generation, turnsBytesMax: pace.isShort ? 0 : turnsBytesMax };
-    const value = readTurn(bytes, known, valuesMax, context);
+    const value = readTurn(bytes, { conversations, generation, turnsBytesMax }, valuesMax, context);
     if (value !== null) return value;
     text = new TextDecoder().decode(bytes);
   } else {
@@ -93,11 +95,6 @@ function readTurn(
   valuesMax: number,
   context: RequestContext,
 ): unknown {
-  if (turnsBytesMax === 0) {
-    // Requests need the memory more than kept conversations.
-    conversations.clear();
-    return null;
-  }
   const { keyId } = context;
   if (keyId === null || bytes.length < KEPT_BYTES_MIN) return null;
   const value = conversations.read(bytes, { keyId, generation, bytesMax: turnsBytesMax, valuesMax });
