@@ -75,7 +75,7 @@ function readBody(dialect: string, body: object): ModelRequest | null {
   const surface = SURFACES.find(({ name }) => name === dialect)!;
   const route = surface.routes.find((one): one is AnswerRoute => one.kind === 'generate' || one.kind === 'embed')!;
   try {
-    return route.read({ body: structuredClone(body), headers: new Headers(), params: {} }).request;
+    return route.read({ body: structuredClone(body), headers: new Headers(), params: {}, query: '' }).request;
   } catch (cause) {
     if (cause instanceof SignalboxError) return null;
     throw cause;
