@@ -298,12 +298,15 @@ function sameUntil(earlier: BodyMap, from: number, bytes: Buffer, at: number): n
   const isSame = (begin: number, end: number) =>
     end + shift <= bytes.length && earlier.bytes.compare(bytes, begin + shift, end + shift, begin, end) === 0;
   if (isSame(starts[from]!, ends[size - 1]!)) return size;
+  // The steps grow and shrink again, so that a body in which every second message has changed takes few comparisons.
   let same = from;
-  let other = size;
-  while (other - same > 1) {
-    const middle = (same + other) >> 1;
-    if (isSame(same === from ? starts[from]! : ends[same - 1]!, ends[middle - 1]!)) same = middle;
-    else other = middle;
+  let step = 1;
+  let isGrowing = true;
+  while (step >= 1) {
+    const next = same + step;
+    if (next < size && isSame(same === from ? starts[from]! : ends[same - 1]!, ends[next - 1]!)) same = next;
+    else isGrowing = false;
+    step = isGrowing ? 2 * step : Math.floor(step / 2);
   }
   return same;
 }
