@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
+import { objectsIn } from '../../src/core/json/object.ts';
 import { waitFor } from '../support/answers.ts';
 import { ENDINGS, expectDropped, keptBy } from '../support/kept-conversations.ts';
 import { testPolicy } from '../support/policies.ts';
+import { openResponses } from '../support/responses-socket.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
@@ -30,6 +32,21 @@ test('the conversations of other keys stay if a key is revoked', async () => {
   expect((await box.post(`/admin/keys/${keys[0].id}/revoke`, {})).ok).toBe(true);
   await waitFor(async () => (await keptBy(box)) !== 2);
   expect(await keptBy(box)).toBe(1);
+});
+
+test('the requests of a WebSocket continue one kept conversation, and the provider gets all its messages', async () => {
+  const before = (await keptBy(box)) ?? 0;
+  const { socket, ask } = openResponses(box, box.key);
+  let previous: unknown;
+  for (const word of ['first', 'second', 'third', 'fourth']) {
+    const last = (await ask({ input: `${word} `.repeat(1_000), previous_response_id: previous })).at(-1);
+    expect(last?.type).toBe('response.completed');
+    previous = Reflect.get(Object(last?.response), 'id');
+  }
+  socket.close();
+  expect(await keptBy(box)).toBe(before + 1);
+  const roles = objectsIn(upstream.requests.at(-1)?.body.messages).map(({ role }) => role);
+  expect(roles).toEqual(['user', 'assistant', 'user', 'assistant', 'user', 'assistant', 'user']);
 });
 
 const made = async () =>
