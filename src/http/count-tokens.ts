@@ -21,7 +21,7 @@ export const countHandler = (
     isForPages: true,
     ...keyParameterOf(surface),
     tag: surface.dialect,
-    errors: [...BODY_ERRORS, 'unsupported_parameter', 'model_not_found'],
+    errors: [...BODY_ERRORS, 'unsupported_parameter', 'model_not_found', 'content_blocked', 'guard_failed'],
     errorForm: { schema: surface.error, body: surface.errorBody },
   },
   async handle(params, request, set) {

@@ -337,7 +337,7 @@ const cases: readonly Case[] = [
  * test/sign-in, test/security and test/http.
  */
 const OWN_TEST: readonly string[] =
-  'not_signed_in wrong_origin wrong_host key_suspended conflict in_flight thread_not_found idempotency_key_reused idempotency_answer_unavailable precondition_failed policy_invalid request_timeout length_required upstream_timeout upstream_out_of_credit overloaded internal_error payment_required payment_invalid agent_wallet_mismatch unsupported_x402_version payment_unavailable payment_unsettled learning_off nothing_to_score feedback_conflict feedback_window_over'.split(
+  'not_signed_in wrong_origin wrong_host key_suspended conflict in_flight thread_not_found idempotency_key_reused idempotency_answer_unavailable precondition_failed policy_invalid request_timeout length_required upstream_timeout upstream_out_of_credit overloaded internal_error payment_required payment_invalid agent_wallet_mismatch unsupported_x402_version payment_unavailable payment_unsettled learning_off nothing_to_score feedback_conflict feedback_window_over content_blocked guard_failed'.split(
     ' ',
   );
 

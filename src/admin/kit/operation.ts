@@ -302,6 +302,8 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 
 /** Errors of every route that decides a complete request. */
 export const DECISION_ERRORS: readonly ErrorCode[] = [
+  'content_blocked',
+  'guard_failed',
   ...BODY_ERRORS,
   'unknown_field',
   'unsupported_parameter',
