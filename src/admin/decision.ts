@@ -83,6 +83,7 @@ export const FoundRequest = f.named('FoundRequest', 'A request with its decision
     text: (alias: string, { selector, model }: { readonly selector: string; readonly model: string }) =>
       `${alias} stands for ${selector === 'pinned' ? model : selector}`,
   }),
+  guards: field.textList('What guards found in the request and in the answer, in sentences.', []),
   attempt_details: f.as('tries', f.list(f.onWire(Attempt), 'The attempts in the order in which they were made.')),
 });
 

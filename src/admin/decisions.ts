@@ -4,6 +4,7 @@ import { ERROR_CODES, ERRORS, refuse } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import type { Caller } from '../core/people/caller.ts';
 import { OPERATION_NAMES } from '../core/request/operation.ts';
+import { verdictText } from '../gateway/guards/hypothetical-guards.ts';
 import type { RecordReader } from '../gateway/records/records.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RecordEntry, RecordLog, RecordQuery } from '../store/records.ts';
@@ -265,8 +266,9 @@ export const showRecord = operationsOn<RequestReader>()({
   answer: 'The request.',
   async run({ records, sightOf }, { by, id }) {
     const sight = sightOf(by);
-    const { entry, attempts, alias } = await findShown(by, records, id, sight);
-    return { ...shown(entry, sight), alias, tries: attempts.map((attempt) => attemptBody(attempt, sight)) };
+    const { entry, attempts, alias, verdicts } = await findShown(by, records, id, sight);
+    const tries = attempts.map((attempt) => attemptBody(attempt, sight));
+    return { ...shown(entry, sight), alias, guards: verdicts.map(verdictText), tries };
   },
 });
 

@@ -1,6 +1,7 @@
 import { type AttemptRecord, type DecisionRecord, modelOf, statusOf, summaryOf } from '../../core/decision/record.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { parseId } from '../../core/id.ts';
+import type { GuardVerdict } from '../../core/policy/guards.ts';
 import type { RecordReader } from '../../gateway/records/records.ts';
 import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../../store/records.ts';
 import { GrowingPage } from './pages.ts';
@@ -47,6 +48,8 @@ interface FoundEntry {
   readonly attempts: readonly AttemptRecord[];
   /** The alias that the request named; null if it used none, and for a refused request. */
   readonly alias: string | null;
+  /** What guards found; empty for a refused request. */
+  readonly verdicts: readonly GuardVerdict[];
 }
 
 /**
@@ -72,7 +75,12 @@ export async function findShown(
     throw new SignalboxError('not_found', message);
   }
   await sight.learn([entry.keyId]);
-  return { entry, attempts: record?.outcome?.attempts ?? [], alias: record?.facts.alias ?? null };
+  return {
+    entry,
+    attempts: record?.outcome?.attempts ?? [],
+    alias: record?.facts.alias ?? null,
+    verdicts: record?.outcome?.guards ?? [],
+  };
 }
 
 function entryOf(record: DecisionRecord): RecordEntry {

@@ -42,7 +42,9 @@ test('a masked value reaches no provider, record, content, log line, metric or s
     const metrics = await (await box.get('/metrics')).text();
     expect(metrics).toContain('signalbox_guard_matches_total{guard="pii",side="input",action="mask",kind="email"}');
     const decisions = await (await box.get('/admin/decisions')).text();
-    const seen = [sent, ...contents, metrics, decisions, box.lines.join('\n')];
+    const shown = await box.run('decisions', 'show', ids[0]!);
+    expect(shown.out).toContain('The guard pii found 1 email in the request: masked.');
+    const seen = [shown.out, sent, ...contents, metrics, decisions, box.lines.join('\n')];
     for (const one of seen) for (const value of ['zanzibar', 'mozambique']) expect(one).not.toContain(value);
     expect(box.lines.some((line) => line.includes('pii/input:mask=1 pii/output:mask=1'))).toBeTrue();
   } finally {
