@@ -52,10 +52,6 @@ test('the error for a path of another API names that API, with or without /v1', 
     '/v1/responses/resp_1': 'this part of OpenAI’s Responses',
     '/v1/images/generations': 'images',
     '/api/chat': 'Ollama’s API',
-    '/v1beta/files': 'the files of Gemini’s API',
-    '/upload/v1beta/files': 'the files of Gemini’s API',
-    '/v1beta/cachedContents/c1': 'the cached contents of Gemini’s API',
-    '/v1beta/models/gemini-3-pro:batchGenerateContent': 'this method of Gemini’s API',
   };
   for (const [path, name] of Object.entries(apis))
     expect(help(path)).toBe(`Signalbox does not serve ${name} yet. ${SERVED}`);
