@@ -65,14 +65,17 @@ describe('the route table', () => {
     expect(admin.length).toBeGreaterThan(3);
     expect(admin.filter(({ path }) => !path.startsWith('/admin/'))).toEqual([]);
     expect(ROUTES.filter((route) => route.path.startsWith('/admin') && !isForOperators(route))).toEqual([]);
-    expect(keyed.filter(({ path }) => !/^\/(?:v1|admin)\//.test(path))).toEqual([]);
+    expect(keyed.filter(({ path }) => !/^\/(?:v1|v1beta|admin)\//.test(path))).toEqual([]);
   });
 });
 
-/** Anthropic's Messages have their own form of errors. */
+/** Anthropic's Messages and Gemini's API have their own forms of errors. */
 async function expectRefusal(response: Response, { path }: { readonly path: string }, code: ErrorCode): Promise<void> {
-  if (!path.startsWith('/v1/messages')) await expectError(response, code);
-  else expect(await response.json()).toMatchObject({ type: 'error', error: { details: { error_code: code } } });
+  if (path.startsWith('/v1/messages'))
+    expect(await response.json()).toMatchObject({ type: 'error', error: { details: { error_code: code } } });
+  else if (/^\/v1beta\/|[^/]:\w+$/.test(path))
+    expect(await response.json()).toMatchObject({ error: { details: [{ reason: code.toUpperCase() }] } });
+  else await expectError(response, code);
 }
 
 describe('without a good key', () => {

@@ -15,8 +15,8 @@ const POLICY_MAX = 300 * KiB;
 /** The maximum body sizes, written here again as an independent check. All other routes accept 64 KiB. */
 const LARGEST: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
-    SURFACES.flatMap(({ routes }) => routes).flatMap(({ kind, path }) =>
-      kind === 'list' ? [] : [[`POST ${path}`, POLICY_MAX]],
+    SURFACES.flatMap(({ routes }) => routes).flatMap((route) =>
+      route.kind === 'list' ? [] : [route.path, ...(route.alsoAt ?? [])].map((path) => [`POST ${path}`, POLICY_MAX]),
     ),
   ),
   'POST /v1/route': POLICY_MAX,

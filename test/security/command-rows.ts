@@ -44,6 +44,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   serve: { runs: ({ policies }) => [['--port', '0', '--policies', policies]], takes: [] },
   // The parent of the processes does the work, as after a signal.
   restart: once([]),
+  init: { runs: ({ out }) => [[`${out}/begun`]], takes: [] },
   health: { runs: ({ server }) => [['--url', server]], takes: [] },
   version: once([]),
   'policy check': { runs: ({ policies }) => [[policies]], takes: [] },
@@ -152,6 +153,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
 /** Commands that use no data folder. */
 export const WITHOUT_DATA: ReadonlySet<string> = new Set([
   'health',
+  'init',
   'version',
   'plugin new',
   'plugin test',

@@ -89,15 +89,14 @@ export function isServiceAddress(address: string, plugins: ReadonlyMap<string, P
 
 /**
  * Returns the path at which services of this kind have their API, such as `/v1`: the path of the preset, or the commonest path of the
- * adapter's presets. Null if any of them has no path, so that an address with only a host can be right.
+ * adapter's presets. Null if that is no path, so that an address with only a host is usually right.
  */
 export function usualPath({ plugin, preset }: ProviderService): string | null {
   const own = pathOf(preset);
   if (own !== null) return own === '' ? null : own;
   const paths = Object.values(plugin.presets ?? {}).flatMap((one) => pathOf(one) ?? []);
-  if (paths.length === 0 || paths.includes('')) return null;
   const counts = [...Map.groupBy(paths, (path) => path)].sort(([, a], [, b]) => b.length - a.length);
-  return counts[0]![0];
+  return counts[0]?.[0] || null;
 }
 
 /** Returns the path of a preset's address; null if the preset has no address. */
