@@ -71,7 +71,7 @@ describe.each(Object.entries(FAILURES))('a guard that %s', (name, check) => {
       for (const [, way] of WAYS) {
         upstream.next({ text: ['Quartz ', 'and more.'] });
         const text = await (await send(way, box, 'Say it.')).text();
-        expect([text.includes('guard_failed'), text.includes('Quartz')]).toEqual([true, false]);
+        expect([/guard_failed/i.test(text), text.includes('Quartz')]).toEqual([true, false]);
       }
       expect(await box.run('ledger', 'audit')).toMatchObject({ code: 0 });
     } finally {

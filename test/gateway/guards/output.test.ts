@@ -41,7 +41,7 @@ describe('a guard that blocks the output', () => {
       upstream.next({ text: [...before, ...`Write to ${EMAIL} now.`, ...' And then? '.repeat(60)] });
       const response = await send(way, box, 'Say it.');
       const text = await response.text();
-      expect(text.includes('content_blocked')).toBeTrue();
+      expect(/content_blocked/i.test(text)).toBeTrue();
       expect(shownText(text)).not.toContain('qu');
       expect(shownText(text)).not.toContain('And then');
       expect(response.status).toBe(way.isStream ? 200 : 400);
@@ -71,7 +71,7 @@ describe('a guard that blocks the output', () => {
       try {
         upstream.next({ text: [...'Nothing to see here. '.repeat(40), `Write to ${EMAIL}.`] });
         const text = await (await send(way, box, 'Say it.')).text();
-        expect(text.includes('content_blocked')).toBeTrue();
+        expect(/content_blocked/i.test(text)).toBeTrue();
         expect(shownText(text)).not.toContain('Nothing');
       } finally {
         await box.stop();

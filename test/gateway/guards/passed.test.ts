@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { requestIn } from '../../fault/surfaces.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
@@ -30,8 +31,10 @@ const PAIRS = WAYS.flatMap(([title, way]) =>
   (Object.keys(UPSTREAMS) as UpstreamName[]).map((name) => [`${title}, at ${name}`, way, name] as const),
 );
 
-const call = ({ surface, isStream }: Way, box: Signalbox, name: UpstreamName, question: string) =>
-  box.post(surface.path, { model: `at-${name}`, ...surface.body(400, 'mail', question), stream: isStream });
+const call = ({ surface, isStream }: Way, box: Signalbox, name: UpstreamName, question: string) => {
+  const { path, body } = requestIn(surface, `at-${name}`, isStream, surface.body(400, 'mail', question));
+  return box.post(path, body);
+};
 
 describe('a guard that masks', () => {
   let box: Signalbox;
@@ -81,13 +84,13 @@ describe('a guard that blocks', () => {
     const args = JSON.stringify({ to: 'quartz@example.com' });
     UPSTREAMS[name].next({ toolCalls: [{ name: 'mail', arguments: args }] });
     const text = await (await call(way, box, name, 'Whom?')).text();
-    expect([text.includes('content_blocked'), text.includes('quartz')]).toEqual([true, false]);
+    expect([/content_blocked/i.test(text), text.includes('quartz')]).toEqual([true, false]);
   });
 
   test.each(PAIRS)('ends an answer whose thoughts have a match: %s', async (_, way, name) => {
     UPSTREAMS[name].next({ reasoning: 'I think of quartz@example.com a lot.', text: 'Ask somebody.' });
     const text = await (await call(way, box, name, 'Whom?')).text();
-    if (!text.includes('content_blocked')) expect(text).not.toContain('quartz');
+    if (!/content_blocked/i.test(text)) expect(text).not.toContain('quartz');
     else expect([text.includes('quartz'), text.includes('somebody')]).toEqual([false, false]);
   });
 });
