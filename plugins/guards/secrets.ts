@@ -16,10 +16,11 @@ const valueBy =
       return place && fits(text.slice(...place)) ? [place] : [];
     });
 
-const BREAK = String.raw`(?:\s|\\[nr])`;
-/** A key in PEM: its first line, everything after it that can be base64, and its last line. The line ends may be escaped. */
+/** What stands between the lines of a key: line ends, also escaped ones, indentation, and the signs of quotations and comments. */
+const GAP = String.raw`(?:[\s"'>|#*]|\\{1,2}["nrt])`;
+/** A key in PEM: its first line, its headers, everything after it that can be base64, and its last line. */
 const PRIVATE_KEY = new RegExp(
-  `-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:${BREAK}{1,4}[A-Za-z0-9+/=]+){0,2000}(?:${BREAK}{0,4}-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?`,
+  `-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:${GAP}{1,40}[A-Za-z-]{2,20}: [^\\n\\\\]{1,60}){0,4}(?:${GAP}{1,40}[A-Za-z0-9+/=]+){0,2000}(?:${GAP}{0,40}-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?`,
   'g',
 );
 

@@ -77,6 +77,18 @@ describe('secrets', () => {
       '-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nAbCd=\n-----END RSA PRIVATE KEY-----',
       'private-key: -----BEGIN RSA PRIVATE KEY-----\nMIIEow\nAbCd=\n-----END RSA PRIVATE KEY-----',
     ],
+    [
+      'k:\n    -----BEGIN PRIVATE KEY-----\n    MIIEow\n    -----END PRIVATE KEY-----\n',
+      'private-key: -----BEGIN PRIVATE KEY-----\n    MIIEow\n    -----END PRIVATE KEY-----',
+    ],
+    [
+      '-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\nlQOY+\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----.',
+      'private-key: -----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\n\nlQOY+\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----',
+    ],
+    [
+      '> -----BEGIN PRIVATE KEY-----\n> MIIEow\n> -----END PRIVATE KEY-----',
+      'private-key: -----BEGIN PRIVATE KEY-----\n> MIIEow\n> -----END PRIVATE KEY-----',
+    ],
     ['"-----BEGIN PRIVATE KEY-----\\nMIIEow\\n"', 'private-key: -----BEGIN PRIVATE KEY-----\\nMIIEow'],
   ])('finds %j', (text, expected) => {
     expect(foundIn(guard, text)).toEqual([expected]);
