@@ -118,6 +118,26 @@ describe('the texts of a request', () => {
     expect(LEAVES.every(holds(mutant))).toBeFalse();
   });
 
+  const CHAT = FULL_BODIES['openai-chat']!;
+  test.each([
+    ['a member whose name looks like the location of a medium', 'messages.2.content.1.image_url.url', CANARY],
+    ['a member whose name looks like the location of a call', 'messages.3.tool_calls.0.function.arguments', CANARY],
+    ['fallbacks, which a provider receives if the gateway ignores them', 'fallbacks', [{ note: CANARY }]],
+    ['models, which a provider receives if the gateway ignores them', 'models', [CANARY]],
+  ])('contain %s', (_, name, value) => {
+    const { texts } = textsOfRequest(readBody('openai-chat', { ...CHAT, [name]: value })!);
+    expect(texts.filter(({ text, kind }) => text === CANARY && kind !== 'name')).toHaveLength(1);
+  });
+
+  test('contain the headers that a provider receives with the body', () => {
+    const headers = new Headers({ 'anthropic-beta': CANARY });
+    const { routes } = SURFACES.find(({ name }) => name === 'anthropic-messages')!;
+    const route = routes.find((one): one is AnswerRoute => one.kind === 'generate')!;
+    const body = structuredClone(FULL_BODIES['anthropic-messages']);
+    const { request } = route.read({ body, headers, params: {}, query: '' });
+    expect(textsOfRequest(request).texts.filter(({ text, isFixed }) => text === CANARY && isFixed)).toHaveLength(1);
+  });
+
   test('a text that may change is no longer in the request after its edit', () => {
     const all = fc.subarray(LEAVES, { minLength: 1, maxLength: 4 });
     fc.assert(

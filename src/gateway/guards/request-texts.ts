@@ -30,10 +30,11 @@ export interface RequestTexts {
   readonly rewrites: readonly Edit[];
 }
 
-/** Fields of the body that no provider receives, and the name of the model, which must be in the catalog. */
-const OF_THE_GATEWAY: ReadonlySet<string> = new Set([
-  ...['model', 'models', 'fallbacks', 'route_strategy', 'constraints', 'budget_limit', 'agent_wallet'],
-]);
+/**
+ * Fields of the body that no provider receives, and the name of the model, which must be in the catalog. Lists of fallbacks are inspected,
+ * because a provider receives them if the gateway does not use them.
+ */
+const OF_THE_GATEWAY: ReadonlySet<string> = new Set(['model', 'route_strategy', 'budget_limit', 'agent_wallet']);
 /** Members with an ID that a provider or the caller chose. Other parts of the conversation refer to it, so it never changes. */
 const IDS: ReadonlySet<string> = new Set([
   ...['id', 'call_id', 'tool_call_id', 'tool_use_id', 'item_id', 'file_id', 'approval_request_id', 'response_id'],
@@ -58,6 +59,9 @@ const DEFINITIONS: ReadonlySet<string> = new Set([
 
 /** A number with fewer digits is never personal data. */
 const NUMBER_MIN = 1_000_000;
+
+/** Two locations never have the same key, although a caller may put any sign into the name of a member. */
+const keyOf = (path: OriginalPath): string => JSON.stringify(path);
 
 /** What is known about a value from its place in the body. */
 interface Place {
@@ -95,10 +99,10 @@ class TextWalk implements RequestTexts {
     this.#request = request;
     for (const turn of request.conversation.turns) {
       const { role, toolCallId: call = null } = turn;
-      for (const at of placesOf(turn)) this.#roles.set(at.join('.'), { role, call });
+      for (const at of placesOf(turn)) this.#roles.set(keyOf(at), { role, call });
       for (const part of turn.parts) {
         if (part.type !== 'text' && part.type !== 'refusal' && part.type !== 'native')
-          this.#parts.set(part.valueAt.join('.'), part);
+          this.#parts.set(keyOf(part.valueAt), part);
       }
     }
   }
@@ -116,8 +120,10 @@ class TextWalk implements RequestTexts {
         this.#member(body, name, [], { ...place, isFree: name === 'metadata' });
       }
     }
+    const { run, passed } = this.#request.headers;
     // No provider receives the names of the session and the agent, but records have them.
-    for (const name of Object.values(this.#request.headers.run)) if (name !== null) this.#names.add(name);
+    for (const name of Object.values(run)) if (name !== null) this.#names.add(name);
+    for (const value of Object.values(passed)) this.#names.add(value);
     const names = this.#next({ kind: 'name', role: null });
     for (const name of this.#names) this.#add(name, [], { ...names, isFixed: true }, null);
   }
@@ -136,7 +142,7 @@ class TextWalk implements RequestTexts {
     const isSystem = field === 'system' || field === 'instructions';
     const usual = isSystem ? 'system' : this.#request.embedding ? 'user' : null;
     if (!Array.isArray(value) || isSystem) {
-      const role = this.#roles.get(field)?.role ?? usual;
+      const role = this.#roles.get(keyOf([field]))?.role ?? usual;
       this.#value(value, [field], this.#next({ kind: 'text', role }));
       return;
     }
@@ -146,7 +152,7 @@ class TextWalk implements RequestTexts {
   }
 
   #value(value: unknown, at: OriginalPath, place: Place): void {
-    const key = at.join('.');
+    const key = keyOf(at);
     const turn = at.length <= 4 ? this.#roles.get(key) : undefined;
     const here = turn ? { ...place, role: turn.role, call: turn.call } : place;
     const part = this.#parts.get(key);
@@ -173,8 +179,7 @@ class TextWalk implements RequestTexts {
     if (place.isFree) this.#value(value, path, place);
     else if (STATE.has(name) || isSealed(owner, name)) this.#state(value, path, place);
     else if (typeof value === 'string' && isFixedName(owner, name)) this.#names.add(value);
-    else if (name === 'data' && owner.type === 'base64' && !this.#parts.has(path.join('.')))
-      this.unreadable.add('files');
+    else if (name === 'data' && owner.type === 'base64' && !this.#parts.has(keyOf(path))) this.unreadable.add('files');
     else if (!isUninspected(name, value, place)) this.#value(value, path, placeOfMember(name, value, place));
   }
 
@@ -270,7 +275,7 @@ export function editsOf(request: ModelRequest, changed: ReadonlyMap<RequestText,
   const inJson = new Map<string, { readonly at: OriginalPath; readonly edits: Edit[] }>();
   for (const [{ at, inside }, value] of changed) {
     if (inside === null) edits.push({ at, value });
-    else inJson.getOrInsertComputed(at.join('.'), () => ({ at, edits: [] })).edits.push({ at: inside, value });
+    else inJson.getOrInsertComputed(keyOf(at), () => ({ at, edits: [] })).edits.push({ at: inside, value });
   }
   for (const { at, edits: inner } of inJson.values()) {
     const parsed = parseJson(String(valueAt(request.original.body, at)));
