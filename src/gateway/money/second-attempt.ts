@@ -8,14 +8,15 @@ type AttemptedRequest = Pick<ModelRequest, 'operation' | 'stream' | 'conversatio
 /**
  * Returns the model that is tried in the same request if the answer shows that it failed; null for none. The caller of a stream has already
  * seen a part of the answer. With stop sequences, or after the beginning of an answer that the caller wrote, the answer is only a piece, so
- * its form says nothing.
+ * its form says nothing. A text that a model continues may need nothing more.
  */
 export function secondModel(
   { operation, stream, conversation, settings }: AttemptedRequest,
   { second }: Pick<Decision, 'second'>,
 ): RankedModel | null {
   if (second === undefined || operation !== 'chat' || stream || conversation.isWarmUp) return null;
-  if (settings.stop !== undefined || conversation.turns.at(-1)?.role === 'assistant') return null;
+  if (settings.stop !== undefined || conversation.isCompletion) return null;
+  if (conversation.turns.at(-1)?.role === 'assistant') return null;
   return second;
 }
 

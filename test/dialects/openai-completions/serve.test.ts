@@ -10,6 +10,8 @@ interface Call {
   readonly body: Json;
 }
 const calls: Call[] = [];
+/** A text to which the server has nothing to add. */
+const WHOLE = 'const one = 1;';
 
 /** A model server that continues texts, as vLLM and Ollama do. */
 const server = startOwnServer(async (request) => {
@@ -28,7 +30,9 @@ const server = startOwnServer(async (request) => {
   if (stream !== true)
     return Response.json({
       ...head,
-      choices: indexes.map((index) => choice(`return ${index}`, index, 'length')),
+      choices: indexes.map((index) =>
+        body.prompt === WHOLE ? choice('', index, 'stop') : choice(`return ${index}`, index, 'length'),
+      ),
       usage,
     });
   const events = [
@@ -64,7 +68,9 @@ models:
   plain:${model('plain', 0.5)}
   chats:${model('chats', 0.1)}
 gateway: { retries_max: 0 }
-selectors: { auto: { strategy: auto } }
+selectors:
+  auto: { strategy: auto }
+  two: { strategy: auto, tiers: { usual: [filler], strong: [deep] } }
 `,
   env: { TEST_KEY: 'secret' },
 }));
@@ -78,6 +84,13 @@ const eventsOf = async (response: Response) =>
 afterAll(() => server.stop());
 
 describe('a completion', () => {
+  test('that adds nothing is a good answer, which no other model is asked about', async () => {
+    const answer = await jsonOf(await send({ model: 'two', prompt: WHOLE }));
+    expect(objectsIn(answer.choices).map(({ text, finish_reason }) => [text, finish_reason])).toEqual([['', 'stop']]);
+    expect(objectOf(answer.platform)).toMatchObject({ routed_model: 'filler', route_reason: 'two:usual' });
+    expect(listOf(objectOf(answer.platform).attempts)).toHaveLength(1);
+  });
+
   test('is continued by an endpoint that declares `completions`, with its usage and price', async () => {
     const answer = await jsonOf(await send({ max_tokens: 20, temperature: 0.5, stop: 'x', seed: 3 }));
     expect(answer).toMatchObject({

@@ -58,6 +58,22 @@ describe('the signals of a transcript', () => {
     expect(readWith('f', '{"n":1}')).toBeUndefined();
   });
 
+  test('an answer with very many calls is compared with a bounded number of functions', () => {
+    let read = 0;
+    const tools = Array.from({ length: 1_000 }, (_, at) => ({
+      ...base,
+      get name() {
+        read++;
+        return `f${at}`;
+      },
+      parameters: {},
+    }));
+    const part: ContentPart = { ...base, type: 'tool-call', id: 'c', name: 'g', arguments: '{}' };
+    const calls = answer(...Array.from({ length: 1_000 }, () => part));
+    expect(transcriptEscalation([say('user', 'a'), calls, say('user', 'b')], 3, undefined, tools)).toBeUndefined();
+    expect(read).toBeLessThan(50_000);
+  });
+
   test('checking calls takes a bounded time', () => {
     const parameters = {
       anyOf: [{ additionalProperties: { $ref: '#' } }, { additionalProperties: { $ref: '#' } }],
