@@ -123,10 +123,10 @@ function addCall({ calls }: Candidate, part: Extract<StreamPart, { type: 'tool-c
  * goes with the first call.
  */
 function endOf({ calls, details, extra }: Candidate): CandidatePart[] {
-  const ofCalls: Record<string, Members> = {};
+  const ofCalls = new Map<string, Members>();
   const written = calls.map(({ id, name, arguments: text, extra: own }): CandidatePart => {
     const signature = own && googleSignature(own);
-    if (own && signature === null) Object.defineProperty(ofCalls, id, { value: own, enumerable: true });
+    if (own && signature === null) ofCalls.set(id, own);
     return { functionCall: { id, name, args: inputOf(text) }, ...(signature && { thoughtSignature: signature }) };
   });
   const ofText = extra && googleSignature(extra);
@@ -134,7 +134,7 @@ function endOf({ calls, details, extra }: Candidate): CandidatePart[] {
   const state = {
     ...(details.length > 0 && { details }),
     ...(extra && !ofText && { extra }),
-    ...(Object.keys(ofCalls).length > 0 && { calls: ofCalls }),
+    ...(ofCalls.size > 0 && { calls: Object.fromEntries(ofCalls) }),
   };
   if (Object.keys(state).length > 0) {
     const signature = wrappedSignature(state);
