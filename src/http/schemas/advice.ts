@@ -42,7 +42,10 @@ export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat req
   ),
   estimated_cost_credits: cost,
   estimated_latency_ms: latency,
-  max_cost_credits: field.credits('The worst case: the amount that a request would reserve.', 1.9),
+  max_cost_credits: field.credits(
+    'The worst case of the recommended model. A second attempt, or a failed attempt that its provider bills, can cost more; `budget_limit` limits the charge in any case.',
+    1.9,
+  ),
   ...terms,
   alternatives: field.rows('The next best candidates, best first.', {
     model: field.modelId('The other candidate.', 'mistral-small-4'),
