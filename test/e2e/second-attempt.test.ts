@@ -356,6 +356,31 @@ describe('a request has no second attempt', () => {
   });
 });
 
+describe('the tokens of both attempts', () => {
+  const [, chat] = DOORS[0];
+  const [first, second] = [2_000, 3_000];
+  const endings: readonly (readonly [string, Behaviour])[] = [
+    ['if the second answer is good', { text: CITY }],
+    ['if the second answer fails, too', { text: '{"days":4}' }],
+  ];
+  test.each(endings)('count for the rate limits of the key %s', async (_, end) => {
+    const tpm = 20_000;
+    const key = await live.box.makeKey('--tpm', `${tpm}`);
+    const using = (tokens: number) => ({ prompt_tokens: 10, completion_tokens: tokens - 10 });
+    weak.next({ text: '{"days":3}', usage: using(first) }, answering({ text: 'Rain.' }));
+    strong.next({ ...end, usage: using(second) });
+    const { tools: _tools, ...body } = chat.body('auto', SCHEMA);
+    const more = { ...FORMATS.chat!.schema, max_tokens: 4_000 };
+    const answer = chat.read(
+      (await (await live.box.post(chat.path, { ...body, ...more }, withKey(key))).json()) as object,
+    );
+    expect(answer.platform.attempts).toHaveLength(2);
+    const next = await live.box.post(chat.path, { ...body, model: 'weak', max_tokens: 10 }, withKey(key));
+    // In 3 seconds, 1,000 tokens become available again.
+    expect(Number(next.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(tpm - first - second + 1_000);
+  });
+});
+
 describe('the money of both attempts', () => {
   const [, chat] = DOORS[0];
   const wanted = { ...FORMATS.chat!.schema, max_tokens: 100 };

@@ -12,7 +12,7 @@ import type { UnavailableEndpoint } from '../../routing/unavailable.ts';
 import { entryLine } from '../money/charge.ts';
 import { type FundedWay, fundedWay } from '../money/funded-way.ts';
 import type { FundedHold } from '../money/funding.ts';
-import { failedUsage, type MeasuredUsage } from '../money/meter.ts';
+import { chargedTokens, failedUsage, type MeasuredUsage } from '../money/meter.ts';
 import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
 import type { AnswerFailure } from './answer-check.ts';
 import { Attempt } from './attempt.ts';
@@ -72,6 +72,8 @@ export class Attempts {
   last: Attempt | null = null;
   /** Whether an attempt that did not answer was charged. */
   areBilled = false;
+  /** The tokens of the paid answers around a second attempt that the caller does not get. */
+  unseenTokens = 0;
   readonly #owner: AttemptsOwner;
   readonly #now: ExchangeParts['now'];
   readonly #runnable: RunnableRequest;
@@ -161,6 +163,7 @@ export class Attempts {
   /** Pays for a complete answer that failed, before a second attempt. */
   async leaveFirst(answer: EndedAnswer, failure: AnswerSignal): Promise<void> {
     this.#firstAt = this.records.length;
+    this.unseenTokens += this.#tokensOf(answer);
     await this.#leave(answer, failure);
     this.#after = failure;
   }
@@ -174,6 +177,7 @@ export class Attempts {
 
   /** Pays for a complete answer of the second attempt that the caller does not get. */
   leaveSecond(answer: EndedAnswer, failure: AnswerFailure): Promise<void> {
+    this.unseenTokens += this.#tokensOf(answer);
     return this.#leave(answer, failure);
   }
 
@@ -181,6 +185,7 @@ export class Attempts {
   async breakSecond(running: Attempt, failure: ProviderFailure, measured: MeasuredUsage): Promise<void> {
     this.note(running, failure);
     this.running = null;
+    this.unseenTokens += this.#tokensOf({ running, measured });
     this.share.leave(running, measured, this.#runnable.decision.facts, failure);
     await this.#charge({ running, measured });
   }
@@ -191,7 +196,12 @@ export class Attempts {
     this.records.splice(this.#firstAt, 1);
     this.records.push(charged === undefined ? record : { ...record, charged });
     this.#runnable.context.exchange.removeFailedUsage(measured.usage);
+    this.unseenTokens -= this.#tokensOf({ running, measured });
     this.running = running;
+  }
+
+  #tokensOf({ running, measured }: Pick<EndedAnswer, 'running' | 'measured'>): number {
+    return chargedTokens(measured, running.model, this.#runnable.decision.facts);
   }
 
   /** Keeps the record of an attempt that has ended. */

@@ -308,7 +308,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const outcome = this.#outcomeOf(status, running, measured, charged);
     const receipt = receiptOf(this.#runnable, running, outcome, this.funded.shown(charged));
     this.receipt = receipt;
-    if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
+    this.#tokens = this.#attempts.unseenTokens;
+    if (running && measured) this.#tokens += chargedTokens(measured, running.model, decision.facts);
     context.exchange.hasReachedCap = this.#answer?.growing?.isCut || running?.meter.isCut || false;
     const upstream = running?.way.upstream ?? null;
     const records = this.recorder.settlementWrites(outcome, receipt.platform, upstream);
