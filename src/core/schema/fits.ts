@@ -18,6 +18,7 @@ export const ANSWER_STEPS = 100_000;
  *
  * - Unknown keywords count as satisfied, and so do `pattern`, `format`, `multipleOf`, `uniqueItems`, `not` and `if`. `oneOf` is checked
  *   like `anyOf`.
+ * - An empty list in `type`, `enum`, `anyOf` or `oneOf` counts as satisfied, because no answer could satisfy it.
  * - Null counts as an absent member if the member is optional.
  * - References to something outside of the schema and schemas nested too deeply count as satisfied.
  * - A value counts as fitting if the check runs out of steps. Schema and value may come from anyone, so the work needs a limit.
@@ -78,13 +79,14 @@ class SchemaFit {
   #isOfType(type: unknown, value: unknown): boolean {
     if (!Array.isArray(type)) return TYPES.get(type)?.(value) ?? true;
     this.#spend(type.length);
-    return type.some((one) => TYPES.get(one)?.(value) ?? true);
+    return type.length === 0 || type.some((one) => TYPES.get(one)?.(value) ?? true);
   }
 
   /** Checks `const` and `enum`. */
   #isListed(schema: Members, value: unknown): boolean {
     if (Object.hasOwn(schema, 'const') && !this.#equals(schema.const, value, 0)) return false;
-    return !Array.isArray(schema.enum) || schema.enum.some((one) => this.#equals(one, value, 0));
+    const listed = listOf(schema.enum);
+    return listed.length === 0 || listed.some((one) => this.#equals(one, value, 0));
   }
 
   /** Whether two JSON values are equal. Values that are nested too deeply count as equal. */
@@ -151,8 +153,8 @@ class SchemaFit {
 
   #fitsCombined({ allOf, anyOf, oneOf }: Members, value: unknown, depth: number): boolean {
     const fits = (schema: unknown) => this.fits(schema, value, depth + 1);
-    const isOneOf = (schemas: unknown) => !Array.isArray(schemas) || schemas.some(fits);
-    return listOf(allOf).every(fits) && isOneOf(anyOf) && isOneOf(oneOf);
+    const isOneOf = (schemas: readonly unknown[]) => schemas.length === 0 || schemas.some(fits);
+    return listOf(allOf).every(fits) && isOneOf(listOf(anyOf)) && isOneOf(listOf(oneOf));
   }
 }
 

@@ -136,6 +136,10 @@ describe('the check of a value against a JSON schema', () => {
     expect(fitsSchema({ properties: {}, additionalProperties: false }, JSON.parse('{"__proto__":1}'))).toBe(false);
   });
 
+  test.each(['type', 'enum', 'anyOf', 'oneOf'])('an empty list in `%s` counts as satisfied', (keyword) => {
+    expect(fitsSchema({ type: 'object', properties: { a: { [keyword]: [] } } }, { a: 1 })).toBe(true);
+  });
+
   test('null counts as an absent optional member', () => {
     const schema = { properties: { a: { type: 'string' } }, required: ['a'] };
     expect(fitsSchema(schema, { a: null })).toBe(false);
