@@ -16,3 +16,8 @@ export const ROUTES = ROUTE_TABLE.rules;
 /** Whether keys of applications cannot use a route. */
 export const isForOperators = ({ access }: Pick<RouteRule, 'access'>): boolean =>
   isAction(access) && !mayTake('caller', access);
+
+/** Further paths of a route, which the documentation leaves out. */
+export const OTHER_PATHS: ReadonlySet<string> = new Set(
+  SURFACES.flatMap(({ routes }) => routes).flatMap((route) => (route.kind === 'list' ? [] : (route.alsoAt ?? []))),
+);

@@ -58,8 +58,8 @@ describe('signalbox plugin new', () => {
   );
 
   test.each([
-    [['new'], /needs strategy or provider, and a name/],
-    [['new', 'estimator', 'x'], /needs strategy or provider/],
+    [['new'], /needs .*provider.*, and a name/],
+    [['new', 'estimator', 'x'], /needs .*provider/],
     [['new', 'strategy'], /and a name/],
     [['new', 'strategy', 'a', 'b'], /and a name/],
     [['new', 'strategy', 'My_Own'], /at most 64 lower-case letters, digits and dashes, not "My_Own"/],
