@@ -4,6 +4,7 @@ import { SignalboxError } from '../../src/core/errors.ts';
 import { isObject } from '../../src/core/json/object.ts';
 import { type OriginalPath, valueAt, withEdits } from '../../src/core/json/original.ts';
 import type { ModelRequest } from '../../src/core/request/model-request.ts';
+import { wrappedSignature } from '../../src/dialects/google-gemini/signature.ts';
 import type { AnswerRoute } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { editsOf, textsOfRequest } from '../../src/gateway/guards/request-texts.ts';
@@ -127,6 +128,28 @@ describe('the texts of a request', () => {
   ])('contain %s', (_, name, value) => {
     const { texts } = textsOfRequest(readBody('openai-chat', { ...CHAT, [name]: value })!);
     expect(texts.filter(({ text, kind }) => text === CANARY && kind !== 'name')).toHaveLength(1);
+  });
+
+  test('contain every value of a result in the dialect of Gemini, and the state that Signalbox wrapped', () => {
+    const thoughtSignature = wrappedSignature({ details: [{ type: 'reasoning.text', text: CANARY }] });
+    const response = { id: 'an-id', signature: 'a-signature', card: 4111111111111111 };
+    const contents = [
+      { role: 'model', parts: [{ functionCall: { name: 'look', args: {} }, thoughtSignature }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'look', response } }, { text: 'Hi.' }] },
+    ];
+    const { texts } = textsOfRequest(readBody('google-gemini', { model: 'best', contents })!);
+    for (const value of [CANARY, 'an-id', 'a-signature', '4111111111111111'])
+      expect(texts.map(({ text }) => text)).toContain(value);
+    expect(texts.find(({ text }) => text === 'Hi.')).toMatchObject({ kind: 'text', role: 'user' });
+  });
+
+  test('contain the prompt of a completion as a text of the user', () => {
+    const { texts } = textsOfRequest(readBody('openai-completions', { model: 'best', prompt: 'Hi.', suffix: 'Bye.' })!);
+    const own = texts.filter(({ text }) => text === 'Hi.' || text === 'Bye.');
+    expect(own.map(({ kind, role }) => [kind, role])).toEqual([
+      ['text', 'user'],
+      ['text', 'user'],
+    ]);
   });
 
   test('contain the headers that a provider receives with the body', () => {

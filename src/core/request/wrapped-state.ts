@@ -28,6 +28,16 @@ export const isWrappedState = (text: string): boolean => text.startsWith(PREFIX)
 export const wrapState = (state: ReasoningState): string =>
   PREFIX + new TextEncoder().encode(JSON.stringify(state)).toBase64({ alphabet: 'base64url', omitPadding: true });
 
+/** The base64 of the beginning of each wrapped state. */
+const ENCODED = btoa(PREFIX).slice(0, 16);
+
+/** Reads state that Signalbox wrapped for a caller of any dialect: a text that `wrapState` wrote, or its base64; null for any other text. */
+export function stateIn(text: string): ReasoningState | null {
+  if (!text.startsWith(ENCODED)) return unwrapState(text);
+  const bytes = orElse(() => Uint8Array.fromBase64(text.replaceAll('-', '+').replaceAll('_', '/')), null);
+  return bytes && unwrapState(new TextDecoder().decode(bytes));
+}
+
 /** Reads a text that `wrapState` wrote; null for any other text, or if the text was damaged. */
 export function unwrapState(text: string): ReasoningState | null {
   if (!isWrappedState(text)) return null;

@@ -4,7 +4,7 @@ import { type Edit, type OriginalPath, valueAt, withEdits } from '../../core/jso
 import type { Unreadable } from '../../core/policy/guards.ts';
 import { type ContentPart, placesOf, type TurnRole } from '../../core/request/conversation.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
-import { unwrapState } from '../../core/request/wrapped-state.ts';
+import { stateIn } from '../../core/request/wrapped-state.ts';
 import { hasRepeatedNames } from './repeated-names.ts';
 
 /** A text of a request, with its location in the body. */
@@ -49,7 +49,16 @@ const STATE: ReadonlySet<string> = new Set([
 /** Members of a tool with the credentials that its server needs. */
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'authorization_token', 'headers']);
 /** Members with any JSON: arguments, schemas and members that callers name. In it, no name has a meaning. */
-const FREE: ReadonlySet<string> = new Set(['input', 'arguments', 'parameters', 'input_schema', 'schema', 'metadata']);
+const FREE: ReadonlySet<string> = new Set([
+  ...['input', 'arguments', 'parameters', 'input_schema', 'schema', 'metadata'],
+  ...['args', 'response', 'parametersJsonSchema', 'responseSchema', 'responseJsonSchema'],
+]);
+/** Fields with messages, items or texts. */
+const MESSAGES: ReadonlySet<string> = new Set([
+  ...['messages', 'input', 'system', 'instructions', 'contents', 'systemInstruction', 'prompt', 'suffix'],
+  ...['content', 'requests'],
+]);
+const OF_THE_SYSTEM: ReadonlySet<string> = new Set(['system', 'instructions', 'systemInstruction']);
 /** Members with thoughts of a model. They are signed, or their model needs them unchanged. */
 const THOUGHTS: ReadonlySet<string> = new Set(['thinking', 'reasoning_details', 'extra_content']);
 /** Fields with the definitions of tools, whose names must not change. */
@@ -112,7 +121,7 @@ class TextWalk implements RequestTexts {
     const other = this.#next({ kind: 'other', role: null });
     for (const [name, value] of Object.entries(body)) {
       if (OF_THE_GATEWAY.has(name)) continue;
-      if (name === 'messages' || name === 'input' || name === 'system' || name === 'instructions') {
+      if (MESSAGES.has(name)) {
         this.#messages(name, value);
       } else {
         const isDefinition = DEFINITIONS.has(name);
@@ -135,12 +144,13 @@ class TextWalk implements RequestTexts {
 
   /** Walks over the messages, items or texts of a field. */
   #messages(field: string, value: unknown): void {
-    if (this.#request.embedding?.inputs.some(({ type }) => type === 'tokens')) {
+    const { embedding, conversation } = this.#request;
+    if (field === 'input' && embedding?.inputs.some(({ type }) => type === 'tokens')) {
       this.unreadable.add('tokens');
       return;
     }
-    const isSystem = field === 'system' || field === 'instructions';
-    const usual = isSystem ? 'system' : this.#request.embedding ? 'user' : null;
+    const isSystem = OF_THE_SYSTEM.has(field);
+    const usual = isSystem ? 'system' : embedding || conversation.isCompletion ? 'user' : null;
     if (!Array.isArray(value) || isSystem) {
       const role = this.#roles.get(keyOf([field]))?.role ?? usual;
       this.#value(value, [field], this.#next({ kind: 'text', role }));
@@ -224,7 +234,7 @@ class TextWalk implements RequestTexts {
 
   /** Notes state that only its model can read. The gateway can read the state that it wrapped itself. */
   #state(value: unknown, at: OriginalPath, place: Place): void {
-    const own = typeof value === 'string' ? unwrapState(value) : null;
+    const own = typeof value === 'string' ? stateIn(value) : null;
     if (own) this.#value({ ...own }, at, { ...thought(place), isFree: false });
     else if (typeof value === 'string' && value !== '') this.unreadable.add('encrypted');
     else if (typeof value === 'object') this.#value(value, at, place);

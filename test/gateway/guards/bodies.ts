@@ -97,6 +97,38 @@ export const FULL_BODIES: Readonly<Record<string, object>> = {
     ],
     tool_choice: { type: 'tool', name: 'look' },
   },
+  'google-gemini': {
+    model: 'best',
+    metadata: { team: 'search' },
+    systemInstruction: { parts: [{ text: 'Be brief.' }] },
+    contents: [
+      { role: 'user', parts: [{ text: 'What is it?' }, { fileData: { fileUri: 'https://pictures.example/a.png' } }] },
+      {
+        role: 'model',
+        parts: [
+          { text: 'I think.', thought: true },
+          { text: 'Let me look.' },
+          { functionCall: { id: 'call_1', name: 'look', args: { at: { id: 'x', signature: 's' }, note: 'n' } } },
+        ],
+      },
+      {
+        role: 'user',
+        parts: [{ functionResponse: { id: 'call_1', name: 'look', response: { id: 'x', type: 't', signature: 's' } } }],
+      },
+    ],
+    tools: [
+      {
+        functionDeclarations: [
+          {
+            name: 'look',
+            description: 'Looks.',
+            parameters: { type: 'OBJECT', properties: { at: { type: 'STRING', description: 'Where.' } } },
+          },
+        ],
+      },
+    ],
+    generationConfig: { stopSequences: ['END'], responseJsonSchema: { type: 'object', title: 'T' } },
+  },
   'openai-responses': {
     model: 'best',
     user: 'user-7',
