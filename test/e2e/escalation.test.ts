@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test';
+import { waitFor } from '../support/answers.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
 import { useLivePolicy, useUpstream } from '../support/use.ts';
 
@@ -153,6 +154,8 @@ test('the log and the metrics name the signal', async () => {
   const before = await live.metrics();
   for (const name of ['a', 'b']) await ask([`${question} ${name}`, 'Rome.', 'That is wrong.'], {}, key);
   const after = await live.metrics();
+  // The line of a request follows its answer.
+  await waitFor(() => live.box.lines.some((line) => line.includes('"escalation_withheld":"correction"')));
   const lines = live.box.lines.flatMap((line) => (line.includes('"message":"chat"') ? [JSON.parse(line)] : []));
   expect(lines.slice(-2)).toMatchObject([{ escalation: 'correction' }, { escalation_withheld: 'correction' }]);
   for (const name of ['signalbox_escalations_total', 'signalbox_escalations_withheld_total']) {
