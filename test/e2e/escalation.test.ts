@@ -155,8 +155,9 @@ test('the log and the metrics name the signal', async () => {
   for (const name of ['a', 'b']) await ask([`${question} ${name}`, 'Rome.', 'That is wrong.'], {}, key);
   const after = await live.metrics();
   // The line of a request follows its answer.
-  await waitFor(() => live.box.lines.some((line) => line.includes('"escalation_withheld":"correction"')));
-  const lines = live.box.lines.flatMap((line) => (line.includes('"message":"chat"') ? [JSON.parse(line)] : []));
+  const chats = () => live.box.lines.filter((line) => line.includes('"message":"chat"'));
+  await waitFor(() => chats().at(-1)?.includes('"escalation_withheld"') ?? false);
+  const lines = chats().map((line) => JSON.parse(line));
   expect(lines.slice(-2)).toMatchObject([{ escalation: 'correction' }, { escalation_withheld: 'correction' }]);
   for (const name of ['signalbox_escalations_total', 'signalbox_escalations_withheld_total']) {
     const series = `${name}{signal="correction"}`;
