@@ -114,77 +114,65 @@ const contentOf = (parts: readonly CandidatePart[]) => ({ content: { role: 'mode
 const failure = (error: SignalboxError, platform: Receipt['platform'] | null): string =>
   JSON.stringify({ ...errorBody(error), ...(platform && { platform }) });
 
-/** Writes server-sent events, one for each response. */
-class EventResponses implements EventWriter {
-  readonly #responses: Responses;
-
-  constructor(identity: AnswerIdentity, showsThoughts: boolean) {
-    this.#responses = new Responses(identity, showsThoughts);
-  }
-
-  write(parts: readonly StreamPart[]): string {
-    let out = '';
-    for (const part of parts) {
-      const response = this.#responses.response(part);
-      if (response !== null) out += eventOf(response);
-    }
-    return out;
-  }
-
-  end(receipt: Receipt): string {
-    return eventOf(this.#responses.last(receipt));
-  }
-
-  error(error: SignalboxError, platform: Receipt['platform'] | null): string {
-    return eventOf(failure(error, platform));
-  }
+/** How a stream separates its responses. */
+interface Framing {
+  item(json: string): string;
+  readonly end: string;
 }
 
-const eventOf = (json: string): string => `data: ${json}\n\n`;
+const EVENTS: Framing = { item: (json) => `data: ${json}\n\n`, end: '' };
 
-/** Writes one JSON list of responses. */
-class ListedResponses implements EventWriter {
+/** One JSON list of responses. */
+function listFraming(): Framing {
+  let before = '[';
+  return {
+    item(json) {
+      const text = before + json;
+      before = ',\n';
+      return text;
+    },
+    end: '\n]\n',
+  };
+}
+
+/** Writes a stream of responses. */
+class ResponseEvents implements EventWriter {
   readonly #responses: Responses;
-  #hasBegun = false;
+  readonly #framing: Framing;
 
-  constructor(identity: AnswerIdentity, showsThoughts: boolean) {
+  constructor(identity: AnswerIdentity, showsThoughts: boolean, framing: Framing) {
     this.#responses = new Responses(identity, showsThoughts);
+    this.#framing = framing;
   }
 
   write(parts: readonly StreamPart[]): string {
     let out = '';
     for (const part of parts) {
       const response = this.#responses.response(part);
-      if (response !== null) out += this.#item(response);
+      if (response !== null) out += this.#framing.item(response);
     }
     return out;
   }
 
   end(receipt: Receipt): string {
-    return `${this.#item(this.#responses.last(receipt))}\n]\n`;
+    return this.#framing.item(this.#responses.last(receipt)) + this.#framing.end;
   }
 
   error(error: SignalboxError, platform: Receipt['platform'] | null): string {
-    return `${this.#item(failure(error, platform))}\n]\n`;
-  }
-
-  #item(json: string): string {
-    const before = this.#hasBegun ? ',\n' : '[';
-    this.#hasBegun = true;
-    return before + json;
+    return this.#framing.item(failure(error, platform)) + this.#framing.end;
   }
 }
 
 /** The forms of a stream: server-sent events with `alt=sse`, else one JSON list. Clients ignore blanks before the first response, and no comment. */
 const FORMS: Readonly<Record<'sse' | 'list', (showsThoughts: boolean) => EventForm>> = {
   sse: (showsThoughts) => ({
-    ...serverSentEvents((identity) => new EventResponses(identity, showsThoughts), '\n\n'),
+    ...serverSentEvents((identity) => new ResponseEvents(identity, showsThoughts, EVENTS), '\n\n'),
     hasNoFailedEnd: true,
   }),
   list: (showsThoughts) => ({
     contentType: 'application/json',
     heartbeat: '\n',
-    writer: (identity) => new ListedResponses(identity, showsThoughts),
+    writer: (identity) => new ResponseEvents(identity, showsThoughts, listFraming()),
   }),
 };
 

@@ -13,6 +13,7 @@ import {
   type RequestReader,
 } from '../../core/request/model-request.ts';
 import type { RunNames } from '../../core/request/run-names.ts';
+import { sharedSettings } from '../openai-settings.ts';
 import { runIn } from '../session.ts';
 import { conversationOf } from './conversation.ts';
 
@@ -80,20 +81,13 @@ const ROUTE_EMBEDDINGS: RequestReader<RouteQuery> = {
 function settingsOf(body: ChatBody): ModelSettings {
   return {
     outputTokensMax: body.max_completion_tokens ?? body.max_tokens,
-    temperature: body.temperature,
-    topP: body.top_p,
-    frequencyPenalty: body.frequency_penalty,
-    presencePenalty: body.presence_penalty,
-    choices: body.n,
-    stop: body.stop,
-    seed: body.seed,
+    ...sharedSettings(body),
     logprobs: body.logprobs,
     topLogprobs: body.top_logprobs,
     logitBias: body.logit_bias,
     answerFormat: formatOf(body.response_format),
     reasoningEffort: body.reasoning_effort,
     parallelToolCalls: body.parallel_tool_calls,
-    user: body.user,
   };
 }
 

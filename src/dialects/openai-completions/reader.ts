@@ -7,6 +7,7 @@ import type { Conversation, ModelSettings } from '../../core/request/conversatio
 import { type ModelRequest, modelRequest, type RequestReader } from '../../core/request/model-request.ts';
 import { compileRead } from '../../core/schema/validation.ts';
 import { textPart } from '../neutral-parts.ts';
+import { sharedSettings } from '../openai-settings.ts';
 import { invalid, missing, unsupported } from '../refusals.ts';
 import { runIn } from '../session.ts';
 import { CompletionsRequest, KNOWN_FIELDS } from './request.ts';
@@ -89,13 +90,6 @@ function conversationOf({ prompt, suffix }: CompletionsRequest): Conversation {
 function settingsOf(body: CompletionsRequest): ModelSettings {
   return {
     outputTokensMax: body.max_tokens ?? OUTPUT_DEFAULT,
-    temperature: body.temperature,
-    topP: body.top_p,
-    frequencyPenalty: body.frequency_penalty,
-    presencePenalty: body.presence_penalty,
-    choices: body.n,
-    stop: body.stop,
-    seed: body.seed,
-    user: body.user,
+    ...sharedSettings(body),
   };
 }

@@ -1,11 +1,17 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { ChatRequest } from '../../core/api/chat-request.ts';
 import { ROUTING_FIELDS } from '../../core/api/routing-fields.ts';
 import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/request/stop-search.ts';
-import { nullable, nullableMembers } from '../../core/schema/nullable.ts';
+import { nullable } from '../../core/schema/nullable.ts';
 
 /** The request of OpenAI's older completions, with Signalbox's additions. */
 
 const Stop = Type.String({ maxLength: STOP_CHARS_MAX });
+/** Fields that chats have with the same meaning. */
+const SHARED = Type.Pick(ChatRequest, [
+  ...(['temperature', 'top_p', 'n', 'seed', 'presence_penalty', 'frequency_penalty'] as const),
+  ...(['stream', 'stream_options', 'user', 'metadata'] as const),
+]).properties;
 
 export const CompletionsRequest = Type.Object(
   {
@@ -24,19 +30,8 @@ export const CompletionsRequest = Type.Object(
         description: 'The maximum number of output tokens. Default: 16, as in OpenAI’s API.',
       }),
     ),
-    temperature: nullable(Type.Number({ minimum: 0, maximum: 2 })),
-    top_p: nullable(Type.Number({ minimum: 0, maximum: 1 })),
-    n: nullable(Type.Integer({ minimum: 1, maximum: 128, description: 'The number of answers.' })),
+    ...SHARED,
     stop: nullable(Type.Union([Stop, Type.Array(Stop, { maxItems: STOPS_MAX })])),
-    seed: nullable(Type.Integer()),
-    presence_penalty: nullable(Type.Number({ minimum: -2, maximum: 2 })),
-    frequency_penalty: nullable(Type.Number({ minimum: -2, maximum: 2 })),
-    stream: nullable(Type.Boolean({ default: false })),
-    stream_options: nullable(Type.Object({ include_usage: nullable(Type.Boolean()) }, { additionalProperties: true })),
-    user: nullable(Type.String()),
-    metadata: nullable(
-      nullableMembers(Type.String(), { description: 'Texts for the policy’s rules. An addition of Signalbox.' }),
-    ),
     ...ROUTING_FIELDS,
   },
   { additionalProperties: true, $id: 'CompletionsRequest' },
