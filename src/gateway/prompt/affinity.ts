@@ -49,9 +49,9 @@ export class Affinity {
    * @param request as the caller sent it
    */
   conversationSecret(keyId: string, request: ModelRequest): Uint8Array {
-    const hash = hashOfBeginning(request);
+    const { turns, hash } = beginningOf(request);
     return createHmac('sha256', this.#secret)
-      .update(`placeholders\0${keyId}\0${hash ?? ''}`)
+      .update(`placeholders\0${keyId}\0${turns === 0 ? '' : hash}`)
       .digest();
   }
 
@@ -61,16 +61,24 @@ export class Affinity {
   }
 }
 
-/** Hashes the first messages of a conversation, up to the first one of the user; null if the user sent none. */
-function hashOfBeginning(request: ModelRequest): bigint | null {
-  const { turns } = request.conversation;
-  const first = turns.findIndex(({ role }) => role === 'user');
-  if (first < 0) return null;
-  const whole = new Set<OriginalPath>();
-  let hash = 0n;
-  for (const turn of turns.slice(0, first + 1)) hash = hashOfTurn(turn, request, hash, whole);
-  return hash;
+/** The first messages of a conversation, up to the first one of the user. */
+interface Beginning {
+  /** How many they are; 0 if the user sent none. */
+  readonly turns: number;
+  readonly hash: bigint;
+  /** The places that the hash contains. */
+  readonly whole: Set<OriginalPath>;
 }
+
+function beginningOf(request: ModelRequest): Beginning {
+  const { turns } = request.conversation;
+  const count = turns.findIndex(({ role }) => role === 'user') + 1;
+  const whole = new Set<OriginalPath>();
+  return { turns: count, hash: hashOn(turns.slice(0, count), request, 0n, whole), whole };
+}
+
+const hashOn = (turns: readonly Turn[], request: ModelRequest, seed: bigint, whole: Set<OriginalPath>): bigint =>
+  turns.reduce((hash, turn) => hashOfTurn(turn, request, hash, whole), seed);
 
 /** The earlier answers to a prompt and to its beginnings. The text of a prompt is hashed once, when the hash is first needed. */
 export class PromptHistory {
@@ -82,7 +90,10 @@ export class PromptHistory {
   readonly #seed: bigint;
   #hashes: PromptHashes | null = null;
   #bearsState: boolean | null = null;
-  #marks: ConversationMarks | null = null;
+  #beginning: Beginning | null = null;
+  #place: ConversationPlace | null = null;
+  /** The mark of the whole prompt; undefined until it is read. */
+  #question: string | null | undefined = undefined;
   /** The hashes of the earlier turns that were looked up and found; null for none. */
   #used: Set<bigint> | null = null;
 
@@ -136,8 +147,9 @@ export class PromptHistory {
    * first one of the user. All turns of a conversation have the same number, on every server. Null if it is too short for any cache.
    */
   conversation(facts: Facts, snapshot: PolicySnapshot): SpreadKey | null {
-    const hash = isTooShort(facts, snapshot, ESTIMATE_MIN) ? null : hashOfBeginning(this.#request);
-    if (hash === null) return null;
+    if (isTooShort(facts, snapshot, ESTIMATE_MIN)) return null;
+    const { turns, hash } = this.#readBeginning();
+    if (turns === 0) return null;
     const digest = createHmac('sha256', this.#secret).update(`conversation\0${this.keyId}\0${hash}`).digest();
     return { high: digest.readUInt32BE(0), low: digest.readUInt32BE(4) };
   }
@@ -147,41 +159,33 @@ export class PromptHistory {
    * of a key may begin with the same words, so the names of user and session that they send are part of the ID.
    */
   place(): ConversationPlace {
-    return this.#readMarks().place;
+    if (this.#place) return this.#place;
+    const { conversation, settings, headers } = this.#request;
+    const names = JSON.stringify([this.keyId, settings.user ?? null, headers.run.session]);
+    const id = this.#markOf('conversation', names, this.#readBeginning().hash);
+    // An assistant's turn at the end is the beginning of the answer, which the caller wrote.
+    const answers = conversation.turns.slice(0, -1).filter(({ role }) => role === 'assistant').length;
+    this.#place = { id, answers };
+    return this.#place;
   }
 
   /** Returns a keyed hash of the whole prompt, the same on every server; null if it does not end with a question of the user. */
   question(): string | null {
-    const marks = this.#readMarks();
-    if (marks.question === undefined) {
+    if (this.#question === undefined) {
       const { turns } = this.#request.conversation;
-      const rest = turns.slice(marks.turns);
-      const tools = Bun.hash.rapidhash(this.#request.toolsText, marks.hash);
+      const { turns: count, hash, whole } = this.#readBeginning();
+      const tools = Bun.hash.rapidhash(this.#request.toolsText, hash);
       const isAsked = turns.at(-1)?.role === 'user';
-      marks.question = isAsked
-        ? this.#markOf('question', marks.place.id, this.#hashOn(rest, tools, marks.whole))
+      this.#question = isAsked
+        ? this.#markOf('question', this.place().id, hashOn(turns.slice(count), this.#request, tools, whole))
         : null;
     }
-    return marks.question;
+    return this.#question;
   }
 
-  #readMarks(): ConversationMarks {
-    if (this.#marks) return this.#marks;
-    const { conversation, settings, headers } = this.#request;
-    const { turns } = conversation;
-    const first = turns.findIndex(({ role }) => role === 'user') + 1;
-    const whole = new Set<OriginalPath>();
-    const hash = this.#hashOn(turns.slice(0, first), 0n, whole);
-    const names = JSON.stringify([this.keyId, settings.user ?? null, headers.run.session]);
-    const id = this.#markOf('conversation', names, hash);
-    // An assistant's turn at the end is the beginning of the answer, which the caller wrote.
-    const answers = turns.slice(0, -1).filter(({ role }) => role === 'assistant').length;
-    this.#marks = { place: { id, answers }, turns: first, hash, whole, question: undefined };
-    return this.#marks;
-  }
-
-  #hashOn(turns: readonly Turn[], seed: bigint, whole: Set<OriginalPath>): bigint {
-    return turns.reduce((hash, turn) => hashOfTurn(turn, this.#request, hash, whole), seed);
+  #readBeginning(): Beginning {
+    this.#beginning ??= beginningOf(this.#request);
+    return this.#beginning;
   }
 
   #markOf(kind: string, names: string, hash: bigint): string {
@@ -304,17 +308,6 @@ function onlyOne(values: readonly (string | null)[]): string | null {
 
 /** The characters of a mark: 96 bits, so that no two conversations have the same. */
 const MARK_LENGTH = 16;
-
-/** The marks of a conversation, which are the same on every server. */
-interface ConversationMarks {
-  readonly place: ConversationPlace;
-  /** The number of turns in the ID, their hash, and the places that it contains. */
-  readonly turns: number;
-  readonly hash: bigint;
-  readonly whole: Set<OriginalPath>;
-  /** The mark of the whole prompt; undefined until it is read. */
-  question: string | null | undefined;
-}
 
 interface PromptHashes {
   /** The hashes of the text before each assistant's turn, by the turn's index, in order. */
