@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
@@ -35,27 +35,24 @@ function published(): object {
   };
 }
 
-/** Bun runs the program with the flags of the first line of main.ts. npm puts Bun next to this package or into its own packages. */
-const LAUNCHER = `#!/bin/sh
+/**
+ * The launcher finds its folder like the launcher of a clone. Bun runs the program with the flags of the first line of main.ts. npm puts Bun
+ * next to this package or into its own packages.
+ */
+function launcher(): string {
+  const [, findsHome] = /\n(file=\$0\n[\s\S]*?\nhome=.*\n)/.exec(readFileSync(join(ROOT, 'signalbox'), 'utf8')) ?? [];
+  if (findsHome === undefined) throw new Error('The file signalbox does not find its folder as expected.');
+  return `#!/bin/sh
 # Runs Signalbox.
 set -eu
 
-# The package, also when npm's link to this file was called.
-file=$0
-while [ -L "$file" ]; do
-  link=$(readlink "$file")
-  case $link in
-    /*) file=$link ;;
-    *) file=$(dirname "$file")/$link ;;
-  esac
-done
-home=$(cd "$(dirname "$file")" && pwd -P)
-
+${findsHome}
 # npx without a command serves.
 case $home in */_npx/*) [ $# -gt 0 ] || set -- serve ;; esac
 
 SIGNALBOX_COMMAND=$0 PATH=$home/node_modules/.bin:$home/../.bin:$PATH exec "$home/${PROGRAM}/main.js" "$@"
 `;
+}
 
 const README = `# Signalbox
 
@@ -88,7 +85,7 @@ export async function buildPackage(out: string, commit: string): Promise<string>
   for (const file of ['LICENSE', 'CHANGELOG.md']) cpSync(join(ROOT, file), join(home, file));
   writeFileSync(join(home, 'README.md'), README);
   writeFileSync(join(home, 'package.json'), `${JSON.stringify(published(), null, 2)}\n`);
-  writeFileSync(join(home, 'signalbox'), LAUNCHER, { mode: 0o755 });
+  writeFileSync(join(home, 'signalbox'), launcher(), { mode: 0o755 });
   const made = run('npm', 'pack', '--silent', '--pack-destination', out, home);
   const file = join(out, `signalbox-${manifest.version}.tgz`);
   renameSync(join(out, made), file);

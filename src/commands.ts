@@ -128,8 +128,9 @@ async function outputWithoutData(
     case 'health':
       return (await import('./admin/cli/health.ts')).runHealth(command.args, command.port);
     case 'init':
-      return (await import('./tools/init.ts')).runInit(command.args, {
+      return (await import('./tools/init.ts')).runInit(command, {
         plugins: await shipped(),
+        policies: SHIPPED_POLICIES,
         copyPolicies: (target) => copyWhole(SHIPPED_POLICIES, target),
       });
     case 'plugin':

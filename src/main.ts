@@ -7,6 +7,7 @@ import { type CommandHost, complaint, runCommand } from './commands.ts';
 import { messageOf } from './core/thrown.ts';
 import { steady } from './core/time/clock.ts';
 import { pluginIn } from './host/plugins/owners.ts';
+import { PROGRAM_FORM } from './host/program.ts';
 import { processTimers } from './host/telemetry/process-timers.ts';
 import { openSink } from './host/telemetry/sink.ts';
 import { stackOf } from './host/telemetry/thrown.ts';
@@ -146,9 +147,8 @@ async function serve(options: ServeOptions): Promise<void> {
 }
 
 /** The command line that starts another process of this program. */
-const program = Bun.isStandaloneExecutable
-  ? [process.execPath]
-  : [process.execPath, ...process.execArgv, import.meta.path];
+const program =
+  PROGRAM_FORM === 'binary' ? [process.execPath] : [process.execPath, ...process.execArgv, import.meta.path];
 
 async function serveBy(processes: number, options: ServeOptions): Promise<void> {
   const [{ serveProcesses }, host] = await Promise.all([import('./server/processes/serve.ts'), hostOf()]);
@@ -184,7 +184,7 @@ const SETTINGS = {
 
 /** Restarts the standalone program with its settings, as the same process. */
 function useSettings(): void {
-  if (!Bun.isStandaloneExecutable || Object.entries(SETTINGS).every(([name, value]) => process.env[name] === value))
+  if (PROGRAM_FORM !== 'binary' || Object.entries(SETTINGS).every(([name, value]) => process.env[name] === value))
     return;
   process.execve?.(process.execPath, [process.execPath, ...process.argv.slice(2)], { ...process.env, ...SETTINGS });
 }

@@ -1,44 +1,51 @@
 import * as fs from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { parseArguments } from '../admin/cli/arguments.ts';
 import { pathText } from '../admin/cli/text.ts';
 import type { Plugin } from '../contract/kinds.ts';
 import { commandName } from '../core/command-name.ts';
 import { UsageError } from '../core/usage-error.ts';
-import { PROGRAM_FORM } from '../host/program.ts';
 import { reasonOf } from '../store/reason.ts';
 
-const POLICIES = 'policies';
 const VARIABLES = '.env.example';
 
 /** What comes with the program. */
 interface Shipped {
   readonly plugins: readonly Plugin[];
+  /** The folder of the policy. */
+  readonly policies: string;
   /** Writes a copy of the shipped policy, all or nothing. */
   readonly copyPolicies: (target: string) => void;
+}
+
+/** The command line. */
+interface InitCommand {
+  readonly args: readonly string[];
+  /** Returns the policy folder that `serve` would use now. */
+  readonly used: () => string;
 }
 
 /**
  * Runs `signalbox init`: writes the shipped policy and the variables of all providers into a folder.
  * @throws UsageError if the folder cannot be written
  */
-export function runInit(args: readonly string[], { plugins, copyPolicies }: Shipped): string {
+export function runInit({ args, used }: InitCommand, { plugins, policies: source, copyPolicies }: Shipped): string {
   const [given = '.', ...more] = parseArguments(args, {}).positionals;
   if (more.length > 0) throw new UsageError(`init needs one folder, not ${more.length + 1}.`);
   const folder = resolve(given);
-  const policies = join(folder, POLICIES);
+  const policies = join(folder, basename(source));
+  const before = resolve(used());
   const example = join(folder, VARIABLES);
   const lines = [written(policies, copyPolicies), written(example, writeVariables(plugins))];
-  const copy = join(folder, '.signalbox', POLICIES);
-  if (PROGRAM_FORM === 'package' && fs.existsSync(copy))
-    lines.push(`The server used ${copy} until now. Copy your edits from there.\n`);
-  const isFound = PROGRAM_FORM === 'package' && folder === process.cwd();
+  const isFound = resolve(used()) === policies;
+  if (isFound && before !== policies && before !== source)
+    lines.push(`The server used ${before} until now. Copy your edits from there.\n`);
   const serve = `${commandName()} serve${isFound ? '' : ` --policies ${pathText(policies)}`}`;
   return `${lines.join('')}
 Next:
   1. Copy ${VARIABLES} to .env, set the keys of your providers in it, and load it: set -a; . ./.env; set +a
   2. ${serve}
-  3. Edit ${POLICIES}/. The server applies each edit within a second.
+  3. Edit ${pathText(policies)}. The server applies each edit within a second.
 `;
 }
 
