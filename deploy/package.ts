@@ -20,7 +20,7 @@ const NAME = 'signalbox-gateway';
 export const RELEASE_VARIABLE = 'SIGNALBOX_RELEASE';
 const REFUSAL = 'Publish this package only with npm run release in a clone of Signalbox.';
 
-/** The manifest of the package. What the sources state is taken from their manifest. */
+/** The manifest of the package. Its facts come from the manifest of the sources. */
 function published(): object {
   const { version, description, license, type, engines, dependencies } = manifest;
   const check = `process.env.${RELEASE_VARIABLE} === '${version}' || (console.error('${REFUSAL}'), process.exit(1))`;

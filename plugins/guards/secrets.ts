@@ -16,7 +16,7 @@ const valueBy =
       return place && fits(text.slice(...place)) ? [place] : [];
     });
 
-/** What stands between the lines of a key: line ends, also escaped ones, indentation, and the signs of quotations and comments. */
+/** The signs between the lines of a key: line ends, also escaped ones, indentation, and the signs of quotations and comments. */
 const GAP = String.raw`(?:[\s"'>|#*]|\\{1,2}["nrt])`;
 /** A key in PEM: its first line, its headers, everything after it that can be base64, and its last line. */
 const PRIVATE_KEY = new RegExp(

@@ -74,7 +74,10 @@ const Attempt = Type.Object({
     null,
   ),
   after: field.orNull(field.afterSignal, 'Null for attempts that followed no answer.'),
-  credits_consumed: field.orNull(field.attemptCredits, 'Credits charged for the attempt; null without a charge of its own, and in old records.'),
+  credits_consumed: field.orNull(
+    field.attemptCredits,
+    'Credits charged for the attempt; null without a charge of its own, and in old records.',
+  ),
 });
 
 export const FoundRequest = f.named('FoundRequest', 'A request with its decision or its refusal.', {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** What the build made of the sources; `deploy/build.ts` and `deploy/package.ts` insert it. Undefined if the sources run unbuilt. */
+/** The form that the build made of the sources; `deploy/build.ts` and `deploy/package.ts` insert it. Undefined if the sources run unbuilt. */
 declare const BUILT_AS: 'binary' | 'package' | undefined;
 
 /** How this program reached the machine: as sources, as one binary, or as a package of npm. */

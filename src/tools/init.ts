@@ -9,7 +9,7 @@ import { reasonOf } from '../store/reason.ts';
 
 const VARIABLES = '.env.example';
 
-/** What comes with the program. */
+/** The parts that come with the program. */
 interface Shipped {
   readonly plugins: readonly Plugin[];
   /** The folder of the policy. */

@@ -31,7 +31,7 @@ interface Plan {
   readonly delayMs: number;
 }
 
-/** What a run of requests shows. */
+/** The observations of a run of requests. */
 interface Run {
   readonly answers: readonly { readonly plan: Plan; readonly status: number; readonly body: Partial<Answer> }[];
   /** The budget and what was charged to it, Credits. */

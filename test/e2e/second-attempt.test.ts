@@ -64,7 +64,7 @@ afterEach(() => {
 const USAGE = { prompt_tokens: 10, completion_tokens: 2 };
 const answering = (behaviour: Behaviour): Behaviour => ({ usage: USAGE, ...behaviour });
 const calling = (text: string): Behaviour => answering({ toolCalls: [{ name: 'weather', arguments: text }] });
-/** What the answers of the fakes cost, Credits: 10 tokens of input and 2 of output. */
+/** The cost of the fakes' answers, Credits: 10 tokens of input and 2 of output. */
 const CREDITS = { weak: 0.018, strong: 0.18 };
 
 /** The same for services that accept only a subset of JSON Schema. */

@@ -19,7 +19,7 @@ function sentText(body: Members): string {
   return writtenText(writeJson({ ...rest, model: 'other' }, body));
 }
 
-/** What a caller and a provider can see of a body, with the order of members. */
+/** The parts of a body that a caller and a provider can see, with the order of members. */
 function seen(body: Members | null) {
   if (body === null) return null;
   const sent = sentText(body);
@@ -158,7 +158,7 @@ function afterBrace(text: string, fromEnd: number, piece: string): string {
   return text.slice(0, end) + piece + text.slice(end);
 }
 
-/** What else happens to a body: it is cut, or a piece is inserted anywhere or after a message. */
+/** A further change of a body: it is cut, or a piece is inserted anywhere or after a message. */
 type Damage = (text: string) => Buffer;
 const whole: Damage = (text) => Buffer.from(text);
 const damages: fc.Arbitrary<Damage> = fc.oneof(

@@ -187,7 +187,7 @@ describe('a guard on a stream', () => {
     fc.assert(blocksBefore(GuardedParts), tries('guard-blocks', 400, 20_000));
   });
 
-  test('that blocks or masks is behind by at most its reach and 48 characters, unless a match is still growing', () => {
+  test('that blocks or masks delays the text by at most its reach and 48 characters, unless a match is still growing', () => {
     fc.assert(
       fc.property(guards, cuts, (guard, shares) => {
         const answer = 'A plain sentence with nothing in it. '.repeat(40);

@@ -48,7 +48,7 @@ interface FoundEntry {
   readonly attempts: readonly AttemptRecord[];
   /** The alias that the request named; null if it used none, and for a refused request. */
   readonly alias: string | null;
-  /** What guards found; empty for a refused request. */
+  /** The verdicts of guards; empty for a refused request. */
   readonly verdicts: readonly GuardVerdict[];
 }
 

@@ -103,7 +103,7 @@ export interface DecisionOutcome {
   readonly adapted?: readonly string[];
   /** Endpoints that were skipped because a limit of the policy was used up; absent for none. */
   readonly full?: readonly FullEndpoint[];
-  /** What the guards found in the request and in the answer; absent if they found nothing. */
+  /** The verdicts of guards on the request and the answer; absent if they found nothing. */
   readonly guards?: readonly GuardVerdict[];
 }
 
@@ -171,7 +171,7 @@ export interface AttemptRecord {
   /** The label of the key, for a provider with several keys; absent for one key, and in records of earlier versions. */
   readonly key?: string;
   /**
-   * What was wrong with the earlier answer to the same request, for an attempt of the strong tier that followed it. Absent for other
+   * The fault of the earlier answer to the same request, for an attempt of the strong tier that followed it. Absent for other
    * attempts.
    */
   readonly after?: AnswerSignal;

@@ -55,7 +55,7 @@ export interface GuardRule {
   readonly when: ((scope: GuardScope) => boolean) | null;
   readonly on: readonly GuardSide[];
   readonly onMatch: GuardAction;
-  /** What happens if the guard fails. `flag` only counts the failure. */
+  /** The reaction to a failure of the guard. `flag` only counts the failure. */
   readonly onFailure: 'block' | 'flag';
   /** The longest time for one request or answer, ms. */
   readonly deadlineMs: number;
@@ -66,7 +66,7 @@ export interface GuardRule {
   readonly refuse: readonly Unreadable[];
 }
 
-/** What one guard found on one side. Verdicts contain no text: every name is part of the policy or of a plugin. */
+/** The findings of one guard on one side. Verdicts contain no text: every name is part of the policy or of a plugin. */
 export interface GuardVerdict {
   readonly guard: string;
   readonly side: GuardSide;

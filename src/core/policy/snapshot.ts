@@ -83,7 +83,7 @@ export interface PolicySnapshot {
   readonly qualityStep: number;
   /** From which probability that its first question is hard a conversation begins in the strong tier, 0..1. */
   readonly strongFrom: number;
-  /** What follows an answer that failed. */
+  /** How conversations go on after an answer that failed. */
   readonly escalation: EscalationTerms;
   /** Whether the measured answer length of a task replaces the declared length. */
   readonly answerLength: AnswerLengthMode;

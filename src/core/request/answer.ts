@@ -74,7 +74,7 @@ export type PlatformAttempt = {
   readonly request_id: string | null;
   /** Why each choice ended, in the provider's own words. */
   readonly finish_reasons: readonly string[];
-  /** What was wrong with the earlier answer to the same request, for a second attempt; absent for other attempts. */
+  /** The fault of the earlier answer to the same request, for a second attempt; absent for other attempts. */
   readonly after?: AnswerSignal;
   /** The charge for this attempt, Credits; absent if it was not charged, or if no attempt before the last one was charged. */
   readonly credits_consumed?: number;

@@ -26,7 +26,7 @@ interface LogprobLists {
   readonly topCandidates: object[];
 }
 
-/** What one candidate keeps until its end, because Google writes it in whole: calls, signatures and the reason of the end. */
+/** The parts that one candidate keeps until its end, because Google writes it in whole: calls, signatures and the reason of the end. */
 class Candidate {
   readonly calls: Call[] = [];
   readonly details: Members[] = [];

@@ -29,7 +29,7 @@ function checkBill({ cachedContent, serviceTier }: Members): void {
 /** Members of which each part has one. */
 const KINDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'] as const;
 /** Members that do not make a part of their own. */
-const BESIDE: ReadonlySet<string> = new Set([
+const COMPANIONS: ReadonlySet<string> = new Set([
   'thought',
   'thoughtSignature',
   'videoMetadata',
@@ -58,7 +58,7 @@ function checkParts(parts: readonly Part[] | undefined, at: OriginalPath, isMode
 
 /** A part may have a signature only. */
 function checkUnknown(part: Part, at: OriginalPath): void {
-  const unknown = Object.keys(part).find((name) => !BESIDE.has(name));
+  const unknown = Object.keys(part).find((name) => !COMPANIONS.has(name));
   if (unknown !== undefined) {
     const param = pathText([...at, unknown.slice(0, 64)]);
     throw unsupported(param, `\`${param}\` is not supported. A part has one of ${KINDS.join(', ')}.`);

@@ -7,7 +7,7 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import { ANSWER_STEPS, type CheckBudget, fitsSchema } from '../../core/schema/fits.ts';
 import { wantsForm } from '../money/second-attempt.ts';
 
-/** What one choice of an answer has so far. */
+/** The content of one choice of an answer so far. */
 interface ChoiceState {
   readonly texts: string[];
   readonly calls: Map<number, { readonly name: string; readonly pieces: string[] }>;
@@ -21,7 +21,7 @@ interface ChoiceState {
   isCut: boolean;
 }
 
-/** What is wrong with a complete answer. */
+/** The fault of a complete answer. */
 export type AnswerFailure = AnswerSignal | 'refused';
 
 /**
@@ -38,7 +38,7 @@ export class AnswerCheck {
 
   /**
    * @param on the signals that count
-   * @param isSecond whether the answer is that of a second attempt, which is read to its end
+   * @param isSecond whether a second attempt gives the answer, which is then read to its end
    */
   constructor(request: CheckedRequest, on: readonly EscalationSignal[], isSecond = false) {
     this.#request = request;

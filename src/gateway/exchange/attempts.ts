@@ -82,7 +82,7 @@ export class Attempts {
   #plan: Plan;
   /** The order of listed fallbacks; null if the policy ranks the fallbacks itself. */
   #listed: FallbackOrder | null;
-  /** What was wrong with the answer that the attempts follow; null before an answer. */
+  /** The fault of the answer that the attempts follow; null before an answer. */
   #after: AnswerSignal | null = null;
   /** The position of that answer in the records. */
   #firstAt = 0;

@@ -20,7 +20,7 @@ interface FoundMatch {
 /** The most rounds of masking. Each replacement can reveal another match; a text that needs this many rounds was constructed for it. */
 const ROUNDS_MAX = 8;
 
-/** What the guards of one request share. */
+/** The data that the guards of one request share. */
 export interface InputContext {
   readonly verdicts: Verdicts;
   readonly placeholders: Placeholders;

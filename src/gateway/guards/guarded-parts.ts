@@ -108,7 +108,7 @@ export class GuardedParts extends HeldParts {
 
   /**
    * Returns the matches in the text of a channel from `start` on that end after the shown text. A placeholder can reveal another match, so
-   * the guards inspect the text again with each match replaced by signs like those of a placeholder.
+   * the guards inspect the text again with each match replaced by the signs of a placeholder.
    */
   #matchesFrom(start: number, channel: Channel): readonly AnswerMatch[] {
     const { kind, safeTo } = channel;
@@ -221,7 +221,7 @@ function contextStart(channel: Channel): number {
   return least + start;
 }
 
-/** Replaces places in a text with signs like those of a placeholder, so that the other places stay the same. @param start of the text */
+/** Replaces places in a text with the signs of a placeholder, so that the other places stay the same. @param start of the text */
 function filled(text: string, places: readonly Pick<MatchPlace, 'from' | 'to'>[], start: number): string {
   let out = text;
   for (const { from, to } of places) {

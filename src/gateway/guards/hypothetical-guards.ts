@@ -9,7 +9,7 @@ import { isActive, scopeOf } from './guard-scope.ts';
 import { Placeholders } from './placeholders.ts';
 import { Verdicts } from './verdicts.ts';
 
-/** What the guards of a policy do with a request that is never sent. */
+/** The effect of a policy's guards on a request that is never sent. */
 export interface HypotheticalVerdicts {
   /** The request after masks; the given request if a guard refuses it. */
   readonly request: ModelRequest;

@@ -72,7 +72,7 @@ const NUMBER_MIN = 1_000_000;
 /** Two locations never have the same key, although a caller may put any sign into the name of a member. */
 const keyOf = (path: OriginalPath): string => JSON.stringify(path);
 
-/** What is known about a value from its place in the body. */
+/** The facts about a value that follow from its place in the body. */
 interface Place {
   readonly role: TurnRole | null;
   readonly kind: GuardTextKind;
@@ -251,7 +251,7 @@ class TextWalk implements RequestTexts {
   }
 }
 
-/** Whether a member names a tool, a kind or a role. A message may name its speaker, whom nothing refers to. */
+/** Whether a member names a tool, a kind or a role. A message may name its speaker; nothing refers to that name. */
 const isFixedName = (owner: Readonly<Record<string, unknown>>, name: string): boolean =>
   name === 'type' || name === 'role' || name === 'namespace' || (name === 'name' && !('role' in owner));
 

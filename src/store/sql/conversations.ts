@@ -11,7 +11,7 @@ import { first, type SqlTables, sql, write } from './statement.ts';
 type SqlPlace = EscalatedShare & { readonly held: number };
 type SqlConversation = Omit<ConversationRow, 'isEscalated'> & { readonly isEscalated: number };
 
-/** What an answer changes. A conversation that had ended begins again, without its signal and its place. */
+/** The changes of an answer. A conversation that had ended begins again, without its signal and its place. */
 const again = (greater: string) => `seen = ${greater}(excluded.seen, conversations.seen),
     prompt = coalesce(excluded.prompt, conversations.prompt),
     prompt_at = CASE WHEN excluded.prompt IS NULL THEN conversations.prompt_at ELSE excluded.prompt_at END,

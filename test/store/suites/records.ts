@@ -118,7 +118,7 @@ const rareFacts: fc.Arbitrary<Partial<Facts>> = fc.record(
   { requiredKeys: [] },
 );
 
-/** What differs between attempts: only failures have a status and a message. */
+/** The differences between attempts: only failures have a status and a message. */
 const anyAttempt: fc.Arbitrary<Partial<AttemptRecord>> = fc
   .tuple(
     fc.record({ key: fc.constantFrom('first', 'second'), spread: fc.constant(SPREAD) }, { requiredKeys: [] }),

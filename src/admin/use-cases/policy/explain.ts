@@ -94,7 +94,7 @@ export async function explainRequest(
     taskReasons: turns.length > 0 && task === undefined ? await taskReasons(request, facts, runtime.reader) : null,
     // Rules whose condition failed and therefore counts as true, with the error.
     failedRules,
-    // What the guards of the policy found in the request.
+    // The verdicts of the policy's guards on the request.
     verdicts,
   };
 }

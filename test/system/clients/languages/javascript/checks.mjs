@@ -1,4 +1,4 @@
-/** What the programs of all JavaScript clients share: the servers' addresses and keys, and the line for each check. */
+/** The parts that the programs of all JavaScript clients share: the servers' addresses and keys, and the line for each check. */
 const { env } = process;
 export const URL = env.SIGNALBOX_URL;
 export const KEY = env.SIGNALBOX_KEY;
