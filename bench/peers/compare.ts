@@ -12,6 +12,9 @@ const SETTINGS: readonly Setting[] = [
   [JSON_200, 1],
   ['JSON, 100 KB', 16],
   ['agent’s turn, 20 KB', 16],
+  ['agent’s turn in a session, 20 KB', 16],
+  ['agent’s turn in a session, 100 KB', 16],
+  ['agent’s turn in a session, 300 KB', 16],
   ['stream of 50 chunks', 64],
 ];
 const MEASURED = WORKLOADS.filter(({ name }) => SETTINGS.some(([workload]) => workload === name));
