@@ -9,14 +9,14 @@ import { type GuideHit, type GuideSection, QUERY_MAX, readGuide, searchGuide, wo
 const DOCS = shippedFolder('docs');
 
 /** A file of `docs/`, with no way out of that folder. */
-const FILE = /^(?:[A-Za-z0-9-]+\/)*[A-Za-z0-9-]+\.(md|svg|webp|png)$/;
+const FILE = /^(?:[A-Za-z0-9-]+\/)*[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.(?:md|svg|webp|png)$/;
 
 /** The pages need no script, and load nothing from another host. Their only form sends a search to this server. */
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /** The page with the list of all pages, which is also the start of the guide. */
-const START = 'README.md';
+export const START = 'README.md';
 
 /**
  * The pages of `docs/` at `/docs/guide/`, under the names of their files, such as `/docs/guide/spend/budgets.md`. The console links to
@@ -55,14 +55,20 @@ async function pageAt(name: string): Promise<Response> {
 /** @param to a relative address, because a proxy may serve Signalbox below a path */
 const moved = (to: string): Response => new Response(null, { status: 302, headers: { location: to } });
 
+/**
+ * Finds a file of the documentation by its name.
+ * @throws SignalboxError `not_found`
+ */
+export async function pageFile(name: string): Promise<Bun.BunFile> {
+  const file = Bun.file(join(DOCS, name));
+  if (FILE.test(name) && (await file.exists())) return file;
+  throw new SignalboxError('not_found', 'The documentation has no such page. /docs/guide/README.md lists all pages.');
+}
+
 /** @throws SignalboxError `not_found` */
 async function pageOf(name: string): Promise<Response> {
-  const [, extension] = FILE.exec(name) ?? [];
-  const file = Bun.file(join(DOCS, name));
-  if (extension === undefined || !(await file.exists())) {
-    throw new SignalboxError('not_found', 'The documentation has no such page. /docs/guide/README.md lists all pages.');
-  }
-  if (extension !== 'md') return answer(file, file.type);
+  const file = await pageFile(name);
+  if (!name.endsWith('.md')) return answer(file, file.type);
   const text = await file.text();
   const title = /^# (.*)$/m.exec(text)?.[1] ?? name;
   const body = new HTMLRewriter()
@@ -129,12 +135,13 @@ function framed(title: string, name: string, body: Markup, query = ''): Response
   return answer(page.markup, 'text/html; charset=utf-8');
 }
 
-function leavesDocs(page: string, href: string): boolean {
+/** Whether a link of a page leads to a file that the server does not have. */
+export function leavesDocs(page: string, href: string): boolean {
   if (/^(?:[a-z]+:|#)/.test(href)) return false;
   return !FILE.test(normalize(join(dirname(page), href.replace(/#.*$/, ''))));
 }
 
-const answer = (body: string | Blob, type: string): Response =>
+export const answer = (body: string | Blob, type: string): Response =>
   new Response(body, {
     headers: { 'content-type': type, 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff' },
   });

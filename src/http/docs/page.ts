@@ -5,6 +5,7 @@ import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import { SignalboxError } from '../../core/errors.ts';
 import { unlisted } from '../route-table.ts';
 import { guideRoutes } from './guide.ts';
+import { llmsRoutes } from './llms.ts';
 
 /** The files of Swagger UI that the page loads from this server. */
 const ASSETS: ReadonlyMap<string, { readonly file: string; readonly type: string }> = new Map([
@@ -165,6 +166,7 @@ export function docsRoutes(document: () => Promise<object>) {
   return (
     new Elysia({ name: 'docs' })
       .use(guideRoutes())
+      .use(llmsRoutes())
       .get('/', () => new Response(null, { status: 302, headers: { location: '/docs' } }), hide)
       // Some clients check with HEAD whether a server is there, and do not follow redirects.
       .head('/', () => new Response(null), hide)

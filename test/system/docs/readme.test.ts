@@ -14,9 +14,8 @@ import { useSignalbox } from '../../support/use.ts';
  * start`, and pastes its key where the page says so.
  */
 const ROOT = join(import.meta.dir, '../../..');
-const PAGES = ['README.md', 'docs/start.md'];
-
-const blocks = PAGES.flatMap(blocksOf);
+const START = blocksOf('docs/start.md');
+const blocks = [...blocksOf('README.md'), ...START];
 
 const box = useSignalbox();
 
@@ -38,15 +37,27 @@ function commandsOf(block: PageBlock, at: number, written: string[]): string {
       .replaceAll(/^(?:(?:\w+=\S+ )?npm (?:start|test)|git clone URL signalbox && cd signalbox\b).*$/gm, ':')
       .replaceAll('sb_live_…', box.key);
   // Later tests save and run these programs; Python only in `npm run test:deep`, because `npm run test:system` needs only Node.
-  if (language === 'yaml' || language === 'python') return ':\n';
+  if (language === 'yaml' || language === 'python' || language === 'json') return ':\n';
   const file = saved(block, at, box.url);
   written.push(file);
   return `bun ${file}\n`;
 }
 
+interface PlatformFacts {
+  readonly decision_id: string;
+}
+const factsOf = (answer: string): object => (JSON.parse(answer) as { readonly platform: PlatformFacts }).platform;
+/** The facts of a printed `platform` that another request has, too. */
+const lastingFacts = (text: string): object => ({
+  ...(JSON.parse(text) as PlatformFacts),
+  decision_id: expect.stringMatching(/^dec_/),
+});
+
 test('every shell block of the start pages works as printed, after the blocks before it', async () => {
   expect(
-    blocks.map(({ language }) => language).filter((language) => !['sh', 'ts', 'python', 'yaml'].includes(language)),
+    blocks
+      .map(({ language }) => language)
+      .filter((language) => !['sh', 'ts', 'python', 'yaml', 'json'].includes(language)),
   ).toEqual([]);
   const written: string[] = [];
   const script = blocks
@@ -61,6 +72,7 @@ test('every shell block of the start pages works as printed, after the blocks be
     expect(out).not.toContain('"error"');
     for (const [at, { language, text }] of blocks.entries()) {
       if (/curl|policy explain/.test(text) || language === 'ts') expect(outputs[at]!.length, text).toBeGreaterThan(20);
+      if (language === 'json') expect(factsOf(outputs[at - 1]!), text).toMatchObject(lastingFacts(text));
       if (language === 'ts' || text.includes('/v1/chat/completions')) expect(outputs[at], text).toContain('simulated');
     }
   } finally {
@@ -78,7 +90,7 @@ async function firstRequest(language: string, command: (block: PageBlock, url: s
     return Response.json({ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'first', choices });
   });
   const isCall = ({ text }: PageBlock) => language !== 'sh' || text.includes('/v1/chat/completions');
-  const block = blocks.find((each) => each.language === language && isCall(each));
+  const block = START.find((each) => each.language === language && isCall(each));
   try {
     const { out, err } = await runToEnd(command(block!, server.url), { SIGNALBOX_KEY: 'sb_live_of_a_reader' });
     return { bodies, out: out.trim(), err };
