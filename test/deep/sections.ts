@@ -88,6 +88,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'faults-gemini', files: ['test/dialects/google-gemini/faults.test.ts'] },
   { name: 'contracts', files: ['./test/deep/contracts.ts'] },
   { name: 'faults-soak', files: ['./test/deep/faults-soak.ts'] },
+  { name: 'soak', files: ['./test/deep/soak.ts'] },
   { name: 'square-wave', files: ['./test/deep/square-wave.ts'] },
   { name: 'floods', files: ['test/e2e/bodies.test.ts'] },
   { name: 'accepted', files: ['test/property/accepted.test.ts'] },
