@@ -136,6 +136,8 @@ export interface AnswerRoute {
    * with `dialect`.
    */
   owns?(body: Members): boolean;
+  /** The features of chats that requests of this route cannot have; undefined for a route with all of them. */
+  readonly lacks?: LackedFeatures;
   /** Returns the writer of one answer as a JSON body. The `write` of a JSON writer returns ''; its `end` returns the whole body. */
   readonly json: (identity: AnswerIdentity) => AnswerWriter;
   /**
@@ -147,6 +149,10 @@ export interface AnswerRoute {
   /** Opens a WebSocket at the same path, whose text frames are requests and events; undefined if the dialect has no WebSocket. */
   dialogue?(): SocketDialogue;
 }
+
+/** For each feature of chats that a route lacks: the fields in which callers may send the feature. The route refuses these fields by name. */
+export type LackedFeatures = Readonly<Partial<Record<ChatFeature, readonly [string, ...string[]]>>>;
+export type ChatFeature = 'tools' | 'turns' | 'instructions' | 'media';
 
 /** A route that counts the tokens of a prompt. */
 export interface CountRoute {

@@ -65,7 +65,7 @@ function testsOf(language: ClientLanguage, clients: ClientLanguage['clients']): 
   const projects = versions[language.name] ?? {};
   beforeAll(async () => {
     mkdirSync(folder);
-    await language.install(folder, projects);
+    await language.install(folder, projects, clients);
   }, INSTALL_MS);
 
   for (const client of clients)

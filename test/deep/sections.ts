@@ -86,6 +86,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'faults-messages', files: ['test/fault/messages.test.ts'] },
   { name: 'faults-responses', files: ['test/fault/responses.test.ts'] },
   { name: 'faults-gemini', files: ['test/dialects/google-gemini/faults.test.ts'] },
+  { name: 'faults-completions', files: ['test/dialects/openai-completions/faults.test.ts'] },
   { name: 'contracts', files: ['./test/deep/contracts.ts'] },
   { name: 'faults-soak', files: ['./test/deep/faults-soak.ts'] },
   { name: 'soak', files: ['./test/deep/soak.ts'] },

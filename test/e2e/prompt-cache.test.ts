@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'bun:test';
-import { type AnswerContent, type CallerSurface, requestIn, SURFACES } from '../fault/surfaces.ts';
+import {
+  type AnswerContent,
+  type CallerSurface,
+  hasTools,
+  isServedBy,
+  requestIn,
+  SURFACES,
+} from '../fault/surfaces.ts';
 import type { DialectName } from '../support/dialects/index.ts';
 import type { Behaviour, FakeUpstream, RecordedRequest } from '../support/fake-upstream.ts';
-import { type ModelOptions, testPolicy } from '../support/policies.ts';
+import { type ModelOptions, testPolicy, withCompletions } from '../support/policies.ts';
 import { PromptCache, type PromptUsage } from '../support/prompt-cache.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
@@ -58,7 +65,7 @@ const box = useSignalbox(() => {
     // Only Anthropic bills cache writes.
     .replace(/( {2}claude:\n.*\n.*input: 4,)/, `$1 cache_write: ${PRICE.written},`)
     .replaceAll('passthrough: [verbosity]', 'cache_ttl_s: 60, cache_min_tokens: 500');
-  return { policy };
+  return { policy: withCompletions(policy) };
 });
 
 interface Way {
@@ -69,7 +76,11 @@ interface Way {
 /** A long prompt that no other test sends. */
 const bodyFor = ({ surface, isStream }: Way, model: string, topic: string) =>
   requestIn(surface, model, isStream, {
-    ...surface.body(20, 'look_up', `${topic}. ${'You know the tides of the sea. '.repeat(170)}`),
+    ...surface.body(
+      20,
+      hasTools(surface) ? 'look_up' : null,
+      `${topic}. ${'You know the tides of the sea. '.repeat(170)}`,
+    ),
     // Claude Code and users of the SDK mark their requests like this; translated requests are marked by the adapter.
     ...(surface.name === 'messages' && { cache_control: { type: 'ephemeral' } }),
   });
@@ -103,7 +114,7 @@ const titleOf = ({ surface, isStream }: Way, { id }: Served) =>
 
 describe('of three identical long requests, the second and third read the cache, at its price', () => {
   for (const way of FORMS) {
-    for (const model of served) {
+    for (const model of served.filter(({ adapter }) => isServedBy(way.surface, adapter))) {
       test(titleOf(way, model), async () => {
         const [{ usages }, { usages: elsewhere }] = [...model.services];
         const before = [usages.length, elsewhere.length] as const;

@@ -13,7 +13,7 @@ import { TOOL } from './faults-content.ts';
 import { type FailureKind, isRepeatable, type Outcome } from './outcome.ts';
 import { JUNK, TEXT, USAGE, WORDS } from './sample-texts.ts';
 import { type Case, HEALTHY_TEXT, HEALTHY_USAGE } from './stage.ts';
-import { type AnswerContent, requestIn } from './surfaces.ts';
+import { type AnswerContent, hasOpenAiErrors, requestIn } from './surfaces.ts';
 
 /** A complete response, as its caller gets it. */
 export interface CallerResponse {
@@ -48,7 +48,7 @@ const PROMPT = 8;
 
 /** The expected tokens of the prompt of a case. */
 function promptOf(one: Case): number {
-  if (!one.dialect.model) return PROMPT;
+  if (!one.dialect.model && !one.surface.wires) return PROMPT;
   const { reads, path } = one.surface;
   const { request } = readOn(reads, { model: path, ...requestOf(one) });
   return Math.ceil(profile(request, READER).inputTokens);
@@ -112,9 +112,6 @@ function expectAnswer(one: Case, response: CallerResponse, text: string): void {
   else if (/counted|completed/.test(outcome.charged)) expect(answer.platform?.estimated).toBe(true);
 }
 
-/** The dialects whose errors have OpenAI's form. */
-const OPENAI: ReadonlySet<string> = new Set(['chat', 'responses']);
-
 /** Expects an error before the first byte, with a status of its own. */
 async function expectFailure(
   one: Case,
@@ -130,7 +127,7 @@ async function expectFailure(
   }
   const param = code === 'context_length_exceeded' ? surface.field : null;
   const type = surface.typeOf(code);
-  if (OPENAI.has(surface.name)) await expectError(response, code, param, isRepeatable(outcome));
+  if (hasOpenAiErrors(surface)) await expectError(response, code, param, isRepeatable(outcome));
   else {
     const [status, , wireCode] = CONTRACT[code];
     const error = surface.failure(JSON.parse(response.body));

@@ -1,13 +1,13 @@
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type OwnServer, startOwnServer } from '../support/own-server.ts';
-import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY, withCompletions } from '../support/policies.ts';
 import { freePort } from '../support/ports.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import type { Dialect } from './dialect.ts';
 import { DIALECTS, deadlinesOf, FAULTS, FORMS, type Form, outcomeOf, type Setting, settingsOf } from './faults.ts';
 import { type FailureKind, type Fault, KINDS, type Outcome, type UpstreamRequest, VERDICTS } from './outcome.ts';
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
-import { type CallerSurface, chat } from './surfaces.ts';
+import { type CallerSurface, chat, hasTools } from './surfaces.ts';
 import { openai } from './wire-openai.ts';
 
 /**
@@ -57,6 +57,7 @@ function caseOf(
   form: Form,
   setting: Setting,
 ): Case | null {
+  if (fault.tool !== undefined && !hasTools(surface)) return null;
   const outcome = outcomeOf(fault, form, dialect);
   if (outcome === null || (fault.isUnruly && surface.passes === dialect.name)) return null;
   const id = [prefix, surface.name, dialect.name, form.toLowerCase(), setting].join('-');
@@ -68,7 +69,7 @@ function caseOf(
 /** All cases for callers that speak this dialect. */
 export const casesOf = (surface: CallerSurface): readonly Case[] =>
   FAULTS.flatMap((fault) =>
-    DIALECTS.flatMap((dialect) =>
+    (surface.wires ?? DIALECTS).flatMap((dialect) =>
       FORMS.flatMap((form) =>
         settingsOf(fault, dialect).flatMap(
           (setting) => caseOf(slugOf(fault.name), fault, surface, dialect, form, setting) ?? [],
@@ -152,10 +153,12 @@ function policyOf(all: readonly Case[], healthy: string, urlOf: (one: Case) => s
   const selectors = all
     .filter(({ setting }) => setting === 'fallback')
     .map(({ id, asks }) => `  ${asks}: { strategy: auto, models: { require: 'model.id in ["${id}", "healthy"]' } }`);
-  return testPolicy(
-    { ...upstreams, healthy },
-    { ...models, healthy: { endpoints: ['healthy'], quality: 0.2 } },
-    `selectors:\n${selectors.join('\n')}\ngateway: { retries_max: ${RETRIES_MAX}, answers_bytes_max: 8589934592 }\n`,
+  return withCompletions(
+    testPolicy(
+      { ...upstreams, healthy },
+      { ...models, healthy: { endpoints: ['healthy'], quality: 0.2 } },
+      `selectors:\n${selectors.join('\n')}\ngateway: { retries_max: ${RETRIES_MAX}, answers_bytes_max: 8589934592 }\n`,
+    ),
   );
 }
 

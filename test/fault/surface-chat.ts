@@ -1,6 +1,7 @@
 import { expect } from 'bun:test';
-import { parseJson } from '../../plugins/providers/json.ts';
+import { objectOf, parseJson, textOf } from '../../plugins/providers/json.ts';
 import type { Answer } from '../support/answers.ts';
+import { CONTRACT } from '../support/error-contract.ts';
 import type { AnswerContent, CallerSurface } from './surfaces.ts';
 
 /** Reads completions and their chunks, and checks invariants of every chunk. */
@@ -8,6 +9,14 @@ export const chatContent: Pick<CallerSurface, 'content' | 'streamed'> = {
   content: (body) => contentOfJson(body as unknown as Answer),
   streamed: contentOfStream,
 };
+
+export const openaiFailure: CallerSurface['failure'] = (body) => {
+  const { type, code, param } = objectOf(body.error);
+  return { type: textOf(type), code: textOf(code), param };
+};
+
+/** The types of OpenAI's errors. */
+export const openaiType: CallerSurface['typeOf'] = (code) => CONTRACT[code][1];
 
 const finishOf = (reasons: readonly string[]): AnswerContent['finish'] => {
   expect(reasons.length).toBeLessThanOrEqual(1);

@@ -11,7 +11,8 @@ import type { AnswerRoute } from '../../src/dialects/surface.ts';
 import { CONTRACT } from '../support/error-contract.ts';
 import { eventsIn, foldedMessage } from '../support/message-events.ts';
 import { checkResponse, checkStream } from '../support/open-responses/schemas.ts';
-import { chatContent } from './surface-chat.ts';
+import type { Dialect } from './dialect.ts';
+import { chatContent, openaiFailure, openaiType } from './surface-chat.ts';
 
 /** The content of an answer, in any dialect of a caller. */
 export interface AnswerContent {
@@ -30,16 +31,20 @@ export interface CallerSurface {
   readonly path: string;
   /** Returns the path and the body of a request, in a dialect whose bodies do not name the model and the stream. */
   request?(model: string, isStream: boolean, body: object): { readonly path: string; readonly body: object };
-  /** The surface that reads its requests. */
+  /** The route that reads its requests, and states what these requests cannot have. */
   readonly reads: AnswerRoute;
   /** The upstream dialect that gets these requests unchanged; null if there is none. */
   readonly passes: string | null;
+  /** The adapters that accept its requests; undefined for every adapter. */
+  readonly servedBy?: readonly string[];
+  /** The upstream dialects in which its requests can fail; undefined for every dialect that chats use. */
+  readonly wires?: readonly Dialect[];
   /** The field that contains the conversation. */
   readonly field: string;
   /**
    * The body of a request.
    * @param cap the output cap, tokens
-   * @param tool the name of a tool to offer; null for none
+   * @param tool the name of a tool to offer; null for none. A dialect without tools gets null: see `hasTools`.
    */
   body(cap: number, tool: string | null, question?: string): object;
   /** Reads a JSON answer. */
@@ -54,10 +59,6 @@ export interface CallerSurface {
 
 const QUESTION = 'Say hello.';
 const platformIn = ({ platform }: Json): Platform | undefined => platform as Platform | undefined;
-const openaiFailure = (body: Json): NonNullable<AnswerContent['error']> => {
-  const { type, code, param } = objectOf(body.error);
-  return { type: textOf(type), code: textOf(code), param };
-};
 
 export const chat: CallerSurface = {
   name: 'chat',
@@ -72,7 +73,7 @@ export const chat: CallerSurface = {
   }),
   ...chatContent,
   failure: openaiFailure,
-  typeOf: (code) => CONTRACT[code][1],
+  typeOf: openaiType,
 };
 
 /** Anthropic's types of the errors that upstreams can cause, by Signalbox's code. */
@@ -179,7 +180,7 @@ export const responses: CallerSurface = {
     return { ...responseContent(response), text: said.join(''), error: openaiFailure(error) };
   },
   failure: openaiFailure,
-  typeOf: chat.typeOf,
+  typeOf: openaiType,
 };
 
 const FOLDERS = join(import.meta.dir, '../dialects');
@@ -194,6 +195,12 @@ export const SURFACES: readonly CallerSurface[] = [
     }),
   )),
 ];
+
+export const hasTools = ({ reads }: CallerSurface): boolean => reads.lacks?.tools === undefined;
+export const isServedBy = ({ servedBy }: CallerSurface, adapter: string): boolean =>
+  servedBy?.includes(adapter) ?? true;
+/** Whether its errors have OpenAI's form. */
+export const hasOpenAiErrors = ({ failure }: CallerSurface): boolean => failure === openaiFailure;
 
 /** Returns the path and the body of a request in a dialect. */
 export const requestIn = (surface: CallerSurface, model: string, isStream: boolean, body: object) =>

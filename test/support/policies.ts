@@ -43,6 +43,13 @@ ${more}${/^gateway:/m.test(more) ? '' : '\ngateway: { retries_max: 0 }\n'}`;
 export const allOrNothing = (policy: string): string =>
   policy.replaceAll('min_useful_output: 64', 'min_useful_output: 100');
 
+/** Returns the policy with providers that also continue texts, if their adapter can. Callers of every dialect then get an answer. */
+export const withCompletions = (policy: string): string =>
+  policy.replaceAll(
+    'adapter: openai-compatible,',
+    'adapter: openai-compatible, settings: { completions: prompt_and_suffix },',
+  );
+
 function modelYaml(
   id: string,
   { endpoints, price = { input: 1, output: 4 }, quality = 0.8, more = '', upstream = '', ...rest }: ModelOptions,

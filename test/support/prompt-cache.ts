@@ -92,8 +92,8 @@ const tokensOf = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);
 
 /** Returns the prompt of a request in any dialect. */
 function segmentsOf(body: Json): readonly Segment[] {
-  const { tools, system, instructions, systemInstruction, messages, input, contents } = body;
-  const conversation = [...piecesOf(messages), ...piecesOf(input), ...piecesOf(contents)];
+  const { tools, system, instructions, systemInstruction, messages, input, contents, prompt } = body;
+  const conversation = [...piecesOf(messages), ...piecesOf(input), ...piecesOf(contents), ...piecesOf(prompt)];
   const pieces = [...listOf(tools), ...piecesOf(system), instructions, systemInstruction, ...conversation];
   const segments = pieces.filter((piece) => piece != null).map(segmentOf);
   // `cache_control` of the whole request means a breakpoint at its end.

@@ -10,7 +10,7 @@ import { textPart } from '../neutral-parts.ts';
 import { sharedSettings } from '../openai-settings.ts';
 import { invalid, missing, unsupported } from '../refusals.ts';
 import { runIn } from '../session.ts';
-import { CompletionsRequest, KNOWN_FIELDS } from './request.ts';
+import { CompletionsRequest, KNOWN_FIELDS, LACKS } from './request.ts';
 
 /** The name of OpenAI's older completions in `original.dialect`. */
 export const OPENAI_COMPLETIONS = 'openai-completions';
@@ -37,15 +37,16 @@ export function readCompletions(body: unknown): CompletionsRequest {
 export const completionsRequest = (body: CompletionsRequest, headers: Headers): ModelRequest =>
   modelRequest(body, READER, { passed: {}, run: runIn(headers, body.metadata?.session_id) });
 
-function checkUnsupported({
-  prompt,
-  messages,
-  echo,
-  logprobs,
-  best_of: bestOf,
-}: Readonly<Record<string, unknown>>): void {
+function checkUnsupported(body: Readonly<Record<string, unknown>>): void {
+  const { prompt, messages, echo, logprobs, best_of: bestOf } = body;
   if (prompt == null && messages != null)
     throw missing('prompt', '`prompt` is required. Send `messages` to /v1/chat/completions instead.');
+  for (const field of CHAT_FIELDS)
+    if (!isEmpty(body[field]))
+      throw unsupported(
+        field,
+        `\`${field}\` is not supported for completions. Send the request to /v1/chat/completions.`,
+      );
   const items: readonly unknown[] = Array.isArray(prompt) ? prompt : [];
   const isTokens = items.some((item) => typeof item === 'number' || Array.isArray(item));
   if (isTokens)
@@ -60,6 +61,10 @@ function checkUnsupported({
     throw unsupported('best_of', '`best_of` is not supported: it bills answers that are discarded. Use `n`.');
 }
 
+const CHAT_FIELDS: readonly string[] = Object.values(LACKS).flat();
+/** Some clients send null or an empty list for a feature that they do not use. */
+const isEmpty = (value: unknown): boolean => value == null || (Array.isArray(value) && value.length === 0);
+
 const READER: RequestReader<CompletionsRequest> = {
   dialect: OPENAI_COMPLETIONS,
   operation: 'chat',
@@ -69,7 +74,7 @@ const READER: RequestReader<CompletionsRequest> = {
   conversation: conversationOf,
   settings: settingsOf,
   routing: (body) => routingOf(body, body.metadata),
-  extras: (body) => extrasOf(body, [...KNOWN_FIELDS, 'echo', 'logprobs', 'best_of']),
+  extras: (body) => extrasOf(body, [...KNOWN_FIELDS, ...CHAT_FIELDS, 'echo', 'logprobs', 'best_of']),
 };
 
 /** The prompt and the suffix are the parts of one message. */

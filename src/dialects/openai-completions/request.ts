@@ -3,6 +3,7 @@ import { ChatRequest } from '../../core/api/chat-request.ts';
 import { ROUTING_FIELDS } from '../../core/api/routing-fields.ts';
 import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/request/stop-search.ts';
 import { nullable } from '../../core/schema/nullable.ts';
+import type { LackedFeatures } from '../surface.ts';
 
 /** The request of OpenAI's older completions, with Signalbox's additions. */
 
@@ -37,6 +38,14 @@ export const CompletionsRequest = Type.Object(
   { additionalProperties: true, $id: 'CompletionsRequest' },
 );
 export type CompletionsRequest = Static<typeof CompletionsRequest>;
+
+/** Features of chats that completions lack, with their fields in OpenAI's chat, Responses and Ollama's API. */
+export const LACKS = {
+  tools: ['tools', 'tool_choice', 'functions', 'function_call'],
+  turns: ['messages', 'input'],
+  instructions: ['instructions', 'system'],
+  media: ['images'],
+} as const satisfies LackedFeatures;
 
 /** The fields with a neutral meaning. All other fields are extras. */
 export const KNOWN_FIELDS: readonly string[] = Object.keys(CompletionsRequest.properties);

@@ -5,12 +5,12 @@ import { OPENAI_CLIENT } from '../openai-client.ts';
 import type { AnswerRoute, Surface } from '../surface.ts';
 import { CompletionsWriter, chunksWith, TextCompletion } from './answer.ts';
 import { completionsRequest, OPENAI_COMPLETIONS, readCompletions } from './reader.ts';
-import { CompletionsRequest } from './request.ts';
+import { CompletionsRequest, LACKS } from './request.ts';
 
 const json: AnswerRoute['json'] = (identity) => new CompletionsWriter(identity);
 
 /** `POST /v1/completions`. */
-const createTextCompletion: AnswerRoute = {
+export const createTextCompletion: AnswerRoute = {
   kind: 'generate',
   method: 'POST',
   path: '/v1/completions',
@@ -18,7 +18,7 @@ const createTextCompletion: AnswerRoute = {
   docs: {
     summary: 'Continue a text',
     description:
-      'OpenAI’s older completions, for the completion of code in editors. A model continues `prompt`, or fills the gap between `prompt` and `suffix`. Only endpoints that declare `completions` answer; a selector chooses among them. `echo`, `logprobs`, `best_of` and lists of tokens are refused. `budget_limit`, `constraints` and `Idempotency-Key` work as in chat completions.',
+      'OpenAI’s older completions, for the completion of code in editors. A model continues `prompt`, or fills the gap between `prompt` and `suffix`. Only endpoints that declare `completions` answer; a selector chooses among them. `echo`, `logprobs`, `best_of`, lists of tokens and fields of chats such as `tools` are refused. `budget_limit`, `constraints` and `Idempotency-Key` work as in chat completions.',
     request: CompletionsRequest,
     requests: {
       simple: { summary: 'Continue a text', value: { model: 'auto', prompt: 'def area(radius):', max_tokens: 64 } },
@@ -57,6 +57,7 @@ const createTextCompletion: AnswerRoute = {
     const events = read.stream ? chunksWith(read.stream_options?.include_usage === true) : null;
     return { request: completionsRequest(read, headers), events };
   },
+  lacks: LACKS,
   owns: (body) => body.prompt != null && body.messages == null,
   json,
 };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expectError } from '../../support/error-contract.ts';
-import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV, withCompletions } from '../../support/policies.ts';
 import { startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 import { contentOf, send, WAYS } from './support.ts';
@@ -33,7 +33,10 @@ export const bad = defineGuard({
   writeFileSync(join(folder, 'bad.ts'), plugin);
   const models = { best: { endpoints: ['fake'], price: { input: 4, output: 16 } } };
   const guards = `plugins: [../${basename(folder)}/bad.ts]\nguards:\n  - { name: bad, guard: bad, on: [${on}], on_match: block, deadline_ms: 100${more} }\n`;
-  return await startSignalbox({ policy: testPolicy({ fake: upstream.url }, models, guards), env: UPSTREAM_ENV });
+  return await startSignalbox({
+    policy: withCompletions(testPolicy({ fake: upstream.url }, models, guards)),
+    env: UPSTREAM_ENV,
+  });
 }
 
 describe.each(Object.entries(FAILURES))('a guard that %s', (name, check) => {

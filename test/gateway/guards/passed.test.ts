@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { requestIn } from '../../fault/surfaces.ts';
+import { hasTools, requestIn } from '../../fault/surfaces.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
@@ -8,9 +8,10 @@ import { contentOf, EMAIL, PLACEHOLDER, WAYS, type Way } from './support.ts';
 const UPSTREAMS = {
   openai: useUpstream(),
   anthropic: useUpstream({ dialect: 'anthropic' }),
+  gemini: useUpstream({ dialect: 'gemini' }),
 };
 type UpstreamName = keyof typeof UPSTREAMS;
-const ADAPTERS = { openai: 'openai-compatible', anthropic: 'anthropic' } as const;
+const ADAPTERS = { openai: 'openai-compatible', anthropic: 'anthropic', gemini: 'gemini' } as const;
 
 /** Starts a server with a model at a service of each dialect, which receives requests of its own dialect unchanged. */
 const start = (guards: string): Promise<Signalbox> => {
@@ -27,7 +28,7 @@ const start = (guards: string): Promise<Signalbox> => {
 };
 
 /** Each dialect of a caller, as JSON and as a stream, at a service of each dialect. */
-const PAIRS = WAYS.flatMap(([title, way]) =>
+const PAIRS = WAYS.filter(([, { surface }]) => hasTools(surface)).flatMap(([title, way]) =>
   (Object.keys(UPSTREAMS) as UpstreamName[]).map((name) => [`${title}, at ${name}`, way, name] as const),
 );
 

@@ -1,4 +1,4 @@
-import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV, withCompletions } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
 export { contentOf, send, WAYS, type Way } from '../steps/served.ts';
@@ -6,10 +6,12 @@ export { contentOf, send, WAYS, type Way } from '../steps/served.ts';
 /** Starts a server with one priced model and the section `guards`. @param guards the YAML of its items */
 export const startGuarded = (upstream: string, guards: string, more = ''): Promise<Signalbox> =>
   startSignalbox({
-    policy: testPolicy(
-      { fake: upstream },
-      { best: { endpoints: ['fake'], price: { input: 4, output: 16 } } },
-      `guards:\n${guards}\n${more}`,
+    policy: withCompletions(
+      testPolicy(
+        { fake: upstream },
+        { best: { endpoints: ['fake'], price: { input: 4, output: 16 } } },
+        `guards:\n${guards}\n${more}`,
+      ),
     ),
     env: UPSTREAM_ENV,
   });

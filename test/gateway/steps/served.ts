@@ -1,7 +1,7 @@
 import type { AddedSteps } from '../../../src/gateway/request/steps.ts';
 import { NO_STEPS } from '../../../src/gateway/request/steps.ts';
 import { type AnswerContent, type CallerSurface, requestIn, SURFACES } from '../../fault/surfaces.ts';
-import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV, withCompletions } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
 /** Each dialect, with an answer as JSON and as a stream. */
@@ -19,7 +19,9 @@ export interface Way {
 /** Starts a server with one priced model and added steps. */
 export const startWith = (upstream: string, steps: Partial<AddedSteps>, more = ''): Promise<Signalbox> =>
   startSignalbox({
-    policy: testPolicy({ fake: upstream }, { best: { endpoints: ['fake'], price: { input: 4, output: 16 } } }, more),
+    policy: withCompletions(
+      testPolicy({ fake: upstream }, { best: { endpoints: ['fake'], price: { input: 4, output: 16 } } }, more),
+    ),
     env: UPSTREAM_ENV,
     steps: { ...NO_STEPS, ...steps },
   });

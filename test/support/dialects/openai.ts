@@ -1,4 +1,5 @@
 import { isObject, type Json, listOf, parseJson, textOf } from '../../../plugins/providers/json.ts';
+import { asChat, completionOf, isCompletion } from '../../dialects/openai-completions/fake.ts';
 import { chunksOf, errorBody, replyOf } from '../openai-wire.ts';
 import {
   type Asked,
@@ -17,18 +18,25 @@ import { checkResponses } from './openai-input.ts';
 import { asked as askedOfResponses, eventsOf, responseOf } from './openai-responses.ts';
 import { checkChat } from './openai-rules.ts';
 
-/** The dialect of OpenAI's chat completions and Responses. */
+/** The dialect of OpenAI's chat completions, Responses and older completions. */
 export const openai: Dialect = {
   basePath: '/v1',
   refusal,
   asksForStream: ({ body }) => body.stream === true,
   asked,
-  reply: (request, behaviour) =>
-    isResponses(request) ? responseOf(request, behaviour) : replyOf(request.body, behaviour),
-  events: (request, behaviour) =>
-    isResponses(request)
-      ? eventsOf(request, behaviour)
-      : chunksOf(request.body, behaviour).map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`),
+  reply(request, behaviour) {
+    if (isResponses(request)) return responseOf(request, behaviour);
+    const { body } = request;
+    return isCompletion(request) ? completionOf(replyOf(asChat(body), behaviour)) : replyOf(body, behaviour);
+  },
+  events(request, behaviour) {
+    if (isResponses(request)) return eventsOf(request, behaviour);
+    const { body } = request;
+    const chunks = isCompletion(request)
+      ? chunksOf(asChat(body), behaviour).map(completionOf)
+      : chunksOf(body, behaviour);
+    return chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
+  },
   end: 'data: [DONE]\n\n',
   endOf: (request) => (isResponses(request) ? '' : openai.end),
   failure: (kind) => FAILURES[kind],
@@ -42,6 +50,14 @@ const isResponses = ({ path }: WireRequest): boolean => path === '/v1/responses'
 
 function refused(status: number, message: string, type: string, code: string | null): Failure {
   return { status, body: errorBody(message, type, code) };
+}
+
+/** What the API refuses in a completion. */
+function completionRefusal({ model, prompt, messages, tools }: Json): Failure | null {
+  if (typeof model !== 'string' || typeof prompt !== 'string')
+    return refused(400, 'you must provide a model parameter and a prompt', 'invalid_request_error', null);
+  if (messages === undefined && tools === undefined) return null;
+  return refused(400, 'Unrecognized request arguments supplied', 'invalid_request_error', null);
 }
 
 /** Codes and texts from platform.openai.com/docs/guides/error-codes. */
@@ -73,6 +89,7 @@ function refusal(request: WireRequest, key: string | undefined): Failure | null 
     return refused(401, message, 'invalid_request_error', 'invalid_api_key');
   }
   if (method === 'POST' && isResponses(request)) return refusalBy(() => checkResponses(body));
+  if (method === 'POST' && isCompletion(request)) return completionRefusal(body);
   if (method !== 'POST' || path !== '/v1/chat/completions') {
     return refused(404, `Invalid URL (${method} ${path})`, 'invalid_request_error', null);
   }
@@ -86,7 +103,7 @@ const isInstruction = ({ role }: Json): boolean => role === 'system' || role ===
 
 function asked(request: WireRequest): Asked {
   if (isResponses(request)) return askedOfResponses(request);
-  const { body } = request;
+  const body = isCompletion(request) ? asChat(request.body) : request.body;
   const messages = listOf(body.messages).filter(isObject);
   const format = Object(body.response_format);
   const cap = body.max_completion_tokens ?? body.max_tokens;

@@ -24,10 +24,10 @@ export interface ClientLanguage {
   /** The clients, in the order of the summary. Each client has its own test and keys. */
   readonly clients: readonly ClientProgram[];
   /**
-   * Installs all projects into an empty folder.
+   * Installs the projects of these clients into an empty folder. If the blocks of the page run, these are all clients of the language.
    * @throws Error with the output of the command that failed
    */
-  install(folder: string, projects: Projects): Promise<void>;
+  install(folder: string, projects: Projects, clients: ClientLanguage['clients']): Promise<void>;
   /** Returns the command that runs the checks of a client. */
   command(folder: string, client: ClientProgram): ClientCommand;
   /** Saves a block of the page in the folder, compiles it if needed, and returns the command that runs it. */

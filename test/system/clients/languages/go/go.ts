@@ -62,12 +62,13 @@ export const go: ClientLanguage = {
   fence: 'go',
   clients: Object.keys(PROGRAMS).map((name) => ({ name, project: PROJECT })),
 
-  async install(folder, projects) {
+  async install(folder, projects, clients) {
     cpSync(import.meta.dir, folder, { recursive: true });
     const modules = Object.entries(projects[PROJECT] ?? {}).map(([name, version]) => `${name}@${version}`);
     await getModules(folder, modules);
-    const programs = Object.values(PROGRAMS).map((program) => `./${program}`);
-    await runWell(goIn(folder, 'build', '-o', 'bin/', ...programs));
+    const programs = clients.map(({ name }) => `./${PROGRAMS[name]}`);
+    // All programs share one build, because most of it is the compilation of the same packages.
+    await runWell(goIn(folder, 'build', '-o', 'bin/', ...programs), 1_800_000);
   },
 
   command: (folder, { name }) => ({ command: [join(folder, 'bin', PROGRAMS[name] ?? '')] }),

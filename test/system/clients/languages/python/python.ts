@@ -62,7 +62,8 @@ export const python: ClientLanguage = {
   fence: 'python',
   clients: CLIENTS,
 
-  install: (folder, projects) => installPython(folder, projects, new Set(CLIENTS.map(({ project }) => project))),
+  install: (folder, projects, clients) =>
+    installPython(folder, projects, new Set(clients.map(({ project }) => project))),
 
   command: (folder, { name, project }) => ({
     command: [pythonOf(folder, project), programOf(name)],
