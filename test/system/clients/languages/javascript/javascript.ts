@@ -11,6 +11,7 @@ const PROJECT = 'clients';
 const PROGRAMS: Readonly<Record<string, string>> = {
   '@google/genai': 'google-genai.mjs',
   '@google/gemini-cli': 'gemini-cli.mjs',
+  '@continuedev/openai-adapters': 'continue.mjs',
 };
 
 function writePackage(folder: string, dependencies: PackageVersions): void {

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 
 def model(key=KEY, **options):
-    # `is_chat_model=True`: otherwise it calls /v1/completions, which Signalbox does not serve.
+    # Without `is_chat_model=True`, it calls /v1/completions.
     settings = {"is_chat_model": True, "is_function_calling_model": True, "context_window": 32768}
     return OpenAILike(**{"model": "auto", "api_base": f"{URL}/v1", "api_key": key, **settings, **options})
 
@@ -45,6 +45,22 @@ def chat():
 def complete():
     answer = model().complete("Say hello.")
     assert "simulated" in answer.text
+    return [seen(answer.raw.usage)]
+
+
+def continuing(key=KEY, **options):
+    """The model as LlamaIndex uses it by default: it continues a text."""
+    return model(key, is_chat_model=False, is_function_calling_model=False, max_tokens=64, **options)
+
+
+@check("completions")
+def completions():
+    answer = continuing().complete("def area(radius):")
+    assert "simulated" in answer.text
+    streamed = list(continuing(UNCOUNTED_KEY).stream_complete("def area(radius):"))
+    assert "simulated" in streamed[-1].text
+    chatted = continuing(UNCOUNTED_KEY).chat([ChatMessage(role="user", content="Say hello.")])
+    assert "simulated" in chatted.message.content
     return [seen(answer.raw.usage)]
 
 

@@ -13,6 +13,8 @@ const CLIENTS = [
   { name: 'langgraph', project: 'common' },
   { name: 'pydantic-ai-slim[openai]', project: 'common' },
   { name: 'google-genai', project: 'common' },
+  { name: 'langchain-google-genai', project: 'google' },
+  { name: 'google-adk', project: 'google' },
   { name: 'instructor', project: 'instructor' },
   { name: 'openai-agents', project: 'common' },
   { name: 'litellm', project: 'common' },
