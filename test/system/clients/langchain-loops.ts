@@ -21,6 +21,10 @@ export function testLoops(bench: ReturnType<typeof startBench>, chat: (model?: s
     await expect(broken).rejects.toThrow('broke off before its end');
   });
 
+  testTools(bench, chat);
+}
+
+export function testTools(bench: ReturnType<typeof startBench>, chat: () => BaseChatModel): void {
   test('LangChain calls bound tools and sends their results, in JSON and as a stream', async () => {
     bench.upstream.behave(asksForWeather);
     const weather = tool(async ({ city }) => `20 °C, ${city}`, {
@@ -35,7 +39,7 @@ export function testLoops(bench: ReturnType<typeof startBench>, chat: (model?: s
       expect(asked.tool_calls).toMatchObject([{ name: 'weather', args: { city: 'Bern' } }]);
       expect(asked.invalid_tool_calls ?? []).toEqual([]);
       const result: ToolMessage = await weather.invoke({ ...asked.tool_calls![0]!, type: 'tool_call' });
-      expect((await model.invoke([question, asked, result])).text).toBe('It is 20 °C, Bern in Bern.');
+      expect((await model.invoke([question, asked, result])).text).toContain('20 °C, Bern');
     }
   });
 }
