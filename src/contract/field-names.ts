@@ -22,6 +22,7 @@ export const FIELD_NAMES: FieldNames = {
   reasoningEffort: 'reasoning_effort',
   parallelToolCalls: 'parallel_tool_calls',
   user: 'user',
+  dimensions: 'dimensions',
 };
 
 /** Field names in requests for embeddings. */

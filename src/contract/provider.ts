@@ -125,6 +125,8 @@ export interface ModelTraits {
 export interface ProviderPreset {
   /** The service's public address. */
   readonly baseUrl?: string;
+  /** A path that `baseUrl` ended with in earlier versions. An operator may still state the public address with this path. */
+  readonly formerPath?: string;
   /** The environment variable that holds the address, for a service without a public address. */
   readonly baseUrlEnv?: string;
   /** The path of the API, such as `/v1`. The gateway appends `basePath` if the address in `baseUrlEnv` has only a host. */

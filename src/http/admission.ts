@@ -147,7 +147,7 @@ function unprovenPlace(
  * as an ID.
  */
 function wrongMethod(path: string, method: string, { path: pattern, allow }: RouteEntry): SignalboxError {
-  const form = pattern.replaceAll(/:(\w+)/g, '{$1}');
+  const form = pattern.replaceAll(/(?<=\/):(\w+)/g, '{$1}');
   const reading = form === pattern ? '' : `is read as ${form}, which `;
   const message = `${printable(path)} ${reading}accepts ${allow}, not ${method}.`;
   return new SignalboxError('method_not_allowed', message, { headers: { allow } });

@@ -55,7 +55,7 @@ export function refusalError(
   if (refusal.group === 'budget') return budgetError(refusal, snapshot);
   if (refusal.group === 'context') return contextError(refusal, snapshot, names.turns);
   const wide = facts.embedding && heldBackBy(refusal, snapshot, 'dimensions');
-  if (wide && wide.length > 0) return dimensionsError(facts, wide);
+  if (wide && wide.length > 0) return dimensionsError(facts, wide, names.dimensions);
   const inputs = { ...refusal, snapshot, names, caller };
   const unpriced = heldBackBy(refusal, snapshot, 'unpriced', ...UNBOUNDED)
     .map((model) => unpricedIn(model, facts, names))
@@ -220,10 +220,10 @@ export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Micr
   return Math.min(...costs);
 }
 
-function dimensionsError(facts: Facts, models: readonly Model[]): SignalboxError {
+function dimensionsError(facts: Facts, models: readonly Model[], param: string): SignalboxError {
   const has = models.map((model) => `\`${model.id}\` has ${dimensionsOf(model)}`).join(', ');
   const message = `No eligible model has vectors of ${facts.embedding?.dimensions} dimensions: ${has}.`;
-  return new SignalboxError('unsupported_parameter', message, { param: 'dimensions' });
+  return new SignalboxError('unsupported_parameter', message, { param });
 }
 
 function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string): SignalboxError {

@@ -46,12 +46,17 @@ export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
 }
 
 /** The names that the request's dialect uses for the fields that a refusal can mention. */
-export interface RefusalNames extends Pick<FieldNames, 'turns' | 'tools' | 'outputTokensMax'> {
+export interface RefusalNames extends Pick<FieldNames, 'turns' | 'tools' | 'outputTokensMax' | 'dimensions'> {
   /** The tools that only the request's dialect can express; undefined if they are unknown. */
   readonly nativeTools?: readonly Pick<NativeTool, 'kind' | 'at'>[];
 }
 
-export const USUAL_NAMES: RefusalNames = { turns: 'messages', tools: 'tools', outputTokensMax: 'max_tokens' };
+export const USUAL_NAMES: RefusalNames = {
+  turns: 'messages',
+  tools: 'tools',
+  outputTokensMax: 'max_tokens',
+  dimensions: 'dimensions',
+};
 
 /** Explains the bits of a rejection and names the constraints that caused them. */
 export function rejectionsAgainst(model: Model, rejections: number, inputs: DecisionInputs): RejectionEntry[] {

@@ -95,7 +95,7 @@ test('`/v1/models/` returns the list of models', async () => {
 
 test('a request to a part of Gemini’s API that is not served gets an error that says so, whatever the key and the version', async () => {
   const paths = ['/v1beta/files', '/v1beta/cachedContents', '/upload/v1beta/files', '/v1beta/interactions'];
-  const methods = ['batchGenerateContent', 'asyncBatchEmbedContent', 'predictLongRunning'];
+  const methods = ['batchGenerateContent', 'asyncBatchEmbedContent', 'predictLongRunning', 'predict'];
   const ofModels = ['/v1beta/models/best', '/v1/models/best', '/models/x'].flatMap((path) =>
     methods.map((method) => `${path}:${method}`),
   );

@@ -95,6 +95,36 @@ describe('a preset', () => {
   });
 });
 
+describe('the former address of a service', () => {
+  const addressOf = (provider: string, env: Readonly<Record<string, string>> = {}) => {
+    const text = policy(provider).replace('    capabilities: [tools]\n', '');
+    const keyed = { DEEPSEEK_API_KEY: 'key-of-the-test', ...env };
+    return snapshotOf(loadShipped([{ path: 'p.yaml', text }], keyed)).providers.get('it')?.baseUrl;
+  };
+  const CURRENT = 'https://api.deepseek.com';
+
+  test('is replaced by the current address, so that chats and completions both find their paths', () => {
+    expect(addressOf('{ preset: deepseek }')).toBe(CURRENT);
+    for (const stated of [CURRENT, `${CURRENT}/`, `${CURRENT}/v1`, `${CURRENT}/v1/`]) {
+      expect(addressOf(`{ preset: deepseek, base_url: "${stated}" }`)).toBe(CURRENT);
+      expect(addressOf('{ preset: deepseek, base_url_env: AT }', { AT: stated })).toBe(CURRENT);
+    }
+  });
+
+  test.each([
+    'https://proxy.example/deepseek/v1',
+    'https://api.deepseek.com/v1/other',
+    'https://api.deepseek.com/beta',
+  ])('is not seen in another address: %s', (stated) => {
+    expect(addressOf(`{ preset: deepseek, base_url: "${stated}" }`)).toBe(stated);
+  });
+
+  test('stays for an adapter without the preset', () => {
+    const adapter = `{ adapter: openai-compatible, base_url: "${CURRENT}/v1", api_key_env: DEEPSEEK_API_KEY }`;
+    expect(addressOf(adapter)).toBe(`${CURRENT}/v1`);
+  });
+});
+
 describe('an adapter that has a preset of the same name', () => {
   const env = { ANTHROPIC_API_KEY: 'key-of-the-test', OWN_URL: 'http://127.0.0.1:1/v1' };
   const found = (provider: string) => {

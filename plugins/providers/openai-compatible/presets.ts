@@ -69,6 +69,7 @@ const SERVICES: Readonly<Record<string, Preset>> = {
   // api-docs.deepseek.com/guides/fim_completion, api-docs.deepseek.com/guides/thinking_mode; @ai-sdk/deepseek 2.0.69. Forced calls: deepseek-ai/DeepSeek-V3#1376.
   deepseek: {
     baseUrl: 'https://api.deepseek.com',
+    formerPath: '/v1',
     apiKeyEnv: 'DEEPSEEK_API_KEY',
     passthrough: ['thinking'],
     settings: {

@@ -8,7 +8,10 @@ import { NO_RUN, type RunNames } from './run-names.ts';
 
 /** The caller's names of fields, so that messages use the names of the caller's dialect. */
 export type FieldNames = Readonly<
-  Record<keyof ModelSettings | 'turns' | 'tools' | 'toolChoice' | 'agentWallet' | 'budgetCredits', string>
+  Record<
+    keyof ModelSettings | 'turns' | 'tools' | 'toolChoice' | 'agentWallet' | 'budgetCredits' | 'dimensions',
+    string
+  >
 >;
 
 /** The parts of a request that come from its headers. */

@@ -135,9 +135,12 @@ function checkConfig({ generationConfig: config }: GenerateRequest): void {
     throw invalid(`${at}.thinkingConfig.thinkingLevel`, '`thinkingLevel` must be one of MINIMAL, LOW, MEDIUM, HIGH.');
 }
 
+/** Google's names of models begin with `models/`. */
+export const withoutPrefix = (model: string): string => model.replace(/^models\//, '');
+
 /** Returns the body with the model of its path, in one form. @param model undefined for a body that names its model itself */
 export function bodyWithModel(body: unknown, model: string | undefined): unknown {
   if (!isObject(body)) return body;
   const stated = model ?? body.model;
-  return { ...body, ...(typeof stated === 'string' && { model: stated.replace(/^models\//, '') }) };
+  return { ...body, ...(typeof stated === 'string' && { model: withoutPrefix(stated) }) };
 }

@@ -13,7 +13,7 @@ import { nullable, nullableMembers } from '../../core/schema/nullable.ts';
 import { compileRead } from '../../core/schema/validation.ts';
 import { invalid, unsupported } from '../refusals.ts';
 import type { AnswerRoute, AnswerWriter } from '../surface.ts';
-import { bodyWithModel } from './check.ts';
+import { bodyWithModel, withoutPrefix } from './check.ts';
 import { exampleVectors } from './examples.ts';
 import { plainBody } from './plain-body.ts';
 import { GEMINI_NAMES, GOOGLE_GEMINI } from './reader.ts';
@@ -40,7 +40,13 @@ type EmbedRequest = Static<typeof EmbedRequest>;
 /** The most texts of one request, as in the other dialect of embeddings. */
 const TEXTS_MAX = 2_048;
 const BatchRequest = Type.Object(
-  { ...OF_REQUEST, requests: Type.Array(openShape(OF_TEXT), { minItems: 1, maxItems: TEXTS_MAX }) },
+  {
+    ...OF_REQUEST,
+    requests: Type.Array(openShape({ ...OF_TEXT, model: nullable(Type.String()) }), {
+      minItems: 1,
+      maxItems: TEXTS_MAX,
+    }),
+  },
   { additionalProperties: true, $id: 'BatchEmbedContentsRequest' },
 );
 type BatchRequest = Static<typeof BatchRequest>;
@@ -62,7 +68,7 @@ function checkText({ content: { parts } }: TextToEmbed, at: string): void {
 
 const NO_TURNS = { turns: [], tools: [], toolChoice: undefined };
 const NAMES = { ...GEMINI_NAMES, turns: 'content' };
-const BATCH_NAMES = { ...GEMINI_NAMES, turns: 'requests' };
+const BATCH_NAMES = { ...GEMINI_NAMES, turns: 'requests', dimensions: 'requests[0].outputDimensionality' };
 const COMMON = {
   dialect: GOOGLE_GEMINI,
   operation: 'embed',
@@ -112,6 +118,11 @@ function readBatch(body: unknown, model: string | undefined): ModelRequest {
   const read = checkedBatch(plainBody(bodyWithModel(body, model)));
   const [first] = read.requests;
   for (const [at, one] of read.requests.entries()) {
+    if (model !== undefined && one.model !== undefined && withoutPrefix(one.model) !== read.model)
+      throw invalid(
+        `requests[${at}].model`,
+        `\`requests[${at}].model\` must be the model of the path, \`models/${read.model}\`.`,
+      );
     checkText(one, `requests[${at}].`);
     if (one.outputDimensionality === first?.outputDimensionality) continue;
     throw invalid(`requests[${at}].outputDimensionality`, 'All requests must have the same `outputDimensionality`.');

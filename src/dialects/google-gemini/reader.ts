@@ -1,6 +1,7 @@
 import { FIELD_NAMES } from '../../contract/field-names.ts';
 import { extrasOf, unnamedMembers } from '../../core/api/extras.ts';
 import { routingOf } from '../../core/api/routing-fields.ts';
+import { isObject } from '../../core/json/object.ts';
 import type { AnswerFormat, ModelSettings } from '../../core/request/conversation.ts';
 import {
   type FieldNames,
@@ -9,6 +10,7 @@ import {
   type RequestReader,
 } from '../../core/request/model-request.ts';
 import { compileRead } from '../../core/schema/validation.ts';
+import { refuseForeign } from '../refusals.ts';
 import { runIn } from '../session.ts';
 import { bodyWithModel, checkGenerate } from './check.ts';
 import { conversationOf } from './conversation.ts';
@@ -42,6 +44,7 @@ export const GEMINI_NAMES: FieldNames = {
   topLogprobs: `${CONFIG}.logprobs`,
   answerFormat: `${CONFIG}.responseJsonSchema`,
   reasoningEffort: `${CONFIG}.thinkingConfig`,
+  dimensions: 'outputDimensionality',
 };
 
 const checked = compileRead(GenerateSchema);
@@ -64,6 +67,8 @@ export function readGenerate(
   headers: Headers,
   isStream: boolean,
 ): GeminiRead {
+  if (isObject(body) && body.contents == null)
+    refuseForeign(body, ['messages', 'input', 'prompt'], 'contents', '"contents": [{"parts": [{"text": "…"}]}]');
   const read = checked(plainBody(bodyWithModel(body, model)));
   checkGenerate(read);
   const reader = isStream ? STREAMED : READER;

@@ -101,10 +101,11 @@ export const googleGemini: Surface = {
     { path: /^\/v1beta\/cachedContents/, name: 'the cached contents of Gemini’s API' },
     { path: /^\/ws\/google\./, name: 'Gemini’s Live API' },
     {
-      path: /^\/(?:v1(?:beta)?\/)?models\/.*:[a-z]+(?:[A-Z][a-z]+)+$/,
+      path: /^\/(?:v1(?:beta)?\/)?models\/.*:(?:predict|[a-z]+(?:[A-Z][a-z]+)+)$/,
       name: 'this method of Gemini’s API',
       isMethod: true,
     },
+    { path: /^\/v1(?:beta1)?\/(?:projects|publishers)\//, name: 'the API of Vertex AI' },
     { path: /^\/(?:upload\/)?v1(?:beta|alpha)\//, name: 'this part of Gemini’s API' },
   ],
   playground: {

@@ -252,6 +252,10 @@ function reviewKey(variable: string, key: string | undefined, at: SourceSpan, re
   });
 }
 
+/** Returns the public address of a service in its current form, and any other address unchanged. */
+const currentUrl = (url: string | null, { baseUrl, formerPath }: ProviderPreset): string | null =>
+  baseUrl !== undefined && formerPath !== undefined && url === baseUrl + formerPath ? baseUrl : url;
+
 /**
  * Returns the address of a provider. `unset` names the environment variable for the address, if that variable is not set.
  * @param usual the path at which services of this kind have their API; null for none
@@ -282,7 +286,7 @@ function resolveAddress(
   };
   checkExcluded(ProviderText, { path, tree }, scope.report);
   if (literal !== undefined) {
-    const url = normalUrl(literal);
+    const url = currentUrl(normalUrl(literal), preset);
     const place = placeAt(tree, 'base_url');
     const what = `\`${path}.base_url\``;
     if (url === null) reportNoAddress(literal, what, place, scope.report);
@@ -292,7 +296,7 @@ function resolveAddress(
   if (variable === undefined) return { url: null, unset: [] };
   const value = scope.env.get(variable)?.trim();
   if (!value) return { url: null, unset: [variable] };
-  const url = behind(normalUrl(value), isStated ? undefined : preset.basePath);
+  const url = currentUrl(behind(normalUrl(value), isStated ? undefined : preset.basePath), preset);
   const place = placeAt(tree, 'base_url_env');
   // The message does not show the value of the variable, because it may be a secret in the wrong variable.
   if (url === null)

@@ -313,6 +313,7 @@ describe('a request', () => {
     ['a part of another kind', part({ executableCode: { code: 'x' } }), 'contents[0].parts[0].executableCode'],
     ['a part of two kinds', part({ text: 'x', functionResponse: { name: 'f' } }), 'contents[0].parts[0]'],
     ['an empty part', part({}), 'contents[0].parts[0]'],
+    ['the conversation of another API', { messages: [{ role: 'user', content: 'Hi' }] }, 'contents'],
     ['a call by the user', part({ functionCall: { name: 'f' } }), 'contents[0].parts[0].functionCall'],
     [
       'an image as output',
@@ -428,6 +429,43 @@ describe('other methods', () => {
     expect(one.embedding).toEqual(vectors[0]!);
     expect(batch.embeddings).toEqual(vectors);
     expect(objectOf(batch.platform).credits_consumed).toBe(objectOf(openai.platform).credits_consumed!);
+  });
+
+  test.each<[string, object, string]>([
+    [
+      'too few dimensions',
+      { requests: [{ content: { parts: [{ text: 'a' }] }, outputDimensionality: 4 }] },
+      'requests[0].outputDimensionality',
+    ],
+    [
+      'another model than the path',
+      { requests: [{ model: 'models/other', content: { parts: [{ text: 'a' }] } }] },
+      'requests[0].model',
+    ],
+    [
+      'an empty text',
+      { requests: [{ content: { parts: [{ text: 'a' }] } }, { content: { parts: [{ text: '' }] } }] },
+      'requests[1].content.parts[0].text',
+    ],
+    ['no text', { requests: [] }, 'requests'],
+  ])('a batch of texts with %s is refused, and the error names the field', async (_, body, field) => {
+    const refused = await send(simulated, '/v1beta/models/sim-embed:batchEmbedContents', body);
+    expect([refused.status, JSON.stringify(await refused.json())]).toEqual([
+      400,
+      expect.stringContaining(`"fieldViolations":[{"field":"${field}"`),
+    ]);
+  });
+
+  test('a batch may repeat the model of the path', async () => {
+    const requests = ['models/sim-embed', 'sim-embed'].map((model) => ({ model, content: { parts: [{ text: 'a' }] } }));
+    const { embeddings } = await ask(simulated, { requests }, 'sim-embed', 'batchEmbedContents');
+    expect(objectsIn(embeddings)).toHaveLength(2);
+  });
+
+  test('the wrong HTTP method names the path as it was sent, and the right HTTP method', async () => {
+    const path = '/v1beta/models/auto:generateContent';
+    const { error } = await jsonOf(await send(simulated, path, undefined));
+    expect(error).toMatchObject({ code: 405, message: `${path} accepts POST, not GET.` });
   });
 
   test('a request with an `Idempotency-Key` gets the same answer again', async () => {

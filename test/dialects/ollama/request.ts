@@ -88,6 +88,7 @@ const NAMES: FieldNames = {
   toolChoice: 'tool_choice',
   agentWallet: 'agent_wallet',
   budgetCredits: 'budget_limit',
+  dimensions: 'dimensions',
   outputTokensMax: 'options.num_predict',
   temperature: 'options.temperature',
   topP: 'options.top_p',
