@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { objectOf } from '../../plugins/providers/json.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { blocksOf } from '../support/page-blocks.ts';
 import { cleanEnvironment, type Signalbox, startSignalbox } from '../support/signalbox.ts';
-import { useUpstream } from '../support/use.ts';
 
 /** The pages whose shell and YAML blocks run here. `npm run test:deep -- clients` runs the blocks in other languages. */
 const PAGES = ['docs/clients/gemini.md', 'docs/clients/completions.md'];
@@ -36,7 +36,9 @@ describe('a command of a page about a client', () => {
 });
 
 describe('a policy of a page about a client', () => {
-  const upstream = useUpstream();
+  // A server without a key, as the page has it.
+  const upstream = startFakeUpstream();
+  afterAll(() => upstream.stop());
 
   test.each(blocks('yaml'))('serves a completion: $title', async ({ text }) => {
     const policy = `version: 2\n${text.replace(/base_url: \S+/, `base_url: "${upstream.url}"`)}`;
