@@ -17,13 +17,19 @@ const TARGETS = {
   'linux-arm64': { compile: 'bun-linux-arm64', from: '@oven/bun-linux-aarch64' },
   'linux-x64-musl': { compile: 'bun-linux-x64-musl', from: '@oven/bun-linux-x64-musl' },
   'linux-arm64-musl': { compile: 'bun-linux-arm64-musl', from: '@oven/bun-linux-aarch64-musl' },
+  'darwin-arm64': { compile: 'bun-darwin-arm64', from: '@oven/bun-darwin-aarch64' },
 } as const;
-type Target = keyof typeof TARGETS;
+export type Target = keyof typeof TARGETS;
 
 /** Flags for Bun, the same as in the first line of main.ts. main.ts sets the flags that are environment variables there. */
 const FLAGS = ['--no-install', '--max-http-header-size=262144'];
 
-async function build(outfile: string, target: Target | null, commit: string): Promise<void> {
+/**
+ * Builds the program.
+ * @param target null for this machine
+ * @param commit the first digits of the commit, empty if it is not known
+ */
+export async function buildProgram(outfile: string, target: Target | null, commit: string): Promise<void> {
   process.chdir(ROOT);
   await buildConsole();
   const scratch = mkdtempSync(join(tmpdir(), 'signalbox-build-'));
@@ -76,19 +82,21 @@ interface Lock {
 
 const isTarget = (name: string): name is Target => Object.hasOwn(TARGETS, name);
 
-const text = { type: 'string' } as const;
-const { values } = parseArgs({ options: { target: text, outfile: text, commit: text } });
-const { target } = values;
-const commit = values.commit?.slice(0, 8) || commitHere();
-if (target !== undefined && !isTarget(target)) {
-  process.stderr.write(`build: There is no target ${target}. The targets are ${Object.keys(TARGETS).join(', ')}.\n`);
-  process.exit(1);
+if (import.meta.main) {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({ options: { target: text, outfile: text, commit: text } });
+  const { target } = values;
+  const commit = values.commit?.slice(0, 8) || commitHere();
+  if (target !== undefined && !isTarget(target)) {
+    process.stderr.write(`build: There is no target ${target}. The targets are ${Object.keys(TARGETS).join(', ')}.\n`);
+    process.exit(1);
+  }
+  const outfile = resolve(
+    values.outfile ?? join(ROOT, 'dist', target === undefined ? 'signalbox' : `signalbox-${target}`),
+  );
+  await buildProgram(outfile, target ?? null, commit);
+  const megabytes = (statSync(outfile).size / 1_000_000).toFixed(1);
+  const hash = new Bun.CryptoHasher('sha256').update(readFileSync(outfile)).digest('hex');
+  const about = `Signalbox ${manifest.version}${commit && `+${commit}`}, Bun ${Bun.version}, ${megabytes} MB`;
+  process.stdout.write(`${relative(process.cwd(), outfile)}: ${about}\nsha256 ${hash}\n`);
 }
-const outfile = resolve(
-  values.outfile ?? join(ROOT, 'dist', target === undefined ? 'signalbox' : `signalbox-${target}`),
-);
-await build(outfile, target ?? null, commit);
-const megabytes = (statSync(outfile).size / 1_000_000).toFixed(1);
-const hash = new Bun.CryptoHasher('sha256').update(readFileSync(outfile)).digest('hex');
-const about = `Signalbox ${manifest.version}${commit && `+${commit}`}, Bun ${Bun.version}, ${megabytes} MB`;
-process.stdout.write(`${relative(process.cwd(), outfile)}: ${about}\nsha256 ${hash}\n`);

@@ -43,16 +43,21 @@ export function withRelease(changelog: string, changes: readonly Change[], versi
   return [parts[0], `${section.trimEnd()}\n\n`, ...parts.slice(2)].join('').trimEnd().concat('\n');
 }
 
+/** Returns the changes in `changes/` of the sources in a folder, sorted by name. */
+export function pendingChanges(root: string): readonly Change[] {
+  const names = readdirSync(join(root, 'changes')).filter((name) => name.endsWith('.md') && name !== 'README.md');
+  return names.sort().map((name) => ({ name, text: readFileSync(join(root, 'changes', name), 'utf8') }));
+}
+
 /** `npm run changes -- VERSION`. */
 if (import.meta.main) {
   const [version] = process.argv.slice(2);
   if (!version) throw new Error('Name the version of the release: npm run changes -- 0.2.0');
   const root = join(import.meta.dir, '..');
-  const names = readdirSync(join(root, 'changes')).filter((name) => name.endsWith('.md') && name !== 'README.md');
-  const changes = names.sort().map((name) => ({ name, text: readFileSync(join(root, 'changes', name), 'utf8') }));
+  const changes = pendingChanges(root);
   const page = join(root, 'CHANGELOG.md');
   const day = new Date().toISOString().slice(0, 10);
   writeFileSync(page, withRelease(readFileSync(page, 'utf8'), changes, version, day));
-  for (const name of names) rmSync(join(root, 'changes', name));
-  process.stdout.write(`CHANGELOG.md has ${names.length} new changes, under ${version} (${day}).\n`);
+  for (const { name } of changes) rmSync(join(root, 'changes', name));
+  process.stdout.write(`CHANGELOG.md has ${changes.length} new changes, under ${version} (${day}).\n`);
 }

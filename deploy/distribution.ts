@@ -1,0 +1,55 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import manifest from '../package.json' with { type: 'json' };
+import { buildProgram, type Target } from './build.ts';
+import { buildPackage } from './package.ts';
+import { commitHere, ROOT } from './program.ts';
+
+/**
+ * `npm run distribution` builds all files of a release in `dist/VERSION`: the package for npm, the programs, the Helm chart, the bill of
+ * materials, and `SHA256SUMS`. `--out` names another folder, and `--commit` the commit of sources without a clone.
+ */
+
+/** The machines that a release has a program for. */
+const PROGRAMS: readonly Target[] = ['linux-x64', 'linux-arm64', 'darwin-arm64'];
+
+const CHART = 'deploy/helm/signalbox';
+
+/**
+ * Builds all files of a release.
+ * @param out the folder, which loses its former content
+ * @param commit the first digits of the commit, empty if it is not known
+ * @returns the names of the files
+ */
+async function distribute(out: string, commit: string): Promise<readonly string[]> {
+  const { version } = manifest;
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(out, { recursive: true });
+  await buildPackage(out, commit);
+  // Without bytecode, every machine builds the same bytes.
+  for (const target of PROGRAMS) await buildProgram(join(out, `signalbox-${version}-${target}`), target, commit);
+  await Bun.write(join(out, `signalbox-chart-${version}.tgz`), chartArchive());
+  cpSync(join(ROOT, 'deploy/sbom.cdx.json'), join(out, `signalbox-${version}.cdx.json`));
+  const names = readdirSync(out, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
+  names.sort();
+  writeFileSync(join(out, 'SHA256SUMS'), names.map((name) => `${sha256(join(out, name))}  ${name}\n`).join(''));
+  return [...names, 'SHA256SUMS'];
+}
+
+/** Returns the chart in the form that `helm install` reads. */
+function chartArchive(): Bun.Archive {
+  const files = readdirSync(join(ROOT, CHART), { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? [relative(join(ROOT, CHART), join(entry.parentPath, entry.name))] : [],
+  );
+  const contents = files.sort().map((file) => [`signalbox/${file}`, readFileSync(join(ROOT, CHART, file))] as const);
+  return new Bun.Archive(Object.fromEntries(contents), { compress: 'gzip' });
+}
+
+const sha256 = (file: string): string => new Bun.CryptoHasher('sha256').update(readFileSync(file)).digest('hex');
+
+const text = { type: 'string' } as const;
+const { values } = parseArgs({ options: { out: text, commit: text } });
+const out = resolve(values.out ?? join(ROOT, 'dist', manifest.version));
+const names = await distribute(out, values.commit?.slice(0, 8) || commitHere());
+process.stdout.write(`${relative(process.cwd(), out)}: ${names.join(', ')}\n`);
