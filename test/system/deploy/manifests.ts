@@ -11,6 +11,7 @@ import { validate as namespace } from 'kubernetes-models/_schemas/IoK8sApiCoreV1
 import { validate as secret } from 'kubernetes-models/_schemas/IoK8sApiCoreV1Secret';
 import { validate as service } from 'kubernetes-models/_schemas/IoK8sApiCoreV1Service';
 import { validate as serviceAccount } from 'kubernetes-models/_schemas/IoK8sApiCoreV1ServiceAccount';
+import { validate as ingress } from 'kubernetes-models/_schemas/IoK8sApiNetworkingV1Ingress';
 import { validate as networkPolicy } from 'kubernetes-models/_schemas/IoK8sApiNetworkingV1NetworkPolicy';
 import { validate as disruption } from 'kubernetes-models/_schemas/IoK8sApiPolicyV1PodDisruptionBudget';
 import { parse, parseAllDocuments } from 'yaml';
@@ -33,6 +34,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   'apps/v1 StatefulSet': statefulSet,
   'autoscaling/v2 HorizontalPodAutoscaler': autoscaler,
   'batch/v1 Job': job,
+  'networking.k8s.io/v1 Ingress': ingress,
   'networking.k8s.io/v1 NetworkPolicy': networkPolicy,
   'policy/v1 PodDisruptionBudget': disruption,
 };
