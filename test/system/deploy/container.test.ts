@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { dirname, join } from 'node:path';
 import { parseCommand } from '../../../src/admin/cli/options.ts';
 import { faultsOfCompose, instructionsOf, textOf, yamlOf } from './manifests.ts';
 
@@ -54,6 +55,14 @@ describe('The Dockerfile', () => {
     const taken = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
     for (const needed of ['package.json', 'package-lock.json', 'deploy/build.ts', 'src', 'plugins', 'policies', 'docs'])
       expect(taken).toContain(needed);
+    // Each module of this repository that the build runs, along its imports.
+    const modules = new Set(['deploy/build.ts']);
+    for (const module of modules)
+      for (const { path } of new Bun.Transpiler({ loader: 'ts' }).scanImports(textOf(module)))
+        if (path.startsWith('.') && path.endsWith('.ts')) modules.add(join(dirname(module), path));
+    expect(modules.size).toBeGreaterThan(3);
+    const isTaken = (path: string) => taken.some((one) => path === one || path.startsWith(`${one}/`));
+    expect([...modules].filter((path) => !isTaken(path))).toEqual([]);
     const ofGit = ['.git/HEAD', '.git/packed-refs', '.git/refs/heads'];
     expect(taken.filter((path) => /^\.|test/.test(path))).toEqual(ofGit);
     expect(restsOf('RUN').at(-1)).toContain('--commit "$REVISION"');
