@@ -127,6 +127,7 @@ export const SECTIONS: readonly Section[] = [
       'test/system/deploy/binary.test.ts',
       'test/system/deploy/ledger-note.test.ts',
       'test/system/deploy/earlier.test.ts',
+      'test/system/deploy/release.test.ts',
       'test/system/docs/payments-script.test.ts',
       'test/system/docs/pictures.test.ts',
       'test/system/docs/readme.test.ts',

@@ -24,6 +24,7 @@ describe('the version of package.json', () => {
     for (const [, tag] of textOf('deploy/compose/compose.yaml').matchAll(/image: signalbox:(.*)/g))
       expect(tag).toBe(version);
     expect(images).toEqual([{ name: pod.containers[0].image, newTag: version }]);
+    expect(yamlOf('deploy/helm/signalbox/Chart.yaml')).toMatchObject({ version, appVersion: version });
     expect(JSON.parse(textOf('deploy/sbom.cdx.json')).metadata.component.version).toBe(version);
     expect(InstanceStatus.properties.version.examples).toEqual([`${version}+7e7a9e75`]);
     const tags = [...textOf('docs/operate/deploy.md').matchAll(/\bsignalbox:(\d\S*)/g)].map(([, tag]) => tag);
