@@ -1,0 +1,113 @@
+import { Database } from 'bun:sqlite';
+import { expect } from 'bun:test';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { copyFixture, FIXTURE_ENV, keyOf } from '../../fixtures/folder.ts';
+import { waitFor } from '../../support/answers.ts';
+import { freePort } from '../../support/ports.ts';
+import { cleanEnvironment, PROGRAM, runToEnd, temporaryFolder } from '../../support/signalbox.ts';
+import { textOf } from './manifests.ts';
+
+/**
+ * A machine with the data and the policy of 0.1, on which the commands of docs/operate/backup-upgrade.md run as they are. `sudo` and
+ * `systemctl` are small scripts, and the page's folders are under a temporary folder.
+ */
+export interface Machine extends AsyncDisposable {
+  readonly url: string;
+  /** Runs the blocks of commands under a heading of the page. */
+  follow(heading: string): Promise<void>;
+  /** Starts the server as systemd does. */
+  systemctl(verb: 'start' | 'stop'): Promise<void>;
+  /** The status of a request with a key that 0.1 made. */
+  statusOf(keyId: string): Promise<number>;
+  /** Sends a chat to a simulated model. */
+  chat(keyId: string): Promise<number>;
+  readonly journal: () => readonly unknown[];
+  readonly file: (path: string) => string;
+}
+
+const SCRIPTS: Readonly<Record<string, string>> = {
+  // The test is the only user.
+  sudo: `case $1 in install) shift; while [ "$1" != "\${1#-}" ]; do case $1 in -d) d=1; shift ;; -m|-o|-g) shift 2 ;; esac; done
+if [ "\${d:-}" ]; then mkdir -p "$1"; else rm -f "$2"; cp -P "$1" "$2"; fi ;; *) exec "$@" ;; esac`,
+  systemctl: `case $1 in start) signalbox serve --log json >> "$ROOT/log" 2>&1 & echo $! > "$ROOT/pid" ;;
+stop) kill "$(cat "$ROOT/pid")"; while kill -0 "$(cat "$ROOT/pid")" 2>/dev/null; do sleep 0.1; done ;; esac`,
+};
+
+/** Returns the blocks of commands in a section of the page. */
+function blocksOf(heading: string): string[] {
+  const section =
+    textOf('docs/operate/backup-upgrade.md')
+      .split(`\n## ${heading}\n`)[1]
+      ?.split(/\n##+ /)[0] ?? '';
+  return [...section.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, commands = '']) => commands);
+}
+
+/** @param old the program that the machine has at first */
+export function startMachine(old: string): Machine {
+  const root = temporaryFolder();
+  const { data, policies } = copyFixture();
+  for (const folder of ['bin', 'backups', 'etc/signalbox', 'var/lib'])
+    mkdirSync(join(root, folder), { recursive: true });
+  cpSync(data, join(root, 'var/lib/signalbox'), { recursive: true });
+  cpSync(policies, join(root, 'etc/signalbox/policies'), { recursive: true });
+  rmSync(join(root, 'var/lib/signalbox/policies'), { recursive: true });
+  rmSync(data, { recursive: true });
+  symlinkSync(old, join(root, 'bin/signalbox'));
+  symlinkSync(PROGRAM, join(root, 'signalbox-new'));
+  for (const [name, script] of Object.entries(SCRIPTS))
+    writeFileSync(join(root, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const port = freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const file = (path: string) => join(root, path);
+  const env = {
+    ...FIXTURE_ENV,
+    ROOT: root,
+    PORT: `${port}`,
+    SIGNALBOX_DATA: file('var/lib/signalbox'),
+    SIGNALBOX_POLICIES: file('etc/signalbox/policies'),
+    PATH: `${join(root, 'bin')}:${cleanEnvironment({}).PATH}`,
+  };
+  const isReady = async () => (await fetch(`${url}/readyz`).catch(() => null))?.ok === true;
+  async function run(commands: string): Promise<void> {
+    const { code, out, err } = await runToEnd(['sh', '-ec', commands], env, root);
+    expect([code, code === 0 ? '' : `${commands}\n${out}\n${err}`]).toEqual([0, '']);
+    if (/systemctl start/.test(commands)) await waitFor(isReady, 60_000);
+  }
+  const withKey = (id: string) => ({ authorization: `Bearer ${keyOf(id)}`, 'content-type': 'application/json' });
+  return {
+    url,
+    file,
+    async follow(heading) {
+      const blocks = blocksOf(heading);
+      expect(blocks.length).toBeGreaterThan(1);
+      for (const block of blocks)
+        await run(
+          block
+            .replace(/(?<=\s)\/(var\/lib|backups|etc)\//g, `${root}/$1/`)
+            .replaceAll('/usr/local/bin/', `${root}/bin/`),
+        );
+    },
+    systemctl: (verb) => run(`systemctl ${verb} signalbox`),
+    statusOf: async (id) => (await fetch(`${url}/v1/models`, { headers: withKey(id) })).status,
+    async chat(id) {
+      const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }] });
+      return (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: withKey(id), body })).status;
+    },
+    journal() {
+      using db = new Database(file('var/lib/signalbox/signalbox.db'), { readonly: true });
+      return db.query('SELECT seq, time, kind, account, amount, reservation, funds, note FROM journal ORDER BY seq').all();
+    },
+    async [Symbol.asyncDispose]() {
+      if (existsSync(file('pid'))) {
+        const pid = Number(readFileSync(file('pid'), 'utf8'));
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // It has stopped.
+        }
+      }
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
