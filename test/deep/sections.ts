@@ -38,6 +38,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'clients', files: ['./test/deep/clients.ts'] },
   { name: 'fuzz', files: ['./test/deep/fuzz.ts'] },
   { name: 'clone', files: ['./test/deep/clone.ts'] },
+  { name: 'distribution', files: ['./test/deep/distribution.ts'] },
   { name: 'chart', files: ['./test/deep/chart.ts'] },
   { name: 'upgrade', files: ['./test/deep/upgrade.ts'] },
   { name: 'first-start', files: ['./test/deep/first-start.ts'] },
