@@ -29,7 +29,8 @@ async function distribute(out: string, commit: string): Promise<readonly string[
   await buildPackage(out, commit);
   // Without bytecode, every machine builds the same bytes.
   for (const target of PROGRAMS) await buildProgram(join(out, `signalbox-${version}-${target}`), target, commit);
-  await Bun.write(join(out, `signalbox-chart-${version}.tgz`), chartArchive());
+  // In the form that `helm install` reads.
+  await Bun.Archive.write(join(out, `signalbox-chart-${version}.tgz`), chartFiles(), { compress: 'gzip' });
   cpSync(join(ROOT, 'deploy/sbom.cdx.json'), join(out, `signalbox-${version}.cdx.json`));
   const names = readdirSync(out, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
   names.sort();
@@ -37,13 +38,12 @@ async function distribute(out: string, commit: string): Promise<readonly string[
   return [...names, 'SHA256SUMS'];
 }
 
-/** Returns the chart in the form that `helm install` reads. */
-function chartArchive(): Bun.Archive {
+/** Returns the files of the chart by their path in the archive. */
+function chartFiles(): Record<string, Uint8Array> {
   const files = readdirSync(join(ROOT, CHART), { recursive: true, withFileTypes: true }).flatMap((entry) =>
     entry.isFile() ? [relative(join(ROOT, CHART), join(entry.parentPath, entry.name))] : [],
   );
-  const contents = files.sort().map((file) => [`signalbox/${file}`, readFileSync(join(ROOT, CHART, file))] as const);
-  return new Bun.Archive(Object.fromEntries(contents), { compress: 'gzip' });
+  return Object.fromEntries(files.sort().map((file) => [`signalbox/${file}`, readFileSync(join(ROOT, CHART, file))]));
 }
 
 const sha256 = (file: string): string => new Bun.CryptoHasher('sha256').update(readFileSync(file)).digest('hex');

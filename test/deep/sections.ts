@@ -68,6 +68,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'programs', files: ['./test/deep/programs.ts'] },
   { name: 'servers', files: ['./test/deep/servers.ts'] },
   { name: 'proxies', files: ['./test/deep/proxies.ts', './test/deep/compose.ts'] },
+  { name: 'compose', files: ['./test/deep/compose-metrics.ts'] },
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
   { name: 'state', files: ['test/instances/seeds/seeds.test.ts', './test/deep/state.ts'] },
   { name: 'instances', files: ['./test/deep/instances.ts'] },

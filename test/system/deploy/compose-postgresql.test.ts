@@ -6,7 +6,7 @@ import { faultsOfCompose, textOf, yamlOf } from './manifests.ts';
 const text = textOf('deploy/compose/compose.yaml');
 // The parts of the file that the tests check.
 const compose = parse(text, { merge: true });
-const { 'signalbox-1': one, 'signalbox-2': two, proxy, database } = compose.services;
+const { 'signalbox-1': one, 'signalbox-2': two, proxy, database, prometheus } = compose.services;
 const { signalbox: alone } = yamlOf('compose.yaml').services;
 const haproxy = textOf('deploy/compose/haproxy.cfg');
 const PASSWORD = '/run/secrets/database-password';
@@ -50,13 +50,13 @@ test('each of the two servers equals the server of compose.yaml, except for its 
   }
 });
 
-test('the Compose file contains no secret, and publishes only the proxy, only on this machine', () => {
+test('the Compose file contains no secret, and publishes only the proxy and Prometheus, only on this machine', () => {
   expect(compose.secrets).toEqual({ 'database-password': { file: './secrets/database-password' } });
   expect(database.environment.POSTGRES_PASSWORD_FILE).toBe(PASSWORD);
   expect(textOf('deploy/compose/.gitignore').split('\n')).toContain('secrets/');
   const published = Object.values<{ ports?: string[] }>(compose.services).flatMap(({ ports = [] }) => ports);
-  expect(published).toEqual(['127.0.0.1:8787:8787']);
-  expect(proxy.ports).toEqual(published);
+  expect(published.sort()).toEqual(['127.0.0.1:8787:8787', '127.0.0.1:9090:9090']);
+  expect(published).toEqual([...proxy.ports, ...prometheus.ports]);
 });
 
 test('the proxy checks the health of both servers and stops after them, and the database stops last', () => {
@@ -69,4 +69,21 @@ test('the proxy checks the health of both servers and stops after them, and the 
   );
   expect(ofProxy).toBeGreaterThan(ofServers!);
   expect(ofDatabase).toBeGreaterThan(ofServers!);
+});
+
+test('Prometheus scrapes both servers and has the alarms, and its files are in the repository', () => {
+  const scrape = yamlOf('deploy/compose/prometheus.yaml');
+  const { global, scrape_configs, rule_files } = yamlOf('deploy/prometheus.yaml');
+  expect(scrape.global).toEqual(global);
+  expect(scrape.rule_files).toEqual(rule_files);
+  const [{ static_configs, ...job }] = scrape.scrape_configs;
+  expect(job).toEqual({ job_name: scrape_configs[0].job_name });
+  expect(static_configs).toEqual([{ targets: ['signalbox-1:8787', 'signalbox-2:8787'] }]);
+  const binds = prometheus.volumes.filter((volume: unknown) => typeof volume === 'object');
+  for (const { source, target } of binds) {
+    expect(textOf(`deploy/compose/${source}`).length).toBeGreaterThan(100);
+    expect(target).toBe(`/etc/prometheus/${source.split('/').at(-1)}`);
+  }
+  expect(binds).toHaveLength(2);
+  expect(prometheus.command).toContain('--config.file=/etc/prometheus/prometheus.yaml');
 });

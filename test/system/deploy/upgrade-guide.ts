@@ -96,7 +96,9 @@ export function startMachine(old: string): Machine {
     },
     journal() {
       using db = new Database(file('var/lib/signalbox/signalbox.db'), { readonly: true });
-      return db.query('SELECT seq, time, kind, account, amount, reservation, funds, note FROM journal ORDER BY seq').all();
+      return db
+        .query('SELECT seq, time, kind, account, amount, reservation, funds, note FROM journal ORDER BY seq')
+        .all();
     },
     async [Symbol.asyncDispose]() {
       if (existsSync(file('pid'))) {
