@@ -1,6 +1,7 @@
 import { refuse, SignalboxError } from '../core/errors.ts';
 import { isObject } from '../core/json/object.ts';
 import type { Members } from '../core/json/original.ts';
+import { keepSource } from '../core/json/source.ts';
 import type { ModelRequest } from '../core/request/model-request.ts';
 import { readRoute } from './openai-chat/read-body.ts';
 import { readRouteRequest } from './openai-chat/reader.ts';
@@ -45,9 +46,11 @@ export function readRouteBody(body: unknown, headers: Headers = NO_HEADERS): Mod
     const message = `\`${hint}\` can only be sent without a body, or with a body of OpenAI’s chat completions, not with a body of ${route.path}.`;
     throw new SignalboxError('unknown_field', message, { param: hint });
   }
-  return route.read({ body: { ...fields, model: fields.model ?? 'auto' }, headers, params: {}, query: '' }).request;
+  const named = keepSource(fields, { ...fields, model: fields.model ?? 'auto' });
+  return route.read({ body: named, headers, params: {}, query: '' }).request;
 }
 
-function withoutDialect({ [DIALECT]: _, ...fields }: Members): Members {
-  return fields;
+function withoutDialect(body: Members): Members {
+  const { [DIALECT]: _, ...fields } = body;
+  return keepSource(body, fields);
 }

@@ -74,11 +74,11 @@ export async function readBody(
 }
 
 /**
- * Whether a body may be a turn of a conversation. A body that is too large to reserve its memory is read as text, because then memory is
- * short.
+ * Whether a body may be a turn of a conversation: of a chat, or of a request that counts its tokens or recommends a model. A body that is
+ * too large to reserve its memory is read as text, because then memory is short.
  */
 function mayBeTurn({ operation, keyId, body }: RequestContext, { body: stream }: Request, atOnce: number): boolean {
-  if (operation !== 'chat' || keyId === null) return false;
+  if (operation === 'embed' || keyId === null) return false;
   return atOnce >= KEPT_BYTES_MIN || (body.bytes === 0 && stream !== null);
 }
 

@@ -38,13 +38,22 @@ export function compileRead<T extends TSchema>(schema: T, list: string | null = 
     drop ??= dropNulls(schema);
     return keepSource(body, drop(body));
   };
-  return list === null ? read : readOnlyNew(read, list);
+  return list === null ? read : readOnlyNew(read, list, acceptedBy(schema.properties[list]));
+}
+
+/** Shared messages that a schema of messages has accepted, with the same messages without nulls. */
+type Accepted = SharedValues<object, unknown>;
+const ACCEPTED = new WeakMap<TSchema, Accepted>();
+
+/** Returns the accepted messages of a schema. Schemas of bodies may have the same schema of messages. */
+function acceptedBy(messages: TSchema): Accepted {
+  const accepted = ACCEPTED.get(messages) ?? new SharedValues();
+  ACCEPTED.set(messages, accepted);
+  return accepted;
 }
 
 /** Returns a reader that reads only the messages of a body that it has not accepted before. */
-function readOnlyNew<Body>(read: (body: unknown) => Body, list: string): (body: unknown) => Body {
-  /** Shared messages, with the same messages without nulls. */
-  const accepted = new SharedValues<object, unknown>();
+function readOnlyNew<Body>(read: (body: unknown) => Body, list: string, accepted: Accepted): (body: unknown) => Body {
   const accept = (given: unknown, taken: unknown): void => {
     if (!isObject(given) || !isShared(given)) return;
     if (taken !== given) share(taken);

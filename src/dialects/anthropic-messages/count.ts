@@ -24,7 +24,7 @@ const PromptTokens = named('MessagesCount', 'The size of a prompt.', {
   ),
 });
 
-const checked = compileRead(CountRequest);
+const checked = compileRead(CountRequest, 'messages');
 
 const EXAMPLE = { model: 'auto', system: 'Be brief.', messages: [{ role: 'user', content: 'Say hello.' }] };
 

@@ -7,7 +7,7 @@ import { checkChat, checkToolKinds } from './check.ts';
 import { checkTurns } from './foreign-fields.ts';
 
 const checkedChat = compileRead(ChatRequest, 'messages');
-const checkedRouteChat = compileRead(RouteChat);
+const checkedRouteChat = compileRead(RouteChat, 'messages');
 const checkedQuery = compileRead(RouteQuery);
 const STREAM_OPTIONS = ['include_usage', 'include_obfuscation'];
 const ROUTE_FIELDS = Object.keys(RouteChat.properties);
