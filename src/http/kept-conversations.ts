@@ -19,6 +19,8 @@ const SWEEP_MS = 10_000;
 /** Estimates of memory: bytes per parsed value without its text, and bytes of everything that is derived from a message. */
 const VALUE_BYTES = 64;
 const MESSAGE_BYTES = 1_024;
+/** The same for what is derived from all messages together, such as the progress of the agent. */
+const CONVERSATION_BYTES = 16_384;
 
 /** The parsed values of a kept body, deeply frozen, because requests share them. */
 interface KeptValues {
@@ -347,5 +349,7 @@ function sourceFrom(map: BodyMap, { messages, isClean, members }: KeptValues): B
 function estimate(map: BodyMap, values: KeptValues | null): number {
   const { bytes, size, total } = map;
   const places = bytes.length + (size + 1) * VALUE_BYTES;
-  return values === null ? places : places + 2 * bytes.length + 2 * total * VALUE_BYTES + size * MESSAGE_BYTES;
+  return values === null
+    ? places
+    : places + 2 * bytes.length + 2 * total * VALUE_BYTES + size * MESSAGE_BYTES + CONVERSATION_BYTES;
 }

@@ -3,8 +3,9 @@ const READING_CHARS = 4_096;
 /** The memory does not keep a text that is longer than this. */
 const TEXT_CHARS_MAX = 65_536;
 
-/** The number of hashes kept of texts that occurred once. The number of hashes must be a power of two. */
+/** The number of hashes kept of texts that occurred once: one for each value of the highest 12 bits. */
 const SEEN = 4_096;
+const SLOT_SHIFT = 20;
 
 /** A text that occurred again, with its reading. */
 interface RememberedText<Reading> {
@@ -69,7 +70,8 @@ export class TextMemory<Reading> {
   }
 
   #cameBefore(hash: number): boolean {
-    const slot = hash & (SEEN - 1);
+    // The lowest bits depend on few characters of the text.
+    const slot = hash >>> SLOT_SHIFT;
     if (this.#seen[slot] === hash) return true;
     this.#seen[slot] = hash;
     return false;

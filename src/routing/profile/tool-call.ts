@@ -55,10 +55,11 @@ export function argumentsOf(text: string): ToolArguments {
   const edits = editsOf(args, command);
   const hash = NOTES.some((name) => name in args) ? hashWithout(args, NOTES) : textHash(text);
   const filed = edits.reduce((all, one) => Math.imul(all, 31) + one.file, 0);
-  const decisive = decisiveCommand(edgesOf(command));
+  const read = edgesOf(command);
+  const decisive = command === '' ? '' : decisiveCommand(read);
   const target = edits.length > 0 ? filed : command === '' ? hash : textHash(decisive);
   const runs = command === '' ? firstText(args, PATHS) === '' : !viewers.test(decisive);
-  return { hash, target, edits, runs, undoes: undoes.test(edgesOf(command)), waits: waits.test(edgesOf(text)) };
+  return { hash, target, edits, runs, undoes: undoes.test(read), waits: waits.test(edgesOf(text)) };
 }
 
 function hashWithout(args: Members, names: readonly string[]): number {

@@ -1,3 +1,4 @@
+import { SharedValues } from '../../core/json/shared-values.ts';
 import type { ToolDefinition } from '../../core/request/conversation.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import { difficultyOf, hardShareOf } from './difficulty.ts';
@@ -61,7 +62,7 @@ export class UserMessage {
 
   /** Returns whether the message contains a word of a tool's name. @param offeredNames prepares the names, which are one per line */
   namesTool(tools: readonly ToolDefinition[], offeredNames: (names: string) => OfferedNames): boolean {
-    const names = tools.map(({ name }) => oneLine(name)).join('\n');
+    const names = knownNames.get(tools) ?? knownNames.set(tools, tools.map(({ name }) => oneLine(name)).join('\n'));
     if (this.#tools?.names !== names)
       this.#tools = { names, areNamed: namesTool(offeredNames(names), this.question, this.reading) };
     return this.#tools.areNamed;
@@ -107,6 +108,9 @@ function wordsOf({ text, lines, words, material }: QuestionText, rows: WordRows)
 
 /** The number of characters read at the end of an earlier message. */
 const BEFORE = 300;
+
+/** The names in lists of tools that several requests share. */
+const knownNames = new SharedValues<readonly ToolDefinition[], string>();
 
 /** Names are compared one per line. A line end within a name separates words as a space does. */
 const oneLine = (name: string): string => (name.includes('\n') ? name.replaceAll('\n', ' ') : name);

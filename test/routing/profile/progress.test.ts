@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { listOf } from '../../../src/core/json/object.ts';
+import { share } from '../../../src/core/json/shared-values.ts';
+import type { Turn } from '../../../src/core/request/conversation.ts';
+import type { StuckSigns } from '../../../src/core/request/facts.ts';
+import type { ModelRequest } from '../../../src/core/request/model-request.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
 import { stuckSigns } from '../../../src/routing/profile/progress.ts';
 import { tries } from '../../deep/effort.ts';
@@ -306,6 +311,110 @@ describe('laws of progress', () => {
       tries('words of people do not change the progress of a session', 40, 1_000),
     );
   });
+});
+
+describe('a running session whose messages are shared', () => {
+  /** Judges a request; other requests of the same session came before it. */
+  type Reading = (request: ModelRequest) => StuckSigns | null;
+  const anyStep = fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(failing(1), failing(2), failing(2, 'no such file'), edit('a', 'b')) },
+    { weight: 2, arbitrary: fc.constantFrom(edit('b', 'a'), edit('c', 'd', 'src/b.ts'), read('src/x.ts'), passing) },
+    fc.constantFrom(user('go on'), TASK, { say: 'Next.' }, run('npm run lint', 'done'), run('git checkout .', '')),
+  );
+  /** How the steps change from one request to the next. */
+  type Change = (steps: readonly Step[]) => readonly Step[];
+  const anyChange: fc.Arbitrary<Change> = fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.array(anyStep, { minLength: 1, maxLength: 3 }).map(
+        (added): Change =>
+          (steps) => [...steps, ...added],
+      ),
+    },
+    fc.tuple(fc.integer({ min: 1, max: 12 }), anyStep).map(
+      ([fromEnd, step]): Change =>
+        (steps) =>
+          steps.with(Math.max(0, steps.length - fromEnd), step),
+    ),
+    fc.nat(90).map(
+      (index): Change =>
+        (steps) =>
+          steps.with(index % steps.length, failing(3)),
+    ),
+    fc.integer({ min: 1, max: 15 }).map(
+      (left): Change =>
+        (steps) =>
+          steps.slice(0, Math.max(1, steps.length - left)),
+    ),
+  );
+  const anySession = fc.record({
+    client: fc.constantFrom(...(['claude-code', 'codex', 'opencode'] as const)),
+    first: fc.array(anyStep, { minLength: 4, maxLength: 75 }).map((steps) => [TASK, ...steps]),
+    changes: fc.array(anyChange, { minLength: 2, maxLength: 12 }),
+  });
+
+  /** Reads the bodies of a session so that equal messages at the same index are the same shared objects, as in a kept conversation. */
+  function sharingReader(client: ClientName) {
+    const messages = new Map<string, unknown>();
+    const list = client === 'codex' ? 'input' : 'messages';
+    return (steps: readonly Step[]): ModelRequest => {
+      const body = CLIENTS[client].body(steps);
+      const shared = listOf(body[list]).map((message, index) => {
+        const name = `${index} ${JSON.stringify(message)}`;
+        const known = messages.get(name) ?? message;
+        share(known);
+        messages.set(name, known);
+        return known;
+      });
+      return CLIENTS[client].read({ ...body, [list]: shared });
+    };
+  }
+
+  /** @returns how many requests were stuck */
+  function checkReading(open: () => Reading, runs: number): number {
+    let stuck = 0;
+    fc.assert(
+      fc.property(anySession, ({ client, first, changes }) => {
+        const judge = open();
+        const readShared = sharingReader(client);
+        let steps: readonly Step[] = first;
+        for (const change of [(same: typeof steps) => same, ...changes]) {
+          steps = change(steps);
+          const expected = stuckSigns(requestOf(client, steps), READER);
+          if (expected !== null) stuck++;
+          expect(judge(readShared(steps))).toEqual(expected);
+        }
+      }),
+      tries('a kept reading of a session changes no verdict', runs, 5_000),
+    );
+    return stuck;
+  }
+
+  /** Keeps signs by a name of the request. */
+  const keepingBy = (nameOf: (turns: readonly Turn[]) => unknown) => (): Reading => {
+    const known = new Map<unknown, StuckSigns | null>();
+    return (request) => {
+      const name = nameOf(request.conversation.turns);
+      const signs = known.has(name) ? known.get(name)! : stuckSigns(request, READER);
+      known.set(name, signs);
+      return signs;
+    };
+  };
+  const MUTANTS: Readonly<Record<string, () => Reading>> = {
+    'ignores a change of the last message': keepingBy((turns) => turns.at(-2)),
+    'ignores a change of an earlier message': keepingBy((turns) => turns.at(-1)),
+    'counts the messages only': keepingBy((turns) => turns.length),
+  };
+
+  test('has the same signs as if each request were read whole', () => {
+    expect(checkReading(() => (request) => stuckSigns(request, READER), 150)).toBeGreaterThan(100);
+  });
+
+  for (const [what, open] of Object.entries(MUTANTS)) {
+    test(`would be judged wrongly by a reader that ${what}`, () => {
+      expect(() => checkReading(open, 150)).toThrow();
+    });
+  }
 });
 
 /** The first letters of alphabets: Latin, Cyrillic, Hebrew, Armenian, Georgian, Hiragana, Chinese, Hangul. */
