@@ -74,7 +74,7 @@ class SessionReading {
 
   hasRead(turns: readonly Turn[], from: number, to: number): boolean {
     const read = this.#turns;
-    if (this.#from !== from || read.length !== to - from) return false;
+    if (read.length !== to - from) return false;
     for (let at = 0; at < read.length; at++) if (read[at] !== turns[from + at]) return false;
     return true;
   }

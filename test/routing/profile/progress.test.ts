@@ -319,6 +319,10 @@ describe('a running session whose messages are shared', () => {
   const anyStep = fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom(failing(1), failing(2), failing(2, 'no such file'), edit('a', 'b')) },
     { weight: 2, arbitrary: fc.constantFrom(edit('b', 'a'), edit('c', 'd', 'src/b.ts'), read('src/x.ts'), passing) },
+    {
+      weight: 2,
+      arbitrary: fc.nat(9).map((letters) => run(`npm run ${'i'.repeat(letters)}`, `Error: ${'i'.repeat(letters)}`)),
+    },
     fc.constantFrom(user('go on'), TASK, { say: 'Next.' }, run('npm run lint', 'done'), run('git checkout .', '')),
   );
   /** How the steps change from one request to the next. */
@@ -331,6 +335,10 @@ describe('a running session whose messages are shared', () => {
           (steps) => [...steps, ...added],
       ),
     },
+    fc.integer({ min: 1, max: 18 }).map(
+      (count): Change =>
+        (steps) => [...steps, ...Array.from({ length: count }, (_, at) => read(`src/${steps.length + at}.ts`))],
+    ),
     fc.tuple(fc.integer({ min: 1, max: 12 }), anyStep).map(
       ([fromEnd, step]): Change =>
         (steps) =>
