@@ -20,7 +20,7 @@ const SWEEP_MS = 10_000;
 const VALUE_BYTES = 64;
 const MESSAGE_BYTES = 1_024;
 /** The same for what is derived from all messages together, such as the progress of the agent. */
-const CONVERSATION_BYTES = 16_384;
+const CONVERSATION_BYTES = 32_768;
 
 /** The parsed values of a kept body, deeply frozen, because requests share them. */
 interface KeptValues {

@@ -10,9 +10,6 @@ import { type Call, callsOf, resultOf } from './tool-turns.ts';
 const CALLS_MIN = 32;
 const TURNS_MIN = 256;
 
-/** The last turns, which no kept reading includes: clients often change them once more, for example to move a mark of the cache. */
-const LATEST = 8;
-
 /**
  * Returns the signs that the agent is stuck; null if it makes progress, or if the conversation has no calls of tools. In a running
  * conversation, only the turns after the kept reading are read.
@@ -21,30 +18,38 @@ export function stuckSigns(request: ProfileInput, reader: PromptReader): StuckSi
   const { turns } = request.conversation;
   const from = firstTurn(turns);
   if (from < 0) return null;
-  const settled = turns.length - LATEST;
-  const last = settled > from ? turns[settled - 1]! : null;
-  if (last === null || !isShared(last)) return new SessionReading(from).read(turns.length, request, reader).signs;
-  const kept = takeReading(turns, from, settled) ?? new SessionReading(from);
-  kept.read(settled, request, reader);
-  if (kept.size <= KEPT_MAX) keptReadings.set(last, kept);
-  return kept.copy().read(turns.length, request, reader).signs;
+  const reading = keptReading(turns, from) ?? new SessionReading(from);
+  for (let at = reading.to + EVERY - (reading.to % EVERY); at < turns.length; at += EVERY) {
+    reading.read(at, request, reader);
+    if (at > turns.length - 2 * EVERY) reading.keepCopy(turns[at - 1]!);
+  }
+  reading.read(turns.length, request, reader);
+  if (reading.size <= KEPT_MAX) readings.set(turns.at(-1)!, reading);
+  return reading.signs;
 }
 
+/** The readings of sessions up to a shared turn. The next request takes the reading and continues it. */
+const readings = new SharedValues<Turn, SessionReading | null>();
 /**
- * The readings of sessions up to a shared turn. The next request takes the reading and continues it, so that no two turns have the same
- * reading.
+ * Copies of the last two readings that end at every so many turns. They are needed because clients often change the last turns once more,
+ * for example to move a mark of the cache.
  */
-const keptReadings = new SharedValues<Turn, SessionReading | null>();
-/** The largest reading that is kept, as `Progress.size` counts. It takes about 16 KB. */
-const KEPT_MAX = 512;
+const copies = new SharedValues<Turn, SessionReading | null>();
+const EVERY = 16;
+/** The largest reading that is kept, as `size` counts: about 10 KB. */
+const KEPT_MAX = 400;
 
-/** Takes the longest kept reading that begins at turn `from`, ends before turn `to` and has read exactly these turns. */
-function takeReading(turns: readonly Turn[], from: number, to: number): SessionReading | null {
-  for (let at = to - 1; at >= from; at--) {
-    const kept = keptReadings.get(turns[at]!);
-    if (!kept?.hasRead(turns, from, at + 1)) continue;
-    keptReadings.set(turns[at]!, null);
-    return kept;
+/** Returns the longest kept reading that begins at turn `from` and has read the same turns; null for none. */
+function keptReading(turns: readonly Turn[], from: number): SessionReading | null {
+  for (let at = turns.length - 1; at >= from; at--) {
+    const turn = turns[at]!;
+    const reading = readings.get(turn);
+    if (reading?.hasRead(turns, from, at + 1)) {
+      readings.set(turn, null);
+      return reading;
+    }
+    const copy = copies.get(turn);
+    if (copy?.hasRead(turns, from, at + 1)) return copy.copy();
   }
   return null;
 }
@@ -52,24 +57,45 @@ function takeReading(turns: readonly Turn[], from: number, to: number): SessionR
 /** The progress of a session from a first turn up to another one. */
 class SessionReading {
   readonly #from: number;
-  readonly #progress: Progress;
-  readonly #calls: Map<string, Call>;
+  #progress = new Progress();
+  #calls = new Map<string, Call>();
   #turns: readonly Turn[] = [];
+  /** The turns that have a copy of this reading. */
+  #copiedAt: readonly Turn[] = [];
 
-  constructor(from: number, progress = new Progress(), calls = new Map<string, Call>()) {
+  constructor(from: number) {
     this.#from = from;
-    this.#progress = progress;
-    this.#calls = calls;
   }
 
+  /** The index after the last turn that was read. */
+  get to(): number {
+    return this.#from + this.#turns.length;
+  }
+
+  /** How much memory this takes: about 25 bytes each. */
   get size(): number {
     return this.#progress.size + this.#calls.size;
   }
 
+  get signs(): StuckSigns | null {
+    return this.#progress.signs;
+  }
+
   copy(): SessionReading {
-    const copy = new SessionReading(this.#from, this.#progress.copy(), new Map(this.#calls));
+    const copy = new SessionReading(this.#from);
+    copy.#progress = this.#progress.copy();
+    copy.#calls = new Map(this.#calls);
     copy.#turns = this.#turns;
+    copy.#copiedAt = this.#copiedAt;
     return copy;
+  }
+
+  /** Keeps a copy at the last turn that was read, in place of the copy before the last one. */
+  keepCopy(turn: Turn): void {
+    if (!isShared(turn) || this.size > KEPT_MAX) return;
+    for (const old of this.#copiedAt.slice(0, -1)) copies.set(old, null);
+    this.#copiedAt = [...this.#copiedAt.slice(-1), turn];
+    copies.set(turn, this.copy());
   }
 
   hasRead(turns: readonly Turn[], from: number, to: number): boolean {
@@ -80,10 +106,10 @@ class SessionReading {
   }
 
   /** Reads on, up to turn `to`. */
-  read(to: number, request: ProfileInput, reader: PromptReader): Progress {
+  read(to: number, request: ProfileInput, reader: PromptReader): void {
     const { turns } = request.conversation;
     const progress = this.#progress;
-    for (let at = this.#from + this.#turns.length; at < to; at++) {
+    for (let at = this.to; at < to; at++) {
       const turn = turns[at]!;
       if (turn.role === 'assistant') for (const [id, call] of callsOf(turn, request, reader)) this.#calls.set(id, call);
       else if (turn.role === 'user') progress.hear(turn, reader);
@@ -94,7 +120,6 @@ class SessionReading {
       }
     }
     this.#turns = turns.slice(this.#from, to);
-    return progress;
   }
 }
 

@@ -70,7 +70,7 @@ export class Progress {
   #eased = 0;
   #quiet = 0;
 
-  /** How much memory this takes: about 32 bytes each. */
+  /** How much memory this takes, about 25 bytes each. */
   get size(): number {
     let size = this.#shared.size + this.#seen.size + this.#answers.size;
     for (const { failures } of this.#failing.values()) size += 8 + failures.size;
