@@ -92,7 +92,7 @@ export const modelRequest = <Body extends Members>(
   headers = NO_HEADERS,
 ): ModelRequest => new BodyRequest(body, reader, headers);
 
-/** The texts of lists of tools that several requests share. */
+/** The texts of definitions of tools, and of lists of tools, that several requests share. */
 const knownToolTexts = new SharedValues<readonly unknown[], string>();
 
 class BodyRequest<Body extends Members> implements ModelRequest {
@@ -135,6 +135,8 @@ class BodyRequest<Body extends Members> implements ModelRequest {
   #writeTools(): string {
     const { tools, nativeTools = [], leftOutTools = [] } = this.conversation;
     if (tools.length + nativeTools.length + leftOutTools.length === 0) return '';
+    const known = nativeTools.length + leftOutTools.length === 0 ? knownToolTexts.get(tools) : undefined;
+    if (known !== undefined) return known;
     const originals: unknown[] = [];
     for (const { at } of tools) originals.push(this.originalAt(at));
     for (const { at } of nativeTools) originals.push(this.originalAt(at));
@@ -143,7 +145,8 @@ class BodyRequest<Body extends Members> implements ModelRequest {
     const isWhole =
       Array.isArray(list) && list.length === originals.length && originals.every((one, at) => one === list[at]);
     if (!isWhole) return JSON.stringify(originals);
-    return knownToolTexts.get(list) ?? knownToolTexts.set(list, JSON.stringify(list));
+    const text = knownToolTexts.get(list) ?? knownToolTexts.set(list, JSON.stringify(list));
+    return nativeTools.length + leftOutTools.length === 0 ? knownToolTexts.set(tools, text) : text;
   }
 
   originalAt(path: OriginalPath): unknown {

@@ -7,6 +7,7 @@ import type { StuckSigns } from '../../../src/core/request/facts.ts';
 import type { ModelRequest } from '../../../src/core/request/model-request.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
 import { stuckSigns } from '../../../src/routing/profile/progress.ts';
+import { PromptReader } from '../../../src/routing/profile/prompt-reader.ts';
 import { tries } from '../../deep/effort.ts';
 import { READER } from '../../support/chat-body.ts';
 import { chatRequest } from '../../support/model-request.ts';
@@ -416,6 +417,28 @@ describe('a running session whose messages are shared', () => {
 
   test('has the same signs as if each request were read whole', () => {
     expect(checkReading(() => (request) => stuckSigns(request, READER), 150)).toBeGreaterThan(100);
+  });
+
+  test('is read on from the turns that the request before had, or from a copy if the last messages have changed', () => {
+    class CountingReader extends PromptReader {
+      heard = 0;
+      override message(text: string) {
+        this.heard++;
+        return super.message(text);
+      }
+    }
+    const readShared = sharingReader('opencode');
+    // While something fails, each message of the user is read.
+    const steps = [TASK, ...Array.from({ length: 40 }, () => [failing(2), user('go on')]).flat()];
+    const heardIn = (some: readonly Step[]) => {
+      const reader = new CountingReader();
+      stuckSigns(readShared(some), reader);
+      return reader.heard;
+    };
+    expect(heardIn(steps)).toBeGreaterThan(30);
+    const next = [...steps, failing(2), user('go on')];
+    expect(heardIn(next)).toBe(1);
+    expect(heardIn([...next.with(-1, user('again')), failing(2), user('please')])).toBeLessThan(15);
   });
 
   for (const [what, open] of Object.entries(MUTANTS)) {
