@@ -178,6 +178,21 @@ async function seenOf({ box, upstreams }: World, path: string, body: string) {
   };
 }
 
+/** Returns what the prompt determines in a recommendation or in a count of tokens. */
+async function adviceOf({ box }: World, path: string, body: string) {
+  const answer = await box.post(path, undefined, { body });
+  const { error, recommended_model, max_cost_credits, max_output_tokens, input_tokens, basis } = Object(
+    await answer.json(),
+  );
+  return {
+    status: answer.status,
+    error: { ...error, request_id: null },
+    recommended_model,
+    bounds: [max_cost_credits, max_output_tokens],
+    tokens: [input_tokens, basis],
+  };
+}
+
 test('in all dialects, kept conversations change nothing that callers, providers and operators see', async () => {
   let served = 0;
   await fc.assert(
@@ -195,6 +210,10 @@ test('in all dialects, kept conversations change nothing that callers, providers
         const [found, expected] = [await seenOf(keeping, dialect.path, text), await seenOf(plain, dialect.path, text)];
         expect(found).toEqual(expected);
         if (found.status === 200) served++;
+        // Each third turn is enough, and takes a third of the time.
+        if (at % 3 !== 2) continue;
+        for (const path of dialect.path === '/v1/messages' ? ['/v1/route', '/v1/messages/count_tokens'] : ['/v1/route'])
+          expect(await adviceOf(keeping, path, text)).toEqual(await adviceOf(plain, path, text));
       }
     }),
     tries('kept conversations change nothing', 40, 1_000),
@@ -202,4 +221,15 @@ test('in all dialects, kept conversations change nothing that callers, providers
   expect(served).toBeGreaterThan(80);
   expect(await keptBy(keeping.box)).toBeGreaterThan(10);
   expect(await keptBy(plain.box)).toBe(0);
+});
+
+test('recommendations, token counts and chats continue the same conversation', async () => {
+  const messages: object[] = [{ role: 'user', content: CODE.repeat(10) }];
+  const before = (await keptBy(keeping.box)) ?? 0;
+  for (const path of ['/v1/route', '/v1/messages', '/v1/messages/count_tokens', '/v1/route']) {
+    messages.push({ role: 'assistant', content: 'Next.' }, { role: 'user', content: `${path} ${CODE}` });
+    const body = { model: 'claude', max_tokens: 50, system: 'Be brief.', messages };
+    expect((await keeping.box.post(path, body)).status).toBe(200);
+    expect(await keptBy(keeping.box)).toBe(before + 1);
+  }
 });

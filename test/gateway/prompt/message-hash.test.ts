@@ -1,7 +1,11 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
 import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
+import { share } from '../../../src/core/json/shared-values.ts';
+import type { Turn } from '../../../src/core/request/conversation.ts';
 import { createMessage } from '../../../src/dialects/anthropic-messages/surface.ts';
 import { hashOfTurn } from '../../../src/gateway/prompt/message-hash.ts';
+import { tries } from '../../deep/effort.ts';
 import { chatRequest } from '../../support/model-request.ts';
 import { readOn } from '../../support/read-request.ts';
 
@@ -81,4 +85,53 @@ test('no two different messages of texts and calls have the same hash, and neith
   const few = MESSAGES.filter((_, at) => at % 11 === 0);
   const pairs = few.flatMap((one) => few.map((other) => hashOfAll([one, other])));
   expect(new Set(pairs).size).toBe(few.length ** 2);
+});
+
+describe('turns that several requests share', () => {
+  type Hash = typeof hashOfTurn;
+  const anyMessages = fc.array(fc.tuple(fc.constantFrom('user', 'assistant'), fc.constantFrom('a', 'b', 'c')), {
+    minLength: 1,
+    maxLength: 6,
+  });
+
+  /** Requests whose equal messages at the same index are the same shared objects have the same hashes as other requests. */
+  function checkHashes(open: () => Hash): void {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(anyMessages, fc.constantFrom(1, 2, 3)), { maxLength: 8 }), (requests) => {
+        const hash = open();
+        const messages = new Map<string, ChatMessage>();
+        for (const [list, seed] of requests) {
+          const shared = list.map(([role, content], index): ChatMessage => {
+            const name = `${index} ${role} ${content}`;
+            const message = messages.get(name) ?? { role: role === 'user' ? 'user' : 'assistant', content };
+            share(message);
+            messages.set(name, message);
+            return message;
+          });
+          const chained = (of: readonly ChatMessage[], hashOn: Hash) => {
+            const request = chatRequest({ messages: [...of] });
+            return request.conversation.turns.reduce((on, turn) => hashOn(turn, request, on), BigInt(seed));
+          };
+          expect(chained(shared, hash)).toBe(chained(structuredClone(shared), hashOfTurn));
+        }
+      }),
+      tries('shared turns have the hashes of other turns', 300, 10_000),
+    );
+  }
+
+  test('have the same hashes as turns of one request', () => {
+    checkHashes(() => hashOfTurn);
+  });
+
+  test('would have wrong hashes if the turns before them did not count', () => {
+    const keeping = (): Hash => {
+      const known = new Map<Turn, bigint>();
+      return (turn, request, seed) => {
+        const hash = known.get(turn) ?? hashOfTurn(turn, request, seed);
+        known.set(turn, hash);
+        return hash;
+      };
+    };
+    expect(() => checkHashes(keeping)).toThrow();
+  });
 });
