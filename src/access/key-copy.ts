@@ -27,8 +27,8 @@ export interface KeysOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /**
-   * How often `refresh` runs, ms. If the interval is absent, the owner of the copy calls `refresh`. Changes by other servers also arrive
-   * through the news of the store.
+   * How often the copy tries again to apply budgets that failed, and checks whether last uses are due, ms. If the interval is absent, the
+   * owner of the copy calls `refresh`. Changes by other servers arrive through the news of the store.
    */
   readonly refreshMs?: number;
   /** The timers for regular work; by default the timers of the process. */
@@ -88,10 +88,14 @@ export class KeyCopy {
     this.#onChange = onChange;
     this.#isOut = isOut;
     this.#usesWrittenAt = now();
-    // The next tick repeats a failed read. Until then, the keys stay unchanged.
-    this.#timer = refreshMs ? timers.every(refreshMs, () => void this.refresh().catch(() => {})) : null;
+    const tick = () => {
+      this.#writeDueUses();
+      this.#admit().catch(() => {});
+    };
+    this.#timer = refreshMs ? timers.every(refreshMs, tick) : null;
     this.#timer?.unref();
-    // Do not wait for budgets here: the news may contain a revocation, which must apply at once.
+    // Do not wait for budgets here: the news may contain a revocation, which must apply at once. The next poll of the news repeats a failed
+    // read, so no timer needs to read.
     this.#deafen = store.news.on('keys', async () => {
       await this.#read();
       this.#admit().catch(() => {});
@@ -235,7 +239,7 @@ export class KeyCopy {
 
   /** Reads the changes of other servers and applies new budgets. Writes last uses once a minute. */
   async refresh(): Promise<void> {
-    if (this.now() - this.#usesWrittenAt >= USES_EVERY_MS) this.#writeUses();
+    this.#writeDueUses();
     await this.#read();
     await this.#admit();
   }
@@ -268,6 +272,10 @@ export class KeyCopy {
     const isAbsent = info.parent !== null && !entry && !this.#isLongOver(info);
     const inForce = info.parent === null ? null : isAbsent ? inForceAlone(info) : entry?.inForce;
     return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt, ...(inForce && { inForce }) };
+  }
+
+  #writeDueUses(): void {
+    if (this.now() - this.#usesWrittenAt >= USES_EVERY_MS) this.#writeUses();
   }
 
   #writeUses(): void {

@@ -18,7 +18,7 @@ import { HOUR_MS } from '../core/time/clock.ts';
 import type { Timers } from '../core/time/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { Affinity } from '../gateway/prompt/affinity.ts';
-import { Conversations, isFollowed } from '../gateway/prompt/conversations.ts';
+import { Conversations, isRead } from '../gateway/prompt/conversations.ts';
 import { KeptLengths } from '../gateway/prompt/kept-lengths.ts';
 import { Sessions } from '../gateway/prompt/sessions.ts';
 import { Threads } from '../gateway/prompt/threads.ts';
@@ -173,7 +173,7 @@ async function openPrompts(resources: GatewayResources, lead: Lead, snapshot: ()
   const { now } = store.instance;
   const conversations = new Conversations(store, now);
   await conversations.pull();
-  if (store.leaders) conversations.follow(host.timers, () => isFollowed(snapshot().escalation));
+  if (store.leaders) conversations.follow(host.timers, () => isRead(snapshot()));
   return {
     questionLengths: await openLengths(resources, lead),
     threads: new Threads(store, now, await loadSecret(store)),

@@ -35,8 +35,12 @@ const COMMIT_MS = 2_000;
 type ConversationStore = Pick<Store, 'commit'> & Deferral & Pick<Repositories, 'conversations'>;
 
 /** Whether a policy needs conversations: for signals that are not in transcripts, or to limit how many are escalated. */
-export const isFollowed = ({ on, shareMax }: EscalationTerms): boolean =>
+const isFollowed = ({ on, shareMax }: EscalationTerms): boolean =>
   on.length > 0 && (shareMax !== null || on.includes('low_score') || on.includes('repeated_request'));
+
+/** Whether requests may read conversations: only a selector with tiers escalates. */
+export const isRead = ({ escalation, selectors }: Pick<PolicySnapshot, 'escalation' | 'selectors'>): boolean =>
+  isFollowed(escalation) && [...selectors.values()].some(({ tiers }) => tiers !== undefined);
 
 type KeyedConversation = Pick<ConversationRow, 'conversation' | 'keyId' | 'seen'>;
 

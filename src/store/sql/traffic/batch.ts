@@ -46,9 +46,10 @@ export async function nextBatch(
   size: BatchSize,
 ): Promise<Batch | null> {
   const end = await means.horizon();
+  // Without new rows, no query is needed: to plan a query on the partitions of PostgreSQL takes longer than to run it.
   const [recordsThrough, journalThrough] = await Promise.all([
-    place(db, RECORDS_END, state.recordsThrough, end.records, size.records),
-    place(db, JOURNAL_END, state.journalThrough, end.entries, size.entries),
+    end.records > state.recordsThrough ? place(db, RECORDS_END, state.recordsThrough, end.records, size.records) : null,
+    end.entries > state.journalThrough ? place(db, JOURNAL_END, state.journalThrough, end.entries, size.entries) : null,
   ]);
   if (recordsThrough !== null || journalThrough !== null) {
     const to = {
