@@ -14,7 +14,8 @@ import { bytesOf, httpBytes, JSON_200, WORKLOADS } from './workload.ts';
  * `npm run bench:servers`: compares the cost of a request on PostgreSQL and on SQLite, with whole servers that take turns within one run.
  * `processes`: one, two or four processes share a database that syncs each commit. `distance`: a process whose database is 0, 5, 30 and 80
  * ms away (round trip). `--quick`: a process on PostgreSQL is compared with SQLite, with 64 requests in flight. The name of a part runs
- * only this part. `--rounds N`; `--requests N` per round; `--upstream-ms N`: the time that the upstream takes.
+ * only this part. `--rounds N`; `--requests N` per round; `--upstream-ms N`: the time that the upstream takes. `--beside PATH` adds another
+ * checkout with one process on PostgreSQL.
  *
  * If the upstream answers at once, more requests share a turn of the event loop with SQLite than with PostgreSQL, whose servers wait for
  * the database. Each entrant with PostgreSQL has its own database server.
@@ -30,6 +31,7 @@ const IS_QUICK = process.argv.includes('--quick');
 const COUNTS = IS_QUICK ? [0, 1] : [0, 1, 2, 4];
 const IN_FLIGHT = IS_QUICK ? [64] : [64, 1];
 const WARM_UP = flag('warm-up', 20_000);
+const BESIDE = process.argv.includes('--beside') ? process.argv[process.argv.indexOf('--beside') + 1] : undefined;
 
 interface Entrant {
   readonly name: string;
@@ -53,11 +55,13 @@ interface Plan {
   readonly processes: number;
   /** The round-trip time to the database, in ms. */
   readonly awayMs?: number;
+  /** The root of another checkout whose server runs. */
+  readonly root?: string | undefined;
 }
 
 const key = newKey();
 
-async function start({ name, policy, processes, awayMs = 0 }: Plan): Promise<Entrant> {
+async function start({ name, policy, processes, awayMs = 0, root }: Plan): Promise<Entrant> {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'policy.yaml'), policy);
   const args = ['--data', join(folder, 'data'), '--policies', folder];
@@ -72,7 +76,7 @@ async function start({ name, policy, processes, awayMs = 0 }: Plan): Promise<Ent
   const port = cable?.port ?? database.port;
   const url = `postgres://signalbox@127.0.0.1:${port}/bench`;
   const more = processes > 1 ? ['--processes', String(processes)] : [];
-  const program = await startSignalbox([...args, ...more], key, { DATABASE_URL: url });
+  const program = await startSignalbox([...args, ...more], key, { DATABASE_URL: url }, root);
   return {
     ...{ name, program, database },
     async stop() {
@@ -132,6 +136,7 @@ async function processes(address: string): Promise<string> {
       const name = count === 0 ? 'SQLite' : `PostgreSQL, ${count} process${count > 1 ? 'es' : ''}`;
       entrants.push(await start({ name, policy: text, processes: count }));
     }
+    if (BESIDE) entrants.push(await start({ name: `PostgreSQL, ${BESIDE}`, policy: text, processes: 1, root: BESIDE }));
     try {
       for (const entrant of entrants) await roundOf(entrant, 64, WARM_UP);
       for (const inFlight of IN_FLIGHT) {
@@ -147,6 +152,7 @@ async function processes(address: string): Promise<string> {
             fixed(of('servers'), 0),
             fixed(ratio, 2),
             fixed(of('database'), 0),
+            fixed(median(rounds.map((round) => round.servers + round.database)), 0),
             ...[fixed(latency(rounds, 0.5), 2), fixed(latency(rounds, 0.99), 2)],
             ...[fixed(added(0.5), 2), fixed(added(0.99), 2)],
           ];
@@ -156,6 +162,7 @@ async function processes(address: string): Promise<string> {
           'µs CPU',
           'ratio',
           'µs CPU of the database',
+          'µs CPU together',
           'p50 ms',
           'p99 ms',
           'p50 added',

@@ -1,12 +1,13 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { isStrong, parseKey } from '../../src/access/key.ts';
 import { openKeys } from '../../src/access/keys.ts';
 import { FULL_SCOPES } from '../../src/core/people/caller.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { tempFolder } from '../store/support.ts';
-import { waitFor } from '../support/answers.ts';
+import { HandTimers } from '../support/hand-timers.ts';
 import { everyKey } from './support.ts';
 
 const SECRET = 'abcdefghij_lmnopqrst-v'; // 22 characters, the minimum
@@ -36,9 +37,11 @@ describe('the form of a key', () => {
   });
 });
 
-async function open(file: string, clock = { now: 1_000_000 }, refreshMs?: number) {
+type OwnOptions = Pick<Parameters<typeof openKeys>[0], 'timers' | 'refreshMs' | 'onChange'>;
+
+async function open(file: string, options: OwnOptions = {}, clock = { now: 1_000_000 }) {
   const store = await openSqlite(file, [accessMigrations]);
-  const keys = await openKeys({ store, now: () => clock.now, ...(refreshMs && { refreshMs }) });
+  const keys = await openKeys({ store, now: () => clock.now, ...options });
   const close = async () => {
     keys.close();
     await store.close();
@@ -150,14 +153,37 @@ test('a process knows a key that another process revoked or created after one re
   await Promise.all([server.close(), command.close()]);
 });
 
-test('the regular refresh stops a key that another process revoked well within a second', async () => {
+test('a poll of the news stops a key that another process revoked, and the regular timer reads no keys', async () => {
   using folder = tempFolder();
-  const server = await open(folder.file, undefined, 20);
+  const timers = new HandTimers();
+  const server = await open(folder.file, { timers, refreshMs: 400 });
   const command = await open(folder.file);
   const { key, info } = await server.keys.create({ name: 'a', scopes: ['chat'] });
+  const read = spyOn(server.store.keys, 'changedAfter');
+  timers.fire();
+  await setImmediate();
+  expect(read).not.toHaveBeenCalled();
   await command.keys.revoke(info.id);
-  await waitFor(() => !server.keys.authenticate(`Bearer ${key}`).caller);
+  await server.store.news.look();
   expect(server.keys.authenticate(`Bearer ${key}`).reason).toBe('revoked');
+  await Promise.all([server.close(), command.close()]);
+});
+
+test('the regular timer applies budgets again that could not be applied, so that a new key starts to work', async () => {
+  using folder = tempFolder();
+  const timers = new HandTimers();
+  let isBroken = true;
+  const onChange = () => (isBroken ? Promise.reject(new Error('the ledger is away')) : Promise.resolve());
+  const server = await open(folder.file, { timers, refreshMs: 400, onChange });
+  const command = await open(folder.file);
+  const budgets = [{ limit: 1_000_000, window: 'day', timeZone: 'UTC', onExhausted: 'reject' }] as const;
+  const { key } = await command.keys.create({ name: 'a', scopes: ['chat'], budgets });
+  await server.store.news.look();
+  expect(server.keys.authenticate(`Bearer ${key}`).caller).toBeNull();
+  isBroken = false;
+  timers.fire();
+  await setImmediate();
+  expect(server.keys.authenticate(`Bearer ${key}`).reason).toBeNull();
   await Promise.all([server.close(), command.close()]);
 });
 

@@ -1,9 +1,13 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { openStore } from '../../src/store/open.ts';
+import { WrittenTraffic } from '../../src/store/record-traffic.ts';
+import type { Statement } from '../../src/store/sql/statement.ts';
+import { nextBatch } from '../../src/store/sql/traffic/batch.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { STEP_MS } from '../../src/store/traffic.ts';
+import { TrafficSums } from '../../src/store/traffic-sums.ts';
 import { layStore } from '../support/empty-store.ts';
 import { made, NOON, trafficSuite } from './suites/traffic.ts';
 import { type AuditedTraffic, TRAFFIC_AUDIT_CASES } from './suites/traffic-audit.ts';
@@ -86,4 +90,26 @@ test('a folder of 0.1 counts its past after new rows, newest first, and reports 
   } finally {
     await store.close();
   }
+});
+
+test('a count queries no records and no entries whose numbers are counted', async () => {
+  const queried: string[] = [];
+  const query = (statement: Statement) => {
+    queried.push(/FROM (records|journal)/.exec(statement.sql)?.[1] ?? statement.sql);
+    return Promise.resolve([]);
+  };
+  const past = { recordsBefore: 0, oldBefore: 0, journalBefore: 0, recountFrom: 0, prunedBelow: 0 };
+  const state = { ...past, version: 1, isClearing: 0, recordsThrough: 7, journalThrough: 9 };
+  const countTo = (records: number, entries: number) => {
+    const horizon = () => Promise.resolve({ records, entries });
+    const means = { horizon, isIndexed: async () => true, index: async () => false, put: () => [], oldEnd: 0 };
+    return nextBatch({ query }, { ...means, written: new WrittenTraffic() }, state, new TrafficSums({ minute: 0, hour: 0, day: 0 }), {
+      records: 10,
+      entries: 10,
+    });
+  };
+  expect(await countTo(7, 9)).toBeNull();
+  expect(queried).toEqual([]);
+  expect(await countTo(8, 10)).toBeNull();
+  expect(queried).toEqual(['records', 'journal']);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import type { PolicySnapshot } from '../../../src/core/policy/snapshot.ts';
 import type { EscalationTerms, Facts } from '../../../src/core/request/facts.ts';
 import { Affinity } from '../../../src/gateway/prompt/affinity.ts';
-import { Conversations } from '../../../src/gateway/prompt/conversations.ts';
+import { Conversations, isRead } from '../../../src/gateway/prompt/conversations.ts';
 import { CONVERSATION_MS } from '../../../src/store/conversations.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { facts } from '../../routing/build.ts';
@@ -173,4 +173,16 @@ test('a step of an agent is stored at most every five minutes, and a request wit
   expect(calls - before).toBe(2);
   read(['hi']);
   expect(calls - before).toBe(2);
+});
+
+test('servers follow the conversations of others only if a selector has tiers and the policy counts signals', () => {
+  const tiers = { usual: [0], strong: [1], source: 'stated' } as const;
+  const isReadWith = (escalation: EscalationTerms, ...selectors: readonly object[]) =>
+    isRead({
+      escalation,
+      selectors: new Map(selectors.map((selector, at) => [`auto${at}`, selector])),
+    } as unknown as PolicySnapshot);
+  expect(isReadWith(ALL, {}, { tiers })).toBe(true);
+  expect(isReadWith(ALL, {})).toBe(false);
+  expect(isReadWith({ ...ALL, on: [] }, { tiers })).toBe(false);
 });
