@@ -103,10 +103,16 @@ test('a count queries no records and no entries whose numbers are counted', asyn
   const countTo = (records: number, entries: number) => {
     const horizon = () => Promise.resolve({ records, entries });
     const means = { horizon, isIndexed: async () => true, index: async () => false, put: () => [], oldEnd: 0 };
-    return nextBatch({ query }, { ...means, written: new WrittenTraffic() }, state, new TrafficSums({ minute: 0, hour: 0, day: 0 }), {
-      records: 10,
-      entries: 10,
-    });
+    return nextBatch(
+      { query },
+      { ...means, written: new WrittenTraffic() },
+      state,
+      new TrafficSums({ minute: 0, hour: 0, day: 0 }),
+      {
+        records: 10,
+        entries: 10,
+      },
+    );
   };
   expect(await countTo(7, 9)).toBeNull();
   expect(queried).toEqual([]);
