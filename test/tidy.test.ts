@@ -30,6 +30,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['gateway/money'],
   ['payments/funding', 'gateway/exchange'],
   ['gateway/guards'],
+  ['gateway/cache'],
   ['gateway/request'],
   ['admin/use-cases'],
   ['admin'],

@@ -7,6 +7,7 @@ import { bearerOf, parseKey } from '../access/key.ts';
 import { ERRORS, refuse, SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import { toCredits } from '../core/money/credits.ts';
+import type { Caller } from '../core/people/caller.ts';
 import { isSubject } from '../core/people/subject.ts';
 import type { ServedRoute } from '../dialects/surface.ts';
 import type { AnswerSource, RunningAnswer } from '../gateway/exchange/answer-source.ts';
@@ -86,9 +87,22 @@ export function checkName(named: string): void {
 
 /** The secret of the API key in the headers. */
 function secretIn(headers: Headers): string {
-  const key = parseKey(bearerOf(credentialsIn(headers) ?? '') ?? '');
+  const key = keyIn(headers);
   if (!key) throw new Error('A request was admitted without an API key.');
   return key.secret;
+}
+
+const keyIn = (headers: Headers) => parseKey(bearerOf(credentialsIn(headers) ?? '') ?? '');
+
+/** Returns the secret with which answers of a caller are sealed; null if its request was sent without it. */
+export function callerSecretOf(
+  caller: Caller | null,
+  { headers }: Request,
+  answerSecretOf: RouteServices['answerSecretOf'],
+): string | null {
+  if (caller && isSubject(caller.keyId)) return answerSecretOf(caller.keyId);
+  const key = keyIn(headers);
+  return key && key.id === caller?.keyId ? key.secret : null;
 }
 
 /**

@@ -11,7 +11,7 @@ import { decisionFor, type Pipeline } from '../gateway/request/pipeline.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import type { RouteDocs } from './docs/route-docs.ts';
-import { claimName, type NamedRun, nameOf } from './replay.ts';
+import { callerSecretOf, claimName, type NamedRun, nameOf } from './replay.ts';
 import { textResponse } from './response.ts';
 import { type EdgeServer, type RouteServices, UNREAD_S } from './route-services.ts';
 import { queryOf } from './route-table.ts';
@@ -119,6 +119,7 @@ async function answerCall(services: RouteServices, served: ServedRoute, call: Su
     await services.readmit(origin, context);
     return renewFunding();
   };
+  const secretOf = () => callerSecretOf(context.caller, origin, services.answerSecretOf);
   for (;;) {
     const named = name && (await claimName(services, name, call, form));
     if (named?.kind === 'stored') return named.answer;
@@ -126,7 +127,7 @@ async function answerCall(services: RouteServices, served: ServedRoute, call: Su
     try {
       // A claim that waits checks the caller again.
       if (context.caller !== caller) await renewFunding();
-      running = await pipeline.serve({ request, context, funding, fundingNow, named });
+      running = await pipeline.serve({ request, context, funding, fundingNow, secretOf, named });
     } catch (cause) {
       await named?.drop();
       // Another server has claimed the name in the meantime, so this request counts as a repeat.

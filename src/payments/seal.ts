@@ -1,9 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { PaymentRequirements } from '@x402/core/types';
+import { canonicalJson } from '../core/json/canonical.ts';
 import { iso } from '../core/time/clock.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
-import { canonicalJson } from './canonical.ts';
 import type { QuoteTerms } from './quote.ts';
 
 /** Separates this use of the secret, and this version of a quote, from other uses and versions. */

@@ -17,6 +17,7 @@ import { messageOf } from '../core/thrown.ts';
 import { HOUR_MS } from '../core/time/clock.ts';
 import type { Timers } from '../core/time/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
+import { AnswerCache } from '../gateway/cache/answer-cache.ts';
 import { Affinity } from '../gateway/prompt/affinity.ts';
 import { Conversations, isRead } from '../gateway/prompt/conversations.ts';
 import { KeptLengths } from '../gateway/prompt/kept-lengths.ts';
@@ -248,7 +249,11 @@ function openSweep(
 }
 
 /** The state of requests and prompts that is kept in memory. State: gateway. */
-const memoryOf = (clock: () => number, secret: Uint8Array) => ({
+const memoryOf = (clock: () => number, secret: Uint8Array, { store, log }: GatewayResources) => ({
+  cache: new AnswerCache({
+    ...{ store, secret, now: store.instance.now },
+    onError: (error) => log.warn('old answers of the cache could not be deleted', { error: String(error) }),
+  }),
   affinity: new Affinity(clock, undefined, secret),
   sessions: new Sessions(clock),
   countPlaces: new CountPlaces(),
@@ -284,7 +289,7 @@ export async function openGateway(
   people.useOrganization(first.runtime.snapshot.organization);
   const { ledger, terms } = await openBudgets(first, resources, leadership.of('alerts'));
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
-  const memory = memoryOf(clock, await loadSecret(store));
+  const memory = memoryOf(clock, await loadSecret(store), resources);
   const { records, count } = openServerRecords(resources, memory.inFlight, () => lease().snapshot);
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);
@@ -296,7 +301,7 @@ export async function openGateway(
   const idempotency = idempotencyOver(store, ledger, timers);
   const scores = new Scores(store, nextId);
   const prompts = await openPrompts(resources, leadership.of('learning'), () => reloader.lease().snapshot);
-  const pruned = { records, idempotency, scores, ...prompts, store, now };
+  const pruned = { records, idempotency, scores, cache: memory.cache, ...prompts, store, now };
   const stopUpkeep = await keepUp(count, log, { timers, leadership }, () =>
     prune(pruned, reloader.lease().snapshot, log),
   );

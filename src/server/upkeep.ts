@@ -2,6 +2,7 @@ import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { DAY_MS, iso } from '../core/time/clock.ts';
+import type { AnswerCache } from '../gateway/cache/answer-cache.ts';
 import type { Conversations } from '../gateway/prompt/conversations.ts';
 import type { Threads } from '../gateway/prompt/threads.ts';
 import type { Records } from '../gateway/records/records.ts';
@@ -23,21 +24,23 @@ interface PrunedParts {
   readonly scores: Pick<Scores, 'prune'>;
   readonly threads: Pick<Threads, 'prune'>;
   readonly conversations: Pick<Conversations, 'prune'>;
+  readonly cache: Pick<AnswerCache, 'prune'>;
   readonly store: Pick<OpenStore, 'commit' | 'ledger' | 'logins' | 'rates' | 'traffic' | 'trail'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** How long the policy keeps records and entries of the audit trail. */
-type Retention = Pick<PolicySnapshot, 'recordDays' | 'trailDays'>;
+/** How long the policy keeps answers of the cache, records and entries of the audit trail. */
+type Retention = Pick<PolicySnapshot, 'cache' | 'recordDays' | 'trailDays'>;
 
 /** Deletes rows that are older than the policy's retention. State: pruning. */
-export async function prune(parts: PrunedParts, { recordDays: days, trailDays }: Retention, log: Log): Promise<void> {
-  const { records, idempotency, scores, threads, conversations, store, now } = parts;
+export async function prune(parts: PrunedParts, { cache: caching, recordDays: days, trailDays }: Retention, log: Log): Promise<void> {
+  const { records, idempotency, scores, threads, conversations, cache, store, now } = parts;
   try {
     await idempotency.prune();
     await threads.prune();
     await conversations.prune();
+    await cache.prune(caching);
     await store.ledger.prune(now() - HOLD_DAYS * DAY_MS);
     await store.logins.prune(now() - LOGIN_DAYS * DAY_MS);
     await store.traffic.prune(now());

@@ -13,6 +13,7 @@ import type { Deferral, Store, StoreError } from './store.ts';
 export type StoreRoom =
   | 'access'
   | 'alerts'
+  | 'cache'
   | 'conversations'
   | 'endpoints'
   | 'idempotency'

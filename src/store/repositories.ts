@@ -1,4 +1,5 @@
 import type { AlertTable } from './alerts.ts';
+import type { CacheTable } from './cache.ts';
 import type { ConversationTable } from './conversations.ts';
 import type { BrokenDeclarationTable } from './endpoints.ts';
 import type { IdempotencyTable } from './idempotency.ts';
@@ -46,6 +47,7 @@ export interface Repositories {
   readonly subjects: SubjectTable;
   readonly threads: ThreadTable;
   readonly conversations: ConversationTable;
+  readonly cache: CacheTable;
   readonly logins: LoginTable;
   readonly traffic: TrafficTable;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { canonicalJson, requestHashOf } from '../../src/payments/canonical.ts';
+import { canonicalJson } from '../../src/core/json/canonical.ts';
+import { requestHashOf } from '../../src/payments/canonical.ts';
 
 /** Returns the same value with the members of every object in reverse order. */
 function reversed(value: unknown): unknown {

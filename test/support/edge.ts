@@ -6,6 +6,7 @@ import { ByteRoom } from '../../src/core/byte-room.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
 import type { FundingSource } from '../../src/gateway/money/funding.ts';
+import { AnswerCache } from '../../src/gateway/cache/answer-cache.ts';
 import { Affinity } from '../../src/gateway/prompt/affinity.ts';
 import { Conversations } from '../../src/gateway/prompt/conversations.ts';
 import { KeptLengths } from '../../src/gateway/prompt/kept-lengths.ts';
@@ -82,6 +83,7 @@ export async function openEdge({ store, keys, ledger, payments, log, lease, ...m
     conversations: new Conversations(store, now),
     sessions: new Sessions(clock),
     counter: { count: async () => null },
+    cache: new AnswerCache({ store, secret: new Uint8Array(32), now, onError: never }),
     countPlaces: new CountPlaces(),
     past: { find: async () => lease() },
     nextId,

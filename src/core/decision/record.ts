@@ -105,6 +105,8 @@ export interface DecisionOutcome {
   readonly full?: readonly FullEndpoint[];
   /** The verdicts of guards on the request and the answer; absent if they found nothing. */
   readonly guards?: readonly GuardVerdict[];
+  /** The ID of the decision whose answer the cache repeated; absent for an answer of a model. */
+  readonly repeats?: number;
 }
 
 /** An endpoint that had no room for an attempt. */

@@ -13,6 +13,7 @@ import type { Languages } from '../request/language-support.ts';
 import type { Tokenizer } from '../request/tokenizer.ts';
 import type { AlertPolicy } from './alerts.ts';
 import type { AliasNames } from './alias-names.ts';
+import type { CachePolicy } from './cache.ts';
 import type { PolicyCase } from './case.ts';
 import type { ContentPolicy } from './content.ts';
 import type { FoundMark, FoundModels } from './found-models.ts';
@@ -116,6 +117,8 @@ export interface PolicySnapshot {
   readonly namedModelsReadIntent: boolean;
   /** The guards of requests and answers, in the order in which they inspect. */
   readonly guards: readonly GuardRule[];
+  /** How answers are used again for equal requests; null if the policy has no cache. */
+  readonly cache: CachePolicy | null;
   readonly budgets: readonly Budget[];
   readonly rateLimits: readonly RateLimit[];
   /** Whether a rate limit counts callers by IP address. */

@@ -216,7 +216,7 @@ export class KeptAnswer implements AnswerSource {
 }
 
 /** Collects the lines of an answer, up to the largest size that may be stored. */
-class Recording {
+export class Recording {
   #lines: string[] = [];
   #bytes = 0;
   #isFull = false;

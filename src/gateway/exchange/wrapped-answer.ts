@@ -12,13 +12,16 @@ const NO_PARTS: readonly StreamPart[] = [];
  * `withTexts`, or blocks the answer.
  */
 export abstract class WrappedAnswer implements RunningAnswer {
-  readonly mayBeCut = true;
   readonly #source: RunningAnswer;
   #blocked: SignalboxError | null = null;
   #hasEnded = false;
 
   constructor(source: RunningAnswer) {
     this.#source = source;
+  }
+
+  protected get source(): RunningAnswer {
+    return this.#source;
   }
 
   /** Returns the parts that the caller gets in place of these parts. */
@@ -38,6 +41,10 @@ export abstract class WrappedAnswer implements RunningAnswer {
     this.#source.abandon(error);
   }
 
+  /** A step that may end or edit the answer leaves this as it is. */
+  get mayBeCut(): boolean {
+    return true;
+  }
   get decision(): number {
     return this.#source.decision;
   }

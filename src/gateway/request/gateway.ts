@@ -2,6 +2,7 @@ import type { LinkedSet } from '../../core/linked-set.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PastPolicies } from '../../policy/runtime/replay.ts';
 import type { TokenCounter } from '../../providers/tokenizer/counter.ts';
+import type { AnswerCache } from '../cache/answer-cache.ts';
 import type { ExchangeParts } from '../exchange/runnable-request.ts';
 import type { FundingParts, FundingSource } from '../money/funding.ts';
 import type { Affinity } from '../prompt/affinity.ts';
@@ -27,6 +28,7 @@ export interface Gateway extends FundingParts, ExchangeParts {
   readonly threads: Threads;
   readonly conversations: Conversations;
   readonly sessions: Sessions;
+  readonly cache: AnswerCache;
   readonly counter: TokenCounter;
   readonly countPlaces: CountPlaces;
   /** Returns the next ID; see `core/id.ts`. */

@@ -31,6 +31,15 @@ export interface OwnAnswer {
   readonly price: Microcredits;
   /** The tariff of the ledger entry. Create each tariff once, because the ledger compares tariffs by identity. */
   readonly tariff: Tariff;
+  /** The facts of the request, if the step has read them. */
+  readonly facts?: Facts;
+  /** The ID of the decision whose answer is repeated; absent for none. */
+  readonly repeats?: number;
+  /** Fields of the request that the answer does not use, or uses in another form, as in `platform`. */
+  readonly dropped?: readonly string[];
+  readonly adapted?: readonly string[] | undefined;
+  /** Further headers of the answer, by their lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const UNWRITTEN = 'The answer cannot be recorded, so it is not given; try again.';
@@ -41,16 +50,15 @@ const EXPIRES_AFTER_MS = 60_000;
 /**
  * Answers a request without a model. The answer has a record, a ledger entry, a log line and metrics like the answer of a model. The price
  * is reserved first and then settled. An answer at price 0 needs no money, so an exhausted budget does not refuse it; its record, its entry
- * and the claim of its name are written in one commit.
- * @throws SignalboxError, by rejecting, if the funds do not cover the price, or if the answer cannot be recorded
+ * and the claim of its name are written in one commit. Its tokens count under the rate limits.
+ * @throws SignalboxError, by rejecting, if a rate limit refuses it, if the funds do not cover the price, or if the answer cannot be recorded
  */
 export async function answerHere(served: ServedRequest, own: OwnAnswer): Promise<RunningAnswer> {
-  const { gateway, context, prepared, terms } = served;
+  const { gateway, context, prepared } = served;
   const { request, runtime } = prepared;
-  const factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts;
-  const { reader } = runtime;
-  const reading = { reader, cap: terms.cap, readings: runtime.readings() };
-  const facts = withGuards(factsOf(request, terms.caller, runtime.snapshot, reading), context);
+  const facts = own.facts ?? factsOf(served);
+  const tokens = own.usage.inputTokens + own.usage.outputTokens;
+  await context.life.beginWork(request.stream, tokens);
   context.work.routing = { facts, snapshot: runtime.snapshot, rejections: NO_REJECTIONS };
   context.work.startedAt = served.startedAt;
   context.enterFlight(gateway.inFlight);
@@ -60,8 +68,15 @@ export async function answerHere(served: ServedRequest, own: OwnAnswer): Promise
     context.work.decisionId = idText('dec_', id);
     return answer;
   } finally {
-    context.endWork(0);
+    context.endWork(tokens);
   }
+}
+
+function factsOf({ context, prepared, terms }: ServedRequest): Facts {
+  const { request, runtime } = prepared;
+  const read = request.operation === 'embed' ? embeddingFacts : chatFacts;
+  const reading = { reader: runtime.reader, cap: terms.cap, readings: runtime.readings() };
+  return withGuards(read(request, terms.caller, runtime.snapshot, reading), context);
 }
 
 const NO_REJECTIONS: ArrayLike<number> = [];
@@ -116,13 +131,13 @@ function holdRequest(served: ServedRequest, own: OwnAnswer, id: number, facts: F
 /** Records the answer, with the next commit. Returns its receipt. */
 function record(
   { gateway, context, prepared, terms, startedAt }: ServedRequest,
-  { reason, model, usage }: OwnAnswer,
+  { reason, model, usage, repeats, dropped, adapted }: OwnAnswer,
   id: number,
   facts: Facts,
   charged: Microcredits,
   money: FundedHold | null,
 ): Receipt {
-  const { request, runtime, dropped } = prepared;
+  const { request, runtime } = prepared;
   const { snapshot } = runtime;
   const totalMs = Math.round(gateway.clock() - startedAt);
   const verdicts = context.work.guards?.verdicts.all ?? [];
@@ -138,13 +153,15 @@ function record(
     totalMs,
     cappedBy: null,
     usageReplaced: false,
+    ...(adapted && { adapted }),
     ...(verdicts.length > 0 && { guards: verdicts }),
+    ...(repeats !== undefined && { repeats }),
   };
   const platform = platformOf(
     outcome,
     { id, revision: snapshot.revision, reason, choice: model, facts },
     model,
-    dropped,
+    dropped ?? prepared.dropped,
     money?.shown(charged) ?? null,
   );
   const made: DecisionRecord = {
@@ -169,6 +186,11 @@ function record(
   context.exchange.result = { outcome, platform };
   return { usage, platform, saved: 0 };
 }
+
+const withHeaders = (funded: RunningAnswer['funded'], more: Readonly<Record<string, string>>): RunningAnswer['funded'] => ({
+  headers: { ...funded.headers, ...more },
+  errorOf: (error, isKept) => funded.errorOf(error, isKept),
+});
 
 /** An answer that is complete before it is read. */
 class WrittenAnswer implements RunningAnswer {
@@ -195,9 +217,9 @@ class WrittenAnswer implements RunningAnswer {
     this.created = Math.floor(gateway.now() / 1_000);
     this.model = own.model;
     this.inputTokens = own.usage.inputTokens;
-    this.dropped = prepared.dropped;
+    this.dropped = own.dropped ?? prepared.dropped;
     this.receipt = receipt;
-    this.funded = funded;
+    this.funded = own.headers ? withHeaders(funded, own.headers) : funded;
     this.policy = prepared.runtime.snapshot.gateway;
     this.#left = own.parts;
   }

@@ -49,12 +49,22 @@ export class BodyFacts {
   value: unknown = null;
 }
 
+/** What the cache did for a request that it applies to. */
+export interface CacheFacts {
+  /** `partial`: some inputs of a request for embeddings were in the cache. */
+  readonly result: 'hit' | 'miss' | 'partial';
+  /** Stores the complete answer; null if it is not stored. */
+  store: (() => void) | null;
+}
+
 /** Facts about the work at a request. The steps of the gateway write them. */
 export class WorkFacts {
   /** The request as models may receive it; null before it is prepared. */
   prepared: PreparedRequest | null = null;
   /** The guards that inspect the request and its answer; null for none. */
   guards: RequestGuards | null = null;
+  /** What the cache did; null for a request that the cache does not apply to. */
+  cache: CacheFacts | null = null;
   /** The names of the request's run (an agent's session), as the books and records store them. */
   run: RunNames = NO_RUN;
   /** The results of providers that counted the request's prompt; null for none. */

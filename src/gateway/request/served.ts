@@ -28,6 +28,8 @@ export interface FundedRequest {
    * @throws SignalboxError if the caller may no longer send the request
    */
   fundingNow(): Promise<Funding>;
+  /** Returns the secret of the caller's key, with which its answers are sealed; null if the request was sent without it. */
+  secretOf(): string | null;
   /** The name of the request; null if it has none. */
   readonly named: NamedRequest | null;
 }

@@ -2,6 +2,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { ANSWER_SIGNALS } from '../../core/decision/failure-kinds.ts';
 import { ESCALATION_NAMES, ESCALATION_SIGNALS, USUAL_SIGNALS } from '../../core/request/facts.ts';
 import { ALERTS } from '../alerts.ts';
+import { CACHE } from '../cache.ts';
 import { checkValue } from '../check.ts';
 import { GUARDS } from '../guards/guards.ts';
 import { RATE_LIMITS } from '../limits/rate-limits.ts';
@@ -262,6 +263,7 @@ export const LANGUAGE = {
     'language.md#constraints-and-preferences',
   ]),
   guards: GUARDS,
+  cache: CACHE,
   budgets: ordinary(listOf(BudgetText, 'Limits on the Credits spent in windows of time.'), [
     'Spend',
     '../spend/budgets.md',

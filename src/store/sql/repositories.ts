@@ -1,5 +1,6 @@
 import type { Repositories } from '../repositories.ts';
 import { sqlAlerts } from './alerts.ts';
+import { sqlCache } from './cache.ts';
 import { sqlConversations } from './conversations.ts';
 import { sqlBrokenDeclarations } from './endpoints.ts';
 import { sqlIdempotency } from './idempotency.ts';
@@ -38,5 +39,6 @@ export const sqlRepositories = (db: SqlTables): Omit<Repositories, OfADatabase> 
   subjects: sqlSubjects(db),
   threads: sqlThreads(db),
   conversations: sqlConversations(db),
+  cache: sqlCache(db),
   logins: sqlLogins(db),
 });

@@ -18,6 +18,7 @@ import { alertMigrations } from './alerts.ts';
 import { openSqliteBooks } from './books/books.ts';
 import { ledgerMigrations } from './books/schema.ts';
 import { closedBy, unbooked } from './books/spooled.ts';
+import { cacheMigrations } from './cache.ts';
 import { conversationMigrations } from './conversations.ts';
 import { copyDatabase } from './copy.ts';
 import { openSqlite, type WatchedStore } from './database.ts';
@@ -62,6 +63,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   instances: instanceMigrations,
   threads: threadMigrations,
   conversations: conversationMigrations,
+  cache: cacheMigrations,
   subjects: subjectMigrations,
   // The traffic is listed after the tables whose rows it counts.
   traffic: trafficMigrations,

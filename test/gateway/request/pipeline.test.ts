@@ -28,6 +28,7 @@ async function served({ isDraining }: { isDraining: boolean }) {
     context: contextWith(),
     funding,
     fundingNow: async () => funding,
+    secretOf: () => null,
     named: null,
   };
   const error = await openPipeline(gateway, NO_STEPS)

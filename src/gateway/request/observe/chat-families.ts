@@ -94,6 +94,11 @@ export function chatFamilies(seriesMax: number, keyedMax: number) {
       help: 'Requests and answers that a guard could not inspect, because it failed or took too long.',
       labels: ['guard', 'side'],
     }),
+    cache: counter({
+      name: 'signalbox_cache_requests_total',
+      help: 'Requests that the cache of the policy applies to, by result: `hit`, `miss`, and `partial` for embeddings of which the cache had some.',
+      labels: ['operation', 'result'],
+    }),
     promptCounts: counter({
       name: 'signalbox_prompt_counts_total',
       help: 'Requests to a provider to count the tokens of a PDF before money is held, by how they ended.',

@@ -48,6 +48,7 @@ export function createChatMetrics(keyLabel: () => string | null = () => null): C
     if (routing) rejections.count(routing);
     if (request.work.guards) countVerdicts(families, request.work.guards.verdicts.all);
     if (request.operation === null) return;
+    if (request.work.cache) families.cache.at(request.operation, request.work.cache.result).value++;
     const lane = laneOf(lanes.get(request.operation)!, request);
     const cells = lane.of(keyLabels.of(request.caller));
     cells.outcome(outcomeOf(request)).value++;

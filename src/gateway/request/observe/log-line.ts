@@ -70,6 +70,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     output_capped_by: platform?.output_capped_by,
     usage_replaced: platform?.usage_replaced,
     adapted: platform?.adapted?.join(','),
+    cache: request.work.cache?.result,
     guards: request.work.guards ? guardsText(request.work.guards.verdicts.all) : undefined,
     payment: platform?.payment?.id ?? undefined,
     ttft_ms: outcome?.firstPartMs ?? undefined,

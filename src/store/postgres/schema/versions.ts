@@ -65,6 +65,22 @@ CREATE TRIGGER conversations_erased AFTER UPDATE OF revoked_at ON keys FOR EACH 
   WHEN (NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION erase_conversations();
 `;
 
+const ERASE_CACHED_ANSWERS = `CREATE FUNCTION erase_cached_answers_of_key() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM cached_answers WHERE key_id = NEW.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER cached_answers_of_key_erased AFTER UPDATE OF revoked_at ON keys FOR EACH ROW
+  WHEN (NEW.revoked_at IS NOT NULL) EXECUTE FUNCTION erase_cached_answers_of_key();
+CREATE FUNCTION erase_cached_answers_of_person() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM cached_answers WHERE user_id = NEW.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER cached_answers_of_person_erased AFTER UPDATE OF removed_at ON users FOR EACH ROW
+  WHEN (NEW.removed_at IS NOT NULL) EXECUTE FUNCTION erase_cached_answers_of_person();
+`;
+
 /** The database functions. They do not depend on the order in which texts are sorted. */
 const FUNCTIONS = NAMES + RECALL + DECIDE + OTHERS + TAKE + PARTITION;
 
@@ -73,7 +89,7 @@ const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT
 
 /**
  * The versions of the schema, by number. Version 20 is the first that a release contains. Never edit a version that a server may have
- * applied, not even a comment: databases would differ. The next version is 22; `versionAlike` translates the version of a SQLite table.
+ * applied, not even a comment: databases would differ. The next version is 23; `versionAlike` translates the version of a SQLite table.
  */
 export const SCHEMA: Schema = {
   20: {
@@ -88,6 +104,13 @@ export const SCHEMA: Schema = {
     async sql() {
       const { versionAlike } = await import('./alike.ts');
       return byBytes(versionAlike('conversations', 21)) + ERASE_CONVERSATIONS;
+    },
+    serves: 20,
+  },
+  22: {
+    async sql() {
+      const { versionAlike } = await import('./alike.ts');
+      return byBytes(versionAlike('cache', 21)) + ERASE_CACHED_ANSWERS;
     },
     serves: 20,
   },

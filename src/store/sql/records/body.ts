@@ -70,6 +70,7 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'adapted',
   'full',
   'guards',
+  'repeats',
 ]);
 const ATTEMPT = fieldsOf<UsualAttempt>()([
   'model',
@@ -195,16 +196,18 @@ function packAllFacts(facts: Facts): readonly unknown[] {
 function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced, adapted, full } =
     outcome;
-  const { guards } = outcome;
+  const { guards, repeats } = outcome;
+  const isRare = guards !== undefined || repeats !== undefined;
   const attempts = outcome.attempts.map(packAttempt);
   const usage = outcome.usage && packUsage(outcome.usage);
   const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
   // Absent values at the end are left out, because JSON.stringify would write a null for them into every record.
-  if (cappedBy !== null || usageReplaced || adapted || full || guards) values.push(cappedBy);
-  if (usageReplaced || adapted || full || guards) values.push(usageReplaced);
-  if (adapted || full || guards) values.push(adapted ?? null);
-  if (full || guards) values.push(full ? full.map((one) => FULL.map((field) => one[field])) : null);
-  if (guards) values.push(guards);
+  if (cappedBy !== null || usageReplaced || adapted || full || isRare) values.push(cappedBy);
+  if (usageReplaced || adapted || full || isRare) values.push(usageReplaced);
+  if (adapted || full || isRare) values.push(adapted ?? null);
+  if (full || isRare) values.push(full ? full.map((one) => FULL.map((field) => one[field])) : null);
+  if (isRare) values.push(guards ?? null);
+  if (repeats !== undefined) values.push(repeats);
   return values;
 }
 

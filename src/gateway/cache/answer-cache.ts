@@ -1,0 +1,158 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { AnswerSeal } from '../../access/idempotency/crypto.ts';
+import { answerSecretOf } from '../../access/tokens/subject.ts';
+import type { StreamPart } from '../../contract/parts.ts';
+import type { Tariff } from '../../core/accounting/entry.ts';
+import { plainUsage, type Usage } from '../../core/money/usage.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { CachePolicy } from '../../core/policy/cache.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import { SchemaCheck } from '../../core/schema/check.ts';
+import { DAY_MS, MINUTE_MS } from '../../core/time/clock.ts';
+import type { CachedRow } from '../../store/cache.ts';
+import type { Repositories } from '../../store/repositories.ts';
+import type { Deferral, Store } from '../../store/store.ts';
+import { replayedAnswer } from '../exchange/replayed-answer.ts';
+
+/** The first line of an entry; the lines of the answer follow. */
+const Head = Type.Object({ form: Type.Literal(1), decision: Type.Integer(), tokens: Type.Optional(Type.Integer()) });
+const headForm = new SchemaCheck(Head);
+
+/** An answer from the cache. */
+export interface CachedAnswer {
+  /** The ID of the decision that the answer repeats. */
+  readonly decision: number;
+  readonly model: string;
+  readonly parts: readonly StreamPart[];
+  readonly usage: Usage;
+  /** Fields of the request that the model did not receive, or received in another form, as in `platform`. */
+  readonly dropped: readonly string[];
+  readonly adapted: readonly string[] | undefined;
+  /** When it was stored, ms since 1970. */
+  readonly stored: number;
+}
+
+/** An answer to store. */
+export interface KeptEntry {
+  readonly decision: number;
+  /** The lines of the answer, as `batchLine` and `endLine` write them. */
+  readonly text: string;
+  /** For a single input of a request for embeddings: its share of the tokens; absent for the whole usage of the answer. */
+  readonly tokens?: number;
+}
+
+interface CacheParts {
+  readonly store: Pick<Store, 'commit'> & Deferral & Pick<Repositories, 'cache'>;
+  /** The secret of the store. */
+  readonly secret: Uint8Array;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** The use of an entry is noted at most this often, ms. */
+const USED_EVERY_MS = MINUTE_MS;
+/** After this share of the limit was stored, the oldest entries are deleted; so much of the limit stays free for the next ones. */
+const EVICT_SHARE = 1 / 16;
+/** The most tariffs that are kept. */
+const TARIFFS_MAX = 1_000;
+
+/** Answers that are used again for equal requests. All are in the store, encrypted; no copy is in memory. State: cached answers. */
+export class AnswerCache {
+  readonly #parts: CacheParts;
+  readonly #tariffs = new Map<string, Tariff>();
+  /** The bytes that this server has stored since it last deleted the oldest entries. */
+  #bytes = 0;
+
+  constructor(parts: CacheParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the secret with which the entries of a wider partition are sealed. */
+  secretOf(partition: string): string {
+    return answerSecretOf(this.#parts.secret, `cache ${partition}`);
+  }
+
+  /** The tariff of the ledger entries of hits. The ledger compares tariffs by identity. */
+  tariffOf(model: string): Tariff {
+    if (this.#tariffs.size >= TARIFFS_MAX) this.#tariffs.clear();
+    return this.#tariffs.getOrInsertComputed(model, () => ({
+      model,
+      provider: 'signalbox',
+      upstream: 'cache',
+      price: '{}',
+    }));
+  }
+
+  /**
+   * Finds entries by their names. An entry that cannot be opened counts as absent.
+   * @returns an answer or null for each name, in their order. Rejects with StoreError.
+   */
+  async find(names: readonly Uint8Array[], seal: AnswerSeal): Promise<(CachedAnswer | null)[]> {
+    const { store, now } = this.#parts;
+    const rows = new Map((await store.cache.find(names, now())).map((row) => [nameText(row.name), row]));
+    return names.map((name) => {
+      const row = rows.get(nameText(name));
+      return row ? openRow(row, seal) : null;
+    });
+  }
+
+  /** Notes that entries were used, so that they are not the first to be deleted. */
+  use(names: readonly Uint8Array[], found: readonly (CachedAnswer | null)[]): void {
+    const { store, now } = this.#parts;
+    const at = now();
+    for (const [index, name] of names.entries()) {
+      const stored = found[index]?.stored;
+      if (stored !== undefined && at - stored >= USED_EVERY_MS) store.defer(store.cache.use(name, at));
+    }
+  }
+
+  /** Stores an entry some milliseconds later. */
+  keep(
+    name: Uint8Array,
+    { decision, text, tokens }: KeptEntry,
+    seal: AnswerSeal,
+    { keyId, user }: Pick<Caller, 'keyId' | 'user'>,
+    { bytesMax, ttlMs }: Pick<CachePolicy, 'bytesMax' | 'ttlMs'>,
+    { recordDays }: Pick<PolicySnapshot, 'recordDays'>,
+  ): void {
+    const { store, now } = this.#parts;
+    const stored = now();
+    const head: Static<typeof Head> = { form: 1, decision, ...(tokens !== undefined && { tokens }) };
+    const answer = seal.seal(`${JSON.stringify(head)}\n${text}`, nameText(name));
+    if (answer.length > bytesMax * EVICT_SHARE) return;
+    const expires = stored + Math.min(ttlMs, recordDays * DAY_MS);
+    store.defer(store.cache.keep({ name, keyId, userId: user ?? null, stored, expires, used: stored, answer }));
+    this.#bytes += answer.length;
+    if (this.#bytes < bytesMax * EVICT_SHARE) return;
+    this.#bytes = 0;
+    void store.cache.evict(Math.floor(bytesMax * (1 - 2 * EVICT_SHARE))).catch(this.#parts.onError);
+  }
+
+  /** Deletes expired entries, and all entries if the policy has no cache. Rejects with StoreError. */
+  async prune(policy: CachePolicy | null): Promise<void> {
+    const { store, now } = this.#parts;
+    await store.cache.prune(policy ? now() : Number.MAX_SAFE_INTEGER);
+    if (policy) await store.cache.evict(Math.floor(policy.bytesMax * (1 - EVICT_SHARE)));
+  }
+}
+
+const nameText = (name: Uint8Array): string => name.toHex();
+
+/** @returns null for an entry that another secret or another version wrote */
+function openRow({ name, answer, stored }: CachedRow, seal: AnswerSeal): CachedAnswer | null {
+  const text = seal.open(answer, nameText(name));
+  const end = text?.indexOf('\n') ?? -1;
+  if (text === null || end < 0) return null;
+  const head: unknown = JSON.parse(text.slice(0, end));
+  if (!headForm.accepts(head)) return null;
+  const { decision, tokens } = head;
+  const source = replayedAnswer(decision, text.slice(end + 1));
+  if (!source?.receipt) return null;
+  const parts: StreamPart[] = [];
+  for (let batch = source.read(); batch !== null && !(batch instanceof Promise); batch = source.read())
+    parts.push(...batch);
+  const usage = tokens === undefined ? source.receipt.usage : plainUsage(tokens, 0);
+  const { dropped, adapted } = source.receipt.platform;
+  return { decision, model: source.model, parts, usage, dropped, adapted, stored };
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { AnswerSeal } from '../../access/idempotency/crypto.ts';
+import { canonicalJson } from '../../core/json/canonical.ts';
+import { withEdits } from '../../core/json/original.ts';
+import type { Caller } from '../../core/people/caller.ts';
+import type { CachePartition } from '../../core/policy/cache.ts';
+import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { EmbeddingInput } from '../../core/request/embedding.ts';
+import type { Facts } from '../../core/request/facts.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+
+/** Separates these names and keys from other uses of the same secret. A new form of names or entries needs a new number. */
+const FORM = Buffer.from('signalbox cache 1');
+
+/** The names of the entries of a request, and the keys that seal them. */
+export interface CacheNames {
+  /** One name; for embeddings, a name for each input. */
+  readonly names: readonly Uint8Array[];
+  readonly seal: AnswerSeal;
+}
+
+/** Identifies a partition, for the name of an entry and for its secret; null if the caller has none. */
+export function partitionOf(partition: CachePartition, { keyId, team }: Caller): string | null {
+  if (partition === 'key') return `key ${keyId}`;
+  if (partition === 'everyone') return 'everyone';
+  return team === undefined ? null : `team ${team}`;
+}
+
+/**
+ * Makes the names of the entries of a request. Two requests have the same name only if they are equal after guards, have the same
+ * partition, policy and rules that apply, and, in a wider partition, the same labels and lists of models.
+ * @param facts with the rules that apply
+ * @param secret of the caller's key; for a wider partition a secret of the server
+ */
+export function cacheNames(
+  request: ModelRequest,
+  facts: Facts,
+  { caller, partition, snapshot }: NamedFor,
+  secret: string,
+): CacheNames {
+  const seal = new AnswerSeal(secret, FORM);
+  const { operation, model, stream, headers, original, embedding } = request;
+  const { rules, guards = null } = facts;
+  const own = [partition, snapshot.revision, operation, original.dialect, model, stream, headers.passed, rules, guards];
+  const head = canonicalJson(partition.startsWith('key ') ? own : [...own, rightsOf(caller, facts)]);
+  const nameOf = (body: object) =>
+    seal.bodyMark(createHash('sha256').update(`${head}\n`).update(canonicalJson(body)).digest());
+  if (!embedding) return { names: [nameOf(original.body)], seal };
+  const rest = canonicalJson(withoutInputs(original, embedding.inputs));
+  const names = embedding.inputs.map((input) =>
+    nameOf({ rest, input: input.type === 'text' ? input.text : input.tokens }),
+  );
+  return { names, seal };
+}
+
+interface NamedFor {
+  readonly caller: Caller;
+  /** The result of `partitionOf`. */
+  readonly partition: string;
+  readonly snapshot: PolicySnapshot;
+}
+
+/** What callers of a wider partition must have in common: their labels, and the models that they may use. */
+const rightsOf = ({ labels }: Caller, { allowedModels, deniedModels = [] }: Facts) => [
+  labels,
+  allowedModels?.toSorted() ?? null,
+  deniedModels.toSorted(),
+];
+
+/** Returns the body of a request for embeddings without its texts. If they are one member, their number makes no difference. */
+function withoutInputs({ body }: ModelRequest['original'], inputs: readonly EmbeddingInput[]): object {
+  const member = inputs[0]?.at[0];
+  const areMember = inputs.every(({ at }) => at.length <= 2 && at[0] === member);
+  const edits =
+    areMember && member !== undefined ? [{ at: [member], value: null }] : inputs.map(({ at }) => ({ at, value: null }));
+  return withEdits(body, edits);
+}

@@ -1,0 +1,134 @@
+import type { StreamPart } from '../../contract/parts.ts';
+import { type EmbeddingInput, inputTokens } from '../../core/request/embedding.ts';
+import type { AnswerSource, RunningAnswer } from '../exchange/answer-source.ts';
+import { Recording } from '../exchange/kept-answer.ts';
+import { batchLine, endLine } from '../exchange/replayed-answer.ts';
+import { WrappedAnswer } from '../exchange/wrapped-answer.ts';
+import type { KeptEntry } from './answer-cache.ts';
+
+/** An answer that a step only watches: nothing in it changes. */
+export abstract class WatchedAnswer extends WrappedAnswer {
+  readonly #isCuttable: boolean;
+
+  constructor(source: RunningAnswer) {
+    super(source);
+    this.#isCuttable = source.mayBeCut ?? true;
+  }
+
+  override get mayBeCut(): boolean {
+    return this.#isCuttable;
+  }
+}
+
+/** The answer of a model, as the model wrote it, for the cache. */
+export class RecordedAnswer extends WatchedAnswer {
+  readonly #inputs: readonly EmbeddingInput[] | null;
+  readonly #recording = new Recording();
+  readonly #vectors: string[] = [];
+  /** Whether a limit or a filter ended a choice of the answer. */
+  #isCut = false;
+
+  /** @param inputs of a request for embeddings, each of which becomes an entry; null for another request */
+  constructor(source: RunningAnswer, inputs: readonly EmbeddingInput[] | null) {
+    super(source);
+    this.#inputs = inputs;
+  }
+
+  protected see(parts: readonly StreamPart[]): readonly StreamPart[] {
+    if (this.#inputs === null) this.#recording.add(parts);
+    for (const part of parts) {
+      if (part.type === 'finish') this.#isCut ||= part.reason === 'length' || part.reason === 'content_filter';
+      else if (part.type === 'embedding') this.#vectors[part.index] = batchLine([{ ...part, index: 0 }]);
+    }
+    return parts;
+  }
+
+  /** @returns the entries of the complete answer, one for each name; empty if it cannot be stored */
+  entries(): readonly KeptEntry[] {
+    const { decision, error, receipt } = this;
+    if (this.#isCut || error || !receipt) return [];
+    const end = endLine(this, null);
+    if (this.#inputs === null) {
+      const text = this.#recording.text();
+      return text === null ? [] : [{ decision, text: text + end }];
+    }
+    const tokens = sharesOf(this.#inputs, receipt.usage.inputTokens);
+    if (this.#inputs.some((_, at) => this.#vectors[at] === undefined)) return [];
+    return tokens.map((share, at) => ({ decision, text: this.#vectors[at]! + end, tokens: share }));
+  }
+}
+
+/** Divides the tokens of a request among its inputs, by their expected tokens. The sum of the shares is exact. */
+function sharesOf(inputs: readonly EmbeddingInput[], total: number): number[] {
+  const weights = inputs.map(inputTokens);
+  const sum = weights.reduce((all, one) => all + one, 0);
+  let weight = 0;
+  let given = 0;
+  return weights.map((one) => {
+    weight += one;
+    const until = Math.round((total * weight) / sum);
+    const share = until - given;
+    given = until;
+    return share;
+  });
+}
+
+/** An answer with a listener for its end. The listener is called before the reader gets the end, unless the answer failed. */
+export class EndingAnswer extends WatchedAnswer {
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #onEnd: (answer: AnswerSource) => void;
+
+  constructor(source: RunningAnswer, headers: Readonly<Record<string, string>>, onEnd: (answer: AnswerSource) => void) {
+    super(source);
+    this.#headers = headers;
+    this.#onEnd = onEnd;
+  }
+
+  override get funded(): RunningAnswer['funded'] {
+    const { funded } = this.source;
+    const headers = { ...funded.headers, ...this.#headers };
+    return { headers, errorOf: (error, isKept) => funded.errorOf(error, isKept) };
+  }
+
+  protected see(parts: readonly StreamPart[]): readonly StreamPart[] {
+    return parts;
+  }
+
+  protected override end(): readonly StreamPart[] {
+    if (this.receipt && !this.error) this.#onEnd(this);
+    return super.end();
+  }
+}
+
+/** The vectors of a request for embeddings of which the cache had some. */
+export class MergedVectors extends WatchedAnswer {
+  /** By index of the input; null for an input that the model answers. */
+  readonly #kept: readonly (readonly number[] | null)[];
+  /** The index of the next input. */
+  #next = 0;
+
+  constructor(source: RunningAnswer, kept: readonly (readonly number[] | null)[]) {
+    super(source);
+    this.#kept = kept;
+  }
+
+  protected see(parts: readonly StreamPart[]): readonly StreamPart[] {
+    return parts.flatMap((part) => {
+      if (part.type !== 'embedding') return [part];
+      const before = this.#keptHere();
+      return [...before, { ...part, index: this.#next++ }];
+    });
+  }
+
+  protected override end(): readonly StreamPart[] {
+    return this.error ? super.end() : this.#keptHere();
+  }
+
+  /** Returns the vectors of the cache up to the next input of the model. */
+  #keptHere(): StreamPart[] {
+    const parts: StreamPart[] = [];
+    for (let vector = this.#kept[this.#next]; vector; vector = this.#kept[this.#next])
+      parts.push({ type: 'embedding', choice: 0, index: this.#next++, vector });
+    return parts;
+  }
+}

@@ -1,0 +1,207 @@
+import { whenReady } from '../../core/awaitable.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { valueAt } from '../../core/json/original.ts';
+import type { CachePolicy } from '../../core/policy/cache.ts';
+import type { EmbeddingInput } from '../../core/request/embedding.ts';
+import type { Facts } from '../../core/request/facts.ts';
+import type { ModelRequest } from '../../core/request/model-request.ts';
+import { chatFacts, embeddingFacts } from '../../routing/facts.ts';
+import { mayAnswer } from '../../routing/may-answer.ts';
+import { vectorSpaceOf } from '../../routing/rules.ts';
+import type { CachedAnswer } from '../cache/answer-cache.ts';
+import { type CacheNames, cacheNames, partitionOf } from '../cache/cache-name.ts';
+import { type CacheControl, cacheControlOf, isCached, isWallet } from '../cache/cache-scope.ts';
+import { EndingAnswer, MergedVectors, RecordedAnswer } from '../cache/recorded-answer.ts';
+import type { RunningAnswer } from '../exchange/answer-source.ts';
+import { scopeOf } from '../guards/guard-scope.ts';
+import { ruledFacts, withGuards } from './decide.ts';
+import { answerHere } from './own-answer.ts';
+import { PreparedRequest } from './prepared.ts';
+import type { ServedRequest } from './served.ts';
+import type { Next, Step } from './steps.ts';
+
+/** The reason in records and in `platform.route_reason` of an answer from the cache. */
+export const CACHE_REASON = 'cache:exact';
+const CACHE_HEADER = 'x-signalbox-cache';
+
+/** A request that the cache applies to. */
+interface CacheQuery extends CacheNames {
+  readonly policy: CachePolicy;
+  readonly control: CacheControl;
+  readonly facts: Facts;
+  readonly terms: ServedRequest['terms'];
+}
+
+/** The step that answers a request from the cache of the policy. Without a cache it does nothing. */
+export const answerFromCache: Step = (served, next) => {
+  const policy = served.prepared.runtime.snapshot.cache;
+  const query = policy && queryOf(served, policy);
+  return query ? answerQuery(served, query, next) : next();
+};
+
+/**
+ * The outermost step: stores the answer of a model once no guard has ended or changed it. It stores the answer as the model wrote it, so
+ * that guards inspect each hit.
+ */
+export const storeAnswer: Step = (served, next) => {
+  if (served.prepared.runtime.snapshot.cache === null) return next();
+  return whenReady(next(), (answer) => {
+    const { cache } = served.context.work;
+    if (!cache || cache.result === 'hit') return answer;
+    return new EndingAnswer(answer, { [CACHE_HEADER]: cache.result }, () => cache.store?.());
+  });
+};
+
+/** @returns null if the cache does not apply to the request */
+function queryOf(served: ServedRequest, policy: CachePolicy): CacheQuery | null {
+  const { context, prepared, terms, funded, gateway } = served;
+  const { request, runtime } = prepared;
+  const { caller } = terms;
+  const isPaid = terms.holder !== null || served.funding.identity !== null || isWallet(caller);
+  if (isPaid || context.client.sentBy !== null || !isCached(policy, request, () => scopeOf(request, caller, context)))
+    return null;
+  const control = cacheControlOf(context.headers?.get('cache-control') ?? null);
+  if (!control.reads && !control.stores) return null;
+  const partition = partitionOf(policy.partition, caller);
+  if (partition === null) return null;
+  const secret = policy.partition === 'key' ? funded.secretOf() : gateway.cache.secretOf(partition);
+  const facts = secret === null ? null : factsOf(served);
+  if (secret === null || facts === null) return null;
+  const named = cacheNames(request, facts, { caller, partition, snapshot: runtime.snapshot }, secret);
+  return { ...named, policy, control, facts, terms };
+}
+
+/** @returns null for a request that the decision will refuse */
+function factsOf({ gateway, context, prepared, terms }: ServedRequest): Facts | null {
+  const { request, runtime } = prepared;
+  const { caller, cap } = terms;
+  const { reader, snapshot } = runtime;
+  const read = request.operation === 'embed' ? embeddingFacts : chatFacts;
+  try {
+    const facts = read(request, caller, snapshot, { reader, cap, readings: runtime.readings() });
+    return ruledFacts(gateway, withGuards(facts, context), request, caller, runtime);
+  } catch (cause) {
+    if (cause instanceof SignalboxError) return null;
+    throw cause;
+  }
+}
+
+async function answerQuery(served: ServedRequest, query: CacheQuery, next: Next): Promise<RunningAnswer> {
+  const { gateway, context, prepared } = served;
+  const found = query.control.reads ? await usableAnswers(served, query) : [];
+  const isWhole = found.length > 0 && found.every((one) => one !== null && one.model === found[0]?.model);
+  if (isWhole) {
+    await served.checkAfterWait();
+    if (served.terms === query.terms) {
+      gateway.cache.use(query.names, found);
+      context.work.cache = { result: 'hit', store: null };
+      return hit(
+        served,
+        query,
+        found.flatMap((one) => one ?? []),
+      );
+    }
+  }
+  const inputs = prepared.request.embedding?.inputs ?? null;
+  const model = found.find((one) => one !== null)?.model;
+  const isPartial = inputs !== null && model !== undefined && !isWhole && isOfOneSpace(served, query, model);
+  const kept = found.map((one) => (one?.model === model ? vectorIn(one) : null));
+  const missing = isPartial ? inputs.flatMap((_, at) => (kept[at] === null ? [at] : [])) : null;
+  const rest = missing && inputs && requestFor(prepared.request, inputs, missing);
+  if (missing && rest) served.prepared = withRequest(served, rest);
+  context.work.cache = { result: rest ? 'partial' : 'miss', store: null };
+  const { embedding } = served.prepared.request;
+  const recorded = new RecordedAnswer(await next(), embedding?.inputs ?? null);
+  const names = missing && rest ? missing.map((at) => query.names[at]!) : query.names;
+  if (query.control.stores) context.work.cache.store = () => store(served, { ...query, names }, recorded);
+  return rest ? new MergedVectors(recorded, kept) : recorded;
+}
+
+/** Finds the answers that may be given to this caller, in the order of the names. Without an answer of the store there are none. */
+async function usableAnswers(served: ServedRequest, { names, seal, control, facts }: CacheQuery) {
+  const { gateway, prepared } = served;
+  const { snapshot } = prepared.runtime;
+  try {
+    const found = await gateway.cache.find(names, seal);
+    const isUsable = ({ model, stored }: CachedAnswer) =>
+      gateway.now() - stored <= control.ageMax * 1_000 && mayAnswer(model, facts, snapshot);
+    return found.map((one) => (one && isUsable(one) ? one : null));
+  } catch (error) {
+    gateway.log.warn('the cache could not be read', { error: String(error) });
+    return [];
+  }
+}
+
+/** Answers with one entry, or with one entry for each input of a request for embeddings. */
+function hit(
+  served: ServedRequest,
+  { policy, facts }: CacheQuery,
+  found: readonly CachedAnswer[],
+): Promise<RunningAnswer> {
+  const { gateway, prepared } = served;
+  const [first] = found;
+  if (!first) throw new Error('a hit without an answer');
+  const stored = found.reduce((oldest, one) => Math.min(oldest, one.stored), first.stored);
+  const isEmbedding = prepared.request.embedding !== null;
+  const inputTokens = found.reduce((sum, { usage }) => sum + usage.inputTokens, 0);
+  const vectors = () =>
+    found.flatMap(({ parts }, index) => parts.map((part) => (part.type === 'embedding' ? { ...part, index } : part)));
+  return answerHere(served, {
+    reason: CACHE_REASON,
+    model: first.model,
+    parts: isEmbedding ? vectors() : first.parts,
+    usage: isEmbedding ? { ...first.usage, inputTokens } : first.usage,
+    price: policy.price,
+    tariff: gateway.cache.tariffOf(first.model),
+    facts,
+    repeats: first.decision,
+    dropped: first.dropped,
+    adapted: first.adapted,
+    headers: { [CACHE_HEADER]: 'hit', age: String(Math.max(0, Math.floor((gateway.now() - stored) / 1_000))) },
+  });
+}
+
+function store(
+  { gateway, context, exchange, terms, prepared }: ServedRequest,
+  { names, seal, policy, terms: namedFor }: CacheQuery,
+  recorded: RecordedAnswer,
+): void {
+  const outcome = context.exchange.result?.outcome;
+  const isWhole = exchange !== null && outcome?.status === 'completed' && outcome.cappedBy === null;
+  // The rights of the caller are a part of the names.
+  if (!isWhole || terms !== namedFor) return;
+  const verdicts = context.work.guards?.verdicts.all ?? [];
+  if (verdicts.some(({ side, action, failed }) => side === 'output' && (failed || action !== 'flag'))) return;
+  for (const [at, entry] of recorded.entries().entries())
+    gateway.cache.keep(names[at]!, entry, seal, terms.caller, policy, prepared.runtime.snapshot);
+}
+
+const vectorIn = (answer: CachedAnswer | null): readonly number[] | null =>
+  answer?.parts.find((part) => part.type === 'embedding')?.vector ?? null;
+
+/** Whether the vectors of a model of the cache, and of a model that will answer, are of one vector space. */
+function isOfOneSpace({ prepared }: ServedRequest, { facts }: CacheQuery, model: string): boolean {
+  const { snapshot } = prepared.runtime;
+  const spaceOf = (id: string) => snapshot.models[snapshot.modelIndex.get(id) ?? -1]?.embedding?.vectorSpace;
+  const [named] = facts.named ?? [];
+  const space = vectorSpaceOf(facts, snapshot) ?? (named === undefined ? undefined : spaceOf(named));
+  return space !== undefined && spaceOf(model) === space;
+}
+
+/** Returns the request with only some of its inputs; null if they are not the items of one list. */
+function requestFor(
+  request: ModelRequest,
+  inputs: readonly EmbeddingInput[],
+  kept: readonly number[],
+): ModelRequest | null {
+  const list = inputs[0]?.at.slice(0, -1) ?? [];
+  const items = valueAt(request.original.body, list);
+  if (list.length === 0 || !Array.isArray(items) || items.length !== inputs.length) return null;
+  return request.edit([{ at: list, value: kept.map((at): unknown => items[at]) }]);
+}
+
+/** A retry of the request must find it whole, so the prepared request itself does not change. */
+function withRequest({ prepared, gateway }: ServedRequest, request: ModelRequest): PreparedRequest {
+  const { given, policy, context, dropped, runtime } = prepared;
+  return Object.assign(new PreparedRequest(given, policy, context, gateway), { request, dropped, runtime });
+}

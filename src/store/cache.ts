@@ -1,0 +1,34 @@
+import type { Write } from './store.ts';
+
+/** An answer in the cache. */
+export interface CachedRow {
+  /** 32 bytes, unique: a keyed hash of the request and of everything else that an equal request must have in common with it. */
+  readonly name: Uint8Array;
+  /** ID of the key whose request was answered, and of its user; null for a key without a user. Erasing either erases the row. */
+  readonly keyId: string;
+  readonly userId: string | null;
+  /** When the answer was stored, ms since 1970. */
+  readonly stored: number;
+  /** From when on the answer is no longer used, ms since 1970. */
+  readonly expires: number;
+  /** When the answer was last stored or used, ms since 1970. */
+  readonly used: number;
+  /** The answer, encrypted. */
+  readonly answer: Uint8Array;
+}
+
+/**
+ * The answers of the cache. The commit that revokes a key or removes a user deletes the rows of the key or the user. State: cached answers.
+ */
+export interface CacheTable {
+  /** Returns the rows with these names that have not expired, in any order. Rejects with StoreError. @param now ms since 1970 */
+  find(names: readonly Uint8Array[], now: number): Promise<CachedRow[]>;
+  /** Stores a row in place of any row with the same name. No row is stored for a revoked key. */
+  keep(row: CachedRow): Write;
+  /** Notes a use. @param at ms since 1970 */
+  use(name: Uint8Array, at: number): Write;
+  /** Deletes the rows that were not used for the longest time, until the others have at most this many bytes. Rejects with StoreError. */
+  evict(bytesMax: number): Promise<void>;
+  /** Deletes all rows that expire up to a time (ms since 1970), in batches. Returns their number. Rejects with StoreError. */
+  prune(until: number): Promise<number>;
+}

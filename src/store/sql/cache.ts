@@ -1,0 +1,38 @@
+import type { CachedRow, CacheTable } from '../cache.ts';
+import { batchDeletion } from './delete-batches.ts';
+import { type SqlTables, sql, write } from './statement.ts';
+
+const findBy = (names: string) =>
+  `SELECT name, key_id AS "keyId", user_id AS "userId", stored, expires, used, answer FROM cached_answers
+    WHERE name IN (${names}) AND expires > ?2`;
+const FIND = sql(findBy('SELECT unhex(value) FROM json_each(?1)'), {
+  inPostgres: findBy(`SELECT decode(value, 'hex') FROM json_array_elements_text(?1::json)`),
+});
+const KEEP = sql(
+  `INSERT INTO cached_answers (name, key_id, user_id, stored, expires, used, bytes, answer)
+    SELECT $name, $keyId, $userId, $stored, $expires, $used, $bytes, $answer
+    WHERE NOT EXISTS (SELECT 1 FROM keys WHERE id = $keyId AND revoked_at IS NOT NULL)
+    ON CONFLICT (name) DO UPDATE SET key_id = excluded.key_id, user_id = excluded.user_id, stored = excluded.stored,
+    expires = excluded.expires, used = excluded.used, bytes = excluded.bytes, answer = excluded.answer`,
+);
+const USE = sql('UPDATE cached_answers SET used = ?2 WHERE name = ?1 AND used < ?2');
+const EVICT = sql(
+  `DELETE FROM cached_answers WHERE name IN (SELECT name FROM
+    (SELECT name, sum(bytes) OVER (ORDER BY used DESC, name) AS total FROM cached_answers) AS sums WHERE total > ?)`,
+);
+/** The batch is small because each row can have 1 MiB. */
+const deleteOld = batchDeletion({
+  table: 'cached_answers',
+  key: 'name',
+  by: 'expires',
+  comparison: '<=',
+  batch: 100,
+});
+
+export const sqlCache = (db: SqlTables): CacheTable => ({
+  find: (names, now) => db.query<CachedRow>(FIND, [JSON.stringify(names.map((name) => name.toHex())), now]),
+  keep: (row) => write(KEEP, { ...row, bytes: row.answer.length }),
+  use: (name, at) => write(USE, name, at),
+  evict: (bytesMax) => db.commit([write(EVICT, bytesMax)]),
+  prune: (until) => deleteOld(db, until),
+});
