@@ -87,6 +87,10 @@ export const FoundRequest = f.named('FoundRequest', 'A request with its decision
       `${alias} stands for ${selector === 'pinned' ? model : selector}`,
   }),
   guards: field.textList('What guards found in the request and in the answer, in sentences.', []),
+  repeats: f.inCommand(
+    field.textOrNull('The ID of the decision whose answer the cache repeated; null for an answer of a model.', null),
+    { text: (decision: string) => `the answer of ${decision}, from the cache` },
+  ),
   attempt_details: f.as('tries', f.list(f.onWire(Attempt), 'The attempts in the order in which they were made.')),
 });
 
@@ -170,6 +174,7 @@ const Outcome = Type.Object({
     'Endpoints that the request skipped, or waited for, because a limit in the policy was used up.',
   ),
   guards: field.arrayOf(Verdict, 'What guards found in the request and in the answer.'),
+  repeats: field.orNull(field.decisionId, 'The decision whose answer the cache repeated; null for an answer of a model.'),
 });
 
 /** `dropped` contains names that the caller chose, and records store no text of callers. */

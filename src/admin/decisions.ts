@@ -266,9 +266,9 @@ export const showRecord = operationsOn<RequestReader>()({
   answer: 'The request.',
   async run({ records, sightOf }, { by, id }) {
     const sight = sightOf(by);
-    const { entry, attempts, alias, verdicts } = await findShown(by, records, id, sight);
+    const { entry, attempts, alias, verdicts, repeats } = await findShown(by, records, id, sight);
     const tries = attempts.map((attempt) => attemptBody(attempt, sight));
-    return { ...shown(entry, sight), alias, guards: verdicts.map(verdictText), tries };
+    return { ...shown(entry, sight), alias, guards: verdicts.map(verdictText), repeats, tries };
   },
 });
 

@@ -172,6 +172,7 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null, sigh
     adapted: outcome.adapted ?? [],
     full: (outcome.full ?? []).map(snakeKeys),
     guards: (outcome.guards ?? []).map(verdictBody),
+    repeats: outcome.repeats === undefined ? null : idText('dec_', outcome.repeats),
   };
 }
 

@@ -1,6 +1,6 @@
 import { type AttemptRecord, type DecisionRecord, modelOf, statusOf, summaryOf } from '../../core/decision/record.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { parseId } from '../../core/id.ts';
+import { idText, parseId } from '../../core/id.ts';
 import type { GuardVerdict } from '../../core/policy/guards.ts';
 import type { RecordReader } from '../../gateway/records/records.ts';
 import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../../store/records.ts';
@@ -48,6 +48,8 @@ interface FoundEntry {
   readonly attempts: readonly AttemptRecord[];
   /** The alias that the request named; null if it used none, and for a refused request. */
   readonly alias: string | null;
+  /** `dec_…` of the decision whose answer the cache repeated; null for none. */
+  readonly repeats: string | null;
   /** The verdicts of guards; empty for a refused request. */
   readonly verdicts: readonly GuardVerdict[];
 }
@@ -80,6 +82,7 @@ export async function findShown(
     attempts: record?.outcome?.attempts ?? [],
     alias: record?.facts.alias ?? null,
     verdicts: record?.outcome?.guards ?? [],
+    repeats: record?.outcome?.repeats === undefined ? null : idText('dec_', record.outcome.repeats),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Decision, Refusal } from '../../core/decision/decision.ts';
+import { idText } from '../../core/id.ts';
 import type { Readings } from '../../core/decision/readings.ts';
 import { type DecisionRecord, isAnsweredHere } from '../../core/decision/record.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
@@ -67,7 +68,7 @@ export async function certificateOf(
   past: Pick<PastPolicies, 'find'>,
 ): Promise<RecordedCertificate> {
   const without = (reason: string) => withoutReplay(record, reason);
-  if (isAnsweredHere(record)) return without('A step of the gateway answered this request, so no model was chosen.');
+  if (isAnsweredHere(record)) return without(answererOf(record));
   if (record.isOfLearning) return without(LEARNED);
   if (record.readingsNumber === null)
     return without('An earlier version of Signalbox, which did not store readings, made this decision.');
@@ -83,6 +84,13 @@ export async function certificateOf(
     // The record names something that its policy does not have, so the record or the policy was edited.
     return without('The record of this decision does not match its policy revision.');
   }
+}
+
+function answererOf({ outcome }: DecisionRecord): string {
+  const { repeats } = outcome ?? {};
+  return repeats === undefined
+    ? 'A step of the gateway answered this request, so no model was chosen.'
+    : `The cache repeated the answer of ${idText('dec_', repeats)}, so no model was chosen.`;
 }
 
 /** Treats edited readings as missing. */
