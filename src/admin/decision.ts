@@ -174,7 +174,10 @@ const Outcome = Type.Object({
     'Endpoints that the request skipped, or waited for, because a limit in the policy was used up.',
   ),
   guards: field.arrayOf(Verdict, 'What guards found in the request and in the answer.'),
-  repeats: field.orNull(field.decisionId, 'The decision whose answer the cache repeated; null for an answer of a model.'),
+  repeats: field.orNull(
+    field.decisionId,
+    'The decision whose answer the cache repeated; null for an answer of a model.',
+  ),
 });
 
 /** `dropped` contains names that the caller chose, and records store no text of callers. */

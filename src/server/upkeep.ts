@@ -34,7 +34,11 @@ interface PrunedParts {
 type Retention = Pick<PolicySnapshot, 'cache' | 'recordDays' | 'trailDays'>;
 
 /** Deletes rows that are older than the policy's retention. State: pruning. */
-export async function prune(parts: PrunedParts, { cache: caching, recordDays: days, trailDays }: Retention, log: Log): Promise<void> {
+export async function prune(
+  parts: PrunedParts,
+  { cache: caching, recordDays: days, trailDays }: Retention,
+  log: Log,
+): Promise<void> {
   const { records, idempotency, scores, threads, conversations, cache, store, now } = parts;
   try {
     await idempotency.prune();

@@ -151,6 +151,8 @@ describe('the store', () => {
     named.push(...['key_id', 'answer', 'model', 'provider', 'origin', 'add_ons'].map((name) => `threads.${name}`));
     // Conversations: keyed hashes, the ID of a key, and a word of the code.
     named.push(...['conversation', 'key_id', 'prompt', 'signal'].map((name) => `conversations.${name}`));
+    // The cache: keyed hashes, IDs, and encrypted answers.
+    named.push(...['name', 'key_id', 'user_id', 'answer'].map((name) => `cached_answers.${name}`));
     const words = ['contents.prompt', 'contents.answer'];
     expect(columns.sort()).toEqual([...named, ...words].sort());
   });

@@ -1,6 +1,7 @@
 import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
 import { alertSuite } from './suites/alerts.ts';
+import { cacheSuite } from './suites/cache.ts';
 import { conversationSuite } from './suites/conversations.ts';
 import { endpointSuite } from './suites/endpoints.ts';
 import { instanceReportSuite } from './suites/instance-reports.ts';
@@ -31,6 +32,7 @@ overEach((open) => {
   newsSuite(open);
   threadSuite(open);
   conversationSuite(open);
+  cacheSuite(open);
   loginSuite(open);
   subjectSuite(open);
 });

@@ -1,7 +1,7 @@
 import type { Decision, Refusal } from '../../core/decision/decision.ts';
-import { idText } from '../../core/id.ts';
 import type { Readings } from '../../core/decision/readings.ts';
 import { type DecisionRecord, isAnsweredHere } from '../../core/decision/record.ts';
+import { idText } from '../../core/id.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { costOf } from '../../core/money/price.ts';
 import type { Usage } from '../../core/money/usage.ts';

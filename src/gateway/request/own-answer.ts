@@ -187,7 +187,10 @@ function record(
   return { usage, platform, saved: 0 };
 }
 
-const withHeaders = (funded: RunningAnswer['funded'], more: Readonly<Record<string, string>>): RunningAnswer['funded'] => ({
+const withHeaders = (
+  funded: RunningAnswer['funded'],
+  more: Readonly<Record<string, string>>,
+): RunningAnswer['funded'] => ({
   headers: { ...funded.headers, ...more },
   errorOf: (error, isKept) => funded.errorOf(error, isKept),
 });

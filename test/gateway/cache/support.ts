@@ -19,12 +19,16 @@ export const cachingServer = (upstream: string, more: string, models = {}): Prom
  * Sends a request until the cache answers it, because an answer is stored some milliseconds after it was sent.
  * @returns the last answer of a model, the answer of the cache, and how often the hit called the upstream
  */
-export async function missAndHit({ requests }: { readonly requests: readonly unknown[] }, send: () => Promise<Response>) {
+export async function missAndHit(
+  { requests }: { readonly requests: readonly unknown[] },
+  send: () => Promise<Response>,
+) {
   let miss: Response | null = null;
   return await waitFor(async () => {
     const before = requests.length;
     const response = await send();
-    if (miss && response.headers.get(CACHE_HEADER) === 'hit') return { miss, hit: response, calls: requests.length - before };
+    if (miss && response.headers.get(CACHE_HEADER) === 'hit')
+      return { miss, hit: response, calls: requests.length - before };
     miss = new Response(await response.text(), response);
     return null;
   });

@@ -1,0 +1,89 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { CachedRow } from '../../../src/store/cache.ts';
+import type { TestedStore } from '../implementations.ts';
+import { hashOf, keyInfo } from './access.ts';
+import { aUser } from './people.ts';
+
+const NOW = 1_000_000;
+
+/** A name that differs for each number. */
+const nameOf = (one: number): Uint8Array => new Uint8Array(32).fill(one);
+
+const cached = (one: number, more: Partial<CachedRow> = {}): CachedRow => ({
+  ...{ name: nameOf(one), keyId: 'k', userId: null, stored: NOW, expires: NOW + 100, used: NOW },
+  ...{ answer: new Uint8Array([one, 2, 3]) },
+  ...more,
+});
+
+const NAMES = [1, 2, 3, 4, 5].map(nameOf);
+const found = async ({ cache }: Pick<TestedStore, 'cache'>, now = NOW) =>
+  (await cache.find(NAMES, now)).map(({ name }) => name[0]!).sort();
+
+/** The guarantees of every table of cached answers. */
+export function cacheSuite(open: () => Promise<TestedStore>): void {
+  test('an entry is found by its name until it expires, and a later entry replaces it', async () => {
+    await using store = await open();
+    const { cache } = store;
+    const row = cached(1, { userId: 'user_u' });
+    await store.commit([cache.keep(row)]);
+    const [kept] = await cache.find([nameOf(9), nameOf(1)], NOW + 99);
+    expect({ ...kept, name: new Uint8Array(kept!.name), answer: new Uint8Array(kept!.answer) }).toEqual(row);
+    expect(await found(store, NOW + 100)).toEqual([]);
+    await store.commit([cache.keep(cached(1, { expires: NOW + 200 }))]);
+    expect(await found(store, NOW + 100)).toEqual([1]);
+  });
+
+  test('revoking a key erases its entries, removing a user erases the entries of the user, and a revoked key gets none', async () => {
+    await using store = await open();
+    const { cache, keys, people } = store;
+    await store.commit([
+      keys.insert(keyInfo('k'), hashOf(1)),
+      people.putUser(aUser('u'), null),
+      ...[cached(1), cached(2, { keyId: 'l' }), cached(3, { keyId: 'l', userId: 'user_u' })].map((row) =>
+        cache.keep(row),
+      ),
+    ]);
+    await store.commit([keys.revoke('k', NOW)]);
+    expect(await found(store)).toEqual([2, 3]);
+    await store.commit([people.putUser(aUser('u', { removedAt: NOW }), 1)]);
+    expect(await found(store)).toEqual([2]);
+    await store.commit([cache.keep(cached(4))]);
+    expect(await found(store)).toEqual([2]);
+  });
+
+  test('expired entries are deleted, and only they', async () => {
+    await using store = await open();
+    const { cache } = store;
+    await store.commit([1, 2, 3].map((one) => cache.keep(cached(one, { expires: NOW + one }))));
+    expect(await cache.prune(NOW + 2)).toBe(2);
+    expect(await found(store)).toEqual([3]);
+  });
+
+  test('beyond the limit of bytes, the entries that were not used for the longest time are deleted first', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ bytes: fc.integer({ min: 1, max: 9 }), used: fc.nat(9) }), { minLength: 1, maxLength: 5 }),
+        fc.nat(30),
+        async (sizes, most) => {
+          await using store = await open();
+          const { cache } = store;
+          const rows = sizes.map(({ bytes }, at) => cached(at + 1, { answer: new Uint8Array(bytes) }));
+          await store.commit(rows.map((row) => cache.keep(row)));
+          await store.commit(sizes.map(({ used }, at) => cache.use(nameOf(at + 1), NOW + used)));
+          await cache.evict(most);
+          const order = sizes
+            .map((one, at) => ({ ...one, name: at + 1 }))
+            .sort((a, b) => b.used - a.used || a.name - b.name);
+          let total = 0;
+          const left = order.filter(({ bytes }) => {
+            total += bytes;
+            return total <= most;
+          });
+          expect(await found(store)).toEqual(left.map(({ name }) => name).sort());
+        },
+      ),
+      { numRuns: 12 },
+    );
+  });
+}
