@@ -1,0 +1,72 @@
+import { beforeEach, expect, test } from 'bun:test';
+import { type VectorsAnswer, vectorsOf, waitFor } from '../../support/answers.ts';
+import { useEmbeddings, vectorFor } from '../../support/embedding-upstream.ts';
+import { useSignalbox } from '../../support/use.ts';
+import { CACHE_HEADER } from './support.ts';
+
+const service = useEmbeddings('openai');
+
+const box = useSignalbox(() => ({
+  policy: `version: 1
+credits: { usd_per_credit: 0.001 }
+providers:
+  first: { adapter: openai-compatible, base_url: "${service.url}", api_key_env: TEST_UPSTREAM_KEY }
+tasks:
+  general: { expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }
+models:
+  small:
+    endpoints: [{ provider: first, upstream: small-1 }]
+    price: { input: 1, output: 0, as_of: 2026-11-01, basis: own }
+    context_window: 100
+    operations: [embed]
+    embedding: { dimensions: 8, batch_inputs: 3, vector_space: s }
+    latency: { ttft_ms: 100, output_tokens_per_second: 1000, basis: guessed }
+cache: {}
+`,
+}));
+
+beforeEach(() => {
+  service.received.length = 0;
+});
+
+const embed = (input: string | string[], more = {}) => box.post('/v1/embeddings', { model: 'small', input, ...more });
+const listOf = ({ data }: VectorsAnswer) => data.map(({ index, embedding }) => [index, embedding]);
+const expected = (texts: string[]) => texts.map((text, index) => [index, vectorFor(text, 8)]);
+
+const hitOf = (input: string | string[], more = {}) =>
+  waitFor(async () => {
+    const response = await embed(input, more);
+    return response.headers.get(CACHE_HEADER) === 'hit' ? response : null;
+  });
+
+test('each input is an entry: any texts that were embedded before are a hit, in any order and number', async () => {
+  const first = await vectorsOf(await embed(['one', 'two words', 'three']));
+  const again = await hitOf(['one', 'two words', 'three']);
+  expect(again.headers.get('x-signalbox-credits')).toBe('0');
+  const whole = await vectorsOf(again);
+  expect([listOf(whole), whole.usage]).toEqual([listOf(first), first.usage]);
+  service.received.length = 0;
+  expect(listOf(await vectorsOf(await hitOf(['three', 'one'])))).toEqual(expected(['three', 'one']));
+  expect(service.received).toEqual([]);
+});
+
+test('the model gets only the texts that are not in the cache, and only they are charged', async () => {
+  await hitOf(['kept a', 'kept b']);
+  service.received.length = 0;
+  const texts = ['new one', 'kept a', 'new two', 'kept b', 'kept a', 'new three'];
+  const response = await embed(texts);
+  expect(response.headers.get(CACHE_HEADER)).toBe('partial');
+  const answer = await vectorsOf(response);
+  expect(listOf(answer)).toEqual(expected(texts));
+  expect(service.received.flatMap(({ body }) => Object(body).input)).toEqual(['new one', 'new two', 'new three']);
+  expect(answer.usage.prompt_tokens).toBe(6);
+  expect(Number(response.headers.get('x-signalbox-credits'))).toBe(0.006);
+  expect(listOf(await vectorsOf(await hitOf(texts)))).toEqual(expected(texts));
+  expect(await box.run('ledger', 'audit')).toMatchObject({ code: 0 });
+});
+
+test('vectors of another length or another form are other entries', async () => {
+  await hitOf('same text');
+  for (const more of [{ dimensions: 8 }, { encoding_format: 'base64' }])
+    expect((await embed('same text', more)).headers.get(CACHE_HEADER)).toBe('miss');
+});
