@@ -190,6 +190,9 @@ const ANSWER_HEADERS = {
     'The fields of the request that the model did not receive, as in `platform.dropped`: percent-encoded, separated by commas, at most 1,024 bytes. Fields that do not fit are counted: `and 12 more`. A stream whose headers are sent before its first content does not have this header.',
   'x-signalbox-given-back': 'Credits that were refunded for an earlier attempt with the same `Idempotency-Key`.',
   'x-signalbox-replayed': '`true` if this is the stored answer of an earlier request.',
+  'x-signalbox-cache':
+    '`hit` if the cache of the policy answered, `miss` if a model answered, `partial` if some vectors come from the cache. Absent if the cache does not apply.',
+  age: 'The seconds since the answer of a hit was stored.',
 } as const;
 
 const answerDocs = ({ surface, route }: ServedRoute): RouteDocs => ({

@@ -76,6 +76,7 @@ export function draftCases(context: CheckContext & AmountContext, names: CaseNam
           qualityAbove: expect.quality_above ?? null,
           blocked: expect.blocked ?? null,
           masked: expect.masked,
+          cached: expect.cached ?? null,
           refused: expect.refused ?? null,
         },
       },

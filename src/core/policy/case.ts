@@ -51,6 +51,8 @@ export interface PolicyCase {
     readonly blocked: string | null;
     /** The guards that must mask a text of the request. */
     readonly masked: readonly string[];
+    /** Whether the cache must apply to the request; null if the case does not say. */
+    readonly cached: boolean | null;
     /** The expected error code, if no model may be eligible. */
     readonly refused: string | null;
   };

@@ -48,7 +48,8 @@ export function guardHypothetical(
   }
 }
 
-const NO_ORIGIN = { headers: null, body: { bytes: 0 } };
+/** The HTTP request of a request that is never sent. */
+export const NO_ORIGIN = { headers: null, body: { bytes: 0 } };
 /** No placeholder of a hypothetical request is shown. */
 const NO_SECRET = new Uint8Array(32);
 

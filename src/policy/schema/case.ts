@@ -5,7 +5,7 @@ import { USER_ROLES } from '../../core/people/people.ts';
 import { TIERS } from '../../core/policy/tiers.ts';
 import { ESCALATION_NAMES } from '../../core/request/facts.ts';
 import { withoutNull } from '../../core/schema/nullable.ts';
-import { closed, excludes, excludesEach, oneOf, optional, string, writtenAs } from './parts.ts';
+import { boolean, closed, excludes, excludesEach, oneOf, optional, string, writtenAs } from './parts.ts';
 
 const query = RouteChat.properties;
 const { operation, input, dimensions } = RouteQuery.properties;
@@ -180,6 +180,12 @@ export const ExpectText = closed(
       examples: [['personal-data']],
       description: 'The guards that must mask a text of the request.',
     }),
+    cached: Type.Optional(
+      boolean(
+        { examples: [true] },
+        'Whether the `cache` of the policy applies to the request, so that an equal request gets the same answer again.',
+      ),
+    ),
     refused: Type.Optional(name('The expected error code, if the request must be refused.', 'no_eligible_model')),
   },
   { minProperties: 1, ...excludesEach(['refused', 'blocked'], Object.keys(OF_THE_CHOICE)) },

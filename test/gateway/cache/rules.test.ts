@@ -29,8 +29,7 @@ const store = (box: Signalbox, question: string, more = {}, headers = {}) =>
   missAndHit(upstream, () => chat(box, question, more, headers));
 
 /** Whether an answer never comes from the cache, although its request is sent again for a while. */
-const staysMiss = (send: () => Promise<string | null>) =>
-  quietFor(300, 'a hit', async () => (await send()) === 'hit');
+const staysMiss = (send: () => Promise<string | null>) => quietFor(300, 'a hit', async () => (await send()) === 'hit');
 
 let boxes: Signalbox[] = [];
 const open = async (cache: string, models = {}) => {
@@ -91,7 +90,9 @@ describe('the cache of a key', () => {
     expect(await resultOf(chat(box, 'controlled', {}, { 'cache-control': 'no-store' }))).toBeNull();
     expect(await resultOf(chat(box, 'controlled', {}, { 'cache-control': 'private, no-cache' }))).toBe('miss');
     expect(await resultOf(chat(box, 'controlled', {}, { 'cache-control': 'max-age=60' }))).toBe('hit');
-    await waitFor(async () => (await resultOf(chat(box, 'controlled', {}, { 'cache-control': 'max-age=0' }))) === 'miss');
+    await waitFor(
+      async () => (await resultOf(chat(box, 'controlled', {}, { 'cache-control': 'max-age=0' }))) === 'miss',
+    );
     await staysMiss(() => resultOf(chat(box, 'never', {}, { 'cache-control': 'no-store' })));
     expect(await resultOf(chat(box, 'never'))).toBe('miss');
   });
@@ -131,7 +132,10 @@ describe('a hit', () => {
   const BUDGET = 'budgets: [{ name: all, limit_credits: 1, window: day, match: \'key.labels.thin == "yes"\' }]\n';
 
   test('at no price is served with an exhausted budget, and at a price it is refused', async () => {
-    for (const [price, status] of [[0, 200], [0.4, 402]] as const) {
+    for (const [price, status] of [
+      [0, 200],
+      [0.4, 402],
+    ] as const) {
       const box = await open(`cache: { price_credits: ${price} }\n${BUDGET}`);
       const key = await box.makeKey('--label', 'thin=yes');
       const { hit } = await store(box, 'cheap', { max_tokens: 10 }, as(key));

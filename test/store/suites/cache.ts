@@ -28,7 +28,7 @@ export function cacheSuite(open: () => Promise<TestedStore>): void {
     const row = cached(1, { userId: 'user_u' });
     await store.commit([cache.keep(row)]);
     const [kept] = await cache.find([nameOf(9), nameOf(1)], NOW + 99);
-    expect({ ...kept, name: new Uint8Array(kept!.name), answer: new Uint8Array(kept!.answer) }).toEqual(row);
+    expect<object>({ ...kept, name: new Uint8Array(kept!.name), answer: new Uint8Array(kept!.answer) }).toEqual(row);
     expect(await found(store, NOW + 100)).toEqual([]);
     await store.commit([cache.keep(cached(1, { expires: NOW + 200 }))]);
     expect(await found(store, NOW + 100)).toEqual([1]);

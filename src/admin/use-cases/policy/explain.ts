@@ -24,7 +24,7 @@ import { questionLengthOf } from '../../../routing/question-length.ts';
 import type { OnRuleFailure } from '../../../routing/rules.ts';
 import { readStore, storeExists } from '../../../store/open.ts';
 import { caseNamed, runCase } from './cases.ts';
-import { exactFacts, guarded, type HypotheticalRequest, tryFor, UNNAMED } from './hypothetical.ts';
+import { exactFacts, guarded, type HypotheticalRequest, isCachedFor, tryFor, UNNAMED } from './hypothetical.ts';
 import { factsOf } from './reasons.ts';
 import { settingsOf } from './settings.ts';
 import { type JudgeTools, readPolicy } from './tools.ts';
@@ -96,6 +96,8 @@ export async function explainRequest(
     failedRules,
     // The verdicts of the policy's guards on the request.
     verdicts,
+    // Whether an equal request would get the same answer from the cache.
+    isCached: isCachedFor(hypothetical, runtime),
   };
 }
 

@@ -36,6 +36,7 @@ export function explanationBody(
     taskNote = null,
     taskReasons: reasons = null,
     verdicts = [],
+    isCached = false,
   } = explanation;
   const { choice, reason, refusal } = certificate;
   const { revision, usdPerCredit } = runtime.snapshot;
@@ -50,6 +51,7 @@ export function explanationBody(
     explanation: [
       ...verdicts.map(verdictText),
       ...body.explanation,
+      ...(isCached ? ['The cache applies: an equal request gets the same answer without a model.'] : []),
       ...lacksIn(runtime.snapshot).map((lack) => `${lack}.`),
     ],
     first_hold_credits: firstHold && toCredits(firstHold.amount),

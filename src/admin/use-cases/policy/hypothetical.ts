@@ -8,7 +8,10 @@ import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import type { Difficulty, Facts } from '../../../core/request/facts.ts';
 import type { ModelRequest } from '../../../core/request/model-request.ts';
 import { UsageError } from '../../../core/usage-error.ts';
-import { guardHypothetical } from '../../../gateway/guards/hypothetical-guards.ts';
+import { partitionOf } from '../../../gateway/cache/cache-name.ts';
+import { isCached } from '../../../gateway/cache/cache-scope.ts';
+import { scopeOf } from '../../../gateway/guards/guard-scope.ts';
+import { guardHypothetical, NO_ORIGIN } from '../../../gateway/guards/hypothetical-guards.ts';
 import { checkRequest } from '../../../gateway/request/check-request.ts';
 import { decideWithin, type FundedTrial } from '../../../gateway/request/decide-within.ts';
 import { countInput, decisiveTokenizers } from '../../../gateway/request/exact-count.ts';
@@ -110,6 +113,16 @@ export function guarded(hypothetical: HypotheticalRequest, runtime: Runtime) {
   const { request: given, key, caller = hypotheticalCaller(key) } = hypothetical;
   const { request, verdicts, refusal } = guardHypothetical(given, caller, runtime);
   return { hypothetical: { ...hypothetical, request, guards: verdicts.inputCounts }, verdicts: verdicts.all, refusal };
+}
+
+/** Whether the cache of the policy applies to a hypothetical request, after guards. */
+export function isCachedFor(
+  { request, key, caller = hypotheticalCaller(key) }: HypotheticalRequest,
+  { snapshot }: Runtime,
+): boolean {
+  const { cache } = snapshot;
+  const scope = () => scopeOf(request, caller, NO_ORIGIN);
+  return cache !== null && isCached(cache, request, scope) && partitionOf(cache.partition, caller) !== null;
 }
 
 /**

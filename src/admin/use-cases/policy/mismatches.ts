@@ -10,7 +10,7 @@ import { isRefusal } from '../../../routing/decide.ts';
 import type { ModelLists } from '../../../routing/model-name.ts';
 import { refusalError } from '../../../routing/refuse.ts';
 import { firstEndpoints } from '../../../routing/spread-estimate.ts';
-import { type CaseOutcome, isDecision, listsOf, reasonsAgainst, verdictsOn } from './reasons.ts';
+import { type CaseOutcome, isCachedCase, isDecision, listsOf, reasonsAgainst, verdictsOn } from './reasons.ts';
 import { whyNotChosen, whyNotRejectedBy, whyRejected } from './why.ts';
 
 /** A key of a case's `expect` that does not hold. */
@@ -40,6 +40,7 @@ export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime
         : refusalMismatch(expect.refused, outcome, refusal, context)),
     ...rejectedMismatches(expect, outcome, whole),
     ...guardMismatches(policyCase, outcome, refusal, runtime),
+    ...cacheMismatch(policyCase, refusal, runtime),
   ];
   return found.map(({ hint, expected, ...text }) => ({
     case: policyCase,
@@ -250,6 +251,20 @@ function guardMismatches(
   const got = refusal ? refusedText(refusal.code) : isDecision(outcome) ? `chose ${chosenId(outcome, runtime)}` : found;
   const message = `the guard \`${blocked}\` does not refuse the request`;
   return [...misses, { key: 'blocked', wanted: blocked, got, message, hint: refusal?.message }];
+}
+
+function cacheMismatch(policyCase: PolicyCase, refusal: SignalboxError | null, runtime: Runtime): MismatchText[] {
+  const { cached } = policyCase.expect;
+  if (cached === null) return [];
+  const got = refusal === null && isCachedCase(policyCase, runtime);
+  if (got === cached) return [];
+  const message = `the cache ${got ? 'applies' : 'does not apply'} to the request`;
+  const isUnsampled = runtime.snapshot.cache !== null && !runtime.snapshot.cache.sampled;
+  const hint =
+    cached && isUnsampled
+      ? 'with `cache.sampled: false`, a request needs `temperature: 0` or `seed`'
+      : refusal?.message;
+  return [{ key: 'cached', wanted: String(cached), got: String(got), message, hint }];
 }
 
 function rejectedMismatches({ rejected }: PolicyCase['expect'], outcome: CaseOutcome, whole: Runtime): MismatchText[] {

@@ -18,7 +18,7 @@ import { isRefusal } from '../../../routing/decide.ts';
 import type { ModelLists } from '../../../routing/model-name.ts';
 import { violatedConstraints } from '../../../routing/rejections.ts';
 import { vectorSpaceOf } from '../../../routing/rules.ts';
-import { decideFor, guarded, hypotheticalFacts } from './hypothetical.ts';
+import { decideFor, guarded, hypotheticalFacts, isCachedFor } from './hypothetical.ts';
 
 /** The time of cases and requests without a time: a Wednesday noon. The time is constant so that results do not depend on the clock. */
 export const USUAL_TIME = '2026-01-07T12:00:00Z';
@@ -49,6 +49,10 @@ function guardedCase({ given }: PolicyCase, runtime: Runtime) {
 /** Returns what the guards of the policy found in a case's request; nothing if the API would refuse its body. */
 export const verdictsOn = (policyCase: PolicyCase, runtime: Runtime): readonly GuardVerdict[] =>
   orElse(() => guardedCase(policyCase, runtime).verdicts, []);
+
+/** Whether the cache of the policy applies to a case's request; false if the API would refuse its body. */
+export const isCachedCase = (policyCase: PolicyCase, runtime: Runtime): boolean =>
+  orElse(() => isCachedFor(guardedCase(policyCase, runtime).hypothetical, runtime), false);
 
 /** Returns the lists of models that apply to the sender of a case. */
 export function listsOf({ given }: PolicyCase, runtime: Runtime): ModelLists {
