@@ -120,6 +120,18 @@ describe('a memory of texts', () => {
     expect(memory.size).toBe(40);
   });
 
+  test('the cache remembers texts that differ only in a number when they occur again after each other', () => {
+    const memory = new TextMemory<string>(400_000);
+    let reads = 0;
+    const read = (text: string): string => {
+      reads++;
+      return text;
+    };
+    for (let time = 0; time < 9; time++)
+      for (let task = 0; task < 40; task++) memory.of(`Task ${1_000 + task * 7}: ${chars(200)}`, read);
+    expect(reads).toBeLessThan(3 * 40);
+  });
+
   test('the cache never confuses texts with the same length and ends while generations are replaced', () => {
     const memory = new TextMemory<string>(20_000);
     fc.assert(
