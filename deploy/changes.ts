@@ -16,7 +16,8 @@ const CHANGE = /^### (?<theme>.+)\n\n(?<entries>- [\s\S]+)$/;
 function themeOf({ name, text }: Change): { readonly theme: string; readonly entries: string } {
   const { theme, entries } = CHANGE.exec(text.replaceAll('\r\n', '\n').trim())?.groups ?? {};
   if (!theme || !entries) throw new Error(`changes/${name}: start with \`### Theme\`, an empty line and a list.`);
-  return { theme: theme.trim(), entries };
+  // A link from `changes/` starts one folder lower than a link from the changelog.
+  return { theme: theme.trim(), entries: entries.replaceAll('](../', '](') };
 }
 
 /** @returns the section with the entries at the end of their theme, or under a new theme */

@@ -24,6 +24,13 @@ test('a release uses the unreleased section and adds to its themes', () => {
   );
 });
 
+test('a link of a change leads to the same page from the changelog', () => {
+  const text = '### Keys\n\n- [Keys](../docs/spend/keys.md) and [more](https://a.example/../b).\n';
+  expect(withRelease(HEAD, [{ name: 'keys.md', text }], '1.0.0', '2026-12-01')).toContain(
+    '- [Keys](docs/spend/keys.md) and [more](https://a.example/../b).',
+  );
+});
+
 test('a change in another form is refused, and the error names its file', () => {
   for (const text of ['', '- no theme', '### Theme\nno list', '## Theme\n\n- list'])
     expect(() => withRelease(HEAD, [{ name: 'odd.md', text }], '1.0.0', '2026-12-01')).toThrow('changes/odd.md');
