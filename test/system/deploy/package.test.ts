@@ -10,6 +10,7 @@ import { makeTestKey, temporaryFolder } from '../../support/signalbox.ts';
 /** The package of `npm run package`, run with npx in an empty folder, with an npm cache of its own and without Bun on the path. */
 const ROOT = join(import.meta.dir, '../../..');
 const KEY = makeTestKey();
+const INSTALL_MS = 90_000;
 const home = temporaryFolder();
 const work = join(home, 'work');
 const tarball = `signalbox-${manifest.version}.tgz`;
@@ -56,7 +57,8 @@ async function serve(): Promise<void> {
   await waitFor(() => {
     url = addressIn(printed.join('')) ?? '';
     return url !== '';
-  });
+    // npm installs the package first.
+  }, INSTALL_MS);
 }
 
 async function stop(): Promise<void> {
@@ -72,7 +74,7 @@ beforeAll(async () => {
   expect(built.err).toBe('');
   expect(built.code).toBe(0);
   await serve();
-}, 120_000);
+}, 2 * INSTALL_MS);
 
 afterAll(async () => {
   await stop();
@@ -139,6 +141,53 @@ describe('signalbox init', () => {
     expect(refused.err).toContain('cannot be written');
     expect(existsSync(join(work, 'taken/policies'))).toBe(false);
   });
+});
+
+/** Runs the blocks of commands that docs/operate/first-deployment.md has for a developer, in a new project. */
+describe('the page for an application developer', () => {
+  const app = join(home, 'app');
+  const page = readFileSync(join(ROOT, 'docs/operate/first-deployment.md'), 'utf8');
+  const section = page.split('\n## An application developer\n')[1]?.split('\n## ')[0] ?? '';
+  const own = freePort();
+  const blocks = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands = '']) =>
+    commands.replace(/\.\/signalbox-(VERSION|OLD|NEW)\.tgz/g, spec).replace('127.0.0.1:8787', `127.0.0.1:${own}`),
+  );
+  const [install = '', start = '', ask = '', budget = '', upgrade = '', rollback = ''] = blocks;
+  let running: Bun.Subprocess | undefined;
+  const env = { PORT: String(own), SIGNALBOX_KEY: KEY };
+  async function follow(commands: string): Promise<string> {
+    const { code, out, err } = await npm(['sh', '-ec', commands], { cwd: app, env });
+    expect([code, code === 0 ? '' : err]).toEqual([0, '']);
+    return out;
+  }
+  async function startServer(): Promise<void> {
+    running = Bun.spawn(['sh', '-c', `exec ${start}`], { cwd: app, env: { ...ENV, ...env }, stdout: 'ignore' });
+    await waitFor(async () => (await fetch(`http://127.0.0.1:${own}/healthz`).catch(() => null))?.ok === true, 30_000);
+  }
+  async function stopServer(): Promise<void> {
+    running?.kill();
+    await running?.exited;
+  }
+  afterAll(stopServer);
+
+  test('leads to an answer, a budget, an upgrade and a rollback', async () => {
+    expect(blocks).toHaveLength(6);
+    mkdirSync(app);
+    writeFileSync(join(app, 'package.json'), '{"name": "app", "private": true}');
+    await follow(install);
+    await startServer();
+    expect(await follow(ask)).toContain('"choices"');
+    expect(await follow(budget)).toMatch(/sb_live_/);
+    await follow(upgrade);
+    await stopServer();
+    await startServer();
+    expect(await follow(ask)).toContain('"choices"');
+    await stopServer();
+    await follow(rollback);
+    await startServer();
+    expect(await follow(ask)).toContain('"choices"');
+    expect(await follow('node_modules/.bin/signalbox keys list')).toContain('app');
+  }, 300_000);
 });
 
 describe('npm publish', () => {

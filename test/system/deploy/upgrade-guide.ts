@@ -22,7 +22,8 @@ export interface Machine extends AsyncDisposable {
   statusOf(keyId: string): Promise<number>;
   /** Sends a chat to a simulated model. */
   chat(keyId: string): Promise<number>;
-  readonly journal: () => readonly unknown[];
+  /** The entries of the ledger. */
+  journal(): unknown[];
   readonly file: (path: string) => string;
 }
 
