@@ -5,8 +5,7 @@ import type { GuardScope } from './guards.ts';
  * Who shares the entries of a cache. `key`: the requests of one key. `team`: the keys of a team with equal rights. `everyone`: all keys with
  * equal rights.
  */
-export const CACHE_PARTITIONS = ['key', 'team', 'everyone'] as const;
-export type CachePartition = (typeof CACHE_PARTITIONS)[number];
+export type CachePartition = 'key' | 'team' | 'everyone';
 
 /** How answers are stored and used again for equal requests. */
 export interface CachePolicy {

@@ -20,7 +20,7 @@ export interface CacheNames {
 }
 
 /** Identifies a partition, for the name of an entry and for its secret; null if the caller has none. */
-export function partitionOf(partition: CachePartition, { keyId, team }: Caller): string | null {
+export function partitionOf(partition: CachePartition, { keyId, team }: Pick<Caller, 'keyId' | 'team'>): string | null {
   if (partition === 'key') return `key ${keyId}`;
   if (partition === 'everyone') return 'everyone';
   return team === undefined ? null : `team ${team}`;
@@ -34,7 +34,7 @@ export function partitionOf(partition: CachePartition, { keyId, team }: Caller):
  */
 export function cacheNames(
   request: ModelRequest,
-  facts: Facts,
+  facts: NamedFacts,
   { caller, partition, snapshot }: NamedFor,
   secret: string,
 ): CacheNames {
@@ -53,15 +53,18 @@ export function cacheNames(
   return { names, seal };
 }
 
-interface NamedFor {
-  readonly caller: Caller;
+/** The facts that names contain. */
+export type NamedFacts = Pick<Facts, 'allowedModels' | 'deniedModels' | 'guards' | 'rules'>;
+
+export interface NamedFor {
+  readonly caller: Pick<Caller, 'labels'>;
   /** The result of `partitionOf`. */
   readonly partition: string;
-  readonly snapshot: PolicySnapshot;
+  readonly snapshot: Pick<PolicySnapshot, 'revision'>;
 }
 
 /** What callers of a wider partition must have in common: their labels, and the models that they may use. */
-const rightsOf = ({ labels }: Caller, { allowedModels, deniedModels = [] }: Facts) => [
+const rightsOf = ({ labels }: NamedFor['caller'], { allowedModels, deniedModels = [] }: NamedFacts) => [
   labels,
   allowedModels?.toSorted() ?? null,
   deniedModels.toSorted(),

@@ -21,7 +21,7 @@ import type { ServedRequest } from './served.ts';
 import type { Next, Step } from './steps.ts';
 
 /** The reason in records and in `platform.route_reason` of an answer from the cache. */
-export const CACHE_REASON = 'cache:exact';
+const CACHE_REASON = 'cache:exact';
 const CACHE_HEADER = 'x-signalbox-cache';
 
 /** A request that the cache applies to. */

@@ -46,7 +46,10 @@ describe('a policy case with `cached`', () => {
 
 test('`policy explain` says that the cache applies', async () => {
   const folder = temporaryFolder();
-  writeFileSync(join(folder, 'policy.yaml'), policyOf(CACHE, `  - { name: it, given: { ${FIXED} }, expect: { cached: true } }`));
+  writeFileSync(
+    join(folder, 'policy.yaml'),
+    policyOf(CACHE, `  - { name: it, given: { ${FIXED} }, expect: { cached: true } }`),
+  );
   const { code, out } = await runHere(['policy', 'explain', folder, '--case', 'it', '--json']);
   expect(code).toBe(0);
   expect(out).toContain('The cache applies');

@@ -25,7 +25,7 @@ import type { OnRuleFailure } from '../../../routing/rules.ts';
 import { readStore, storeExists } from '../../../store/open.ts';
 import { caseNamed, runCase } from './cases.ts';
 import { exactFacts, guarded, type HypotheticalRequest, isCachedFor, tryFor, UNNAMED } from './hypothetical.ts';
-import { factsOf } from './reasons.ts';
+import { factsOf, isCachedCase } from './reasons.ts';
 import { settingsOf } from './settings.ts';
 import { type JudgeTools, readPolicy } from './tools.ts';
 
@@ -179,6 +179,7 @@ export async function explainCase(name: string, folder: string, onlyHere: boolea
   const runtime = runtimeFor(whole, found.given.model);
   return {
     ...explained(factsOf(found, runtime), null, runtime, {}),
+    isCached: isCachedCase(found, runtime),
     case: found,
     failures: ran.run.failures,
     // The settings of variables in which the case was decided.
