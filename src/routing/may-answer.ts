@@ -1,5 +1,5 @@
 import { REJECTIONS } from '../core/decision/decision.ts';
-import { priorReadings } from '../core/decision/readings.ts';
+import type { Readings } from '../core/decision/readings.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { qualifiedFor } from '../core/request/language-support.ts';
@@ -19,7 +19,7 @@ const RIGHTS =
   REJECTIONS.selector.bit;
 
 /** Whether a model is on the shortlist of a request if all endpoints are healthy and money and time do not matter. */
-export function mayAnswer(id: string, facts: Facts, snapshot: PolicySnapshot): boolean {
+export function mayAnswer(id: string, facts: Facts, snapshot: PolicySnapshot, readings: Readings): boolean {
   const index = snapshot.modelIndex.get(id);
   const model = index === undefined ? undefined : snapshot.models[index];
   if (index === undefined || !model) return false;
@@ -31,7 +31,7 @@ export function mayAnswer(id: string, facts: Facts, snapshot: PolicySnapshot): b
     task: tasks[taskIndex.get(facts.task) ?? 0]!,
     allowed: facts.allowedModels === null ? null : new Set(facts.allowedModels),
     denied: facts.deniedModels === undefined ? null : new Set(facts.deniedModels),
-    writing: expectedWriting(facts, snapshot, priorReadings(snapshot)),
+    writing: expectedWriting(facts, snapshot, readings),
     limits,
     hasCeilings: false,
     vectorSpace: vectorSpaceOf(facts, snapshot),

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { AnswerSeal } from '../../access/idempotency/crypto.ts';
 import { canonicalJson } from '../../core/json/canonical.ts';
 import { withEdits } from '../../core/json/original.ts';
@@ -38,13 +38,12 @@ export function cacheNames(
   { caller, partition, snapshot }: NamedFor,
   secret: string,
 ): CacheNames {
-  const seal = new AnswerSeal(secret, FORM);
+  const seal = sealOf(caller, secret);
   const { operation, model, stream, headers, original, embedding } = request;
   const { rules, guards = null } = facts;
   const own = [partition, snapshot.revision, operation, original.dialect, model, stream, headers.passed, rules, guards];
   const head = canonicalJson(partition.startsWith('key ') ? own : [...own, rightsOf(caller, facts)]);
-  const nameOf = (body: object) =>
-    seal.bodyMark(createHash('sha256').update(`${head}\n`).update(canonicalJson(body)).digest());
+  const nameOf = (body: object) => seal.bodyMark(hash('sha256', `${head}\n${canonicalJson(body)}`, 'buffer'));
   if (!embedding) return { names: [nameOf(original.body)], seal };
   const rest = canonicalJson(withoutInputs(original, embedding.inputs));
   const names = embedding.inputs.map((input) =>
@@ -61,6 +60,18 @@ export interface NamedFor {
   /** The result of `partitionOf`. */
   readonly partition: string;
   readonly snapshot: Pick<PolicySnapshot, 'revision'>;
+}
+
+/** The last seal of each caller, because deriving its keys takes as long as the rest of a name. */
+const seals = new WeakMap<object, { readonly mark: string; readonly seal: AnswerSeal }>();
+
+function sealOf(caller: object, secret: string): AnswerSeal {
+  const mark = hash('sha256', secret);
+  const known = seals.get(caller);
+  if (known?.mark === mark) return known.seal;
+  const seal = new AnswerSeal(secret, FORM);
+  seals.set(caller, { mark, seal });
+  return seal;
 }
 
 /** What callers of a wider partition must have in common: their labels, and the models that they may use. */

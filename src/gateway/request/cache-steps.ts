@@ -120,11 +120,11 @@ async function answerQuery(served: ServedRequest, query: CacheQuery, next: Next)
 /** Finds the answers that may be given to this caller, in the order of the names. Without an answer of the store there are none. */
 async function usableAnswers(served: ServedRequest, { names, seal, control, facts }: CacheQuery) {
   const { gateway, prepared } = served;
-  const { snapshot } = prepared.runtime;
+  const { snapshot, readings } = prepared.runtime;
   try {
     const found = await gateway.cache.find(names, seal);
     const isUsable = ({ model, stored }: CachedAnswer) =>
-      gateway.now() - stored <= control.ageMax * 1_000 && mayAnswer(model, facts, snapshot);
+      gateway.now() - stored <= control.ageMax * 1_000 && mayAnswer(model, facts, snapshot, readings());
     return found.map((one) => (one && isUsable(one) ? one : null));
   } catch (error) {
     gateway.log.warn('the cache could not be read', { error: String(error) });
