@@ -11,6 +11,7 @@ const ENTRIES = [
   'src/main.ts',
   'src/policy/runtime/parse-worker.ts',
   'src/server/audit-worker.ts',
+  'src/store/sqlite/examine-worker.ts',
   'src/providers/tokenizer/count-worker.ts',
   'src/tools/plugin/trial-worker.ts',
 ];

@@ -156,6 +156,18 @@ export interface TablesState {
   readonly serves: number;
 }
 
+/** What an examination of a database found. */
+export interface StoreExamination {
+  /** The database program with its version, such as `PostgreSQL 16.2`. */
+  readonly engine: string;
+  /** Damage, and settings with which commits could get lost: a clause for each. */
+  readonly faults: readonly string[];
+  /** How many tables were read completely, and how many there are. Null for a database server, which other processes use, too. */
+  readonly tables: { readonly read: number; readonly all: number } | null;
+  /** The connections of the database server that are in use, and the most that it accepts; null for a file. */
+  readonly connections: { readonly used: number; readonly most: number } | null;
+}
+
 /**
  * A driver for a kind of database. `open.ts` selects the driver by the scheme of the URL. Each method of a driver rejects with a StoreError
  * of one clear sentence.
@@ -175,6 +187,11 @@ export interface StoreDriver {
   exists(url: string): Promise<boolean>;
   /** Reads the versions of a store's tables. This method creates no store. */
   tables(url: string): Promise<TablesState>;
+  /**
+   * Looks for damage and unsafe settings, while servers use the store. The examination of a file reads table after table, and starts no
+   * other table after `withinMs`.
+   */
+  examine(url: string, withinMs: number): Promise<StoreExamination>;
   /**
    * Migrates the tables to this version, or creates them, as a server does at its start.
    * @param program the version of Signalbox

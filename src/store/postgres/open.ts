@@ -5,6 +5,7 @@ import type {
   OpenStore,
   SpoolSettlements,
   StoreDriver,
+  StoreExamination,
   StoreLock,
   StoreReader,
   TablesState,
@@ -27,7 +28,7 @@ import { latestOf, MIGRATION_BOUNDS, migrate, refuseUnreleased, schemaOf } from 
 import { postgresNews } from './news.ts';
 import { PostgresRates } from './rates.ts';
 import { postgresRepositories } from './repositories.ts';
-import { requireSafety, requireSession } from './safety.ts';
+import { requireSafety, requireSession, safetyFaults } from './safety.ts';
 import { SCHEMA } from './schema/versions.ts';
 import { PostgresSnapshot } from './snapshot.ts';
 import { handleOf, openPostgres, PostgresStore } from './store.ts';
@@ -39,6 +40,7 @@ export const postgresDriver: StoreDriver = {
   read,
   exists: async (url) => (await once(url, schemaOf)).version > 0,
   tables,
+  examine,
   migrate: async (url, program) => (await bringUpToDate(url, program)).length,
   accept,
   copy: () =>
@@ -181,6 +183,17 @@ async function tables(url: string): Promise<TablesState> {
     return state;
   });
   return { version, serves, program: program || null, known: latestOf(SCHEMA) };
+}
+
+async function examine(url: string): Promise<StoreExamination> {
+  const [faults, { version, used, most }] = await once(url, async (connection) => {
+    const { rows } = await connection.run<{ version: string; used: number; most: number }>(
+      `SELECT current_setting('server_version') AS version, current_setting('max_connections')::int AS most,
+        (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS used`,
+    );
+    return [await safetyFaults(connection), rows[0]!] as const;
+  });
+  return { engine: `PostgreSQL ${version}`, faults, tables: null, connections: { used, most } };
 }
 
 async function read(url: string): Promise<StoreReader> {

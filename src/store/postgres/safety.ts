@@ -29,20 +29,29 @@ interface SettingRow {
  * Refuses a database server that could lose acknowledged commits, or that is unsupported.
  * @throws StoreError with the reason `denied`, by rejecting
  */
-export async function requireSafety(connection: Connection): Promise<void> {
+export async function requireSafety(connection: Pick<Connection, 'run'>): Promise<void> {
+  const [fault] = await safetyFaults(connection);
+  if (fault !== undefined) throw unsafe(fault);
+}
+
+/** Says why a database server could lose acknowledged commits, or is unsupported: a clause for each reason. */
+export async function safetyFaults(connection: Pick<Connection, 'run'>): Promise<readonly string[]> {
   const { rows } = await connection.run<SettingRow>(
     `SELECT name, setting FROM pg_settings WHERE name IN ('server_version_num', 'server_encoding', ${SETTINGS.map(([name]) => `'${name}'`).join(', ')})`,
   );
   const values = new Map(rows.map(({ name, setting }) => [name, setting]));
   const version = Number(values.get('server_version_num'));
-  if (version < VERSION_MIN)
-    throw unsafe(`it is PostgreSQL ${Math.floor(version / 10_000)}, but Signalbox needs version 14 or later`);
-  if (values.get('server_encoding') !== 'UTF8')
-    throw unsafe(`its encoding is ${values.get('server_encoding')}; create it with ENCODING 'UTF8'`);
-  for (const [name, isSafe, words] of SETTINGS) {
-    const value = values.get(name) ?? 'not known';
-    if (!isSafe(value)) throw unsafe(`${name} is ${value}: ${words}`);
-  }
+  const encoding = values.get('server_encoding');
+  return [
+    ...(version < VERSION_MIN
+      ? [`it is PostgreSQL ${Math.floor(version / 10_000)}, but Signalbox needs version 14 or later`]
+      : []),
+    ...(encoding === 'UTF8' ? [] : [`its encoding is ${encoding}; create it with ENCODING 'UTF8'`]),
+    ...SETTINGS.flatMap(([name, isSafe, words]) => {
+      const value = values.get(name) ?? 'not known';
+      return isSafe(value) ? [] : [`${name} is ${value}: ${words}`];
+    }),
+  ];
 }
 
 const unsafe = (why: string): StoreError => new StoreError(why, { reason: 'denied' });

@@ -23,6 +23,7 @@ import { conversationMigrations } from './conversations.ts';
 import { copyDatabase } from './copy.ts';
 import { openSqlite, type WatchedStore } from './database.ts';
 import { endpointMigrations } from './endpoints.ts';
+import { examineFile } from './examine.ts';
 import { failureOf, faultText } from './fault.ts';
 import { FENCE_TABLE } from './fence.ts';
 import { isFolderLocked, lockFolder } from './folder-lock.ts';
@@ -83,6 +84,7 @@ export const sqliteDriver: StoreDriver = {
   read: async (url, rooms) => openReader(pathOf(url), tablesOf(rooms)),
   exists: async (url) => isThere(pathOf(url)),
   tables: async (url) => tablesIn(pathOf(url)),
+  examine: (url, withinMs) => examineFile(pathOf(url), withinMs),
   migrate: async (url) => migrateFile(pathOf(url)),
   // SQLite needs no confirmation: the server compares the database with `ledger.id` of its folder.
   accept: async () => null,

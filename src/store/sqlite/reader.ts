@@ -68,8 +68,8 @@ export function countVersions(path: string, known: readonly Migrations[]): numbe
   }
 }
 
-/** Opens a database read-only. After a crash, SQLite may first have to roll back a transaction, and needs to write for that. */
-function openReadable(path: string): Database {
+/** Opens a database read-only. The caller closes it. After a crash, SQLite may first have to roll back a transaction, and needs to write for that. */
+export function openReadable(path: string): Database {
   const open = (mode: 'readonly' | 'readwrite'): Database => {
     const db = new Database(path, { [mode]: true, create: false });
     try {
