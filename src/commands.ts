@@ -80,6 +80,7 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   teams: async () => (await import('./admin/teams.ts')).TEAM_OPERATIONS,
   users: async () => (await import('./admin/users.ts')).USER_OPERATIONS,
   policy: async () => [(await import('./admin/policy.ts')).listPushed],
+  doctor: async () => [(await import('./admin/doctor.ts')).runChecks],
   traffic: async () => [(await import('./admin/traffic.ts')).showTraffic],
   trail: async () => (await import('./admin/trail.ts')).TRAIL_COMMANDS,
   ledger: async () => (await import('./admin/usage.ts')).LEDGER_COMMANDS,
@@ -96,11 +97,11 @@ async function atRunningServer(
   { args, data, folderFlags = [] }: DataArguments & Partial<Pick<PolicyArguments, 'folderFlags'>>,
   host: CommandHost,
 ): Promise<CommandOutput | null> {
-  const [word = '', ...rest] = args;
   // A running server answers only with its own policy. The flag --policies therefore needs the database.
   if (args.includes(OFFLINE) || folderFlags.includes('--policies')) return null;
-  const operation = (await OPERATIONS[name]?.())?.find((one) => one.name === `${name} ${word}`);
+  const operation = (await OPERATIONS[name]?.())?.find((one) => [name, `${name} ${args[0]}`].includes(one.name));
   if (!operation) return null;
+  const rest = operation.name === name ? args : args.slice(1);
   const { atServer, socketOf } = await import('./admin/cli/at-server.ts');
   const socket = await socketOf(data);
   if (socket === null) return null;
@@ -184,6 +185,9 @@ async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandO
         now,
         ...(await policyCommand(command, host)),
       });
+    case 'doctor':
+      host.mindPlugins();
+      return doctor(command, host);
     case 'restart': {
       const [{ runRestart }, { restartAt }] = await Promise.all([
         import('./admin/cli/restart.ts'),
@@ -211,24 +215,46 @@ async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandO
   }
 }
 
-/** Collects what commands on policies need. The policy must fit the ledger in the data folder. */
-async function policyCommand(
-  { folder, folderFlags, data, database }: PolicyArguments,
-  host: CommandHost,
-): Promise<PolicyCommand> {
+/** The tools that check policies with the variables of this shell, and the paths of the secret files that were read. */
+async function toolsHere(host: CommandHost) {
   const [{ judgeTools }, { SecretFiles }] = await Promise.all([
     import('./server/policy-reload.ts'),
     import('./policy/runtime/secret-files.ts'),
   ]);
   const { shipped, now, warn } = host;
-  const [{ ledger, teams }, keys] = await Promise.all([stateOnDisk(database), keysOnDisk(database)]);
-  const { get: env } = new SecretFiles({
+  const { get: env, paths: secretPaths } = new SecretFiles({
     ...host,
     onUnusable: (variable, problem) =>
       warn(complaint(`The file named by ${variable}_FILE cannot be used: ${problem}.`)),
   });
-  const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, ...keys, teams: () => teams };
+  return { judge: judgeTools({ shipped: await shipped(), env, now }), secretPaths };
+}
+
+/** The state of the database that a policy must fit. */
+async function storedFacts(database: string) {
+  const [{ ledger, teams }, keys] = await Promise.all([stateOnDisk(database), keysOnDisk(database)]);
+  return { ledger, ...keys, teams: () => teams };
+}
+
+/** Collects what commands on policies need. The policy must fit the ledger in the data folder. */
+async function policyCommand(
+  { folder, folderFlags, data, database }: PolicyArguments,
+  host: CommandHost,
+): Promise<PolicyCommand> {
+  const [{ judge: tools }, stored] = await Promise.all([toolsHere(host), storedFacts(database)]);
+  const judge = { ...tools, ...stored };
   return { ...host, judge, folder, folderFlags, shippedFolder: defaultPolicies(data), database };
+}
+
+async function doctor({ args, folder, data, database }: PolicyArguments, host: CommandHost): Promise<CommandOutput> {
+  const [{ judge, secretPaths }, { runDoctorHere }] = await Promise.all([
+    toolsHere(host),
+    import('./admin/cli/doctor.ts'),
+  ]);
+  // One of the checks reports why the database cannot be read.
+  const stored = await storedFacts(database).catch(() => ({}));
+  const place = { home: data, data, database };
+  return runDoctorHere(args, { place, folder, secretPaths, judge: { ...judge, ...stored }, now: host.now });
 }
 
 async function ledger({ args, ...place }: DataArguments, { now, write, warn }: CommandHost): Promise<CommandOutput> {

@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import { ALERT_OPERATIONS } from '../admin/alerts.ts';
 import { CHILD_KEY_OPERATIONS } from '../admin/child-keys.ts';
 import { DECISION_COMMANDS, DECISION_OPERATIONS, type DecisionReader, type RequestReader } from '../admin/decisions.ts';
+import { runChecks } from '../admin/doctor.ts';
 import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { showLearning } from '../admin/learning.ts';
 import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
@@ -181,6 +182,7 @@ export const apiRoutes = (
     .use(operationRoutes('ledger', [showLedger], ledgerServices(services, options)))
     .use(operationRoutes('audits', AUDIT_OPERATIONS, { ...services, audits: options.audits }))
     .use(operationRoutes<ServerStatus>('status', [...STATUS_OPERATIONS, showLearning], { ...services, ...status }))
+    .use(operationRoutes('doctor', [runChecks], { ...services, doctor: options.doctor }))
     .use(operationRoutes('keys', KEY_OPERATIONS, keyServices(services, options)))
     .use(operationRoutes('trail', TRAIL_OPERATIONS, trailServices(services, options)))
     .use(trailExportRoutes({ ...services, store }))

@@ -7,6 +7,7 @@ import type { NewestLimits } from '../access/limits/newest.ts';
 import type { SignIn } from '../access/sign-in/sign-in.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
 import type { AlertServices } from '../admin/alerts.ts';
+import type { DoctorServices } from '../admin/doctor.ts';
 import type { LearningServices } from '../admin/learning.ts';
 import type { PolicyServices } from '../admin/policy.ts';
 import type { StatusServices } from '../admin/status.ts';
@@ -73,6 +74,7 @@ export interface AppOptions {
   readonly stalledS?: number | undefined;
   readonly status: ServerStatus;
   readonly audits: ServerAudits;
+  readonly doctor: DoctorServices['doctor'];
   /** Makes the page at `/metrics`; null if metrics are off. */
   readonly metrics: (() => string) | null;
 }

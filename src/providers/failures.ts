@@ -50,6 +50,10 @@ export function sanitizeFailure(failure: ProviderFailure, apiKey: string | null)
   return message === failure.message ? failure : { ...failure, message };
 }
 
+/** Writes a failure for operators, with the status of the answer unless the message has it: `401: Incorrect API key provided`. */
+export const failureText = ({ message, status }: Pick<ProviderFailure, 'message' | 'status'>): string =>
+  `${status === undefined || message.includes(`${status}`) ? '' : `${status}: `}${message}`.replace(/\.$/, '');
+
 /** The maximum nesting of an error that is passed on unchanged. A hostile body could otherwise nest until the stack overflows. */
 const LEVELS_MAX = 32;
 

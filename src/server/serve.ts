@@ -41,6 +41,7 @@ import { announce } from './announce.ts';
 import { consoleHint, openConsole } from './console.ts';
 import { type DataPlace, makeDataFolder, stateOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
+import { openServerDoctor } from './doctor.ts';
 import { logHealth } from './events.ts';
 import { type FirstKey, openFirstKey } from './first-key.ts';
 import { foundWriter, readFound } from './found-file.ts';
@@ -175,7 +176,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
     alerts: alerts.sender,
     ...{ observer, feed, shared: await shareLimits(store, gateway.ledger.rank, rooms, around) },
     ...{ socketBytesMax, stalledS: around.stalledS },
-    ...{ tokens, status, audits },
+    ...{ tokens, status, audits, doctor: openServerDoctor({ ...opened, store, secrets, host }, options) },
     trailHeads: () => notedHeads(options.data),
     // With several processes, the parent serves one metrics page for all processes.
     metrics: options.metrics && !around.parent ? metrics : null,

@@ -95,7 +95,8 @@ export async function requireStore(url: string): Promise<void> {
 export const tablesOfStore: StoreDriver['tables'] = async (url) => (await driverOf(url)).tables(url);
 
 /** Looks for damage and unsafe settings of a store, while servers use it. Rejects with StoreError. */
-export const examineStore: StoreDriver['examine'] = async (url, withinMs) => (await driverOf(url)).examine(url, withinMs);
+export const examineStore: StoreDriver['examine'] = async (url, withinMs) =>
+  (await driverOf(url)).examine(url, withinMs);
 
 /** Migrates the tables of a store to this version. Resolves with the number of versions that were applied; rejects with StoreError. */
 export const migrateStore: StoreDriver['migrate'] = async (url, program) => (await driverOf(url)).migrate(url, program);

@@ -34,7 +34,7 @@ const POLICY_REFUSES = new Set(['decisions content']);
 
 /** Operations that change something without writing to the store. */
 const WRITES_NOTHING = new Set([
-  'ledger audit',
+  ...['doctor', 'ledger audit'],
   ...['policy check', 'policy diff', 'policy explain', 'policy patch', 'policy reload', 'policy test'],
 ]);
 

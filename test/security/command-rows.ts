@@ -114,6 +114,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'wallets block': { ...once(['wallets.change', 'wallets.read'], WALLET), leaves: ['block wallet'] },
   'wallets unblock': { ...once(['wallets.change', 'wallets.read'], WALLET), leaves: ['unblock wallet'] },
   instances: once(['status.read']),
+  doctor: { runs: ({ policies }) => [['--policies', policies]], takes: ['status.read'] },
   'alerts list': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.read'] },
   'alerts test': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.test'] },
   'decisions list': once(['decisions.list']),

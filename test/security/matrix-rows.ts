@@ -120,6 +120,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'GET /admin/alerts': [200, 200, 403, 403, 403, 200, 403, 403],
   'POST /admin/alerts/test': [400, 403, 403, 403, 403, 400, 403, 403],
   'GET /admin/cluster': [200, 200, 403, 403, 403, 200, 200, 403],
+  'POST /admin/doctor': [200, 200, 403, 403, 403, 200, 200, 403],
   'GET /admin/status': [200, 200, 403, 403, 403, 200, 200, 403],
   'GET /admin/endpoints': [200, 200, 403, 403, 403, 200, 200, 403],
   'GET /admin/learning': [200, 200, 403, 403, 403, 200, 403, 403],

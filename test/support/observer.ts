@@ -45,6 +45,7 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   feed: new EventFeed(Date.now),
   alerts: { list: async () => [], test: async () => [] },
   audits: unasked(),
+  doctor: unasked(),
   status: {
     health: { samples: () => [] },
     outcomes: () => Promise.reject(new Error('no learning here')),

@@ -1,5 +1,6 @@
 import { ALERT_OPERATIONS } from '../alerts.ts';
 import { listRecords, showRecord } from '../decisions.ts';
+import { runChecks } from '../doctor.ts';
 import { KEY_COMMANDS } from '../keys.ts';
 import { showLearning } from '../learning.ts';
 import { LOGIN_OPERATIONS } from '../logins.ts';
@@ -101,6 +102,7 @@ Exit code: 0 if the trail is unchanged, 2 if something is wrong.`,
   },
   [eraseEntries.name]: helpOf(eraseEntries),
   instances: helpOf(showCluster),
+  doctor: onPolicy(helpOf(runChecks)),
   ...Object.fromEntries(ALERT_OPERATIONS.map((operation) => [operation.name, onPolicy(helpOf(operation))])),
   'ledger export': {
     usage: `[--month last] [--from T] [--to T] [--time-zone UTC] [--key ID]

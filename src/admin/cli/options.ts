@@ -42,6 +42,10 @@ const DATA_COMMANDS = [
 ] as const;
 type DataCommandName = (typeof DATA_COMMANDS)[number];
 
+/** Commands that use a data folder and a policy. */
+const POLICY_COMMANDS = ['policy', 'learn', 'catalog', 'alerts', 'doctor'] as const;
+type PolicyCommandName = (typeof POLICY_COMMANDS)[number];
+
 export type Command =
   /** `words` names the command to explain, followed by any other arguments. */
   | { readonly name: 'help'; readonly words: readonly string[] }
@@ -53,7 +57,7 @@ export type Command =
   /** `port` is the port on which `serve` would listen in this environment. */
   | { readonly name: 'health'; readonly port: number; readonly args: readonly string[] }
   | ({ readonly name: DataCommandName } & DataArguments)
-  | ({ readonly name: 'policy' | 'learn' | 'catalog' | 'alerts' } & PolicyArguments);
+  | ({ readonly name: PolicyCommandName } & PolicyArguments);
 
 /** The default port of `serve`. */
 const PORT = '8787';
@@ -85,17 +89,18 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
     checkWord(onData, place.args);
     return { name: onData, line: argv, ...place };
   }
-  if (name === 'policy' || name === 'learn' || name === 'catalog' || name === 'alerts') {
+  const onPolicy = POLICY_COMMANDS.find((one) => one === name);
+  if (onPolicy) {
     // The default is the policy folder of `serve`. A folder among the arguments overrides it.
     const { folder, args } = folderOf('--policies', rest);
     const own = dataOf(args, env);
-    checkWord(name, own.args);
+    checkWord(onPolicy, own.args);
     const folderFlags = [
       ...(folder === null ? [] : ['--policies']),
       ...(own.args.length === args.length ? [] : ['--data']),
     ];
     const named = folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data));
-    return { name, line: argv, folder: named, folderFlags, ...own };
+    return { name: onPolicy, line: argv, folder: named, folderFlags, ...own };
   }
   throw unknownCommand('', name);
 }

@@ -30,7 +30,6 @@ const PEER_WORDS: readonly PeerWords[] = [
   },
   { words: ['validate', 'verify'], tools: 'Caddy and Terraform', command: 'policy check' },
   { words: ['lint'], tools: 'Helm', command: 'policy check' },
-  { words: ['doctor'], tools: 'Homebrew', command: 'policy check' },
   {
     words: ['config', 'configure'],
     tools: 'Docker Compose',

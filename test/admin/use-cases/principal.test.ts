@@ -14,6 +14,7 @@ import {
 } from '../../../src/admin/use-cases/database.ts';
 import { decisionMoney } from '../../../src/admin/use-cases/decision-money.ts';
 import { findShown, listDecisions } from '../../../src/admin/use-cases/decisions.ts';
+import { runDoctor } from '../../../src/admin/use-cases/doctor/run.ts';
 import { endpointStatus } from '../../../src/admin/use-cases/endpoints.ts';
 import { checkFollower } from '../../../src/admin/use-cases/events.ts';
 import { explainDecision } from '../../../src/admin/use-cases/explain-decision.ts';
@@ -116,6 +117,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   ],
   childKeys: [['caller'], (by) => childKeys(by, stub)],
   clusterStatus: [REPORTED, (by) => clusterStatus(by, stub)],
+  runDoctor: [REPORTED, (by) => runDoctor(by, stub)],
   createKey: [[...OPERATORS, ...MEMBERS], (by) => createKey(by, stub, { name: '', scopes: ['chat'] })],
   creditWallet: [OPERATORS, (by) => creditWallet(by, stub, 'w', GRANT, 0)],
   endLogin: [[...REPORTED, 'finance', ...MEMBERS], (by) => endLogin(by, stub, 'l')],

@@ -11,7 +11,7 @@ import { foundList } from '../../../policy/runtime/discovery/found-list.ts';
 import { modelServerOf, readServer } from '../../../policy/runtime/discovery/read-server.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { UpstreamNetwork } from '../../../providers/connection/network.ts';
-import { UpstreamError } from '../../../providers/failures.ts';
+import { failureText, UpstreamError } from '../../../providers/failures.ts';
 import { listModels } from '../../../providers/model-list.ts';
 import { idleIn, type JudgeTools, nothingServes, readPolicy, toolsFor } from '../policy/tools.ts';
 import { loadOwnFigures } from './own-models.ts';
@@ -81,11 +81,10 @@ async function listedModels(name: string, { accounts }: Runtime): Promise<readon
     if (listed) return listed;
   } catch (cause) {
     if (!(cause instanceof UpstreamError)) throw cause;
-    const { kind, message, status } = cause.failure;
-    const said = `${status === undefined || message.includes(`${status}`) ? '' : `${status}: `}${message}`;
-    const refused = kind === 'auth' ? ` refuses the key${apiKeyEnv === null ? '' : ` in ${apiKeyEnv}`}` : '';
+    const { failure } = cause;
+    const refused = failure.kind === 'auth' ? ` refuses the key${apiKeyEnv === null ? '' : ` in ${apiKeyEnv}`}` : '';
     throw new UsageError(
-      `\`${name}\` at ${target?.provider.baseUrl ?? null}${refused || ' returned no list of models'}: ${said.replace(/\.$/, '')}.`,
+      `\`${name}\` at ${target?.provider.baseUrl ?? null}${refused || ' returned no list of models'}: ${failureText(failure)}.`,
     );
   }
   throw new UsageError(`\`${name}\` has no list of models that Signalbox can read.`);

@@ -1,0 +1,95 @@
+import { commandName } from '../core/command-name.ts';
+import * as f from './kit/fields.ts';
+import { operationsOn } from './kit/operation.ts';
+import { CHECKS } from './use-cases/doctor/checks.ts';
+import { CHECK_STATES, type CheckState } from './use-cases/doctor/finding.ts';
+import { CHECK_STATE_NAMES, countStates, type Doctor, RUN_MS, runDoctor } from './use-cases/doctor/run.ts';
+
+export const CheckReport = f.named('CheckReport', 'The findings of all checks of an installation.', {
+  object: f.always('doctor'),
+  began_at: f.moment('When the checks began.', '2026-11-20T09:30:00.000Z'),
+  ended_at: f.moment('When the checks ended.', '2026-11-20T09:30:02.000Z'),
+  problems: f.count('How many findings are problems.', 1),
+  warnings: f.count('How many findings are warnings.', 0),
+  data: f.list(
+    f.shape('A finding.', {
+      check: f.word(
+        CHECKS.map(({ id }) => id),
+        'The check.',
+        'providers',
+      ),
+      title: f.text('The name of the check for people.', 'Provider keys'),
+      subject: f.orNull(
+        f.text('What was examined; null if the check examines only one thing.', 'openai (OPENAI_API_KEY)'),
+      ),
+      state: f.word(
+        CHECK_STATE_NAMES,
+        CHECK_STATE_NAMES.map((state) => `\`${state}\`: ${CHECK_STATES[state]}`).join(' '),
+        'problem',
+      ),
+      found: f.text(
+        'What was found.',
+        'api.openai.com refuses the key in OPENAI_API_KEY: 401: Incorrect API key provided.',
+      ),
+      advice: f.orNull(f.text('What to do; null if nothing is to be done.', 'Put a valid key into OPENAI_API_KEY.')),
+    }),
+    'The findings, in the order of the checks.',
+  ),
+});
+
+/** The services that the checks use. */
+export interface DoctorServices {
+  readonly doctor: Doctor;
+}
+
+/** The operation of `POST /admin/doctor` and `signalbox doctor`. */
+export const runChecks = operationsOn<DoctorServices>()({
+  name: 'doctor',
+  http: 'POST /admin/doctor',
+  action: 'status.read',
+  isLong: true,
+  summary: 'Check keys, clocks, disk, database, permissions and ports, and say what to do',
+  details: `Calls each provider in use once for its list of models, which is free of charge, and examines the database, the disk and the settings of the server. Each finding says what to do. The checks change nothing and end within ${RUN_MS / 1_000} seconds. Calls at the same time share one run. The exit code of the command is 2 if there is a problem.`,
+  output: CheckReport,
+  answer: 'The findings.',
+  isFinding: ({ problems }: { readonly problems: number }) => problems > 0,
+  prints: findingsText,
+  async run({ doctor }, { by }) {
+    const { findings, ...times } = await runDoctor(by, doctor);
+    const { problem: problems, warning: warnings } = countStates(findings);
+    return { ...times, problems, warnings, data: findings };
+  },
+});
+
+/** The headings of the command and of the console. */
+export const STATE_TITLES: Readonly<Record<CheckState, string>> = {
+  problem: 'Problems',
+  warning: 'Warnings',
+  not_checked: 'Not checked',
+  ok: 'Fine',
+};
+
+interface PrintedFinding {
+  readonly title: string;
+  readonly subject: string | null;
+  readonly state: string;
+  readonly found: string;
+  readonly advice: string | null;
+}
+
+/** Writes the findings by state, the most urgent first. */
+function findingsText({ data }: { readonly data: readonly PrintedFinding[] }): string {
+  const groups = CHECK_STATE_NAMES.flatMap((state) => {
+    const own = data.filter((finding) => finding.state === state);
+    return own.length === 0 ? [] : [`${STATE_TITLES[state]}\n${own.map(findingText).join('')}`];
+  });
+  const problems = data.filter(({ state }) => state === 'problem').length;
+  const end =
+    problems === 0
+      ? 'No problem was found.\n'
+      : `After a correction, run ${commandName()} doctor again. ${problems === 1 ? 'One problem is' : `${problems} problems are`} left.\n`;
+  return `${groups.join('\n')}\n${end}`;
+}
+
+const findingText = ({ title, subject, found, advice }: PrintedFinding): string =>
+  `  ${title}${subject === null ? '' : `, ${subject}`}: ${found}\n${advice === null ? '' : `    To do: ${advice}\n`}`;

@@ -1,0 +1,98 @@
+import type { Timers } from '../../../core/time/timers.ts';
+import type { Diagnostic } from '../../../policy/diagnostics.ts';
+import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import type { ReloadAttempt } from '../../../policy/runtime/status.ts';
+import type { Instance } from '../../../store/instance.ts';
+import type { ClusterStatus } from '../cluster.ts';
+import type { AuditResult } from '../ledger/audit.ts';
+import type { ServeOptions } from '../serve-options.ts';
+import type { KeyCall } from './provider-calls.ts';
+
+/** What a check can find, the most urgent first, and what each state means. */
+export const CHECK_STATES = {
+  problem: 'Something does not work, is lost or can be read by others. Correct it.',
+  warning: 'It works, but may soon fail or is unusual. Decide whether you want it so.',
+  not_checked: 'The check was not made, and the finding says why.',
+  ok: 'Nothing is wrong.',
+} as const;
+export type CheckState = keyof typeof CHECK_STATES;
+
+/** What a check found about one subject. */
+export interface Finding {
+  readonly state: CheckState;
+  /** What was examined, such as a provider with its key; null if the check examines only one thing. */
+  readonly subject: string | null;
+  /** What was found, in one or two sentences. */
+  readonly found: string;
+  /** What to do, in one or two sentences; null if there is nothing to do. */
+  readonly advice: string | null;
+}
+
+export const fine = (found: string, subject: string | null = null): Finding => ({
+  ...{ state: 'ok', subject, found, advice: null },
+});
+
+/** Makes a finding that says what to do. */
+const advising =
+  (state: CheckState) =>
+  (found: string, advice: string, subject: string | null = null): Finding => ({ state, subject, found, advice });
+export const warning = advising('warning');
+export const problem = advising('problem');
+export const notChecked = advising('not_checked');
+
+/** A policy with its warnings of today, or why it cannot be used. */
+export type DoctorPolicy =
+  | { readonly runtime: Runtime; readonly warnings: readonly Diagnostic[] }
+  | { readonly refusal: string; readonly advice: string };
+export type LoadedPolicy = Extract<DoctorPolicy, { runtime: Runtime }>;
+
+/** What only a running server knows. */
+export interface ServerFacts {
+  readonly instance: Pick<Instance, 'clockOffsetMs' | 'fenced'>;
+  readonly options: Pick<ServeOptions, 'host' | 'port' | 'metrics' | 'metricsPort' | 'process' | 'allowsPolicyWrites'>;
+  /** The last attempt to reload the policy. */
+  readonly lastReload: ReloadAttempt;
+  /** The last audit of this server; null if it has made none. */
+  readonly lastAudit: AuditResult | null;
+}
+
+/** Where the checks get their facts: at a running server, or at a data folder without a server. */
+export interface DoctorSources {
+  /** Milliseconds since 1970, by the clock of this machine. */
+  readonly now: () => number;
+  readonly timers: Timers;
+  /** `home` is the data folder of the operator, `data` the folder of this process. */
+  readonly place: Pick<ServeOptions, 'home' | 'data' | 'database'>;
+  /** The policy folder. */
+  readonly folder: string;
+  /** The paths of the files with secrets that were read. */
+  readonly secretPaths: () => readonly string[];
+  /** Loads the policy. Never rejects. */
+  readonly policy: () => Promise<DoctorPolicy>;
+  /** The running servers of the database. Rejects with StoreError. */
+  readonly cluster: () => Promise<ClusterStatus>;
+  /** Null without a server. */
+  readonly server: ServerFacts | null;
+}
+
+/** The sources of one run, with the facts that several checks share. */
+export interface DoctorRun extends DoctorSources {
+  /** The answers of the providers, which are called once in a run. */
+  readonly calls: (policy: LoadedPolicy) => Promise<readonly KeyCall[]>;
+}
+
+type Found = readonly Finding[] | Promise<readonly Finding[]>;
+
+/** One check. `needs` says what must be there; without it, the check is not made. */
+export type Check = {
+  /** The name in JSON. It stays the same in later versions. */
+  readonly id: string;
+  readonly title: string;
+  /** What is examined and which limits apply, for the table of the documentation. */
+  readonly examines: string;
+} & (
+  | { readonly needs: null; readonly run: (run: DoctorRun) => Found }
+  | { readonly needs: 'database'; readonly run: (run: DoctorRun) => Found }
+  | { readonly needs: 'policy'; readonly run: (run: DoctorRun, policy: LoadedPolicy) => Found }
+  | { readonly needs: 'server'; readonly run: (run: DoctorRun, server: ServerFacts) => Found }
+);

@@ -1,0 +1,120 @@
+import { accessSync, constants, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isShared, placeOfStore } from '../../../store/open.ts';
+import { reasonOf } from '../../../store/reason.ts';
+import { type DoctorRun, type Finding, fine, notChecked, problem, warning } from './finding.ts';
+import { namesText } from './providers.ts';
+
+/** The bits of a mode with which users other than the owner and the group may read, write and enter. */
+const OTHERS_READ = 0o004;
+const OTHERS_WRITE = 0o002;
+const OTHERS_ENTER = 0o001;
+/** Windows has no such modes and owners. */
+const HAS_MODES = process.platform !== 'win32';
+
+const octal = (mode: number): string => `0${(mode & 0o777).toString(8).padStart(3, '0')}`;
+
+export async function checkPermissions(run: DoctorRun): Promise<readonly Finding[]> {
+  const { place, folder, secretPaths } = run;
+  if (!HAS_MODES)
+    return [
+      notChecked(
+        'This system has no owners and modes as Unix has.',
+        'Let only the user of the server read the data folder.',
+      ),
+    ];
+  const data = isShared(place.database) ? place.home : dirname(await placeOfStore(place.database));
+  const folders = [...new Set([place.home, data])];
+  return [
+    ...folders.flatMap((one) =>
+      readable(one, () => [dataFinding(one, statSync(one)), ...ownerFindings(one, unwritableIn(one))]),
+    ),
+    ...readable(folder, () => [policyFinding(folder, writableIn(folder))]),
+    ...secretPaths().flatMap((path) => readable(path, () => [secretFinding(path, isForOthers(path))])),
+  ];
+}
+
+/** Runs a check of a path, which may be missing or unreadable. */
+function readable(path: string, check: () => readonly Finding[]): readonly Finding[] {
+  try {
+    return check();
+  } catch (cause) {
+    return [
+      problem(`It cannot be read: ${reasonOf(cause)}.`, 'Create it, or let the user of the server read it.', path),
+    ];
+  }
+}
+
+/** The folder has the whole database, and the socket with which commands act as the operator. */
+export function dataFinding(folder: string, { mode }: Pick<Stats, 'mode'>): Finding {
+  if ((mode & (OTHERS_READ | OTHERS_WRITE | OTHERS_ENTER)) === 0)
+    return fine('Only its owner and group can use the data folder.', folder);
+  return problem(
+    `Every user of this machine can ${(mode & OTHERS_WRITE) === 0 ? 'read' : 'change'} the data folder (mode ${octal(mode)}).`,
+    `chmod 700 ${folder}`,
+    folder,
+  );
+}
+
+/** Returns the files of a folder that this user cannot write. */
+const unwritableIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !mayWrite(join(folder, entry.name)))
+    .map(({ name }) => name);
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A command that another user ran may have left files that the server cannot write. */
+export const ownerFindings = (folder: string, unwritable: readonly string[]): readonly Finding[] =>
+  unwritable.length === 0
+    ? []
+    : [
+        problem(
+          `This user cannot write files of the data folder: ${namesText(unwritable)}.`,
+          `Give them to the user of the server with chown, and run commands as that user.`,
+          folder,
+        ),
+      ];
+
+/** Plugins in the folder are code that the server runs, and its files say where requests go. */
+export function policyFinding(folder: string, writable: readonly string[]): Finding {
+  if (writable.length === 0) return fine('The policy folder can be read, and other users cannot change it.', folder);
+  return problem(
+    `Every user of this machine can change the policy: ${writable.join(', ')}.`,
+    `chmod -R o-w ${folder}`,
+    folder,
+  );
+}
+
+/** Returns the folder and its files that every user may change. Throws the system's error if the folder cannot be read. */
+function writableIn(folder: string): readonly string[] {
+  accessSync(folder, constants.R_OK | constants.X_OK);
+  const paths = [folder, ...readdirSync(folder).map((name) => join(folder, name))];
+  return paths.filter((path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS_WRITE) !== 0);
+}
+
+/** Whether every user may read a file: the file itself, and all folders on the way to it. */
+function isForOthers(path: string): boolean {
+  const real = realpathSync(path);
+  if ((statSync(real).mode & OTHERS_READ) === 0) return false;
+  for (let folder = dirname(real); ; folder = dirname(folder)) {
+    if ((statSync(folder).mode & OTHERS_ENTER) === 0) return false;
+    if (folder === dirname(folder)) return true;
+  }
+}
+
+export const secretFinding = (path: string, isOpen: boolean): Finding =>
+  isOpen
+    ? warning(
+        'Every user of this machine can read this file with a secret.',
+        `chmod o-rwx ${path}. In a container in which no other user runs, you can leave it.`,
+        path,
+      )
+    : fine('Other users cannot read this file with a secret.', path);

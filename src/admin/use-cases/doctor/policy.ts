@@ -1,0 +1,31 @@
+import { commandName } from '../../../core/command-name.ts';
+import { plural } from '../../../core/text/text.ts';
+import { type DoctorRun, type Finding, fine, type LoadedPolicy, problem, warning } from './finding.ts';
+import { namesText } from './providers.ts';
+
+/** Checks that the policy is active as its files say. */
+export async function checkPolicy({ policy, server }: DoctorRun): Promise<readonly Finding[]> {
+  const loaded = await policy();
+  if ('refusal' in loaded) return [problem(loaded.refusal, loaded.advice)];
+  if (server?.lastReload.result === 'refused')
+    return [
+      problem(
+        `The last edit of the policy was refused, so the policy before it serves: ${server.lastReload.message}`,
+        `Run ${commandName()} policy check, and correct the files.`,
+      ),
+    ];
+  const { revision } = loaded.runtime.snapshot;
+  return [fine(server ? `The policy ${revision} is active.` : `The policy ${revision} can serve here.`)];
+}
+
+/** Reports figures that the policy check calls old. */
+export function checkFigures(_: DoctorRun, { warnings }: LoadedPolicy): readonly Finding[] {
+  const old = warnings.filter(({ code }) => code === 'stale-figure').map(({ message }) => message);
+  if (old.length === 0) return [fine('No price or other figure with a date is old.')];
+  return [
+    warning(
+      `${plural(old.length, 'figure')} may be out of date: ${namesText(old)}.`,
+      `Compare them with the price list of the provider, and update \`as_of\`. ${commandName()} catalog sync PROVIDER shows changed prices, and ${commandName()} policy check lists all old figures.`,
+    ),
+  ];
+}

@@ -1,0 +1,55 @@
+import { ID_SLOTS } from '../../../core/id.ts';
+import { plural } from '../../../core/text/text.ts';
+import type { ClusterStatus } from '../cluster.ts';
+import { clockFinding } from './clocks.ts';
+import { type DoctorRun, type Finding, fine, problem, warning } from './finding.ts';
+
+/** A database accepts this many servers at once. The warning leaves room to replace servers one after the other. */
+const SERVERS_WARNING = ID_SLOTS - 8;
+
+export const checkServers = async ({ cluster }: DoctorRun): Promise<readonly Finding[]> =>
+  serverFindings(await cluster());
+
+/** Compares the servers that share a database. */
+export function serverFindings({ instances, isSplit }: ClusterStatus): readonly Finding[] {
+  if (instances.length === 0) return [fine('No server uses the database.')];
+  const builds = [...new Set(instances.map(({ version }) => version))];
+  const findings: Finding[] = [];
+  if (builds.length > 1)
+    findings.push(
+      warning(
+        `The servers run ${builds.length} builds: ${builds.join(', ')}.`,
+        'Finish the upgrade: replace the servers that still run the earlier build.',
+      ),
+    );
+  if (isSplit)
+    findings.push(
+      problem(
+        'The servers run different policies, or the same policy with different variables set.',
+        'Give all servers the same files and variables, or push the policy. `signalbox instances` shows which server runs which.',
+      ),
+    );
+  for (const { name, error, clockOffsetMs } of instances) {
+    if (error !== null)
+      findings.push(
+        problem(`The server does not use the latest policy: ${error}`, 'Correct the policy of this server.', name),
+      );
+    const clock = clockFinding('The clock of the database', clockOffsetMs, name);
+    if (instances.length > 1 && clock.state !== 'ok') findings.push(clock);
+  }
+  if (instances.length > SERVERS_WARNING)
+    findings.push(
+      warning(
+        `${instances.length} of ${ID_SLOTS} servers use the database; further servers wait.`,
+        'Run fewer servers, each with more load.',
+      ),
+    );
+  if (findings.length > 0) return findings;
+  return [
+    fine(
+      instances.length === 1
+        ? 'One server uses the database.'
+        : `${plural(instances.length, 'server')} run the same build and policy.`,
+    ),
+  ];
+}
