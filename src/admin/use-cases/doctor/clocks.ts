@@ -41,6 +41,6 @@ export async function checkProviderClocks(run: DoctorRun, policy: LoadedPolicy):
   const offsets = (await run.calls(policy)).flatMap(({ clockOffsetMs }) => clockOffsetMs ?? []);
   const median = offsets.toSorted((one, other) => one - other)[Math.floor((offsets.length - 1) / 2)];
   if (median === undefined)
-    return [notChecked('No provider answered with a date.', 'Correct the findings on providers first.')];
+    return [notChecked('No provider answered with a date.', 'See the findings on provider keys.')];
   return [clockFinding(offsets.length === 1 ? 'The clock of a provider' : 'The median clock of the providers', median)];
 }

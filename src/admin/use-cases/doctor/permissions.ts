@@ -1,5 +1,6 @@
 import { accessSync, constants, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { codeOf } from '../../../core/thrown.ts';
 import { isShared, placeOfStore } from '../../../store/open.ts';
 import { reasonOf } from '../../../store/reason.ts';
 import { type DoctorRun, type Finding, fine, notChecked, problem, warning } from './finding.ts';
@@ -39,9 +40,9 @@ function readable(path: string, check: () => readonly Finding[]): readonly Findi
   try {
     return check();
   } catch (cause) {
-    return [
-      problem(`It cannot be read: ${reasonOf(cause)}.`, 'Create it, or let the user of the server read it.', path),
-    ];
+    const found = `It cannot be read: ${reasonOf(cause)}.`;
+    if (codeOf(cause) === 'ENOENT') return [notChecked(found, 'Start the server once, or name another folder.', path)];
+    return [problem(found, 'Let the user of the server read it, or run the command as that user.', path)];
   }
 }
 

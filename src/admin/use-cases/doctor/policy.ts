@@ -24,7 +24,7 @@ export function checkFigures(_: DoctorRun, { warnings }: LoadedPolicy): readonly
   if (old.length === 0) return [fine('No price or other figure with a date is old.')];
   return [
     warning(
-      `${plural(old.length, 'figure')} may be out of date: ${namesText(old)}.`,
+      `${plural(old.length, 'figure')} may be out of date: ${namesText(old, 2)}.`,
       `Compare them with the price list of the provider, and update \`as_of\`. ${commandName()} catalog sync PROVIDER shows changed prices, and ${commandName()} policy check lists all old figures.`,
     ),
   ];

@@ -11,9 +11,9 @@ import type { KeyCall } from './provider-calls.ts';
 const NAMES_MAX = 5;
 
 /** Writes names, and the number of further names: `a, b and 3 more`. */
-export const namesText = (names: readonly string[]): string => {
-  const more = names.length - NAMES_MAX;
-  return more > 0 ? `${names.slice(0, NAMES_MAX).join(', ')} and ${more} more` : names.join(', ');
+export const namesText = (names: readonly string[], most = NAMES_MAX): string => {
+  const more = names.length - most;
+  return more > 0 ? `${names.slice(0, most).join(', ')} and ${more} more` : names.join(', ');
 };
 
 const subjectOf = ({ target, variable }: KeyCall): string =>

@@ -119,7 +119,7 @@ const NO_DATABASE = notChecked(
   'Start the server once, or name another data folder with --data.',
 );
 const NO_SERVER = notChecked(
-  'Only a running server knows this, and none was asked.',
+  'Only a running server knows this, and this run did not use one.',
   'Start the server, and run the command on its data folder without --offline.',
 );
 const NO_POLICY = notChecked('The policy cannot be loaded.', 'Correct the policy first.');
