@@ -47,7 +47,7 @@ async function policyHere({ folder, judge }: DoctorCommand): Promise<DoctorPolic
       };
     return {
       refusal: judged.message ?? `The policy in ${folder} has mistakes, so a server would not start with it.`,
-      advice: `Run ${commandName()} policy check ${folder} to see each mistake and its correction.`,
+      advice: `Run \`${commandName()} policy check ${folder}\` to see each mistake and its correction.`,
     };
   } catch (cause) {
     return { refusal: messageOf(cause), advice: 'Name the folder of the policy with --policies.' };

@@ -26,7 +26,7 @@ export function tablesFinding(place: string, { version, known, serves, program }
   if (version < known)
     return warning(
       `${found}, and this program needs version ${known}.`,
-      `Start the server, which updates the tables, or run ${commandName()} db migrate.`,
+      `Start the server, which updates the tables, or run \`${commandName()} db migrate\`.`,
     );
   if (version > known) return fine(`${found}. This program is for version ${known} and can use them.`);
   return fine(`${found}, which is the version of this program.`);
@@ -41,7 +41,7 @@ export function examinationFindings(
     findings.push(
       notChecked(
         `${engine} found no damage in ${tables.read} of ${plural(tables.all, 'table')}; the time was over before it read the rest.`,
-        `${commandName()} ledger backup FILE copies and audits the whole database.`,
+        `\`${commandName()} ledger backup FILE\` copies and audits the whole database.`,
       ),
     );
   else if (faults.length === 0)
@@ -65,7 +65,7 @@ function connectionsFinding({ used, most }: NonNullable<StoreExamination['connec
 
 /** Reports the last audit of this server. An audit reads the whole journal, so the check makes none. */
 export function checkAudit(_: DoctorRun, { lastAudit }: ServerFacts): readonly Finding[] {
-  const audit = `${commandName()} ledger audit`;
+  const audit = `\`${commandName()} ledger audit\``;
   if (lastAudit === null)
     return [
       notChecked('This server has not audited its ledger since it started.', `Run ${audit}, which may take minutes.`),

@@ -26,7 +26,7 @@ export function freeFinding(folder: string, free: number): Finding {
 }
 
 export function logFinding(bytes: number): Finding {
-  const found = `The write-ahead log of the database has ${sizeText(bytes)}.`;
+  const found = `The write-ahead log of the database has ${bytes < MIB ? 'less than 1 MiB' : sizeText(bytes)}.`;
   if (bytes < LOG_WARNING_BYTES) return fine(found);
   return warning(
     found,

@@ -7,15 +7,7 @@ import type { ClusterStatus } from '../cluster.ts';
 import type { AuditResult } from '../ledger/audit.ts';
 import type { ServeOptions } from '../serve-options.ts';
 import type { KeyCall } from './provider-calls.ts';
-
-/** What a check can find, the most urgent first, and what each state means. */
-export const CHECK_STATES = {
-  problem: 'Something does not work, is lost or can be read by others. Correct it.',
-  warning: 'It works, but may soon fail or is unusual. Decide whether you want it so.',
-  not_checked: 'The check was not made, and the finding says why.',
-  ok: 'Nothing is wrong.',
-} as const;
-export type CheckState = keyof typeof CHECK_STATES;
+import type { CheckState } from './states.ts';
 
 /** What a check found about one subject. */
 export interface Finding {

@@ -52,7 +52,7 @@ export function dataFinding(folder: string, { mode }: Pick<Stats, 'mode'>): Find
     return fine('Only its owner and group can use the data folder.', folder);
   return problem(
     `Every user of this machine can ${(mode & OTHERS_WRITE) === 0 ? 'read' : 'change'} the data folder (mode ${octal(mode)}).`,
-    `chmod 700 ${folder}`,
+    `Run \`chmod 700 ${folder}\`.`,
     folder,
   );
 }
@@ -89,7 +89,7 @@ export function policyFinding(folder: string, writable: readonly string[]): Find
   if (writable.length === 0) return fine('The policy folder can be read, and other users cannot change it.', folder);
   return problem(
     `Every user of this machine can change the policy: ${writable.join(', ')}.`,
-    `chmod -R o-w ${folder}`,
+    `Run \`chmod -R o-w ${folder}\`.`,
     folder,
   );
 }
@@ -115,7 +115,7 @@ export const secretFinding = (path: string, isOpen: boolean): Finding =>
   isOpen
     ? warning(
         'Every user of this machine can read this file with a secret.',
-        `chmod o-rwx ${path}. In a container in which no other user runs, you can leave it.`,
+        `Run \`chmod o-rwx ${path}\`. In a container in which no other user runs, you can leave it.`,
         path,
       )
     : fine('Other users cannot read this file with a secret.', path);

@@ -11,7 +11,7 @@ export async function checkPolicy({ policy, server }: DoctorRun): Promise<readon
     return [
       problem(
         `The last edit of the policy was refused, so the policy before it serves: ${server.lastReload.message}`,
-        `Run ${commandName()} policy check, and correct the files.`,
+        `Run \`${commandName()} policy check\`, and correct the files.`,
       ),
     ];
   const { revision } = loaded.runtime.snapshot;
@@ -25,7 +25,7 @@ export function checkFigures(_: DoctorRun, { warnings }: LoadedPolicy): readonly
   return [
     warning(
       `${plural(old.length, 'figure')} may be out of date: ${namesText(old, 2)}.`,
-      `Compare them with the price list of the provider, and update \`as_of\`. ${commandName()} catalog sync PROVIDER shows changed prices, and ${commandName()} policy check lists all old figures.`,
+      `Compare them with the price list of the provider, and update \`as_of\`. \`${commandName()} catalog sync PROVIDER\` shows changed prices, and \`${commandName()} policy check\` lists all old figures.`,
     ),
   ];
 }

@@ -29,7 +29,7 @@ export async function checkProviders(run: DoctorRun, policy: LoadedPolicy): Prom
     findings.push(
       warning(
         'No model of a provider serves, so only simulated models answer.',
-        `Set the key of a provider, such as OPENAI_API_KEY, in the environment of the server. ${commandName()} policy check lists the variables.`,
+        `Set the key of a provider, such as OPENAI_API_KEY, in the environment of the server. \`${commandName()} policy check\` lists the variables.`,
       ),
     );
   if (silent.length > 0)
@@ -62,7 +62,7 @@ export function providerFinding(call: KeyCall): Finding {
     return fine(`${host} accepts the call and lists ${plural(outcome.length, 'model')}.`, subject);
   return warning(
     `${host} accepts the call, but its list lacks ${plural(absent.length, 'model')} of the policy: ${namesText(absent)}.`,
-    `Check the names under \`upstream\` in the policy. ${commandName()} catalog sync ${target.provider.name} shows the models that the provider has.`,
+    `Check the names under \`upstream\` in the policy. \`${commandName()} catalog sync ${target.provider.name}\` shows the models that the provider has.`,
     subject,
   );
 }

@@ -6,17 +6,9 @@ import { storeExists } from '../../../store/open.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import { CHECKS } from './checks.ts';
-import {
-  CHECK_STATES,
-  type Check,
-  type CheckState,
-  type DoctorRun,
-  type DoctorSources,
-  type Finding,
-  notChecked,
-  problem,
-} from './finding.ts';
+import { type Check, type DoctorRun, type DoctorSources, type Finding, notChecked, problem } from './finding.ts';
 import { callProviders } from './provider-calls.ts';
+import type { CheckState } from './states.ts';
 
 /** The time limit of a run, ms. A check that takes longer is reported as not made. */
 export const RUN_MS = 30_000;
@@ -53,8 +45,6 @@ export const countStates = (findings: readonly Pick<Finding, 'state'>[]): Readon
   for (const { state } of findings) counts[state]++;
   return counts;
 };
-
-export const CHECK_STATE_NAMES = Object.keys(CHECK_STATES) as readonly CheckState[];
 
 /** Makes runs of the checks, one at a time. State: doctor. */
 export function openDoctor(sources: () => DoctorSources, checks: readonly Check[] = CHECKS): Doctor {

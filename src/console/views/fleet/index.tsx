@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { RENEWAL_MS, useResource } from '../../api/resource.ts';
 import { Below, NoPermission } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
@@ -8,6 +9,7 @@ import { mayView, reachOfViewer } from '../../shell/session.ts';
 import { useTraffic } from '../../shell/traffic.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
 import { Alerts } from './alerts.tsx';
+import { Checks, type Checkup } from './checks.tsx';
 import { EndpointPanel } from './endpoint.tsx';
 import { endpointId } from './endpoint-words.tsx';
 import { Endpoints } from './endpoints.tsx';
@@ -18,6 +20,7 @@ import { Server } from './server.tsx';
 const TABS = [
   { id: 'endpoints', label: 'Endpoints', action: 'endpoints.read' },
   { id: 'models', label: 'Models', action: 'models.list' },
+  { id: 'checks', label: 'Checks', action: 'status.read' },
 ] as const;
 const PANEL = 'fleet';
 
@@ -26,11 +29,15 @@ export default function Fleet() {
   const tabs = TABS.filter(({ action }) => mayView(action));
   const first = tabs[0]?.id ?? 'models';
   const tab = TABS.find(({ id }) => id === param('tab'))?.id ?? first;
-  const summary =
-    tab === 'models' ? 'The models of the policy that you may use' : `Health now, and traffic of ${range.value.phrase}`;
+  const [checkup, setCheckup] = useState<Checkup | null>(null);
+  const summaries = {
+    endpoints: `Health now, and traffic of ${range.value.phrase}`,
+    models: 'The models of the policy that you may use',
+    checks: 'What can go wrong around this server, and what to do',
+  };
   return (
     <div class="stack">
-      <ViewHead title="Fleet" summary={summary} hasRange={tab === 'endpoints'} />
+      <ViewHead title="Fleet" summary={summaries[tab]} hasRange={tab === 'endpoints'} />
       <Tabs
         label="Fleet"
         panel={PANEL}
@@ -41,10 +48,12 @@ export default function Fleet() {
       <div id={PANEL} role="tabpanel" aria-labelledby={`${PANEL}-${tab}`} class="stack">
         {tab === 'models' ? (
           <Models />
-        ) : tabs.some(({ id }) => id === 'endpoints') ? (
-          <EndpointsTab />
+        ) : !tabs.some(({ id }) => id === tab) ? (
+          <NoPermission what={tab === 'checks' ? 'Checks' : 'Endpoints'} />
+        ) : tab === 'checks' ? (
+          <Checks checkup={checkup} onCheckup={setCheckup} />
         ) : (
-          <NoPermission what="Endpoints" />
+          <EndpointsTab />
         )}
       </div>
     </div>
