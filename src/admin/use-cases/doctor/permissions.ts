@@ -16,7 +16,7 @@ const HAS_MODES = process.platform !== 'win32';
 const octal = (mode: number): string => `0${(mode & 0o777).toString(8).padStart(3, '0')}`;
 
 export async function checkPermissions(run: DoctorRun): Promise<readonly Finding[]> {
-  const { place, folder, secretPaths } = run;
+  const { place, folder, secretPaths, policy } = run;
   if (!HAS_MODES)
     return [
       notChecked(
@@ -24,11 +24,13 @@ export async function checkPermissions(run: DoctorRun): Promise<readonly Finding
         'Let only the user of the server read the data folder.',
       ),
     ];
+  // Loading the policy reads the files with its secrets.
+  await policy();
   const data = isShared(place.database) ? place.home : dirname(await placeOfStore(place.database));
   const folders = [...new Set([place.home, data])];
   return [
     ...folders.flatMap((one) =>
-      readable(one, () => [dataFinding(one, statSync(one)), ...ownerFindings(one, unwritableIn(one))]),
+      readable(one, () => [dataFinding(one, statSync(one)), ...unwritableFindings(one, unwritableIn(one))]),
     ),
     ...readable(folder, () => [policyFinding(folder, writableIn(folder))]),
     ...secretPaths().flatMap((path) => readable(path, () => [secretFinding(path, isForOthers(path))])),
@@ -47,7 +49,7 @@ function readable(path: string, check: () => readonly Finding[]): readonly Findi
 }
 
 /** The folder has the whole database, and the socket with which commands act as the operator. */
-export function dataFinding(folder: string, { mode }: Pick<Stats, 'mode'>): Finding {
+function dataFinding(folder: string, { mode }: Pick<Stats, 'mode'>): Finding {
   if ((mode & (OTHERS_READ | OTHERS_WRITE | OTHERS_ENTER)) === 0)
     return fine('Only its owner and group can use the data folder.', folder);
   return problem(
@@ -73,7 +75,7 @@ function mayWrite(path: string): boolean {
 }
 
 /** A command that another user ran may have left files that the server cannot write. */
-export const ownerFindings = (folder: string, unwritable: readonly string[]): readonly Finding[] =>
+export const unwritableFindings = (folder: string, unwritable: readonly string[]): readonly Finding[] =>
   unwritable.length === 0
     ? []
     : [
@@ -85,7 +87,7 @@ export const ownerFindings = (folder: string, unwritable: readonly string[]): re
       ];
 
 /** Plugins in the folder are code that the server runs, and its files say where requests go. */
-export function policyFinding(folder: string, writable: readonly string[]): Finding {
+function policyFinding(folder: string, writable: readonly string[]): Finding {
   if (writable.length === 0) return fine('The policy folder can be read, and other users cannot change it.', folder);
   return problem(
     `Every user of this machine can change the policy: ${writable.join(', ')}.`,
@@ -111,7 +113,7 @@ function isForOthers(path: string): boolean {
   }
 }
 
-export const secretFinding = (path: string, isOpen: boolean): Finding =>
+const secretFinding = (path: string, isOpen: boolean): Finding =>
   isOpen
     ? warning(
         'Every user of this machine can read this file with a secret.',

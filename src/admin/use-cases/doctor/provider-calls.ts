@@ -9,7 +9,7 @@ import { listModels } from '../../../providers/model-list.ts';
 /** How many providers are called at the same time. */
 const CALLS_AT_ONCE = 4;
 /** The longest time for the answer of one provider, ms. */
-export const CALL_MS = 8_000;
+const CALL_MS = 8_000;
 /** After this time no further call begins, ms. The last calls then end within the time limit of the run. */
 const CALLS_MS = 20_000;
 
@@ -34,7 +34,7 @@ export interface KeyCall extends KeyInUse {
 }
 
 /** Returns the keys of the providers that serve models of the policy and are called over a network. */
-export function keysInUse({ snapshot, accounts }: Runtime): readonly KeyInUse[] {
+function keysInUse({ snapshot, accounts }: Runtime): readonly KeyInUse[] {
   const endpoints = measuredModels(snapshot).flatMap((model) => model.endpoints);
   const own = snapshot.models.flatMap((model) => model.endpoints);
   return [...accounts].flatMap(([name, targets]) => {

@@ -43,7 +43,7 @@ export async function checkProviders(run: DoctorRun, policy: LoadedPolicy): Prom
 }
 
 /** Says what a call shows about a key. */
-export function providerFinding(call: KeyCall): Finding {
+function providerFinding(call: KeyCall): Finding {
   const { outcome, target, upstreams } = call;
   const subject = subjectOf(call);
   const host = hostOf(target.provider.baseUrl);

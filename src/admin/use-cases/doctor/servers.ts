@@ -11,7 +11,7 @@ export const checkServers = async ({ cluster }: DoctorRun): Promise<readonly Fin
   serverFindings(await cluster());
 
 /** Compares the servers that share a database. */
-export function serverFindings({ instances, isSplit }: ClusterStatus): readonly Finding[] {
+function serverFindings({ instances, isSplit }: ClusterStatus): readonly Finding[] {
   if (instances.length === 0) return [fine('No server uses the database.')];
   const builds = [...new Set(instances.map(({ version }) => version))];
   const findings: Finding[] = [];
