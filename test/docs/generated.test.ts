@@ -7,6 +7,7 @@ import { policySchema, schemaText } from '../../src/policy/schema/json-schema.ts
 import { AGENT_NAMES_PAGE, agentNamesPage } from './agent-names-page.ts';
 import { decisionPicture } from './decision-picture.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';
+import { doctorPage } from './doctor-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { explainPicture } from './explain-picture.ts';
 import { failureModesPage } from './failure-modes-page.ts';
@@ -26,6 +27,7 @@ import { selectorsPicture } from './selectors-picture.ts';
 const PAGES = {
   [AGENT_NAMES_PAGE]: agentNamesPage,
   'docs/benchmarks-routing.md': routingBenchmarksPage,
+  'docs/operate/doctor.md': doctorPage,
   'docs/operate/errors.md': errorsPage,
   'docs/policies/diagnostics.md': diagnosticsPage,
   'docs/operate/provider-faults.md': failureModesPage,
