@@ -61,6 +61,18 @@ function suite(open: () => { readonly driver: StoreDriver; readonly url: string 
     (await driver.lock(url)).release();
   });
 
+  test('an examination of a sound store finds nothing while a server uses the store, and reads no table without time', async () => {
+    using one = open();
+    const { driver, url } = one;
+    const store = await driver.open(url, { mode: 'serve' });
+    const whole = await driver.examine(url, 60_000);
+    expect(whole.faults).toEqual([]);
+    expect(whole.tables?.read).toBe(whole.tables?.all);
+    const { tables, faults } = await driver.examine(url, 0);
+    expect([tables?.read, faults]).toEqual([0, []]);
+    await store.close();
+  });
+
   test('the driver finds no settlements if the spool does not exist', async () => {
     using one = open();
     const { driver, url } = one;

@@ -7,7 +7,7 @@ import { type DoctorRun, type Finding, fine, notChecked, problem, warning } from
 const MIB = 2 ** 20;
 /** With less room, a migration or a long export can fill the disk: the spool then takes the settlements, and requests get 503. */
 export const FREE_PROBLEM_BYTES = 256 * MIB;
-/** 2 GiB last for about a week at one request a second: 3 GB of ledger a year, and 2.4 GB of decisions in 30 days. */
+/** At ten requests a second, the ledger and the decisions of two days need this much. */
 export const FREE_WARNING_BYTES = 2_048 * MIB;
 /** SQLite usually empties its log at 8 MiB. A much larger log means that a reader has kept it from that for a long time. */
 export const LOG_WARNING_BYTES = 256 * MIB;
