@@ -73,6 +73,7 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   keys: async () => (await import('./admin/keys.ts')).KEY_COMMANDS,
   alerts: async () => (await import('./admin/alerts.ts')).ALERT_OPERATIONS,
   decisions: async () => (await import('./admin/decisions.ts')).DECISION_COMMANDS,
+  guards: async () => [(await import('./admin/guards.ts')).listGuards],
   learn: async () => [(await import('./admin/learning.ts')).showLearning],
   logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
   subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,
@@ -166,9 +167,10 @@ async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandO
       await existing(command);
       host.mindDefects();
       return (await import('./admin/cli/learn.ts')).runLearn(command.args, { ...host, ...command });
-    case 'decisions': {
+    case 'decisions':
+    case 'guards': {
       const { runDecisions } = await import('./admin/cli/decisions/decisions.ts');
-      return runDecisions(command.args, await existing(command), { now, warn: telling(host) });
+      return runDecisions(command.name, command.args, await existing(command), { now, warn: telling(host) });
     }
     case 'instances': {
       const file = await existing(command);

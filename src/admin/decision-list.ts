@@ -153,6 +153,10 @@ export const DecisionSummary = f.named(
     ),
     first_part_ms: parts.wholeOrNull('From admission to the first content, in ms; null if no content arrived.', 312),
     total_ms: parts.wholeOrNull(orNoAnswer('From admission to the end, in ms.'), 2_149),
+    guards: parts.textList(
+      'What guards found in the request and in the answer, in sentences without their texts. An entry that counts several refused requests has the sentences of the first.',
+      [],
+    ),
   },
 );
 

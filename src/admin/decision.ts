@@ -86,7 +86,6 @@ export const FoundRequest = f.named('FoundRequest', 'A request with its decision
     text: (alias: string, { selector, model }: { readonly selector: string; readonly model: string }) =>
       `${alias} stands for ${selector === 'pinned' ? model : selector}`,
   }),
-  guards: field.textList('What guards found in the request and in the answer, in sentences.', []),
   repeats: f.inCommand(
     field.textOrNull('The ID of the decision whose answer the cache repeated; null for an answer of a model.', null),
     { text: (decision: string) => `the answer of ${decision}, from the cache` },
@@ -120,6 +119,7 @@ const Verdict = Type.Object(
       'mask',
     ),
     matches: Counts,
+    text: field.text('The verdict as a sentence.', 'The guard personal-data found 2 email in the request: masked.'),
     failed: field.flag('True if the guard failed, or took too long.', false),
     unreadable: field.orNull(
       field.word(UNREADABLE, 'A kind of content.'),

@@ -3,6 +3,7 @@ import { NO_FIGURES, RECORD_STATUSES, type RecordStatus, type RecordSummary } fr
 import { ERROR_CODES, ERRORS, refuse } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import type { Caller } from '../core/people/caller.ts';
+import { GUARD_FINDINGS } from '../core/policy/guards.ts';
 import { OPERATION_NAMES } from '../core/request/operation.ts';
 import { verdictText } from '../gateway/guards/hypothetical-guards.ts';
 import type { RecordReader } from '../gateway/records/records.ts';
@@ -61,12 +62,14 @@ const UNREADABLE: Readonly<Record<keyof RecordSummary, null>> = {
   attempts: null,
   ...NO_FIGURES,
   refused: null,
+  guards: null,
+  guardedBy: null,
 };
 
 /** Shows a decision or a refused request, without the fields that its reader may not see. */
 function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<typeof DecisionSummary> {
   const { id, request, keyId, user, session, operation } = entry;
-  const { time, labels, metadata, reason, refused, ...facts } = summary ?? UNREADABLE;
+  const { time, labels, metadata, reason, refused, guards, guardedBy: _, ...facts } = summary ?? UNREADABLE;
   const isRefused = entry.status === 'refused';
   return {
     ...entry,
@@ -92,6 +95,7 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<type
     labels,
     metadata: sight.isNarrow ? null : metadata,
     session: sight.showsRunsOf(keyId, labels ?? {}) ? session : null,
+    guards: (guards ?? []).map(verdictText),
   };
 }
 
@@ -118,7 +122,7 @@ const placeOf = (param: 'after' | 'newer_than', text: string | undefined): numbe
       refuse(param, `\`${param}\` must be the ID of an entry of the list, such as dec_4rT2kQ9xZ1a.`));
 
 /** The keys that the filter `key` selects. */
-async function keysIn(key: string | undefined, sight: Sight) {
+export async function keysIn(key: string | undefined, sight: Sight) {
   if (key === undefined) return {};
   const ids = await sight.idsOf(key);
   return ids.length === 1 ? { keyId: ids[0] } : { keyIds: ids };
@@ -178,6 +182,14 @@ export const listRecords = operationsOn<DecisionReader>()({
         {
           form: 'NAME',
         },
+      ),
+      guard: f.inCommand(
+        f.text('The name of a guard that found something in the request or its answer, or that failed.'),
+        { form: 'NAME' },
+      ),
+      finding: f.word(
+        GUARD_FINDINGS,
+        'What a guard did, or with `guard` what that guard did: `block`, `mask` or `flag` after a match, or `failed`.',
       ),
       label: f.as(
         'labels',
@@ -266,9 +278,9 @@ export const showRecord = operationsOn<RequestReader>()({
   answer: 'The request.',
   async run({ records, sightOf }, { by, id }) {
     const sight = sightOf(by);
-    const { entry, attempts, alias, verdicts, repeats } = await findShown(by, records, id, sight);
+    const { entry, attempts, alias, repeats } = await findShown(by, records, id, sight);
     const tries = attempts.map((attempt) => attemptBody(attempt, sight));
-    return { ...shown(entry, sight), alias, guards: verdicts.map(verdictText), repeats, tries };
+    return { ...shown(entry, sight), alias, repeats, tries };
   },
 });
 

@@ -3,6 +3,7 @@ import { ALERT_OPERATIONS } from '../admin/alerts.ts';
 import { CHILD_KEY_OPERATIONS } from '../admin/child-keys.ts';
 import { DECISION_COMMANDS, DECISION_OPERATIONS, type DecisionReader, type RequestReader } from '../admin/decisions.ts';
 import { runChecks } from '../admin/doctor.ts';
+import { type GuardServices, listGuards } from '../admin/guards.ts';
 import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { showLearning } from '../admin/learning.ts';
 import { AUDIT_OPERATIONS, showLedger } from '../admin/ledger.ts';
@@ -197,6 +198,12 @@ export const apiRoutes = (
         DECISION_COMMANDS,
         decisionServices(services, options),
       ),
+    )
+    .use(
+      operationRoutes<GuardServices>('guards', [listGuards], {
+        ...decisionServices(services, options),
+        guards: () => gateway.lease().snapshot.guards,
+      }),
     )
     .use(operationRoutes('one decision', DECISION_OPERATIONS, decisionServices(services, options)))
     .use(feedbackRoutes(services))

@@ -2,6 +2,7 @@ import type { Readings } from '../core/decision/readings.ts';
 import type { DecisionRecord, RecordStatus, RecordSummary } from '../core/decision/record.ts';
 import type { Refusal } from '../core/decision/refusal.ts';
 import type { ErrorCode } from '../core/errors.ts';
+import type { GuardFinding } from '../core/policy/guards.ts';
 import type { Revision } from '../core/policy/revision.ts';
 import type { Operation } from '../core/request/operation.ts';
 import type { Write } from './store.ts';
@@ -38,6 +39,10 @@ export interface RecordQuery {
   readonly user?: string;
   /** Selects only records of requests that named this session. */
   readonly session?: string;
+  /** Selects only records with a finding of this guard. */
+  readonly guard?: string;
+  /** Selects only records with this finding of a guard; with `guard`, of that guard. */
+  readonly finding?: GuardFinding;
   /** Labels of the key. A matching record has all these labels. */
   readonly labels?: Readonly<Record<string, string>>;
   /** The cursor of the page, which is `next` of the previous page. */

@@ -119,6 +119,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'alerts test': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.test'] },
   'decisions list': once(['decisions.list']),
   'decisions show': { runs: ({ decision }) => [[decision]], takes: ['decisions.list'] },
+  'guards list': once(['decisions.list']),
   'learn status': once(['learning.read']),
   'learn export': once(['learning.read']),
   'learn reset': {

@@ -156,6 +156,10 @@ export const EXAMPLES: Readonly<Record<string, Usage>> = {
     'decisions list --status failed --from 2026-11-20',
   ),
   'decisions show': use('when a caller reports the `x-request-id` of an answer.', 'decisions show req_0a4x1wm3zj8'),
+  'guards list': use(
+    'to see what guards find, for example before a guard that only counts begins to block.',
+    'guards list --from 2026-11-20',
+  ),
   'learn status': use('to compare models by the scores of your callers.', 'learn status'),
   'learn export': use(
     'to analyse scores with your own tools.',

@@ -1,6 +1,7 @@
 import { ALERT_OPERATIONS } from '../alerts.ts';
 import { listRecords, showRecord } from '../decisions.ts';
 import { runChecks } from '../doctor.ts';
+import { listGuards } from '../guards.ts';
 import { KEY_COMMANDS } from '../keys.ts';
 import { showLearning } from '../learning.ts';
 import { LOGIN_OPERATIONS } from '../logins.ts';
@@ -139,6 +140,7 @@ ${DATA}`,
   },
   [listRecords.name]: helpOf(listRecords),
   [showRecord.name]: helpOf(showRecord),
+  [listGuards.name]: helpOf(listGuards),
   [showLearning.name]: helpOf(showLearning),
   'learn export': {
     usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID]

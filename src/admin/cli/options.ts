@@ -28,6 +28,7 @@ export interface PolicyArguments extends DataArguments {
 const DATA_COMMANDS = [
   'db',
   'decisions',
+  'guards',
   'instances',
   'keys',
   'ledger',

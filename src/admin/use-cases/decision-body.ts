@@ -14,6 +14,7 @@ import type { Facts, FundFacts, Unescalated } from '../../core/request/facts.ts'
 import { NO_RUN } from '../../core/request/run-names.ts';
 import { iso } from '../../core/time/clock.ts';
 import { usageBody } from '../../dialects/openai-chat/completion.ts';
+import { verdictText } from '../../gateway/guards/hypothetical-guards.ts';
 import { platformOf } from '../../gateway/money/receipt.ts';
 import type { Hindsight } from '../../gateway/request/certificate.ts';
 import type { Explanation } from '../../gateway/request/explain.ts';
@@ -176,14 +177,14 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null, sigh
   };
 }
 
-const verdictBody = ({ guard, side, action, matches, failed, unreadable }: GuardVerdict): object => ({
-  guard,
-  side,
-  action,
-  matches: { ...matches },
-  failed: failed ?? false,
-  unreadable: unreadable ?? null,
-});
+const verdictBody = (verdict: GuardVerdict): object => {
+  const { guard, side, action, matches, failed, unreadable } = verdict;
+  return {
+    ...{ guard, side, action, matches: { ...matches }, text: verdictText(verdict) },
+    failed: failed ?? false,
+    unreadable: unreadable ?? null,
+  };
+};
 
 /** Returns the caller's `platform` object without the names of dropped fields, because the caller chose these names. */
 function receiptBody(record: DecisionRecord, outcome: DecisionOutcome): object {

@@ -1,7 +1,6 @@
 import { type AttemptRecord, type DecisionRecord, modelOf, statusOf, summaryOf } from '../../core/decision/record.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText, parseId } from '../../core/id.ts';
-import type { GuardVerdict } from '../../core/policy/guards.ts';
 import type { RecordReader } from '../../gateway/records/records.ts';
 import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../../store/records.ts';
 import { GrowingPage } from './pages.ts';
@@ -50,8 +49,6 @@ interface FoundEntry {
   readonly alias: string | null;
   /** `dec_…` of the decision whose answer the cache repeated; null for none. */
   readonly repeats: string | null;
-  /** The verdicts of guards; empty for a refused request. */
-  readonly verdicts: readonly GuardVerdict[];
 }
 
 /**
@@ -81,7 +78,6 @@ export async function findShown(
     entry,
     attempts: record?.outcome?.attempts ?? [],
     alias: record?.facts.alias ?? null,
-    verdicts: record?.outcome?.guards ?? [],
     repeats: record?.outcome?.repeats === undefined ? null : idText('dec_', record.outcome.repeats),
   };
 }

@@ -107,6 +107,8 @@ export interface DecisionOutcome {
   readonly guards?: readonly GuardVerdict[];
   /** The ID of the decision whose answer the cache repeated; absent for an answer of a model. */
   readonly repeats?: number;
+  /** The names of the guards that apply to the request; absent for none. */
+  readonly guardedBy?: readonly string[];
 }
 
 /** An endpoint that had no room for an attempt. */
@@ -225,6 +227,10 @@ export interface RecordSummary
   readonly outputTokens: number | null;
   /** The facts of a refusal; null for a decision. In the summary of a refusal, `reason` is the message of the error. */
   readonly refused: RefusedAnswer | null;
+  /** The verdicts of guards; empty if they found nothing. */
+  readonly guards: readonly GuardVerdict[];
+  /** The names of the guards that apply to the request. */
+  readonly guardedBy: readonly string[];
 }
 
 export function summaryOf({
@@ -255,6 +261,8 @@ export function summaryOf({
     inputTokens: outcome?.usage?.inputTokens ?? null,
     outputTokens: outcome?.usage?.outputTokens ?? null,
     refused: null,
+    guards: outcome?.guards ?? [],
+    guardedBy: outcome?.guardedBy ?? [],
   };
 }
 
@@ -271,6 +279,7 @@ export const NO_FIGURES = {
 /** The summary of a refusal in a list. */
 export const refusalSummary = (refusal: Refusal): RecordSummary => {
   const { time, labels, reason, code, status, dialect, method, route, decision, answers } = refusal;
+  const { guards = [], guardedBy = [] } = refusal;
   return {
     time,
     stream: false,
@@ -284,5 +293,7 @@ export const refusalSummary = (refusal: Refusal): RecordSummary => {
     attempts: 0,
     ...NO_FIGURES,
     refused: { status, dialect, method, route, decision, answers },
+    guards,
+    guardedBy,
   };
 };

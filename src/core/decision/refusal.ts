@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
+import type { GuardVerdict } from '../policy/guards.ts';
 import type { Operation } from '../request/operation.ts';
 
 /** The facts of an answer with a status from 400 up, other than those that decision records have, too. */
@@ -39,4 +40,8 @@ export interface Refusal extends RefusedAnswer {
   readonly code: ErrorCode | null;
   /** The message of the error, redacted. */
   readonly reason: string;
+  /** The verdicts of guards; of the first request, if the record counts several. Absent if they found nothing. */
+  readonly guards?: readonly GuardVerdict[];
+  /** The names of the guards that apply to the request; absent for none. */
+  readonly guardedBy?: readonly string[];
 }

@@ -79,5 +79,18 @@ export interface GuardVerdict {
   readonly unreadable?: Unreadable;
 }
 
+/**
+ * What a guard did with a request or an answer. `block`, `mask` and `flag` are the actions after a match, or after content that the guard
+ * cannot read. `failed`: the guard failed.
+ */
+export const GUARD_FINDINGS = ['block', 'mask', 'flag', 'failed'] as const;
+export type GuardFinding = (typeof GUARD_FINDINGS)[number];
+
+/** The findings of a verdict: a guard that failed may have found something before. */
+export const findingsOf = ({ action, matches, failed, unreadable }: GuardVerdict): readonly GuardFinding[] => {
+  const isMatch = unreadable !== undefined || Object.keys(matches).length > 0;
+  return [...(isMatch ? [action] : []), ...(failed ? (['failed'] as const) : [])];
+};
+
 /** The number of matches on the input, by guard. Constraints read it as `guards`. */
 export type GuardCounts = Readonly<Record<string, number>>;

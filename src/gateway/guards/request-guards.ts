@@ -1,3 +1,4 @@
+import type { DecisionOutcome } from '../../core/decision/record.ts';
 import type { RunningGuard } from './guard-runtime.ts';
 import type { Placeholders } from './placeholders.ts';
 import { Verdicts } from './verdicts.ts';
@@ -6,6 +7,8 @@ import { Verdicts } from './verdicts.ts';
 export class RequestGuards {
   readonly verdicts = new Verdicts();
   readonly placeholders: Placeholders;
+  /** The names of the guards. */
+  readonly names: readonly string[];
   /** The guards that inspect the answer. */
   readonly output: readonly RunningGuard[];
   /** The guards whose placeholders may become values again in the answer. */
@@ -13,8 +16,15 @@ export class RequestGuards {
 
   constructor(active: readonly RunningGuard[], placeholders: Placeholders) {
     this.placeholders = placeholders;
+    this.names = active.map(({ rule }) => rule.name);
     this.output = active.filter(({ rule }) => rule.on.includes('output'));
     this.unmasking = active.filter(({ rule }) => rule.unmask.length > 0);
+  }
+
+  /** What the record of the request says about guards. */
+  get recorded(): Pick<DecisionOutcome, 'guards' | 'guardedBy'> {
+    const { all } = this.verdicts;
+    return { ...(all.length > 0 && { guards: all }), guardedBy: this.names };
   }
 }
 

@@ -37,7 +37,7 @@ export class RefusalLog {
   #minute = 0;
   /** How many refusals of each line of keys were queued in this minute. */
   readonly #queuedOf = new Map<string, number>();
-  /** The refusals of this minute that are only counted, by key and code. */
+  /** The refusals of this minute that are only counted, by key, code and the actions of guards. */
   readonly #rest = new Map<string, Refusal>();
   #restTimer: Timer | null = null;
   #queue: Refusal[] = [];
@@ -86,7 +86,7 @@ export class RefusalLog {
   }
 
   #count(refusal: Refusal): void {
-    const name = `${refusal.keyId} ${refusal.code}`;
+    const name = `${refusal.keyId} ${refusal.code} ${actionsOf(refusal)}`;
     const counted = this.#rest.get(name);
     if (counted) this.#rest.set(name, { ...counted, answers: counted.answers + 1 });
     else if (this.#rest.size >= COUNTED_MAX) this.#ends.dropped++;
@@ -147,6 +147,10 @@ export class RefusalLog {
     });
   }
 }
+
+/** The actions of the guards of a refusal. Refusals that are counted together have the same ones, so that counts by guard are exact. */
+const actionsOf = ({ guards = [], guardedBy = [] }: Refusal): string =>
+  [...guards.map(({ guard, side, action }) => `${guard}/${side}:${action}`), ...guardedBy].join(' ');
 
 /** The facts in which several refusals can differ. */
 const OF_MANY = {

@@ -60,8 +60,7 @@ export class AnswerRecorder implements ExchangeRecorder {
     const { request, decision, caller, runtime, history } = this.#runnable;
     const context = this.#context;
     const { guards } = context.work;
-    const verdicts = guards?.verdicts.all ?? [];
-    const judged = verdicts.length === 0 ? outcome : { ...outcome, guards: verdicts };
+    const judged = guards ? { ...outcome, ...guards.recorded } : outcome;
     context.exchange.result = { outcome: judged, platform };
     const recorded = recordedOf(request, caller, runtime.snapshot, context);
     const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, judged)];

@@ -140,7 +140,6 @@ function record(
   const { request, runtime } = prepared;
   const { snapshot } = runtime;
   const totalMs = Math.round(gateway.clock() - startedAt);
-  const verdicts = context.work.guards?.verdicts.all ?? [];
   const outcome: DecisionOutcome = {
     status: 'completed',
     error: null,
@@ -154,8 +153,8 @@ function record(
     cappedBy: null,
     usageReplaced: false,
     ...(adapted && { adapted }),
-    ...(verdicts.length > 0 && { guards: verdicts }),
     ...(repeats !== undefined && { repeats }),
+    ...context.work.guards?.recorded,
   };
   const platform = platformOf(
     outcome,

@@ -14,6 +14,7 @@ import {
 import type { Refusal } from '../../../src/core/decision/refusal.ts';
 import type { ErrorCode } from '../../../src/core/errors.ts';
 import { idAt, timeOfId } from '../../../src/core/id.ts';
+import { findingsOf, GUARD_FINDINGS, type GuardVerdict } from '../../../src/core/policy/guards.ts';
 import { TIERS } from '../../../src/core/policy/tiers.ts';
 import { ESCALATION_NAMES, type Facts } from '../../../src/core/request/facts.ts';
 import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../../../src/store/records.ts';
@@ -37,7 +38,12 @@ interface Made {
   readonly team?: string | null;
   readonly user?: string | null;
   readonly code?: ErrorCode | null;
+  readonly guards?: readonly GuardVerdict[];
 }
+
+/** Two guards inspect a request for which verdicts are stated, also if they found nothing. */
+const guarded = ({ guards }: Pick<Made, 'guards'>) =>
+  guards && { ...(guards.length > 0 && { guards }), guardedBy: ['pii', "s'crets"] };
 
 export function recordOf({
   id,
@@ -69,6 +75,7 @@ export function recordOf({
     totalMs: 2,
     cappedBy: null,
     usageReplaced: false,
+    ...guarded(more),
   };
   return {
     ...{
@@ -133,6 +140,7 @@ export function refusalOf({ id, time = NOW, keyId = 'k', model = 'm', ...more }:
     ...{ id, time, keyId, team, user, labels, session, model, code, answers },
     ...{ operation: id % 3 === 0 ? null : 'chat', reason: 'There is no model `m`.', status: 404 },
     ...{ dialect: 'openai-chat', method: 'POST', route: '/v1/chat/completions', decision: id % 2 === 0 ? 7 : null },
+    ...guarded(more),
   };
 }
 
@@ -175,6 +183,10 @@ function isMatch(record: Row, query: RecordQuery): boolean {
   const error = entry.summary?.error ?? null;
   if (query.code !== undefined && query.code !== error) return false;
   if (query.codes && (error === null || !query.codes.includes(error))) return false;
+  const { guard, finding } = query;
+  const verdicts = (entry.summary?.guards ?? []).filter((one) => guard === undefined || one.guard === guard);
+  if (guard !== undefined && verdicts.length === 0) return false;
+  if (finding !== undefined && !verdicts.some((one) => findingsOf(one).includes(finding))) return false;
   const filters = ['keyId', 'model', 'task', 'status', 'operation', 'session', 'team', 'user', 'request'] as const;
   if (filters.some((name) => query[name] !== undefined && query[name] !== entry[name])) return false;
   return Object.entries(labels).every(([name, value]) => record.labels?.[name] === value);
@@ -183,6 +195,20 @@ function isMatch(record: Row, query: RecordQuery): boolean {
 const few = <T>(values: readonly T[]) => fc.constantFrom(...values);
 const maybe = <T>(values: readonly T[]) => fc.option(few(values), { nil: undefined });
 const LABELS = [{}, { team: 'red' }, { team: 'blue', 'a.b"c': 'x=y' }, { 'a.b"c': 'x=y' }] as const;
+
+const VERDICTS: readonly (readonly GuardVerdict[])[] = [
+  [],
+  [{ guard: 'pii', side: 'input', action: 'mask', matches: { email: 2 } }],
+  [{ guard: "s'crets", side: 'input', action: 'block', matches: {}, unreadable: 'images' }],
+  [
+    { guard: 'pii', side: 'input', action: 'flag', matches: {}, failed: true },
+    { guard: "s'crets", side: 'output', action: 'block', matches: { key: 1 } },
+  ],
+  [
+    { guard: 'pii', side: 'input', action: 'flag', matches: { email: 1 } },
+    { guard: 'pii', side: 'output', action: 'block', matches: { email: 1 }, failed: true },
+  ],
+];
 
 const made = fc.record({
   keyId: few(['k1', 'k2', "k'3"]),
@@ -194,6 +220,7 @@ const made = fc.record({
   team: few([null, 't1', 't2']),
   user: few([null, 'u1', 'u2']),
   code: few([null, 'rate_limit_exceeded', 'upstream_failed'] as const),
+  guards: few([undefined, ...VERDICTS]),
   /**
    * How much later than the previous record the decision was made. The step can be negative, because records of long answers arrive late.
    */
@@ -216,6 +243,8 @@ const queries: fc.Arbitrary<RecordQuery> = fc.record({
   codes: maybe([[], ['model_not_found'], ['rate_limit_exceeded', 'upstream_failed']] as const),
   request: maybe([idAt(NOW) + 128, idAt(NOW) + 3 * 8_192 + 128, idAt(NOW) + 8_192]),
   labels: fc.option(few(LABELS), { nil: undefined }),
+  guard: maybe(['pii', "s'crets", 'email', 'unknown']),
+  finding: maybe(GUARD_FINDINGS),
   newerThan: maybe([idAt(NOW) + 8_192 * 9, idAt(NOW + 100) + 3]),
   limit: few([1, 3, 50]),
   looksMax: maybe([7, 200]),

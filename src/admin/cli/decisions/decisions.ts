@@ -3,7 +3,9 @@ import { openRecordReader } from '../../../gateway/records/records.ts';
 import type { StoreReader } from '../../../store/driver.ts';
 import { readStore } from '../../../store/open.ts';
 import { DECISION_COMMANDS, type DecisionReader, type RequestReader } from '../../decisions.ts';
-import { ownersIn } from '../../use-cases/people.ts';
+import { type GuardServices, listGuards } from '../../guards.ts';
+import { type Owners, ownersIn } from '../../use-cases/people.ts';
+import type { Principal } from '../../use-cases/principal.ts';
 import { FULL_SIGHT, type Sight } from '../../use-cases/sight.ts';
 import { groupOf } from '../arguments.ts';
 import { StoredPeople } from '../ledger/holders.ts';
@@ -18,12 +20,13 @@ interface DecisionsCommand {
 }
 
 /**
- * Runs `signalbox decisions` on the database, without a server.
+ * Runs `signalbox decisions` or `signalbox guards` on the database, without a server.
  * @param file the path of an existing database
  * @returns the text to print
  * @throws UsageError
  */
 export async function runDecisions(
+  name: keyof typeof GROUPS,
   args: readonly string[],
   file: string,
   { now, warn }: Pick<DecisionsCommand, 'now' | 'warn'>,
@@ -34,31 +37,35 @@ export async function runDecisions(
       `${file} has no decision records of this version yet. Start the server once to create the tables.`,
     );
   }
-  return await run(args, { reader, people: await StoredPeople.of(reader), now, warn });
+  return await GROUPS[name](args, { reader, people: await StoredPeople.of(reader), now, warn });
 }
 
-const run = groupOf(
-  'decisions',
-  commandsOf<DecisionReader & RequestReader, DecisionsCommand>(
-    DECISION_COMMANDS,
-    ({ reader: { records, journal, keys }, people }) => ({
-      records: { ...openRecordReader(records), list: records.log.list },
-      sightOf: () => sightOf(keys),
-      ownersOf: (by, owners) => ownersIn(people, by, owners),
-      filterNames: {
-        key: {
-          has: async (text) => (await keys.find(text)) !== null || (await keys.idsOf({ name: text })).length > 0,
-          names: async () => (await keys.all()).map(({ key }) => key.info.name),
-        },
-        team: {
-          has: (text) => people.team(text) !== null || people.teamNamed(text) !== null,
-          names: () => people.teams().map(({ name }) => name),
-        },
-      },
-      usdPerCredit: () => journal.usdPerCredit(),
-    }),
+const servicesIn = ({ reader: { records, journal, keys }, people }: DecisionsCommand) => ({
+  records: { ...openRecordReader(records), list: records.log.list },
+  sightOf: () => sightOf(keys),
+  ownersOf: (by: Principal, owners: Owners) => ownersIn(people, by, owners),
+  filterNames: {
+    key: {
+      has: async (text: string) => (await keys.find(text)) !== null || (await keys.idsOf({ name: text })).length > 0,
+      names: async () => (await keys.all()).map(({ key }) => key.info.name),
+    },
+    team: {
+      has: (text: string) => people.team(text) !== null || people.teamNamed(text) !== null,
+      names: () => people.teams().map(({ name }) => name),
+    },
+  },
+  usdPerCredit: () => journal.usdPerCredit(),
+  // The database does not have the active policy in a checked form.
+  guards: () => [],
+});
+
+const GROUPS = {
+  decisions: groupOf(
+    'decisions',
+    commandsOf<DecisionReader & RequestReader, DecisionsCommand>(DECISION_COMMANDS, servicesIn),
   ),
-);
+  guards: groupOf('guards', commandsOf<GuardServices, DecisionsCommand>([listGuards], servicesIn)),
+};
 
 /** An operator may see all decisions, with the names of keys. */
 function sightOf(keys: StoreReader['keys']): Sight {

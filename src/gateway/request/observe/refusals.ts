@@ -65,6 +65,7 @@ function refusalOf(request: RequestContext, time: number, dialects: RefusalSink[
     method,
     route,
     answers: 1,
+    ...request.work.guards?.recorded,
     decision: parseId('dec_', request.decisionId ?? String(request.answer.error?.info.details?.decision_id)),
   };
 }

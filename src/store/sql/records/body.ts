@@ -71,6 +71,7 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'full',
   'guards',
   'repeats',
+  'guardedBy',
 ]);
 const ATTEMPT = fieldsOf<UsualAttempt>()([
   'model',
@@ -196,8 +197,8 @@ function packAllFacts(facts: Facts): readonly unknown[] {
 function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced, adapted, full } =
     outcome;
-  const { guards, repeats } = outcome;
-  const isRare = guards !== undefined || repeats !== undefined;
+  const { guards, repeats, guardedBy } = outcome;
+  const isRare = guards !== undefined || repeats !== undefined || guardedBy !== undefined;
   const attempts = outcome.attempts.map(packAttempt);
   const usage = outcome.usage && packUsage(outcome.usage);
   const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
@@ -207,7 +208,8 @@ function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   if (adapted || full || isRare) values.push(adapted ?? null);
   if (full || isRare) values.push(full ? full.map((one) => FULL.map((field) => one[field])) : null);
   if (isRare) values.push(guards ?? null);
-  if (repeats !== undefined) values.push(repeats);
+  if (repeats !== undefined || guardedBy) values.push(repeats ?? null);
+  if (guardedBy) values.push(guardedBy);
   return values;
 }
 
@@ -322,9 +324,14 @@ export const unpackRefused = ([status, dialect, method, route, decision, answers
 /** The position of a refused answer in a body, after all positions of a decision's body. */
 const REFUSED_AT = 11;
 
+/** Empty values of an outcome, up to the position of its guards. */
+const UNGUARDED: readonly null[] = Array.from({ length: OUTCOME.indexOf('guards') }, () => null);
+
 /** Encodes a refusal in the positions of a decision's body, so that both have the same summary. */
 export function encodeRefusal(refusal: Refusal): string {
-  const outcome = ['refused', refusal.code, []];
+  const { guards, guardedBy } = refusal;
+  const outcome: unknown[] = ['refused', refusal.code, []];
+  if (guards || guardedBy) outcome.push(...UNGUARDED.slice(outcome.length), guards ?? null, guardedBy ?? null);
   return JSON.stringify(['', ['', 0], refusal.reason, '', [], outcome, ...EMPTY_TAIL, null, packRefused(refusal)]);
 }
 
@@ -390,13 +397,14 @@ function unpackAttempt(values: readonly unknown[]): AttemptRecord {
 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   const outcome = unpack<RawOutcome>(values, OUTCOME, EARLIER_OUTCOME);
-  const { attempts, usage, adapted, full, ...rest } = outcome;
+  const { attempts, usage, adapted, full, guards, ...rest } = outcome;
   return {
     ...rest,
     attempts: attempts.map(unpackAttempt),
     usage: usage && unpack<Usage>(usage, ALL_USAGE),
     ...(adapted && { adapted }),
     ...(full && { full: full.map((values) => unpack<FullEndpoint>(values, FULL)) }),
+    ...(guards && { guards }),
   };
 }
 

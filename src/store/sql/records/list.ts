@@ -4,6 +4,7 @@ import { idAt } from '../../../core/id.ts';
 import { LOOKS_MAX, type RecordEntry, type RecordPage, type RecordQuery, UnreadableRecord } from '../../records.ts';
 import { first, type SqlReader } from '../statement.ts';
 import {
+  addVerdicts,
   Conditions,
   columns,
   FILTERS,
@@ -113,7 +114,9 @@ class IndexSearch {
   constructor(query: RecordQuery) {
     const labels = Object.entries(query.labels ?? {});
     const { keyIds } = query;
-    const isAlone = labels.length === 0 && FILTERS.every(({ name }) => query[name] === undefined);
+    const { guard, finding } = query;
+    const isOfGuards = guard !== undefined || finding !== undefined;
+    const isAlone = labels.length === 0 && !isOfGuards && FILTERS.every(({ name }) => query[name] === undefined);
     this.#keyIds = keyIds && (isAlone || keyIds.length <= LEADING_KEYS_MAX) ? keyIds : null;
     if (keyIds && this.#keyIds === null)
       this.#others.add('r.key_id IN (SELECT value FROM json_each(?))', JSON.stringify(keyIds));
@@ -122,6 +125,7 @@ class IndexSearch {
     if (this.#keyIds !== null) this.#lead.add('r.key_id = k.value');
     if (label) this.#lead.add('l.name = ? AND l.value = ?', ...label);
     addLabels(this.#others, labels);
+    addVerdicts(this.#others, query, 'summary');
     for (const { name, column, usual } of inOrder(query)) {
       const value = query[name];
       if (value === undefined) continue;

@@ -1,4 +1,4 @@
-import type { RecordEntry } from '../../records.ts';
+import type { RecordEntry, RecordQuery } from '../../records.ts';
 import type { SqlValue, Statement } from '../statement.ts';
 
 export type IndexRow = Omit<RecordEntry, 'summary'> & {
@@ -43,6 +43,14 @@ export type Selection = readonly [statement: Statement, params: readonly SqlValu
  */
 export const searchFor = (sql: string): Statement => ({ sql, inPostgres: inPostgres(sql) });
 
+/** The verdicts of guards in the summary of a row `r`, one in each row. */
+const SUMMARY_VERDICTS = "json_each(r.summary, '$[4][14]')";
+// A summary that SQLite made has a null in place of no verdicts.
+const POSTGRES_VERDICTS = `json_array_elements(CASE json_typeof(r.summary::json -> 4 -> 14)
+    WHEN 'array' THEN r.summary::json -> 4 -> 14 END)`;
+/** The same for a row of `records` that has no summary yet. */
+const BODY_VERDICTS = "json_each(CASE WHEN json_valid(r.body) THEN r.body END, '$[5][13]')";
+
 const BY_ID = /CROSS JOIN (\w+) AS (\w+) ON \2\.id = (CAST\([^)]+\)|\w+\.id)/g;
 
 /**
@@ -51,6 +59,7 @@ const BY_ID = /CROSS JOIN (\w+) AS (\w+) ON \2\.id = (CAST\([^)]+\)|\w+\.id)/g;
  */
 export const inPostgres = (sql: string): string =>
   sql
+    .replaceAll(SUMMARY_VERDICTS, POSTGRES_VERDICTS)
     .replaceAll(BY_ID, 'CROSS JOIN LATERAL (SELECT * FROM $1 WHERE id = $3 LIMIT 1) AS $2')
     .replaceAll('json_each(?)', 'json_array_elements_text(?::json)')
     .replaceAll(/CROSS JOIN (?!LATERAL)/g, 'JOIN ')
@@ -87,4 +96,24 @@ export class Conditions {
       [...this.params, ...bounds.params],
     ];
   }
+}
+
+/** Selects records with a finding of a guard, in their summaries or in the bodies of rows that have no summary yet. */
+export function addVerdicts(
+  where: Conditions,
+  { guard, finding }: Pick<RecordQuery, 'guard' | 'finding'>,
+  column: 'summary' | 'body',
+): void {
+  if (guard === undefined && finding === undefined) return;
+  const verdict = new Conditions();
+  if (guard !== undefined) verdict.add("g.value ->> 'guard' = ?", guard);
+  if (finding === 'failed') verdict.add("g.value ->> 'failed' IS NOT NULL");
+  else if (finding !== undefined) {
+    verdict.add("g.value ->> 'action' = ?", finding);
+    verdict.add("(g.value ->> 'matches' <> '{}' OR g.value ->> 'unreadable' IS NOT NULL)");
+  }
+  const verdicts = column === 'summary' ? SUMMARY_VERDICTS : BODY_VERDICTS;
+  // Few rows have verdicts, and a search for a text is much faster than reading the JSON.
+  where.add(`r.${column} LIKE '%"guard":"%'`);
+  where.add(`EXISTS (SELECT 1 FROM ${verdicts} AS g WHERE ${verdict.texts.join(' AND ')})`, ...verdict.params);
 }

@@ -24,6 +24,9 @@ type SummaryValues = readonly [
     inputTokens: number | null,
     outputTokens: number | null,
     refused?: RefusedValues | null,
+    /** The values for guards are null or absent if no guard applied. */
+    guards?: RecordSummary['guards'] | null,
+    guardedBy?: RecordSummary['guardedBy'] | null,
   ],
 ];
 
@@ -41,9 +44,13 @@ export function encodeSummary(summary: RecordSummary, { named, model }: Pick<Fac
     provider,
   ] as const;
   const figures = [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens] as const;
-  const ofBody: SummaryValues[4] = summary.refused
-    ? [...of, ...figures, packRefused(summary.refused)]
-    : [...of, ...figures];
+  const refused = summary.refused && packRefused(summary.refused);
+  const isGuarded = summary.guardedBy.length > 0 || summary.guards.length > 0;
+  const ofBody: SummaryValues[4] = isGuarded
+    ? [...of, ...figures, refused, summary.guards, summary.guardedBy]
+    : refused
+      ? [...of, ...figures, refused]
+      : [...of, ...figures];
   const values: SummaryValues = [time, revision, labels, attempts, ofBody];
   return JSON.stringify(values);
 }
@@ -56,7 +63,7 @@ export function decodeSummary(text: string): RecordSummary | null {
   if (values.length !== 5) return null;
   const [time, revision, labels, attempts, ofBody] = values;
   const [isPinned, model, stream, metadata, reason, error, provider, ...figures] = ofBody;
-  const [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens, refused] = figures;
+  const [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens, refused, guards, guardedBy] = figures;
   return {
     time,
     stream: labels === null ? null : stream === 1,
@@ -75,5 +82,7 @@ export function decodeSummary(text: string): RecordSummary | null {
     inputTokens,
     outputTokens,
     refused: refused ? unpackRefused(refused) : null,
+    guards: guards ?? [],
+    guardedBy: guardedBy ?? [],
   };
 }

@@ -1,0 +1,124 @@
+import { timeOfId } from '../../core/id.ts';
+import { findingsOf, type GuardFinding, type GuardRule } from '../../core/policy/guards.ts';
+import type { RecordEntry, RecordLog, RecordQuery } from '../../store/records.ts';
+import type { Principal } from './principal.ts';
+import { checkAction } from './roles.ts';
+import type { Sight } from './sight.ts';
+
+/** The most requests that are counted. Counting so many takes about a second of a small server, in pieces of a few milliseconds. */
+const COUNTED_MAX = 100_000;
+/** How many requests are read together. */
+const PAGE = 1_000;
+/** How many keys and models of a guard are named. */
+const TOP = 5;
+
+/** Selects the requests to count: the times are ms since 1970, `from` inclusive, `to` exclusive. */
+export type GuardQuery = Pick<RecordQuery, 'from' | 'to' | 'keyId' | 'keyIds' | 'team' | 'user' | 'model'>;
+
+/** What a guard did, in numbers of requests. */
+interface Counts {
+  /** Requests that the guard inspects. */
+  requests: number;
+  /** Requests with a match in the text of the request or the answer. */
+  matched: number;
+  blocked: number;
+  masked: number;
+  flagged: number;
+  failed: number;
+}
+
+const NAMES: Readonly<Record<GuardFinding, keyof Counts>> = {
+  block: 'blocked',
+  mask: 'masked',
+  flag: 'flagged',
+  failed: 'failed',
+};
+
+class GuardCount {
+  readonly counts: Counts = { requests: 0, matched: 0, blocked: 0, masked: 0, flagged: 0, failed: 0 };
+  /** Requests with a match, by the ID of the key and by model. */
+  readonly keys = new Map<string, number>();
+  readonly models = new Map<string, number>();
+
+  add(findings: ReadonlySet<GuardFinding>, { keyId, model, status }: RecordEntry, requests: number): void {
+    for (const finding of findings) this.counts[NAMES[finding]] += requests;
+    if (findings.size === 0 || (findings.size === 1 && findings.has('failed'))) return;
+    this.counts.matched += requests;
+    addTo(this.keys, keyId, requests);
+    // A refused request can name any text as its model.
+    if (status !== 'refused') addTo(this.models, model, requests);
+  }
+}
+
+function addTo(counts: Map<string, number>, name: string, requests: number): void {
+  if (name !== '') counts.set(name, (counts.get(name) ?? 0) + requests);
+}
+
+const topOf = (counts: ReadonlyMap<string, number>) =>
+  [...counts].sort(([, one], [, other]) => other - one).slice(0, TOP);
+
+/**
+ * Counts what guards found in the requests that a principal may see, the newest first, in a limited number of records.
+ * @param rules the guards of the active policy; empty if it is not known
+ * @throws StoreError, by rejecting
+ */
+export async function countGuards(
+  by: Principal,
+  log: Pick<RecordLog, 'list'>,
+  query: GuardQuery,
+  {
+    sight,
+    rules,
+    most = COUNTED_MAX,
+  }: { readonly sight: Sight; readonly rules: readonly GuardRule[]; readonly most?: number },
+) {
+  const ids = await sight.idsWithin(checkAction(by.caller, 'decisions.list'));
+  const asked = query.keyIds ?? (ids && (query.keyId === undefined ? [...ids] : [query.keyId]));
+  const keyIds = asked?.filter((id) => ids?.has(id) ?? true);
+  const guards = new Map(rules.map(({ name }) => [name, new GuardCount()]));
+  let [requests, read] = [0, 0];
+  let next: number | null = null;
+  do {
+    const limit = Math.min(PAGE, most - read);
+    const page = await log.list({ ...query, ...(keyIds && { keyIds }), ...(next !== null && { after: next }), limit });
+    for (const entry of page.entries) requests += countEntry(guards, entry);
+    read += page.entries.length;
+    next = page.next;
+    // A search among many keys examines more records than it returns, so an empty page also counts.
+    if (page.entries.length < limit) read += limit - page.entries.length;
+  } while (next !== null && read < most);
+  const data = await Promise.all([...guards].map(([name, count]) => bodyOf(name, count, rules, sight)));
+  return { requests, countedFrom: next === null ? null : timeOfId(next), data };
+}
+
+/** @returns how many requests the entry stands for */
+function countEntry(guards: Map<string, GuardCount>, entry: RecordEntry): number {
+  const requests = entry.summary?.refused?.answers ?? 1;
+  const found = new Map<string, Set<GuardFinding>>();
+  for (const verdict of entry.summary?.guards ?? []) {
+    const findings = found.getOrInsertComputed(verdict.guard, () => new Set());
+    for (const finding of findingsOf(verdict)) findings.add(finding);
+  }
+  const countOf = (name: string) => guards.getOrInsertComputed(name, () => new GuardCount());
+  for (const name of entry.summary?.guardedBy ?? []) countOf(name).counts.requests += requests;
+  for (const [name, findings] of found) countOf(name).add(findings, entry, requests);
+  return requests;
+}
+
+async function bodyOf(name: string, { counts, keys, models }: GuardCount, rules: readonly GuardRule[], sight: Sight) {
+  const rule = rules.find((one) => one.name === name);
+  const topKeys = topOf(keys);
+  await sight.learn(topKeys.map(([id]) => id));
+  return {
+    name,
+    plugin: rule?.plugin ?? null,
+    on: rule ? [...rule.on] : null,
+    onMatch: rule?.onMatch ?? null,
+    isConditional: rule ? rule.when !== null : null,
+    file: rule?.place.file ?? null,
+    line: rule?.place.line ?? null,
+    ...counts,
+    keys: topKeys.map(([id, matched]) => ({ id: sight.isNarrow ? null : id, name: sight.nameOf(id), matched })),
+    models: topOf(models).map(([id, matched]) => ({ id, matched })),
+  };
+}
