@@ -3,6 +3,7 @@ import type * as alerts from '../../admin/alerts.ts';
 import type { Decision, DecisionRepeat, FoundRequest } from '../../admin/decision.ts';
 import type * as decisions from '../../admin/decision-list.ts';
 import type { DecisionMoney } from '../../admin/decision-money.ts';
+import type { GuardList } from '../../admin/guard-list.ts';
 import type * as keys from '../../admin/key-fields.ts';
 import type { LearningStatus } from '../../admin/learning.ts';
 import type * as ledger from '../../admin/ledger.ts';
@@ -25,6 +26,7 @@ interface ReadSchemas {
   '/admin/cluster': typeof servers.ClusterStatus;
   '/admin/decisions': typeof decisions.DecisionList;
   '/admin/endpoints': typeof servers.EndpointList;
+  '/admin/guards': typeof GuardList;
   '/admin/status': typeof servers.InstanceStatus;
   '/admin/keys': typeof keys.ApiKeyList;
   [key: `/admin/keys/${string}`]: typeof keys.ApiKeyStatus;

@@ -14,7 +14,7 @@ import { hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { Attempts } from './attempts.tsx';
 import { costWriter, DecidedCandidates } from './candidates.tsx';
-import { Labels, listHref, STATUSES } from './list.tsx';
+import { GuardFindings, Labels, listHref, STATUSES } from './list.tsx';
 import { MoneyOfRequest } from './money.tsx';
 import { RefusedRequest } from './refusal.tsx';
 import { type DecisionRead, storyOf } from './story.ts';
@@ -183,6 +183,7 @@ const RequestFacts = ({ decision }: { readonly decision: DecisionRead }) => (
             </>
           ),
       ],
+      ['Guards', ({ outcome }) => outcome && <GuardFindings texts={outcome.guards.map(({ text }) => text)} />],
       ['Labels', ({ labels }) => labels && Object.keys(labels).length > 0 && <Labels of={labels} />],
       [
         'Trace',

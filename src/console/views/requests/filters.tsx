@@ -9,7 +9,18 @@ import { isToldApart, useTraffic } from '../../shell/traffic.ts';
 import { STATUSES } from './list.tsx';
 
 /** The filters of the list. The page's address and the API use the same parameter names. */
-export const FILTERS = ['key', 'team', 'model', 'task', 'status', 'code', 'label', 'session'] as const;
+export const FILTERS = [
+  'key',
+  'team',
+  'model',
+  'task',
+  'status',
+  'code',
+  'label',
+  'session',
+  'guard',
+  'finding',
+] as const;
 type Filter = (typeof FILTERS)[number];
 
 const NONE = Object.fromEntries(FILTERS.map((name) => [name, null]));
@@ -19,6 +30,12 @@ const STATUS_OPTIONS = [
     value,
     label: `HTTP ${value}`,
   })),
+];
+const FINDING_OPTIONS = [
+  { value: 'block', label: 'Blocked' },
+  { value: 'mask', label: 'Masked' },
+  { value: 'flag', label: 'Only counted' },
+  { value: 'failed', label: 'Guard failed' },
 ];
 /** How many options a choice has: the most used values of the period. */
 const OFFERED = 50;
@@ -47,6 +64,10 @@ export function RequestFilters({ failure }: { readonly failure: ApiFailure | nul
         <Typed name="code" label="Error code" placeholder="Any" failure={failure} />
         <Typed name="label" label="Label" placeholder="name=value" failure={failure} />
         <Typed name="session" label="Session" placeholder="Any" failure={failure} />
+        <Typed name="guard" label="Guard" placeholder="Any" failure={failure} />
+        {(param('guard') !== '' || param('finding') !== '') && (
+          <Choice name="finding" label="Finding" all="Any finding" options={FINDING_OPTIONS} />
+        )}
       </Filters>
     </div>
   );

@@ -2,32 +2,56 @@ import { useMemo } from 'preact/hooks';
 import { usePages } from '../../api/pages.ts';
 import { Button } from '../../design/button.tsx';
 import { endsOf, range } from '../../shell/range.ts';
-import { param, partsBelow } from '../../shell/router.ts';
+import { hrefOf, param, partsBelow } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
 import { RequestDetail } from './detail.tsx';
 import { FILTERS, FindRequest, RequestFilters } from './filters.tsx';
+import { Guards } from './guards.tsx';
 import { RequestList } from './list.tsx';
 
 const PAGE = 50;
 const WHOSE = { all: 'all keys', team: 'the keys of your team', own: 'your keys' } as const;
 
-/** The list of requests, and one request in full. */
+/** The list of requests, one request in full, and what guards found in requests. */
 export default function Requests() {
-  const [id] = partsBelow('/requests');
+  const [part, guard] = partsBelow('/requests');
   const { name, days, label } = range.value;
   // The range stays the same between renders, because the list would start again each time the end of the range moves.
   const ends = useMemo(() => endsOf(range.value, Date.now()), [name, days?.from, days?.to]);
-  const filters = Object.fromEntries(FILTERS.map((filter) => [filter, param(filter)]));
-  const isFiltered = FILTERS.some((filter) => filters[filter] !== '');
-  const query = { ...filters, from: isoOf(ends.from), to: isoOf(ends.to) };
-  const list = usePages('/admin/decisions', query, { limit: PAGE, newerBy: 'newer_than' });
+  const period = { from: isoOf(ends.from), to: isoOf(ends.to) };
+  const isOfGuards = part === 'guards';
   const whose = WHOSE[reachOfViewer('decisions.list') ?? 'own'];
   return (
     <div class="stack">
-      <ViewHead title="Requests" summary={`${label}, ${whose}, the newest first`}>
-        <FindRequest />
+      <ViewHead title="Requests" summary={`${label}, ${whose}${isOfGuards ? '' : ', the newest first'}`}>
+        {!isOfGuards && <FindRequest />}
       </ViewHead>
+      <nav class="tabs" aria-label="Parts of requests">
+        <a class="tab" href={hrefOf('/requests')} aria-current={isOfGuards ? undefined : 'page'}>
+          List
+        </a>
+        <a class="tab" href={hrefOf('/requests/guards')} aria-current={isOfGuards ? 'page' : undefined}>
+          Guards
+        </a>
+      </nav>
+      {isOfGuards ? <Guards period={period} name={guard} /> : <AllRequests period={period} id={part} />}
+    </div>
+  );
+}
+
+interface AllRequestsProps {
+  readonly period: { readonly from: string | null; readonly to: string | null };
+  /** The ID of the request whose detail is open. */
+  readonly id: string | undefined;
+}
+
+function AllRequests({ period, id }: AllRequestsProps) {
+  const filters = Object.fromEntries(FILTERS.map((filter) => [filter, param(filter)]));
+  const isFiltered = FILTERS.some((filter) => filters[filter] !== '');
+  const list = usePages('/admin/decisions', { ...filters, ...period }, { limit: PAGE, newerBy: 'newer_than' });
+  return (
+    <>
       <RequestFilters failure={list.failure} />
       <section class="card requests-list" aria-label="Requests">
         <div class="requests-fresh" role="status">
@@ -40,7 +64,7 @@ export default function Requests() {
         <RequestList list={list} current={id} isFiltered={isFiltered} />
       </section>
       {id !== undefined && <RequestDetail key={id} id={id} />}
-    </div>
+    </>
   );
 }
 

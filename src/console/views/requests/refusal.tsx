@@ -5,7 +5,7 @@ import { NamedState } from '../../design/tag.tsx';
 import { Coded, When } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { hrefWith } from '../../shell/router.ts';
-import { Labels, listHref, STATUSES } from './list.tsx';
+import { GuardFindings, Labels, listHref, STATUSES } from './list.tsx';
 
 export type FoundRequest = ReadOf<'/admin/requests/req_'>;
 type Refusal = NonNullable<FoundRequest['refusal']>;
@@ -43,6 +43,7 @@ export function RefusedRequest({ found, refusal }: { readonly found: FoundReques
             ['Dialect', () => refusal.dialect],
             ['Team', 'team_id'],
             ['Session', ({ session }) => session !== null && <a href={listHref({ session })}>{session}</a>],
+            ['Guards', ({ guards }) => <GuardFindings texts={guards} />],
             ['Labels', ({ labels }) => labels && Object.keys(labels).length > 0 && <Labels of={labels} />],
             [
               'Earlier decision',

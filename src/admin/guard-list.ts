@@ -1,0 +1,66 @@
+import { GUARD_SIDES } from '../core/policy/guards.ts';
+import * as f from './kit/fields.ts';
+
+const matched = f.count('Requests in which the guard found something.', 12);
+
+const Guard = f.named('Guard', 'A guard, and what it found in the requests of the period.', {
+  name: f.text('The name of the guard in the policy.', 'personal-data'),
+  guard: f.as(
+    'plugin',
+    f.orNull(f.text('The plugin. Null for a guard that is not in the active policy.', 'personal-data')),
+  ),
+  on: f.orNull(
+    f.list(f.word(GUARD_SIDES, 'A side.'), '`input`: it inspects requests. `output`: it inspects answers.', {
+      examples: [['input', 'output']],
+    }),
+  ),
+  on_match: f.orNull(f.word(['block', 'mask', 'flag'], 'What happens with a match.', 'mask')),
+  is_conditional: f.orNull(f.flag('Whether the guard has a `when`, so that it inspects only some requests.', false)),
+  file: f.orNull(f.text('The file of the policy that has the guard.', 'guards.yaml')),
+  line: f.orNull(f.count('The line in that file.', 3)),
+  requests: f.count('Requests that the guard inspects.', 1_204),
+  matched,
+  blocked: f.count('Requests that the guard refused, or whose answer it ended.', 0),
+  masked: f.count('Requests in which the guard masked something.', 12),
+  flagged: f.count(
+    'Requests in which the guard only counted a match. With `on_match: block`, the guard would have blocked them.',
+    0,
+  ),
+  failed: f.count('Requests that the guard could not inspect.', 0),
+  keys: f.list(
+    f.inCommand(
+      f.shape('A key.', {
+        id: f.orNull(f.text('The ID of the key; null if you ask with a key with the scope `report`.', 'k7mw2pq9x4ta')),
+        name: f.orNull(f.text('The name of the key.', 'search')),
+        matched,
+      }),
+      { text: ({ id, name }: { readonly id: string | null; readonly name: string | null }) => name ?? id ?? '' },
+    ),
+    'The keys with the most requests with a match, at most 5.',
+  ),
+  models: f.list(
+    f.inCommand(
+      f.shape('A model.', {
+        id: f.text('The ID of the model that was tried last.', 'gpt-6-luna'),
+        matched,
+      }),
+      { text: ({ id }: { readonly id: string }) => id },
+    ),
+    'The models of the most requests with a match, at most 5. Requests that were refused before a decision have no model.',
+  ),
+});
+
+export const GuardList = f.named('GuardList', 'The guards of the policy, and what they found.', {
+  object: f.always('list'),
+  from: f.moment('The beginning of the period.'),
+  to: f.moment('The end of the period.', '2026-11-21T08:00:00.000Z'),
+  counted_from: f.orNull(
+    f.moment(
+      'The server counts about 100,000 requests, the newest first. If the period has more, the moment of the oldest request that it counted; null if it counted all.',
+    ),
+    undefined,
+    null,
+  ),
+  requests: f.count('Requests that were counted, also refused requests and requests that no guard inspects.', 2_310),
+  data: f.list(Guard, 'The guards in the order of the policy, and then guards of earlier policies.'),
+});
