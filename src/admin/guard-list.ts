@@ -18,7 +18,7 @@ const Guard = f.named('Guard', 'A guard, and what it found in the requests of th
   is_conditional: f.orNull(f.flag('Whether the guard has a `when`, so that it inspects only some requests.', false)),
   file: f.orNull(f.text('The file of the policy that has the guard.', 'guards.yaml')),
   line: f.orNull(f.count('The line in that file.', 3)),
-  requests: f.count('Requests that the guard inspects.', 1_204),
+  requests: f.count('Requests to which the guard applies, also if an earlier guard refused them.', 1_204),
   matched,
   blocked: f.count('Requests that the guard refused, or whose answer it ended.', 0),
   masked: f.count('Requests in which the guard masked something.', 12),

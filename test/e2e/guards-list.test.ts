@@ -4,9 +4,11 @@ import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
+import { makeKey as makeLedgerKey, newPath, PATIENCE, policyWith, start, useServers } from './ledger-support.ts';
 
 /** What guards found: the list of guards with their counts, and the list of requests by guard. */
 const upstream = useUpstream();
+useServers();
 
 const GUARDS = `guards:
   - { name: secrets, guard: words, settings: { deny: [hush] }, on_match: block }
@@ -64,13 +66,17 @@ describe('what guards find', () => {
 
   beforeAll(async () => {
     box = await startSignalbox({
-      policy: testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'], price: { input: 4, output: 16 } } }, GUARDS),
+      policy: testPolicy(
+        { fake: upstream.url },
+        { best: { endpoints: ['fake'], price: { input: 4, output: 16 } } },
+        GUARDS,
+      ),
       env: UPSTREAM_ENV,
     });
     await makeKey('search');
     await makeKey('birds', { labels: { department: 'birds' } });
     ids.plain = await ask('search', 'Hello.');
-    ids.blocked = await ask('search', 'Hush, a falcon.'.replace('Hush', 'hush'));
+    ids.blocked = await ask('search', 'hush, a falcon.');
     ids.masked = await ask('search', 'Write to quxley@example.com about the falcon.');
     ids.flagged = await ask('search', 'A falcon.');
     ids.birds = await ask('birds', 'A falcon for quxley@example.com.');
@@ -87,11 +93,16 @@ describe('what guards find', () => {
       falcon: [4, 2, 0, 0, 2, 0],
     });
     const [, pii, falcon] = page.data;
-    expect(pii).toMatchObject({ guard: 'personal-data', on: ['input', 'output'], on_match: 'mask', is_conditional: false });
+    expect(pii).toMatchObject({
+      guard: 'personal-data',
+      on: ['input', 'output'],
+      on_match: 'mask',
+      is_conditional: false,
+    });
     expect(pii?.models).toEqual([{ id: 'best', matched: 2 }]);
     expect(falcon).toMatchObject({
       is_conditional: true,
-      file: expect.stringMatching(/\.yaml$/),
+      file: expect.stringMatching(/^[^/]+\.yaml$/),
       line: expect.any(Number),
       keys: [{ id: keys.search!.id, name: 'search', matched: 2 }],
     });
@@ -113,7 +124,7 @@ describe('what guards find', () => {
     const { data } = await jsonAt<Listed>('/admin/decisions?finding=mask&limit=1');
     expect(data[0]?.guards).toEqual(['The guard pii found 1 email in the request: masked.']);
     const refused = await jsonAt<{ guards: string[] }>(`/admin/requests/${found.blocked}`);
-    expect(refused.guards).toEqual(['The guard secrets found 1 denied in the request: blocked.']);
+    expect(refused.guards).toEqual(['The guard secrets found 1 word in the request: blocked.']);
     expect(JSON.stringify(refused)).not.toContain('hush');
   });
 
@@ -133,13 +144,40 @@ describe('what guards find', () => {
       expect(page.data.map(({ id }) => id)).toEqual([ids.flagged!, ids.masked!]);
     }
   });
-
-  test('refusals beyond those of a minute that are stored one by one count, too', async () => {
-    await makeKey('many');
-    await Promise.all(Array.from({ length: 70 }, () => ask('many', 'hush')));
-    await box.stop({ keepData: true });
-    const { out } = await runHere('guards', ['list', '--key', keys.many!.id, '--json', '--data', box.data]);
-    const page: Page = JSON.parse(out);
-    expect(countsOf(page).secrets).toEqual([70, 70, 70, 0, 0, 0]);
-  });
 });
+
+test(
+  'refusals beyond those of a minute that are stored one by one count for the guard that refused them',
+  async () => {
+    const data = newPath();
+    let now = Date.now();
+    const several = await start({ data, now: () => now, policy: policyWith(GUARDS.replace('mask', 'block')) });
+    const { key } = await makeLedgerKey(several);
+    // All requests arrive in one minute of the server's clock.
+    now = Math.ceil(now / 60_000) * 60_000 + 5_000;
+    for (let n = 0; n < 90; n++) {
+      const messages = [{ role: 'user', content: n % 3 === 0 ? 'Write to quxley@example.com.' : 'hush' }];
+      const response = await several.post('/v1/chat/completions', { model: 'best', messages }, withKey(key));
+      expect(response.status).toBe(400);
+    }
+    await several.stop();
+    const { out, err } = await runHere([
+      'guards',
+      'list',
+      '--from',
+      '2026-01-01',
+      '--to',
+      '2100-01-01',
+      '--json',
+      '--data',
+      data,
+    ]);
+    expect(err).toBe('');
+    const page: Page = JSON.parse(out);
+    expect([page.requests, countsOf(page)]).toMatchObject([
+      90,
+      { secrets: [90, 60, 60, 0, 0, 0], pii: [90, 30, 30, 0, 0, 0] },
+    ]);
+  },
+  PATIENCE,
+);

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { timeOfId } from '../../core/id.ts';
 import { findingsOf, type GuardFinding, type GuardRule } from '../../core/policy/guards.ts';
 import type { RecordEntry, RecordLog, RecordQuery } from '../../store/records.ts';
@@ -17,7 +18,7 @@ export type GuardQuery = Pick<RecordQuery, 'from' | 'to' | 'keyId' | 'keyIds' | 
 
 /** What a guard did, in numbers of requests. */
 interface Counts {
-  /** Requests that the guard inspects. */
+  /** Requests to which the guard applies. */
   requests: number;
   /** Requests with a match in the text of the request or the answer. */
   matched: number;
@@ -115,7 +116,7 @@ async function bodyOf(name: string, { counts, keys, models }: GuardCount, rules:
     on: rule ? [...rule.on] : null,
     onMatch: rule?.onMatch ?? null,
     isConditional: rule ? rule.when !== null : null,
-    file: rule?.place.file ?? null,
+    file: rule ? basename(rule.place.file) : null,
     line: rule?.place.line ?? null,
     ...counts,
     keys: topKeys.map(([id, matched]) => ({ id: sight.isNarrow ? null : id, name: sight.nameOf(id), matched })),
