@@ -397,7 +397,7 @@ function unpackAttempt(values: readonly unknown[]): AttemptRecord {
 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   const outcome = unpack<RawOutcome>(values, OUTCOME, EARLIER_OUTCOME);
-  const { attempts, usage, adapted, full, guards, ...rest } = outcome;
+  const { attempts, usage, adapted, full, guards, repeats, ...rest } = outcome;
   return {
     ...rest,
     attempts: attempts.map(unpackAttempt),
@@ -405,6 +405,8 @@ function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
     ...(adapted && { adapted }),
     ...(full && { full: full.map((values) => unpack<FullEndpoint>(values, FULL)) }),
     ...(guards && { guards }),
+    // A value in the middle of the list that is absent is stored as null.
+    ...(typeof repeats === 'number' && { repeats }),
   };
 }
 
