@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import { ALERT_OPERATIONS } from '../admin/alerts.ts';
 import { CHILD_KEY_OPERATIONS } from '../admin/child-keys.ts';
 import { DECISION_COMMANDS, DECISION_OPERATIONS, type DecisionReader, type RequestReader } from '../admin/decisions.ts';
-import { runChecks } from '../admin/doctor.ts';
+import { type DoctorServices, runChecks } from '../admin/doctor.ts';
 import { type GuardServices, listGuards } from '../admin/guards.ts';
 import { KEY_OPERATIONS } from '../admin/keys.ts';
 import { showLearning } from '../admin/learning.ts';
@@ -182,8 +182,13 @@ export const apiRoutes = (
     )
     .use(operationRoutes('ledger', [showLedger], ledgerServices(services, options)))
     .use(operationRoutes('audits', AUDIT_OPERATIONS, { ...services, audits: options.audits }))
-    .use(operationRoutes<ServerStatus>('status', [...STATUS_OPERATIONS, showLearning], { ...services, ...status }))
-    .use(operationRoutes('doctor', [runChecks], { ...services, doctor: options.doctor }))
+    .use(
+      operationRoutes<ServerStatus & DoctorServices>('status', [...STATUS_OPERATIONS, showLearning, runChecks], {
+        ...services,
+        ...status,
+        doctor: options.doctor,
+      }),
+    )
     .use(operationRoutes('keys', KEY_OPERATIONS, keyServices(services, options)))
     .use(operationRoutes('trail', TRAIL_OPERATIONS, trailServices(services, options)))
     .use(trailExportRoutes({ ...services, store }))
@@ -193,14 +198,7 @@ export const apiRoutes = (
     .use(modelRoutes(services, options.surfaces))
     .use(adminModelRoutes(services))
     .use(
-      operationRoutes<DecisionReader & RequestReader>(
-        'decisions',
-        DECISION_COMMANDS,
-        decisionServices(services, options),
-      ),
-    )
-    .use(
-      operationRoutes<GuardServices>('guards', [listGuards], {
+      operationRoutes<DecisionReader & RequestReader & GuardServices>('decisions', [...DECISION_COMMANDS, listGuards], {
         ...decisionServices(services, options),
         guards: () => gateway.lease().snapshot.guards,
       }),

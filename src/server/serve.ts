@@ -1,3 +1,4 @@
+import type { AnyElysia } from 'elysia';
 import { parseKey } from '../access/key.ts';
 import { openKeys } from '../access/keys.ts';
 import { CountedRooms } from '../access/limits/endpoint-rooms.ts';
@@ -230,7 +231,7 @@ function tellOfWait(database: string | null, log: Log, timers: Timers): Disposab
 
 /** Opens the port. The only or first process of a data folder also opens the socket of the data folder. */
 async function openDoors(
-  app: ReturnType<typeof createApp>,
+  app: Pick<AnyElysia, 'listen' | 'server' | 'handle'>,
   { store, log }: { readonly store: OpenStore; readonly log: Log },
   options: ServeOptions,
   terms: Pick<Parameters<typeof listen>[1], 'socketBytesMax' | 'idleS'>,
