@@ -8,6 +8,8 @@ const findBy = (names: string) =>
 const FIND = sql(findBy('SELECT unhex(value) FROM json_each(?1)'), {
   inPostgres: findBy(`SELECT decode(value, 'hex') FROM json_array_elements_text(?1::json)`),
 });
+/** A search for one name, which is the usual case, is faster without a list. */
+const FIND_ONE = sql(findBy('?1'));
 const KEEP = sql(
   `INSERT INTO cached_answers (name, key_id, user_id, stored, expires, used, bytes, answer)
     SELECT $name, $keyId, $userId, $stored, $expires, $used, $bytes, $answer
@@ -30,7 +32,11 @@ const deleteOld = batchDeletion({
 });
 
 export const sqlCache = (db: SqlTables): CacheTable => ({
-  find: (names, now) => db.query<CachedRow>(FIND, [JSON.stringify(names.map((name) => name.toHex())), now]),
+  find(names, now) {
+    const [name] = names;
+    if (name && names.length === 1) return db.query<CachedRow>(FIND_ONE, [name, now]);
+    return db.query<CachedRow>(FIND, [JSON.stringify(names.map((one) => one.toHex())), now]);
+  },
   keep: (row) => write(KEEP, { ...row, bytes: row.answer.length }),
   use: (name, at) => write(USE, name, at),
   evict: (bytesMax) => db.commit([write(EVICT, bytesMax)]),
