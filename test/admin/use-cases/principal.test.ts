@@ -18,6 +18,7 @@ import { runDoctor } from '../../../src/admin/use-cases/doctor/run.ts';
 import { endpointStatus } from '../../../src/admin/use-cases/endpoints.ts';
 import { checkFollower } from '../../../src/admin/use-cases/events.ts';
 import { explainDecision } from '../../../src/admin/use-cases/explain-decision.ts';
+import { countGuards } from '../../../src/admin/use-cases/guards.ts';
 import { instanceStatus } from '../../../src/admin/use-cases/instance.ts';
 import { changeKey, suspendKey } from '../../../src/admin/use-cases/key-change.ts';
 import { pageOfKeys } from '../../../src/admin/use-cases/key-pages.ts';
@@ -148,6 +149,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
   instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, { version: '', policyRevision: '' })],
   lastAudit: [[...AUDITED, 'finance'], (by) => lastAudit(by, stub)],
+  countGuards: [[...REPORTED, ...MEMBERS], (by) => countGuards(by, stub, {}, { sight: FULL_SIGHT, rules: [] })],
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
   listLogins: [[...REPORTED, 'finance', ...MEMBERS], (by) => listLogins(by, stub, stub)],
   listPayments: [[...AUDITED, 'finance'], (by) => listPayments(by, stub, stub, stub)],

@@ -95,9 +95,10 @@ describe('a guard that flags', () => {
         facts: Record<string, unknown>;
         outcome: Record<string, unknown>;
       };
+      const flagged = { guard: 'dry-run', action: 'flag', text: expect.any(String), failed: false, unreadable: null };
       expect(record.outcome.guards).toEqual([
-        { guard: 'dry-run', side: 'input', action: 'flag', matches: { email: 1 }, failed: false, unreadable: null },
-        { guard: 'dry-run', side: 'output', action: 'flag', matches: { email: 2 }, failed: false, unreadable: null },
+        { ...flagged, side: 'input', matches: { email: 1 } },
+        { ...flagged, side: 'output', matches: { email: 2 } },
       ]);
       expect(record.facts.guards).toEqual({ 'dry-run': 1 });
     } finally {

@@ -52,21 +52,21 @@ export function RequestFilters({ failure }: { readonly failure: ApiFailure | nul
   return (
     <div class="requests-filters">
       <Filters onClear={isSet ? () => setParams(NONE, false) : null}>
-        <Used name="key" label="Key" all="All keys" />
-        {(reach === 'all' || param('team') !== '') && <Used name="team" label="Team" all="All teams" />}
-        <Used name="model" label="Model" all="All models" />
+        <Used name="key" label="Key" all="All" />
+        {(reach === 'all' || param('team') !== '') && <Used name="team" label="Team" all="All" />}
+        <Used name="model" label="Model" all="All" />
         {isToldApart('task', reach) ? (
-          <Used name="task" label="Task" all="All tasks" />
+          <Used name="task" label="Task" all="All" />
         ) : (
           <Typed name="task" label="Task" placeholder="Any" failure={failure} />
         )}
-        <Choice name="status" label="Status" all="Any status" options={STATUS_OPTIONS} />
+        <Choice name="status" label="Status" all="Any" options={STATUS_OPTIONS} />
         <Typed name="code" label="Error code" placeholder="Any" failure={failure} />
-        <Typed name="label" label="Label" placeholder="name=value" failure={failure} />
+        <Typed name="label" label="Label" placeholder="k=v" failure={failure} />
         <Typed name="session" label="Session" placeholder="Any" failure={failure} />
         <Typed name="guard" label="Guard" placeholder="Any" failure={failure} />
         {(param('guard') !== '' || param('finding') !== '') && (
-          <Choice name="finding" label="Finding" all="Any finding" options={FINDING_OPTIONS} />
+          <Choice name="finding" label="Finding" all="Any" options={FINDING_OPTIONS} />
         )}
       </Filters>
     </div>
