@@ -6,7 +6,7 @@ import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import type { Sight } from './sight.ts';
 
-/** The most requests that are counted. Counting so many takes about a second of a small server, in pieces of a few milliseconds. */
+/** The most records that are read for one answer, which bounds the work of a call as in lists of decisions. */
 const COUNTED_MAX = 100_000;
 /** How many requests are read together. */
 const PAGE = 1_000;
