@@ -59,6 +59,8 @@ if (import.meta.main) {
   const page = join(root, 'CHANGELOG.md');
   const day = new Date().toISOString().slice(0, 10);
   writeFileSync(page, withRelease(readFileSync(page, 'utf8'), changes, version, day));
+  // A list after a paragraph gets its empty line.
+  await Bun.spawn([join(root, 'node_modules/.bin/biome'), 'format', '--write', page], { stdout: 'ignore' }).exited;
   for (const { name } of changes) rmSync(join(root, 'changes', name));
   process.stdout.write(`CHANGELOG.md has ${changes.length} new changes, under ${version} (${day}).\n`);
 }
