@@ -2,6 +2,9 @@ import type { GuardPlugin, ProviderPlugin, StrategyPlugin } from 'signalbox/plug
 import { language } from './guards/language.ts';
 import { personalData } from './guards/personal-data.ts';
 import { secrets } from './guards/secrets.ts';
+import { lakera } from './guards/services/lakera.ts';
+import { presidio } from './guards/services/presidio.ts';
+import { webhook } from './guards/services/webhook.ts';
 import { size } from './guards/size.ts';
 import { words } from './guards/words.ts';
 import { anthropic } from './providers/anthropic.ts';
@@ -32,4 +35,7 @@ export const shipped: readonly (StrategyPlugin | ProviderPlugin | GuardPlugin)[]
   words,
   size,
   language,
+  presidio,
+  lakera,
+  webhook,
 ];

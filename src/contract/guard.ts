@@ -37,6 +37,32 @@ export interface GuardMatch {
   readonly at?: { readonly text: number; readonly from: number; readonly to: number };
 }
 
+/** A request of a guard to its service, always a POST. */
+export interface GuardServiceRequest {
+  /** Added to the end of the URL in the policy, such as `/analyze`. Default: nothing. */
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface GuardServiceReply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** The service that a guard calls, as the policy states it. Its URL never leads to an address that the policy does not allow. */
+export interface GuardService {
+  /** The API key of the service; null for none. The host never writes it to a log. */
+  readonly apiKey: string | null;
+  /**
+   * Sends a request. The call ends at the deadline of the guard, and when the caller of an answer disconnects.
+   * @returns the reply with any status; redirects are not followed
+   * @throws Error, by rejecting, without a complete reply of at most 1 MiB
+   */
+  post(request: GuardServiceRequest): Promise<GuardServiceReply>;
+}
+
 export interface PreparedGuard {
   /** Every kind of match that the guard reports, such as `email`: lower-case letters, digits and dashes. Records and metrics show them. */
   readonly kinds: readonly string[];
@@ -50,8 +76,9 @@ export interface PreparedGuard {
   /**
    * Inspects a window. The matches may be in any order and may overlap. A guard with `pure: true` returns the same matches for the same
    * window, and no promise.
+   * @param service the service of a plugin with `service`; absent for other plugins
    */
-  check(window: GuardWindow): readonly GuardMatch[] | Promise<readonly GuardMatch[]>;
+  check(window: GuardWindow, service?: GuardService): readonly GuardMatch[] | Promise<readonly GuardMatch[]>;
 }
 
 export interface GuardPlugin<Settings extends TObject = TObject> {
@@ -63,10 +90,12 @@ export interface GuardPlugin<Settings extends TObject = TObject> {
   /** Schema of the `settings` of a guard in the policy. The host applies the defaults before it calls `prepare`. */
   readonly settings: Settings;
   /**
-   * Whether the matches depend only on the window and the settings. Only a pure guard can inspect answers, recommendations and test cases of
-   * a policy.
+   * Whether the matches depend only on the window and the settings. Only a pure guard inspects quotes, recommendations and test cases of a
+   * policy. A guard that is not pure gets whole answers, so a stream that it may block or mask shows nothing before its end.
    */
   readonly pure: boolean;
+  /** Present if the guard calls a service, whose address the policy states. `url` is the default address. The guard is not pure. */
+  readonly service?: { readonly url?: string };
   readonly window: GuardWindowKind;
   /** The sides that the guard can inspect. */
   readonly sides: readonly GuardSide[];

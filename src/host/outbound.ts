@@ -46,6 +46,8 @@ export interface OutboundRequest {
   readonly timeoutMs: number;
   /** The most bytes of the answer that Signalbox reads. Signalbox ignores the bytes of the answer beyond `bytesMax`. */
   readonly bytesMax: number;
+  /** Ends the call early, with the fault `unreachable`. */
+  readonly signal?: AbortSignal;
 }
 
 export interface OutboundReply {
@@ -75,13 +77,15 @@ export async function outbound(request: OutboundRequest, lookup: HostLookup = by
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
     throw new OutboundError('address', 'the address must be an http or https address without user and password');
   }
-  const signal = AbortSignal.timeout(request.timeoutMs);
+  const timeout = AbortSignal.timeout(request.timeoutMs);
+  const signal = request.signal ? AbortSignal.any([timeout, request.signal]) : timeout;
   const late = new OutboundError('late', `\`${url.hostname}\` took longer than ${request.timeoutMs} ms`);
   try {
     const addresses = await beforeAbort(addressesOf(url, request.allowPrivate, lookup), signal);
     return await askFirst(url, addresses, request, signal);
   } catch (cause) {
-    if (signal.aborted) throw late;
+    if (timeout.aborted) throw late;
+    if (signal.aborted) throw new OutboundError('unreachable', `the call of \`${url.hostname}\` was ended`);
     throw cause;
   }
 }

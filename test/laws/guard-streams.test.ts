@@ -9,7 +9,9 @@ import type { GuardAction, GuardRule } from '../../src/core/policy/guards.ts';
 import { AnswerBlocked, GuardedParts } from '../../src/gateway/guards/guarded-parts.ts';
 import { Placeholders } from '../../src/gateway/guards/placeholders.ts';
 import { Verdicts } from '../../src/gateway/guards/verdicts.ts';
+import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { tries } from '../deep/effort.ts';
+import { atOnce } from '../support/at-once.ts';
 
 /**
  * The laws: however a provider cuts an answer into parts, a guard that masks shows the same text as for the whole answer, a guard that blocks
@@ -117,6 +119,7 @@ function show(
     verdicts: new Verdicts(),
     placeholders: new Placeholders(() => new Uint8Array(32)),
     clock: () => 0,
+    timers: processTimers,
     onFailure: () => {},
   });
   let text = '';
@@ -126,9 +129,9 @@ function show(
     steps.push(text.length);
   };
   try {
-    for (const piece of pieces) add(parts.add([partOf(piece)]));
-    add(parts.add([FINISH]));
-    add(parts.end());
+    for (const piece of pieces) add(atOnce(parts.add([partOf(piece)])));
+    add(atOnce(parts.add([FINISH])));
+    add(atOnce(parts.end()));
     return { text, steps, isBlocked: false };
   } catch (cause) {
     if (!(cause instanceof AnswerBlocked)) throw cause;
@@ -160,7 +163,7 @@ const blocksBefore = (Held: Holder) =>
 /** Inspects each part alone. */
 class PartByPart extends GuardedParts {
   override add(parts: readonly StreamPart[]): readonly StreamPart[] {
-    return [...super.add(parts), ...this.end()];
+    return [...atOnce(super.add(parts)), ...atOnce(this.end())];
   }
 }
 

@@ -42,6 +42,15 @@ export type Unreadable = (typeof UNREADABLE)[number];
 export const UNMASK_PLACES = ['text', 'tool_arguments'] as const;
 export type UnmaskPlace = (typeof UNMASK_PLACES)[number];
 
+/** The service that a guard calls. A variable is read when the policy is loaded. */
+export interface GuardServiceRule {
+  /** The address without a slash at its end. */
+  readonly url: string;
+  readonly apiKeyEnv: string | null;
+  /** Whether the service may be on this machine or in a private network. */
+  readonly allowPrivate: boolean;
+}
+
 /** A guard of the policy. */
 export interface GuardRule {
   readonly name: string;
@@ -64,6 +73,8 @@ export interface GuardRule {
   readonly unmask: readonly UnmaskPlace[];
   /** Kinds of content for which the guard refuses a request, because it cannot read them. */
   readonly refuse: readonly Unreadable[];
+  /** Absent if the guard calls no service. */
+  readonly service?: GuardServiceRule;
 }
 
 /** The findings of one guard on one side. Verdicts contain no text: every name is part of the policy or of a plugin. */

@@ -53,6 +53,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #answer: AnswerInProgress | null = null;
   /** The answer in progress, if it is already complete and charged; null for none. */
   #paid: EndedAnswer | null = null;
+  /** Settles an answer whose last batch the reader already has; null for none. Guards read this batch before its record is written. */
+  #ending: ((status: DecisionOutcome['status']) => void) | null = null;
   /** The tokens of the charged usage; 0 before the end. */
   #tokens = 0;
   /** The memory of an answer without streaming; null before its first bytes. */
@@ -165,6 +167,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
 
   read(): NextParts {
     const answer = this.#answer;
+    this.#endRead();
     if (!answer || this.isOver) return this.#confirmed();
     const next = answer.next();
     if (next instanceof Promise) return next;
@@ -183,7 +186,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #pass(answer: AnswerInProgress, { batch, seen }: AnswerBatch): readonly StreamPart[] {
     const { running } = answer;
     this.recorder.hear(seen);
-    if (running.isOver) this.#leave('completed', running);
+    if (running.isOver) {
+      this.#ending = this.#endingOf('completed', running);
+      return seen;
+    }
     const failure = running.meter.failure === null ? null : failureIn(batch);
     if (failure === null || this.isOver) return seen;
     this.#attempts.note(running, failure);
@@ -191,30 +197,37 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     // provider.
     const isWhole = running.fitted.rewrite?.isOver ?? false;
     if (!isWhole) this.error = brokenError(running.model.id, failure);
-    this.#settle(isWhole ? 'completed' : 'broken', running, answer.broken(failure));
+    const measured = answer.broken(failure);
+    this.#ending = (status) => this.#settle(status, running, measured);
     return seen;
   }
 
+  /** Settles an answer whose last batch was read. */
+  #endRead(): void {
+    if (!this.isOver) this.#ending?.(this.error ? 'broken' : 'completed');
+  }
+
   abandon(reason: SignalboxError | 'caller-gone'): void {
+    // A caller that disconnects after the last batch has the whole answer.
+    if (reason === 'caller-gone') this.#endRead();
     if (this.isOver) return;
     this.isDeserted = reason === 'caller-gone';
     this.error = reason === 'caller-gone' ? callerGone() : reason;
     this.#attempts.endPause();
-    this.#leave('abandoned', this.#attempts.running);
+    const end = this.#ending ?? this.#endingOf('abandoned', this.#attempts.running);
+    end('abandoned');
   }
 
-  /** Ends the attempt before its provider does. */
-  #leave(status: DecisionOutcome['status'], running: Attempt | null): void {
-    if (running && this.#paid) {
-      this.#settle(status, running, this.#paid.measured);
-      return;
-    }
-    const measured = running?.call.sent ? (this.#answer ?? running).broken(null) : null;
-    if (running) this.#attempts.keep(running.left(this.isDeserted, status === 'completed' ? measured : null));
-    this.#settle(status, running, measured);
+  /** Ends the attempt before its provider does. @returns what settles the answer */
+  #endingOf(status: DecisionOutcome['status'], running: Attempt | null): (status: DecisionOutcome['status']) => void {
+    const paid = running && this.#paid;
+    const measured = paid ? paid.measured : running?.call.sent ? (this.#answer ?? running).broken(null) : null;
+    if (running && !paid) this.#attempts.keep(running.left(this.isDeserted, status === 'completed' ? measured : null));
+    return (status) => this.#settle(status, running, measured);
   }
 
   onDeadline(): void {
+    this.#endRead();
     this.abandon(unreadError());
   }
 

@@ -1,4 +1,5 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
 import type { Receipt } from '../../core/request/answer.ts';
@@ -15,6 +16,8 @@ export abstract class WrappedAnswer implements RunningAnswer {
   readonly #source: RunningAnswer;
   #blocked: SignalboxError | null = null;
   #hasEnded = false;
+  /** The parts for which the reader waited; null for none. */
+  #ready: readonly StreamPart[] | null = null;
 
   constructor(source: RunningAnswer) {
     this.#source = source;
@@ -24,11 +27,11 @@ export abstract class WrappedAnswer implements RunningAnswer {
     return this.#source;
   }
 
-  /** Returns the parts that the caller gets in place of these parts. */
-  protected abstract see(parts: readonly StreamPart[]): readonly StreamPart[];
+  /** Returns the parts that the caller gets in place of these parts. The promise never rejects. */
+  protected abstract see(parts: readonly StreamPart[]): Awaitable<readonly StreamPart[]>;
 
-  /** Returns the parts that were held back, once the source has ended. */
-  protected end(): readonly StreamPart[] {
+  /** Returns the parts that were held back, once the source has sent its last part. The promise never rejects. */
+  protected end(): Awaitable<readonly StreamPart[]> {
     return NO_PARTS;
   }
 
@@ -82,18 +85,39 @@ export abstract class WrappedAnswer implements RunningAnswer {
   }
 
   read(): NextParts {
+    const ready = this.#ready;
+    if (ready) {
+      this.#ready = null;
+      return this.#blocked ? [] : ready;
+    }
     const parts = this.#source.read();
     if (parts instanceof Promise) return parts;
     if (parts === null) return this.#rest();
-    const seen = this.#blocked ? [] : this.see(parts);
-    return this.#blocked ? [] : seen;
+    if (this.#blocked) return [];
+    const seen = whenReady(this.see(parts), (shown) => this.#withEnd(shown));
+    return this.#passed(seen);
+  }
+
+  /** Adds the parts that were held back if the source has just sent its last part, so that a guard reads them before the settlement. */
+  #withEnd(shown: readonly StreamPart[]): Awaitable<readonly StreamPart[]> {
+    if (this.#blocked || this.#hasEnded || this.#source.error === null) return shown;
+    this.#hasEnded = true;
+    return whenReady(this.end(), (rest) => [...shown, ...rest]);
   }
 
   #rest(): NextParts {
     if (this.#hasEnded || this.#blocked) return null;
     this.#hasEnded = true;
     const rest = this.end();
+    if (rest instanceof Promise) return this.#passed(rest);
     return rest.length === 0 || this.#blocked ? null : rest;
+  }
+
+  #passed(parts: Awaitable<readonly StreamPart[]>): NextParts {
+    if (!(parts instanceof Promise)) return this.#blocked ? [] : parts;
+    return parts.then((shown) => {
+      this.#ready = shown;
+    });
   }
 
   abandon(reason: SignalboxError | 'caller-gone'): void {

@@ -5,6 +5,7 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
 import { blockedRequest, guardFailed, unreadableRequest } from './guard-errors.ts';
 import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
+import { OpenService } from './guard-service.ts';
 import { type Placeholders, withoutPlaceholders } from './placeholders.ts';
 import { editsOf, type RequestText, type RequestTexts, textsOfRequest } from './request-texts.ts';
 import type { Verdicts } from './verdicts.ts';
@@ -169,6 +170,7 @@ function inspect(
 ): Awaitable<readonly FoundMatch[]> {
   const found: FoundMatch[] = [];
   const waiting: Promise<void>[] = [];
+  const service = OpenService.of(guard, () => deadline - clock());
   for (const window of windowsOf(guard, texts)) {
     const note = (matches: readonly GuardMatch[]): void => {
       for (const match of withoutPlaceholders(matches, window, placeholders)) {
@@ -176,17 +178,19 @@ function inspect(
         found.push({ match, text, at: (text ?? window[0]!).at });
       }
     };
-    const matches = callGuard(guard, asWindow(window));
+    const matches = callGuard(guard, asWindow(window), service);
     if (matches instanceof Promise) waiting.push(matches.then(note));
     else note(matches);
     if (clock() > deadline) throw late(guard);
   }
   if (waiting.length === 0) return found;
   const all = Promise.all(waiting).then(() => found);
-  return within<readonly FoundMatch[] | null>(timers, Math.max(1, deadline - clock()), all, null).then((result) => {
-    if (result === null) throw late(guard);
-    return result;
-  });
+  return within<readonly FoundMatch[] | null>(timers, Math.max(1, deadline - clock()), all, null)
+    .then((result) => {
+      if (result === null) throw late(guard);
+      return result;
+    })
+    .finally(() => service?.end());
 }
 
 const late = ({ rule }: RunningGuard) => new GuardFailure(`it took more than ${rule.deadlineMs} ms`);

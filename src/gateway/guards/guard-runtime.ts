@@ -1,4 +1,4 @@
-import type { GuardMatch, GuardWindow, PreparedGuard } from '../../contract/guard.ts';
+import type { GuardMatch, GuardService, GuardWindow, PreparedGuard } from '../../contract/guard.ts';
 import { matchFault } from '../../contract/guard-matches.ts';
 import type { GuardRule } from '../../core/policy/guards.ts';
 import { messageOf } from '../../core/thrown.ts';
@@ -7,6 +7,8 @@ import { messageOf } from '../../core/thrown.ts';
 export interface RunningGuard {
   readonly rule: GuardRule;
   readonly prepared: PreparedGuard;
+  /** The API key of the guard's service; null or absent for none. */
+  readonly apiKey?: string | null;
 }
 
 /** Thrown if a guard throws, takes too long, or returns something that is no list of matches. */
@@ -19,14 +21,19 @@ function checkedMatches({ kinds }: PreparedGuard, window: GuardWindow, matches: 
   return matches;
 }
 
-/** Calls a guard. The result is a promise only if the guard returns one. @throws GuardFailure, or rejects with it */
+/**
+ * Calls a guard. The result is a promise only if the guard returns one.
+ * @param service null for a guard that calls no service
+ * @throws GuardFailure, or rejects with it
+ */
 export function callGuard(
   { prepared, rule }: RunningGuard,
   window: GuardWindow,
+  service: GuardService | null = null,
 ): readonly GuardMatch[] | Promise<readonly GuardMatch[]> {
   let found: ReturnType<PreparedGuard['check']>;
   try {
-    found = prepared.check(window);
+    found = prepared.check(window, service ?? undefined);
   } catch (cause) {
     throw new GuardFailure(`it failed: ${messageOf(cause)}`);
   }

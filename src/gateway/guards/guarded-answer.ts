@@ -1,4 +1,6 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import { type Awaitable, orElse, whenReady } from '../../core/awaitable.ts';
+import type { SignalboxError } from '../../core/errors.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { WrappedAnswer } from '../exchange/wrapped-answer.ts';
 import { AnswerBlocked } from './guarded-parts.ts';
@@ -16,23 +18,33 @@ export class GuardedAnswer extends WrappedAnswer {
     this.#hear = hear;
   }
 
-  protected see(parts: readonly StreamPart[]): readonly StreamPart[] {
+  override abandon(reason: SignalboxError | 'caller-gone'): void {
+    super.abandon(reason);
+    this.#parts.leave();
+  }
+
+  protected see(parts: readonly StreamPart[]): Awaitable<readonly StreamPart[]> {
     return this.#shown(() => this.#parts.add(parts));
   }
 
-  protected override end(): readonly StreamPart[] {
+  protected override end(): Awaitable<readonly StreamPart[]> {
     return this.#shown(() => this.#parts.end());
   }
 
-  #shown(read: () => readonly StreamPart[]): readonly StreamPart[] {
-    try {
-      const shown = read();
+  #shown(read: () => Awaitable<readonly StreamPart[]>): Awaitable<readonly StreamPart[]> {
+    const heard = (shown: readonly StreamPart[]) => {
       this.#hear(shown);
       return shown;
-    } catch (cause) {
+    };
+    const blocked = (cause: unknown): readonly StreamPart[] => {
       if (!(cause instanceof AnswerBlocked)) throw cause;
       this.block(cause.error);
       return [];
+    };
+    try {
+      return orElse(whenReady(read(), heard), blocked);
+    } catch (cause) {
+      return blocked(cause);
     }
   }
 }

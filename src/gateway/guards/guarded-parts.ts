@@ -1,9 +1,13 @@
-import type { GuardMatch } from '../../contract/guard.ts';
+import type { GuardMatch, GuardText, GuardWindow } from '../../contract/guard.ts';
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { SignalboxError } from '../../core/errors.ts';
+import type { GuardRule } from '../../core/policy/guards.ts';
+import { type Timers, within } from '../../core/time/timers.ts';
 import { type AnswerText, changeTexts, editedText, isFixedText, textsOfChannel } from './answer-texts.ts';
 import { blockedAnswer, guardFailed } from './guard-errors.ts';
 import { type MatchPlace, mergedPlaces } from './guard-input.ts';
 import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
+import { OpenService } from './guard-service.ts';
 import { type Channel, firstEdit, HeldParts, RECENT } from './held-parts.ts';
 import { type Placeholders, withoutPlaceholders } from './placeholders.ts';
 import type { Verdicts } from './verdicts.ts';
@@ -21,6 +25,7 @@ export interface OutputContext {
   readonly verdicts: Verdicts;
   readonly placeholders: Placeholders;
   readonly clock: () => number;
+  readonly timers: Timers;
   onFailure(guard: RunningGuard, cause: unknown): void;
 }
 
@@ -38,7 +43,7 @@ interface AnswerMatch extends MatchPlace {
 
 /**
  * Runs guards on an answer. A guard that blocks or masks delays a stream by its `reach`; with `buffer: whole`, without a `reach` or without
- * a stream, it inspects the whole answer before anything is shown. A guard that flags inspects the whole answer and delays nothing. The
+ * a stream, it inspects the whole answer before anything is shown, as does a guard that is not pure. A guard that flags inspects the whole answer and delays nothing. The
  * arguments of a call are inspected when they are complete.
  */
 export class GuardedParts extends HeldParts {
@@ -52,6 +57,9 @@ export class GuardedParts extends HeldParts {
   readonly #used = new Map<RunningGuard, number>();
   /** The end of the text of each channel at its last inspection. */
   readonly #inspected = new WeakMap<Channel, number>();
+  /** The service of the guard that runs now; null for none. */
+  #service: OpenService | null = null;
+  #isLeft = false;
 
   constructor(guards: readonly RunningGuard[], isStream: boolean, context: OutputContext) {
     super();
@@ -59,7 +67,8 @@ export class GuardedParts extends HeldParts {
     this.#flagging = guards.filter(({ rule }) => rule.onMatch === 'flag');
     this.#context = context;
     this.#isWhole =
-      !isStream || this.#acting.some(({ rule, prepared }) => rule.buffersWhole || prepared.reach === undefined);
+      !isStream ||
+      this.#acting.some(({ rule, prepared }) => !rule.isPure || rule.buffersWhole || prepared.reach === undefined);
     this.#reach = Math.max(0, ...this.#acting.map(({ prepared }) => prepared.reach ?? 0));
   }
 
@@ -76,10 +85,16 @@ export class GuardedParts extends HeldParts {
     if (!this.#isWhole && channel.type !== 'tool-call') this.#inspectWindow(channel, isOver);
   }
 
-  protected finish(channels: readonly Channel[]): void {
-    this.#inspectWhole(channels, this.#flagging);
-    const together = this.#isWhole ? channels : channels.filter(({ type }) => type === 'tool-call');
-    this.#inspectWhole(together, this.#acting);
+  protected finish(channels: readonly Channel[]): Awaitable<void> {
+    return whenReady(this.#inspectWhole(channels, this.#flagging), () => {
+      const together = this.#isWhole ? channels : channels.filter(({ type }) => type === 'tool-call');
+      return this.#inspectWhole(together, this.#acting);
+    });
+  }
+
+  override leave(): void {
+    this.#isLeft = true;
+    this.#service?.end();
   }
 
   /** Inspects the end of a text, and sets how much of the text may be shown. */
@@ -118,7 +133,7 @@ export class GuardedParts extends HeldParts {
     for (let round = 0; ; round++) {
       const window = [{ text, role: 'assistant' as const, kind }];
       const more = this.#acting.flatMap((guard) =>
-        this.#call(guard, window).flatMap((match): readonly AnswerMatch[] => {
+        this.#callPure(guard, window).flatMap((match): readonly AnswerMatch[] => {
           if (!match.at) return [];
           const [from, to] = [Math.max(safeTo, start + match.at.from), start + match.at.to];
           // The signs that replace a match may look like the match.
@@ -127,7 +142,7 @@ export class GuardedParts extends HeldParts {
         }),
       );
       if (more.length === 0) return found;
-      if (round === ROUNDS_MAX) this.#block(more[0]!.guard, [more[0]!.match]);
+      if (round === ROUNDS_MAX) this.#block(more[0]!.guard.rule, [more[0]!.match]);
       found.push(...more);
       text = filled(text, more, start);
     }
@@ -145,29 +160,42 @@ export class GuardedParts extends HeldParts {
     channel.edits.push({ from, to, value });
   }
 
-  #block({ rule }: RunningGuard, matches: readonly GuardMatch[]): never {
+  #block(rule: GuardRule, matches: readonly GuardMatch[]): never {
     this.#context.verdicts.add(rule, 'output', matches, 'block');
     throw new AnswerBlocked(blockedAnswer(rule, matches));
   }
 
   /** Inspects complete channels together. A guard that masks inspects them again, until it finds nothing. */
-  #inspectWhole(channels: readonly Channel[], guards: readonly RunningGuard[]): void {
-    for (const guard of guards) {
-      for (let round = 0; this.#hasChanged(guard, channels, round); round++);
-    }
+  #inspectWhole(channels: readonly Channel[], guards: readonly RunningGuard[], round = 0): Awaitable<void> {
+    const [guard, ...others] = guards;
+    if (!guard) return;
+    return whenReady(this.#hasChanged(guard, channels, round), (hasChanged) =>
+      hasChanged ? this.#inspectWhole(channels, guards, round + 1) : this.#inspectWhole(channels, others),
+    );
   }
 
   /** Runs a guard on complete channels. @returns whether it has changed a text */
-  #hasChanged(guard: RunningGuard, channels: readonly Channel[], round: number): boolean {
+  #hasChanged(guard: RunningGuard, channels: readonly Channel[], round: number): Awaitable<boolean> {
     const { rule } = guard;
     const texts = channels.flatMap((channel) =>
       textsOfChannel(channel, rule.onMatch === 'flag' ? channel.text : editedText(channel, 0, channel.text.length)),
     );
-    const matches = texts.length === 0 ? [] : this.#call(guard, texts);
+    if (texts.length === 0) return false;
+    const matches = rule.isPure ? this.#callPure(guard, texts) : this.#callWaiting(guard, texts);
+    return whenReady(matches, (found) => this.#actOnWhole(guard, texts, found, round));
+  }
+
+  /** Carries out the action of a guard on complete channels. @returns whether it has changed a text */
+  #actOnWhole(
+    { rule }: RunningGuard,
+    texts: readonly AnswerText[],
+    matches: readonly GuardMatch[],
+    round: number,
+  ): boolean {
     if (matches.length === 0) return false;
     const fixed = matches.some(({ at }) => at === undefined || isFixedText(texts[at.text]!));
     const isBlocked = rule.onMatch === 'block' || (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX));
-    if (isBlocked) this.#block(guard, matches);
+    if (isBlocked) this.#block(rule, matches);
     this.#context.verdicts.add(rule, 'output', matches);
     if (rule.onMatch === 'flag') return false;
     const changed = new Map<AnswerText, string>();
@@ -189,27 +217,64 @@ export class GuardedParts extends HeldParts {
     return out + text.slice(last);
   }
 
-  #call(guard: RunningGuard, texts: readonly Pick<AnswerText, 'text' | 'role' | 'kind'>[]): readonly GuardMatch[] {
-    const { clock, verdicts, onFailure } = this.#context;
+  #callPure(guard: RunningGuard, texts: readonly GuardText[]): readonly GuardMatch[] {
+    const { clock } = this.#context;
     const { rule } = guard;
     const begun = clock();
     try {
-      const window = { side: 'output' as const, texts: texts.map(({ text, role, kind }) => ({ text, role, kind })) };
-      const matches = callGuard(guard, window);
+      const matches = callGuard(guard, windowOf(texts));
       if (matches instanceof Promise) throw new GuardFailure('it returned a promise for an answer');
       const used = (this.#used.get(guard) ?? 0) + clock() - begun;
       this.#used.set(guard, used);
       if (used > rule.deadlineMs) throw new GuardFailure(`it took more than ${rule.deadlineMs} ms`);
       return withoutPlaceholders(matches, texts, this.#context.placeholders);
     } catch (cause) {
-      if (!(cause instanceof GuardFailure)) throw cause;
-      verdicts.fail(rule, 'output');
-      onFailure(guard, cause);
-      if (rule.onFailure === 'block') throw new AnswerBlocked(guardFailed(rule, 'output', cause));
-      return [];
+      return this.#failed(guard, cause);
     }
   }
+
+  /** Calls a guard that may return a promise. */
+  async #callWaiting(guard: RunningGuard, texts: readonly GuardText[]): Promise<readonly GuardMatch[]> {
+    const { clock, timers, placeholders } = this.#context;
+    const { rule } = guard;
+    const begun = clock();
+    const deadline = begun + rule.deadlineMs - (this.#used.get(guard) ?? 0);
+    const service = OpenService.of(guard, () => deadline - clock());
+    this.#service = service;
+    try {
+      if (this.#isLeft) service?.end();
+      const found = Promise.resolve(callGuard(guard, windowOf(texts), service));
+      const wait = Math.max(1, deadline - clock());
+      const matches = await within<readonly GuardMatch[] | null>(timers, wait, found, null);
+      if (matches === null || clock() > deadline) throw new GuardFailure(`it took more than ${rule.deadlineMs} ms`);
+      return withoutPlaceholders(matches, texts, placeholders);
+    } catch (cause) {
+      return this.#failed(guard, cause);
+    } finally {
+      this.#used.set(guard, (this.#used.get(guard) ?? 0) + clock() - begun);
+      service?.end();
+      this.#service = null;
+    }
+  }
+
+  /** @throws AnswerBlocked if the failure blocks the answer */
+  #failed(guard: RunningGuard, cause: unknown): readonly GuardMatch[] {
+    const { rule } = guard;
+    if (!(cause instanceof GuardFailure)) throw cause;
+    if (!this.#isLeft) {
+      this.#context.verdicts.fail(rule, 'output');
+      this.#context.onFailure(guard, cause);
+    }
+    if (rule.onFailure === 'block') throw new AnswerBlocked(guardFailed(rule, 'output', cause));
+    return [];
+  }
 }
+
+/** Returns texts as a guard sees them. A guard cannot reach their channels. */
+const windowOf = (texts: readonly GuardText[]): GuardWindow => ({
+  side: 'output',
+  texts: texts.map(({ text, role, kind }) => ({ text, role, kind })),
+});
 
 /** Returns where the inspection of a text begins, so that it sees the characters that can decide what follows. */
 function contextStart(channel: Channel): number {

@@ -1,5 +1,6 @@
 import type { GuardTextKind } from '../../contract/guard.ts';
 import type { StreamPart } from '../../contract/parts.ts';
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { Members } from '../../core/json/original.ts';
 import { withTexts } from '../exchange/edited-parts.ts';
 
@@ -102,10 +103,13 @@ export abstract class HeldParts {
   /** Whether a name or a thought is over as soon as something else follows it. Otherwise it is over when its choice finishes. */
   protected abstract get endsEarly(): boolean;
   /** Called before the channels of a choice are over. */
-  protected abstract finish(channels: readonly Channel[]): void;
+  protected abstract finish(channels: readonly Channel[]): Awaitable<void>;
 
-  /** Adds a batch of parts. Returns the parts that may be shown now. */
-  add(parts: readonly StreamPart[]): readonly StreamPart[] {
+  /** Ends everything that is in progress, because no reader waits for it. */
+  leave(): void {}
+
+  /** Adds a batch of parts. Returns the parts that may be shown now. Call it again only once it has returned them. */
+  add(parts: readonly StreamPart[]): Awaitable<readonly StreamPart[]> {
     const finished: number[] = [];
     for (let at = 0; at < parts.length; ) {
       const end = unitEnd(parts, at);
@@ -115,22 +119,24 @@ export abstract class HeldParts {
       at = end;
     }
     for (const channel of this.#open.values()) if (!channel.isOver) this.grow(channel, false);
-    for (const choice of finished) this.#finish(choice);
-    return this.#release();
+    return whenReady(this.#finish(finished), () => this.#release());
   }
 
   /** Ends all texts. Returns the rest of the parts. */
-  end(): readonly StreamPart[] {
-    for (const choice of [...this.#choices.keys()]) this.#finish(choice);
-    return this.#release();
+  end(): Awaitable<readonly StreamPart[]> {
+    return whenReady(this.#finish([...this.#choices.keys()]), () => this.#release());
   }
 
-  #finish(choice: number): void {
+  /** Finishes choices, one after the other. */
+  #finish([choice, ...others]: readonly number[]): Awaitable<void> {
+    if (choice === undefined) return;
     const channels = this.#choices.get(choice) ?? [];
     this.#choices.delete(choice);
-    this.finish(channels);
-    for (const channel of channels) this.#close(channel);
-    for (const [key, channel] of this.#open) if (channel.choice === choice) this.#open.delete(key);
+    return whenReady(this.finish(channels), () => {
+      for (const channel of channels) this.#close(channel);
+      for (const [key, channel] of this.#open) if (channel.choice === choice) this.#open.delete(key);
+      return this.#finish(others);
+    });
   }
 
   #close(channel: Channel): void {

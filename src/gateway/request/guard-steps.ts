@@ -17,6 +17,8 @@ import type { PreparingStep, Step } from './steps.ts';
 /** The step that runs the guards of the policy on a request. Without guards it does nothing. */
 export const guardRequest: PreparingStep = (prepared) => {
   const { guards } = prepared.runtime;
+  // The request may have been prepared under an earlier policy, whose guards no longer apply.
+  prepared.context.work.guards = null;
   return guards.length === 0 ? undefined : runGuards(prepared, guards);
 };
 
@@ -27,10 +29,13 @@ function runGuards(prepared: PreparedRequest, guards: readonly RunningGuard[]): 
   if (active.length === 0) return;
   const placeholders = new Placeholders(() => prepared.conversationSecret());
   const running = new RequestGuards(active, placeholders);
+  prepared.guards = running;
   context.work.guards = running;
+  const isRun = ({ rule }: RunningGuard) => rule.isPure || !prepared.isHypothetical;
+  prepared.guardsNotRun = active.filter((guard) => !isRun(guard)).map(({ rule }) => rule.name);
   const guarded = guardInput(
     request,
-    active.filter(({ rule }) => rule.on.includes('input')),
+    active.filter((guard) => guard.rule.on.includes('input') && isRun(guard)),
     {
       verdicts: running.verdicts,
       placeholders,
@@ -64,7 +69,8 @@ export const guardAnswer: Step = (served, next) => {
     if (guards.output.length > 0) {
       const { verdicts, placeholders } = guards;
       const onFailure = logFailure(gateway.log);
-      const context = { verdicts, placeholders, clock: gateway.clock, onFailure };
+      const { timers } = prepared.runtime.alarms;
+      const context = { verdicts, placeholders, clock: gateway.clock, timers, onFailure };
       const parts = new GuardedParts(guards.output, prepared.request.stream, context);
       shown = new GuardedAnswer(shown, parts, (released) => exchange?.recorder.hearGuarded(released));
     }

@@ -24,9 +24,15 @@ export interface Pipeline {
   readonly gateway: Gateway;
   /**
    * Prepares a request for any use of it, unless it was already prepared under the same policy.
+   * @param isHypothetical whether the request is only priced or judged. Then no guard calls a service.
    * @throws SignalboxError
    */
-  prepare(given: ModelRequest, policy: Runtime, context: RequestContext): Awaitable<PreparedRequest>;
+  prepare(
+    given: ModelRequest,
+    policy: Runtime,
+    context: RequestContext,
+    isHypothetical?: boolean,
+  ): Awaitable<PreparedRequest>;
   /**
    * Carries out a request up to its exchange. If a payment would fix an error, the error says how to pay.
    * @throws SignalboxError, by rejecting; after this error no money is held
@@ -40,10 +46,15 @@ export interface Pipeline {
  */
 export function openPipeline(gateway: Gateway, { onRequest, onAnswer, beforeDecision }: AddedSteps): Pipeline {
   const prepareWith = inOrder([pin, ...onRequest, checkLimits]);
-  const prepare: Pipeline['prepare'] = (given, policy, context) => {
-    const earlier = context.work.prepared;
-    if (earlier?.given === given && earlier.policy === policy) return earlier;
-    const prepared = new PreparedRequest(given, policy, context, gateway);
+  const prepare: Pipeline['prepare'] = (given, policy, context, isHypothetical = false) => {
+    const { work } = context;
+    const earlier = work.prepared;
+    const isSame = earlier?.given === given && earlier.policy === policy;
+    if (isSame && (isHypothetical || !earlier.isHypothetical)) {
+      work.guards = earlier.guards;
+      return earlier;
+    }
+    const prepared = new PreparedRequest(given, policy, context, gateway, isHypothetical);
     return whenReady(prepareWith(prepared), () => {
       context.work.prepared = prepared;
       return prepared;
@@ -73,7 +84,7 @@ export function openPipeline(gateway: Gateway, { onRequest, onAnswer, beforeDeci
 export const decisionFor =
   ({ gateway, prepare }: Pipeline, given: ModelRequest, context: RequestContext): FundingRequest['decide'] =>
   async (terms) => {
-    const { request, runtime } = await prepare(given, terms.runtime, context);
+    const { request, runtime } = await prepare(given, terms.runtime, context, true);
     const { decision } = await decideRequest(gateway, request, { ...terms, runtime }, false, context);
     return { runtime, decision };
   };

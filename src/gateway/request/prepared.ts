@@ -37,9 +37,22 @@ export class PreparedRequest {
   dropped: readonly string[] = [];
   /** The runtime that applies to the request until its end. The step "pin" writes it. */
   runtime: Runtime;
+  /** Whether the request is only priced or judged, so that no guard may call a service for it. */
+  readonly isHypothetical: boolean;
+  /** The guards that inspect the request and its answer; null for none. A guard writes them. */
+  guards: RequestGuards | null = null;
+  /** The names of the guards that did not run, because the request is hypothetical. */
+  guardsNotRun: readonly string[] = [];
 
-  constructor(given: ModelRequest, policy: Runtime, context: PreparedFor, parts: PreparingParts) {
+  constructor(
+    given: ModelRequest,
+    policy: Runtime,
+    context: PreparedFor,
+    parts: PreparingParts,
+    isHypothetical = false,
+  ) {
     this.#parts = parts;
+    this.isHypothetical = isHypothetical;
     this.given = given;
     this.policy = policy;
     this.context = context;

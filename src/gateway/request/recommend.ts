@@ -21,6 +21,8 @@ type PricedAdvice = Advice & {
   /** Present if the caller has budgets or a balance; null if a chat would wait for money. */
   readonly first_hold_credits?: number | null;
   readonly payment_quote?: PaymentEstimate;
+  /** The guards that would inspect a chat with this request; absent for none. */
+  readonly guards_not_run?: readonly string[];
 };
 
 /**
@@ -37,8 +39,8 @@ export async function recommend(
   // A chat with this request would be refused before anything else is checked.
   if (given.conversation.turns.length > 0) gateway.funding.checkNamed(given, caller);
   if (gateway.isDraining) throw shuttingDown();
-  const preparing = prepare(given, gateway.lease(), context);
-  const { request, runtime } = preparing instanceof Promise ? await preparing : preparing;
+  const preparing = prepare(given, gateway.lease(), context, true);
+  const { request, runtime, guardsNotRun } = preparing instanceof Promise ? await preparing : preparing;
   const { snapshot } = runtime;
   const payments = gateway.funding.adviceUnder(snapshot);
   const terms = { runtime, caller, cap: null, windowsOnly: payments?.mayPay(caller) ?? false };
@@ -58,6 +60,7 @@ export async function recommend(
   const shown = hold ? { ...offered, ranked: [choiceWithin(hold, offered, snapshot), ...others] as const } : offered;
   return {
     ...advise(shown, snapshot, taskNote(request.routing.task, decision.facts.task)),
+    ...(guardsNotRun.length > 0 && { guards_not_run: guardsNotRun }),
     ...(funds && { first_hold_credits: hold && toCredits(hold.amount) }),
     ...(payments && { payment_quote: payments.quoteOf(decision) }),
   };

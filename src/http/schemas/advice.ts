@@ -67,4 +67,10 @@ export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat req
     ),
   ),
   payment_quote: Type.Optional(PaymentQuote),
+  guards_not_run: Type.Optional(
+    field.textList(
+      'The guards that a recommendation does not run, because they call a service. They would inspect a chat with this request. Absent if there are none.',
+      ['prompt-attacks'],
+    ),
+  ),
 });

@@ -3,6 +3,7 @@ import type { GuardPlugin, GuardSide, PreparedGuard } from '../../contract/guard
 import {
   GUARD_SIDES,
   type GuardRule,
+  type GuardServiceRule,
   UNMASK_PLACES,
   UNREADABLE,
   type UnmaskPlace,
@@ -11,9 +12,21 @@ import {
 import { messageOf } from '../../core/thrown.ts';
 import { guardViewOf } from '../cel/types.ts';
 import { checkOptions } from '../check.ts';
+import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from '../providers/addresses.ts';
+import type { Environment } from '../providers/providers.ts';
 import type { Report } from '../report.ts';
 import { expressionAt } from '../rules/drafts.ts';
-import { closed, integer, itemName, oneOf, oneOfExplained, optional, string } from '../schema/parts.ts';
+import {
+  boolean,
+  closed,
+  integer,
+  itemName,
+  oneOf,
+  oneOfExplained,
+  optional,
+  string,
+  VARIABLE_NAME,
+} from '../schema/parts.ts';
 import { emptyMap, type NamedItem } from '../schema/section-checks.ts';
 import { defineList } from '../schema/section-definition.ts';
 import { placeAt, valueAt } from '../yaml/tree.ts';
@@ -31,17 +44,37 @@ const words = <Word extends string>(
     description,
   });
 
+const ServiceText = closed('The service that the plugin calls.', {
+  url: optional.string(
+    { minLength: 1, example: 'http://127.0.0.1:5002' },
+    'The address of the service. Default: the address of the plugin, if it has one.',
+  ),
+  url_env: optional.string(
+    { ...VARIABLE_NAME, example: 'PRESIDIO_URL' },
+    'Name of the environment variable that holds the address, in place of `url`.',
+  ),
+  api_key_env: optional.string(
+    { ...VARIABLE_NAME, example: 'LAKERA_API_KEY' },
+    'Name of the environment variable that holds the API key, never the key itself.',
+  ),
+  allow_private_network: boolean(
+    { default: false, example: true },
+    'Allows a service on this machine or in a private network. By default Signalbox calls only public addresses.',
+  ),
+});
+
 const GuardText = closed('A guard, which inspects the texts of requests and answers.', {
   name: itemName('Name of the guard, in records, metrics and messages.', 'personal-data'),
   guard: string(
     { minLength: 1, maxLength: 64, example: 'personal-data' },
-    'The plugin: `secrets`, `personal-data`, `words`, `size`, `language`, or a plugin of your own.',
+    'The plugin: `secrets`, `personal-data`, `words`, `size`, `language`, `presidio`, `lakera`, `webhook`, or a plugin of your own.',
   ),
   settings: Type.Record(Type.String(), Type.Unknown(), {
     default: {},
     examples: [{ kinds: ['email', 'card'] }],
     description: 'The settings of the plugin.',
   }),
+  service: Type.Optional(ServiceText),
   when: optional.expression(
     'Condition for requests that the guard inspects: CEL over `request`, `key`, `team` and `user`. Default: all requests. If the condition fails, the guard inspects the request.',
     'key.labels.department == "support"',
@@ -113,7 +146,7 @@ export const GUARDS = defineList({
   guard: WHY_GUARDED,
   page: ['Choose', 'guards.md'],
   draft: (items) => items.map(draftGuard),
-  compile(draft, { check, guards, report }): GuardRule | null {
+  compile(draft, { check, env, guards, report }): GuardRule | null {
     const when = check.condition(draft.when, 'guard');
     const plugin = guards.get(draft.plugin);
     if (!draft.rule) return null;
@@ -122,13 +155,15 @@ export const GUARDS = defineList({
       return null;
     }
     const settings = checkOptions(plugin.settings, draft.settings, report);
-    if (!settings || !isUsable(plugin, draft, settings, report)) return null;
+    const service = serviceOf(plugin, draft, env, report);
+    if (!settings || service === null || !isUsable(plugin, draft, settings, report)) return null;
     const { pure: isPure, window } = plugin;
     return {
       ...draft.rule,
       settings,
       isPure,
       window,
+      ...(service && { service }),
       when: draft.when && when && ((scope) => when.run(guardViewOf(scope))),
     };
   },
@@ -144,6 +179,9 @@ function draftGuard(named: NamedItem<typeof GuardText.static>) {
     pluginPlace: placeAt(tree, 'guard'),
     onPlace: placeAt(tree, 'on'),
     maskPlace: placeAt(tree, 'unmask'),
+    path,
+    service: data?.service,
+    servicePlace: placeAt(tree, 'service'),
     settings: { path: `${path}.settings`, tree: valueAt(tree, 'settings') ?? emptyMap(place), place },
     rule: data && {
       name,
@@ -162,7 +200,7 @@ function draftGuard(named: NamedItem<typeof GuardText.static>) {
 
 /** Whether a plugin can do what the policy wants. `isUsable` reports what the plugin cannot do. */
 function isUsable(
-  { name, pure, sides, prepare }: GuardPlugin,
+  { name, sides, prepare }: GuardPlugin,
   { rule, onPlace, maskPlace, settings: subject }: GuardDraft,
   settings: Readonly<Record<string, unknown>>,
   report: Report,
@@ -173,10 +211,6 @@ function isUsable(
     if (!sides.includes(side)) {
       report.add('guard-side', onPlace, `the guard plugin \`${name}\` cannot inspect the ${side}`, {
         expected: `\`on: [${sides.join(', ')}]\``,
-      });
-    } else if (side === 'output' && !pure) {
-      report.add('guard-side', onPlace, `the guard plugin \`${name}\` is not pure, so it cannot inspect answers`, {
-        expected: '`on: [input]`',
       });
     }
   }
@@ -190,6 +224,63 @@ function isUsable(
     report.add('plugin-failed', subject.tree.place, `guard \`${name}\` does not accept its settings: ${refusal}`);
   }
   return report.found.length === before;
+}
+
+/** Returns the service of a guard; undefined if its plugin calls none, null after an error, which was reported. */
+function serviceOf(
+  { name, service: called }: GuardPlugin,
+  { path, service: stated, servicePlace: place }: GuardDraft,
+  env: Environment,
+  report: Report,
+): GuardServiceRule | null | undefined {
+  if (!called) {
+    if (stated === undefined) return undefined;
+    report.add('conflicting-keys', place, `the guard plugin \`${name}\` calls no service`, {
+      expected: 'no key `service`',
+    });
+    return null;
+  }
+  const {
+    url,
+    url_env: urlEnv,
+    api_key_env: apiKeyEnv = null,
+    allow_private_network: allowPrivate = false,
+  } = stated ?? {};
+  if (url !== undefined && urlEnv !== undefined) {
+    report.add('conflicting-keys', place, `\`${path}.service\` has both \`url\` and \`url_env\``, {
+      expected: 'one of the two',
+    });
+    return null;
+  }
+  const variable = urlEnv && env.get(urlEnv)?.trim();
+  const unset = [
+    ...(urlEnv && !variable ? [urlEnv] : []),
+    ...(apiKeyEnv && !env.get(apiKeyEnv)?.trim() ? [apiKeyEnv] : []),
+  ];
+  if (unset.length > 0) {
+    // A guard without its service would fail for every request, or let every request pass.
+    report.add('bad-environment', place, `the environment variable ${unset[0]} of \`${path}.service\` is not set`, {
+      hint: `set it, or \`${unset[0]}_FILE\` to the path of a file with the value`,
+    });
+    return null;
+  }
+  const written = urlEnv ? variable : (url ?? called.url);
+  if (!written) {
+    report.add('missing-key', place, `\`${path}.service\` needs the key \`url\` or \`url_env\``, {
+      hint: `the guard plugin \`${name}\` calls a service`,
+    });
+    return null;
+  }
+  const address = normalUrl(written);
+  const what = `\`${path}.service.${urlEnv ? 'url_env' : 'url'}\``;
+  if (address === null) {
+    if (urlEnv) report.add('bad-environment', place, `the environment variable ${urlEnv} does not hold a URL`, ADDRESS);
+    else reportNoAddress(written, what, place, report);
+    return null;
+  }
+  refuseForbidden(address, what, place, report);
+  if (!allowPrivate) reviewPrivateName(address, what, place, report, 'service of the guard');
+  return { url: address, apiKeyEnv, allowPrivate };
 }
 
 const KIND = /^[a-z][a-z0-9-]{0,39}$/;

@@ -170,6 +170,9 @@ export function compileCandidate(
         accounts.map((account) => keyValue(account, tools.env.get)),
       ),
     );
+    registerSecrets(
+      (snapshot?.guards ?? []).map(({ service }) => service?.apiKeyEnv && tools.env.get(service.apiKeyEnv)),
+    );
     const diagnostics = found.map(withoutSecrets);
     if (!snapshot) return { problems: diagnostics, message: null };
     const variables = [...read].sort();

@@ -46,7 +46,12 @@ export interface DecisionRuntime {
 /** A decision runtime with its providers: everything that requests need. A runtime is immutable. State: runtime. */
 export interface Runtime extends DecisionRuntime {
   /** The guards of the policy with their prepared plugins, in their order. */
-  readonly guards: readonly { readonly rule: GuardRule; readonly prepared: PreparedGuard }[];
+  readonly guards: readonly {
+    readonly rule: GuardRule;
+    readonly prepared: PreparedGuard;
+    /** The API key of the guard's service; null for none. */
+    readonly apiKey: string | null;
+  }[];
   /** Returns the calendar time in the policy's zone. @param timeMs ms since 1970 */
   localTime(timeMs: number): RuleScope['time'];
   /**
@@ -124,7 +129,11 @@ export function buildRuntime(
   const models = measuredModels(snapshot);
   return {
     ...prepareDecisionRuntime(snapshot, registry),
-    guards: snapshot.guards.map((rule) => ({ rule, prepared: prepareGuard(rule, registry) })),
+    guards: snapshot.guards.map((rule) => ({
+      rule,
+      prepared: prepareGuard(rule, registry),
+      apiKey: (rule.service?.apiKeyEnv && secret(rule.service.apiKeyEnv)?.trim()) || null,
+    })),
     localTime: zonedClock(snapshot.gateway.timeZone),
     readings: health.watch(snapshot, accountOf),
     accountOf,

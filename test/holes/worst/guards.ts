@@ -10,6 +10,7 @@ import { AnswerBlocked, GuardedParts } from '../../../src/gateway/guards/guarded
 import { Placeholders } from '../../../src/gateway/guards/placeholders.ts';
 import { textsOfRequest } from '../../../src/gateway/guards/request-texts.ts';
 import { Verdicts } from '../../../src/gateway/guards/verdicts.ts';
+import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { readOn } from '../../support/read-request.ts';
 import { mapped, type WorstReader } from './reader.ts';
 import { ANY_TEXTS, WORST_TEXTS } from './texts.ts';
@@ -92,7 +93,13 @@ function stream(prepared: PreparedGuard, text: string): void {
     refuse: [],
   };
   const placeholders = new Placeholders(() => new Uint8Array(32));
-  const context = { verdicts: new Verdicts(), placeholders, clock: () => 0, onFailure: () => {} };
+  const context = {
+    verdicts: new Verdicts(),
+    placeholders,
+    clock: () => 0,
+    timers: processTimers,
+    onFailure: () => {},
+  };
   const parts = new GuardedParts([{ rule, prepared }], true, context);
   try {
     for (let at = 0; at < text.length; at += 8) parts.add([{ type: 'text', choice: 0, text: text.slice(at, at + 8) }]);
