@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { presidio } from '../../plugins/guards/services/presidio.ts';
+import { webhook } from '../../plugins/guards/services/webhook.ts';
 import type { GuardPlugin } from '../../src/contract/guard.ts';
 import { defineGuard, defineProvider, defineStrategy, Type } from '../../src/contract/plugin.ts';
 import type { ProviderPlugin } from '../../src/contract/provider.ts';
@@ -137,6 +139,8 @@ const providers: ProviderPlugin[] = [
 ];
 
 const guards: GuardPlugin[] = [
+  presidio,
+  webhook,
   defineGuard({
     name: 'words',
     status,
