@@ -1,4 +1,5 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import type { Awaitable } from '../../core/awaitable.ts';
 import { type EmbeddingInput, inputTokens } from '../../core/request/embedding.ts';
 import type { AnswerSource, RunningAnswer } from '../exchange/answer-source.ts';
 import { Recording } from '../exchange/kept-answer.ts';
@@ -94,7 +95,7 @@ export class EndingAnswer extends WatchedAnswer {
     return parts;
   }
 
-  protected override end(): readonly StreamPart[] {
+  protected override end(): Awaitable<readonly StreamPart[]> {
     if (this.receipt && !this.error) this.#onEnd(this);
     return super.end();
   }
@@ -120,7 +121,7 @@ export class MergedVectors extends WatchedAnswer {
     });
   }
 
-  protected override end(): readonly StreamPart[] {
+  protected override end(): Awaitable<readonly StreamPart[]> {
     return this.error ? super.end() : this.#keptHere();
   }
 
