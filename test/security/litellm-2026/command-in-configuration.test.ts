@@ -110,6 +110,12 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
   /** Sections that are complete with any variable, so that a check goes as far as reading the variable. */
   const issuer = { name: 'one', issuer: 'https://issuer.example', audience: 'a', when: 'claims.org == "acme"' };
   const VARIABLES: Readonly<Record<string, (name: string) => Data>> = {
+    'guards.0.service.api_key_env': (name) => ({
+      guards: [{ name: 'attacks', guard: 'lakera', service: { api_key_env: name }, on_match: 'block' }],
+    }),
+    'guards.0.service.url_env': (name) => ({
+      guards: [{ name: 'names', guard: 'presidio', service: { url_env: name }, on_match: 'mask' }],
+    }),
     'providers.*.api_key_env': (name) => ({
       providers: { first: { adapter: 'openai-compatible', base_url: 'https://first.example/v1', api_key_env: name } },
     }),
