@@ -141,13 +141,7 @@ export const Labels = ({ of }: { readonly of: Readonly<Record<string, string>> }
 
 /** What guards found in a request, in sentences; nothing if they found nothing. */
 export const GuardFindings = ({ texts }: { readonly texts: readonly string[] }) =>
-  texts.length === 0 ? null : (
-    <>
-      {texts.map((text) => (
-        <p key={text}>{text}</p>
-      ))}
-    </>
-  );
+  texts.length === 0 ? null : texts.map((text) => <p key={text}>{text}</p>);
 
 const Model = ({ row: { model, selector, error } }: { readonly row: Row }) => (
   <span class="requests-model">
