@@ -232,7 +232,11 @@ describe('the flat gateway', () => {
     const [refused, silent, broken, leaves] = [from('refused'), from('silent', false), from('broken'), from('leaves')];
     expect((await gateway.post(refused)).status).toBe(429);
     expect((await gateway.post(silent)).status).toBe(200);
-    await (await gateway.post(broken)).text().catch(() => {});
+    // The connection may break before or after the headers of the answer.
+    await gateway
+      .post(broken)
+      .then((answer) => answer.text())
+      .catch(() => {});
     const leaving = new AbortController();
     const answer = await gateway.post(leaves, { signal: leaving.signal });
     await answer.body?.getReader().read();
