@@ -8,7 +8,7 @@ import { effort, isDeep, someOf } from '../deep/effort.ts';
 import { load, SMALL } from '../policy/support.ts';
 import { GROWTH_MAX, type GrowthOptions, growthOf, type Shape } from '../support/in-time.ts';
 import { WORST_EXPRESSIONS } from './worst/expressions.ts';
-import { guardReaders, WORST_GUARDS } from './worst/guards.ts';
+import { guardReaders, WORST_GUARDS, WORST_SERVICES } from './worst/guards.ts';
 import { expressionReaders, finderReaders, importReaders, otherReaders, tokenReaders } from './worst/others.ts';
 import { policyReaders } from './worst/policies.ts';
 import type { WorstReader } from './worst/reader.ts';
@@ -53,7 +53,7 @@ describe('worst shapes', () => {
   const registries: readonly (readonly [string, () => readonly string[], Readonly<Record<string, unknown>>])[] = [
     ['surface', () => SURFACES.map(nameOf), WORST_BODIES],
     ['finder', () => REDACTIONS, WORST_TEXTS],
-    ['guard', () => shipped.filter(({ kind }) => kind === 'guard').map(nameOf), WORST_GUARDS],
+    ['guard', () => shipped.filter(({ kind }) => kind === 'guard').map(nameOf), { ...WORST_GUARDS, ...WORST_SERVICES }],
     ['importer', () => IMPORTERS, WORST_IMPORTS],
     ['function of CEL', functions, WORST_EXPRESSIONS],
     ['tokenizer', () => TOKENIZERS, WORST_TOKENS],

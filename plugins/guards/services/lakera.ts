@@ -67,8 +67,10 @@ function matchesOf(
 ): readonly GuardMatch[] {
   const placed = new Set<string>();
   const matches: GuardMatch[] = [];
+  const places = new Map<number, ReturnType<typeof unitsIn>>();
+  const unitsOf = (index: number, text: string) => places.getOrInsertComputed(index, () => unitsIn(text));
   for (const one of listOf(payload)) {
-    const match = isObject(one) ? placedMatch(one, texts) : null;
+    const match = isObject(one) ? placedMatch(one, texts, unitsOf) : null;
     if (!isObject(one) || !match) continue;
     matches.push(match);
     placed.add(`${one.detector_type} ${one.message_id}`);
@@ -83,11 +85,12 @@ function matchesOf(
 function placedMatch(
   { start, end, text: written, message_id: index, detector_type: detector }: Readonly<Record<string, unknown>>,
   texts: readonly GuardText[],
+  unitsOf: (index: number, text: string) => ReturnType<typeof unitsIn>,
 ): GuardMatch | null {
   const text = typeof index === 'number' ? texts[index]?.text : undefined;
   if (text === undefined || typeof index !== 'number' || typeof start !== 'number' || typeof end !== 'number')
     return null;
-  const unitOf = unitsIn(text);
+  const unitOf = unitsOf(index, text);
   const [from, to] = [unitOf(start), unitOf(end)];
   const isPlace = from < to && text.slice(from, to) === written;
   return isPlace ? { kind: kindOf(detector), at: { text: index, from, to } } : null;

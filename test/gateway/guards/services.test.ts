@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { waitFor } from '../../support/answers.ts';
 import { expectError } from '../../support/error-contract.ts';
-import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV, withCompletions } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 import { contentOf, send, WAYS } from './support.ts';
@@ -74,10 +74,12 @@ const SERVICE = `service: { url: "http://127.0.0.1:${service.port}", api_key_env
 
 const start = (guard: string, more = ''): Promise<Signalbox> =>
   startSignalbox({
-    policy: testPolicy(
-      { fake: upstream.url },
-      { best: { endpoints: ['fake'], price: { input: 4, output: 16 } } },
-      `guards:\n  - { name: outside, ${guard} }\n${more}`,
+    policy: withCompletions(
+      testPolicy(
+        { fake: upstream.url },
+        { best: { endpoints: ['fake'], price: { input: 4, output: 16 } } },
+        `guards:\n  - { name: outside, ${guard} }\n${more}`,
+      ),
     ),
     env: { ...UPSTREAM_ENV, GUARD_KEY: KEY },
   });

@@ -1,9 +1,12 @@
 import { language } from '../../../plugins/guards/language.ts';
 import { personalData } from '../../../plugins/guards/personal-data.ts';
 import { secrets } from '../../../plugins/guards/secrets.ts';
+import { lakera } from '../../../plugins/guards/services/lakera.ts';
+import { presidio } from '../../../plugins/guards/services/presidio.ts';
+import { webhook } from '../../../plugins/guards/services/webhook.ts';
 import { size } from '../../../plugins/guards/size.ts';
 import { words } from '../../../plugins/guards/words.ts';
-import type { PreparedGuard } from '../../../src/contract/guard.ts';
+import type { GuardService, PreparedGuard } from '../../../src/contract/guard.ts';
 import type { GuardRule } from '../../../src/core/policy/guards.ts';
 import { createCompletion } from '../../../src/dialects/openai-chat/surface.ts';
 import { AnswerBlocked, GuardedParts } from '../../../src/gateway/guards/guarded-parts.ts';
@@ -69,6 +72,58 @@ const PREPARED: Readonly<Record<string, PreparedGuard>> = {
   language: language.prepare({ scripts: ['latin'], share: 0.3 }),
 };
 
+/** The reply of a guard's service to a text. */
+interface ServiceReply {
+  readonly text: string;
+  readonly reply: unknown;
+}
+
+/** Places count code points, so each of these words has a character of two units. */
+const WORDS = of('Ada 😀 ');
+const atWords = (parts: number) => Array.from({ length: parts }, (_, at) => ({ start: 6 * at, end: 6 * at + 3 }));
+
+/** The worst replies of services, by the name of the guard. */
+export const WORST_SERVICES: Readonly<Record<string, Readonly<Record<string, (parts: number) => ServiceReply>>>> = {
+  presidio: {
+    matches: (parts) => ({
+      text: WORDS(parts),
+      reply: [atWords(parts).map((at) => ({ entity_type: 'PERSON', ...at, score: 1 }))],
+    }),
+  },
+  lakera: {
+    'matches with places': (parts) => ({
+      text: WORDS(parts),
+      reply: {
+        flagged: true,
+        payload: atWords(parts).map((at) => ({ ...at, text: 'Ada', message_id: 0, detector_type: 'pii/name' })),
+      },
+    }),
+    'matches without places': (parts) => ({
+      text: WORDS(parts),
+      reply: {
+        flagged: true,
+        breakdown: Array.from({ length: parts }, (_, at) => ({
+          detected: true,
+          message_id: at,
+          detector_type: `d${at}`,
+        })),
+      },
+    }),
+  },
+  webhook: { 'parts of a reply': (parts) => ({ text: WORDS(parts), reply: Array(parts).fill('a') }) },
+};
+
+const SERVICES: Readonly<Record<string, PreparedGuard>> = {
+  presidio: presidio.prepare({ entities: ['PERSON'], language: 'en', score: 0.5 }),
+  lakera: lakera.prepare({}),
+  webhook: webhook.prepare({ headers: {} }),
+};
+
+const replying = (reply: unknown): GuardService => ({
+  apiKey: null,
+  post: async () => ({ status: 200, headers: new Headers(), text: JSON.stringify(reply) }),
+});
+
 const asWindow = (text: string) => ({
   side: 'output' as const,
   texts: [{ text, role: 'assistant' as const, kind: 'text' as const }],
@@ -118,6 +173,18 @@ const call = (text: string) => ({
 
 /** The guards that come with Signalbox, on whole texts and on streams, and the walk over the texts of a request. */
 export const guardReaders: readonly WorstReader[] = [
+  ...Object.entries(WORST_SERVICES).map(
+    ([name, shapes]): WorstReader => ({
+      name: `guard ${name}`,
+      shapes: mapped(
+        shapes,
+        ({ text, reply }) =>
+          () =>
+            SERVICES[name]!.check(asWindow(text), replying(reply)),
+      ),
+      weight: 4,
+    }),
+  ),
   ...Object.entries(WORST_GUARDS).flatMap(([name, shapes]): WorstReader[] => [
     { name: `guard ${name}`, shapes: mapped(shapes, (text) => () => PREPARED[name]!.check(asWindow(text))), weight: 4 },
     {
