@@ -1,5 +1,5 @@
 import { waitFor } from '../../support/answers.ts';
-import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV, withCompletions } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
 export const CACHE_HEADER = 'x-signalbox-cache';
@@ -7,10 +7,12 @@ export const CACHE_HEADER = 'x-signalbox-cache';
 /** Starts a server with one priced model and a cache. @param more sections of the policy */
 export const cachingServer = (upstream: string, more: string, models = {}): Promise<Signalbox> =>
   startSignalbox({
-    policy: testPolicy(
-      { fake: upstream },
-      { best: { endpoints: ['fake'], price: { input: 4, output: 16 } }, ...models },
-      more,
+    policy: withCompletions(
+      testPolicy(
+        { fake: upstream },
+        { best: { endpoints: ['fake'], price: { input: 4, output: 16 } }, ...models },
+        more,
+      ),
     ),
     env: UPSTREAM_ENV,
   });

@@ -70,8 +70,8 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'adapted',
   'full',
   'guards',
-  'repeats',
   'guardedBy',
+  'repeats',
 ]);
 const ATTEMPT = fieldsOf<UsualAttempt>()([
   'model',
@@ -208,8 +208,8 @@ function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   if (adapted || full || isRare) values.push(adapted ?? null);
   if (full || isRare) values.push(full ? full.map((one) => FULL.map((field) => one[field])) : null);
   if (isRare) values.push(guards ?? null);
-  if (repeats !== undefined || guardedBy) values.push(repeats ?? null);
-  if (guardedBy) values.push(guardedBy);
+  if (guardedBy || repeats !== undefined) values.push(guardedBy ?? null);
+  if (repeats !== undefined) values.push(repeats);
   return values;
 }
 
@@ -397,7 +397,7 @@ function unpackAttempt(values: readonly unknown[]): AttemptRecord {
 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   const outcome = unpack<RawOutcome>(values, OUTCOME, EARLIER_OUTCOME);
-  const { attempts, usage, adapted, full, guards, repeats, ...rest } = outcome;
+  const { attempts, usage, adapted, full, guards, guardedBy, ...rest } = outcome;
   return {
     ...rest,
     attempts: attempts.map(unpackAttempt),
@@ -405,8 +405,7 @@ function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
     ...(adapted && { adapted }),
     ...(full && { full: full.map((values) => unpack<FullEndpoint>(values, FULL)) }),
     ...(guards && { guards }),
-    // A value in the middle of the list that is absent is stored as null.
-    ...(typeof repeats === 'number' && { repeats }),
+    ...(guardedBy && { guardedBy }),
   };
 }
 
