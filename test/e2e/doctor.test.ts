@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { chmodSync, mkdirSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import { CheckReport } from '../../src/admin/doctor-report.ts';
@@ -153,7 +153,8 @@ test('a refused edit of the policy is a problem at the server, and a policy with
 });
 
 test('a data folder, a policy or a secret that every user can read or change is found', async () => {
-  const room = temporaryFolder();
+  // Every user can reach this folder, unlike a folder for temporary files of one user.
+  const room = mkdtempSync('/tmp/signalbox-room-');
   const data = join(room, 'data');
   const secret = join(room, 'secret');
   mkdirSync(data, { mode: 0o700 });

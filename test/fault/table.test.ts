@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { DIALECTS, FAULTS, FORMS, outcomeOf } from './faults.ts';
 import { isFinal, KINDS, VERDICTS } from './outcome.ts';
 import { AGAIN, type Case, casesOf } from './stage.ts';
-import { SURFACES } from './surfaces.ts';
+import { hasTools, SURFACES } from './surfaces.ts';
 
 const CASES = SURFACES.flatMap(casesOf);
 
@@ -21,12 +21,14 @@ describe('the table of faults', () => {
     const played = new Set(CASES.map(nameOf));
     const all = FAULTS.flatMap((fault) =>
       SURFACES.flatMap((surface) =>
-        DIALECTS.flatMap((dialect) => FORMS.map((form) => ({ fault, surface, dialect, form }))),
+        (surface.wires ?? DIALECTS).flatMap((dialect) => FORMS.map((form) => ({ fault, surface, dialect, form }))),
       ),
     );
     const left = all.filter((one) => !played.has(nameOf(one)));
     const isShown = ({ fault, surface, dialect, form }: (typeof all)[number]) =>
-      outcomeOf(fault, form, dialect) !== null && !(fault.isUnruly && surface.passes === dialect.name);
+      outcomeOf(fault, form, dialect) !== null &&
+      !(fault.isUnruly && surface.passes === dialect.name) &&
+      (fault.tool === undefined || hasTools(surface));
     expect(left.filter(isShown)).toEqual([]);
     expect(left.length).toBeLessThan(all.length / 50);
   });

@@ -91,7 +91,7 @@ describe('the OpenAPI document', () => {
     );
     const served = ROUTES.filter(
       ({ path }) =>
-        path !== '/' && path !== '/health' && !/^\/(?:docs|console|openapi)/.test(path) && !OTHER_PATHS.has(path),
+        path !== '/' && path !== '/health' && !/^\/(?:docs|console|openapi|llms)/.test(path) && !OTHER_PATHS.has(path),
     ).map(({ method, path }) => `${method.toLowerCase()} ${path.replace(':id', '{id}').replace('*', '{id}')}`);
     expect(documented.sort()).toEqual([...new Set(served)].sort());
   });
