@@ -133,7 +133,7 @@ describe('the page /docs', () => {
 
   test('sends no request to another host, and shows every operation, closed', async () => {
     while ((await closed().count()) > 0) await closed().first().click();
-    const ofPages = /^\/(?:docs|console|openapi|health$|$)/;
+    const ofPages = /^\/(?:docs|console|openapi|llms|health$|$)/;
     const served = ROUTES.filter(({ path }) => !ofPages.test(path) && !OTHER_PATHS.has(path));
     const documented = new Set(served.map(({ method, path }) => `${method} ${path}`));
     expect(await page.locator('.opblock').count()).toBe(documented.size);
