@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type Static, Type } from '@sinclair/typebox';
 import type { AnswerSeal } from '../../access/idempotency/crypto.ts';
 import { answerSecretOf } from '../../access/tokens/subject.ts';
@@ -54,6 +55,8 @@ interface CacheParts {
 const USED_EVERY_MS = MINUTE_MS;
 /** After this share of the limit was stored, the oldest entries are deleted; so much of the limit stays free for the next ones. */
 const EVICT_SHARE = 1 / 16;
+/** So many entries are read, written or shown together, because a request for embeddings can have thousands, and other requests wait. */
+export const TOGETHER = 32;
 /** The most tariffs that are kept. */
 const TARIFFS_MAX = 1_000;
 
@@ -85,16 +88,28 @@ export class AnswerCache {
   }
 
   /**
-   * Finds entries by their names. An entry that cannot be opened counts as absent.
-   * @returns an answer or null for each name, in their order. Rejects with StoreError.
+   * Finds entries by their names. An entry that cannot be opened counts as absent. Other requests run between some names and the next ones.
+   * @param hasRoom called with the bytes of entries that were read; false ends the search
+   * @returns an answer or null for each name, in their order; all null without room. Rejects with StoreError.
    */
-  async find(names: readonly Uint8Array[], seal: AnswerSeal): Promise<(CachedAnswer | null)[]> {
+  async find(
+    names: readonly Uint8Array[],
+    seal: AnswerSeal,
+    hasRoom: (bytes: number) => boolean,
+  ): Promise<(CachedAnswer | null)[]> {
     const { store, now } = this.#parts;
-    const rows = new Map((await store.cache.find(names, now())).map((row) => [nameText(row.name), row]));
-    return names.map((name) => {
-      const row = rows.get(nameText(name));
-      return row ? openRow(row, seal) : null;
-    });
+    const found: (CachedAnswer | null)[] = [];
+    for (let at = 0; at < names.length; at += TOGETHER) {
+      if (at > 0) await setImmediate();
+      const some = names.slice(at, at + TOGETHER);
+      const rows = new Map((await store.cache.find(some, now())).map((row) => [nameText(row.name), row]));
+      if (!hasRoom(rows.values().reduce((sum, { answer }) => sum + answer.length, 0))) return names.map(() => null);
+      for (const name of some) {
+        const row = rows.get(nameText(name));
+        found.push(row ? openRow(row, seal) : null);
+      }
+    }
+    return found;
   }
 
   /** Notes that entries were used, so that they are not the first to be deleted. */

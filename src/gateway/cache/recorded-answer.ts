@@ -1,11 +1,14 @@
+import { setImmediate } from 'node:timers/promises';
 import type { StreamPart } from '../../contract/parts.ts';
-import type { Awaitable } from '../../core/awaitable.ts';
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import type { SignalboxError } from '../../core/errors.ts';
 import { type EmbeddingInput, inputTokens } from '../../core/request/embedding.ts';
-import type { AnswerSource, RunningAnswer } from '../exchange/answer-source.ts';
+import type { NextParts } from '../../providers/upstream-call.ts';
+import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { Recording } from '../exchange/kept-answer.ts';
 import { batchLine, endLine } from '../exchange/replayed-answer.ts';
 import { WrappedAnswer } from '../exchange/wrapped-answer.ts';
-import type { KeptEntry } from './answer-cache.ts';
+import { type KeptEntry, TOGETHER } from './answer-cache.ts';
 
 /** An answer that a step only watches: nothing in it changes. */
 export abstract class WatchedAnswer extends WrappedAnswer {
@@ -77,9 +80,9 @@ function sharesOf(inputs: readonly EmbeddingInput[], total: number): number[] {
 /** An answer with a listener for its end. The listener is called before the reader gets the end, unless the answer failed. */
 export class EndingAnswer extends WatchedAnswer {
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #onEnd: (answer: AnswerSource) => void;
+  readonly #onEnd: () => Awaitable<void>;
 
-  constructor(source: RunningAnswer, headers: Readonly<Record<string, string>>, onEnd: (answer: AnswerSource) => void) {
+  constructor(source: RunningAnswer, headers: Readonly<Record<string, string>>, onEnd: () => Awaitable<void>) {
     super(source);
     this.#headers = headers;
     this.#onEnd = onEnd;
@@ -96,8 +99,8 @@ export class EndingAnswer extends WatchedAnswer {
   }
 
   protected override end(): Awaitable<readonly StreamPart[]> {
-    if (this.receipt && !this.error) this.#onEnd(this);
-    return super.end();
+    if (!this.receipt || this.error) return super.end();
+    return whenReady(this.#onEnd(), () => super.end());
   }
 }
 
@@ -131,5 +134,55 @@ export class MergedVectors extends WatchedAnswer {
     for (let vector = this.#kept[this.#next]; vector; vector = this.#kept[this.#next])
       parts.push({ type: 'embedding', choice: 0, index: this.#next++, vector });
     return parts;
+  }
+}
+
+/** An answer of the cache. Its memory is held until its end, and its reader gets only some of its vectors before other requests run. */
+export class PacedAnswer extends WatchedAnswer {
+  readonly #leave: () => void;
+  #waiting: readonly StreamPart[] = [];
+  #hasPaused = false;
+
+  /** @param leave releases the memory of the answer; it may be called again */
+  constructor(source: RunningAnswer, leave: () => void) {
+    super(source);
+    this.#leave = leave;
+  }
+
+  override async open(): Promise<void> {
+    try {
+      await super.open();
+    } catch (cause) {
+      this.#leave();
+      throw cause;
+    }
+  }
+
+  override read(): NextParts {
+    if (this.#waiting.length > 0) {
+      this.#hasPaused = !this.#hasPaused;
+      return this.#hasPaused ? setImmediate() : this.#next();
+    }
+    const parts = super.read();
+    if (parts === null) this.#leave();
+    if (parts === null || parts instanceof Promise) return parts;
+    this.#waiting = parts;
+    return this.#next();
+  }
+
+  override abandon(reason: SignalboxError | 'caller-gone'): void {
+    super.abandon(reason);
+    this.#waiting = [];
+    this.#leave();
+  }
+
+  protected see(parts: readonly StreamPart[]): readonly StreamPart[] {
+    return parts;
+  }
+
+  #next(): readonly StreamPart[] {
+    const next = this.#waiting.slice(0, TOGETHER);
+    this.#waiting = this.#waiting.slice(TOGETHER);
+    return next;
   }
 }

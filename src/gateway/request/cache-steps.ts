@@ -1,6 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import { whenReady } from '../../core/awaitable.ts';
+import type { ByteHold } from '../../core/byte-room.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { valueAt } from '../../core/json/original.ts';
+import { rootOf } from '../../core/people/caller.ts';
 import type { CachePolicy } from '../../core/policy/cache.ts';
 import type { EmbeddingInput } from '../../core/request/embedding.ts';
 import type { Facts } from '../../core/request/facts.ts';
@@ -8,10 +11,10 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import { chatFacts, embeddingFacts } from '../../routing/facts.ts';
 import { mayAnswer } from '../../routing/may-answer.ts';
 import { vectorSpaceOf } from '../../routing/rules.ts';
-import type { CachedAnswer } from '../cache/answer-cache.ts';
+import { type CachedAnswer, TOGETHER } from '../cache/answer-cache.ts';
 import { type CacheNames, cacheNames, partitionOf } from '../cache/cache-name.ts';
 import { type CacheControl, cacheControlOf, isCached, isWallet } from '../cache/cache-scope.ts';
-import { EndingAnswer, MergedVectors, RecordedAnswer } from '../cache/recorded-answer.ts';
+import { EndingAnswer, MergedVectors, PacedAnswer, RecordedAnswer } from '../cache/recorded-answer.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { scopeOf } from '../guards/guard-scope.ts';
 import { ruledFacts, withGuards } from './decide.ts';
@@ -87,8 +90,28 @@ function factsOf({ gateway, context, prepared, terms }: ServedRequest): Facts | 
 }
 
 async function answerQuery(served: ServedRequest, query: CacheQuery, next: Next): Promise<RunningAnswer> {
+  const hold = served.gateway.answers.hold(rootOf(query.terms.caller));
+  const leave = () => hold.leave();
+  try {
+    const answer = await answerWithin(served, query, next, hold);
+    return hold.bytes === 0 ? answer : new PacedAnswer(answer, leave);
+  } catch (cause) {
+    leave();
+    throw cause;
+  }
+}
+
+/** @param hold the memory of the answers of the cache, which count like answers of providers */
+async function answerWithin(
+  served: ServedRequest,
+  query: CacheQuery,
+  next: Next,
+  hold: ByteHold,
+): Promise<RunningAnswer> {
   const { gateway, context, prepared } = served;
-  const found = query.control.reads ? await usableAnswers(served, query) : [];
+  const failed = (error: unknown) =>
+    gateway.log.warn('an answer could not be stored in the cache', { error: String(error) });
+  const found = query.control.reads ? await usableAnswers(served, query, hold) : [];
   const isWhole = found.length > 0 && found.every((one) => one !== null && one.model === found[0]?.model);
   if (isWhole) {
     await served.checkAfterWait();
@@ -109,20 +132,22 @@ async function answerQuery(served: ServedRequest, query: CacheQuery, next: Next)
   const missing = isPartial ? inputs.flatMap((_, at) => (kept[at] === null ? [at] : [])) : null;
   const rest = missing && inputs && requestFor(prepared.request, inputs, missing);
   if (missing && rest) served.prepared = withRequest(served, rest);
+  else hold.leave();
   context.work.cache = { result: rest ? 'partial' : 'miss', store: null };
   const { embedding } = served.prepared.request;
   const recorded = new RecordedAnswer(await next(), embedding?.inputs ?? null);
   const names = missing && rest ? missing.map((at) => query.names[at]!) : query.names;
-  if (query.control.stores) context.work.cache.store = () => store(served, { ...query, names }, recorded);
+  if (query.control.stores) context.work.cache.store = () => store(served, { ...query, names }, recorded).catch(failed);
   return rest ? new MergedVectors(recorded, kept) : recorded;
 }
 
 /** Finds the answers that may be given to this caller, in the order of the names. Without an answer of the store there are none. */
-async function usableAnswers(served: ServedRequest, { names, seal, control, facts }: CacheQuery) {
+async function usableAnswers(served: ServedRequest, { names, seal, control, facts }: CacheQuery, hold: ByteHold) {
   const { gateway, prepared } = served;
   const { snapshot, readings } = prepared.runtime;
+  const hasRoom = (bytes: number) => hold.take(bytes, snapshot.gateway.answersBytesMax);
   try {
-    const found = await gateway.cache.find(names, seal);
+    const found = await gateway.cache.find(names, seal, hasRoom);
     const isUsable = ({ model, stored }: CachedAnswer) =>
       gateway.now() - stored <= control.ageMax * 1_000 && mayAnswer(model, facts, snapshot, readings());
     return found.map((one) => (one && isUsable(one) ? one : null));
@@ -161,19 +186,22 @@ function hit(
   });
 }
 
-function store(
+/** Stores an answer, and lets other requests run between some of its entries and the next ones. */
+async function store(
   { gateway, context, exchange, terms, prepared }: ServedRequest,
   { names, seal, policy, terms: namedFor }: CacheQuery,
   recorded: RecordedAnswer,
-): void {
+): Promise<void> {
   const outcome = context.exchange.result?.outcome;
   const isWhole = exchange !== null && outcome?.status === 'completed' && outcome.cappedBy === null;
   // The rights of the caller are a part of the names.
   if (!isWhole || terms !== namedFor) return;
   const verdicts = context.work.guards?.verdicts.all ?? [];
   if (verdicts.some(({ side, action, failed }) => side === 'output' && (failed || action !== 'flag'))) return;
-  for (const [at, entry] of recorded.entries().entries())
+  for (const [at, entry] of recorded.entries().entries()) {
+    if (at > 0 && at % TOGETHER === 0) await setImmediate();
     gateway.cache.keep(names[at]!, entry, seal, terms.caller, policy, prepared.runtime.snapshot);
+  }
 }
 
 const vectorIn = (answer: CachedAnswer | null): readonly number[] | null =>

@@ -54,7 +54,7 @@ export interface CacheFacts {
   /** `partial`: some inputs of a request for embeddings were in the cache. */
   readonly result: 'hit' | 'miss' | 'partial';
   /** Stores the complete answer; null if it is not stored. */
-  store: (() => void) | null;
+  store: (() => Promise<void>) | null;
 }
 
 /** Facts about the work at a request. The steps of the gateway write them. */

@@ -70,3 +70,16 @@ test('vectors of another length or another form are other entries', async () => 
   for (const more of [{ dimensions: 8 }, { encoding_format: 'base64' }])
     expect((await embed('same text', more)).headers.get(CACHE_HEADER)).toBe('miss');
 });
+
+test('many vectors of the cache keep their order, as a whole answer, with new texts among them, and for a named request', async () => {
+  const texts = Array.from({ length: 150 }, (_, at) => `of many ${at}`);
+  const some = texts.filter((_, at) => at !== 70);
+  expect(listOf(await vectorsOf(await hitOf(some)))).toEqual(expected(some));
+  service.received.length = 0;
+  const named = { headers: { 'idempotency-key': 'many vectors' } };
+  const partial = await box.post('/v1/embeddings', { model: 'small', input: texts }, named);
+  expect(partial.headers.get(CACHE_HEADER)).toBe('partial');
+  expect(listOf(await vectorsOf(partial))).toEqual(expected(texts));
+  expect(service.received.flatMap(({ body }) => Object(body).input)).toEqual(['of many 70']);
+  expect(listOf(await vectorsOf(await hitOf(texts)))).toEqual(expected(texts));
+});
