@@ -129,7 +129,11 @@ function servicesOf(
   const { gateway, idempotency, keys, tokens } = options;
   const sources = { keys, policy: () => gateway.lease().snapshot };
   const { conversations = null } = options;
-  const reading = { reader: new BodyReader(gateway.clock), pace: new BodyPace(options.gate), conversations };
+  const reading = { reader: new BodyReader(gateway.clock), pace: new BodyPace(options.gate) };
+  const readerWith =
+    (kept: typeof conversations): RouteServices['bodyOf'] =>
+    (request, context) =>
+      readBody(request, { ...reading, conversations: kept }, bodyLimits(gateway), context);
   const addressOf = (request: Request) =>
     wholeAddress(request, edge.server(), gateway.lease().snapshot.gateway.trustedProxies);
   return {
@@ -149,7 +153,8 @@ function servicesOf(
       if (operator) return operatorAs(operator);
       return principalOf(contextOf(request), addressOf(request), door.loginOf(request)?.login.id);
     },
-    bodyOf: (request, context) => readBody(request, reading, bodyLimits(gateway), context),
+    bodyOf: readerWith(null),
+    promptOf: readerWith(conversations),
     handle: edge.handle,
     refuse(caller, { url, headers }, error) {
       const context = open(new Request(url, { method: 'POST', headers }), rules().routes.find(pathOf(url)));

@@ -13,7 +13,7 @@ import { KEPT_BYTES_MIN, type KeptConversations } from './kept-conversations.ts'
 export interface BodyReading {
   readonly reader: BodyReader;
   readonly pace: BodyPace;
-  /** The running conversations; null if bodies are always parsed whole. */
+  /** The running conversations; null if the body is parsed whole, because it has no prompt or the server keeps no conversations. */
   readonly conversations: KeptConversations | null;
 }
 
@@ -73,10 +73,7 @@ export async function readBody(
   }
 }
 
-/**
- * Whether a body may be a turn of a conversation: of a chat, or of a request that counts its tokens or recommends a model. A body that is
- * too large to reserve its memory is read as text, because then memory is short.
- */
+/** Whether a body may be a turn of a conversation. A body that is too large to reserve its memory is read as text: then memory is short. */
 function mayBeTurn({ operation, keyId, body }: RequestContext, { body: stream }: Request, atOnce: number): boolean {
   if (operation === 'embed' || keyId === null) return false;
   return atOnce >= KEPT_BYTES_MIN || (body.bytes === 0 && stream !== null);

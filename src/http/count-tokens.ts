@@ -7,7 +7,7 @@ import { keyParameterOf, type SurfaceHandler } from './surface-handler.ts';
 
 /** Counts the tokens of prompts in the dialect of a surface. */
 export const countHandler = (
-  { pipeline, contextOf, bodyOf }: RouteServices,
+  { pipeline, contextOf, promptOf }: RouteServices,
   surface: Surface,
   route: CountRoute,
 ): SurfaceHandler => ({
@@ -26,7 +26,7 @@ export const countHandler = (
   },
   async handle(params, request, set) {
     const context = contextOf(request);
-    const body = await bodyOf(request, context);
+    const body = await promptOf(request, context);
     const prompt = route.read({ body, headers: request.headers, params, query: queryOf(request.url) });
     const count = await countTokens(pipeline, prompt, context);
     if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = context.requestId;

@@ -24,12 +24,12 @@ the field \`dialect\`, which is one of ${ROUTE_DIALECTS.map((name) => `\`${name}
 You can send a figure of the answer as the ceiling \`max_cost_credits\` or \`max_latency_ms\` of a request: the recommended model stays within it.`;
 
 /** `POST /v1/route`. */
-export const recommendRoutes = ({ pipeline, contextOf, bodyOf }: RouteServices) =>
+export const recommendRoutes = ({ pipeline, contextOf, promptOf }: RouteServices) =>
   new Elysia({ name: 'route' }).post(
     '/v1/route',
     async ({ request, set }) => {
       const context = contextOf(request);
-      const query = readRouteBody(await bodyOf(request, context), request.headers);
+      const query = readRouteBody(await promptOf(request, context), request.headers);
       const advice = await recommend(pipeline, query, context);
       set.headers['x-signalbox-decision-id'] = advice.decision_id;
       set.headers['content-type'] = 'application/json;charset=utf-8';

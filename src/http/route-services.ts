@@ -88,6 +88,8 @@ export interface RouteServices {
    * @throws SignalboxError
    */
   bodyOf(request: Request, context: RequestContext): Promise<unknown>;
+  /** The same for a body with a prompt. The server may keep the conversation for its next turn. */
+  promptOf(request: Request, context: RequestContext): Promise<unknown>;
   /** Answers a request that arrived over another connection of its caller. */
   handle(request: Request, carrier: RequestCarrier): Promise<Response>;
   /**

@@ -49,7 +49,7 @@ async function answerAt(
 ): Promise<Response | string> {
   const context = services.contextOf(request);
   if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = context.requestId;
-  const body = await services.bodyOf(request, context);
+  const body = await services.promptOf(request, context);
   keepOpen(services.server(), request, context);
   const input = { body, headers: request.headers, params, query: queryOf(request.url) };
   const call = { context, input, request, headers: set.headers };

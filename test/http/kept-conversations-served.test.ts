@@ -233,3 +233,15 @@ test('recommendations, token counts and chats continue the same conversation', a
     expect(await keptBy(keeping.box)).toBe(before + 1);
   }
 });
+
+test('a request that holds no prompt leaves no conversation, whatever its body contains', async () => {
+  const before = await keptBy(keeping.box);
+  const messages = [
+    { role: 'user', content: CODE.repeat(10) },
+    { role: 'user', content: 'Go on.' },
+  ];
+  for (const path of ['/admin/keys', '/v1/feedback']) {
+    expect((await keeping.box.post(path, { messages })).status).toBe(400);
+    expect(await keptBy(keeping.box)).toBe(before);
+  }
+});
