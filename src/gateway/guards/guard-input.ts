@@ -20,6 +20,8 @@ interface FoundMatch {
 
 /** The most rounds of masking. Each replacement can reveal another match; a text that needs this many rounds was constructed for it. */
 const ROUNDS_MAX = 8;
+/** The most calls of one guard that wait at the same time for one request, because a request can have thousands of messages. */
+const WAITING_MAX = 8;
 
 /** The data that the guards of one request share. */
 export interface InputContext {
@@ -169,28 +171,42 @@ function inspect(
   { timers, clock, placeholders }: InputContext,
 ): Awaitable<readonly FoundMatch[]> {
   const found: FoundMatch[] = [];
-  const waiting: Promise<void>[] = [];
   const service = OpenService.of(guard, () => deadline - clock());
-  for (const window of windowsOf(guard, texts)) {
-    const note = (matches: readonly GuardMatch[]): void => {
-      for (const match of withoutPlaceholders(matches, window, placeholders)) {
-        const text = match.at ? window[match.at.text]! : null;
-        found.push({ match, text, at: (text ?? window[0]!).at });
-      }
-    };
-    const matches = callGuard(guard, asWindow(window), service);
-    if (matches instanceof Promise) waiting.push(matches.then(note));
-    else note(matches);
+  const windows = Iterator.from(windowsOf(guard, texts));
+  let isOver = false;
+  const note = (window: readonly RequestText[], matches: readonly GuardMatch[]): void => {
+    for (const match of withoutPlaceholders(matches, window, placeholders)) {
+      const text = match.at ? window[match.at.text]! : null;
+      found.push({ match, text, at: (text ?? window[0]!).at });
+    }
     if (clock() > deadline) throw late(guard);
-  }
-  if (waiting.length === 0) return found;
-  const all = Promise.all(waiting).then(() => found);
+  };
+  /** Calls the guard for one window after the other. */
+  const callNext = (): Awaitable<void> => {
+    for (let next = windows.next(); !next.done && !isOver; next = windows.next()) {
+      const window = next.value;
+      const matches = callGuard(guard, asWindow(window), service);
+      if (matches instanceof Promise)
+        return matches.then((all) => {
+          note(window, all);
+          return callNext();
+        });
+      note(window, matches);
+    }
+  };
+  const first = callNext();
+  if (!(first instanceof Promise)) return found;
+  const others = Array.from({ length: WAITING_MAX - 1 }, async () => callNext());
+  const all = Promise.all([first, ...others]).then(() => found);
   return within<readonly FoundMatch[] | null>(timers, Math.max(1, deadline - clock()), all, null)
     .then((result) => {
       if (result === null) throw late(guard);
       return result;
     })
-    .finally(() => service?.end());
+    .finally(() => {
+      isOver = true;
+      service?.end();
+    });
 }
 
 const late = ({ rule }: RunningGuard) => new GuardFailure(`it took more than ${rule.deadlineMs} ms`);

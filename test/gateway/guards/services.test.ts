@@ -1,8 +1,10 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { waitFor } from '../../support/answers.ts';
 import { expectError } from '../../support/error-contract.ts';
 import { testPolicy, UPSTREAM_ENV, withCompletions } from '../../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+import { type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 import { contentOf, send, WAYS } from './support.ts';
 
@@ -16,7 +18,7 @@ interface ServiceCall {
 }
 
 /** What the fake service answers; null hangs. */
-let reply: (call: ServiceCall) => Response | null = () => Response.json({});
+let reply: (call: ServiceCall) => Response | Promise<Response> | null = () => Response.json({});
 let calls: ServiceCall[] = [];
 let isLeft = false;
 
@@ -275,4 +277,39 @@ test('the call of a service ends when the caller of an answer disconnects', asyn
     await sent.catch(() => '');
     await waitFor(() => isLeft);
   });
+});
+
+test('a guard with a window for each message inspects all messages, with at most 8 calls at the same time', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(
+    join(folder, 'each.ts'),
+    `import { defineGuard, Type } from 'signalbox/plugin';
+export const each = defineGuard({
+  name: 'each', status: 'alpha', settings: Type.Object({}), pure: false, service: {}, window: 'message', sides: ['input'],
+  prepare: () => ({ kinds: ['it'], check: async ({ texts }, service) =>
+    (await service!.post({ body: JSON.stringify({ texts }) })).status === 200 ? [] : [{ kind: 'it' }] }),
+});`,
+  );
+  let running = 0;
+  let most = 0;
+  reply = async () => {
+    most = Math.max(most, ++running);
+    await Bun.sleep(5);
+    running--;
+    return new Response(null, { status: 200 });
+  };
+  const box = await start(
+    `guard: each, ${SERVICE}, on_match: block, deadline_ms: 30000`,
+    `plugins: [../${basename(folder)}/each.ts]\n`,
+  );
+  try {
+    const messages = Array.from({ length: 60 }, (_, at) => ({ role: 'user', content: `message ${at}` }));
+    const response = await box.post('/v1/chat/completions', { model: 'best', messages });
+    expect(response.status).toBe(200);
+    const seen = JSON.stringify(calls.map(({ body }) => body));
+    expect(messages.filter(({ content }) => !seen.includes(`"${content}"`))).toEqual([]);
+    expect(most).toBeWithin(2, 9);
+  } finally {
+    await box.stop();
+  }
 });
