@@ -6,9 +6,9 @@ import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import type { Sight } from './sight.ts';
 
-/** The most records that are read for one answer, which bounds the work of a call as in lists of decisions. */
+/** The most records that are examined for one answer. It bounds the work of a call. */
 const COUNTED_MAX = 100_000;
-/** How many requests are read together. */
+/** How many records are examined together. */
 const PAGE = 1_000;
 /** How many keys and models of a guard are named. */
 const TOP = 5;
@@ -81,12 +81,12 @@ export async function countGuards(
   let next: number | null = null;
   do {
     const limit = Math.min(PAGE, most - read);
-    const page = await log.list({ ...query, ...(keyIds && { keyIds }), ...(next !== null && { after: next }), limit });
+    const place = next === null ? {} : { after: next };
+    const page = await log.list({ ...query, ...(keyIds && { keyIds }), ...place, limit, looksMax: limit });
     for (const entry of page.entries) requests += countEntry(guards, entry);
-    read += page.entries.length;
     next = page.next;
-    // A search among many keys examines more records than it returns, so an empty page also counts.
-    if (page.entries.length < limit) read += limit - page.entries.length;
+    // A page with fewer entries has examined as many records, of which few match.
+    read += limit;
   } while (next !== null && read < most);
   const data = await Promise.all([...guards].map(([name, count]) => bodyOf(name, count, rules, sight)));
   return { requests, countedFrom: next === null ? null : timeOfId(next), data };
