@@ -6,12 +6,15 @@ import { GuardList } from './guard-list.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import { countGuards } from './use-cases/guards.ts';
+import { holderOf, type Places } from './use-cases/places.ts';
 import { checkShown } from './use-cases/sight.ts';
 
 /** The services that count what guards found. */
 export interface GuardServices extends Pick<DecisionReader, 'sightOf' | 'ownersOf' | 'records'> {
   /** The guards of the active policy; empty if it is not known. */
   guards(): readonly GuardRule[];
+  /** Limits how many counts run at the same time. */
+  readonly counts: Places;
 }
 
 interface Report {
@@ -28,7 +31,7 @@ export const listGuards = operationsOn<GuardServices>()({
   action: 'decisions.list',
   summary: 'List guards and what they found',
   details:
-    'Lists the guards of the active policy, and in how many requests each guard found something, blocked, masked or only counted. The figures come from the records of requests, the newest first, up to about 100,000 records; `counted_from` says if there are more. Recommendations have no verdicts in their records, so they are missing. Members see the requests of their own keys. Leads see the requests of keys of their team. Without a server, the command does not know the policy, so it lists only the guards that are in records.',
+    'Lists the guards of the active policy, and in how many requests each guard found something, blocked, masked or only counted. The figures come from the records of requests, the newest first, up to about 100,000 records; `counted_from` says if there are more. A user or key can run 4 counts at once, and a server 8. Recommendations have no verdicts in their records, so they are missing. Members see the requests of their own keys. Leads see the requests of keys of their team. Without a server, the command does not know the policy, so it lists only the guards that are in records.',
   input: f.body('Which requests.', {
     ...f.allOptional({
       from: f.momentIn('The beginning of the period, by default 24 hours before its end.'),
@@ -60,7 +63,8 @@ export const listGuards = operationsOn<GuardServices>()({
       return `${requests} requests from ${f.minuteText(start)} to ${f.minuteText(to)}.${more}\n`;
     },
   },
-  async run({ records, sightOf, ownersOf, guards }, { by, now }, { from, to = now, key, team, user, model }) {
+  errors: ['rate_limit_exceeded', 'overloaded'],
+  async run({ records, sightOf, ownersOf, guards, counts }, { by, now }, { from, to = now, key, team, user, model }) {
     const sight = sightOf(by);
     checkShown(sight, { user });
     const start = from ?? to - DAY_MS;
@@ -71,7 +75,8 @@ export const listGuards = operationsOn<GuardServices>()({
       ...(await keysIn(key, sight)),
       ...ownersOf(by, { team, user }),
     };
-    const { data, ...counted } = await countGuards(by, records, query, { sight, rules: guards() });
+    const leave = counts.enter(holderOf(by.caller));
+    const { data, ...counted } = await countGuards(by, records, query, { sight, rules: guards() }).finally(leave);
     return { from: start, to, ...counted, data };
   },
 });

@@ -148,6 +148,14 @@ const EXPORTS = {
   allTaken: 'The server is running 8 exports of charges, which is its limit. Try again later.',
 } as const;
 
+/** A count reads up to 100,000 records. */
+const GUARD_COUNTS = {
+  own: 4,
+  all: 8,
+  ownTaken: 'You are running 4 counts of guards, which is the limit for one user or key. Wait until one has finished.',
+  allTaken: 'The server is running 8 counts of guards, which is its limit. Try again later.',
+} as const;
+
 const trailServices = (services: RouteServices, { store, trailHeads = () => [] }: AppOptions) => ({
   ...services,
   store,
@@ -201,6 +209,7 @@ export const apiRoutes = (
       operationRoutes<DecisionReader & RequestReader & GuardServices>('decisions', [...DECISION_COMMANDS, listGuards], {
         ...decisionServices(services, options),
         guards: () => gateway.lease().snapshot.guards,
+        counts: new Places(GUARD_COUNTS),
       }),
     )
     .use(operationRoutes('one decision', DECISION_OPERATIONS, decisionServices(services, options)))

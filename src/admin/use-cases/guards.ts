@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { timeOfId } from '../../core/id.ts';
 import { findingsOf, type GuardFinding, type GuardRule } from '../../core/policy/guards.ts';
 import type { RecordEntry, RecordLog, RecordQuery } from '../../store/records.ts';
@@ -87,6 +88,8 @@ export async function countGuards(
     next = page.next;
     // A page with fewer entries has examined as many records, of which few match.
     read += limit;
+    // SQLite answers without a wait, so without this pause the process would serve no request until the count ends.
+    await setImmediate();
   } while (next !== null && read < most);
   const data = await Promise.all([...guards].map(([name, count]) => bodyOf(name, count, rules, sight)));
   return { requests, countedFrom: next === null ? null : timeOfId(next), data };

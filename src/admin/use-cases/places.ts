@@ -18,6 +18,14 @@ export interface PlaceLimits {
   readonly allTaken: string;
 }
 
+/** No limits, for a command that runs alone on a database. */
+export const UNBOUNDED: PlaceLimits = {
+  own: Number.MAX_SAFE_INTEGER,
+  all: Number.MAX_SAFE_INTEGER,
+  ownTaken: '',
+  allTaken: '',
+};
+
 /** Limits how many runs of one kind of work are in progress at the same time. State: gate. */
 export class Places {
   readonly #limits: PlaceLimits;

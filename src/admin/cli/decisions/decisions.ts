@@ -5,6 +5,7 @@ import { readStore } from '../../../store/open.ts';
 import { DECISION_COMMANDS, type DecisionReader, type RequestReader } from '../../decisions.ts';
 import { type GuardServices, listGuards } from '../../guards.ts';
 import { type Owners, ownersIn } from '../../use-cases/people.ts';
+import { Places, UNBOUNDED } from '../../use-cases/places.ts';
 import type { Principal } from '../../use-cases/principal.ts';
 import { FULL_SIGHT, type Sight } from '../../use-cases/sight.ts';
 import { groupOf } from '../arguments.ts';
@@ -57,6 +58,7 @@ const servicesIn = ({ reader: { records, journal, keys }, people }: DecisionsCom
   usdPerCredit: () => journal.usdPerCredit(),
   // The database does not have the active policy in a checked form.
   guards: () => [],
+  counts: new Places(UNBOUNDED),
 });
 
 const GROUPS = {

@@ -2,15 +2,13 @@ import { KEY_COMMANDS, type KeyServices } from '../../keys.ts';
 import type { OperationHost } from '../../kit/operation.ts';
 import type { TrailReader } from '../../trail.ts';
 import { storedKeyFunds, storedModelWarnings, storedUsdPerCredit } from '../../use-cases/key-funds.ts';
-import { Places } from '../../use-cases/places.ts';
+import { Places, UNBOUNDED } from '../../use-cases/places.ts';
 import { groupOf } from '../arguments.ts';
 import { commandsOf } from '../operations.ts';
 import { type KeysCommand, requireLedger } from './command.ts';
 
 /** Runs `signalbox keys …` on the database. Returns the text to print. Throws UsageError. */
 export const runKeys = groupOf('keys', commandsOf(KEY_COMMANDS, servicesIn));
-
-const UNBOUNDED = { own: Number.MAX_SAFE_INTEGER, all: Number.MAX_SAFE_INTEGER, ownTaken: '', allTaken: '' };
 
 function servicesIn({ keys, people, store, file }: KeysCommand): KeyServices & TrailReader & OperationHost {
   return {
