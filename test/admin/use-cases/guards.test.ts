@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
+import { listGuards } from '../../../src/admin/guards.ts';
 import { countGuards } from '../../../src/admin/use-cases/guards.ts';
+import { holderOf, Places } from '../../../src/admin/use-cases/places.ts';
 import { operatorAs } from '../../../src/admin/use-cases/principal.ts';
 import { FULL_SIGHT } from '../../../src/admin/use-cases/sight.ts';
 import { idAt } from '../../../src/core/id.ts';
@@ -44,4 +46,25 @@ test('the server does other work between the pages of a count', async () => {
   });
   expect(await countGuards(BY, store.records.log, PERIOD, ALL)).toMatchObject({ requests: 1_500 });
   expect(isServed).toBe(true);
+});
+
+test('a count that exceeds the limit of its caller is refused, and each count releases its slot', async () => {
+  await using store = await openInSqlite();
+  await addRecords(store, 1);
+  const counts = new Places({ own: 1, all: 2, ownTaken: 'Yours is running.', allTaken: 'Two are running.' });
+  const services = {
+    records: store.records.log,
+    sightOf: () => FULL_SIGHT,
+    ownersOf: () => ({}),
+    guards: () => [],
+    usdPerCredit: () => '0.001',
+    counts,
+  };
+  const count = async () =>
+    listGuards.perform(services, { by: BY, now: NOON + 60_000, id: '', credentials: null, tags: null }, {});
+  const leave = counts.enter(holderOf(BY.caller));
+  await expect(count()).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
+  leave();
+  expect(await count()).toBeDefined();
+  expect(await count()).toBeDefined();
 });
