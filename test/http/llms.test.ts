@@ -43,6 +43,11 @@ test('a page is sent as its file', async () => {
   expect(await page.text()).toBe(readFileSync(join(DOCS, 'spend/budgets.md'), 'utf8'));
 });
 
-test.each(['..%2f..%2fpackage.json', 'no-such-page.md', 'start', ''])('%p is not found', async (name) => {
+test('the address that the documentation names shows the list of pages', async () => {
+  const page = await get('http://localhost/docs/markdown/');
+  expect(await page.text()).toBe(readFileSync(join(DOCS, 'README.md'), 'utf8'));
+});
+
+test.each(['..%2f..%2fpackage.json', 'no-such-page.md', 'start'])('%p is not found', async (name) => {
   expect((await get(`http://localhost/docs/markdown/${name}`)).status).not.toBe(200);
 });

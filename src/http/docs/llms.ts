@@ -25,6 +25,7 @@ export function llmsRoutes() {
       async () => answer(listOf(await (await pageFile(START)).text()), 'text/plain; charset=utf-8'),
       open,
     )
+    .get(`/${FOLDER}`, () => fileAt(START), open)
     .get(`/${FOLDER}*`, ({ params }) => fileAt(params['*']), open);
 }
 
