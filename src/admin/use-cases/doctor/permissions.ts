@@ -30,20 +30,29 @@ export async function checkPermissions(run: DoctorRun): Promise<readonly Finding
   const folders = [...new Set([place.home, data])];
   return [
     ...folders.flatMap((one) =>
-      readable(one, () => [dataFinding(one, statSync(one)), ...unwritableFindings(one, unwritableIn(one))]),
+      readable(one, 'Start the server once, or name another data folder with --data.', () => [
+        dataFinding(one, statSync(one)),
+        ...unwritableFindings(one, unwritableIn(one)),
+      ]),
     ),
-    ...readable(folder, () => [policyFinding(folder, writableIn(folder))]),
-    ...secretPaths().flatMap((path) => readable(path, () => [secretFinding(path, isForOthers(path))])),
+    ...readable(folder, 'Name the folder of the policy with --policies.', () => [
+      policyFinding(folder, writableIn(folder)),
+    ]),
+    ...secretPaths().flatMap((path) =>
+      readable(path, 'Correct the path in the variable that names this file.', () => [
+        secretFinding(path, isForOthers(path)),
+      ]),
+    ),
   ];
 }
 
-/** Runs a check of a path, which may be missing or unreadable. */
-function readable(path: string, check: () => readonly Finding[]): readonly Finding[] {
+/** Runs a check of a path, which may be missing or unreadable. @param ifMissing what to do if it is missing */
+function readable(path: string, ifMissing: string, check: () => readonly Finding[]): readonly Finding[] {
   try {
     return check();
   } catch (cause) {
     const found = `It cannot be read: ${reasonOf(cause)}.`;
-    if (codeOf(cause) === 'ENOENT') return [notChecked(found, 'Start the server once, or name another folder.', path)];
+    if (codeOf(cause) === 'ENOENT') return [notChecked(found, ifMissing, path)];
     return [problem(found, 'Let the user of the server read it, or run the command as that user.', path)];
   }
 }
