@@ -3,6 +3,7 @@ import { orDeeply } from '../../../deep/deeply.ts';
 import { openInPostgres } from '../../../store/postgres/opened.ts';
 import { accessSuite } from '../../../store/suites/access.ts';
 import { alertSuite } from '../../../store/suites/alerts.ts';
+import { cacheSuite } from '../../../store/suites/cache.ts';
 import { conversationSuite } from '../../../store/suites/conversations.ts';
 import { endpointSuite } from '../../../store/suites/endpoints.ts';
 import { instanceReportSuite } from '../../../store/suites/instance-reports.ts';
@@ -35,6 +36,7 @@ for (const handles of orDeeply([2], [1])) {
     newsSuite(open);
     threadSuite(open);
     conversationSuite(open);
+    cacheSuite(open);
     loginSuite(open);
     subjectSuite(open);
   });
