@@ -23,7 +23,7 @@ import { inForceAlone, LINE_LIMITS, linesOf } from './line.ts';
 
 export interface KeysOptions {
   readonly store: Pick<Store, 'commit' | 'append'> &
-    Pick<Repositories, 'cache' | 'keys' | 'people' | 'trail'> & { readonly news: News };
+    Pick<Repositories, 'keys' | 'people' | 'trail'> & { readonly news: News };
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /**

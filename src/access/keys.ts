@@ -263,7 +263,7 @@ class StoredKeys extends KeyCopy {
     actor: Actor,
     tags: Tags,
   ): Promise<KeyInfo | null> {
-    const { keys, people, trail, cache } = this.store;
+    const { keys, people, trail } = this.store;
     // When this change is confirmed, changes that other servers made before the confirmation must also be active on this server.
     await this.refresh();
     let refused = -1;
@@ -285,8 +285,7 @@ class StoredKeys extends KeyCopy {
       const member = isMoved ? [people.requireMembership(after)] : [];
       const condition = { version: row.version, otherAdminAt: adminLossAt(before, after, time) };
       const entry = trail.addIfUnchanged({ time, actor, action, keyId: id, details }, condition);
-      const changes = isRevoked ? [keys.revoke(id, time), cache.eraseBelow(id)] : [keys.change(after)];
-      if (await this.#commit([entry, ...member, ...changes])) {
+      if (await this.#commit([entry, ...member, isRevoked ? keys.revoke(id, time) : keys.change(after)])) {
         const inForce = after.parent === null ? null : this.entryOf(id)?.inForce;
         return { ...after, ...(inForce && { inForce }) };
       }

@@ -23,10 +23,8 @@ export interface CachedRow {
 export interface CacheTable {
   /** Returns the rows with these names that have not expired, in any order. Rejects with StoreError. @param now ms since 1970 */
   find(names: readonly Uint8Array[], now: number): Promise<CachedRow[]>;
-  /** Stores a row in place of any row with the same name. No row is stored for a revoked key, or a key below one. */
+  /** Stores a row in place of any row with the same name. No row is stored for a revoked key. */
   keep(row: CachedRow): Write;
-  /** Deletes the rows of all keys below a key, for the commit that revokes it. */
-  eraseBelow(keyId: string): Write;
   /** Notes a use. @param at ms since 1970 */
   use(name: Uint8Array, at: number): Write;
   /** Deletes the rows that were not used for the longest time, until the others have at most this many bytes. Rejects with StoreError. */

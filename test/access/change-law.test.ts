@@ -57,10 +57,7 @@ async function stand(open: () => Promise<TestedStore>, spoil: Spoil) {
   const spoilt = { ...store.trail, ...spoil(store.trail) };
   const own = { commit: store.commit.bind(store), append: store.append.bind(store), news: store.news };
   const openOne = () =>
-    openKeys({
-      store: { ...own, cache: store.cache, keys: store.keys, people: store.people, trail: spoilt },
-      now: () => MORNING,
-    });
+    openKeys({ store: { ...own, keys: store.keys, people: store.people, trail: spoilt }, now: () => MORNING });
   return { store, instances: [await openOne(), await openOne()] as const };
 }
 

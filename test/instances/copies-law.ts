@@ -23,7 +23,7 @@ const NUMBERS = { sql: 'SELECT * FROM news' };
 
 /** A handle of a database. */
 type Handle = Pick<Store, 'commit' | 'append' | 'flush' | 'close'> &
-  Pick<Repositories, 'cache' | 'keys' | 'people' | 'trail' | 'blocklist' | 'brokenDeclarations'> &
+  Pick<Repositories, 'keys' | 'people' | 'trail' | 'blocklist' | 'brokenDeclarations'> &
   Pick<SqlTables, 'query'> & { readonly news: News };
 type Open = () => Promise<Handle>;
 

@@ -10,24 +10,12 @@ const FIND = sql(findBy('SELECT unhex(value) FROM json_each(?1)'), {
 });
 /** A search for one name, which is the usual case, is faster without a list. */
 const FIND_ONE = sql(findBy('?1'));
-/** Child keys have at most this many keys above them, including the first key of their line. */
-const DEPTH_MAX = 16;
 const KEEP = sql(
   `INSERT INTO cached_answers (name, key_id, user_id, stored, expires, used, bytes, answer)
     SELECT $name, $keyId, $userId, $stored, $expires, $used, $bytes, $answer
-    WHERE NOT EXISTS (WITH RECURSIVE line (id, revoked_at, depth) AS (
-        SELECT id, revoked_at, 0 FROM keys WHERE id = $keyId
-        UNION ALL SELECT above.id, above.revoked_at, depth + 1 FROM line JOIN keys ON keys.id = line.id
-          JOIN keys AS above ON above.id = keys.parent WHERE depth < ${DEPTH_MAX})
-      SELECT 1 FROM line WHERE revoked_at IS NOT NULL)
+    WHERE NOT EXISTS (SELECT 1 FROM keys WHERE id = $keyId AND revoked_at IS NOT NULL)
     ON CONFLICT (name) DO UPDATE SET key_id = excluded.key_id, user_id = excluded.user_id, stored = excluded.stored,
     expires = excluded.expires, used = excluded.used, bytes = excluded.bytes, answer = excluded.answer`,
-);
-const ERASE_BELOW = sql(
-  `DELETE FROM cached_answers WHERE key_id IN (WITH RECURSIVE line (id, depth) AS (
-      SELECT id, 1 FROM keys WHERE parent = ?1
-      UNION ALL SELECT keys.id, depth + 1 FROM line JOIN keys ON keys.parent = line.id WHERE depth < ${DEPTH_MAX})
-    SELECT id FROM line)`,
 );
 const USE = sql('UPDATE cached_answers SET used = ?2 WHERE name = ?1 AND used < ?2');
 const EVICT = sql(
@@ -50,7 +38,6 @@ export const sqlCache = (db: SqlTables): CacheTable => ({
     return db.query<CachedRow>(FIND, [JSON.stringify(names.map((one) => one.toHex())), now]);
   },
   keep: (row) => write(KEEP, { ...row, bytes: row.answer.length }),
-  eraseBelow: (keyId) => write(ERASE_BELOW, keyId),
   use: (name, at) => write(USE, name, at),
   evict: (bytesMax) => db.commit([write(EVICT, bytesMax)]),
   prune: (until) => deleteOld(db, until),

@@ -215,25 +215,6 @@ describe('a wider partition', () => {
     expect(await resultOf(chat(box, 'shared', {}, as(narrow)))).toBe('miss');
   });
 
-  test('loses the answers of a child key, and of its children, when the key above them is revoked', async () => {
-    const box = await open('cache: { partition: everyone }\n');
-    const made = async (key: string, scopes: string[]) => {
-      const response = await box.post('/v1/keys', { scopes }, { headers: as(key) });
-      return ((await response.json()) as { key: string }).key;
-    };
-    const above = await box.makeKey('--name', 'above', '--scope', 'chat', '--scope', 'delegate');
-    const child = await made(above, ['chat', 'delegate']);
-    const grandchild = await made(child, ['chat']);
-    const stranger = await box.makeKey('--name', 'stranger');
-    await store(box, 'of a child', {}, as(child));
-    await store(box, 'of a grandchild', {}, as(grandchild));
-    await store(box, 'of a stranger', {}, as(stranger));
-    expect((await box.run('keys', 'revoke', above.split('_')[2]!)).code).toBe(0);
-    for (const question of ['of a child', 'of a grandchild'])
-      expect(await resultOf(chat(box, question, {}, as(stranger)))).toBe('miss');
-    expect(await resultOf(chat(box, 'of a stranger', {}, as(stranger)))).toBe('hit');
-  });
-
   test('of a team has no entries for a key without a team', async () => {
     const box = await open('cache: { partition: team }\n');
     expect(await resultOf(chat(box, 'alone'))).toBeNull();

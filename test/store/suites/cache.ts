@@ -52,22 +52,6 @@ export function cacheSuite(open: () => Promise<TestedStore>): void {
     expect(await found(store)).toEqual([2]);
   });
 
-  test('erasing the entries below a key erases those of its children and their children, and none is stored once it is revoked', async () => {
-    await using store = await open();
-    const { cache, keys } = store;
-    await store.commit([
-      keys.insert(keyInfo('k'), hashOf(1)),
-      keys.insert(keyInfo('child', { parent: 'k' }), hashOf(2)),
-      keys.insert(keyInfo('grandchild', { parent: 'child' }), hashOf(3)),
-      keys.insert(keyInfo('l'), hashOf(4)),
-      ...['k', 'child', 'grandchild', 'l'].map((keyId, at) => cache.keep(cached(at + 1, { keyId }))),
-    ]);
-    await store.commit([keys.revoke('k', NOW), cache.eraseBelow('k')]);
-    expect(await found(store)).toEqual([4]);
-    await store.commit([cache.keep(cached(5, { keyId: 'grandchild' })), cache.keep(cached(3, { keyId: 'l' }))]);
-    expect(await found(store)).toEqual([3, 4]);
-  });
-
   test('expired entries are deleted, and only they', async () => {
     await using store = await open();
     const { cache } = store;
