@@ -128,6 +128,29 @@ export async function keysIn(key: string | undefined, sight: Sight) {
   return ids.length === 1 ? { keyId: ids[0] } : { keyIds: ids };
 }
 
+/** The filters by the sender and the model of a request. */
+export const REQUEST_FILTERS = {
+  key: f.inCommand(
+    f.text(
+      'The ID or the name of the key, or the address of the wallet, that made the request. With a key with the scope `report`, only the name of the key.',
+    ),
+    ID,
+  ),
+  team: f.inCommand(f.text('The ID or name of the team that the key belonged to.'), ID),
+  user: f.inCommand(
+    f.text(
+      'The ID or email address of the user that the key belonged to. Not available with a key with the scope `report`.',
+    ),
+    ID,
+  ),
+  model: f.inCommand(
+    f.text(
+      'The model that was tried last, or the choice if none was tried. For a refused request, the model that it named.',
+    ),
+    ID,
+  ),
+};
+
 /** The operation of `GET /admin/decisions` and `signalbox decisions list`. */
 export const listRecords = operationsOn<DecisionReader>()({
   name: 'decisions list',
@@ -142,25 +165,7 @@ export const listRecords = operationsOn<DecisionReader>()({
         'The beginning of the period, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.',
       ),
       to: f.momentIn('The end of the period. The list has only decisions from before this moment.'),
-      key: f.inCommand(
-        f.text(
-          'The ID or the name of the key, or the address of the wallet, that made the request. With a key with the scope `report`, only the name of the key.',
-        ),
-        ID,
-      ),
-      team: f.inCommand(f.text('The ID or name of the team that the key belonged to.'), ID),
-      user: f.inCommand(
-        f.text(
-          'The ID or email address of the user that the key belonged to. Not available with a key with the scope `report`.',
-        ),
-        ID,
-      ),
-      model: f.inCommand(
-        f.text(
-          'The model that was tried last, or the choice if none was tried. For a refused request, the model that it named.',
-        ),
-        ID,
-      ),
+      ...REQUEST_FILTERS,
       task: f.text('The task type of the request.'),
       status: f.inCommand(
         f.word(

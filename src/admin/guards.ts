@@ -1,7 +1,7 @@
 import { refuse } from '../core/errors.ts';
 import type { GuardRule } from '../core/policy/guards.ts';
 import { DAY_MS } from '../core/time/clock.ts';
-import { type DecisionReader, keysIn } from './decisions.ts';
+import { type DecisionReader, keysIn, REQUEST_FILTERS } from './decisions.ts';
 import { GuardList } from './guard-list.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
@@ -36,17 +36,7 @@ export const listGuards = operationsOn<GuardServices>()({
     ...f.allOptional({
       from: f.momentIn('The beginning of the period, by default 24 hours before its end.'),
       to: f.momentIn('The end of the period, by default now.'),
-      key: f.inCommand(f.text('Only requests of this key: its ID or name, or the address of a wallet.'), {
-        form: 'ID',
-      }),
-      team: f.inCommand(f.text('Only requests of keys that belonged to this team: its ID or name.'), { form: 'ID' }),
-      user: f.inCommand(
-        f.text(
-          'Only requests of keys that belonged to this user: its ID or email address. Not available with a key with the scope `report`.',
-        ),
-        { form: 'ID' },
-      ),
-      model: f.inCommand(f.text('Only requests for which this model was tried last.'), { form: 'ID' }),
+      ...REQUEST_FILTERS,
     }),
   }),
   output: GuardList,

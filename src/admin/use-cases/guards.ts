@@ -17,7 +17,7 @@ const TOP = 5;
 /** Selects the requests to count: the times are ms since 1970, `from` inclusive, `to` exclusive. */
 export type GuardQuery = Pick<RecordQuery, 'from' | 'to' | 'keyId' | 'keyIds' | 'team' | 'user' | 'model'>;
 
-/** What a guard did, in numbers of requests. */
+/** The actions of a guard, in numbers of requests. */
 interface Counts {
   /** Requests to which the guard applies. */
   requests: number;

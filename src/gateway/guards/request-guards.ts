@@ -21,7 +21,7 @@ export class RequestGuards {
     this.unmasking = active.filter(({ rule }) => rule.unmask.length > 0);
   }
 
-  /** What the record of the request says about guards. */
+  /** The members of the request's record that are about guards. */
   get recorded(): Pick<DecisionOutcome, 'guards' | 'guardedBy'> {
     const { all } = this.verdicts;
     return { ...(all.length > 0 && { guards: all }), guardedBy: this.names };

@@ -1,6 +1,6 @@
 import { isObject } from '../../core/json/object.ts';
 import type { OriginalPath } from '../../core/json/original.ts';
-import { SharedValues } from '../../core/json/shared-values.ts';
+import { isShared, SharedValues } from '../../core/json/shared-values.ts';
 import { type ContentPart, placesOf, type TextPart, type Turn } from '../../core/request/conversation.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 
@@ -17,7 +17,7 @@ export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint, whol
   if (kinds === '') return hashOfOriginals(turn, request, seed, whole);
   let hash = Bun.hash.rapidhash(headOf(turn, kinds), seed);
   for (const part of turn.parts) hash = Bun.hash.rapidhash(plainText(part), hash);
-  knownHashes.set(turn, [{ seed, hash }, ...(known?.slice(0, SEEDS_MAX - 1) ?? [])]);
+  if (isShared(turn)) knownHashes.set(turn, [{ seed, hash }, ...(known?.slice(0, SEEDS_MAX - 1) ?? [])]);
   return hash;
 }
 

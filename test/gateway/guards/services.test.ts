@@ -106,7 +106,7 @@ const outcomeOf = async (box: Signalbox, response: Response): Promise<readonly u
 };
 
 describe('presidio', () => {
-  test('masks names in requests and answers, in every dialect, with places behind characters of two units', async () => {
+  test('masks names in requests and answers, in every dialect, with places after characters of two units', async () => {
     reply = asPresidio;
     await withBox(`guard: presidio, ${SERVICE}, on: [input, output], on_match: mask`, async (box) => {
       for (const [, way] of WAYS) {

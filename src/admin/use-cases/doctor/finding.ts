@@ -9,14 +9,14 @@ import type { ServeOptions } from '../serve-options.ts';
 import type { KeyCall } from './provider-calls.ts';
 import type { CheckState } from './states.ts';
 
-/** What a check found about one subject. */
+/** A result of a check for one subject. */
 export interface Finding {
   readonly state: CheckState;
-  /** What was examined, such as a provider with its key; null if the check examines only one thing. */
+  /** The examined thing, such as a provider with its key; null if the check examines only one thing. */
   readonly subject: string | null;
-  /** What was found, in one or two sentences. */
+  /** The result, in one or two sentences. */
   readonly found: string;
-  /** What to do, in one or two sentences; null if there is nothing to do. */
+  /** The advice, in one or two sentences; null if there is nothing to do. */
   readonly advice: string | null;
 }
 
@@ -38,7 +38,7 @@ export type DoctorPolicy =
   | { readonly refusal: string; readonly advice: string };
 export type LoadedPolicy = Extract<DoctorPolicy, { runtime: Runtime }>;
 
-/** What only a running server knows. */
+/** The facts that only a running server has. */
 export interface ServerFacts {
   readonly instance: Pick<Instance, 'clockOffsetMs' | 'fenced'>;
   readonly options: Pick<ServeOptions, 'host' | 'port' | 'metrics' | 'metricsPort' | 'process' | 'allowsPolicyWrites'>;
@@ -80,7 +80,7 @@ export type Check = {
   /** The name in JSON. It stays the same in later versions. */
   readonly id: string;
   readonly title: string;
-  /** What is examined and which limits apply, for the table of the documentation. */
+  /** The examined things and their limits, for the table of the documentation. */
   readonly examines: string;
 } & (
   | { readonly needs: null; readonly run: (run: DoctorRun) => Found }

@@ -1,4 +1,4 @@
-/** What a check can find, the most urgent first, and what each state means. */
+/** The states that a check can report, the most urgent first, and their meanings. */
 export const CHECK_STATES = {
   problem: 'Something does not work, is lost or can be read by others. Correct it.',
   warning: 'It works, but may soon fail or is unusual. Decide whether you want it so.',

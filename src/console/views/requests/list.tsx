@@ -139,7 +139,7 @@ export const Labels = ({ of }: { readonly of: Readonly<Record<string, string>> }
   </>
 );
 
-/** What guards found in a request, in sentences; nothing if they found nothing. */
+/** The findings of guards in a request, in sentences; nothing if they found nothing. */
 export const GuardFindings = ({ texts }: { readonly texts: readonly string[] }) =>
   texts.length === 0 ? null : texts.map((text) => <p key={text}>{text}</p>);
 
