@@ -18,12 +18,13 @@ export interface CachedRow {
 }
 
 /**
- * The answers of the cache. The commit that revokes a key or removes a user deletes the rows of the key or the user. State: cached answers.
+ * The answers of the cache. The commit that revokes a key deletes the rows of the key and of all keys below it, and the commit that removes
+ * a user deletes the rows of the user. State: cached answers.
  */
 export interface CacheTable {
   /** Returns the rows with these names that have not expired, in any order. Rejects with StoreError. @param now ms since 1970 */
   find(names: readonly Uint8Array[], now: number): Promise<CachedRow[]>;
-  /** Stores a row in place of any row with the same name. No row is stored for a revoked key. */
+  /** Stores a row in place of any row with the same name. No row is stored for a revoked key, or for a key below one. */
   keep(row: CachedRow): Write;
   /** Notes a use. @param at ms since 1970 */
   use(name: Uint8Array, at: number): Write;

@@ -36,6 +36,14 @@ const ENDS = {
     const key = await made<OwnedKey>(box.post('/admin/keys', { name: 'agent' }));
     return { key, end: () => box.post(`/admin/keys/${key.id}/revoke`, {}) };
   },
+  async 'the key above the key is revoked'(box: Signalbox) {
+    const above = await made<OwnedKey>(box.post('/admin/keys', { scopes: ['chat', 'delegate'] }));
+    const key = await waitFor(async () => {
+      const response = await box.post('/v1/keys', {}, withKey(above.key));
+      return response.ok ? ((await response.json()) as OwnedKey) : null;
+    });
+    return { key, end: () => box.post(`/admin/keys/${above.id}/revoke`, {}) };
+  },
   async 'the user is deleted'(box: Signalbox) {
     const { id } = await made<OwnedKey>(box.post('/admin/users', { name: 'Ann' }));
     const key = await made<OwnedKey>(box.post('/admin/keys', { user: id }));

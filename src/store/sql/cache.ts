@@ -13,7 +13,10 @@ const FIND_ONE = sql(findBy('?1'));
 const KEEP = sql(
   `INSERT INTO cached_answers (name, key_id, user_id, stored, expires, used, bytes, answer)
     SELECT $name, $keyId, $userId, $stored, $expires, $used, $bytes, $answer
-    WHERE NOT EXISTS (SELECT 1 FROM keys WHERE id = $keyId AND revoked_at IS NOT NULL)
+    WHERE NOT EXISTS (WITH RECURSIVE line (parent, revoked_at) AS (
+        SELECT parent, revoked_at FROM keys WHERE id = $keyId
+        UNION SELECT above.parent, above.revoked_at FROM line JOIN keys AS above ON above.id = line.parent)
+      SELECT 1 FROM line WHERE revoked_at IS NOT NULL)
     ON CONFLICT (name) DO UPDATE SET key_id = excluded.key_id, user_id = excluded.user_id, stored = excluded.stored,
     expires = excluded.expires, used = excluded.used, bytes = excluded.bytes, answer = excluded.answer`,
 );

@@ -1,5 +1,11 @@
 import type { Migrations } from './statement.ts';
 
+/** Deletes the rows of a key and of all keys below it, in a trigger on its row. */
+export const ERASE_LINE = `DELETE FROM cached_answers WHERE key_id IN (WITH RECURSIVE line (id) AS (
+        SELECT id FROM keys WHERE id = NEW.id
+        UNION SELECT keys.id FROM line JOIN keys ON keys.parent = line.id)
+      SELECT id FROM line)`;
+
 /** Commands that revoke a key or remove a user do not know of these rows, so triggers delete them. */
 export const cacheMigrations: Migrations = {
   room: 'cache',
@@ -23,6 +29,10 @@ export const cacheMigrations: Migrations = {
     END;
     CREATE TRIGGER cached_answers_of_person_erased AFTER UPDATE OF removed_at ON users WHEN NEW.removed_at IS NOT NULL BEGIN
       DELETE FROM cached_answers WHERE user_id = NEW.id;
+    END;`,
+    23: `DROP TRIGGER cached_answers_of_key_erased;
+    CREATE TRIGGER cached_answers_of_line_erased AFTER UPDATE OF revoked_at ON keys WHEN NEW.revoked_at IS NOT NULL BEGIN
+      ${ERASE_LINE};
     END;`,
   },
 };

@@ -215,6 +215,31 @@ describe('a wider partition', () => {
     expect(await resultOf(chat(box, 'shared', {}, as(narrow)))).toBe('miss');
   });
 
+  test('loses the answers of a line of child keys when a key above them is revoked, and an answer in progress is not stored', async () => {
+    const box = await open('cache: { partition: everyone }\n');
+    const childOf = async (key: string, scopes: string[]) => {
+      const response = await box.post('/v1/keys', { scopes }, { headers: as(key) });
+      return ((await response.json()) as { key: string }).key;
+    };
+    const above = await box.makeKey('--name', 'above', '--scope', 'chat', '--scope', 'delegate');
+    const child = await childOf(above, ['chat', 'delegate']);
+    const grandchild = await childOf(child, ['chat']);
+    const stranger = await box.makeKey('--name', 'stranger');
+    await store(box, 'of a child', {}, as(child));
+    await store(box, 'of a grandchild', {}, as(grandchild));
+    await store(box, 'of a stranger', {}, as(stranger));
+    upstream.next({ headersAfterMs: 1_000 });
+    const running = resultOf(chat(box, 'in progress', {}, as(grandchild)));
+    await waitFor(() => upstream.requests.some(({ body }) => JSON.stringify(body).includes('in progress')));
+    expect((await box.run('keys', 'revoke', above.split('_')[2]!)).code).toBe(0);
+    expect(await running).toBe('miss');
+    // Answers are stored in their order, so an answer that was stored afterwards shows that this one was not.
+    await store(box, 'afterwards', {}, as(stranger));
+    for (const question of ['of a child', 'of a grandchild', 'in progress'])
+      expect(await resultOf(chat(box, question, {}, as(stranger)))).toBe('miss');
+    expect(await resultOf(chat(box, 'of a stranger', {}, as(stranger)))).toBe('hit');
+  });
+
   test('of a team has no entries for a key without a team', async () => {
     const box = await open('cache: { partition: team }\n');
     expect(await resultOf(chat(box, 'alone'))).toBeNull();

@@ -52,6 +52,26 @@ export function cacheSuite(open: () => Promise<TestedStore>): void {
     expect(await found(store)).toEqual([2]);
   });
 
+  test('revoking a key erases the entries of all keys below it, and none of them gets an entry afterwards', async () => {
+    await using store = await open();
+    const { cache, keys } = store;
+    const owners = ['k', 'child', 'grandchild', 'other', 'of-other'];
+    await store.commit([
+      keys.insert(keyInfo('k'), hashOf(1)),
+      keys.insert(keyInfo('child', { parent: 'k' }), hashOf(2)),
+      keys.insert(keyInfo('grandchild', { parent: 'child' }), hashOf(3)),
+      keys.insert(keyInfo('other'), hashOf(4)),
+      keys.insert(keyInfo('of-other', { parent: 'other' }), hashOf(5)),
+      ...owners.map((keyId, at) => cache.keep(cached(at + 1, { keyId }))),
+    ]);
+    await store.commit([keys.revoke('child', NOW)]);
+    expect(await found(store)).toEqual([1, 4, 5]);
+    await store.commit([keys.revoke('k', NOW)]);
+    expect(await found(store)).toEqual([4, 5]);
+    await store.commit(owners.map((keyId, at) => cache.keep(cached(at + 1, { keyId, expires: NOW + 200 }))));
+    expect(await found(store, NOW + 100)).toEqual([4, 5]);
+  });
+
   test('expired entries are deleted, and only they', async () => {
     await using store = await open();
     const { cache } = store;

@@ -1,3 +1,4 @@
+import { ERASE_LINE } from '../../sqlite/cache.ts';
 import DECIDE from '../books/decide.sql' with { type: 'text' };
 import NAMES from '../books/names.sql' with { type: 'text' };
 import OTHERS from '../books/others.sql' with { type: 'text' };
@@ -81,6 +82,14 @@ CREATE TRIGGER cached_answers_of_person_erased AFTER UPDATE OF removed_at ON use
   WHEN (NEW.removed_at IS NOT NULL) EXECUTE FUNCTION erase_cached_answers_of_person();
 `;
 
+/** Replaces the function of version 22. */
+const ERASE_CACHED_ANSWERS_OF_LINE = `CREATE OR REPLACE FUNCTION erase_cached_answers_of_key() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  ${ERASE_LINE};
+  RETURN NULL;
+END $$;
+`;
+
 /** The database functions. They do not depend on the order in which texts are sorted. */
 const FUNCTIONS = NAMES + RECALL + DECIDE + OTHERS + TAKE + PARTITION;
 
@@ -89,7 +98,7 @@ const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT
 
 /**
  * The versions of the schema, by number. Version 20 is the first that a release contains. Never edit a version that a server may have
- * applied, not even a comment: databases would differ. The next version is 23; `versionAlike` translates the version of a SQLite table.
+ * applied, not even a comment: databases would differ. The next version is 24; `versionAlike` translates the version of a SQLite table.
  */
 export const SCHEMA: Schema = {
   20: {
@@ -114,4 +123,5 @@ export const SCHEMA: Schema = {
     },
     serves: 20,
   },
+  23: { sql: async () => ERASE_CACHED_ANSWERS_OF_LINE, serves: 20 },
 };
