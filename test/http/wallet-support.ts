@@ -154,16 +154,19 @@ export interface WalletAppOptions {
   readonly upstream?: string;
   /** The funding; x402 by default. */
   readonly fundingOf?: (parts: X402Parts) => FundingSource;
+  /** Further sections of the policy `all`. */
+  readonly more?: string;
 }
 
 /** The server with real parts except for the chain. */
 export async function startWalletApp({
   upstream = 'http://127.0.0.1:1/v1',
   fundingOf = x402Funding,
+  more = '',
 }: WalletAppOptions = {}): Promise<WalletApp> {
   const folder = temporaryFolder();
   const runtimes = {
-    all: runtimeOf(upstream, GATEWAY + SECTION + PREPAID),
+    all: runtimeOf(upstream, GATEWAY + SECTION + PREPAID + more),
     'no-topups': runtimeOf(upstream, `${GATEWAY}${SECTION}    prepaid: { enabled: false }\n`),
     'two-networks': runtimeOf(upstream, GATEWAY + SECTION.replace('      - id', `${SILENT}      - id`) + PREPAID),
     'behind-proxy': runtimeOf(upstream, GATEWAY + SECTION + PREPAID + PROXY),

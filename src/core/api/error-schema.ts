@@ -4,7 +4,19 @@ import { ERRORS } from '../errors.ts';
 import { WINDOWS } from '../money/budget.ts';
 import { HOLDER_KINDS } from '../people/caller.ts';
 import { PolicyDiagnostic } from './diagnostic.ts';
-import { arrayOf, credits, named, orNull, partialShape, shape, text, textOrNull, tokens, word } from './parts.ts';
+import {
+  arrayOf,
+  credits,
+  named,
+  orNull,
+  partialShape,
+  shape,
+  text,
+  textList,
+  textOrNull,
+  tokens,
+  word,
+} from './parts.ts';
 
 const rows: readonly (readonly [string, { readonly type: string; readonly code?: string }])[] = Object.entries(ERRORS);
 
@@ -65,6 +77,10 @@ const payment = {
   balance_credits: credits(
     `The part of the price that the wallet’s balance pays. A negative figure is a debt of the wallet that the payment also covers. ${WITH_QUOTE}`,
     0,
+  ),
+  guards_not_run: textList(
+    `The guards that the quote did not run, because they call a service. They inspect the request once it is paid, and can refuse it. Absent if there are none. ${WITH_QUOTE}`,
+    ['prompt-attacks'],
   ),
   reason: text('Why the payment was refused. With `payment_invalid`.', 'quote_expired'),
   payment_id: text(

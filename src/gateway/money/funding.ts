@@ -40,7 +40,15 @@ export interface FundingRequest {
    * Decides the request without carrying it out, for a quote.
    * @throws SignalboxError if no model is left, or the funds cover none
    */
-  readonly decide: (terms: DecisionTerms) => Promise<{ readonly runtime: Runtime; readonly decision: Decision }>;
+  readonly decide: (terms: DecisionTerms) => Promise<QuotedDecision>;
+}
+
+/** A decision that is only priced. */
+export interface QuotedDecision {
+  readonly runtime: Runtime;
+  readonly decision: Decision;
+  /** The names of the guards that did not run, because they call a service. */
+  readonly guardsNotRun: readonly string[];
 }
 
 /**

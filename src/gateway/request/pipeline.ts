@@ -84,9 +84,9 @@ export function openPipeline(gateway: Gateway, { onRequest, onAnswer, beforeDeci
 export const decisionFor =
   ({ gateway, prepare }: Pipeline, given: ModelRequest, context: RequestContext): FundingRequest['decide'] =>
   async (terms) => {
-    const { request, runtime } = await prepare(given, terms.runtime, context, true);
+    const { request, runtime, guardsNotRun } = await prepare(given, terms.runtime, context, true);
     const { decision } = await decideRequest(gateway, request, { ...terms, runtime }, false, context);
-    return { runtime, decision };
+    return { runtime, decision, guardsNotRun };
   };
 
 /** Finds the terms of the payer, and ends a request that fails in any later step. */

@@ -65,7 +65,7 @@ export async function quotedError(
   const isShown = wallet !== null && (isProved || policy.quotesBalance);
   // The balance is negative if the operator removed more than was left. The payment then also covers the debt.
   const free = isShown ? (ledger.balanceOf(wallet)?.free ?? 0) : 0;
-  const { runtime, decision } = await affordable(gateway, given, payer, free);
+  const { runtime, decision, guardsNotRun } = await affordable(gateway, given, payer, free);
   const { models } = runtime.snapshot;
   const bound = Math.max(...decision.ranked.map((ranked) => ranked.bound));
   const credit = Math.min(bound, free);
@@ -80,7 +80,11 @@ export async function quotedError(
     description: `${PAID_FOR[given.request.operation]} The unused part of the payment becomes the balance of the wallet.`,
     isFeeDue: true,
   });
-  const parts = { bound_credits: toCredits(bound), balance_credits: toCredits(credit) };
+  const parts = {
+    bound_credits: toCredits(bound),
+    balance_credits: toCredits(credit),
+    ...(guardsNotRun.length > 0 && { guards_not_run: guardsNotRun }),
+  };
   return paymentRequiredError({ ...reason, details: { ...reason.details, ...parts } }, quote);
 }
 
