@@ -73,6 +73,7 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   keys: async () => (await import('./admin/keys.ts')).KEY_COMMANDS,
   alerts: async () => (await import('./admin/alerts.ts')).ALERT_OPERATIONS,
   decisions: async () => (await import('./admin/decisions.ts')).DECISION_COMMANDS,
+  cache: async () => [(await import('./admin/cache.ts')).showCache],
   guards: async () => [(await import('./admin/guards.ts')).listGuards],
   learn: async () => [(await import('./admin/learning.ts')).showLearning],
   logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
@@ -168,7 +169,8 @@ async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandO
       host.mindDefects();
       return (await import('./admin/cli/learn.ts')).runLearn(command.args, { ...host, ...command });
     case 'decisions':
-    case 'guards': {
+    case 'guards':
+    case 'cache': {
       const { runDecisions } = await import('./admin/cli/decisions/decisions.ts');
       return runDecisions(command.name, command.args, await existing(command), { now, warn: telling(host) });
     }

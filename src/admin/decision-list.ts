@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { ERROR_CODES } from '../core/api/error-schema.ts';
 import * as parts from '../core/api/parts.ts';
 import { RECORD_STATUSES } from '../core/decision/record.ts';
+import { CACHE_RESULTS, CACHE_SKIPS } from '../core/policy/cache.ts';
 import { OPERATION_NAMES } from '../core/request/operation.ts';
 import { plural } from '../core/text/text.ts';
 import { iso } from '../core/time/clock.ts';
@@ -31,6 +32,13 @@ export const ofKey = {
     ),
   ),
 };
+
+/** What the cache did for a request. */
+export const cacheWord = f.orNull(
+  f.word([...CACHE_RESULTS, ...CACHE_SKIPS], 'A word.'),
+  'What the cache did: `hit`, `partial` (embeddings of which it had some) or `miss`; or why it does not apply: `sampled` (neither `temperature: 0` nor a `seed`), `condition` (`when` is false), `unrepeatable` (such as tools that a provider runs), `no_store` (the header `cache-control`), `wallet`, `playground`, or `no_team`. Null if the policy has no cache, and for refused requests.',
+  'miss',
+);
 
 const orNoAnswer = (text: string) => `${text} Null for a recommendation.`;
 
@@ -157,6 +165,7 @@ export const DecisionSummary = f.named(
       'What guards found in the request and in the answer, in sentences without their texts. An entry that counts several refused requests has the sentences of the first.',
       [],
     ),
+    cache: cacheWord,
   },
 );
 

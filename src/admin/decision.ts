@@ -9,7 +9,7 @@ import { SPREAD_MODES } from '../core/policy/spread.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';
 import { CERTIFICATE, Readings, Replay } from './certificate.ts';
 import { Facts } from './decision-facts.ts';
-import { DecisionSummary, ofKey } from './decision-list.ts';
+import { cacheWord, DecisionSummary, ofKey } from './decision-list.ts';
 import * as f from './kit/fields.ts';
 
 const firstPart = (from: string) =>
@@ -178,6 +178,7 @@ const Outcome = Type.Object({
     field.decisionId,
     'The decision whose answer the cache repeated; null for an answer of a model.',
   ),
+  cache: cacheWord,
 });
 
 /** `dropped` contains names that the caller chose, and records store no text of callers. */

@@ -64,12 +64,14 @@ const UNREADABLE: Readonly<Record<keyof RecordSummary, null>> = {
   refused: null,
   guards: null,
   guardedBy: null,
+  cache: null,
+  spared: null,
 };
 
 /** Shows a decision or a refused request, without the fields that its reader may not see. */
 function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<typeof DecisionSummary> {
   const { id, request, keyId, user, session, operation } = entry;
-  const { time, labels, metadata, reason, refused, guards, guardedBy: _, ...facts } = summary ?? UNREADABLE;
+  const { time, labels, metadata, reason, refused, guards, guardedBy: _, spared: __, ...facts } = summary ?? UNREADABLE;
   const isRefused = entry.status === 'refused';
   return {
     ...entry,

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import { ALERT_OPERATIONS } from '../admin/alerts.ts';
+import { type CacheServices, showCache } from '../admin/cache.ts';
 import { CHILD_KEY_OPERATIONS } from '../admin/child-keys.ts';
 import { DECISION_COMMANDS, DECISION_OPERATIONS, type DecisionReader, type RequestReader } from '../admin/decisions.ts';
 import { type DoctorServices, runChecks } from '../admin/doctor.ts';
@@ -149,11 +150,12 @@ const EXPORTS = {
 } as const;
 
 /** A count reads up to 100,000 records. */
-const GUARD_COUNTS = {
+const REQUEST_COUNTS = {
   own: 4,
   all: 8,
-  ownTaken: 'You are running 4 counts of guards, which is the limit for one user or key. Wait until one has finished.',
-  allTaken: 'The server is running 8 counts of guards, which is its limit. Try again later.',
+  ownTaken:
+    'You are running 4 counts of requests, which is the limit for one user or key. Wait until one has finished.',
+  allTaken: 'The server is running 8 counts of requests, which is its limit. Try again later.',
 } as const;
 
 const trailServices = (services: RouteServices, { store, trailHeads = () => [] }: AppOptions) => ({
@@ -206,11 +208,17 @@ export const apiRoutes = (
     .use(modelRoutes(services, options.surfaces))
     .use(adminModelRoutes(services))
     .use(
-      operationRoutes<DecisionReader & RequestReader & GuardServices>('decisions', [...DECISION_COMMANDS, listGuards], {
-        ...decisionServices(services, options),
-        guards: () => gateway.lease().snapshot.guards,
-        counts: new Places(GUARD_COUNTS),
-      }),
+      operationRoutes<DecisionReader & RequestReader & GuardServices & CacheServices>(
+        'decisions',
+        [...DECISION_COMMANDS, listGuards, showCache],
+        {
+          ...decisionServices(services, options),
+          guards: () => gateway.lease().snapshot.guards,
+          counts: new Places(REQUEST_COUNTS),
+          cachePolicy: () => gateway.lease().snapshot.cache,
+          cachedAnswers: gateway.cache,
+        },
+      ),
     )
     .use(operationRoutes('one decision', DECISION_OPERATIONS, decisionServices(services, options)))
     .use(feedbackRoutes(services))

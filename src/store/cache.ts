@@ -17,6 +17,14 @@ export interface CachedRow {
   readonly answer: Uint8Array;
 }
 
+/** What the cache stores. */
+export interface CacheSizes {
+  readonly answers: number;
+  readonly bytes: number;
+  /** When the answer that expires first was stored, ms since 1970; null without answers. */
+  readonly oldestAt: number | null;
+}
+
 /**
  * The answers of the cache. The commit that revokes a key deletes the rows of the key and of all keys below it, and the commit that removes
  * a user deletes the rows of the user. State: cached answers.
@@ -28,6 +36,8 @@ export interface CacheTable {
   keep(row: CachedRow): Write;
   /** Notes a use. @param at ms since 1970 */
   use(name: Uint8Array, at: number): Write;
+  /** Returns what is stored. Rejects with StoreError. */
+  sizes(): Promise<CacheSizes>;
   /** Deletes the rows that were not used for the longest time, until the others have at most this many bytes. Rejects with StoreError. */
   evict(bytesMax: number): Promise<void>;
   /** Deletes all rows that expire up to a time (ms since 1970), in batches. Returns their number. Rejects with StoreError. */

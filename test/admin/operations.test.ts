@@ -232,6 +232,7 @@ interface Sending {
 const STILL: Readonly<Record<string, string>> = {
   '/admin/decisions': '?status=completed',
   '/admin/guards': '?from=2026-01-01&to=2026-01-02',
+  '/admin/cache': '?from=2026-01-01&to=2026-01-02',
   '/admin/traffic': '?from=2026-01-01&to=2026-01-02',
 };
 

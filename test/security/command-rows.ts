@@ -120,6 +120,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'decisions list': once(['decisions.list']),
   'decisions show': { runs: ({ decision }) => [[decision]], takes: ['decisions.list'] },
   'guards list': once(['decisions.list']),
+  'cache status': once(['decisions.list']),
   'learn status': once(['learning.read']),
   'learn export': once(['learning.read']),
   'learn reset': {

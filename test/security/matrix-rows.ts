@@ -77,6 +77,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'POST /admin/ledger/audit': [200, 200, 200, 403, 403, 200, 403, 403],
   'GET /admin/decisions': [200, 200, 403, 200, 200, 200, 200, 403],
   'GET /admin/guards': [200, 200, 403, 200, 200, 200, 200, 403],
+  'GET /admin/cache': [200, 200, 403, 200, 200, 200, 200, 403],
   'GET /admin/decisions/{id}': {
     own: [200, 200, 403, 200, 200, 200, 200, 403],
     team: [200, 200, 403, 200, 404, 200, 200, 403],

@@ -160,6 +160,10 @@ export const EXAMPLES: Readonly<Record<string, Usage>> = {
     'to see what guards find, for example before a guard that only counts begins to block.',
     'guards list --from 2026-11-20',
   ),
+  'cache status': use(
+    'to see how many requests the cache answers, and what that saves.',
+    'cache status --from 2026-11-20',
+  ),
   'learn status': use('to compare models by the scores of your callers.', 'learn status'),
   'learn export': use(
     'to analyse scores with your own tools.',

@@ -1,4 +1,5 @@
 import { ALERT_OPERATIONS } from '../alerts.ts';
+import { showCache } from '../cache.ts';
 import { listRecords, showRecord } from '../decisions.ts';
 import { runChecks } from '../doctor.ts';
 import { listGuards } from '../guards.ts';
@@ -141,6 +142,7 @@ ${DATA}`,
   [listRecords.name]: helpOf(listRecords),
   [showRecord.name]: helpOf(showRecord),
   [listGuards.name]: helpOf(listGuards),
+  [showCache.name]: helpOf(showCache),
   [showLearning.name]: helpOf(showLearning),
   'learn export': {
     usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID]

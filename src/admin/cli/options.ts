@@ -26,6 +26,7 @@ export interface PolicyArguments extends DataArguments {
 
 /** Commands that use a data folder and no policy. */
 const DATA_COMMANDS = [
+  'cache',
   'db',
   'decisions',
   'guards',

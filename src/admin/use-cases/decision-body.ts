@@ -174,6 +174,7 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null, sigh
     full: (outcome.full ?? []).map(snakeKeys),
     guards: (outcome.guards ?? []).map(verdictBody),
     repeats: outcome.repeats === undefined ? null : idText('dec_', outcome.repeats),
+    cache: outcome.cache ?? null,
   };
 }
 

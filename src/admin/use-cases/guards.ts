@@ -1,21 +1,12 @@
 import { basename } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
-import { timeOfId } from '../../core/id.ts';
 import { findingsOf, type GuardFinding, type GuardRule } from '../../core/policy/guards.ts';
-import type { RecordEntry, RecordLog, RecordQuery } from '../../store/records.ts';
+import type { RecordEntry, RecordLog } from '../../store/records.ts';
+import { type CountQuery, countRecords } from './counted-records.ts';
 import type { Principal } from './principal.ts';
-import { checkAction } from './roles.ts';
 import type { Sight } from './sight.ts';
 
-/** The most records that are examined for one answer. It bounds the work of a call. */
-const COUNTED_MAX = 100_000;
-/** How many records are examined together. */
-const PAGE = 1_000;
 /** How many keys and models of a guard are named. */
 const TOP = 5;
-
-/** Selects the requests to count: the times are ms since 1970, `from` inclusive, `to` exclusive. */
-export type GuardQuery = Pick<RecordQuery, 'from' | 'to' | 'keyId' | 'keyIds' | 'team' | 'user' | 'model'>;
 
 /** The actions of a guard, in numbers of requests. */
 interface Counts {
@@ -67,32 +58,16 @@ const topOf = (counts: ReadonlyMap<string, number>) =>
 export async function countGuards(
   by: Principal,
   log: Pick<RecordLog, 'list'>,
-  query: GuardQuery,
-  {
-    sight,
-    rules,
-    most = COUNTED_MAX,
-  }: { readonly sight: Sight; readonly rules: readonly GuardRule[]; readonly most?: number },
+  query: CountQuery,
+  { sight, rules, most }: { readonly sight: Sight; readonly rules: readonly GuardRule[]; readonly most?: number },
 ) {
-  const ids = await sight.idsWithin(checkAction(by.caller, 'decisions.list'));
-  const asked = query.keyIds ?? (ids && (query.keyId === undefined ? [...ids] : [query.keyId]));
-  const keyIds = asked?.filter((id) => ids?.has(id) ?? true);
   const guards = new Map(rules.map(({ name }) => [name, new GuardCount()]));
-  let [requests, read] = [0, 0];
-  let next: number | null = null;
-  do {
-    const limit = Math.min(PAGE, most - read);
-    const place = next === null ? {} : { after: next };
-    const page = await log.list({ ...query, ...(keyIds && { keyIds }), ...place, limit, looksMax: limit });
-    for (const entry of page.entries) requests += countEntry(guards, entry);
-    next = page.next;
-    // A page with fewer entries has examined as many records, of which few match.
-    read += limit;
-    // SQLite answers without a wait, so without this pause the process would serve no request until the count ends.
-    await setImmediate();
-  } while (next !== null && read < most);
+  let requests = 0;
+  const countedFrom = await countRecords(by, log, query, { sight, most }, (entry) => {
+    requests += countEntry(guards, entry);
+  });
   const data = await Promise.all([...guards].map(([name, count]) => bodyOf(name, count, rules, sight)));
-  return { requests, countedFrom: next === null ? null : timeOfId(next), data };
+  return { requests, countedFrom, data };
 }
 
 /** @returns how many requests the entry stands for */

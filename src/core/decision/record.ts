@@ -2,6 +2,7 @@ import type { EndpointLimitName } from '../endpoint-room.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { Usage } from '../money/usage.ts';
+import type { CacheResult, CacheSkip } from '../policy/cache.ts';
 import type { GuardVerdict } from '../policy/guards.ts';
 import type { SpreadMode } from '../policy/spread.ts';
 import type { ExpectedLength } from '../request/expected-length.ts';
@@ -109,6 +110,10 @@ export interface DecisionOutcome {
   readonly repeats?: number;
   /** The names of the guards that apply to the request; absent for none. */
   readonly guardedBy?: readonly string[];
+  /** What the cache did, or why it does not apply; absent if the policy has no cache, and in records of earlier versions. */
+  readonly cache?: CacheResult | CacheSkip;
+  /** The price of the answers that the cache repeated, microcredits; absent for none. */
+  readonly spared?: Microcredits;
 }
 
 /** An endpoint that had no room for an attempt. */
@@ -231,6 +236,9 @@ export interface RecordSummary
   readonly guards: readonly GuardVerdict[];
   /** The names of the guards that apply to the request. */
   readonly guardedBy: readonly string[];
+  /** What the cache did, or why it does not apply; null without a cache. `spared` is in microcredits. */
+  readonly cache: CacheResult | CacheSkip | null;
+  readonly spared: Microcredits | null;
 }
 
 export function summaryOf({
@@ -263,6 +271,8 @@ export function summaryOf({
     refused: null,
     guards: outcome?.guards ?? [],
     guardedBy: outcome?.guardedBy ?? [],
+    cache: outcome?.cache ?? null,
+    spared: outcome?.spared ?? null,
   };
 }
 
@@ -295,5 +305,7 @@ export const refusalSummary = (refusal: Refusal): RecordSummary => {
     refused: { status, dialect, method, route, decision, answers },
     guards,
     guardedBy,
+    cache: null,
+    spared: null,
   };
 };

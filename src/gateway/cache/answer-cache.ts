@@ -4,13 +4,15 @@ import type { AnswerSeal } from '../../access/idempotency/crypto.ts';
 import { answerSecretOf } from '../../access/tokens/subject.ts';
 import type { StreamPart } from '../../contract/parts.ts';
 import type { Tariff } from '../../core/accounting/entry.ts';
+import { MICROCREDITS, type Microcredits } from '../../core/money/credits.ts';
 import { plainUsage, type Usage } from '../../core/money/usage.ts';
 import type { Caller } from '../../core/people/caller.ts';
 import type { CachePolicy } from '../../core/policy/cache.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { Receipt } from '../../core/request/answer.ts';
 import { SchemaCheck } from '../../core/schema/check.ts';
 import { DAY_MS, MINUTE_MS } from '../../core/time/clock.ts';
-import type { CachedRow } from '../../store/cache.ts';
+import type { CachedRow, CacheSizes } from '../../store/cache.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { Deferral, Store } from '../../store/store.ts';
 import { replayedAnswer } from '../exchange/replayed-answer.ts';
@@ -29,6 +31,8 @@ export interface CachedAnswer {
   /** Fields of the request that the model did not receive, or received in another form, as in `platform`. */
   readonly dropped: readonly string[];
   readonly adapted: readonly string[] | undefined;
+  /** What the answer cost, microcredits; 0 if it is not known. */
+  readonly price: Microcredits;
   /** When it was stored, ms since 1970. */
   readonly stored: number;
 }
@@ -144,6 +148,11 @@ export class AnswerCache {
     void store.cache.evict(Math.floor(bytesMax * (1 - 2 * EVICT_SHARE))).catch(this.#parts.onError);
   }
 
+  /** Returns what is stored, of all keys. Rejects with StoreError. */
+  sizes(): Promise<CacheSizes> {
+    return this.#parts.store.cache.sizes();
+  }
+
   /** Deletes expired entries, and all entries if the policy has no cache. Rejects with StoreError. */
   async prune(policy: CachePolicy | null): Promise<void> {
     const { store, now } = this.#parts;
@@ -169,5 +178,13 @@ function openRow({ name, answer, stored }: CachedRow, seal: AnswerSeal): CachedA
     parts.push(...batch);
   const usage = tokens === undefined ? source.receipt.usage : plainUsage(tokens, 0);
   const { dropped, adapted } = source.receipt.platform;
-  return { decision, model: source.model, parts, usage, dropped, adapted, stored };
+  const price = priceOf(source.receipt, tokens);
+  return { decision, model: source.model, parts, usage, dropped, adapted, price, stored };
+}
+
+/** @param tokens of one input of a request for embeddings, which has this share of the price; undefined for the whole answer */
+function priceOf({ usage, platform }: Receipt, tokens: number | undefined): Microcredits {
+  const price = (platform.credits_consumed ?? 0) * MICROCREDITS;
+  const share = tokens === undefined ? 1 : tokens / Math.max(1, usage.inputTokens);
+  return Math.round(price * share);
 }

@@ -1,6 +1,6 @@
 import { isAddress } from '../../core/money/holder-address.ts';
 import { type Caller, rootOf } from '../../core/people/caller.ts';
-import type { CachePolicy } from '../../core/policy/cache.ts';
+import type { CachePolicy, CacheSkip } from '../../core/policy/cache.ts';
 import type { GuardScope } from '../../core/policy/guards.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 
@@ -29,14 +29,15 @@ export function cacheControlOf(header: string | null): CacheControl {
   return { reads: reads && stores, stores, ageMax };
 }
 
-/** Whether the policy's cache applies to a request. A condition that fails counts as false. */
-export function isCached(policy: CachePolicy, request: ModelRequest, scope: () => GuardScope): boolean {
-  if (!isRepeatable(request) || !(policy.sampled || isReproducible(request))) return false;
-  if (policy.when === null) return true;
+/** Returns why the policy's cache does not apply to a request; null if it applies. A condition that fails counts as false. */
+export function skipOf(policy: CachePolicy, request: ModelRequest, scope: () => GuardScope): CacheSkip | null {
+  if (!isRepeatable(request)) return 'unrepeatable';
+  if (!policy.sampled && !isReproducible(request)) return 'sampled';
+  if (policy.when === null) return null;
   try {
-    return policy.when(scope());
+    return policy.when(scope()) ? null : 'condition';
   } catch {
-    return false;
+    return 'condition';
   }
 }
 

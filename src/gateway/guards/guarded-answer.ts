@@ -10,17 +10,28 @@ import type { HeldParts } from './held-parts.ts';
 export class GuardedAnswer extends WrappedAnswer {
   readonly #parts: HeldParts;
   readonly #hear: (parts: readonly StreamPart[]) => void;
+  readonly #onRead: (error: SignalboxError | null) => void;
 
-  /** @param hear called with the parts that the reader gets, before the reader gets them */
-  constructor(source: RunningAnswer, parts: HeldParts, hear: (parts: readonly StreamPart[]) => void = () => {}) {
+  /**
+   * @param hear called with the parts that the reader gets, before the reader gets them
+   * @param onRead called when all parts were read, possibly again; with the error that ended the answer here, or null
+   */
+  constructor(
+    source: RunningAnswer,
+    parts: HeldParts,
+    hear: (parts: readonly StreamPart[]) => void = () => {},
+    onRead: (error: SignalboxError | null) => void = () => {},
+  ) {
     super(source);
     this.#parts = parts;
     this.#hear = hear;
+    this.#onRead = onRead;
   }
 
   override abandon(reason: SignalboxError | 'caller-gone'): void {
     super.abandon(reason);
     this.#parts.leave();
+    this.#onRead(null);
   }
 
   protected see(parts: readonly StreamPart[]): Awaitable<readonly StreamPart[]> {
@@ -28,7 +39,13 @@ export class GuardedAnswer extends WrappedAnswer {
   }
 
   protected override end(): Awaitable<readonly StreamPart[]> {
-    return this.#shown(() => this.#parts.end());
+    return whenReady(
+      this.#shown(() => this.#parts.end()),
+      (rest) => {
+        this.#onRead(null);
+        return rest;
+      },
+    );
   }
 
   #shown(read: () => Awaitable<readonly StreamPart[]>): Awaitable<readonly StreamPart[]> {
@@ -39,6 +56,7 @@ export class GuardedAnswer extends WrappedAnswer {
     const blocked = (cause: unknown): readonly StreamPart[] => {
       if (!(cause instanceof AnswerBlocked)) throw cause;
       this.block(cause.error);
+      this.#onRead(cause.error);
       return [];
     };
     try {

@@ -1,4 +1,5 @@
 import type { DecisionOutcome } from '../../core/decision/record.ts';
+import type { SignalboxError } from '../../core/errors.ts';
 import type { RunningGuard } from './guard-runtime.ts';
 import type { Placeholders } from './placeholders.ts';
 import { Verdicts } from './verdicts.ts';
@@ -11,6 +12,8 @@ export class RequestGuards {
   readonly names: readonly string[];
   /** The guards that inspect the answer. */
   readonly output: readonly RunningGuard[];
+  /** Called once when the guards have read the answer, or when it has ended before; with the error with which they ended it, or null. */
+  whenAnswerRead: ((error: SignalboxError | null) => void) | null = null;
   /** The guards whose placeholders may become values again in the answer. */
   readonly unmasking: readonly RunningGuard[];
 
@@ -19,6 +22,12 @@ export class RequestGuards {
     this.names = active.map(({ rule }) => rule.name);
     this.output = active.filter(({ rule }) => rule.on.includes('output'));
     this.unmasking = active.filter(({ rule }) => rule.unmask.length > 0);
+  }
+
+  /** Notes that the guards have read the answer. Later calls do nothing. */
+  answerRead(error: SignalboxError | null): void {
+    this.whenAnswerRead?.(error);
+    this.whenAnswerRead = null;
   }
 
   /** The members of the request's record that are about guards. */

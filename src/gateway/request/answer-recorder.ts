@@ -59,8 +59,8 @@ export class AnswerRecorder implements ExchangeRecorder {
     const gateway = this.#gateway;
     const { request, decision, caller, runtime, history } = this.#runnable;
     const context = this.#context;
-    const { guards } = context.work;
-    const judged = guards ? { ...outcome, ...guards.recorded } : outcome;
+    const { recorded: ofSteps } = context.work;
+    const judged = ofSteps ? { ...outcome, ...ofSteps } : outcome;
     context.exchange.result = { outcome: judged, platform };
     const recorded = recordedOf(request, caller, runtime.snapshot, context);
     const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, judged)];

@@ -3,8 +3,9 @@ import { whenReady } from '../../core/awaitable.ts';
 import type { ByteHold } from '../../core/byte-room.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { valueAt } from '../../core/json/original.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
 import { rootOf } from '../../core/people/caller.ts';
-import type { CachePolicy } from '../../core/policy/cache.ts';
+import type { CachePolicy, CacheSkip } from '../../core/policy/cache.ts';
 import type { EmbeddingInput } from '../../core/request/embedding.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
@@ -13,7 +14,7 @@ import { mayAnswer } from '../../routing/may-answer.ts';
 import { vectorSpaceOf } from '../../routing/rules.ts';
 import { type CachedAnswer, TOGETHER } from '../cache/answer-cache.ts';
 import { type CacheNames, cacheNames, partitionOf } from '../cache/cache-name.ts';
-import { type CacheControl, cacheControlOf, isCached, isWallet } from '../cache/cache-scope.ts';
+import { type CacheControl, cacheControlOf, isWallet, skipOf } from '../cache/cache-scope.ts';
 import { EndingAnswer, MergedVectors, PacedAnswer, RecordedAnswer } from '../cache/recorded-answer.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { scopeOf } from '../guards/guard-scope.ts';
@@ -38,8 +39,11 @@ interface CacheQuery extends CacheNames {
 /** The step that answers a request from the cache of the policy. Without a cache it does nothing. */
 export const answerFromCache: Step = (served, next) => {
   const policy = served.prepared.runtime.snapshot.cache;
-  const query = policy && queryOf(served, policy);
-  return query ? answerQuery(served, query, next) : next();
+  if (policy === null) return next();
+  const query = queryOf(served, policy);
+  if (query !== null && typeof query !== 'string') return answerQuery(served, query, next);
+  served.context.work.cacheSkip = query;
+  return next();
 };
 
 /**
@@ -55,18 +59,20 @@ export const storeAnswer: Step = (served, next) => {
   });
 };
 
-/** @returns null if the cache does not apply to the request */
-function queryOf(served: ServedRequest, policy: CachePolicy): CacheQuery | null {
+/** @returns why the cache does not apply to the request; null for a request that the decision will refuse */
+function queryOf(served: ServedRequest, policy: CachePolicy): CacheQuery | CacheSkip | null {
   const { context, prepared, terms, funded, gateway } = served;
   const { request, runtime } = prepared;
   const { caller } = terms;
   const isPaid = terms.holder !== null || served.funding.identity !== null || isWallet(caller);
-  if (isPaid || context.client.sentBy !== null || !isCached(policy, request, () => scopeOf(request, caller, context)))
-    return null;
+  if (isPaid) return 'wallet';
+  if (context.client.sentBy !== null) return 'playground';
+  const skip = skipOf(policy, request, () => scopeOf(request, caller, context));
+  if (skip !== null) return skip;
   const control = cacheControlOf(context.headers?.get('cache-control') ?? null);
-  if (!control.reads && !control.stores) return null;
+  if (!control.reads && !control.stores) return 'no_store';
   const partition = partitionOf(policy.partition, caller);
-  if (partition === null) return null;
+  if (partition === null) return 'no_team';
   const secret = policy.partition === 'key' ? funded.secretOf() : gateway.cache.secretOf(partition);
   const facts = secret === null ? null : factsOf(served);
   if (secret === null || facts === null) return null;
@@ -117,12 +123,9 @@ async function answerWithin(
     await served.checkAfterWait();
     if (served.terms === query.terms) {
       gateway.cache.use(query.names, found);
-      context.work.cache = { result: 'hit', store: null };
-      return hit(
-        served,
-        query,
-        found.flatMap((one) => one ?? []),
-      );
+      const answers = found.flatMap((one) => one ?? []);
+      context.work.cache = { result: 'hit', spared: sumOfPrices(answers), store: null };
+      return hit(served, query, answers);
     }
   }
   const inputs = prepared.request.embedding?.inputs ?? null;
@@ -133,7 +136,8 @@ async function answerWithin(
   const rest = missing && inputs && requestFor(prepared.request, inputs, missing);
   if (missing && rest) served.prepared = withRequest(served, rest);
   else hold.leave();
-  context.work.cache = { result: rest ? 'partial' : 'miss', store: null };
+  const spared = rest ? sumOfPrices(found.filter((_, at) => kept[at] !== null)) : 0;
+  context.work.cache = { result: rest ? 'partial' : 'miss', spared, store: null };
   const { embedding } = served.prepared.request;
   const recorded = new RecordedAnswer(await next(), embedding?.inputs ?? null);
   const names = missing && rest ? missing.map((at) => query.names[at]!) : query.names;
@@ -203,6 +207,9 @@ async function store(
     gateway.cache.keep(names[at]!, entry, seal, terms.caller, policy, prepared.runtime.snapshot);
   }
 }
+
+const sumOfPrices = (answers: readonly (CachedAnswer | null)[]): Microcredits =>
+  answers.reduce((sum, answer) => sum + (answer?.price ?? 0), 0);
 
 const vectorIn = (answer: CachedAnswer | null): readonly number[] | null =>
   answer?.parts.find((part) => part.type === 'embedding')?.vector ?? null;

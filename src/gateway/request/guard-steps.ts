@@ -72,7 +72,12 @@ export const guardAnswer: Step = (served, next) => {
       const { timers } = prepared.runtime.alarms;
       const context = { verdicts, placeholders, clock: gateway.clock, timers, onFailure };
       const parts = new GuardedParts(guards.output, prepared.request.stream, context);
-      shown = new GuardedAnswer(shown, parts, (released) => exchange?.recorder.hearGuarded(released));
+      shown = new GuardedAnswer(
+        shown,
+        parts,
+        (released) => exchange?.recorder.hearGuarded(released),
+        (error) => guards.answerRead(error),
+      );
     }
     const places = guards.unmasking.flatMap(({ rule }) => rule.unmask);
     return places.length === 0 ? shown : new GuardedAnswer(shown, new UnmaskedParts(places, guards.placeholders));

@@ -50,7 +50,8 @@ const EXPIRES_AFTER_MS = 60_000;
 /**
  * Answers a request without a model. The answer has a record, a ledger entry, a log line and metrics like the answer of a model. The price
  * is reserved first and then settled. An answer at price 0 needs no money, so an exhausted budget does not refuse it; its record, its entry
- * and the claim of its name are written in one commit. Its tokens count under the rate limits.
+ * and the claim of its name are written in one commit; if guards inspect the answer, its record follows when they have read it. Its tokens
+ * count under the rate limits.
  * @throws SignalboxError, by rejecting, if a rate limit refuses it, if the funds do not cover the price, or if the answer cannot be recorded
  */
 export async function answerHere(served: ServedRequest, own: OwnAnswer): Promise<RunningAnswer> {
@@ -128,7 +129,7 @@ function holdRequest(served: ServedRequest, own: OwnAnswer, id: number, facts: F
   };
 }
 
-/** Records the answer, with the next commit. Returns its receipt. */
+/** Records the answer with the next commit, or, if guards inspect it, once they have read it. Returns its receipt. */
 function record(
   { gateway, context, prepared, terms, startedAt }: ServedRequest,
   { reason, model, usage, repeats, dropped, adapted }: OwnAnswer,
@@ -154,7 +155,7 @@ function record(
     usageReplaced: false,
     ...(adapted && { adapted }),
     ...(repeats !== undefined && { repeats }),
-    ...context.work.guards?.recorded,
+    ...context.work.recorded,
   };
   const platform = platformOf(
     outcome,
@@ -181,8 +182,18 @@ function record(
     expectedLength: null,
     outcome,
   };
-  gateway.records.add(made);
   context.exchange.result = { outcome, platform };
+  const { work } = context;
+  if (!work.guards?.output.length) gateway.records.add(made);
+  else {
+    // The guards have not read the answer yet.
+    work.guards.whenAnswerRead = (error) => {
+      const ended = error && ({ status: 'broken', error: error.code } as const);
+      const judged = { ...outcome, ...work.recorded, ...ended };
+      gateway.records.add({ ...made, outcome: judged });
+      context.exchange.result = { outcome: judged, platform };
+    };
+  }
   return { usage, platform, saved: 0 };
 }
 

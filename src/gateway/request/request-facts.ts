@@ -1,5 +1,8 @@
+import type { DecisionOutcome } from '../../core/decision/record.ts';
 import type { ErrorCode, SignalboxError } from '../../core/errors.ts';
+import type { Microcredits } from '../../core/money/credits.ts';
 import type { Caller } from '../../core/people/caller.ts';
+import type { CacheResult, CacheSkip } from '../../core/policy/cache.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import { type Facts, selectorIn } from '../../core/request/facts.ts';
 import { NO_RUN, type RunNames } from '../../core/request/run-names.ts';
@@ -52,7 +55,9 @@ export class BodyFacts {
 /** What the cache did for a request that it applies to. */
 export interface CacheFacts {
   /** `partial`: some inputs of a request for embeddings were in the cache. */
-  readonly result: 'hit' | 'miss' | 'partial';
+  readonly result: CacheResult;
+  /** The price of the answers that the cache repeats, microcredits. */
+  readonly spared: Microcredits;
   /** Stores the complete answer; null if it is not stored. */
   store: (() => Promise<void>) | null;
 }
@@ -65,6 +70,8 @@ export class WorkFacts {
   guards: RequestGuards | null = null;
   /** What the cache did; null for a request that the cache does not apply to. */
   cache: CacheFacts | null = null;
+  /** Why the policy's cache does not apply to the request; null if it applies, and without a cache. */
+  cacheSkip: CacheSkip | null = null;
   /** The names of the request's run (an agent's session), as the books and records store them. */
   run: RunNames = NO_RUN;
   /** The results of providers that counted the request's prompt; null for none. */
@@ -75,6 +82,17 @@ export class WorkFacts {
   decisionId: string | null = null;
   /** When the decision began, ms on the gateway's clock; NaN before that. */
   startedAt = Number.NaN;
+
+  /** The members of the request's record that guards and the cache decide; null for none. */
+  get recorded(): Partial<DecisionOutcome> | null {
+    const { guards, cache, cacheSkip } = this;
+    if (!guards && !cache && !cacheSkip) return null;
+    return {
+      ...guards?.recorded,
+      ...(cacheSkip && { cache: cacheSkip }),
+      ...(cache && { cache: cache.result, ...(cache.spared > 0 && { spared: cache.spared }) }),
+    };
+  }
 
   addPromptCount(count: PromptCountEnd): void {
     this.promptCounts ??= [];

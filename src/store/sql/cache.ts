@@ -1,4 +1,4 @@
-import type { CachedRow, CacheTable } from '../cache.ts';
+import type { CachedRow, CacheSizes, CacheTable } from '../cache.ts';
 import { batchDeletion } from './delete-batches.ts';
 import { type SqlTables, sql, write } from './statement.ts';
 
@@ -21,6 +21,10 @@ const KEEP = sql(
     expires = excluded.expires, used = excluded.used, bytes = excluded.bytes, answer = excluded.answer`,
 );
 const USE = sql('UPDATE cached_answers SET used = ?2 WHERE name = ?1 AND used < ?2');
+const sizesWith = (sum: string) =>
+  `SELECT count(*) AS answers, ${sum} AS bytes,
+    (SELECT stored FROM cached_answers ORDER BY expires LIMIT 1) AS "oldestAt" FROM cached_answers`;
+const SIZES = sql(sizesWith('coalesce(sum(bytes), 0)'), { inPostgres: sizesWith('coalesce(sum(bytes), 0)::bigint') });
 const EVICT = sql(
   `DELETE FROM cached_answers WHERE name IN (SELECT name FROM
     (SELECT name, sum(bytes) OVER (ORDER BY used DESC, name) AS total FROM cached_answers) AS sums WHERE total > ?)`,
@@ -42,6 +46,10 @@ export const sqlCache = (db: SqlTables): CacheTable => ({
   },
   keep: (row) => write(KEEP, { ...row, bytes: row.answer.length }),
   use: (name, at) => write(USE, name, at),
+  async sizes() {
+    const [sizes] = await db.query<CacheSizes>(SIZES);
+    return sizes ?? { answers: 0, bytes: 0, oldestAt: null };
+  },
   evict: (bytesMax) => db.commit([write(EVICT, bytesMax)]),
   prune: (until) => deleteOld(db, until),
 });

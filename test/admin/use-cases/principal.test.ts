@@ -2,10 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { Glob } from 'bun';
 import { TEAM_OPERATIONS } from '../../../src/admin/teams.ts';
+import { countCache } from '../../../src/admin/use-cases/cache.ts';
 import { exportedCharges } from '../../../src/admin/use-cases/charge-export.ts';
 import { childKeys, makeChildKey, revokeChildKey } from '../../../src/admin/use-cases/child-keys.ts';
 import { clusterStatus } from '../../../src/admin/use-cases/cluster.ts';
 import { readContent } from '../../../src/admin/use-cases/content.ts';
+import { countRecords } from '../../../src/admin/use-cases/counted-records.ts';
 import {
   acceptDatabase,
   copyDatabase,
@@ -149,6 +151,8 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
   instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, { version: '', policyRevision: '' })],
   lastAudit: [[...AUDITED, 'finance'], (by) => lastAudit(by, stub)],
+  countCache: [[...REPORTED, ...MEMBERS], (by) => countCache(by, stub, {}, { sight: FULL_SIGHT })],
+  countRecords: [[...REPORTED, ...MEMBERS], (by) => countRecords(by, stub, {}, { sight: FULL_SIGHT }, () => {})],
   countGuards: [[...REPORTED, ...MEMBERS], (by) => countGuards(by, stub, {}, { sight: FULL_SIGHT, rules: [] })],
   listDecisions: [[...REPORTED, ...MEMBERS], (by) => listDecisions(by, stub, { limit: 1 })],
   listLogins: [[...REPORTED, 'finance', ...MEMBERS], (by) => listLogins(by, stub, stub)],

@@ -65,6 +65,29 @@ test('the model gets only the texts that are not in the cache, and only they are
   expect(await box.run('ledger', 'audit')).toMatchObject({ code: 0 });
 });
 
+test('the inputs that the cache has save their share of the price, and a hit saves the whole price', async () => {
+  const saved = async () => {
+    const { partial, hits, saved_credits } = (await (await box.get('/admin/cache')).json()) as Record<string, number>;
+    return { partial: partial!, hits: hits!, saved: saved_credits! };
+  };
+  const price = Number((await embed(['saved one', 'saved two more', 'x'])).headers.get('x-signalbox-credits'));
+  const until = (hits: number, partial: number) =>
+    waitFor(async () => {
+      const now = await saved();
+      return now.hits === hits && now.partial === partial ? now : null;
+    });
+  const before = await waitFor(async () => {
+    const first = await saved();
+    const hit = await embed(['saved one', 'saved two more', 'x']);
+    if (hit.headers.get(CACHE_HEADER) !== 'hit') return null;
+    return { first, now: await until(first.hits + 1, first.partial) };
+  });
+  expect(before.now.saved - before.first.saved).toBeCloseTo(price, 9);
+  expect((await embed(['new to save', 'x', 'saved two more'])).headers.get(CACHE_HEADER)).toBe('partial');
+  const after = await until(before.now.hits, before.now.partial + 1);
+  expect(after.saved - before.now.saved).toBeCloseTo(0.004, 9);
+});
+
 test('vectors of another length or another form are other entries', async () => {
   await hitOf('same text');
   for (const more of [{ dimensions: 8 }, { encoding_format: 'base64' }])

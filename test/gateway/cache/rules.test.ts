@@ -24,6 +24,13 @@ const resultOf = async (sending: Promise<Response>): Promise<string | null> => {
   return response.headers.get(CACHE_HEADER);
 };
 
+/** Returns the record of an answer, once it is written. */
+const decisionOf = (box: Signalbox, { headers }: Pick<Response, 'headers'>) =>
+  waitFor(async () => {
+    const response = await box.get(`/v1/decisions/${headers.get('x-signalbox-decision-id')}`);
+    return response.ok ? ((await response.json()) as { readonly outcome: unknown }) : null;
+  });
+
 /** Stores the answer to a question. */
 const store = (box: Signalbox, question: string, more = {}, headers = {}) =>
   missAndHit(upstream, () => chat(box, question, more, headers));
@@ -198,6 +205,42 @@ describe('guards on answers', () => {
     const decision = hit.headers.get('x-signalbox-decision-id')!;
     const line = await waitFor(() => box.lines.find((one) => one.includes(decision)));
     expect(JSON.parse(line)).toMatchObject({ cache: 'hit', guards: 'falcon/output:flag=1' });
+    const { outcome } = await decisionOf(box, hit);
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      cache: 'hit',
+      guards: [{ guard: 'falcon', side: 'output', action: 'flag', matches: { word: 1 } }],
+    });
+  });
+
+  test('that end an answer of the cache are in its record with their verdict, as JSON and as a stream', async () => {
+    let denied = 0;
+    const service = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: () => new Response(null, { status: denied-- > 0 ? 403 : 200 }),
+    });
+    try {
+      const box = await open(
+        `guards:\n  - { name: outside, guard: webhook, service: { url: "http://127.0.0.1:${service.port}", allow_private_network: true }, on: [output], on_match: block }\ncache: {}\n`,
+      );
+      for (const stream of [false, true]) {
+        await store(box, 'Which bird?', { stream });
+        denied = 1;
+        const blocked = await chat(box, 'Which bird?', { stream });
+        expect(await blocked.text()).toContain('content_blocked');
+        const { outcome } = await decisionOf(box, blocked);
+        expect(outcome).toMatchObject({
+          status: 'broken',
+          error: 'content_blocked',
+          credits_consumed: 0,
+          cache: 'hit',
+          guards: [{ guard: 'outside', side: 'output', action: 'block' }],
+        });
+      }
+    } finally {
+      await service.stop(true);
+    }
   });
 });
 

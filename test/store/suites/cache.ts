@@ -80,6 +80,15 @@ export function cacheSuite(open: () => Promise<TestedStore>): void {
     expect(await found(store)).toEqual([3]);
   });
 
+  test('the sizes are the number and the bytes of all entries, with the one that expires first', async () => {
+    await using store = await open();
+    const { cache } = store;
+    expect(await cache.sizes()).toEqual({ answers: 0, bytes: 0, oldestAt: null });
+    const later = cached(1, { stored: NOW + 5, expires: NOW + 200, answer: new Uint8Array(10) });
+    await store.commit([cache.keep(later), cache.keep(cached(2, { keyId: 'l' })), cache.keep(cached(2))]);
+    expect(await cache.sizes()).toEqual({ answers: 2, bytes: 13, oldestAt: NOW });
+  });
+
   test('beyond the limit of bytes, the entries that were not used for the longest time are deleted first', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
   type AttemptRecord,
+  type DecisionOutcome,
   type DecisionRecord,
   modelOf,
   RECORD_STATUSES,
@@ -39,6 +40,7 @@ interface Made {
   readonly user?: string | null;
   readonly code?: ErrorCode | null;
   readonly guards?: readonly GuardVerdict[];
+  readonly cached?: Partial<DecisionOutcome>;
 }
 
 /** Two guards inspect a request for which verdicts are stated, also if they found nothing. */
@@ -76,6 +78,7 @@ export function recordOf({
     cappedBy: null,
     usageReplaced: false,
     ...guarded(more),
+    ...more.cached,
   };
   return {
     ...{
@@ -223,6 +226,12 @@ const made = fc.record({
   user: few([null, 'u1', 'u2']),
   code: few([null, 'rate_limit_exceeded', 'upstream_failed'] as const),
   guards: few([undefined, ...VERDICTS]),
+  cached: few<Partial<DecisionOutcome>>([
+    {},
+    { cache: 'hit', spared: 7, repeats: 5 },
+    { cache: 'hit', repeats: 5 },
+    { cache: 'sampled' },
+  ]),
   /**
    * How much later than the previous record the decision was made. The step can be negative, because records of long answers arrive late.
    */

@@ -2,6 +2,7 @@ import { UsageError } from '../../../core/usage-error.ts';
 import { openRecordReader } from '../../../gateway/records/records.ts';
 import type { StoreReader } from '../../../store/driver.ts';
 import { readStore } from '../../../store/open.ts';
+import { type CacheServices, showCache } from '../../cache.ts';
 import { DECISION_COMMANDS, type DecisionReader, type RequestReader } from '../../decisions.ts';
 import { type GuardServices, listGuards } from '../../guards.ts';
 import { type Owners, ownersIn } from '../../use-cases/people.ts';
@@ -21,7 +22,7 @@ interface DecisionsCommand {
 }
 
 /**
- * Runs `signalbox decisions` or `signalbox guards` on the database, without a server.
+ * Runs `signalbox decisions`, `signalbox guards` or `signalbox cache` on the database, without a server.
  * @param file the path of an existing database
  * @returns the text to print
  * @throws UsageError
@@ -58,6 +59,8 @@ const servicesIn = ({ reader: { records, journal, keys }, people }: DecisionsCom
   usdPerCredit: () => journal.usdPerCredit(),
   // The database does not have the active policy in a checked form.
   guards: () => [],
+  cachePolicy: () => null,
+  cachedAnswers: null,
   counts: new Places(UNBOUNDED),
 });
 
@@ -66,6 +69,7 @@ const GROUPS = {
     'decisions',
     commandsOf<DecisionReader & RequestReader, DecisionsCommand>(DECISION_COMMANDS, servicesIn),
   ),
+  cache: groupOf('cache', commandsOf<CacheServices, DecisionsCommand>([showCache], servicesIn)),
   guards: groupOf('guards', commandsOf<GuardServices, DecisionsCommand>([listGuards], servicesIn)),
 };
 

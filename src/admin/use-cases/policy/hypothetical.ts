@@ -9,7 +9,7 @@ import type { Difficulty, Facts } from '../../../core/request/facts.ts';
 import type { ModelRequest } from '../../../core/request/model-request.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { partitionOf } from '../../../gateway/cache/cache-name.ts';
-import { isCached } from '../../../gateway/cache/cache-scope.ts';
+import { skipOf } from '../../../gateway/cache/cache-scope.ts';
 import { scopeOf } from '../../../gateway/guards/guard-scope.ts';
 import { guardHypothetical, NO_ORIGIN } from '../../../gateway/guards/hypothetical-guards.ts';
 import { checkRequest } from '../../../gateway/request/check-request.ts';
@@ -122,7 +122,7 @@ export function isCachedFor(
 ): boolean {
   const { cache } = snapshot;
   const scope = () => scopeOf(request, caller, NO_ORIGIN);
-  return cache !== null && isCached(cache, request, scope) && partitionOf(cache.partition, caller) !== null;
+  return cache !== null && skipOf(cache, request, scope) === null && partitionOf(cache.partition, caller) !== null;
 }
 
 /**

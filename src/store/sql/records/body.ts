@@ -72,6 +72,8 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'guards',
   'guardedBy',
   'repeats',
+  'cache',
+  'spared',
 ]);
 const ATTEMPT = fieldsOf<UsualAttempt>()([
   'model',
@@ -197,8 +199,9 @@ function packAllFacts(facts: Facts): readonly unknown[] {
 function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced, adapted, full } =
     outcome;
-  const { guards, repeats, guardedBy } = outcome;
-  const isRare = guards !== undefined || repeats !== undefined || guardedBy !== undefined;
+  const { guards, repeats, guardedBy, cache, spared } = outcome;
+  const isCached = repeats !== undefined || cache !== undefined;
+  const isRare = guards !== undefined || isCached || guardedBy !== undefined;
   const attempts = outcome.attempts.map(packAttempt);
   const usage = outcome.usage && packUsage(outcome.usage);
   const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
@@ -208,8 +211,10 @@ function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   if (adapted || full || isRare) values.push(adapted ?? null);
   if (full || isRare) values.push(full ? full.map((one) => FULL.map((field) => one[field])) : null);
   if (isRare) values.push(guards ?? null);
-  if (guardedBy || repeats !== undefined) values.push(guardedBy ?? null);
-  if (repeats !== undefined) values.push(repeats);
+  if (guardedBy || isCached) values.push(guardedBy ?? null);
+  if (isCached) values.push(repeats ?? null);
+  if (cache !== undefined) values.push(cache);
+  if (spared !== undefined) values.push(spared);
   return values;
 }
 
@@ -397,7 +402,7 @@ function unpackAttempt(values: readonly unknown[]): AttemptRecord {
 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   const outcome = unpack<RawOutcome>(values, OUTCOME, EARLIER_OUTCOME);
-  const { attempts, usage, adapted, full, guards, guardedBy, ...rest } = outcome;
+  const { attempts, usage, adapted, full, guards, guardedBy, repeats, ...rest } = outcome;
   return {
     ...rest,
     attempts: attempts.map(unpackAttempt),
@@ -406,6 +411,7 @@ function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
     ...(full && { full: full.map((values) => unpack<FullEndpoint>(values, FULL)) }),
     ...(guards && { guards }),
     ...(guardedBy && { guardedBy }),
+    ...(repeats != null && { repeats }),
   };
 }
 

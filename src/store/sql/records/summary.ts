@@ -27,6 +27,8 @@ type SummaryValues = readonly [
     /** The values for guards are null or absent if no guard applied. */
     guards?: RecordSummary['guards'] | null,
     guardedBy?: RecordSummary['guardedBy'] | null,
+    cache?: RecordSummary['cache'],
+    spared?: RecordSummary['spared'],
   ],
 ];
 
@@ -45,12 +47,16 @@ export function encodeSummary(summary: RecordSummary, { named, model }: Pick<Fac
   ] as const;
   const figures = [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens] as const;
   const refused = summary.refused && packRefused(summary.refused);
-  const isGuarded = summary.guardedBy.length > 0 || summary.guards.length > 0;
-  const ofBody: SummaryValues[4] = isGuarded
-    ? [...of, ...figures, refused, summary.guards, summary.guardedBy]
-    : refused
-      ? [...of, ...figures, refused]
-      : [...of, ...figures];
+  const { guards, guardedBy, cache, spared } = summary;
+  const isGuarded = guardedBy.length > 0 || guards.length > 0;
+  const ofBody: SummaryValues[4] =
+    cache !== null
+      ? [...of, ...figures, refused, guards, guardedBy, cache, spared]
+      : isGuarded
+        ? [...of, ...figures, refused, guards, guardedBy]
+        : refused
+          ? [...of, ...figures, refused]
+          : [...of, ...figures];
   const values: SummaryValues = [time, revision, labels, attempts, ofBody];
   return JSON.stringify(values);
 }
@@ -63,7 +69,9 @@ export function decodeSummary(text: string): RecordSummary | null {
   if (values.length !== 5) return null;
   const [time, revision, labels, attempts, ofBody] = values;
   const [isPinned, model, stream, metadata, reason, error, provider, ...figures] = ofBody;
-  const [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens, refused, guards, guardedBy] = figures;
+  const [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens, refused, guards, guardedBy, ...ofCache] =
+    figures;
+  const [cache = null, spared = null] = ofCache;
   return {
     time,
     stream: labels === null ? null : stream === 1,
@@ -84,5 +92,7 @@ export function decodeSummary(text: string): RecordSummary | null {
     refused: refused ? unpackRefused(refused) : null,
     guards: guards ?? [],
     guardedBy: guardedBy ?? [],
+    cache,
+    spared,
   };
 }
