@@ -38,6 +38,7 @@ const TABS = [
   ...['cases', 'choices', 'diff', 'revisions', 'files/policy.yaml'].map((part) => `/policies/${part}`),
   ...['members', 'keys', 'logins', 'subjects', 'trail'].map((part) => `/people/${part}`),
   '/requests?status=refused',
+  ...['guards', 'cache'].map((part) => `/requests/${part}`),
 ];
 
 buildConsoleHere();

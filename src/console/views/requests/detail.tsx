@@ -13,6 +13,7 @@ import { Facts } from '../../kit/show.tsx';
 import { hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { Attempts } from './attempts.tsx';
+import { cacheText } from './cache.tsx';
 import { costWriter, DecidedCandidates } from './candidates.tsx';
 import { GuardFindings, Labels, listHref, STATUSES } from './list.tsx';
 import { MoneyOfRequest } from './money.tsx';
@@ -184,6 +185,7 @@ const RequestFacts = ({ decision }: { readonly decision: DecisionRead }) => (
           ),
       ],
       ['Guards', ({ outcome }) => outcome && <GuardFindings texts={outcome.guards.map(({ text }) => text)} />],
+      ['Cache', cacheText],
       ['Labels', ({ labels }) => labels && Object.keys(labels).length > 0 && <Labels of={labels} />],
       [
         'Trace',

@@ -5,6 +5,7 @@ import { endsOf, range } from '../../shell/range.ts';
 import { hrefOf, param, partsBelow } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { ViewHead } from '../../shell/view-head.tsx';
+import { Cache } from './cache.tsx';
 import { RequestDetail } from './detail.tsx';
 import { FILTERS, FindRequest, RequestFilters } from './filters.tsx';
 import { Guards } from './guards.tsx';
@@ -13,29 +14,43 @@ import { RequestList } from './list.tsx';
 const PAGE = 50;
 const WHOSE = { all: 'all keys', team: 'the keys of your team', own: 'your keys' } as const;
 
-/** The list of requests, one request in full, and what guards found in requests. */
+/** The parts of the view beside the list of requests. */
+const PARTS = { guards: 'Guards', cache: 'Cache' } as const;
+const isPart = (part: string | undefined): part is keyof typeof PARTS =>
+  part !== undefined && Object.hasOwn(PARTS, part);
+
+/** The list of requests, one request in full, what guards found in requests, and what the cache saved. */
 export default function Requests() {
   const [part, guard] = partsBelow('/requests');
   const { name, days, label } = range.value;
   // The range stays the same between renders, because the list would start again each time the end of the range moves.
   const ends = useMemo(() => endsOf(range.value, Date.now()), [name, days?.from, days?.to]);
   const period = { from: isoOf(ends.from), to: isoOf(ends.to) };
-  const isOfGuards = part === 'guards';
+  const isList = !isPart(part);
   const whose = WHOSE[reachOfViewer('decisions.list') ?? 'own'];
   return (
     <div class="stack">
-      <ViewHead title="Requests" summary={`${label}, ${whose}${isOfGuards ? '' : ', the newest first'}`}>
-        {!isOfGuards && <FindRequest />}
+      <ViewHead title="Requests" summary={`${label}, ${whose}${isList ? ', the newest first' : ''}`}>
+        {isList && <FindRequest />}
       </ViewHead>
       <nav class="tabs" aria-label="Parts of requests">
-        <a class="tab" href={hrefOf('/requests')} aria-current={isOfGuards ? undefined : 'page'}>
+        <a class="tab" href={hrefOf('/requests')} aria-current={isList ? 'page' : undefined}>
           List
         </a>
-        <a class="tab" href={hrefOf('/requests/guards')} aria-current={isOfGuards ? 'page' : undefined}>
-          Guards
-        </a>
+        {Object.entries(PARTS).map(([name, label]) => (
+          <a
+            key={name}
+            class="tab"
+            href={hrefOf(`/requests/${name}`)}
+            aria-current={part === name ? 'page' : undefined}
+          >
+            {label}
+          </a>
+        ))}
       </nav>
-      {isOfGuards ? <Guards period={period} name={guard} /> : <AllRequests period={period} id={part} />}
+      {isList && <AllRequests period={period} id={part} />}
+      {part === 'guards' && <Guards period={period} name={guard} />}
+      {part === 'cache' && <Cache period={period} />}
     </div>
   );
 }
