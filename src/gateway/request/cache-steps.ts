@@ -120,17 +120,14 @@ async function answerWithin(
   const found = query.control.reads ? await usableAnswers(served, query, hold) : [];
   const isWhole = found.length > 0 && found.every((one) => one !== null && one.model === found[0]?.model);
   if (isWhole) {
-    await served.checkAfterWait();
-    if (served.terms === query.terms) {
-      gateway.cache.use(query.names, found);
-      const answers = found.flatMap((one) => one ?? []);
-      context.work.cache = { result: 'hit', spared: sumOfPrices(answers), store: null };
-      return hit(served, query, answers);
-    }
+    gateway.cache.use(query.names, found);
+    const answers = found.flatMap((one) => one ?? []);
+    context.work.cache = { result: 'hit', spared: sumOfPrices(answers), store: null };
+    return hit(served, query, answers);
   }
   const inputs = prepared.request.embedding?.inputs ?? null;
   const model = found.find((one) => one !== null)?.model;
-  const isPartial = inputs !== null && model !== undefined && !isWhole && isOfOneSpace(served, query, model);
+  const isPartial = inputs !== null && model !== undefined && isOfOneSpace(served, query, model);
   const kept = found.map((one) => (one?.model === model ? vectorIn(one) : null));
   const missing = isPartial ? inputs.flatMap((_, at) => (kept[at] === null ? [at] : [])) : null;
   const rest = missing && inputs && requestFor(prepared.request, inputs, missing);
@@ -145,16 +142,27 @@ async function answerWithin(
   return rest ? new MergedVectors(recorded, kept) : recorded;
 }
 
-/** Finds the answers that may be given to this caller, in the order of the names. Without an answer of the store there are none. */
-async function usableAnswers(served: ServedRequest, { names, seal, control, facts }: CacheQuery, hold: ByteHold) {
+/**
+ * Finds the answers that may be given to this caller, in the order of the names. Without an answer of the store there are none, and none if
+ * the terms of the caller have changed while the store was read.
+ * @throws SignalboxError, by rejecting, if the caller may no longer send the request
+ */
+async function usableAnswers(served: ServedRequest, { control, facts, terms, ...query }: CacheQuery, hold: ByteHold) {
   const { gateway, prepared } = served;
   const { snapshot, readings } = prepared.runtime;
-  const hasRoom = (bytes: number) => hold.take(bytes, snapshot.gateway.answersBytesMax);
+  const found = await storedAnswers(served, query, hold);
+  const isUsable = ({ model, stored }: CachedAnswer) =>
+    gateway.now() - stored <= control.ageMax * 1_000 && mayAnswer(model, facts, snapshot, readings());
+  const usable = found.map((one) => (one && isUsable(one) ? one : null));
+  if (usable.every((one) => one === null)) return [];
+  await served.checkAfterWait();
+  return served.terms === terms ? usable : [];
+}
+
+async function storedAnswers({ gateway, prepared }: ServedRequest, { names, seal }: CacheNames, hold: ByteHold) {
+  const { answersBytesMax } = prepared.runtime.snapshot.gateway;
   try {
-    const found = await gateway.cache.find(names, seal, hasRoom);
-    const isUsable = ({ model, stored }: CachedAnswer) =>
-      gateway.now() - stored <= control.ageMax * 1_000 && mayAnswer(model, facts, snapshot, readings());
-    return found.map((one) => (one && isUsable(one) ? one : null));
+    return await gateway.cache.find(names, seal, (bytes) => hold.take(bytes, answersBytesMax));
   } catch (error) {
     gateway.log.warn('the cache could not be read', { error: String(error) });
     return [];

@@ -1,13 +1,17 @@
-import { beforeEach, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { AnswerCache } from '../../../src/gateway/cache/answer-cache.ts';
+import { ADDED_STEPS } from '../../../src/gateway/request/added-steps.ts';
+import type { Step } from '../../../src/gateway/request/steps.ts';
 import { type VectorsAnswer, vectorsOf, waitFor } from '../../support/answers.ts';
 import { useEmbeddings, vectorFor } from '../../support/embedding-upstream.ts';
+import { UPSTREAM_ENV } from '../../support/policies.ts';
+import { startSignalbox } from '../../support/signalbox.ts';
 import { useSignalbox } from '../../support/use.ts';
 import { CACHE_HEADER } from './support.ts';
 
 const service = useEmbeddings('openai');
 
-const box = useSignalbox(() => ({
-  policy: `version: 1
+const policyOf = () => `version: 1
 credits: { usd_per_credit: 0.001 }
 providers:
   first: { adapter: openai-compatible, base_url: "${service.url}", api_key_env: TEST_UPSTREAM_KEY }
@@ -22,8 +26,8 @@ models:
     embedding: { dimensions: 8, batch_inputs: 3, vector_space: s }
     latency: { ttft_ms: 100, output_tokens_per_second: 1000, basis: guessed }
 cache: {}
-`,
-}));
+`;
+const box = useSignalbox(() => ({ policy: policyOf() }));
 
 beforeEach(() => {
   service.received.length = 0;
@@ -86,6 +90,55 @@ test('the inputs that the cache has save their share of the price, and a hit sav
   expect((await embed(['new to save', 'x', 'saved two more'])).headers.get(CACHE_HEADER)).toBe('partial');
   const after = await until(before.now.hits, before.now.partial + 1);
   expect(after.saved - before.now.saved).toBeCloseTo(0.004, 9);
+});
+
+/** Changes the terms of a key after the cache was read for its request. Returns the answer, and the inputs that the model got. */
+async function changedWhileRead(words: readonly string[], terms: object) {
+  let change: (() => Promise<Response>) | null = null;
+  const waiting: Step = (served, next) => {
+    const { cache } = served.gateway;
+    const find = AnswerCache.prototype.find.bind(cache);
+    cache.find = async (...query) => {
+      const found = await find(...query);
+      const changing = change;
+      change = null;
+      if (changing) expect((await changing()).status).toBe(200);
+      return found;
+    };
+    return next();
+  };
+  const steps = { ...ADDED_STEPS, beforeDecision: [waiting, ...ADDED_STEPS.beforeDecision] };
+  const other = await startSignalbox({ policy: policyOf(), env: UPSTREAM_ENV, steps });
+  try {
+    const made = await other.post('/admin/keys', { name: 'changed' });
+    const { id, key } = (await made.json()) as { readonly id: string; readonly key: string };
+    const send = (input: readonly string[]) =>
+      other.post('/v1/embeddings', { model: 'small', input }, { headers: { authorization: `Bearer ${key}` } });
+    await waitFor(async () => (await send(words.slice(0, 2))).headers.get(CACHE_HEADER) === 'hit');
+    service.received.length = 0;
+    change = () => other.post(`/admin/keys/${id}`, terms, { method: 'PATCH' });
+    const answer = await send(words);
+    expect(change).toBeNull();
+    const received = service.received.flatMap(({ body }) => Object(body).input);
+    return { status: answer.status, result: answer.headers.get(CACHE_HEADER), received };
+  } finally {
+    await other.stop();
+  }
+}
+
+describe.each([
+  ['all', ['all one', 'all two']],
+  ['some', ['some one', 'some two', 'some three']],
+])('a key whose terms change while %s of its inputs are found in the cache', (_, words) => {
+  test('gets no vector if it may no longer use the model', async () => {
+    const { status, received } = await changedWhileRead(words, { not_models: ['small'] });
+    expect([status, received]).toEqual([403, []]);
+  });
+
+  test('gets the vectors of the model, and none that were found under its old terms', async () => {
+    const { status, result, received } = await changedWhileRead(words, { labels: { tier: 'new' } });
+    expect([status, result, received]).toEqual([200, 'miss', words]);
+  });
 });
 
 test('vectors of another length or another form are other entries', async () => {
