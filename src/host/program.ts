@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 /** The form that the build made of the sources; `deploy/build.ts` and `deploy/package.ts` insert it. Undefined if the sources run unbuilt. */
 declare const BUILT_AS: 'binary' | 'package' | undefined;
@@ -21,3 +21,17 @@ export const shippedFolder = (folder: ShippedFolder): string =>
 
 /** The root of the sources; null for a build, which has no sources. */
 export const SOURCES_ROOT = PROGRAM_FORM === 'sources' ? SOURCES : null;
+
+/**
+ * Returns the address with which `new Worker` starts a worker of this program.
+ * @param file the path of the worker's source from the module that starts it, such as `./audit-worker.ts`
+ * @param from `import.meta.url` of that module. A build has all workers next to its code; the package has JavaScript files
+ */
+export const workerAddress = (file: `./${string}-worker.ts`, from: string): string =>
+  new URL(PROGRAM_FORM === 'package' ? file.replace(/\.ts$/, '.js') : file, from).href;
+
+/**
+ * Returns the path of a file that a module imports `with { type: 'file' }`. The package names it from the folder of its code, which has all of
+ * these files; the other forms state a whole path.
+ */
+export const importedFile = (file: string): string => resolve(import.meta.dir, file);

@@ -3,6 +3,7 @@ import type { BooksFiles } from '../admin/use-cases/ledger/reading.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/time/timers.ts';
+import { workerAddress } from '../host/program.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { AuditReply } from './audit-worker.ts';
 
@@ -70,7 +71,7 @@ export class Audits implements ServerAudits {
   #start(): { readonly report: Promise<AuditReport>; end(): void } {
     const { files, timers, auditMs = AUDIT_MS } = this.#options;
     const { promise: report, resolve, reject } = Promise.withResolvers<AuditReport>();
-    const worker = new Worker(new URL('./audit-worker.ts', import.meta.url).href);
+    const worker = new Worker(workerAddress('./audit-worker.ts', import.meta.url));
     worker.unref();
     const late = timers.after(auditMs, () => reject(new Error(`it took longer than ${auditMs / 1_000} s`)));
     worker.onmessage = ({ data }: MessageEvent<AuditReply>) =>

@@ -1,10 +1,12 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ThreadRow } from '../../src/store/threads.ts';
-import { isDeep, seedOf } from '../deep/effort.ts';
+import { effort, isDeep } from '../deep/effort.ts';
 import { openInMemory, type TestedStore } from './implementations.ts';
 import { lawOf } from './repository-law.ts';
 import { subjectEvent } from './suites/access.ts';
+
+const { runs, seed, proved } = effort('repositories', 400, 4_000);
 
 /** Replaces methods of a correct store with faulty ones. */
 type Flaw = (store: TestedStore) => Partial<TestedStore>;
@@ -67,10 +69,9 @@ async function openFlawed(flaw: Flaw): Promise<TestedStore> {
 
 for (const [name, [soon, flaw]] of Object.entries(MUTANTS))
   test(`the law of repositories detects a store where ${name}`, async () => {
-    const [numRuns, seed] = isDeep ? [4_000, seedOf('repositories')] : [400, soon];
     const { failed } = await fc.check(
       lawOf(() => openFlawed(flaw)),
-      { numRuns, seed, endOnFailure: true },
+      { numRuns: runs, seed: isDeep ? seed : soon, endOnFailure: true },
     );
     expect(failed).toBe(true);
   });
@@ -78,6 +79,9 @@ for (const [name, [soon, flaw]] of Object.entries(MUTANTS))
 test('the law of repositories accepts a store without a flaw', async () => {
   await fc.assert(
     lawOf(() => openFlawed(() => ({}))),
-    { numRuns: 3, seed: seedOf('repositories') },
+    { numRuns: 3, seed },
+  );
+  proved(
+    `the suites of all repositories on each store; their law detects ${Object.keys(MUTANTS).length} flawed stores`,
   );
 });

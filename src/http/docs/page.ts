@@ -3,6 +3,7 @@ import icon from 'swagger-ui-dist/favicon-32x32.png' with { type: 'file' };
 import style from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import { SignalboxError } from '../../core/errors.ts';
+import { importedFile } from '../../host/program.ts';
 import { unlisted } from '../route-table.ts';
 import { guideRoutes } from './guide.ts';
 import { llmsRoutes } from './llms.ts';
@@ -181,7 +182,7 @@ export function docsRoutes(document: () => Promise<object>) {
         ({ params: { asset } }) => {
           const found = ASSETS.get(asset);
           if (!found) throw new SignalboxError('not_found', 'This file does not exist.');
-          return new Response(Bun.file(found.file), {
+          return new Response(Bun.file(importedFile(found.file)), {
             headers: { 'content-type': found.type, 'cache-control': 'public, max-age=86400' },
           });
         },

@@ -1,3 +1,4 @@
+import { workerAddress } from '../../host/program.ts';
 import type { PolicyFile } from '../load.ts';
 import type { ParsedFiles } from './parse-files.ts';
 import type { ParseRequest } from './parse-worker.ts';
@@ -25,7 +26,7 @@ export function createParser(parseMs = PARSE_MS) {
 
   function started(): Worker {
     clearTimeout(idle);
-    worker ??= new Worker(new URL('./parse-worker.ts', import.meta.url).href);
+    worker ??= new Worker(workerAddress('./parse-worker.ts', import.meta.url));
     return worker;
   }
 

@@ -3,6 +3,7 @@ import o200k from 'gpt-tokenizer/data/o200k_base.tiktoken' with { type: 'file' }
 import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
 import type { Tokenizer } from '../../core/request/tokenizer.ts';
 import { messageOf } from '../../core/thrown.ts';
+import { importedFile } from '../../host/program.ts';
 import { countTokens, readRanks, type TokenVocabulary } from './byte-pairs.ts';
 
 export interface CountRequest {
@@ -91,7 +92,7 @@ function postError(id: number, error: unknown): void {
 
 async function load(name: Tokenizer): Promise<TokenVocabulary> {
   const { file, pieces } = TABLES[name];
-  return { ranks: readRanks(await Bun.file(file).text()), pieces };
+  return { ranks: readRanks(await Bun.file(importedFile(file)).text()), pieces };
 }
 
 function* countAll(texts: readonly string[], vocabulary: TokenVocabulary): Generator<void, number> {

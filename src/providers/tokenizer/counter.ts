@@ -1,4 +1,5 @@
 import type { Tokenizer } from '../../core/request/tokenizer.ts';
+import { workerAddress } from '../../host/program.ts';
 import type { CountAnswer, CountRequest } from './count-worker.ts';
 
 /** The maximum time of a count that a request waits for, including the time to load the vocabulary, in ms. */
@@ -34,7 +35,7 @@ export function createTokenCounter(onError: (message: string) => void, deadlineM
     idle = setTimeout(end, IDLE_MS);
     idle.unref();
     if (worker !== null) return worker;
-    const begun = new Worker(new URL('./count-worker.ts', import.meta.url).href);
+    const begun = new Worker(workerAddress('./count-worker.ts', import.meta.url));
     worker = begun;
     begun.unref();
     begun.onmessage = ({ data: { id, tokens, error } }: MessageEvent<CountAnswer>) => {

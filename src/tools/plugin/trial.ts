@@ -1,4 +1,5 @@
 import type { Plugin } from '../../contract/kinds.ts';
+import { workerAddress } from '../../host/program.ts';
 import type { LawReport } from '../conformance/law.ts';
 import type { Sample } from '../conformance/samples.ts';
 
@@ -32,7 +33,7 @@ export type TrialMessage =
  * @throws Error of one sentence if nothing can be loaded
  */
 export async function tried(trial: Trial, lawMs: number): Promise<PluginReport[]> {
-  const worker = new Worker(new URL('./trial-worker.ts', import.meta.url).href);
+  const worker = new Worker(workerAddress('./trial-worker.ts', import.meta.url));
   const reports: (PluginReport & { readonly laws: LawReport[] })[] = [];
   let trying = 'loading';
   const over = Promise.withResolvers<void>();

@@ -13,6 +13,7 @@ import { freePort } from '../../support/ports.ts';
 import { connect } from '../../support/raw-http.ts';
 import { freshDatabase } from '../../support/shared-postgres.ts';
 import { MAIN, makeTestKey, PROGRAM, temporaryFolder } from '../../support/signalbox.ts';
+import { expectWholePage, PAGES } from './pages.ts';
 
 /**
  * The program of `npm run build`, in a separate folder with an empty environment, without Bun, Node or npm. Everything that the sources
@@ -168,19 +169,7 @@ describe('the standalone program', () => {
     expect(answer.choices[0]?.message.content).toContain('simulated answer');
   });
 
-  test.each(['/docs', '/docs/guide/architecture.md', '/docs/guide/?q=budget', '/console/keys'])(
-    'the program serves %s, with everything that the page loads',
-    async (page) => {
-      const loads = [...(await (await fetch(url + page)).text()).matchAll(/(?:href|src)="([^"]+)"/g)].map(
-        ([, at = '']) => new URL(at, url + page).pathname,
-      );
-      expect(loads.length).toBeGreaterThan(2);
-      for (const path of [...loads, '/docs/json']) {
-        const answer = await fetch(url + path);
-        expect([path, answer.status, (await answer.bytes()).length > 100]).toEqual([path, 200, true]);
-      }
-    },
-  );
+  test.each(PAGES)('the program serves %s, with everything that the page loads', (page) => expectWholePage(url, page));
 
   test('the program applies an edit, with plugins in the policy folder and from a package', async () => {
     const policies = join(work, '.signalbox/policies');

@@ -3,9 +3,12 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import manifest from '../../../package.json' with { type: 'json' };
 import { waitFor } from '../../support/answers.ts';
+import { expectError } from '../../support/error-contract.ts';
+import { startOwnServer } from '../../support/own-server.ts';
 import { freePort } from '../../support/ports.ts';
 import { addressIn } from '../../support/serve-here.ts';
 import { makeTestKey, temporaryFolder } from '../../support/signalbox.ts';
+import { expectWholePage, PAGES } from './pages.ts';
 
 /** The package of `npm run package`, run with npx in an empty folder, with an npm cache of its own and without Bun on the path. */
 const ROOT = join(import.meta.dir, '../../..');
@@ -81,19 +84,32 @@ afterAll(async () => {
   rmSync(home, { recursive: true });
 });
 
-const chat = () =>
-  fetch(`${url}/v1/chat/completions`, {
+const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+const get = (path: string, init: RequestInit = {}) => fetch(url + path, { ...init, headers });
+const chat = (model = 'auto', content = 'Say hello.', terms: object = {}) =>
+  get('/v1/chat/completions', {
     method: 'POST',
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }] }),
+    body: JSON.stringify({ model, messages: [{ role: 'user', content }], ...terms }),
   });
 
+/** The bound of its bytes as tokens does not fit into 2 Credits; its exact number of tokens does. */
+const PROSE = 'The committee met on Tuesday, and nobody could remember why. '.repeat(80);
+const model = (id: string, more = '') => `  ${id}:
+    provider: simulated
+    price: { input: 1, output: 4, as_of: 2026-11-01, basis: own }
+    context_window: 32768
+    max_output: 8192
+    latency: { ttft_ms: 100, output_tokens_per_second: 100, basis: guessed }
+    quality: { default: 0.8, basis: guessed }
+${more}`;
+const OWN = `version: 2\nmodels:\n${model('uncounted')}${model('counted', '    tokenizer: o200k_base\n')}`;
+
 describe('npx with the file, in an empty folder', () => {
-  test('serves the API, the console and the guide', async () => {
+  test('serves the API', async () => {
     expect((await chat()).status).toBe(200);
-    expect(await (await fetch(`${url}/console`)).text()).toContain('<script');
-    expect(await (await fetch(`${url}/docs/guide/start.md`)).text()).toContain('Install');
   });
+
+  test.each(PAGES)('serves %s, with everything that the page loads', (page) => expectWholePage(url, page));
 
   test('runs the commands at the running server, and names itself in their texts', async () => {
     const list = await npx('keys', 'list');
@@ -104,8 +120,39 @@ describe('npx with the file, in an empty folder', () => {
     expect(unknown.err).toContain(`npx ${spec} help`);
   });
 
-  test('checks the policy, which runs the workers', async () => {
+  test('applies an edit, which the worker for policies reads', async () => {
+    writeFileSync(join(work, '.signalbox/policies/own.yaml'), OWN);
+    await waitFor(async () => (await (await get('/v1/models')).text()).includes('"counted"'));
     expect(await npx('policy', 'check')).toMatchObject({ code: 0, err: '' });
+  });
+
+  test('counts a prompt exactly, in the worker for tokens', async () => {
+    const terms = { budget_limit: 2, max_tokens: 64 };
+    await expectError(await chat('uncounted', PROSE, terms), 'budget_limit_too_low', 'budget_limit');
+    await waitFor(async () => (await chat('counted', PROSE, terms)).status === 200);
+  });
+
+  test('audits the ledger and examines the database, in their workers', async () => {
+    const audit = await get('/admin/ledger/audit', { method: 'POST' });
+    expect([audit.status, await audit.json()]).toMatchObject([200, { result: { is_sound: true } }]);
+    const doctor = await npx('doctor', '--json');
+    const { data } = JSON.parse(doctor.out) as { data: { check: string; state: string; found: string }[] };
+    const database = data.filter(({ check }) => check === 'database');
+    expect(database.length).toBeGreaterThan(0);
+    expect(database.filter(({ state }) => state !== 'ok')).toEqual([]);
+  });
+
+  test('proposes models of a provider, with the figures of the package', async () => {
+    const list = startOwnServer(() => Response.json({ data: [{ id: 'new-model', object: 'model' }] }));
+    const provider = `providers:\n  up: { adapter: openai-compatible, base_url: "${list.url}/v1" }\n`;
+    writeFileSync(join(work, '.signalbox/policies/provider.yaml'), provider);
+    expect(await npx('catalog', 'sync', 'up')).toMatchObject({ code: 0, out: expect.stringContaining('new-model') });
+    await list.stop();
+  });
+
+  test('tests a plugin, in the worker for plugins', async () => {
+    expect((await npx('plugin', 'new', 'strategy', 'parrot')).code).toBe(0);
+    expect(await npx('plugin', 'test', 'parrot', '--runs', '5')).toMatchObject({ code: 0, err: '' });
   });
 });
 
