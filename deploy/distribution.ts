@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
@@ -7,14 +7,22 @@ import { buildPackage } from './package.ts';
 import { commitHere, ROOT } from './program.ts';
 
 /**
- * `npm run distribution` builds all files of a release in `dist/VERSION`: the package for npm, the programs, the Helm chart, the bill of
- * materials, and `SHA256SUMS`. `--out` names another folder, and `--commit` the commit of sources without a clone.
+ * `npm run distribution` builds all files of a release in `dist/VERSION`: the package for npm, the programs, the Helm chart, the files to deploy
+ * with, the bill of materials, and `SHA256SUMS`. `--out` names another folder, and `--commit` the commit of sources without a clone.
  */
 
 /** The machines that a release has a program for. */
 const PROGRAMS: readonly Target[] = ['linux-x64', 'linux-arm64', 'darwin-arm64'];
 
-const CHART = 'deploy/helm/signalbox';
+/** Folders and files that an installation needs. Their archive has the paths of the sources, so the pages show the same commands for both. */
+const DEPLOYED = [
+  'deploy/alerts.yaml',
+  'deploy/grafana/provisioning',
+  'deploy/grafana/signalbox.json',
+  'deploy/helm/company.yaml',
+  'deploy/prometheus.yaml',
+  'deploy/systemd',
+];
 
 /**
  * Builds all files of a release.
@@ -30,7 +38,8 @@ async function distribute(out: string, commit: string): Promise<readonly string[
   // Without bytecode, every machine builds the same bytes.
   for (const target of PROGRAMS) await buildProgram(join(out, `signalbox-${version}-${target}`), target, commit);
   // In the form that `helm install` reads.
-  await Bun.Archive.write(join(out, `signalbox-chart-${version}.tgz`), chartFiles(), { compress: 'gzip' });
+  await archive(join(out, `signalbox-chart-${version}.tgz`), 'deploy/helm', ['signalbox']);
+  await archive(join(out, `signalbox-deploy-${version}.tgz`), '.', DEPLOYED);
   cpSync(join(ROOT, 'deploy/sbom.cdx.json'), join(out, `signalbox-${version}.cdx.json`));
   const names = readdirSync(out, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : []));
   names.sort();
@@ -38,13 +47,16 @@ async function distribute(out: string, commit: string): Promise<readonly string[
   return [...names, 'SHA256SUMS'];
 }
 
-/** Returns the files of the chart by their path in the archive. */
-function chartFiles(): Record<string, Uint8Array> {
-  const files = readdirSync(join(ROOT, CHART), { recursive: true, withFileTypes: true }).flatMap((entry) =>
-    entry.isFile() ? [relative(join(ROOT, CHART), join(entry.parentPath, entry.name))] : [],
-  );
-  return Object.fromEntries(files.sort().map((file) => [`signalbox/${file}`, readFileSync(join(ROOT, CHART, file))]));
+/** Writes an archive of files, and of all files in folders, with their paths from a folder of the sources. */
+async function archive(to: string, from: string, paths: readonly string[]): Promise<void> {
+  const home = join(ROOT, from);
+  const files = paths.flatMap((path) => filesIn(join(home, path)));
+  const content = files.sort().map((file) => [relative(home, file), readFileSync(file)] as const);
+  await Bun.Archive.write(to, Object.fromEntries(content), { compress: 'gzip' });
 }
+
+const filesIn = (path: string): readonly string[] =>
+  statSync(path).isFile() ? [path] : readdirSync(path).flatMap((name) => filesIn(join(path, name)));
 
 const sha256 = (file: string): string => new Bun.CryptoHasher('sha256').update(readFileSync(file)).digest('hex');
 

@@ -55,11 +55,12 @@ function welcome(
     start.console !== null && `  Console        ${start.console}`,
     `  Documentation  ${address}/docs`,
     simulated
-      ? '  Models         simulated; for real models, set the key of a provider and restart (docs/start.md)'
+      ? `  Models         simulated; for real models, set the key of a provider and restart: ${address}/docs/guide/start.md`
       : `  Models from    ${servingText(providers.filter(({ served }) => served.length > 0))}`,
     ...start.found.map((one) => `  Found          ${one}`),
     ...start.missing.map((one) => `  Missing        ${one}`),
-    idle !== '' && `  No model yet   ${idle}; Signalbox looks again every 30 seconds (docs/policies/own-servers.md)`,
+    idle !== '' &&
+      `  No model yet   ${idle}; Signalbox looks again every 30 seconds (${address}/docs/guide/policies/own-servers.md)`,
     silent.length > 0 && `  Not running    ${silent.join(', ')}; start it to use its models`,
     leftOut.length > 0 &&
       `  Not in use     ${plural(leftOut.length, 'provider')}; to see why, run: ${reasonsCommand()}`,

@@ -52,6 +52,8 @@ export function copyWhole(folder: string, target: string): void {
   fs.mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
   const making = fs.mkdtempSync(`${target}-`);
   try {
+    // Another user may run the server that reads the copy.
+    fs.chmodSync(making, 0o777 & ~process.umask());
     for (const file of fs.readdirSync(folder))
       fs.writeFileSync(join(making, file), fs.readFileSync(join(folder, file)));
     fs.renameSync(making, target);

@@ -67,9 +67,17 @@ function written(path: string, write: (path: string) => void): string {
 /** Writes the variables of the services that the shipped adapters know, without values. */
 const writeVariables = (plugins: Shipped['plugins']) => (path: string) => {
   const services = plugins.flatMap((plugin) => (plugin.kind === 'provider' ? Object.values(plugin.presets ?? {}) : []));
-  const names = services.flatMap(({ apiKeyEnv, baseUrlEnv }) =>
-    apiKeyEnv === undefined ? [] : [apiKeyEnv, ...(baseUrlEnv === undefined ? [] : [baseUrlEnv])],
+  const [hosted, own] = [true, false].map((hasKey) =>
+    services
+      .filter(({ apiKeyEnv }) => (apiKeyEnv !== undefined) === hasKey)
+      .flatMap(({ apiKeyEnv, baseUrlEnv }) => [apiKeyEnv, baseUrlEnv].filter((name) => name !== undefined)),
   );
-  const lines = ['# A provider serves when its key is set.', ...new Set(names.map((name) => `#${name}=`))];
+  const unset = (names: readonly string[] = []) => [...new Set(names)].map((name) => `#${name}=`);
+  const lines = [
+    '# A provider serves when its key is set.',
+    ...unset(hosted),
+    '# A model server of your own serves when its address is set, such as http://127.0.0.1:11434 for Ollama.',
+    ...unset(own),
+  ];
   fs.writeFileSync(path, `${lines.join('\n')}\n`, { flag: 'wx', mode: 0o600 });
 };

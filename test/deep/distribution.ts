@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { waitFor } from '../support/answers.ts';
+import { FakeModelServer } from '../support/model-servers.ts';
+import { freePort } from '../support/ports.ts';
 import { makeTestKey, runToEnd, temporaryFolder } from '../support/signalbox.ts';
+import { textOf } from '../system/deploy/manifests.ts';
+import { belowRoot, blocksOf, writeScripts } from '../system/deploy/page-machine.ts';
 import { effort } from './effort.ts';
 
 /**
@@ -28,7 +32,7 @@ test('every file but SHA256SUMS has its checksum there', async () => {
   const lines = readFileSync(join(out, 'SHA256SUMS'), 'utf8').trimEnd().split('\n');
   const files = readdirSync(out).filter((name) => name !== 'package' && name !== 'SHA256SUMS');
   expect(lines.map((line) => line.split('  ')[1]).sort()).toEqual(files.sort());
-  expect(files).toHaveLength(6);
+  expect(files).toHaveLength(7);
   for (const line of lines) {
     const [hash = '', name = ''] = line.split('  ');
     expect(new Bun.CryptoHasher('sha256').update(readFileSync(join(out, name))).digest('hex')).toBe(hash);
@@ -101,8 +105,68 @@ test(
       server.kill();
       await server.exited;
     }
+  },
+  PATIENCE,
+);
+
+/** A machine with the files of the release, and Ollama. */
+async function homeServer() {
+  const root = temporaryFolder();
+  for (const folder of ['bin', 'etc/systemd/system', 'usr/lib/sysusers.d', 'var/lib/signalbox'])
+    mkdirSync(join(root, folder), { recursive: true, mode: 0o700 });
+  for (const name of readdirSync(out)) symlinkSync(join(out, name), join(root, name));
+  writeScripts(root);
+  const ollama = new FakeModelServer('ollama', [{ name: 'llama3.2:latest', capabilities: ['completion', 'tools'] }]);
+  const port = `${freePort()}`;
+  const env = {
+    ...{ ROOT: root, PORT: port, HOME: root, PATH: `${join(root, 'bin')}:${process.env.PATH}` },
+    SIGNALBOX_DATA: join(root, 'var/lib/signalbox'),
+    SIGNALBOX_POLICIES: join(root, 'etc/signalbox/policies'),
+  };
+  return {
+    root,
+    url: `http://127.0.0.1:${port}`,
+    /** Runs commands of the page, and returns what they print. */
+    async run(block: string): Promise<string> {
+      const commands = belowRoot(block, root)
+        .replaceAll('VERSION', version)
+        .replace('linux-x64', `${process.platform}-${process.arch}`)
+        .replace('http://127.0.0.1:11434', ollama.url);
+      const { code, out: printed, err } = await runToEnd(['sh', '-ec', commands], env, root);
+      expect([code, code === 0 ? '' : `${commands}\n${printed}\n${err}`]).toEqual([0, '']);
+      return printed;
+    },
+    async [Symbol.asyncDispose]() {
+      await runToEnd([join(root, 'bin/systemctl'), 'stop'], env, root);
+      await ollama.stop();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+test(
+  'the page leads a home server from the files to an answer of Ollama and a budget',
+  async () => {
+    const page = 'docs/operate/first-deployment.md';
+    const [install = '', start = '', createKey = '', show = '', ...more] = blocksOf(page, 'A home server');
+    expect([show === '', more]).toEqual([false, []]);
+    const [, budget = ''] = /```yaml policy\n(.*?) *```/s.exec(textOf(page)) ?? [];
+    await using machine = await homeServer();
+    await machine.run(install);
+    await machine.run(start);
+    await waitFor(async () => (await fetch(`${machine.url}/readyz`).catch(() => null))?.ok === true, 60_000);
+    const [, key] = /(sb_live_\S+)/.exec(await machine.run(createKey)) ?? [];
+    const answer = await fetch(`${machine.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }] }),
+    });
+    expect(await answer.json()).toMatchObject({ platform: { routed_model: 'ollama/llama3.2' } });
+    writeFileSync(join(machine.root, 'etc/signalbox/policies/household.yaml'), budget.replaceAll(/^ {3}/gm, ''));
+    await waitFor(async () => (await machine.run(show)).includes('household'), 60_000);
+    const { platform, arch } = process;
     proved(
-      `the files of a release: checksums, headers and signature of three programs; only ${process.platform}-${process.arch} ran`,
+      `the files of a release: checksums, headers and signature of three programs; the program for ${platform}-${arch} ran as the page for a home server says`,
     );
   },
   PATIENCE,

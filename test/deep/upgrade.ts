@@ -46,7 +46,7 @@ test(
     expect(await machine.statusOf(INSTALLED)).toBe(200);
     expect(machine.journal().slice(0, before.length)).toEqual(before);
     expect(await machine.chat(INSTALLED)).toBe(200);
-    expect(readFileSync(machine.file('backups/charges.csv'), 'utf8').trim().split('\n').length).toBeGreaterThan(30);
+    expect(readFileSync(machine.file('charges.csv'), 'utf8').trim().split('\n').length).toBeGreaterThan(30);
     proved('the upgrade guide: from the program of 0.1 to this version and back, on the data and the policy of 0.1');
   },
   PATIENCE,

@@ -136,10 +136,12 @@ describe('npx with the file, in an empty folder', () => {
     const audit = await get('/admin/ledger/audit', { method: 'POST' });
     expect([audit.status, await audit.json()]).toMatchObject([200, { result: { is_sound: true } }]);
     const doctor = await npx('doctor', '--json');
-    const { data } = JSON.parse(doctor.out) as { data: { check: string; state: string; found: string }[] };
+    const { data } = JSON.parse(doctor.out) as { data: { check: string; state: string; subject: string | null }[] };
     const database = data.filter(({ check }) => check === 'database');
     expect(database.length).toBeGreaterThan(0);
     expect(database.filter(({ state }) => state !== 'ok')).toEqual([]);
+    const folders = data.filter(({ check, subject }) => check === 'permissions' && subject?.endsWith('.signalbox'));
+    expect(folders.map(({ subject }) => subject)).toEqual([join(work, '.signalbox')]);
   });
 
   test('proposes models of a provider, with the figures of the package', async () => {
@@ -161,7 +163,8 @@ describe('signalbox init', () => {
     const { code, out } = await npx('init');
     expect(code).toBe(0);
     expect(out).toContain(`npx ${spec} serve`);
-    expect(readFileSync(join(work, '.env.example'), 'utf8')).toContain('#OPENAI_API_KEY=');
+    const example = readFileSync(join(work, '.env.example'), 'utf8');
+    for (const name of ['OPENAI_API_KEY', 'OLLAMA_BASE_URL']) expect(example).toContain(`#${name}=`);
     const shipped = readFileSync(join(ROOT, 'policies/signalbox.yaml'), 'utf8');
     const file = join(work, 'policies/signalbox.yaml');
     expect(readFileSync(file, 'utf8')).toBe(shipped);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { copyWhole } from '../../../src/server/shipped-policies.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
@@ -19,6 +19,11 @@ const copied = () => [readdirSync(at('data')), readFileSync(at('data', 'policies
 test('the first start writes the complete policy folder and no other file', () => {
   copyWhole(at('shipped'), at('data', 'policies'));
   expect(copied()).toEqual([['policies'], 'version: 1\n']);
+});
+
+test('other users may read the copy as far as the umask lets them, because the user of a server may be another', () => {
+  copyWhole(at('shipped'), at('data', 'policies'));
+  expect(statSync(at('data', 'policies')).mode & 0o777).toBe(0o777 & ~process.umask());
 });
 
 test('a second start during the first start uses the policy files that the first start writes', () => {

@@ -1,16 +1,16 @@
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { copyFixture, FIXTURE_ENV, keyOf } from '../../fixtures/folder.ts';
 import { waitFor } from '../../support/answers.ts';
 import { freePort } from '../../support/ports.ts';
 import { cleanEnvironment, PROGRAM, runToEnd, temporaryFolder } from '../../support/signalbox.ts';
-import { textOf } from './manifests.ts';
+import { belowRoot, blocksOf, writeScripts } from './page-machine.ts';
 
 /**
- * A machine with the data and the policy of 0.1, on which the commands of docs/operate/backup-upgrade.md run as they are. `sudo` and
- * `systemctl` are small scripts, and the page's folders are under a temporary folder.
+ * A machine with the data and the policy of 0.1, on which the commands of docs/operate/backup-upgrade.md run as they are. It
+ * is a `page-machine.ts`.
  */
 export interface Machine extends AsyncDisposable {
   readonly url: string;
@@ -27,23 +27,6 @@ export interface Machine extends AsyncDisposable {
   readonly file: (path: string) => string;
 }
 
-const SCRIPTS: Readonly<Record<string, string>> = {
-  // The test is the only user.
-  sudo: `case $1 in install) shift; while [ "$1" != "\${1#-}" ]; do case $1 in -d) d=1; shift ;; -m|-o|-g) shift 2 ;; esac; done
-if [ "\${d:-}" ]; then mkdir -p "$1"; else rm -f "$2"; cp -P "$1" "$2"; fi ;; *) exec "$@" ;; esac`,
-  systemctl: `case $1 in start) signalbox serve --log json >> "$ROOT/log" 2>&1 & echo $! > "$ROOT/pid" ;;
-stop) kill "$(cat "$ROOT/pid")"; while kill -0 "$(cat "$ROOT/pid")" 2>/dev/null; do sleep 0.1; done ;; esac`,
-};
-
-/** Returns the blocks of commands in a section of the page. */
-function blocksOf(heading: string): string[] {
-  const section =
-    textOf('docs/operate/backup-upgrade.md')
-      .split(`\n## ${heading}\n`)[1]
-      ?.split(/\n##+ /)[0] ?? '';
-  return [...section.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, commands = '']) => commands);
-}
-
 /** @param old the program that the machine has at first */
 export function startMachine(old: string): Machine {
   const root = temporaryFolder();
@@ -56,8 +39,7 @@ export function startMachine(old: string): Machine {
   rmSync(data, { recursive: true });
   symlinkSync(old, join(root, 'bin/signalbox'));
   symlinkSync(PROGRAM, join(root, 'signalbox-new'));
-  for (const [name, script] of Object.entries(SCRIPTS))
-    writeFileSync(join(root, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  writeScripts(root);
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
   const file = (path: string) => join(root, path);
@@ -80,14 +62,9 @@ export function startMachine(old: string): Machine {
     url,
     file,
     async follow(heading) {
-      const blocks = blocksOf(heading);
+      const blocks = blocksOf('docs/operate/backup-upgrade.md', heading);
       expect(blocks.length).toBeGreaterThan(1);
-      for (const block of blocks)
-        await run(
-          block
-            .replace(/(?<=\s)\/(var\/lib|backups|etc)\//g, `${root}/$1/`)
-            .replaceAll('/usr/local/bin/', `${root}/bin/`),
-        );
+      for (const block of blocks) await run(belowRoot(block, root));
     },
     systemctl: (verb) => run(`systemctl ${verb} signalbox`),
     statusOf: async (id) => (await fetch(`${url}/v1/models`, { headers: withKey(id) })).status,

@@ -1,5 +1,5 @@
 import { accessSync, constants, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { codeOf } from '../../../core/thrown.ts';
 import { isShared, placeOfStore } from '../../../store/open.ts';
 import { reasonOf } from '../../../store/reason.ts';
@@ -26,8 +26,9 @@ export async function checkPermissions(run: DoctorRun): Promise<readonly Finding
     ];
   // Loading the policy reads the files with its secrets.
   await policy();
-  const data = isShared(place.database) ? place.home : dirname(await placeOfStore(place.database));
-  const folders = [...new Set([place.home, data])];
+  const home = resolve(place.home);
+  const data = isShared(place.database) ? home : dirname(await placeOfStore(place.database));
+  const folders = [...new Set([home, data])];
   return [
     ...folders.flatMap((one) =>
       readable(one, 'Start the server once, or name another data folder with --data.', () => [
