@@ -5,6 +5,7 @@ import { auditLedger } from '../../ledger/audit/run.ts';
 import type { StoreDriver, TablesState } from '../../store/driver.ts';
 import {
   acceptStore,
+  isShared,
   isStoreLocked,
   lockStore,
   migrateStore,
@@ -75,6 +76,11 @@ export async function copyDatabase(by: Principal, { from, to, data, program }: C
   if (!(await storeExists(from))) throw new UsageError(`There is no database ${await placeOfStore(from)}.`);
   const locks = [await lockStore(from, 'alone')];
   try {
+    const { version, known } = await tablesOfStore(from);
+    if (!isShared(from) && version < known)
+      throw new UsageError(
+        `An older version of Signalbox wrote ${await placeOfStore(from)}. Start and stop this version on it once, then copy again.`,
+      );
     if (await storeExists(to)) locks.push(await lockStore(to, 'alone'));
     const place = await placeOfStore(from);
     const spools = [data, ...(place.startsWith('/') ? [dirname(place)] : [])];

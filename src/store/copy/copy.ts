@@ -9,18 +9,10 @@ import { copyToPostgres } from './to-postgres.ts';
 import { copyToSqlite } from './to-sqlite.ts';
 
 /**
- * Copies a SQLite file to a PostgreSQL database. Creates the tables if the database has none. If the copy fails, no row is left.
+ * Copies a SQLite file with the tables of this program to a PostgreSQL database. Creates the tables if the database has none. If the copy fails, no row is left.
  * @param program the version of Signalbox
  */
 export async function copyFileToPostgres(file: string, url: string, program: string): Promise<void> {
-  const { version, known } = await sqliteDriver.tables(file);
-  if (version < known)
-    throw new StoreError(
-      `${sqliteDriver.placeOf(file)} was written by an older version of Signalbox; start this version on it once, then copy again.`,
-      {
-        reason: 'older',
-      },
-    );
   const from = openReader(pathOf(file), ALL_TABLES);
   try {
     await postgresDriver.migrate(url, program);
