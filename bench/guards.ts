@@ -76,6 +76,7 @@ const context = {
   placeholders: new Placeholders(() => new Uint8Array(32)),
   timers: { after: () => ({ unref() {}, close() {} }), every: () => ({ unref() {}, close() {} }) },
   clock: () => performance.now(),
+  kept: null,
   onFailure: () => {},
 };
 

@@ -3,7 +3,7 @@ import { isKeyId } from '../access/key.ts';
 import type { Keys } from '../access/keys.ts';
 import { isObject } from '../core/json/object.ts';
 import type { Members } from '../core/json/original.ts';
-import { share } from '../core/json/shared-values.ts';
+import { derivedBytesOf, share } from '../core/json/shared-values.ts';
 import { type BodySource, setSource } from '../core/json/source.ts';
 import type { Timer, Timers } from '../core/time/timers.ts';
 import type { News } from '../store/news.ts';
@@ -27,6 +27,8 @@ interface KeptValues {
   readonly messages: readonly unknown[];
   readonly isClean: readonly boolean[];
   readonly members: ReadonlyMap<string, KeptMember>;
+  /** The noted memory of what was derived from the messages and members, in bytes. */
+  readonly derivedBytes: number;
 }
 
 interface KeptMember {
@@ -40,8 +42,8 @@ interface KeptBody {
   readonly map: BodyMap;
   /** Null after the first body, because most large bodies have no second turn. */
   readonly values: KeptValues | null;
-  /** The estimated memory, in bytes. */
-  readonly bytes: number;
+  /** The estimated memory, in bytes. It grows with what is derived from the body. */
+  bytes: number;
   /** When the last turn arrived, ms. */
   readonly at: number;
 }
@@ -134,7 +136,10 @@ export class KeptConversations {
     const { map } = scanned;
     // The first body of a conversation keeps only its bytes.
     const values = found.body === undefined ? null : keptValues(scanned, value, found);
-    if (values !== null) setSource(value, sourceFrom(map, values));
+    if (values !== null) {
+      const grow = (bytes: number) => this.#grow(name, bytes, bytesMax);
+      setSource(value, { ...sourceFrom(map, values), grow });
+    }
     this.#drop(name);
     const bytes = estimate(map, values);
     if (bytes <= bytesMax) {
@@ -143,6 +148,21 @@ export class KeptConversations {
       this.#bytes += bytes;
       this.#sweep ??= this.#begin();
     }
+    this.#fit(bytesMax);
+  }
+
+  /** Counts memory that a request has added to the parts of its body. The conversation may have ended or gone on since. */
+  #grow(name: string, bytes: number, bytesMax: number): void {
+    const body = this.#bodies.get(name);
+    if (body === undefined) return;
+    body.bytes += bytes;
+    this.#bytes += bytes;
+    if (body.bytes > bytesMax) this.#drop(name);
+    this.#fit(bytesMax);
+  }
+
+  /** Drops the least recently used conversations until the others fit into the bound. */
+  #fit(bytesMax: number): void {
     for (const oldest of this.#bodies.keys()) {
       if (this.#bytes <= bytesMax) break;
       this.#drop(oldest);
@@ -318,10 +338,12 @@ function keptValues({ map, known, runs }: ScannedBody, value: Members, found: Fo
   const before = found.body?.values?.isClean ?? [];
   const messages: unknown[] = [];
   const isClean: boolean[] = [];
+  let derivedBytes = 0;
   let run = 0;
   for (let at = 0; at < list.length; at++) {
     if (at === runs[run + 1]) run += 2;
     const isKnown = run < runs.length && at >= runs[run]!;
+    if (isKnown) derivedBytes += derivedBytesOf(list[at]);
     messages.push(list[at]);
     isClean.push(isKnown ? before[at]! : share(list[at]) === map.colons[at]);
   }
@@ -330,9 +352,10 @@ function keptValues({ map, known, runs }: ScannedBody, value: Members, found: Fo
     if (name === map.list || to - from < MEMBER_BYTES_MIN) continue;
     const member = value[name];
     const earlier = known.has(name) ? found.members.get(name) : undefined;
+    if (earlier) derivedBytes += derivedBytesOf(member);
     members.set(name, earlier ?? { value: member, isClean: share(member) === colons });
   }
-  return { messages, isClean, members };
+  return { messages, isClean, members, derivedBytes };
 }
 
 function sourceFrom(map: BodyMap, { messages, isClean, members }: KeptValues): BodySource {
@@ -345,11 +368,19 @@ function sourceFrom(map: BodyMap, { messages, isClean, members }: KeptValues): B
   return { bytes, list: list!, messages, starts, ends, isClean, members: clean };
 }
 
-/** Estimates the memory of a kept body: its bytes; and with values, their text, objects and what is derived from them. */
+/**
+ * Estimates the memory of a kept body: its bytes; and with values, their text, objects and what is derived from them. The verdicts of guards
+ * are not in the estimate for a message, because their size depends on the policy.
+ */
 function estimate(map: BodyMap, values: KeptValues | null): number {
   const { bytes, size, total } = map;
   const places = bytes.length + (size + 1) * VALUE_BYTES;
   return values === null
     ? places
-    : places + 2 * bytes.length + 2 * total * VALUE_BYTES + size * MESSAGE_BYTES + CONVERSATION_BYTES;
+    : places +
+        2 * bytes.length +
+        2 * total * VALUE_BYTES +
+        size * MESSAGE_BYTES +
+        CONVERSATION_BYTES +
+        values.derivedBytes;
 }

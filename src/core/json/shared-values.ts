@@ -10,9 +10,19 @@ class Unchanged {
 class Shared extends Unchanged {
   /** By the number of their `SharedValues`. */
   readonly #values: unknown[] = [];
+  /** The memory of the values whose size depends on the policy, in bytes. */
+  #bytes = 0;
 
   static valuesOf(object: object): unknown[] | undefined {
     return #values in object ? object.#values : undefined;
+  }
+
+  static bytesOf(object: object): number {
+    return #bytes in object ? object.#bytes : 0;
+  }
+
+  static grow(object: object, bytes: number): void {
+    if (#bytes in object) object.#bytes += bytes;
   }
 }
 
@@ -26,6 +36,13 @@ export function share(value: unknown): number {
 }
 
 export const isShared = (object: object): boolean => Shared.valuesOf(object) !== undefined;
+
+/** Returns the noted memory of what was derived from a shared object, in bytes; 0 for any other value. */
+export const derivedBytesOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null ? Shared.bytesOf(value) : 0;
+
+/** Notes memory, in bytes, of a derived value that the usual estimate for a message does not contain. */
+export const noteDerivedBytes = (object: object, bytes: number): void => Shared.grow(object, bytes);
 
 function freezeDeep(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;

@@ -16,6 +16,8 @@ export interface BodySource {
   readonly isClean: readonly boolean[];
   /** Other members that were read completely, by name. */
   readonly members: ReadonlyMap<string, { readonly value: unknown; readonly from: number; readonly to: number }>;
+  /** Counts bytes of memory, which may be negative, for something that is kept with a part of the body from now on. */
+  readonly grow?: (bytes: number) => void;
 }
 
 /** The sources of bodies. A body without a source was not read from bytes. */

@@ -1,11 +1,13 @@
 import type { GuardMatch, GuardWindow } from '../../contract/guard.ts';
 import type { Awaitable } from '../../core/awaitable.ts';
-import type { OriginalPath } from '../../core/json/original.ts';
+import type { Edit, OriginalPath } from '../../core/json/original.ts';
+import type { GuardWindowKind } from '../../core/policy/guards.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
 import { blockedRequest, guardFailed, unreadableRequest } from './guard-errors.ts';
 import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
 import { OpenService } from './guard-service.ts';
+import type { KeptMatches } from './kept-matches.ts';
 import { type Placeholders, withoutPlaceholders } from './placeholders.ts';
 import { editsOf, type RequestText, type RequestTexts, textsOfRequest } from './request-texts.ts';
 import type { Verdicts } from './verdicts.ts';
@@ -23,6 +25,9 @@ const ROUNDS_MAX = 8;
 /** The most calls of one guard that wait at the same time for one request, because a request can have thousands of messages. */
 const WAITING_MAX = 8;
 
+/** The matches that guards found in earlier turns of a conversation. */
+export type EarlierMatches = Pick<KeptMatches, 'find' | 'keep' | 'knownEdits'>;
+
 /** The data that the guards of one request share. */
 export interface InputContext {
   readonly verdicts: Verdicts;
@@ -30,6 +35,8 @@ export interface InputContext {
   readonly timers: Timers;
   /** Milliseconds on a clock whose value never decreases. */
   readonly clock: () => number;
+  /** The matches in a running conversation; null if every guard inspects every text. */
+  readonly kept: EarlierMatches | null;
   /** Called with the cause of a failure, for the log. */
   onFailure(guard: RunningGuard, cause: unknown): void;
 }
@@ -45,7 +52,7 @@ export function guardInput(
   guards: readonly RunningGuard[],
   context: InputContext,
 ): Awaitable<ModelRequest> {
-  let guarded = new GuardedRequest(given);
+  let guarded = new GuardedRequest(given, context.kept);
   for (let at = 0; at < guards.length; at++) {
     const next = runGuard(guards[at]!, guarded, context);
     if (next instanceof Promise) {
@@ -61,13 +68,28 @@ export function guardInput(
 class GuardedRequest {
   readonly request: ModelRequest;
   readonly texts: RequestTexts;
+  readonly #kept: EarlierMatches | null;
+  readonly #windows = new Map<GuardWindowKind, readonly (readonly RequestText[])[]>();
 
-  constructor(given: ModelRequest) {
+  constructor(given: ModelRequest, kept: EarlierMatches | null) {
     const read = textsOfRequest(given);
-    this.request = given.edit(read.rewrites);
+    this.#kept = kept;
+    this.request = read.rewrites.length === 0 ? given : edited(given, read.rewrites, kept);
     this.texts = read.rewrites.length === 0 ? read : textsOfRequest(this.request);
   }
+
+  /** Returns the texts of each window of a kind. */
+  windows(kind: GuardWindowKind): readonly (readonly RequestText[])[] {
+    return this.#windows.getOrInsertComputed(kind, () => windowsOf(kind, this.texts.texts));
+  }
+
+  with(changed: ReadonlyMap<RequestText, string>): GuardedRequest {
+    return new GuardedRequest(edited(this.request, editsOf(this.request, changed), this.#kept), this.#kept);
+  }
 }
+
+const edited = (request: ModelRequest, edits: readonly Edit[], kept: EarlierMatches | null): ModelRequest =>
+  request.edit(kept ? kept.knownEdits(request, edits) : edits);
 
 function runGuard(guard: RunningGuard, given: GuardedRequest, context: InputContext): Awaitable<GuardedRequest> {
   const { rule } = guard;
@@ -100,7 +122,7 @@ function rounds(
   context: InputContext,
   round = 0,
 ): Awaitable<GuardedRequest> {
-  const found = inspect(guard, given.texts, deadline, context);
+  const found = inspect(guard, given, deadline, context);
   const act = (matches: readonly FoundMatch[]): Awaitable<GuardedRequest> => {
     if (matches.length === 0) return given;
     const masked = applied(guard, given, matches, round, context);
@@ -125,7 +147,7 @@ function applied(
   if (rule.onMatch === 'flag') return given;
   const byText = Map.groupBy(found, ({ text }) => text!);
   const changed = new Map([...byText].map(([text, all]) => [text, masked(text.text, all, rule, placeholders)]));
-  return new GuardedRequest(given.request.edit(editsOf(given.request, changed)));
+  return given.with(changed);
 }
 
 /** Replaces the matches in a text. Matches that overlap have one placeholder. */
@@ -163,16 +185,16 @@ export function mergedPlaces(places: readonly MatchPlace[]): readonly MatchPlace
   return merged;
 }
 
-/** Calls the guard for each of its windows. */
+/** Calls the guard for each of its windows, except windows whose matches are kept. */
 function inspect(
   guard: RunningGuard,
-  { texts }: RequestTexts,
+  given: GuardedRequest,
   deadline: number,
-  { timers, clock, placeholders }: InputContext,
+  { timers, clock, placeholders, kept }: InputContext,
 ): Awaitable<readonly FoundMatch[]> {
   const found: FoundMatch[] = [];
   const service = OpenService.of(guard, () => deadline - clock());
-  const windows = Iterator.from(windowsOf(guard, texts));
+  const windows = given.windows(guard.rule.window).values();
   let isOver = false;
   const note = (window: readonly RequestText[], matches: readonly GuardMatch[]): void => {
     for (const match of withoutPlaceholders(matches, window, placeholders)) {
@@ -185,13 +207,15 @@ function inspect(
   const callNext = (): Awaitable<void> => {
     for (let next = windows.next(); !next.done && !isOver; next = windows.next()) {
       const window = next.value;
-      const matches = callGuard(guard, asWindow(window), service);
+      const known = kept?.find(guard, window);
+      const matches = known ?? callGuard(guard, asWindow(window), service);
       if (matches instanceof Promise)
         return matches.then((all) => {
           note(window, all);
           return callNext();
         });
       note(window, matches);
+      if (!known) kept?.keep(guard, window, matches);
     }
   };
   const first = callNext();
@@ -217,14 +241,10 @@ const asWindow = (texts: readonly RequestText[]): GuardWindow => ({
   texts: texts.map(({ text, role, kind }) => ({ text, role, kind })),
 });
 
-/** Returns the texts of each window that a guard needs. */
-function windowsOf(
-  { rule: { window } }: RunningGuard,
-  texts: readonly RequestText[],
-): Iterable<readonly RequestText[]> {
+function windowsOf(kind: GuardWindowKind, texts: readonly RequestText[]): readonly (readonly RequestText[])[] {
   if (texts.length === 0) return [];
-  if (window === 'all') return [texts];
-  if (window === 'message') return Map.groupBy(texts, ({ group }) => group).values();
+  if (kind === 'all') return [texts];
+  if (kind === 'message') return [...Map.groupBy(texts, ({ group }) => group).values()];
   const ofCalls = texts.filter(({ call }) => call !== null);
-  return Map.groupBy(ofCalls, ({ call }) => call).values();
+  return [...Map.groupBy(ofCalls, ({ call }) => call).values()];
 }

@@ -37,6 +37,7 @@ export function guardHypothetical(
     placeholders: new Placeholders(() => NO_SECRET),
     timers,
     clock: () => performance.now(),
+    kept: null,
     onFailure: () => {},
   };
   try {

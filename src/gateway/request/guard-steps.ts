@@ -8,6 +8,7 @@ import type { RunningGuard } from '../guards/guard-runtime.ts';
 import { isActive, scopeOf } from '../guards/guard-scope.ts';
 import { GuardedAnswer } from '../guards/guarded-answer.ts';
 import { GuardedParts } from '../guards/guarded-parts.ts';
+import { KeptMatches } from '../guards/kept-matches.ts';
 import { Placeholders } from '../guards/placeholders.ts';
 import { RequestGuards } from '../guards/request-guards.ts';
 import { UnmaskedParts } from '../guards/unmasked-parts.ts';
@@ -41,6 +42,7 @@ function runGuards(prepared: PreparedRequest, guards: readonly RunningGuard[]): 
       placeholders,
       timers: runtime.alarms.timers,
       clock: () => performance.now(),
+      kept: KeptMatches.of(request, guards),
       onFailure: logFailure(prepared.log),
     },
   );
