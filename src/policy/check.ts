@@ -112,7 +112,11 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
   }
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
     const remedy = remedyFor(error, subject);
-    const details = insteadOf(last, propertiesOf(error.schema), remedy, subject.unknownHint);
+    const { schema } = error;
+    const hasForm = schema.patternProperties !== undefined && typeof schema.expected === 'string';
+    const details = hasForm
+      ? { expected: String(schema.expected) }
+      : insteadOf(last, propertiesOf(schema), remedy, subject.unknownHint);
     report.add('unknown-key', keyPlace(subject, steps), `${owner} has no key \`${last}\``, details);
     return;
   }
