@@ -114,7 +114,14 @@ class World {
     const guards = this.#policies[policy % this.#policies.length]!;
     const verdicts = new Verdicts();
     const placeholders = new Placeholders(() => this.#affinity.conversationSecret(keyId, request));
-    const context = { verdicts, placeholders, timers: processTimers, clock: () => 0, onFailure: () => {} };
+    const context = {
+      verdicts,
+      placeholders,
+      timers: processTimers,
+      clock: () => 0,
+      signal: () => null,
+      onFailure: () => {},
+    };
     try {
       const guarded = guardInput(request, guards, { ...context, kept: this.#keep(request, guards, keyId) });
       if (guarded instanceof Promise) throw new Error('a guard of the law returned a promise');

@@ -4,6 +4,7 @@ import type { Edit, OriginalPath } from '../../core/json/original.ts';
 import type { GuardWindowKind } from '../../core/policy/guards.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
+import { callerGone } from '../exchange/failure.ts';
 import { blockedRequest, guardFailed, unreadableRequest } from './guard-errors.ts';
 import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
 import { OpenService } from './guard-service.ts';
@@ -37,6 +38,8 @@ export interface InputContext {
   readonly clock: () => number;
   /** The matches in a running conversation; null if every guard inspects every text. */
   readonly kept: EarlierMatches | null;
+  /** Returns the signal that is aborted when the caller disconnects; null if the request continues without its caller. */
+  signal(): AbortSignal | null;
   /** Called with the cause of a failure, for the log. */
   onFailure(guard: RunningGuard, cause: unknown): void;
 }
@@ -45,7 +48,7 @@ export interface InputContext {
  * Runs guards on a request, one after the other. A later guard sees the request as the earlier guards left it. The result is a promise only
  * if a guard returns one.
  * @returns the request in the form in which models may receive it
- * @throws SignalboxError `content_blocked` or `guard_failed`
+ * @throws SignalboxError `content_blocked` or `guard_failed`, and the error of a caller that has disconnected while a guard waited
  */
 export function guardInput(
   given: ModelRequest,
@@ -190,7 +193,7 @@ function inspect(
   guard: RunningGuard,
   given: GuardedRequest,
   deadline: number,
-  { timers, clock, placeholders, kept }: InputContext,
+  { timers, clock, placeholders, kept, signal }: InputContext,
 ): Awaitable<readonly FoundMatch[]> {
   const found: FoundMatch[] = [];
   const service = OpenService.of(guard, () => deadline - clock());
@@ -222,7 +225,8 @@ function inspect(
   if (!(first instanceof Promise)) return found;
   const others = Array.from({ length: WAITING_MAX - 1 }, async () => callNext());
   const all = Promise.all([first, ...others]).then(() => found);
-  return within<readonly FoundMatch[] | null>(timers, Math.max(1, deadline - clock()), all, null)
+  const leaving = whileConnected(signal(), all);
+  return within<readonly FoundMatch[] | null>(timers, Math.max(1, deadline - clock()), leaving, null)
     .then((result) => {
       if (result === null) throw late(guard);
       return result;
@@ -231,6 +235,20 @@ function inspect(
       isOver = true;
       service?.end();
     });
+}
+
+/** Waits for `work`. @throws SignalboxError, by rejecting, as soon as the caller disconnects */
+async function whileConnected<Result>(signal: AbortSignal | null, work: Promise<Result>): Promise<Result> {
+  if (signal === null) return await work;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const leave = () => reject(callerGone());
+  signal.addEventListener('abort', leave);
+  if (signal.aborted) leave();
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
 }
 
 const late = ({ rule }: RunningGuard) => new GuardFailure(`it took more than ${rule.deadlineMs} ms`);

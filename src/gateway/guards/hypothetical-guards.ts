@@ -38,6 +38,7 @@ export function guardHypothetical(
     timers,
     clock: () => performance.now(),
     kept: null,
+    signal: () => null,
     onFailure: () => {},
   };
   try {

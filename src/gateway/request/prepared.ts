@@ -13,6 +13,7 @@ interface PreparedFor extends GuardedOrigin {
   readonly caller: Caller | null;
   /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
+  readonly idempotencyKey: string | null;
   readonly work: { guards: RequestGuards | null };
   step(step: TraceStep): void;
 }

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { waitFor } from '../../support/answers.ts';
 import { expectError } from '../../support/error-contract.ts';
 import { testPolicy, UPSTREAM_ENV, withCompletions } from '../../support/policies.ts';
+import { readPage, total } from '../../support/prometheus.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
 import { contentOf, send, WAYS } from './support.ts';
@@ -276,6 +277,31 @@ test('the call of a service ends when the caller of an answer disconnects', asyn
     leaving.abort();
     await sent.catch(() => '');
     await waitFor(() => isLeft);
+  });
+});
+
+test.each([
+  ['ends when the caller of a request disconnects, which is no failure of the guard', {}, true],
+  ['goes on without the caller of a request with an `Idempotency-Key`', { 'idempotency-key': 'k' }, false],
+])('the call of a service %s', async (_, headers, ends) => {
+  const answered = Promise.withResolvers<Response>();
+  reply = () => (ends ? null : answered.promise);
+  await withBox(`guard: webhook, ${SERVICE}, on: [input], on_match: block, deadline_ms: 60000`, async (box) => {
+    const leaving = new AbortController();
+    const body = { model: 'best', messages: [{ role: 'user', content: 'Hi.' }] };
+    const before = upstream.requests.length;
+    const sent = box.post('/v1/chat/completions', body, { signal: leaving.signal, headers }).catch(() => null);
+    await waitFor(() => calls.length > 0);
+    leaving.abort();
+    await sent;
+    if (ends) await waitFor(() => isLeft);
+    else answered.resolve(new Response(null, { status: 200 }));
+    await waitFor(async () => {
+      const page = readPage(await (await fetch(`${box.url}/metrics`)).text());
+      return total(page, 'signalbox_requests_open') === 0;
+    });
+    expect(box.lines.some((line) => line.includes('a guard failed'))).toBeFalse();
+    expect([isLeft, upstream.requests.length - before]).toEqual([ends, ends ? 0 : 1]);
   });
 });
 
