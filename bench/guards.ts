@@ -1,97 +1,85 @@
-import { language } from '../plugins/guards/language.ts';
-import { personalData } from '../plugins/guards/personal-data.ts';
-import { secrets } from '../plugins/guards/secrets.ts';
-import { size } from '../plugins/guards/size.ts';
-import { words } from '../plugins/guards/words.ts';
-import type { PreparedGuard } from '../src/contract/guard.ts';
-import type { GuardRule } from '../src/core/policy/guards.ts';
-import { readChatRequest } from '../src/dialects/openai-chat/reader.ts';
-import { guardInput } from '../src/gateway/guards/guard-input.ts';
-import { Placeholders } from '../src/gateway/guards/placeholders.ts';
-import { textsOfRequest } from '../src/gateway/guards/request-texts.ts';
-import { Verdicts } from '../src/gateway/guards/verdicts.ts';
+import { cpus } from 'node:os';
+import { newKey, startUpstream, startWithPolicy } from './gateways.ts';
+import { run } from './load.ts';
+import { benchPolicy } from './policy.ts';
+import { cpuMeter, type Program } from './process.ts';
+import { fixed, median, table } from './stats.ts';
+import { httpBytes, SESSIONS, sessionRequests } from './workload.ts';
 
 /**
- * Prints how long each guard takes for a request with 2, 100 and 300 KB of text, in ms of one core: `bun bench/guards.ts`. The text is prose,
- * code and results of tools. The column "walk" is the time in which the texts are collected, which all guards of a request share.
+ * `bun bench/guards.ts [--quick]`: the CPU time of a request that a pure guard inspects, as a ratio to a server without guards, for the first
+ * turn of a conversation and for later turns. Each guard has its own server, and the servers take turns.
  */
-
-const PROSE =
-  'The service reads the file, checks every line and writes a report that the team reviews on Friday (see page 12). ';
-const CODE =
-  'export function total(items: readonly Item[]): number {\n  return items.reduce((sum, { price }) => sum + price, 0);\n}\n';
-const RESULT = '{"status":"ok","rows":[{"id":1042,"name":"blue chair","price":49.9,"at":"2026-11-03T10:15:00Z"}]}\n';
-const MESSAGE_CHARS = 2_000;
-
-const GUARDS: Readonly<Record<string, PreparedGuard>> = {
-  secrets: secrets.prepare({ entropy: false }),
-  'secrets, entropy': secrets.prepare({ entropy: true }),
-  'personal-data': personalData.prepare({
-    kinds: ['email', 'phone', 'card', 'iban', 'national'],
-    countries: ['be', 'br', 'de', 'es', 'fr', 'gb', 'it', 'nl', 'pl', 'se', 'us'],
-  }),
-  'words, 10': words.prepare(wordsOf(10)),
-  'words, 1000': words.prepare(wordsOf(1_000)),
-  size: size.prepare({ characters: 10_000_000 }),
-  language: language.prepare({ scripts: ['latin'], share: 0.3 }),
-};
-
-function wordsOf(count: number): Parameters<typeof words.prepare>[0] {
-  const deny = Array.from({ length: count }, (_, at) => `project ${(at * 7919).toString(36)}`);
-  return { deny, patterns: [], allow: [], case_sensitive: false, longest_match: 256 };
-}
-
-const ruleOf = (name: string): GuardRule => ({
-  ...{ name, place: { file: '', line: 1, column: 1 }, plugin: name, settings: {}, isPure: true },
-  window: name === 'size' ? 'all' : 'message',
-  ...{ when: null, on: ['input'] as const, onMatch: 'flag' as const, onFailure: 'block' as const, deadlineMs: 60_000 },
-  ...{ buffersWhole: false, unmask: [], refuse: [] },
-});
-
-function requestOf(kilobytes: number) {
-  const text = (PROSE + CODE + RESULT).repeat(Math.ceil((kilobytes * 1024) / 330)).slice(0, kilobytes * 1024);
-  const pieces = Array.from({ length: Math.ceil(text.length / MESSAGE_CHARS) }, (_, at) =>
-    text.slice(at * MESSAGE_CHARS, (at + 1) * MESSAGE_CHARS),
-  );
-  const messages = pieces.map((content, at) => ({
-    role: at % 2 === 0 ? ('user' as const) : ('assistant' as const),
-    content,
-  }));
-  return readChatRequest({ model: 'm', messages });
-}
-
-/** Returns the median of several runs, ms. */
-function median(run: () => void): number {
-  const times: number[] = [];
-  for (let round = 0; round < 31; round++) {
-    const begun = performance.now();
-    run();
-    times.push(performance.now() - begun);
-  }
-  return times.sort((a, b) => a - b)[15]!;
-}
-
-const context = {
-  verdicts: new Verdicts(),
-  placeholders: new Placeholders(() => new Uint8Array(32)),
-  timers: { after: () => ({ unref() {}, close() {} }), every: () => ({ unref() {}, close() {} }) },
-  clock: () => performance.now(),
-  kept: null,
-  onFailure: () => {},
-};
-
+const quick = process.argv.includes('--quick');
+const ROUNDS = quick ? 3 : 15;
+/** The number of later turns in a round, of all conversations together. */
+const LATER = quick ? 5 * SESSIONS : 20 * SESSIONS;
 const SIZES = [2, 100, 300];
-const requests = SIZES.map(requestOf);
-const show = (name: string, times: readonly number[]) =>
-  console.log(`| ${name.padEnd(16)} | ${times.map((time) => time.toFixed(2).padStart(7)).join(' | ')} |`);
+const IN_FLIGHT = 4;
 
-console.log(`| guard            | ${SIZES.map((kb) => `${kb} KB`.padStart(7)).join(' | ')} |`);
-const walks = requests.map((request) => median(() => void textsOfRequest(request)));
-show('walk', walks);
-for (const [name, prepared] of Object.entries(GUARDS)) {
-  const guards = [{ rule: ruleOf(name), prepared }];
-  show(
-    name,
-    requests.map((request, at) => Math.max(0, median(() => void guardInput(request, guards, context)) - walks[at]!)),
-  );
+const WORDS = Array.from({ length: 1_000 }, (_, at) => `project ${(at * 7919).toString(36)}`);
+const GUARDS: Readonly<Record<string, string>> = {
+  '`secrets`': '{ guard: secrets }',
+  '`secrets` with `entropy`': '{ guard: secrets, settings: { entropy: true } }',
+  '`personal-data`': '{ guard: personal-data }',
+  '`words` with 1,000 texts': `{ guard: words, settings: { deny: ${JSON.stringify(WORDS)} } }`,
+  '`words` with a pattern': '{ guard: words, settings: { patterns: ["(?i)project [a-z]+-[0-9]+"] } }',
+  '`size`': '{ guard: size, settings: { characters: 10000000 } }',
+  '`language`': '{ guard: language, settings: { scripts: [latin] } }',
+};
+
+interface Entrant {
+  readonly name: string;
+  readonly program: Program;
 }
+
+const key = newKey();
+const upstream = await startUpstream();
+const policy = benchPolicy(`http://127.0.0.1:${upstream.port}/v1`);
+const startOne = async (name: string, more = ''): Promise<Entrant> => ({
+  name,
+  program: await startWithPolicy(policy + more, key),
+});
+const entrants = [await startOne('no guard, µs')];
+for (const [name, guard] of Object.entries(GUARDS)) {
+  const item = guard.replace('{ ', '{ name: bench, on_match: flag, deadline_ms: 60000, ');
+  entrants.push(await startOne(name, `guards:\n  - ${item}\n`));
+}
+
+/** Returns the CPU time per request of the first turn and of later turns of conversations, in µs. */
+async function sample({ program: { pid, port } }: Entrant, size: number): Promise<readonly [number, number]> {
+  const workload = { name: '', stream: false, fields: { messages: [] }, requests: 0, sessionBytes: size * 1_000 };
+  const toBytes = (body: object) => httpBytes(port, '/v1/chat/completions', key, body);
+  const next = sessionRequests(workload, toBytes, 'bench-model-0');
+  const spentBy = async (requests: number): Promise<number> => {
+    const spent = cpuMeter(pid);
+    await run(port, next, IN_FLIGHT, requests);
+    return spent().all / requests;
+  };
+  const first = await spentBy(SESSIONS);
+  // The second turn reads its messages for the turns that follow.
+  await spentBy(SESSIONS);
+  return [first, await spentBy(LATER)];
+}
+
+const times = new Map(entrants.map((entrant) => [entrant, SIZES.map(() => [[], []] as [number[], number[]])]));
+for (let round = -1; round < ROUNDS; round++)
+  for (const [at, size] of SIZES.entries())
+    for (const entrant of entrants) {
+      const [first, later] = await sample(entrant, size);
+      if (round < 0) continue;
+      const [firsts, laters] = times.get(entrant)![at]!;
+      firsts.push(first);
+      laters.push(later);
+    }
+
+const rows = [['guard', ...SIZES.flatMap((size) => [`${size} KB, first turn`, 'later turns'])]];
+const medians = entrants.map((entrant) => times.get(entrant)!.flat().map(median));
+for (const [at, { name }] of entrants.entries())
+  rows.push([
+    name,
+    ...medians[at]!.map((one, column) => (at === 0 ? fixed(one, 0) : fixed(one / medians[0]![column]!, 2))),
+  ]);
+console.log(`${cpus()[0]?.model}, ${cpus().length} cores, Bun ${Bun.version}, ${ROUNDS} rounds\n\n${table(rows)}`);
+await Promise.all([upstream, ...entrants.map(({ program }) => program)].map((one) => one.stop()));
+process.exit(0);

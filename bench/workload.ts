@@ -81,7 +81,7 @@ const STEPS = Array.from({ length: 20 }, (_, at): ChatTurn[] => {
 }).flat();
 
 /** The number of conversations at the same time. */
-const SESSIONS = 12;
+export const SESSIONS = 12;
 /** The number of first turns of each conversation, which are not measured, and the number of later turns. */
 const FIRST_TURNS = 2;
 const LATER_TURNS = 33;
