@@ -1,4 +1,5 @@
 import type { GuardPlugin, ProviderPlugin, StrategyPlugin } from 'signalbox/plugin';
+import { jsonSchema } from './guards/json-schema.ts';
 import { language } from './guards/language.ts';
 import { personalData } from './guards/personal-data.ts';
 import { secrets } from './guards/secrets.ts';
@@ -35,6 +36,7 @@ export const shipped: readonly (StrategyPlugin | ProviderPlugin | GuardPlugin)[]
   words,
   size,
   language,
+  jsonSchema,
   presidio,
   lakera,
   webhook,

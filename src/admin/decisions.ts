@@ -196,7 +196,7 @@ export const listRecords = operationsOn<DecisionReader>()({
       ),
       finding: f.word(
         GUARD_FINDINGS,
-        'What a guard did, or with `guard` what that guard did: `block`, `mask` or `flag` after a match, or `failed`.',
+        'What a guard did, or with `guard` what that guard did: `block`, `mask`, `repair` or `flag` after a match, or `failed`.',
       ),
       label: f.as(
         'labels',

@@ -22,6 +22,7 @@ const Guard = f.named('Guard', 'A guard, and what it found in the requests of th
   matched,
   blocked: f.count('Requests that the guard refused, or whose answer it ended.', 0),
   masked: f.count('Requests in which the guard masked something.', 12),
+  repaired: f.count('Requests whose answer the guard repaired.', 0),
   flagged: f.count(
     'Requests in which the guard only counted a match. With `on_match: block`, the guard would have blocked them.',
     0,

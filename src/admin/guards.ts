@@ -44,7 +44,19 @@ export const listGuards = operationsOn<GuardServices>()({
   errorField: 'to',
   prints: {
     columns: [
-      ...['name', 'guard', 'on', 'on_match', 'requests', 'matched', 'blocked', 'masked', 'flagged', 'failed'],
+      ...[
+        'name',
+        'guard',
+        'on',
+        'on_match',
+        'requests',
+        'matched',
+        'blocked',
+        'masked',
+        'repaired',
+        'flagged',
+        'failed',
+      ],
       ...['keys', 'models'],
     ],
     sum: ({ from, to, counted_from, requests }: Report) => {

@@ -1,4 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox';
+import type { Members } from '../core/json/original.ts';
 import type { GuardSide, GuardWindowKind } from '../core/policy/guards.ts';
 import type { TurnRole } from '../core/request/conversation.ts';
 import type { PluginStatus } from './status.ts';
@@ -15,6 +16,16 @@ export interface GuardText {
    * of a model. `definition`: a text of a tool or a schema. `name`: the name of a tool or a member. `other`: any other member.
    */
   readonly kind: GuardTextKind;
+  /** The form that the request wants for the text; absent for none. Only texts of the window `form` have it. */
+  readonly form?: GuardForm;
+  /** Whether the text ended at its output limit, so that its end is missing. Only texts of the window `form` state it. */
+  readonly isCut?: true;
+}
+
+/** A form that a request wants for a text: JSON. */
+export interface GuardForm {
+  /** The JSON schema of the value; null for any value. */
+  readonly schema: Members | null;
 }
 
 export type GuardTextKind = 'text' | 'tool_arguments' | 'reasoning' | 'definition' | 'name' | 'other';
@@ -35,6 +46,11 @@ export interface GuardMatch {
    * is about the whole window, so it cannot be masked.
    */
   readonly at?: { readonly text: number; readonly from: number; readonly to: number };
+  /**
+   * A text for the place in which the guard finds nothing. If the policy blocks or masks the matches of the guard, an answer gets this text
+   * instead. Only for answers, and only with `at`.
+   */
+  readonly repaired?: string;
 }
 
 /** A request of a guard to its service, always a POST. */

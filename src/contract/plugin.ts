@@ -31,6 +31,7 @@ export type { EmbeddingInput, EmbeddingQuery } from '../core/request/embedding.t
 export type { FieldNames, ModelRequest } from '../core/request/model-request.ts';
 export { estimateTokens } from '../core/request/tokens.ts';
 export { isWrappedState } from '../core/request/wrapped-state.ts';
+export { type CheckBudget, fitsSchema } from '../core/schema/fits.ts';
 export { referenced, type StructuredSchema, structuredSchema } from '../core/schema/structured.ts';
 export { type LinearPattern, linearPattern } from '../core/text/linear-pattern.ts';
 export { cardsIn, emailsIn, ibansIn, ipsIn, phonesIn, type TextSpan } from '../core/text/personal.ts';

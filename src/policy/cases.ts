@@ -44,7 +44,7 @@ export function draftCases(context: CheckContext & AmountContext, names: CaseNam
     if (!data) return [];
     checkKeys(named, data, context.report);
     const { constraints, costBelowCredits } = readCosts(named, data, context);
-    const { metadata, key, team, user, escalated, time = null, body, model: usual, ...query } = data.given;
+    const { metadata, key, team, user, escalated, time = null, answer, body, model: usual, ...query } = data.given;
     const model = typeof body?.model === 'string' ? body.model : usual;
     const { expect } = data;
     return [
@@ -63,6 +63,7 @@ export function draftCases(context: CheckContext & AmountContext, names: CaseNam
           user: user ?? null,
           ...(escalated !== undefined && { escalated }),
           time,
+          ...(answer !== undefined && { answer }),
         },
         expect: {
           models: expect.model === undefined ? null : [expect.model].flat(),
@@ -76,6 +77,7 @@ export function draftCases(context: CheckContext & AmountContext, names: CaseNam
           qualityAbove: expect.quality_above ?? null,
           blocked: expect.blocked ?? null,
           masked: expect.masked,
+          repaired: expect.repaired,
           cached: expect.cached ?? null,
           refused: expect.refused ?? null,
         },
@@ -132,8 +134,9 @@ function checkNames(
   check('provider', expect.provider, names.providers, 'expect', 'provider');
   check('task', expect.task, names.tasks, 'expect', 'task');
   check('guard', expect.blocked, names.guards, 'expect', 'blocked');
-  for (const [at, guard] of (expect.masked ?? []).entries())
-    check('guard', guard, names.guards, 'expect', 'masked', at);
+  for (const key of ['masked', 'repaired'] as const) {
+    for (const [at, guard] of (expect[key] ?? []).entries()) check('guard', guard, names.guards, 'expect', key, at);
+  }
   check('error code', expect.refused, new Set(Object.keys(ERRORS)), 'expect', 'refused');
   const reasons = new Set([...names.constraints.keys(), ...Object.keys(REJECTIONS)]);
   const rejected = valueAt(tree, 'expect', 'rejected');
@@ -160,8 +163,9 @@ function checkKeys({ tree, path, place }: NamedItem<CaseText>, { expect }: CaseT
     report,
     () => 'either `refused` or the other key: a refused request has no chosen model',
   );
-  const { rejected, masked, ...others } = expect;
-  if (Object.keys(others).length + Object.keys(rejected).length + masked.length > 0) return;
+  const { rejected, masked, repaired, ...others } = expect;
+  const keys = Object.keys(others).length + Object.keys(rejected).length + masked.length + repaired.length;
+  if (keys > 0) return;
   report.add('missing-key', stated.tree.place, `\`${stated.path}\` has no key`, { expected: 'at least one key' });
 }
 

@@ -6,12 +6,14 @@ import { words } from '../../plugins/guards/words.ts';
 import type { PreparedGuard } from '../../src/contract/guard.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { GuardAction, GuardRule } from '../../src/core/policy/guards.ts';
+import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
 import { AnswerBlocked, GuardedParts } from '../../src/gateway/guards/guarded-parts.ts';
 import { Placeholders } from '../../src/gateway/guards/placeholders.ts';
 import { Verdicts } from '../../src/gateway/guards/verdicts.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { tries } from '../deep/effort.ts';
 import { atOnce } from '../support/at-once.ts';
+import { readOn } from '../support/read-request.ts';
 
 /**
  * The laws: however a provider cuts an answer into parts, a guard that masks shows the same text as for the whole answer, a guard that blocks
@@ -32,6 +34,8 @@ const GUARDS = {
     longest_match: 64,
   }),
 } as const;
+
+const { request: REQUEST } = readOn(createCompletion, { model: 'm', messages: [{ role: 'user', content: 'Hi.' }] });
 
 const RULE: Omit<GuardRule, 'onMatch' | 'buffersWhole'> = {
   name: 'guard',
@@ -116,6 +120,7 @@ function show(
 ): Shown {
   const rule: GuardRule = { ...RULE, onMatch, buffersWhole: false };
   const parts = new Held([{ rule, prepared }], isStream, {
+    request: REQUEST,
     verdicts: new Verdicts(),
     placeholders: new Placeholders(() => new Uint8Array(32)),
     clock: () => 0,

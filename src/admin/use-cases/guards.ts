@@ -16,6 +16,8 @@ interface Counts {
   matched: number;
   blocked: number;
   masked: number;
+  /** Requests whose answer was repaired. */
+  repaired: number;
   flagged: number;
   failed: number;
 }
@@ -23,12 +25,15 @@ interface Counts {
 const NAMES: Readonly<Record<GuardFinding, keyof Counts>> = {
   block: 'blocked',
   mask: 'masked',
+  repair: 'repaired',
   flag: 'flagged',
   failed: 'failed',
 };
 
 class GuardCount {
-  readonly counts: Counts = { requests: 0, matched: 0, blocked: 0, masked: 0, flagged: 0, failed: 0 };
+  readonly counts: Counts = {
+    ...{ requests: 0, matched: 0, blocked: 0, masked: 0, repaired: 0, flagged: 0, failed: 0 },
+  };
   /** Requests with a match, by the ID of the key and by model. */
   readonly keys = new Map<string, number>();
   readonly models = new Map<string, number>();

@@ -30,6 +30,8 @@ export interface PolicyCase {
     readonly escalated?: EscalationSignal;
     /** The value of `time` in conditions, ISO 8601; null for a fixed Wednesday noon. */
     readonly time: string | null;
+    /** The text that the model answers; absent if guards inspect only the request. */
+    readonly answer?: string;
   };
   readonly expect: {
     /** IDs of models. The choice must be one of these models. */
@@ -47,10 +49,12 @@ export interface PolicyCase {
     readonly costBelowCredits: number | null;
     readonly latencyBelowMs: number | null;
     readonly qualityAbove: number | null;
-    /** The guard that must refuse the request. */
+    /** The guard that must refuse the request, or block its answer. */
     readonly blocked: string | null;
-    /** The guards that must mask a text of the request. */
+    /** The guards that must mask a text of the request, or of its answer. */
     readonly masked: readonly string[];
+    /** The guards that must repair the answer. */
+    readonly repaired: readonly string[];
     /** Whether the cache must apply to the request; null if the case does not say. */
     readonly cached: boolean | null;
     /** The expected error code, if no model may be eligible. */

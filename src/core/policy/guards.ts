@@ -8,9 +8,10 @@ export type GuardSide = (typeof GUARD_SIDES)[number];
 
 /**
  * Which texts a guard needs together. `message`: the texts of one message; tools, settings and the names of members are windows of their
- * own. `call`: a tool call with its result. `all`: every text of the request, or of a choice of the answer.
+ * own. `call`: a tool call with its result. `all`: every text of the request, or of a choice of the answer. `form`: the texts of a choice that
+ * can have a wanted form, as the model wrote them: its text, and the arguments of each call as one text.
  */
-export type GuardWindowKind = 'message' | 'call' | 'all';
+export type GuardWindowKind = 'message' | 'call' | 'all' | 'form';
 
 /** The facts with which a policy decides whether a guard inspects a request. A missing header, label or metadata key reads as ''. */
 export interface GuardScope {
@@ -33,6 +34,8 @@ export interface GuardScope {
 
 /** `block` refuses the request or ends the answer. `mask` replaces what was found. `flag` only counts it. */
 export type GuardAction = 'block' | 'mask' | 'flag';
+/** What matches led to. `repair` replaced the text of an answer by a text that the guard accepts. */
+export type VerdictAction = GuardAction | 'repair';
 
 /** Content that no guard can read. `encrypted` is state that only its model can read. `tokens` are inputs of embeddings. */
 export const UNREADABLE = ['images', 'audio', 'files', 'tokens', 'encrypted'] as const;
@@ -81,7 +84,7 @@ export interface GuardRule {
 export interface GuardVerdict {
   readonly guard: string;
   readonly side: GuardSide;
-  readonly action: GuardAction;
+  readonly action: VerdictAction;
   /** Number of matches by kind; empty if the guard failed or refused unreadable content. */
   readonly matches: Readonly<Record<string, number>>;
   /** Whether the guard failed. */
@@ -91,10 +94,10 @@ export interface GuardVerdict {
 }
 
 /**
- * What a guard did with a request or an answer. `block`, `mask` and `flag` are the actions after a match, or after content that the guard
+ * What a guard did with a request or an answer. `block`, `mask`, `repair` and `flag` are the actions after a match, or after content that the guard
  * cannot read. `failed`: the guard failed.
  */
-export const GUARD_FINDINGS = ['block', 'mask', 'flag', 'failed'] as const;
+export const GUARD_FINDINGS = ['block', 'mask', 'flag', 'failed', 'repair'] as const;
 export type GuardFinding = (typeof GUARD_FINDINGS)[number];
 
 /** The findings of a verdict: a guard that failed may have found something before. */

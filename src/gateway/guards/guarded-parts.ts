@@ -3,12 +3,13 @@ import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { GuardRule } from '../../core/policy/guards.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
+import { type FormRequest, formTexts } from './answer-form.ts';
 import { type AnswerText, changeTexts, editedText, isFixedText, textsOfChannel } from './answer-texts.ts';
 import { blockedAnswer, guardFailed } from './guard-errors.ts';
 import { type MatchPlace, mergedPlaces } from './guard-input.ts';
 import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
 import { OpenService } from './guard-service.ts';
-import { type Channel, firstEdit, HeldParts, RECENT } from './held-parts.ts';
+import { type Channel, type EndedChoice, firstEdit, HeldParts, RECENT } from './held-parts.ts';
 import { type Placeholders, withoutPlaceholders } from './placeholders.ts';
 import type { Verdicts } from './verdicts.ts';
 
@@ -22,6 +23,8 @@ export class AnswerBlocked extends Error {
 }
 
 export interface OutputContext {
+  /** The request that is answered. */
+  readonly request: FormRequest;
   readonly verdicts: Verdicts;
   readonly placeholders: Placeholders;
   readonly clock: () => number;
@@ -76,6 +79,10 @@ export class GuardedParts extends HeldParts {
     return !this.#isWhole;
   }
 
+  protected override get dropsBroken(): boolean {
+    return this.#acting.some(({ rule }) => rule.window === 'form');
+  }
+
   protected grow(channel: Channel, isOver: boolean): void {
     if (this.#acting.length === 0) {
       channel.safeTo = Number.POSITIVE_INFINITY;
@@ -85,10 +92,11 @@ export class GuardedParts extends HeldParts {
     if (!this.#isWhole && channel.type !== 'tool-call') this.#inspectWindow(channel, isOver);
   }
 
-  protected finish(channels: readonly Channel[]): Awaitable<void> {
-    return whenReady(this.#inspectWhole(channels, this.#flagging), () => {
+  protected finish(ended: EndedChoice): Awaitable<void> {
+    return whenReady(this.#inspectWhole(ended, this.#flagging), () => {
+      const { channels } = ended;
       const together = this.#isWhole ? channels : channels.filter(({ type }) => type === 'tool-call');
-      return this.#inspectWhole(together, this.#acting);
+      return this.#inspectWhole({ ...ended, channels: together }, this.#acting);
     });
   }
 
@@ -165,21 +173,24 @@ export class GuardedParts extends HeldParts {
     throw new AnswerBlocked(blockedAnswer(rule, matches));
   }
 
-  /** Inspects complete channels together. A guard that masks inspects them again, until it finds nothing. */
-  #inspectWhole(channels: readonly Channel[], guards: readonly RunningGuard[], round = 0): Awaitable<void> {
+  /** Inspects complete channels together. A guard that changes them inspects them again, until it finds nothing. */
+  #inspectWhole(ended: EndedChoice, guards: readonly RunningGuard[], round = 0): Awaitable<void> {
     const [guard, ...others] = guards;
     if (!guard) return;
-    return whenReady(this.#hasChanged(guard, channels, round), (hasChanged) =>
-      hasChanged ? this.#inspectWhole(channels, guards, round + 1) : this.#inspectWhole(channels, others),
+    return whenReady(this.#hasChanged(guard, ended, round), (hasChanged) =>
+      hasChanged ? this.#inspectWhole(ended, guards, round + 1) : this.#inspectWhole(ended, others),
     );
   }
 
   /** Runs a guard on complete channels. @returns whether it has changed a text */
-  #hasChanged(guard: RunningGuard, channels: readonly Channel[], round: number): Awaitable<boolean> {
+  #hasChanged(guard: RunningGuard, ended: EndedChoice, round: number): Awaitable<boolean> {
     const { rule } = guard;
-    const texts = channels.flatMap((channel) =>
-      textsOfChannel(channel, rule.onMatch === 'flag' ? channel.text : editedText(channel, 0, channel.text.length)),
-    );
+    const textOf = (channel: Channel) =>
+      rule.onMatch === 'flag' ? channel.text : editedText(channel, 0, channel.text.length);
+    const texts =
+      rule.window === 'form'
+        ? formTexts(ended, this.#context.request, textOf)
+        : ended.channels.flatMap((channel) => textsOfChannel(channel, textOf(channel)));
     if (texts.length === 0) return false;
     const matches = rule.isPure ? this.#callPure(guard, texts) : this.#callWaiting(guard, texts);
     return whenReady(matches, (found) => this.#actOnWhole(guard, texts, found, round));
@@ -193,6 +204,7 @@ export class GuardedParts extends HeldParts {
     round: number,
   ): boolean {
     if (matches.length === 0) return false;
+    if (this.#hasRepaired(rule, texts, matches, round)) return true;
     const fixed = matches.some(({ at }) => at === undefined || isFixedText(texts[at.text]!));
     const isBlocked = rule.onMatch === 'block' || (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX));
     if (isBlocked) this.#block(rule, matches);
@@ -203,6 +215,20 @@ export class GuardedParts extends HeldParts {
       const places = matches.flatMap(({ kind, at }) => (at?.text === index ? { kind, from: at.from, to: at.to } : []));
       if (places.length > 0) changed.set(text, this.#masked(text.text, places));
     }
+    changeTexts(changed);
+    return true;
+  }
+
+  /** Gives texts the form that the guard wants, once. A guard that only counts changes nothing. @returns whether no match is left */
+  #hasRepaired(rule: GuardRule, texts: readonly AnswerText[], matches: readonly GuardMatch[], round: number): boolean {
+    if (rule.onMatch === 'flag' || round > 0) return false;
+    const changed = new Map<AnswerText, string>();
+    for (const { at, repaired } of matches) {
+      const text = at && texts[at.text]!;
+      if (repaired === undefined || !text || isFixedText(text) || changed.has(text)) return false;
+      changed.set(text, text.text.slice(0, at.from) + repaired + text.text.slice(at.to));
+    }
+    this.#context.verdicts.add(rule, 'output', matches, 'repair');
     changeTexts(changed);
     return true;
   }
@@ -273,7 +299,13 @@ export class GuardedParts extends HeldParts {
 /** Returns texts as a guard sees them. A guard cannot reach their channels. */
 const windowOf = (texts: readonly GuardText[]): GuardWindow => ({
   side: 'output',
-  texts: texts.map(({ text, role, kind }) => ({ text, role, kind })),
+  texts: texts.map(({ text, role, kind, form, isCut }) => ({
+    text,
+    role,
+    kind,
+    ...(form && { form }),
+    ...(isCut && { isCut }),
+  })),
 });
 
 /** Returns where the inspection of a text begins, so that it sees the characters that can decide what follows. */

@@ -1,5 +1,5 @@
 import type { GuardTextKind } from '../../contract/guard.ts';
-import type { StreamPart } from '../../contract/parts.ts';
+import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { Members } from '../../core/json/original.ts';
 import { withTexts } from '../exchange/edited-parts.ts';
@@ -33,6 +33,8 @@ export class Channel {
   isOver = false;
   /** Whether the text must not change: names, signed thoughts, and members that no part contains. */
   isFixed: boolean;
+  /** The name of the called tool; empty for other channels. */
+  tool = '';
 
   constructor(type: ChannelType, choice: number) {
     this.type = type;
@@ -70,6 +72,15 @@ export class Channel {
   }
 }
 
+/** A choice of an answer that has ended. */
+export interface EndedChoice {
+  readonly choice: number;
+  /** Why the choice ended; null if the answer broke off. */
+  readonly reason: FinishReason | null;
+  /** The texts of the choice. */
+  readonly channels: readonly Channel[];
+}
+
 /** A piece of a channel. */
 interface Piece {
   readonly channel: Channel;
@@ -103,19 +114,23 @@ export abstract class HeldParts {
   /** Whether a name or a thought is over as soon as something else follows it. Otherwise it is over when its choice finishes. */
   protected abstract get endsEarly(): boolean;
   /** Called before the channels of a choice are over. */
-  protected abstract finish(channels: readonly Channel[]): Awaitable<void>;
+  protected abstract finish(ended: EndedChoice): Awaitable<void>;
+  /** Whether the rest of an answer that broke off is never shown. */
+  protected get dropsBroken(): boolean {
+    return false;
+  }
 
   /** Ends everything that is in progress, because no reader waits for it. */
   leave(): void {}
 
   /** Adds a batch of parts. Returns the parts that may be shown now. Call it again only once it has returned them. */
   add(parts: readonly StreamPart[]): Awaitable<readonly StreamPart[]> {
-    const finished: number[] = [];
+    const finished: Omit<EndedChoice, 'channels'>[] = [];
     for (let at = 0; at < parts.length; ) {
       const end = unitEnd(parts, at);
       const unit = parts.slice(at, end);
       this.#queue.push({ parts: unit, pieces: unit.flatMap((part) => this.#piecesOf(part)) });
-      for (const part of unit) if (part.type === 'finish') finished.push(part.choice);
+      for (const part of unit) if (part.type === 'finish') finished.push(part);
       at = end;
     }
     for (const channel of this.#open.values()) if (!channel.isOver) this.grow(channel, false);
@@ -124,15 +139,18 @@ export abstract class HeldParts {
 
   /** Ends all texts. Returns the rest of the parts. */
   end(): Awaitable<readonly StreamPart[]> {
-    return whenReady(this.#finish([...this.#choices.keys()]), () => this.#release());
+    const broken = [...this.#choices.keys()].map((choice) => ({ choice, reason: null }));
+    if (broken.length > 0 && this.dropsBroken) return [];
+    return whenReady(this.#finish(broken), () => this.#release());
   }
 
   /** Finishes choices, one after the other. */
-  #finish([choice, ...others]: readonly number[]): Awaitable<void> {
-    if (choice === undefined) return;
+  #finish([ended, ...others]: readonly Omit<EndedChoice, 'channels'>[]): Awaitable<void> {
+    if (ended === undefined) return;
+    const { choice, reason } = ended;
     const channels = this.#choices.get(choice) ?? [];
     this.#choices.delete(choice);
-    return whenReady(this.finish(channels), () => {
+    return whenReady(this.finish({ choice, reason, channels }), () => {
       for (const channel of channels) this.#close(channel);
       for (const [key, channel] of this.#open) if (channel.choice === choice) this.#open.delete(key);
       return this.#finish(others);
@@ -165,6 +183,7 @@ export abstract class HeldParts {
       case 'tool-call': {
         const pieces = part.name === undefined ? [] : [this.#piece(new Channel('name', part.choice), part.name, null)];
         const call = this.#channel(part.type, part, part.index);
+        call.tool += part.name ?? '';
         return [...pieces, this.#piece(call, part.arguments, part)];
       }
       case 'state':

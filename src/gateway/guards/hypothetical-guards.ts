@@ -1,11 +1,12 @@
 import { SignalboxError } from '../../core/errors.ts';
 import type { Caller } from '../../core/people/caller.ts';
-import type { GuardVerdict } from '../../core/policy/guards.ts';
+import type { GuardSide, GuardVerdict } from '../../core/policy/guards.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Timers } from '../../core/time/timers.ts';
 import { guardInput } from './guard-input.ts';
 import type { RunningGuard } from './guard-runtime.ts';
 import { isActive, scopeOf } from './guard-scope.ts';
+import { AnswerBlocked, GuardedParts } from './guarded-parts.ts';
 import { Placeholders } from './placeholders.ts';
 import { Verdicts } from './verdicts.ts';
 
@@ -18,7 +19,10 @@ export interface HypotheticalVerdicts {
   readonly refusal: SignalboxError | null;
 }
 
-/** Runs the pure guards of a policy on a request that is never sent. Guards that are not pure do not run, because they may call a service. */
+/**
+ * Runs the pure guards of a policy on a request that is never sent. Guards that are not pure do not run, because they may call a service.
+ * @param answer the text that a model would answer; null if guards inspect only the request
+ */
 export function guardHypothetical(
   given: ModelRequest,
   caller: Caller,
@@ -26,12 +30,14 @@ export function guardHypothetical(
     guards,
     alarms: { timers },
   }: { readonly guards: readonly RunningGuard[]; readonly alarms: { readonly timers: Timers } },
+  answer: string | null = null,
 ): HypotheticalVerdicts {
   const verdicts = new Verdicts();
   const none = { request: given, verdicts, refusal: null };
   if (guards.length === 0) return none;
   const scope = scopeOf(given, caller, NO_ORIGIN);
-  const active = guards.filter((one) => one.rule.isPure && one.rule.on.includes('input') && isActive(one, scope));
+  const active = guards.filter((one) => one.rule.isPure && isActive(one, scope));
+  const on = (side: GuardSide) => active.filter(({ rule }) => rule.on.includes(side));
   const context = {
     verdicts,
     placeholders: new Placeholders(() => NO_SECRET),
@@ -42,11 +48,26 @@ export function guardHypothetical(
     onFailure: () => {},
   };
   try {
-    const request = guardInput(given, active, context);
-    return request instanceof Promise ? none : { request, verdicts, refusal: null };
+    const request = guardInput(given, on('input'), context);
+    if (request instanceof Promise) return none;
+    if (answer !== null) guardText(answer, new GuardedParts(on('output'), false, { ...context, request }));
+    return { request, verdicts, refusal: null };
   } catch (cause) {
     if (!(cause instanceof SignalboxError)) throw cause;
     return { ...none, refusal: cause };
+  }
+}
+
+/** Inspects the text of an answer that is never shown. */
+function guardText(text: string, parts: GuardedParts): void {
+  try {
+    parts.add([
+      { type: 'text', choice: 0, text },
+      { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' },
+    ]);
+  } catch (cause) {
+    // The verdicts say which guard blocks the answer.
+    if (!(cause instanceof AnswerBlocked)) throw cause;
   }
 }
 
@@ -65,4 +86,4 @@ export function verdictText({ guard, side, action, matches, failed, unreadable }
   return `The guard ${guard} found ${found.join(', ')} in the ${where}: ${ACTIONS[action]}.`;
 }
 
-const ACTIONS = { block: 'blocked', mask: 'masked', flag: 'only counted' } as const;
+const ACTIONS = { block: 'blocked', mask: 'masked', repair: 'repaired', flag: 'only counted' } as const;

@@ -1,6 +1,6 @@
 import type { UnmaskPlace } from '../../core/policy/guards.ts';
 import { type AnswerText, changeTexts, textsOfChannel } from './answer-texts.ts';
-import { type Channel, HeldParts } from './held-parts.ts';
+import { type Channel, type EndedChoice, HeldParts } from './held-parts.ts';
 import { PLACEHOLDER, PLACEHOLDER_MAX, type Placeholders } from './placeholders.ts';
 
 /** The beginning of a text that may become a placeholder. */
@@ -40,7 +40,7 @@ export class UnmaskedParts extends HeldParts {
     channel.safeTo = safeTo + (isOpen ? last : text.length);
   }
 
-  protected finish(channels: readonly Channel[]): void {
+  protected finish({ channels }: EndedChoice): void {
     if (!this.#places.has('tool_arguments')) return;
     const changed = new Map<AnswerText, string>();
     for (const channel of channels) {

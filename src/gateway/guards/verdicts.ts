@@ -1,12 +1,17 @@
 import type { GuardMatch, GuardSide } from '../../contract/guard.ts';
-import type { GuardAction, GuardCounts, GuardRule, GuardVerdict, Unreadable } from '../../core/policy/guards.ts';
+import type { GuardCounts, GuardRule, GuardVerdict, Unreadable, VerdictAction } from '../../core/policy/guards.ts';
 
 /** The verdicts of the guards of one request. They contain names of the policy and of plugins, and numbers; no text. */
 export class Verdicts {
   readonly #verdicts = new Map<string, { -readonly [Key in keyof GuardVerdict]: GuardVerdict[Key] }>();
 
   /** Adds matches of a guard. @param action what the matches led to; a match that cannot be masked blocks */
-  add({ name: guard, onMatch }: GuardRule, side: GuardSide, matches: readonly GuardMatch[], action = onMatch): void {
+  add(
+    { name: guard, onMatch }: GuardRule,
+    side: GuardSide,
+    matches: readonly GuardMatch[],
+    action: VerdictAction = onMatch,
+  ): void {
     const verdict = this.#of(guard, side, action);
     const counts: Record<string, number> = { ...verdict.matches };
     for (const { kind } of matches) counts[kind] = (counts[kind] ?? 0) + 1;
@@ -38,7 +43,7 @@ export class Verdicts {
     return Object.keys(counts).length === 0 ? undefined : counts;
   }
 
-  #of(guard: string, side: GuardSide, action: GuardAction) {
+  #of(guard: string, side: GuardSide, action: VerdictAction) {
     return this.#verdicts.getOrInsertComputed(`${guard} ${side} ${action}`, () => ({
       guard,
       side,

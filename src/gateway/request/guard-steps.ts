@@ -74,8 +74,9 @@ export const guardAnswer: Step = (served, next) => {
       const { verdicts, placeholders } = guards;
       const onFailure = logFailure(gateway.log);
       const { timers } = prepared.runtime.alarms;
-      const context = { verdicts, placeholders, clock: gateway.clock, timers, onFailure };
-      const parts = new GuardedParts(guards.output, prepared.request.stream, context);
+      const { request } = prepared;
+      const context = { request, verdicts, placeholders, clock: gateway.clock, timers, onFailure };
+      const parts = new GuardedParts(guards.output, request.stream, context);
       shown = new GuardedAnswer(
         shown,
         parts,

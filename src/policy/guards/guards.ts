@@ -67,7 +67,7 @@ const GuardText = closed('A guard, which inspects the texts of requests and answ
   name: itemName('Name of the guard, in records, metrics and messages.', 'personal-data'),
   guard: string(
     { minLength: 1, maxLength: 64, example: 'personal-data' },
-    'The plugin: `secrets`, `personal-data`, `words`, `size`, `language`, `presidio`, `lakera`, `webhook`, or a plugin of your own.',
+    'The plugin: `secrets`, `personal-data`, `words`, `size`, `language`, `json-schema`, `presidio`, `lakera`, `webhook`, or a plugin of your own.',
   ),
   settings: Type.Record(Type.String(), Type.Unknown(), {
     default: {},

@@ -112,6 +112,13 @@ const GIVEN = {
         'The signal of failure that escalates the conversation, as if its latest answer had failed. It counts if `escalate.on` lists it and tiers decide about the request. Default: only the signals in `messages`.',
     }),
   ),
+  answer: Type.Optional(
+    Type.String({
+      maxLength: 100_000,
+      examples: ['{"city": "Oslo",}'],
+      description: 'The text that the model answers, which guards inspect. Default: guards inspect only the request.',
+    }),
+  ),
   time: optional.string(
     {
       pattern:
@@ -174,11 +181,16 @@ export const ExpectText = closed(
       examples: [{ 'qwen3-coder-local': 'legal-stays-in-the-eu' }],
       description: 'Model → the constraint, or the kind of reason, that must reject it.',
     }),
-    blocked: Type.Optional(name('The guard that must refuse the request.', 'no-secrets')),
+    blocked: Type.Optional(name('The guard that must refuse the request, or block its answer.', 'no-secrets')),
     masked: Type.Array(name('A guard.', 'personal-data'), {
       default: [],
       examples: [['personal-data']],
-      description: 'The guards that must mask a text of the request.',
+      description: 'The guards that must mask a text of the request, or of its answer.',
+    }),
+    repaired: Type.Array(name('A guard.', 'forms'), {
+      default: [],
+      examples: [['forms']],
+      description: 'The guards that must repair the answer.',
     }),
     cached: Type.Optional(
       boolean(

@@ -42,13 +42,28 @@ const textOf = fc
   .array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ maxLength: 12 })), { maxLength: 12 })
   .map((pieces) => pieces.join(''));
 
+/** Forms that requests want of texts. */
+const FORMS = [
+  { schema: null },
+  { schema: { type: 'object' } },
+  { schema: { type: 'array', items: { type: 'string' } } },
+];
+
 const windows = (plugin: GuardPlugin): fc.Arbitrary<GuardWindow> =>
   fc.record({
     side: fc.constantFrom(...plugin.sides),
-    texts: fc.array(fc.record({ text: textOf, role: fc.constantFrom(...ROLES), kind: fc.constantFrom(...KINDS) }), {
-      minLength: 1,
-      maxLength: 4,
-    }),
+    texts: fc.array(
+      fc.record({
+        text: textOf,
+        role: fc.constantFrom(...ROLES),
+        kind: fc.constantFrom(...KINDS),
+        ...(plugin.window === 'form' && { form: fc.constantFrom(...FORMS) }),
+      }),
+      {
+        minLength: 1,
+        maxLength: 4,
+      },
+    ),
   });
 
 const describe = (window: GuardWindow): string => shortJson(window);
@@ -87,10 +102,13 @@ export const GUARD_LAWS: readonly Law<GuardSubject>[] = [
     cases: () => fc.constant(null),
     fault({ kinds, check, reach }, _, { plugin }) {
       if (typeof plugin.pure !== 'boolean') return '`pure` must be true or false';
-      if (!['message', 'call', 'all'].includes(plugin.window)) return `\`window\` is ${shortJson(plugin.window)}`;
+      if (!['message', 'call', 'all', 'form'].includes(plugin.window))
+        return `\`window\` is ${shortJson(plugin.window)}`;
       const sides: readonly unknown[] = plugin.sides;
       if (sides.length === 0 || !sides.every((side) => side === 'input' || side === 'output'))
         return `\`sides\` is ${shortJson(sides)}; it must contain \`input\`, \`output\` or both`;
+      if (plugin.window === 'form' && sides.includes('input'))
+        return '`window` is `form`, which only answers have, so `sides` must be `output`';
       if (typeof check !== 'function') return '`prepare` returns no `check`';
       const names: readonly unknown[] = kinds;
       if (names.length === 0 || !names.every((name) => typeof name === 'string' && NAME.test(name)))

@@ -12,6 +12,7 @@ models:
 guards:
   - { name: no-secrets, guard: secrets, on_match: block, when: key.labels.role != "robot" }
   - { name: pii, guard: personal-data, settings: { kinds: [email] }, on_match: mask }
+  - { name: forms, guard: json-schema, settings: { schema: { type: object } }, on: [output], on_match: block }
 constraints:
   - { name: personal, when: guards.pii > 1, require: '"private" in model.tags' }
 cases:
@@ -19,6 +20,7 @@ ${cases}
 `;
 const SECRET = 'messages: [{ role: user, content: My password = Tr0ub4dor. }]';
 const MAIL = 'messages: [{ role: user, content: Write to ada@example.com. }]';
+const PLAIN = 'messages: [{ role: user, content: Hi. }]';
 const MAILS = 'messages: [{ role: user, content: Write to ada@example.com and bob@example.com. }]';
 
 const run = async (cases: string, ...args: string[]) => {
@@ -33,6 +35,8 @@ describe('a policy case', () => {
     ['that a guard masks', `{ ${MAIL} }`, '{ masked: [pii], model: tiny }'],
     ['whose matches a constraint reads', `{ ${MAILS} }`, '{ masked: [pii], model: private }'],
     ['with a refusal by its code', `{ ${SECRET} }`, '{ refused: content_blocked }'],
+    ['that a guard repairs', `{ ${PLAIN}, answer: '{"city": "Oslo",}' }`, '{ repaired: [forms], model: tiny }'],
+    ['whose answer a guard blocks', `{ ${PLAIN}, answer: Oslo. }`, '{ blocked: forms }'],
     ['whose key no guard inspects', `{ key: { labels: { role: robot } }, ${SECRET} }`, '{ model: tiny }'],
   ])('%s passes', async (_, given, expected) => {
     const { code, out: stdout } = await run(`  - { name: it, given: ${given}, expect: ${expected} }`);
@@ -43,6 +47,9 @@ describe('a policy case', () => {
     ['is not refused', `{ ${MAIL} }`, '{ blocked: no-secrets }'],
     ['is refused by another guard', `{ ${SECRET} }`, '{ blocked: pii }'],
     ['is not masked', '{ messages: [{ role: user, content: Hi. }] }', '{ masked: [pii] }'],
+    ['has no answer that a guard could repair', `{ ${PLAIN} }`, '{ repaired: [forms] }'],
+    ['has an answer that needs no repair', `{ ${PLAIN}, answer: '{}' }`, '{ repaired: [forms] }'],
+    ['has an answer that no guard blocks', `{ ${PLAIN}, answer: '{}' }`, '{ blocked: forms }'],
     ['names a guard that does not exist', `{ ${SECRET} }`, '{ blocked: no-such-guard }'],
     ['expects a model of a blocked request', `{ ${SECRET} }`, '{ blocked: no-secrets, model: tiny }'],
   ])('that %s fails', async (_, given, expected) => {

@@ -1,3 +1,4 @@
+import { jsonSchema } from '../../../plugins/guards/json-schema.ts';
 import { language } from '../../../plugins/guards/language.ts';
 import { personalData } from '../../../plugins/guards/personal-data.ts';
 import { secrets } from '../../../plugins/guards/secrets.ts';
@@ -53,6 +54,15 @@ export const WORST_GUARDS: Readonly<Record<string, TextShapes>> = {
   },
   size: ANY_TEXTS,
   language: ANY_TEXTS,
+  'json-schema': {
+    ...ANY_TEXTS,
+    'lists without commas': (parts) => `[${'1 '.repeat(parts)}`,
+    'quotes in a text': (parts) => `{"a": "${'x"y'.repeat(parts)}`,
+    'joined texts': (parts) => `["a"${'+"a"'.repeat(parts)}`,
+    'lines of objects': (parts) => `[${'{"a":1}\n'.repeat(parts)}`,
+    'deep lists': of('['),
+    'a list that fits': (parts) => `[${'1,'.repeat(parts)}1]`,
+  },
 };
 
 const PREPARED: Readonly<Record<string, PreparedGuard>> = {
@@ -70,6 +80,11 @@ const PREPARED: Readonly<Record<string, PreparedGuard>> = {
   }),
   size: size.prepare({ characters: 1_000 }),
   language: language.prepare({ scripts: ['latin'], share: 0.3 }),
+  'json-schema': jsonSchema.prepare({
+    schema: { type: 'array', items: { type: 'number' } },
+    tools: true,
+    repair: true,
+  }),
 };
 
 /** The reply of a guard's service to a text. */
@@ -149,6 +164,7 @@ function stream(prepared: PreparedGuard, text: string): void {
   };
   const placeholders = new Placeholders(() => new Uint8Array(32));
   const context = {
+    request: chat([]),
     verdicts: new Verdicts(),
     placeholders,
     clock: () => 0,

@@ -80,6 +80,8 @@ export interface HypotheticalRequest {
   readonly readings?: Readings;
   /** How many matches each guard found in the request; absent for none. */
   readonly guards?: GuardCounts | undefined;
+  /** The text that a model would answer; absent if guards inspect only the request. */
+  readonly answer?: string | undefined;
 }
 
 /** The error for an unknown sender, or for a key that does not work. */
@@ -110,8 +112,8 @@ function hypotheticalCaller({ id: keyId, labels, models, notModels, ...of }: Hyp
  * @returns the request after masks, with the numbers of matches
  */
 export function guarded(hypothetical: HypotheticalRequest, runtime: Runtime) {
-  const { request: given, key, caller = hypotheticalCaller(key) } = hypothetical;
-  const { request, verdicts, refusal } = guardHypothetical(given, caller, runtime);
+  const { request: given, key, caller = hypotheticalCaller(key), answer } = hypothetical;
+  const { request, verdicts, refusal } = guardHypothetical(given, caller, runtime, answer);
   return { hypothetical: { ...hypothetical, request, guards: verdicts.inputCounts }, verdicts: verdicts.all, refusal };
 }
 

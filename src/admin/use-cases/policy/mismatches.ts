@@ -1,6 +1,7 @@
 import type { Decision } from '../../../core/decision/decision.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import type { PolicyCase } from '../../../core/policy/case.ts';
+import type { GuardSide, VerdictAction } from '../../../core/policy/guards.ts';
 import type { EscalationSignal } from '../../../core/request/facts.ts';
 import { decimalText } from '../../../core/text/text.ts';
 import type { CaseFailure } from '../../../policy/cases.ts';
@@ -239,17 +240,27 @@ function guardMismatches(
   refusal: SignalboxError | null,
   runtime: Runtime,
 ): MismatchText[] {
-  const { blocked, masked } = policyCase.expect;
-  if (blocked === null && masked.length === 0) return [];
+  const { blocked, masked, repaired } = policyCase.expect;
+  if (blocked === null && masked.length + repaired.length === 0) return [];
   const verdicts = verdictsOn(policyCase, runtime);
   const found = verdicts.map(({ guard, action }) => `${guard}: ${action}`).join(', ') || 'no matches';
-  const misses = masked
-    .filter((name) => !verdicts.some(({ guard, action }) => guard === name && action === 'mask'))
-    .map((name) => ({ key: 'masked', wanted: name, got: found, message: `the guard \`${name}\` masks nothing` }));
-  if (blocked === null || (refusal?.code === 'content_blocked' && refusal.info.details?.guard === blocked))
-    return misses;
+  const has = (name: string, wanted: VerdictAction, on?: GuardSide) =>
+    verdicts.some(({ guard, action, side }) => guard === name && action === wanted && side === (on ?? side));
+  const missesOf = (key: string, names: readonly string[], action: VerdictAction, verb: string) =>
+    names
+      .filter((name) => !has(name, action))
+      .map((name) => ({ key, wanted: name, got: found, message: `the guard \`${name}\` ${verb} nothing` }));
+  const misses = [
+    ...missesOf('masked', masked, 'mask', 'masks'),
+    ...missesOf('repaired', repaired, 'repair', 'repairs').map((miss) => ({
+      ...miss,
+      ...(policyCase.given.answer === undefined && { hint: 'state the answer of the model as `given.answer`' }),
+    })),
+  ];
+  const isRefused = refusal?.code === 'content_blocked' && refusal.info.details?.guard === blocked;
+  if (blocked === null || isRefused || has(blocked, 'block', 'output')) return misses;
   const got = refusal ? refusedText(refusal.code) : isDecision(outcome) ? `chose ${chosenId(outcome, runtime)}` : found;
-  const message = `the guard \`${blocked}\` does not refuse the request`;
+  const message = `the guard \`${blocked}\` does not block`;
   return [...misses, { key: 'blocked', wanted: blocked, got, message, hint: refusal?.message }];
 }
 

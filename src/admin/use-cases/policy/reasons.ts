@@ -40,13 +40,13 @@ export function factsOf(policyCase: PolicyCase, runtime: Runtime): Facts {
 
 /** Runs the guards of the policy on a case's request. @throws SignalboxError for a body that the API would refuse */
 function guardedCase({ given }: PolicyCase, runtime: Runtime) {
-  const { time, team, user } = given;
+  const { time, team, user, answer } = given;
   const request = requestOf(given);
   const key = { ...given.key, team: team?.id, user: user?.id, levels: levelsIn(given, runtime) };
-  return guarded({ request, key, timeMs: Date.parse(time ?? USUAL_TIME) }, runtime);
+  return guarded({ request, key, timeMs: Date.parse(time ?? USUAL_TIME), answer }, runtime);
 }
 
-/** Returns what the guards of the policy found in a case's request; nothing if the API would refuse its body. */
+/** Returns what the guards of the policy found in a case's request and answer; nothing if the API would refuse its body. */
 export const verdictsOn = (policyCase: PolicyCase, runtime: Runtime): readonly GuardVerdict[] =>
   orElse(() => guardedCase(policyCase, runtime).verdicts, []);
 

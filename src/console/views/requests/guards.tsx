@@ -98,6 +98,7 @@ const GuardTable = ({ report, current }: { readonly report: GuardReport; readonl
         { head: 'Matched', count: ({ matched }) => matched, phone: 'fact' },
         { head: 'Blocked', count: ({ blocked }) => blocked },
         { head: 'Masked', count: ({ masked }) => masked },
+        { head: 'Repaired', count: ({ repaired }) => repaired },
         { head: 'Flagged', count: ({ flagged }) => flagged },
         { head: 'Failed', count: ({ failed }) => failed },
       ])}

@@ -86,7 +86,7 @@ export function chatFamilies(seriesMax: number, keyedMax: number) {
     }),
     guardMatches: counter({
       name: 'signalbox_guard_matches_total',
-      help: 'Matches that guards found in requests and answers, by guard, side (`input`, `output`), action (`block`, `mask`, `flag`) and kind.',
+      help: 'Matches that guards found in requests and answers, by guard, side (`input`, `output`), action (`block`, `mask`, `repair`, `flag`) and kind.',
       labels: ['guard', 'side', 'action', 'kind'],
     }),
     guardFailures: counter({

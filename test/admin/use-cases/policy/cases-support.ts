@@ -63,6 +63,7 @@ const NOTHING: PolicyCase['expect'] = {
   qualityAbove: null,
   blocked: null,
   masked: [],
+  repaired: [],
   cached: null,
   refused: null,
 };

@@ -1,0 +1,95 @@
+import { jsonrepair } from 'jsonrepair';
+import {
+  defineGuard,
+  fitsSchema,
+  type GuardForm,
+  type GuardMatch,
+  type GuardText,
+  type Members,
+  parseJson,
+  Type,
+} from 'signalbox/plugin';
+
+/** The steps that the check of one answer may take: some tens of milliseconds. */
+const STEPS_MAX = 1_000_000;
+/** The most characters of a text that is repaired, because the time of a repair grows with the square of the length. */
+const REPAIR_MAX = 32_768;
+/** The beginning of an object or a list, also in a fenced block of Markdown. Any other text would become a string or a list of words. */
+const BEGINNING = /^\s*(?:```[a-z]*\s*)?([[{])/i;
+
+/** Finds answers that are not the JSON that the policy or the request wants, and repairs slips such as a comma too many. */
+export const jsonSchema = defineGuard({
+  name: 'json-schema',
+  status: 'alpha',
+  settings: Type.Object(
+    {
+      schema: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), {
+          examples: [{ type: 'object', required: ['answer'] }],
+          description:
+            'The JSON schema of the text of each answer. Default: the form that the request wants, such as its `response_format`.',
+        }),
+      ),
+      tools: Type.Boolean({
+        default: true,
+        description: 'Whether the arguments of a tool call must fit the parameters of its function.',
+      }),
+      repair: Type.Boolean({
+        default: true,
+        description: 'Whether a text that is almost JSON is repaired, such as a text with a comma too many.',
+      }),
+    },
+    { additionalProperties: false },
+  ),
+  pure: true,
+  window: 'form',
+  sides: ['output'],
+  prepare({ schema, tools, repair }) {
+    const stated = schema && { schema };
+    const formFor = ({ kind, form }: GuardText): GuardForm | undefined =>
+      kind === 'tool_arguments' ? (tools ? form : undefined) : (stated ?? form);
+    return {
+      kinds: ['invalid-json', 'schema-mismatch'],
+      check({ texts }) {
+        const budget = { left: STEPS_MAX };
+        const fits = (schema: Members | null, value: unknown): boolean => {
+          const isFitting = schema === null || fitsSchema(schema, value, budget);
+          if (budget.left < 0) throw new Error('the check of the schema takes too many steps');
+          return isFitting;
+        };
+        return texts.flatMap((text, index): readonly GuardMatch[] => {
+          const form = formFor(text);
+          if (!form) return [];
+          const kind = faultOf(text, (value) => fits(form.schema, value));
+          if (kind === null) return [];
+          const repaired = repair && !text.isCut ? repairOf(text.text) : null;
+          if (repaired === null || !fits(form.schema, parseJson(repaired))) return [{ kind }];
+          return [{ kind, at: { text: index, from: 0, to: text.text.length }, repaired }];
+        });
+      },
+    };
+  },
+});
+
+function faultOf(
+  { text, kind }: GuardText,
+  fits: (value: unknown) => boolean,
+): 'invalid-json' | 'schema-mismatch' | null {
+  // A call without arguments has an empty object.
+  const value = kind === 'tool_arguments' && text.trim() === '' ? {} : parseJson(text);
+  if (value === undefined) return 'invalid-json';
+  return fits(value) ? null : 'schema-mismatch';
+}
+
+/** Returns a text as JSON of the same kind of value, an object or a list; null if it is too different from JSON. */
+function repairOf(text: string): string | null {
+  const begin = text.length <= REPAIR_MAX ? BEGINNING.exec(text)?.[1] : undefined;
+  if (begin === undefined) return null;
+  try {
+    const repaired = jsonrepair(text).trim();
+    return repaired.startsWith(begin) && parseJson(repaired) !== undefined ? repaired : null;
+  } catch {
+    // `jsonrepair` throws for a text that it cannot repair, and if the text is nested too deeply.
+    return null;
+  }
+}

@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'bun:test';
+import { waitFor } from '../../support/answers.ts';
+import type { Signalbox } from '../../support/signalbox.ts';
+import { useUpstream } from '../../support/use.ts';
+import { contentOf, send, startGuarded, WAYS } from './support.ts';
+
+const upstream = useUpstream();
+
+const guard = (more: string) => `  - { name: forms, guard: json-schema, on: [output], ${more} }`;
+const CITY = 'settings: { schema: { type: object, required: [city], properties: { city: { type: string } } } }';
+const BROKEN = ['{"ci', 'ty": "Os', 'lo",', '}'];
+
+/** Runs a test with a server. */
+async function withGuard(more: string, run: (box: Signalbox) => Promise<void>): Promise<void> {
+  const box = await startGuarded(upstream.url, guard(more));
+  try {
+    await run(box);
+    expect(await box.run('ledger', 'audit')).toMatchObject({ code: 0 });
+  } finally {
+    upstream.behave(() => ({}));
+    await box.stop();
+  }
+}
+
+/** Returns what the record of an answer says about guards. */
+async function verdictsOf(box: Signalbox, response: Response): Promise<unknown> {
+  const id = response.headers.get('x-signalbox-decision-id')!;
+  const record = await waitFor(async () => {
+    const found = (await (await box.get(`/v1/decisions/${id}`)).json()) as { outcome: { guards: unknown } | null };
+    return found.outcome ?? undefined;
+  });
+  return record.guards;
+}
+
+const verdict = (action: string, matches: Record<string, number>) =>
+  expect.objectContaining({ guard: 'forms', side: 'output', action, matches });
+
+describe('a guard with a schema in the policy', () => {
+  test.each(WAYS)('passes an answer that fits unchanged: %s', async (_, way) => {
+    await withGuard(`${CITY}, on_match: block`, async (box) => {
+      const fitting = [' { "city" :', ' "Oslo" } '];
+      upstream.next({ text: fitting });
+      const response = await send(way, box, 'Where?');
+      expect((await contentOf(way, response)).text).toBe(fitting.join(''));
+      expect(await verdictsOf(box, response)).toEqual([]);
+    });
+  });
+
+  test.each(WAYS)('repairs a slip, and the record says so: %s', async (_, way) => {
+    await withGuard(`${CITY}, on_match: block`, async (box) => {
+      upstream.next({ text: BROKEN });
+      const response = await send(way, box, 'Where?');
+      const { text, platform } = await contentOf(way, response);
+      expect(JSON.parse(text)).toEqual({ city: 'Oslo' });
+      expect(platform?.credits_consumed).toBeGreaterThan(0);
+      expect(await verdictsOf(box, response)).toEqual([verdict('repair', { 'invalid-json': 1 })]);
+      const listed = (await (await box.get('/admin/guards')).json()) as { data: unknown[] };
+      expect(listed.data).toEqual([expect.objectContaining({ repaired: 1, blocked: 0, matched: 1 })]);
+    });
+  });
+
+  test.each(WAYS)('blocks an answer that no repair fits, and shows nothing of it: %s', async (_, way) => {
+    await withGuard(`${CITY}, on_match: block`, async (box) => {
+      upstream.next({ text: ['{"town": ', '"Bergen"}'] });
+      const response = await send(way, box, 'Where?');
+      const body = await response.text();
+      expect(/content_blocked/i.test(body)).toBeTrue();
+      expect(body).not.toContain('Bergen');
+      expect(response.status).toBe(way.isStream ? 200 : 400);
+      if (!way.isStream) expect(Number(response.headers.get('x-signalbox-credits'))).toBeGreaterThan(0);
+      expect(await verdictsOf(box, response)).toEqual([verdict('block', { 'schema-mismatch': 1 })]);
+    });
+  });
+
+  test.each(WAYS)('with `flag` changes nothing, and counts: %s', async (_, way) => {
+    await withGuard(`${CITY}, on_match: flag`, async (box) => {
+      upstream.next({ text: BROKEN });
+      const response = await send(way, box, 'Where?');
+      expect((await contentOf(way, response)).text).toBe(BROKEN.join(''));
+      expect(await verdictsOf(box, response)).toEqual([verdict('flag', { 'invalid-json': 1 })]);
+    });
+  });
+
+  test.each(WAYS)('does not complete an answer that ended at its output limit: %s', async (_, way) => {
+    await withGuard(`${CITY}, on_match: block`, async (box) => {
+      upstream.next({ text: ['{"city": "Tromsø"'], finish: 'length' });
+      const body = await (await send(way, box, 'Where?')).text();
+      expect(/content_blocked/i.test(body)).toBeTrue();
+      expect(body).not.toContain('Troms');
+    });
+  });
+
+  test.each(WAYS.filter(([, { isStream }]) => isStream))(
+    'shows nothing of a stream that breaks off, and keeps its error: %s',
+    async (_, way) => {
+      await withGuard(`${CITY}, on_match: block`, async (box) => {
+        upstream.next({ text: ['{"city": ', '"Tromsø', '", "more": "'], cutAfter: 3 });
+        const body = await (await send(way, box, 'Where?')).text();
+        expect(body).not.toContain('Troms');
+        expect(/content_blocked/i.test(body)).toBeFalse();
+      });
+    },
+  );
+
+  test('makes no JSON of prose, and blocks an empty answer', async () => {
+    await withGuard('settings: { schema: {} }, on_match: block', async (box) => {
+      for (const text of ['Sure, here it is.', 'Oslo', '']) {
+        upstream.next({ text });
+        const response = await send(WAYS[0]![1], box, 'Where?');
+        expect(await response.text()).toContain('content_blocked');
+      }
+    });
+  });
+
+  test('with `repair: false` only blocks', async () => {
+    await withGuard('settings: { schema: {}, repair: false }, on_match: block', async (box) => {
+      upstream.next({ text: BROKEN });
+      expect((await send(WAYS[0]![1], box, 'Where?')).status).toBe(400);
+    });
+  });
+});
+
+const SCHEMA = { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } };
+
+/** Bodies that want JSON, by the path of their dialect. */
+const WANTED: readonly (readonly [string, string, Record<string, unknown>])[] = [
+  [
+    'OpenAI Chat',
+    '/v1/chat/completions',
+    {
+      messages: [{ role: 'user', content: 'How many?' }],
+      response_format: { type: 'json_schema', json_schema: { name: 'n', schema: SCHEMA } },
+    },
+  ],
+  [
+    'Responses',
+    '/v1/responses',
+    { input: 'How many?', text: { format: { type: 'json_schema', name: 'n', schema: SCHEMA } } },
+  ],
+];
+
+describe('a guard without a schema', () => {
+  test.each(WANTED)('checks and repairs the form that the request wants: %s', async (_, path, body) => {
+    await withGuard('on_match: block', async (box) => {
+      upstream.next({ text: "{'n': 7}" }, { text: '{"n": "seven"}' });
+      const good = await box.post(path, { model: 'best', ...body });
+      expect(await good.text()).toContain('\\"n\\": 7');
+      const bad = await box.post(path, { model: 'best', ...body });
+      expect([bad.status, await bad.text()]).toEqual([400, expect.stringContaining('content_blocked')]);
+    });
+  });
+
+  test('lets an answer without a wanted form pass', async () => {
+    await withGuard('on_match: block', async (box) => {
+      upstream.next({ text: 'Oslo.' });
+      expect((await contentOf(WAYS[0]![1], await send(WAYS[0]![1], box, 'Where?'))).text).toBe('Oslo.');
+    });
+  });
+});
+
+describe('arguments of a tool call', () => {
+  const chat = {
+    model: 'best',
+    messages: [{ role: 'user', content: 'How many?' }],
+    tools: [{ type: 'function', function: { name: 'count', parameters: SCHEMA } }],
+  };
+  const calling = (args: string) =>
+    upstream.next({ toolCalls: [{ name: 'count', arguments: args, id: 'c1' }], text: '' });
+
+  test.each([false, true])('are repaired, or block the answer (stream: %p)', async (stream) => {
+    await withGuard('on_match: block', async (box) => {
+      calling('{"n": 7,}');
+      const repaired = await (await box.post('/v1/chat/completions', { ...chat, stream })).text();
+      expect(repaired).toContain('{\\"n\\": 7}');
+      calling('{"n": "seven"}');
+      const blocked = await (await box.post('/v1/chat/completions', { ...chat, stream })).text();
+      expect(blocked).toContain('content_blocked');
+      expect(blocked).not.toContain('seven');
+    });
+  });
+
+  test('are not checked with `tools: false`', async () => {
+    await withGuard('settings: { tools: false }, on_match: block', async (box) => {
+      calling('{"n": "seven"}');
+      expect((await box.post('/v1/chat/completions', chat)).status).toBe(200);
+    });
+  });
+});
