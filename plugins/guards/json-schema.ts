@@ -1,4 +1,3 @@
-import { jsonrepair } from 'jsonrepair';
 import {
   defineGuard,
   fitsSchema,
@@ -7,15 +6,12 @@ import {
   type GuardText,
   type Members,
   parseJson,
+  repairedJson,
   Type,
 } from 'signalbox/plugin';
 
 /** The steps that the check of one answer may take: some tens of milliseconds. */
 const STEPS_MAX = 1_000_000;
-/** The most characters of a text that is repaired, because the time of a repair grows with the square of the length. */
-const REPAIR_MAX = 32_768;
-/** The beginning of an object or a list, also in a fenced block of Markdown. Any other text would become a string or a list of words. */
-const BEGINNING = /^\s*(?:```[a-z]*\s*)?([[{])/i;
 
 /** Finds answers that are not the JSON that the policy or the request wants, and repairs slips such as a comma too many. */
 export const jsonSchema = defineGuard({
@@ -62,7 +58,7 @@ export const jsonSchema = defineGuard({
           if (!form) return [];
           const kind = faultOf(text, (value) => fits(form.schema, value));
           if (kind === null) return [];
-          const repaired = repair && !text.isCut ? repairOf(text.text) : null;
+          const repaired = repair && !text.isCut ? repairedJson(text.text) : null;
           if (repaired === null || !fits(form.schema, parseJson(repaired))) return [{ kind }];
           return [{ kind, at: { text: index, from: 0, to: text.text.length }, repaired }];
         });
@@ -79,17 +75,4 @@ function faultOf(
   const value = kind === 'tool_arguments' && text.trim() === '' ? {} : parseJson(text);
   if (value === undefined) return 'invalid-json';
   return fits(value) ? null : 'schema-mismatch';
-}
-
-/** Returns a text as JSON of the same kind of value, an object or a list; null if it is too different from JSON. */
-function repairOf(text: string): string | null {
-  const begin = text.length <= REPAIR_MAX ? BEGINNING.exec(text)?.[1] : undefined;
-  if (begin === undefined) return null;
-  try {
-    const repaired = jsonrepair(text).trim();
-    return repaired.startsWith(begin) && parseJson(repaired) !== undefined ? repaired : null;
-  } catch {
-    // `jsonrepair` throws for a text that it cannot repair, and if the text is nested too deeply.
-    return null;
-  }
 }
