@@ -1,6 +1,7 @@
 import type { GuardPlugin, ProviderPlugin, StrategyPlugin } from 'signalbox/plugin';
 import { jsonSchema } from './guards/json-schema.ts';
 import { language } from './guards/language.ts';
+import { model } from './guards/model.ts';
 import { personalData } from './guards/personal-data.ts';
 import { secrets } from './guards/secrets.ts';
 import { lakera } from './guards/services/lakera.ts';
@@ -37,6 +38,7 @@ export const shipped: readonly (StrategyPlugin | ProviderPlugin | GuardPlugin)[]
   size,
   language,
   jsonSchema,
+  model,
   presidio,
   lakera,
   webhook,

@@ -41,6 +41,11 @@ const Entry = f.shape('An entry.', {
     '`reserve`: the first hold. `raise`: an additional hold while the answer runs. `post`: the charge of a failed attempt. `settle`: the last charge, which releases the rest of the hold. `expire`: the end of a hold that was never settled. `overrun`: an amount that a provider billed beyond the hold and that no key pays.',
     'settle',
   ),
+  guard: f.orNull(
+    f.text('The guard whose call of a model has the entry; null for the request itself.', 'injection'),
+    undefined,
+    null,
+  ),
   time: f.moment('When the entry was made.'),
   ...amount('The amount.', 0.0455, '0.000455'),
   model: f.orNull(f.text('The model that was charged for; null if no model was charged for.', 'gpt-6-luna')),

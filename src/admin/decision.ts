@@ -114,8 +114,8 @@ const Verdict = Type.Object(
     guard: field.text('The name of the guard in the policy.', 'personal-data'),
     side: field.word(GUARD_SIDES, '`input`: the request. `output`: the answer.'),
     action: field.word(
-      ['block', 'mask', 'flag'],
-      'What the matches led to. A match that could not be masked has `block`.',
+      ['block', 'mask', 'repair', 'flag'],
+      'What the matches led to. A match that could not be masked has `block`. An answer that the guard repaired has `repair`.',
       'mask',
     ),
     matches: Counts,
@@ -127,6 +127,18 @@ const Verdict = Type.Object(
     ),
   },
   { description: 'What a guard found. It contains names and numbers, no text.' },
+);
+
+const GuardCall = Type.Object(
+  {
+    guard: field.text('The name of the guard in the policy.', 'injection'),
+    side: field.word(GUARD_SIDES, '`input`: it judged the request. `output`: it judged the answer.'),
+    model: field.modelId('The model that the guard called.'),
+    entry: field.decisionId,
+    credits_consumed: field.credits('The charge of the call, in addition to the charge of the request.', 0.15),
+    ms: field.milliseconds('From the beginning of the call to its end.', 240),
+  },
+  { description: 'A call of a guard to a model. `entry` is the ID of its entries in the ledger.' },
 );
 
 const Outcome = Type.Object({
@@ -174,6 +186,7 @@ const Outcome = Type.Object({
     'Endpoints that the request skipped, or waited for, because a limit in the policy was used up.',
   ),
   guards: field.arrayOf(Verdict, 'What guards found in the request and in the answer.'),
+  guard_calls: field.arrayOf(GuardCall, 'The calls of guards to models of the policy.'),
   repeats: field.orNull(
     field.decisionId,
     'The decision whose answer the cache repeated; null for an answer of a model.',

@@ -79,6 +79,26 @@ export interface GuardService {
   post(request: GuardServiceRequest): Promise<GuardServiceReply>;
 }
 
+/** A question of a guard to its model. */
+export interface GuardQuestion {
+  /** What the model must do, as its system prompt. */
+  readonly instructions: string;
+  /** The text to judge. It may come from anyone, also from an attacker. */
+  readonly text: string;
+  /** The most tokens of the answer, at least 1. */
+  readonly outputTokensMax: number;
+}
+
+/** The model that a guard calls, as the policy names it. The caller of the inspected request pays for each call. */
+export interface GuardModel {
+  /**
+   * Asks the model. The call ends at the deadline of the guard, and when the caller disconnects.
+   * @returns the text of the answer
+   * @throws Error, by rejecting, without a complete answer
+   */
+  ask(question: GuardQuestion): Promise<string>;
+}
+
 export interface PreparedGuard {
   /** Every kind of match that the guard reports, such as `email`: lower-case letters, digits and dashes. Records and metrics show them. */
   readonly kinds: readonly string[];
@@ -93,8 +113,13 @@ export interface PreparedGuard {
    * Inspects a window. The matches may be in any order and may overlap. A guard with `pure: true` returns the same matches for the same
    * window, and no promise.
    * @param service the service of a plugin with `service`; absent for other plugins
+   * @param model the model of a plugin with `model`; absent for other plugins
    */
-  check(window: GuardWindow, service?: GuardService): readonly GuardMatch[] | Promise<readonly GuardMatch[]>;
+  check(
+    window: GuardWindow,
+    service?: GuardService,
+    model?: GuardModel,
+  ): readonly GuardMatch[] | Promise<readonly GuardMatch[]>;
 }
 
 export interface GuardPlugin<Settings extends TObject = TObject> {
@@ -112,6 +137,8 @@ export interface GuardPlugin<Settings extends TObject = TObject> {
   readonly pure: boolean;
   /** Present if the guard calls a service, whose address the policy states. `url` is the default address. The guard is not pure. */
   readonly service?: { readonly url?: string };
+  /** Present if the guard calls a model, which the policy names. The guard is not pure. */
+  readonly model?: true;
   readonly window: GuardWindowKind;
   /** The sides that the guard can inspect. */
   readonly sides: readonly GuardSide[];

@@ -164,9 +164,9 @@ function checkSections(context: CheckContext) {
     publicUrl,
     cases: draftCases(money, names),
     /**
-     * The names that test cases of the policy send as `model`. Signalbox checks these names later, because the check needs public figures.
+     * The names that test cases and guards of the policy send as `model`. Signalbox checks these names later, because the check needs public figures.
      */
-    sentNames: names.sent,
+    sentNames: [...names.sent, ...own.guards.flatMap(({ model }) => model ?? [])],
     /** The bare data of every section, for comparing two revisions. */
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),
   };

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { idText } from '../../core/id.ts';
 import { toCredits } from '../../core/money/credits.ts';
 import { iso } from '../../core/time/clock.ts';
-import { type Line, momentOf, usdCell } from '../../ledger/export/export.ts';
+import { type Line, momentOf, shownKind, usdCell } from '../../ledger/export/export.ts';
 import type { JournalReader, MoneyEntry } from '../../store/journal-reader.ts';
 import { csvLines, csvRow } from './csv.ts';
 import type { Principal } from './principal.ts';
@@ -50,7 +50,7 @@ async function* tableOf(
   const lineOf = (entry: MoneyEntry): Line => ({
     time: iso(momentOf(entry)),
     decision: entry.reservation === null ? null : idText('dec_', entry.reservation),
-    kind: entry.kind,
+    kind: shownKind(entry),
     ...groupOf(holders, [sight.keyOf(entry.keyId), entry.team, entry.user], nameOf, sight),
     model: entry.model,
     provider: entry.provider,

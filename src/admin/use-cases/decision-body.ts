@@ -173,6 +173,11 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null, sigh
     adapted: outcome.adapted ?? [],
     full: (outcome.full ?? []).map(snakeKeys),
     guards: (outcome.guards ?? []).map(verdictBody),
+    guard_calls: (outcome.guardCalls ?? []).map(({ entry, charged, ...call }) => ({
+      ...call,
+      entry: idText('dec_', entry),
+      credits_consumed: toCredits(charged),
+    })),
     repeats: outcome.repeats === undefined ? null : idText('dec_', outcome.repeats),
     cache: outcome.cache ?? null,
   };

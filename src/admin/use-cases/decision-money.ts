@@ -32,19 +32,26 @@ export async function decisionMoney(
   sight = FULL_SIGHT,
 ) {
   const keyIds = await sight.idsWithin(checkAction(by.caller, 'decisions.list'));
-  const { id: number } = await visibleRecord(records, id, keyIds);
-  const [entries, booked, usdPerCredit] = await Promise.all([
-    journal.reservation(number),
-    ledger.reservation(number),
+  const { id: number, outcome } = await visibleRecord(records, id, keyIds);
+  const holdOf = async (hold: number, guard: string | null) => {
+    const [entries, booked] = await Promise.all([journal.reservation(hold), ledger.reservation(hold)]);
+    return { entries, guard, refunded: booked?.givenBack ?? 0 };
+  };
+  const [own, usdPerCredit, ...guards] = await Promise.all([
+    holdOf(number, null),
     journal.usdPerCredit(),
+    ...(outcome?.guardCalls ?? []).map(({ entry, guard }) => holdOf(entry, guard)),
   ]);
+  const { entries } = own;
   const worth = usdPerCredit === null ? null : parseDecimal(usdPerCredit);
   return {
     id: number,
     state: entries.length === 0 ? ('none' as const) : stateOf(entries),
     usdPerCredit,
-    entries: entries.flatMap((entry) => shownEntry(entry, worth)),
-    sums: sumsOf(entries, booked?.givenBack ?? 0),
+    entries: [own, ...guards].flatMap(({ entries, guard }) =>
+      entries.flatMap((entry) => shownEntry(entry, guard, worth)),
+    ),
+    sums: sumsOf([own, ...guards]),
   };
 }
 
@@ -55,21 +62,34 @@ const stateOf = (entries: readonly ReservationEntry[]): 'settled' | 'expired' | 
       ? 'expired'
       : 'open';
 
-function sumsOf(entries: readonly ReservationEntry[], refunded: Microcredits) {
-  const sum = (...kinds: readonly ReservationEntry['kind'][]) =>
-    entries.reduce((all, { kind, amount }) => (kinds.includes(kind) ? all + amount : all), 0);
-  const [held, charged] = [sum('reserve', 'raise'), sum('post', 'settle', 'expire')];
-  const released = stateOf(entries) === 'open' ? 0 : held - charged;
+/** The entries of one hold, with the refunds of its charge. */
+interface HoldEntries {
+  readonly entries: readonly ReservationEntry[];
+  readonly refunded: Microcredits;
+}
+
+function sumsOf(holds: readonly HoldEntries[]) {
+  const sums = { held: 0, charged: 0, released: 0, overrun: 0, refunded: 0 };
+  for (const { entries, refunded } of holds) {
+    const sum = (...kinds: readonly ReservationEntry['kind'][]) =>
+      entries.reduce((all, { kind, amount }) => (kinds.includes(kind) ? all + amount : all), 0);
+    const [held, charged] = [sum('reserve', 'raise'), sum('post', 'settle', 'expire')];
+    sums.held += held;
+    sums.charged += charged;
+    sums.released += stateOf(entries) === 'open' ? 0 : held - charged;
+    sums.overrun += sum('overrun');
+    sums.refunded += refunded;
+  }
   return {
-    held: { amount: held },
-    charged: { amount: charged },
-    released: { amount: released },
-    overrun: { amount: sum('overrun') },
-    refunded: { amount: refunded },
+    held: { amount: sums.held },
+    charged: { amount: sums.charged },
+    released: { amount: sums.released },
+    overrun: { amount: sums.overrun },
+    refunded: { amount: sums.refunded },
   };
 }
 
-function shownEntry(entry: ReservationEntry, worth: Decimal | null) {
+function shownEntry(entry: ReservationEntry, guard: string | null, worth: Decimal | null) {
   const kind = HOLD_ENTRIES.find((one) => one === entry.kind);
   if (!kind) return [];
   const { time, amount, model, provider, upstream } = entry;
@@ -77,6 +97,7 @@ function shownEntry(entry: ReservationEntry, worth: Decimal | null) {
   return [
     {
       kind,
+      guard,
       time,
       amount,
       model,

@@ -78,6 +78,12 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
       'True if the answer was passed through unchanged except for its usage: the provider’s usage was missing or impossible, so the answer has the gateway’s count. Absent otherwise.',
     ),
   ),
+  guard_credits_consumed: Type.Optional(
+    field.credits(
+      'The Credits that guards of the policy charged for calls of models, in addition to `credits_consumed`. Absent if no guard called a model.',
+      0.3,
+    ),
+  ),
   payment: Type.Optional(PlatformPayment),
 });
 

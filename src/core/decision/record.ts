@@ -3,7 +3,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { Usage } from '../money/usage.ts';
 import type { CacheResult, CacheSkip } from '../policy/cache.ts';
-import type { GuardVerdict } from '../policy/guards.ts';
+import type { GuardCall, GuardVerdict } from '../policy/guards.ts';
 import type { SpreadMode } from '../policy/spread.ts';
 import type { ExpectedLength } from '../request/expected-length.ts';
 import type { Facts } from '../request/facts.ts';
@@ -114,6 +114,8 @@ export interface DecisionOutcome {
   readonly cache?: CacheResult | CacheSkip;
   /** The price of the answers that the cache repeated, microcredits; absent for none. */
   readonly spared?: Microcredits;
+  /** The calls of guards to models, which have holds of their own; absent for none. */
+  readonly guardCalls?: readonly GuardCall[];
 }
 
 /** An endpoint that had no room for an attempt. */

@@ -1,3 +1,4 @@
+import type { Microcredits } from '../money/credits.ts';
 import type { CallerGroups } from '../money/holder.ts';
 import type { Operation } from '../request/operation.ts';
 import type { SourcePlace } from './source-place.ts';
@@ -78,7 +79,30 @@ export interface GuardRule {
   readonly refuse: readonly Unreadable[];
   /** Absent if the guard calls no service. */
   readonly service?: GuardServiceRule;
+  /** The model or selector that the guard calls; absent for none. */
+  readonly model?: string;
 }
+
+/** A call of a guard to a model of the policy. The caller of the request pays for it with a hold of its own. */
+export interface GuardCall {
+  readonly guard: string;
+  readonly side: GuardSide;
+  /** The ID of the model that was called last. */
+  readonly model: string;
+  /** The ID of the hold in the ledger. */
+  readonly entry: number;
+  readonly charged: Microcredits;
+  readonly ms: number;
+}
+
+/** The beginning of `selector` in ledger entries of guards. The name of the guard follows it. */
+const GUARD_SELECTOR = 'guard:';
+
+/** Returns the `selector` of the ledger entries of a guard. No caller can name it as a model. */
+export const guardSelector = (guard: string): string => GUARD_SELECTOR + guard;
+
+/** Whether a ledger entry with this `selector` is a guard's. */
+export const isGuardSelector = (selector: string): boolean => selector.startsWith(GUARD_SELECTOR);
 
 /** The findings of one guard on one side. Verdicts contain no text: every name is part of the policy or of a plugin. */
 export interface GuardVerdict {

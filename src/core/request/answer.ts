@@ -52,6 +52,8 @@ export interface Platform {
    * Signalbox changes in an answer that is passed through. Absent for no change.
    */
   readonly usage_replaced?: true;
+  /** The Credits that guards of the policy charged for calls of models, in addition to `credits_consumed`. Absent for no call. */
+  readonly guard_credits_consumed?: number;
   /** How a wallet paid for the answer; absent if the key's own funds paid. */
   readonly payment?: PlatformPayment;
 }

@@ -27,7 +27,7 @@ interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'attemp
  * @param running the attempt that answered; null for none
  */
 export function outcomeOf(
-  { decision, runtime: { snapshot }, clock, startedAt }: RunnableRequest,
+  { decision, runtime: { snapshot }, clock, startedAt, guardCalls }: RunnableRequest,
   running: Attempt | null,
   { status, error, attempts, full = [], measured, charged, cutBy }: ExchangeEnd,
 ): DecisionOutcome {
@@ -46,6 +46,7 @@ export function outcomeOf(
     usageReplaced: running?.meter.isUsageReplaced ?? false,
     adapted: adapted?.length ? adapted : undefined,
     ...(full.length > 0 && { full }),
+    ...(guardCalls.length > 0 && { guardCalls: [...guardCalls] }),
     firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
     totalMs: Math.round(clock() - startedAt),
   };

@@ -3,6 +3,7 @@ import type { ByteRoom } from '../../core/byte-room.ts';
 import type { Decision } from '../../core/decision/decision.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
 import type { Caller } from '../../core/people/caller.ts';
+import type { GuardCall } from '../../core/policy/guards.ts';
 import type { Platform } from '../../core/request/answer.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Trace, TraceStep } from '../../host/telemetry/trace.ts';
@@ -66,4 +67,6 @@ export interface RunnableRequest {
   /** When the decision began, ms on the clock. */
   readonly startedAt: number;
   readonly context: ExchangeContext;
+  /** The calls of guards to models for this request so far. */
+  readonly guardCalls: readonly GuardCall[];
 }

@@ -6,6 +6,7 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
 import { callerGone } from '../exchange/failure.ts';
 import { blockedRequest, guardFailed, unreadableRequest } from './guard-errors.ts';
+import type { GuardModels } from './guard-model.ts';
 import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
 import { OpenService } from './guard-service.ts';
 import type { KeptMatches } from './kept-matches.ts';
@@ -40,6 +41,8 @@ export interface InputContext {
   readonly kept: EarlierMatches | null;
   /** Returns the signal that is aborted when the caller disconnects; null if the request continues without its caller. */
   signal(): AbortSignal | null;
+  /** The models that guards call; absent if no guard may call one. */
+  readonly models?: GuardModels | undefined;
   /** Called with the cause of a failure, for the log. */
   onFailure(guard: RunningGuard, cause: unknown): void;
 }
@@ -104,6 +107,8 @@ function runGuard(guard: RunningGuard, given: GuardedRequest, context: InputCont
   const deadline = context.clock() + rule.deadlineMs;
   const failed = (cause: unknown): GuardedRequest => {
     if (!(cause instanceof GuardFailure)) throw cause;
+    // A request without funds ends as such, whatever the policy says about failures of the guard.
+    if (context.models?.unpaid) throw context.models.unpaid;
     context.verdicts.fail(rule, 'input');
     context.onFailure(guard, cause);
     if (rule.onFailure === 'block') throw guardFailed(rule, 'input', cause);
@@ -193,10 +198,12 @@ function inspect(
   guard: RunningGuard,
   given: GuardedRequest,
   deadline: number,
-  { timers, clock, placeholders, kept, signal }: InputContext,
+  { timers, clock, placeholders, kept, models, signal }: InputContext,
 ): Awaitable<readonly FoundMatch[]> {
   const found: FoundMatch[] = [];
-  const service = OpenService.of(guard, () => deadline - clock());
+  const msLeft = () => deadline - clock();
+  const service = OpenService.of(guard, msLeft);
+  const model = models?.open(guard, 'input', msLeft) ?? null;
   const windows = given.windows(guard.rule.window).values();
   let isOver = false;
   const note = (window: readonly RequestText[], matches: readonly GuardMatch[]): void => {
@@ -211,7 +218,7 @@ function inspect(
     for (let next = windows.next(); !next.done && !isOver; next = windows.next()) {
       const window = next.value;
       const known = kept?.find(guard, window);
-      const matches = known ?? callGuard(guard, asWindow(window), service);
+      const matches = known ?? callGuard(guard, asWindow(window), service, model);
       if (matches instanceof Promise)
         return matches.then((all) => {
           note(window, all);
@@ -234,6 +241,7 @@ function inspect(
     .finally(() => {
       isOver = true;
       service?.end();
+      model?.end();
     });
 }
 

@@ -1,4 +1,4 @@
-import type { GuardMatch, GuardService, GuardWindow, PreparedGuard } from '../../contract/guard.ts';
+import type { GuardMatch, GuardModel, GuardService, GuardWindow, PreparedGuard } from '../../contract/guard.ts';
 import { matchFault } from '../../contract/guard-matches.ts';
 import type { GuardRule } from '../../core/policy/guards.ts';
 import { messageOf } from '../../core/thrown.ts';
@@ -24,16 +24,18 @@ function checkedMatches({ kinds }: PreparedGuard, window: GuardWindow, matches: 
 /**
  * Calls a guard. The result is a promise only if the guard returns one.
  * @param service null for a guard that calls no service
+ * @param model null for a guard that calls no model
  * @throws GuardFailure, or rejects with it
  */
 export function callGuard(
   { prepared, rule }: RunningGuard,
   window: GuardWindow,
   service: GuardService | null = null,
+  model: GuardModel | null = null,
 ): readonly GuardMatch[] | Promise<readonly GuardMatch[]> {
   let found: ReturnType<PreparedGuard['check']>;
   try {
-    found = prepared.check(window, service ?? undefined);
+    found = prepared.check(window, service ?? undefined, model ?? undefined);
   } catch (cause) {
     throw new GuardFailure(`it failed: ${messageOf(cause)}`);
   }

@@ -7,6 +7,7 @@ import { type FormRequest, formTexts } from './answer-form.ts';
 import { type AnswerText, changeTexts, editedText, isFixedText, textsOfChannel } from './answer-texts.ts';
 import { blockedAnswer, guardFailed } from './guard-errors.ts';
 import { type MatchPlace, mergedPlaces } from './guard-input.ts';
+import type { GuardModels, OpenModel } from './guard-model.ts';
 import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
 import { OpenService } from './guard-service.ts';
 import { type Channel, type EndedChoice, firstEdit, HeldParts, RECENT } from './held-parts.ts';
@@ -29,6 +30,8 @@ export interface OutputContext {
   readonly placeholders: Placeholders;
   readonly clock: () => number;
   readonly timers: Timers;
+  /** The models that guards call; absent if no guard may call one. */
+  readonly models?: GuardModels | undefined;
   onFailure(guard: RunningGuard, cause: unknown): void;
 }
 
@@ -62,6 +65,8 @@ export class GuardedParts extends HeldParts {
   readonly #inspected = new WeakMap<Channel, number>();
   /** The service of the guard that runs now; null for none. */
   #service: OpenService | null = null;
+  /** The model of the guard that runs now; null for none. */
+  #model: OpenModel | null = null;
   #isLeft = false;
 
   constructor(guards: readonly RunningGuard[], isStream: boolean, context: OutputContext) {
@@ -103,6 +108,7 @@ export class GuardedParts extends HeldParts {
   override leave(): void {
     this.#isLeft = true;
     this.#service?.end();
+    this.#model?.end();
   }
 
   /** Inspects the end of a text, and sets how much of the text may be shown. */
@@ -261,15 +267,17 @@ export class GuardedParts extends HeldParts {
 
   /** Calls a guard that may return a promise. */
   async #callWaiting(guard: RunningGuard, texts: readonly GuardText[]): Promise<readonly GuardMatch[]> {
-    const { clock, timers, placeholders } = this.#context;
+    const { clock, timers, placeholders, models } = this.#context;
     const { rule } = guard;
     const begun = clock();
     const deadline = begun + rule.deadlineMs - (this.#used.get(guard) ?? 0);
-    const service = OpenService.of(guard, () => deadline - clock());
-    this.#service = service;
+    const msLeft = () => deadline - clock();
+    const service = OpenService.of(guard, msLeft);
+    const model = models?.open(guard, 'output', msLeft) ?? null;
+    [this.#service, this.#model] = [service, model];
     try {
-      if (this.#isLeft) service?.end();
-      const found = Promise.resolve(callGuard(guard, windowOf(texts), service));
+      if (this.#isLeft) this.leave();
+      const found = Promise.resolve(callGuard(guard, windowOf(texts), service, model));
       const wait = Math.max(1, deadline - clock());
       const matches = await within<readonly GuardMatch[] | null>(timers, wait, found, null);
       if (matches === null || clock() > deadline) throw new GuardFailure(`it took more than ${rule.deadlineMs} ms`);
@@ -279,7 +287,8 @@ export class GuardedParts extends HeldParts {
     } finally {
       this.#used.set(guard, (this.#used.get(guard) ?? 0) + clock() - begun);
       service?.end();
-      this.#service = null;
+      model?.end();
+      [this.#service, this.#model] = [null, null];
     }
   }
 
@@ -287,6 +296,8 @@ export class GuardedParts extends HeldParts {
   #failed(guard: RunningGuard, cause: unknown): readonly GuardMatch[] {
     const { rule } = guard;
     if (!(cause instanceof GuardFailure)) throw cause;
+    const unpaid = this.#context.models?.unpaid;
+    if (unpaid) throw new AnswerBlocked(unpaid);
     if (!this.#isLeft) {
       this.#context.verdicts.fail(rule, 'output');
       this.#context.onFailure(guard, cause);

@@ -1,5 +1,6 @@
 import type { DecisionOutcome } from '../../core/decision/record.ts';
 import type { SignalboxError } from '../../core/errors.ts';
+import type { GuardCall } from '../../core/policy/guards.ts';
 import type { RunningGuard } from './guard-runtime.ts';
 import type { Placeholders } from './placeholders.ts';
 import { Verdicts } from './verdicts.ts';
@@ -8,6 +9,8 @@ import { Verdicts } from './verdicts.ts';
 export class RequestGuards {
   readonly verdicts = new Verdicts();
   readonly placeholders: Placeholders;
+  /** The calls of guards to models, for which the caller pays. */
+  readonly calls: GuardCall[] = [];
   /** The names of the guards. */
   readonly names: readonly string[];
   /** The guards that inspect the answer. */
@@ -31,9 +34,13 @@ export class RequestGuards {
   }
 
   /** The members of the request's record that are about guards. */
-  get recorded(): Pick<DecisionOutcome, 'guards' | 'guardedBy'> {
+  get recorded(): Pick<DecisionOutcome, 'guards' | 'guardedBy' | 'guardCalls'> {
     const { all } = this.verdicts;
-    return { ...(all.length > 0 && { guards: all }), guardedBy: this.names };
+    return {
+      ...(all.length > 0 && { guards: all }),
+      guardedBy: this.names,
+      ...(this.calls.length > 0 && { guardCalls: [...this.calls] }),
+    };
   }
 }
 

@@ -69,8 +69,14 @@ export function platformOf(
     attempts: outcome.attempts.map(platformAttempt),
     output_capped_by: outcome.cappedBy ?? undefined,
     usage_replaced: outcome.usageReplaced || undefined,
+    guard_credits_consumed: guardCredits(outcome),
     payment: payment ?? undefined,
   };
+}
+
+/** Returns the Credits that guards charged; undefined if no guard called a model. */
+function guardCredits({ guardCalls }: DecisionOutcome): number | undefined {
+  return guardCalls && toCredits(guardCalls.reduce((sum, { charged }) => sum + charged, 0));
 }
 
 /** Whether the answer comes from a model that was tried because an earlier answer failed. */

@@ -26,8 +26,11 @@ interface UnpaidRequest {
  * @param claim null for a request without a name
  * @returns a promise; if it rejects, nothing is held, and the error must go through `Funding.mend`
  */
-export const reserve = (unpaid: UnpaidRequest, funding: Funding, claim: RequestClaim | null): Promise<FundedHold> =>
-  funding.reserve(holdRequest(unpaid), claim);
+export const reserve = (
+  unpaid: UnpaidRequest,
+  funding: Pick<Funding, 'reserve'>,
+  claim: RequestClaim | null,
+): Promise<FundedHold> => funding.reserve(holdRequest(unpaid), claim);
 
 /** An exchange ends at its deadline. A hold that is still open this much later was forgotten, ms. */
 const EXPIRY_SLACK_MS = 60_000;

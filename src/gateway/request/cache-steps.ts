@@ -20,7 +20,7 @@ import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { scopeOf } from '../guards/guard-scope.ts';
 import { ruledFacts, withGuards } from './decide.ts';
 import { answerHere } from './own-answer.ts';
-import { PreparedRequest } from './prepared.ts';
+import type { PreparedRequest } from './prepared.ts';
 import type { ServedRequest } from './served.ts';
 import type { Next, Step } from './steps.ts';
 
@@ -244,7 +244,6 @@ function requestFor(
 }
 
 /** A retry of the request must find it whole, so the prepared request itself does not change. */
-function withRequest({ prepared, gateway }: ServedRequest, request: ModelRequest): PreparedRequest {
-  const { given, policy, context, dropped, runtime } = prepared;
-  return Object.assign(new PreparedRequest(given, policy, context, gateway), { request, dropped, runtime });
+function withRequest({ prepared }: ServedRequest, request: ModelRequest): PreparedRequest {
+  return prepared.with(request);
 }

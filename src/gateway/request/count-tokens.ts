@@ -48,6 +48,9 @@ export async function countTokens(
   const model = modelOf(facts.model, snapshot);
   const own = await ownCount(gateway, request, model, expectedInput(facts, model));
   if (own !== null) return { inputTokens: own, basis: 'counted' };
+  // No request pays for a guard that calls a model, so it has not read the texts, so no provider may get them.
+  if (prepared.guardsNotRun.length > 0)
+    return { inputTokens: Math.ceil(expectedInput(facts, model)), basis: 'estimated' };
   const asked = await endpointCount(gateway, prepared, facts, context);
   if (asked !== null) return { inputTokens: asked, basis: 'provider' };
   return { inputTokens: Math.ceil(expectedInput(facts, model)), basis: 'estimated' };

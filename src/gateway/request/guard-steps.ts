@@ -32,7 +32,8 @@ function runGuards(prepared: PreparedRequest, guards: readonly RunningGuard[]): 
   const running = new RequestGuards(active, placeholders);
   prepared.guards = running;
   context.work.guards = running;
-  const isRun = ({ rule }: RunningGuard) => rule.isPure || !prepared.isHypothetical;
+  const isRun = ({ rule }: RunningGuard) =>
+    rule.isPure || (!prepared.isHypothetical && (rule.model === undefined || prepared.payer !== null));
   prepared.guardsNotRun = active.filter((guard) => !isRun(guard)).map(({ rule }) => rule.name);
   const guarded = guardInput(
     request,
@@ -40,6 +41,7 @@ function runGuards(prepared: PreparedRequest, guards: readonly RunningGuard[]): 
     {
       verdicts: running.verdicts,
       placeholders,
+      models: prepared.models ?? undefined,
       timers: runtime.alarms.timers,
       clock: () => performance.now(),
       kept: KeptMatches.of(request, guards),
@@ -75,7 +77,8 @@ export const guardAnswer: Step = (served, next) => {
       const onFailure = logFailure(gateway.log);
       const { timers } = prepared.runtime.alarms;
       const { request } = prepared;
-      const context = { request, verdicts, placeholders, clock: gateway.clock, timers, onFailure };
+      const models = prepared.models ?? undefined;
+      const context = { request, verdicts, placeholders, clock: gateway.clock, timers, models, onFailure };
       const parts = new GuardedParts(guards.output, request.stream, context);
       shown = new GuardedAnswer(
         shown,

@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { Exchange } from '../exchange/exchange.ts';
-import { type FundingRequest, HoldRefused } from '../money/funding.ts';
+import { type FundingRequest, type FundingTerms, HoldRefused } from '../money/funding.ts';
 import { reserve } from '../money/reserve.ts';
 import { AnswerRecorder } from './answer-recorder.ts';
 import { checkLimits } from './check-request.ts';
@@ -13,8 +13,9 @@ import { decideRequest } from './decide.ts';
 import type { RequestDecision } from './decide-thread.ts';
 import { shuttingDown } from './drain.ts';
 import type { Gateway } from './gateway.ts';
+import { PaidModels } from './guard-call.ts';
 import { pin } from './pin.ts';
-import { PreparedRequest } from './prepared.ts';
+import { PreparedRequest, type PreparingParts } from './prepared.ts';
 import type { RequestContext } from './request-context.ts';
 import { type FundedRequest, ServedRequest, TermsChanged } from './served.ts';
 import { type AddedSteps, composed, inOrder, type Step } from './steps.ts';
@@ -24,7 +25,8 @@ export interface Pipeline {
   readonly gateway: Gateway;
   /**
    * Prepares a request for any use of it, unless it was already prepared under the same policy.
-   * @param isHypothetical whether the request is only priced or judged. Then no guard calls a service.
+   * @param isHypothetical whether the request is only priced or judged. Then no guard calls a service or a model.
+   * @param payer the terms of the caller who pays for calls of guards to models; null if no guard may call a model
    * @throws SignalboxError
    */
   prepare(
@@ -32,6 +34,7 @@ export interface Pipeline {
     policy: Runtime,
     context: RequestContext,
     isHypothetical?: boolean,
+    payer?: FundingTerms | null,
   ): Awaitable<PreparedRequest>;
   /**
    * Carries out a request up to its exchange. If a payment would fix an error, the error says how to pay.
@@ -45,8 +48,13 @@ export interface Pipeline {
  * writer of the answer follows, which makes the exchange begin; the exchange does the calls and the settlement.
  */
 export function openPipeline(gateway: Gateway, { onRequest, onAnswer, beforeDecision }: AddedSteps): Pipeline {
+  const parts: PreparingParts = {
+    affinity: gateway.affinity,
+    log: gateway.log,
+    guardModels: (prepared, payer) => new PaidModels(gateway, prepared, payer),
+  };
   const prepareWith = inOrder([pin, ...onRequest, checkLimits]);
-  const prepare: Pipeline['prepare'] = (given, policy, context, isHypothetical = false) => {
+  const prepare: Pipeline['prepare'] = (given, policy, context, isHypothetical = false, payer = null) => {
     const { work } = context;
     const earlier = work.prepared;
     const isSame = earlier?.given === given && earlier.policy === policy;
@@ -54,7 +62,7 @@ export function openPipeline(gateway: Gateway, { onRequest, onAnswer, beforeDeci
       work.guards = earlier.guards;
       return earlier;
     }
-    const prepared = new PreparedRequest(given, policy, context, gateway, isHypothetical);
+    const prepared = new PreparedRequest(given, policy, context, parts, isHypothetical, payer);
     return whenReady(prepareWith(prepared), () => {
       context.work.prepared = prepared;
       return prepared;
@@ -63,7 +71,7 @@ export function openPipeline(gateway: Gateway, { onRequest, onAnswer, beforeDeci
   /** Prepares the request once, also if it is decided again, and for a quote under the same policy. */
   const preparation: Step = (served, next) => {
     const { funded, context, terms } = served;
-    return whenReady(prepare(funded.request, terms.runtime, context), (prepared) => {
+    return whenReady(prepare(funded.request, terms.runtime, context, false, terms), (prepared) => {
       served.prepared = prepared;
       return next();
     });
@@ -142,6 +150,7 @@ function decide(served: ServedRequest): void | Promise<void> {
       caller,
       clock: gateway.clock,
       startedAt,
+      guardCalls: context.work.guards?.calls ?? [],
       ...decided,
     };
   };

@@ -4,7 +4,9 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Log } from '../../host/telemetry/log.ts';
 import type { TraceStep } from '../../host/telemetry/trace.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
+import type { GuardModels } from '../guards/guard-model.ts';
 import type { GuardedOrigin, RequestGuards } from '../guards/request-guards.ts';
+import type { FundingTerms } from '../money/funding.ts';
 import type { Affinity } from '../prompt/affinity.ts';
 
 /** The parts of a request's context that preparing steps use. */
@@ -22,6 +24,8 @@ interface PreparedFor extends GuardedOrigin {
 export interface PreparingParts {
   readonly affinity: Pick<Affinity, 'conversationSecret'>;
   readonly log: Log;
+  /** Opens the models that guards of a request call. @param payer the terms of the caller who pays */
+  readonly guardModels?: ((prepared: PreparedRequest, payer: FundingTerms) => GuardModels) | undefined;
 }
 
 /** A request as it is prepared, once, for an answer, a quote, a recommendation or a count of tokens. Its preparing steps write to it. */
@@ -32,6 +36,7 @@ export class PreparedRequest {
   readonly policy: Runtime;
   readonly context: PreparedFor;
   readonly #parts: PreparingParts;
+  #models: GuardModels | null = null;
   /** The request in the form in which models may receive it. */
   request: ModelRequest;
   /** The paths of the tools that were removed from the request. The step "pin" writes them. */
@@ -40,6 +45,8 @@ export class PreparedRequest {
   runtime: Runtime;
   /** Whether the request is only priced or judged, so that no guard may call a service for it. */
   readonly isHypothetical: boolean;
+  /** The terms of the caller who pays for calls of guards to models; null if no guard may call a model. */
+  readonly payer: FundingTerms | null;
   /** The guards that inspect the request and its answer; null for none. A guard writes them. */
   guards: RequestGuards | null = null;
   /** The names of the guards that did not run, because the request is hypothetical. */
@@ -51,14 +58,22 @@ export class PreparedRequest {
     context: PreparedFor,
     parts: PreparingParts,
     isHypothetical = false,
+    payer: FundingTerms | null = null,
   ) {
     this.#parts = parts;
     this.isHypothetical = isHypothetical;
+    this.payer = payer;
     this.given = given;
     this.policy = policy;
     this.context = context;
     this.request = given;
     this.runtime = policy;
+  }
+
+  /** The models that guards call; null if no guard may call one. All calls for one request share them. */
+  get models(): GuardModels | null {
+    this.#models ??= this.payer && (this.#parts.guardModels?.(this, this.payer) ?? null);
+    return this.#models;
   }
 
   get log(): Log {
@@ -69,6 +84,13 @@ export class PreparedRequest {
   conversationSecret(): Uint8Array {
     const { caller } = this.context;
     return this.#parts.affinity.conversationSecret(caller ? rootOf(caller) : '', this.given);
+  }
+
+  /** Returns the same prepared request with another request for models. */
+  with(request: ModelRequest): PreparedRequest {
+    const { given, policy, context, isHypothetical, payer, dropped, runtime, guards } = this;
+    const other = new PreparedRequest(given, policy, context, this.#parts, isHypothetical, payer);
+    return Object.assign(other, { request, dropped, runtime, guards });
   }
 
   /** Changes the request for every step that follows, and for the model. */

@@ -3,6 +3,7 @@ import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import { parseDecimal } from '../../core/money/decimal.ts';
 import type { Price } from '../../core/money/price.ts';
 import { usdWriter } from '../../core/money/usd.ts';
+import { isGuardSelector } from '../../core/policy/guards.ts';
 import { iso } from '../../core/time/clock.ts';
 import type { BalanceKind, MoneyEntry } from '../../store/journal-reader.ts';
 import { readAddOns, readPrice, type UsdLine, usdLine, usdOfAddOns } from './price.ts';
@@ -70,7 +71,7 @@ const CELLS: Readonly<Record<string, CellOf>> = {
   time: ({ time }) => iso(time),
   reserved_at: ({ reservation }) => (reservation === null ? null : iso(timeOfId(reservation))),
   decision: ({ reservation }) => (reservation === null ? null : idText('dec_', reservation)),
-  kind: ({ kind }) => kind,
+  kind: shownKind,
   key_id: ({ keyId }) => keyId,
   labels: ({ labels }) => JSON.stringify(labels),
   selector: ({ selector }) => selector,
@@ -106,6 +107,11 @@ const CELLS: Readonly<Record<string, CellOf>> = {
   user_id: ({ user }) => user,
 };
 export const COLUMNS: readonly string[] = Object.keys(CELLS);
+
+/** The kind of an entry in exports. A charge of a guard has a kind of its own. */
+export function shownKind({ kind, selector }: Pick<MoneyEntry, 'kind' | 'selector'>): MoneyEntry['kind'] | 'guard' {
+  return (kind === 'settle' || kind === 'post') && isGuardSelector(selector) ? 'guard' : kind;
+}
 
 const isAttempt = ({ kind }: MoneyEntry): boolean => kind === 'post' || kind === 'settle';
 

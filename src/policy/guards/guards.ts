@@ -67,7 +67,7 @@ const GuardText = closed('A guard, which inspects the texts of requests and answ
   name: itemName('Name of the guard, in records, metrics and messages.', 'personal-data'),
   guard: string(
     { minLength: 1, maxLength: 64, example: 'personal-data' },
-    'The plugin: `secrets`, `personal-data`, `words`, `size`, `language`, `json-schema`, `presidio`, `lakera`, `webhook`, or a plugin of your own.',
+    'The plugin: `secrets`, `personal-data`, `words`, `size`, `language`, `json-schema`, `model`, `presidio`, `lakera`, `webhook`, or a plugin of your own.',
   ),
   settings: Type.Record(Type.String(), Type.Unknown(), {
     default: {},
@@ -75,6 +75,10 @@ const GuardText = closed('A guard, which inspects the texts of requests and answ
     description: 'The settings of the plugin.',
   }),
   service: Type.Optional(ServiceText),
+  model: optional.string(
+    { minLength: 1, maxLength: 256, example: 'small' },
+    'The model or selector of the policy that the plugin `model` calls. The caller of the request pays for the call.',
+  ),
   when: optional.expression(
     'Condition for requests that the guard inspects: CEL over `request`, `key`, `team` and `user`. Default: all requests. If the condition fails, the guard inspects the request.',
     'key.labels.department == "support"',
@@ -157,6 +161,7 @@ export const GUARDS = defineList({
     const settings = checkOptions(plugin.settings, draft.settings, report);
     const service = serviceOf(plugin, draft, env, report);
     if (!settings || service === null || !isUsable(plugin, draft, settings, report)) return null;
+    if (!hasItsModel(plugin, draft, report)) return null;
     const { pure: isPure, window } = plugin;
     return {
       ...draft.rule,
@@ -164,6 +169,7 @@ export const GUARDS = defineList({
       isPure,
       window,
       ...(service && { service }),
+      ...(draft.model && { model: draft.model.name }),
       when: draft.when && when && ((scope) => when.run(guardViewOf(scope))),
     };
   },
@@ -174,6 +180,7 @@ function draftGuard(named: NamedItem<typeof GuardText.static>) {
   const place = placeAt(tree, 'name');
   return {
     name,
+    place,
     when: expressionAt(named, 'when'),
     plugin: data?.guard ?? '',
     pluginPlace: placeAt(tree, 'guard'),
@@ -181,6 +188,8 @@ function draftGuard(named: NamedItem<typeof GuardText.static>) {
     maskPlace: placeAt(tree, 'unmask'),
     path,
     service: data?.service,
+    /** The model or selector that the guard sends its chats to; null for none. */
+    model: data?.model === undefined ? null : { name: data.model, place: placeAt(tree, 'model') },
     servicePlace: placeAt(tree, 'service'),
     settings: { path: `${path}.settings`, tree: valueAt(tree, 'settings') ?? emptyMap(place), place },
     rule: data && {
@@ -224,6 +233,21 @@ function isUsable(
     report.add('plugin-failed', subject.tree.place, `guard \`${name}\` does not accept its settings: ${refusal}`);
   }
   return report.found.length === before;
+}
+
+/** Whether the policy names a model exactly if the plugin calls one. `hasItsModel` reports a mistake. */
+function hasItsModel({ name, model: calls }: GuardPlugin, { path, model, place }: GuardDraft, report: Report): boolean {
+  if (calls && model === null) {
+    report.add('missing-key', place, `\`${path}\` needs the key \`model\``, {
+      hint: `the guard plugin \`${name}\` calls a model of the policy`,
+    });
+    return false;
+  }
+  if (calls || model === null) return true;
+  report.add('conflicting-keys', model.place, `the guard plugin \`${name}\` calls no model`, {
+    expected: 'no key `model`',
+  });
+  return false;
 }
 
 /** Returns the service of a guard; undefined if its plugin calls none, null after an error, which was reported. */

@@ -1,5 +1,6 @@
 import { jsonSchema } from '../../../plugins/guards/json-schema.ts';
 import { language } from '../../../plugins/guards/language.ts';
+import { model } from '../../../plugins/guards/model.ts';
 import { personalData } from '../../../plugins/guards/personal-data.ts';
 import { secrets } from '../../../plugins/guards/secrets.ts';
 import { lakera } from '../../../plugins/guards/services/lakera.ts';
@@ -125,6 +126,10 @@ export const WORST_SERVICES: Readonly<Record<string, Readonly<Record<string, (pa
       },
     }),
   },
+  model: {
+    'words of an answer': (parts) => ({ text: WORDS(parts), reply: 'safe '.repeat(parts) }),
+    'signs of an answer': (parts) => ({ text: WORDS(parts), reply: `${'"'.repeat(parts)}safe` }),
+  },
   webhook: { 'parts of a reply': (parts) => ({ text: WORDS(parts), reply: Array(parts).fill('a') }) },
 };
 
@@ -132,6 +137,7 @@ const SERVICES: Readonly<Record<string, PreparedGuard>> = {
   presidio: presidio.prepare({ entities: ['PERSON'], language: 'en', score: 0.5 }),
   lakera: lakera.prepare({}),
   webhook: webhook.prepare({ headers: {} }),
+  model: model.prepare({ check: 'moderation', texts: 'all', match: 'unsafe', pass: 'safe', output_tokens: 64 }),
 };
 
 const replying = (reply: unknown): GuardService => ({
@@ -196,7 +202,7 @@ export const guardReaders: readonly WorstReader[] = [
         shapes,
         ({ text, reply }) =>
           () =>
-            SERVICES[name]!.check(asWindow(text), replying(reply)),
+            SERVICES[name]!.check(asWindow(text), replying(reply), { ask: () => Promise.resolve(String(reply)) }),
       ),
       weight: 4,
     }),

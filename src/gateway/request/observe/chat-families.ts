@@ -94,6 +94,12 @@ export function chatFamilies(seriesMax: number, keyedMax: number) {
       help: 'Requests and answers that a guard could not inspect, because it failed or took too long.',
       labels: ['guard', 'side'],
     }),
+    guardCredits: counter({
+      name: 'signalbox_guard_credits_total',
+      help: 'Credits that callers paid for calls of guards to models of the policy, by guard and model.',
+      labels: ['guard', 'model'],
+      per: 1_000_000,
+    }),
     cache: counter({
       name: 'signalbox_cache_requests_total',
       help: 'Requests that the cache of the policy applies to, by result: `hit`, `miss`, and `partial` for embeddings of which the cache had some.',

@@ -47,6 +47,8 @@ export function createChatMetrics(keyLabel: () => string | null = () => null): C
     const { result, dispatchedAt } = request.exchange;
     if (routing) rejections.count(routing);
     if (request.work.guards) countVerdicts(families, request.work.guards.verdicts.all);
+    for (const { guard, model, charged } of request.work.guards?.calls ?? [])
+      families.guardCredits.at(guard, model).value += charged;
     if (request.operation === null) return;
     if (request.work.cache) families.cache.at(request.operation, request.work.cache.result).value++;
     const lane = laneOf(lanes.get(request.operation)!, request);

@@ -74,6 +74,7 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'repeats',
   'cache',
   'spared',
+  'guardCalls',
 ]);
 const ATTEMPT = fieldsOf<UsualAttempt>()([
   'model',
@@ -199,9 +200,10 @@ function packAllFacts(facts: Facts): readonly unknown[] {
 function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced, adapted, full } =
     outcome;
-  const { guards, repeats, guardedBy, cache, spared } = outcome;
-  const isCached = repeats !== undefined || cache !== undefined;
-  const isRare = guards !== undefined || isCached || guardedBy !== undefined;
+  const { guards, guardedBy, repeats, cache, spared, guardCalls } = outcome;
+  const rare = [guards, guardedBy, repeats, cache, spared, guardCalls];
+  const rareCount = rare.findLastIndex((value) => value !== undefined) + 1;
+  const isRare = rareCount > 0;
   const attempts = outcome.attempts.map(packAttempt);
   const usage = outcome.usage && packUsage(outcome.usage);
   const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
@@ -210,11 +212,7 @@ function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   if (usageReplaced || adapted || full || isRare) values.push(usageReplaced);
   if (adapted || full || isRare) values.push(adapted ?? null);
   if (full || isRare) values.push(full ? full.map((one) => FULL.map((field) => one[field])) : null);
-  if (isRare) values.push(guards ?? null);
-  if (guardedBy || isCached) values.push(guardedBy ?? null);
-  if (isCached) values.push(repeats ?? null);
-  if (cache !== undefined) values.push(cache);
-  if (spared !== undefined) values.push(spared);
+  if (isRare) values.push(...rare.slice(0, rareCount));
   return values;
 }
 
@@ -402,7 +400,7 @@ function unpackAttempt(values: readonly unknown[]): AttemptRecord {
 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   const outcome = unpack<RawOutcome>(values, OUTCOME, EARLIER_OUTCOME);
-  const { attempts, usage, adapted, full, guards, guardedBy, repeats, ...rest } = outcome;
+  const { attempts, usage, adapted, full, guards, guardedBy, repeats, cache, spared, guardCalls, ...rest } = outcome;
   return {
     ...rest,
     attempts: attempts.map(unpackAttempt),
@@ -412,6 +410,9 @@ function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
     ...(guards && { guards }),
     ...(guardedBy && { guardedBy }),
     ...(repeats != null && { repeats }),
+    ...(cache != null && { cache }),
+    ...(spared != null && { spared }),
+    ...(guardCalls && { guardCalls }),
   };
 }
 
