@@ -2,10 +2,10 @@
 export { Type } from '@sinclair/typebox';
 export { logitOf, moved, sigmoid } from '../core/decision/estimate.ts';
 export { beyondLimits } from '../core/json/limits.ts';
+export { ListTotal, ListValues } from '../core/json/list-memory.ts';
 export { isObject, listOf, objectOf, objectsIn, parseJson, textOf } from '../core/json/object.ts';
 export { type Edit, type Members, type Original, type OriginalPath, pathText } from '../core/json/original.ts';
 export { repairedJson } from '../core/json/repaired.ts';
-export { isShared, SharedValues, share } from '../core/json/shared-values.ts';
 export { writeJson, writtenText } from '../core/json/source.ts';
 export type { AbortBilling } from '../core/money/abort-billing.ts';
 export type { AddOns } from '../core/money/add-ons.ts';

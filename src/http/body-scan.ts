@@ -25,6 +25,8 @@ export class BodyMap {
   ends: number[] = [];
   values: number[] = [];
   colons: number[] = [];
+  /** The number of values of all messages, with the commas between them. */
+  listed = 0;
   /** The number of values of the whole body. */
   total = 0;
 
@@ -53,9 +55,12 @@ export class BodyMap {
         this.colons.push(earlier.colons[at]!);
       }
     }
-    for (let at = from; at < end; at++) this.total += earlier.values[at]!;
-    // The commas between the messages.
-    this.total += count - 1;
+    if (count === earlier.size) this.total += earlier.listed;
+    else {
+      for (let at = from; at < end; at++) this.total += earlier.values[at]!;
+      // The commas between the messages.
+      this.total += count - 1;
+    }
   }
 }
 
@@ -201,7 +206,10 @@ class Scan implements ScannedBody {
       }
       const mark = this.#next();
       this.#at++;
-      if (mark === CLOSE_BRACKET) return true;
+      if (mark === CLOSE_BRACKET) {
+        map.listed = map.total - total;
+        return true;
+      }
       if (mark !== COMMA) return false;
       map.total++;
       this.#next();

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isKeyId } from '../access/key.ts';
 import type { Keys } from '../access/keys.ts';
+import { ListMemory, remember } from '../core/json/list-memory.ts';
 import { isObject } from '../core/json/object.ts';
 import type { Members } from '../core/json/original.ts';
 import { derivedBytesOf, share } from '../core/json/shared-values.ts';
@@ -29,6 +30,8 @@ interface KeptValues {
   readonly members: ReadonlyMap<string, KeptMember>;
   /** The noted memory of what was derived from the messages and members, in bytes. */
   readonly derivedBytes: number;
+  /** What was derived from the list of messages. All turns of a conversation share it. */
+  readonly memory: ListMemory;
 }
 
 interface KeptMember {
@@ -281,9 +284,11 @@ function parse({ map, known, earlier, runs }: ScannedBody, found: FoundParts): M
   const added = map.list === null ? null : value[map.list];
   const before = found.body?.values?.messages;
   if (map.list === null || !Array.isArray(added) || earlier === null || !before) return value;
-  const messages: unknown[] = [];
-  let read = 0;
-  for (let run = 0; messages.length < map.size; ) {
+  // Nearly always, the first run has nearly all messages.
+  const begun = runs[0] === 0;
+  const messages = begun ? before.slice(0, runs[1]) : [];
+  let read = begun ? 1 : 0;
+  for (let run = begun ? 2 : 0; messages.length < map.size; ) {
     const from = runs[run];
     if (from !== messages.length) messages.push(added[read++]);
     else {
@@ -335,27 +340,30 @@ class RemainingText {
 function keptValues({ map, known, runs }: ScannedBody, value: Members, found: FoundParts): KeptValues | null {
   const list = map.list === null ? null : value[map.list];
   if (!Array.isArray(list) || list.length !== map.size) return null;
-  const before = found.body?.values?.isClean ?? [];
-  const messages: unknown[] = [];
-  const isClean: boolean[] = [];
+  const earlier = found.body?.values ?? null;
+  const before = earlier?.isClean ?? [];
+  const isClean = runs[0] === 0 ? before.slice(0, runs[1]) : [];
   let derivedBytes = 0;
-  let run = 0;
-  for (let at = 0; at < list.length; at++) {
+  for (let at = 0; at < isClean.length; at++) derivedBytes += derivedBytesOf(list[at]);
+  let run = isClean.length === 0 ? 0 : 2;
+  for (let at = isClean.length; at < list.length; at++) {
     if (at === runs[run + 1]) run += 2;
     const isKnown = run < runs.length && at >= runs[run]!;
     if (isKnown) derivedBytes += derivedBytesOf(list[at]);
-    messages.push(list[at]);
     isClean.push(isKnown ? before[at]! : share(list[at]) === map.colons[at]);
   }
+  const memory = earlier?.memory ?? new ListMemory();
+  remember(list, memory);
   const members = new Map<string, KeptMember>();
   for (const [name, { from, to, colons }] of map.members) {
     if (name === map.list || to - from < MEMBER_BYTES_MIN) continue;
     const member = value[name];
-    const earlier = known.has(name) ? found.members.get(name) : undefined;
-    if (earlier) derivedBytes += derivedBytesOf(member);
-    members.set(name, earlier ?? { value: member, isClean: share(member) === colons });
+    const sameMember = known.has(name) ? found.members.get(name) : undefined;
+    if (sameMember) derivedBytes += derivedBytesOf(member);
+    members.set(name, sameMember ?? { value: member, isClean: share(member) === colons });
   }
-  return { messages, isClean, members, derivedBytes };
+  // The request may change its own list.
+  return { messages: list.slice(), isClean, members, derivedBytes, memory };
 }
 
 function sourceFrom(map: BodyMap, { messages, isClean, members }: KeptValues): BodySource {

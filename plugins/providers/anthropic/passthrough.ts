@@ -1,4 +1,4 @@
-import { type HttpCall, isWrappedState, type Members, type ProviderCall, writeJson } from 'signalbox/plugin';
+import { type HttpCall, isWrappedState, ListTotal, type Members, type ProviderCall, writeJson } from 'signalbox/plugin';
 import { isObject, listOf, textOf } from '../json.ts';
 import { type ModelRules, rulesOf } from './models.ts';
 import { asReminder } from './reminder.ts';
@@ -50,9 +50,14 @@ function keepUserId(body: Body): void {
   else body.metadata = { user_id: metadata.user_id };
 }
 
+/** Whether lists have messages with state of other providers' models, and system messages. */
+const foreignLists = new ListTotal<unknown, boolean>(() => false);
+const instructedLists = new ListTotal<unknown, boolean>(() => false);
+
 /** Returns the messages without thinking blocks of other providers' models, or the same list if it has no such blocks. */
 function withoutForeignState(messages: unknown): unknown {
-  if (!Array.isArray(messages) || !messages.some(hasForeignState)) return messages;
+  if (!Array.isArray(messages) || !foreignLists.of(messages, (has, message) => has || hasForeignState(message)))
+    return messages;
   return messages.flatMap((message: unknown) => {
     if (!hasForeignState(message)) return [message];
     const content = listOf(message.content).filter((block) => !isForeign(block));
@@ -69,7 +74,9 @@ function withoutForeignState(messages: unknown): unknown {
 function withReminders(messages: unknown, inline: boolean): unknown {
   const isRefused = (message: unknown, at: number, all: readonly unknown[]): message is Members =>
     isOf(message, 'system') && !(inline && mayPrecede(all[at - 1]) && mayFollow(all[at + 1]));
-  if (!Array.isArray(messages) || !messages.some(isRefused)) return messages;
+  if (!Array.isArray(messages) || !instructedLists.of(messages, (has, message) => has || isOf(message, 'system')))
+    return messages;
+  if (!messages.some(isRefused)) return messages;
   return messages.map((message: unknown, at) => {
     if (!isRefused(message, at, messages)) return message;
     const { content } = message;

@@ -1,12 +1,13 @@
-import type {
-  AnswerFormat,
-  ContentPart,
-  Members,
-  ModelRequest,
-  ToolCallPart,
-  ToolChoice,
-  ToolDefinition,
-  Turn,
+import {
+  type AnswerFormat,
+  type ContentPart,
+  ListValues,
+  type Members,
+  type ModelRequest,
+  type ToolCallPart,
+  type ToolChoice,
+  type ToolDefinition,
+  type Turn,
 } from 'signalbox/plugin';
 import { callsIn } from '../calls.ts';
 import { isObject } from '../json.ts';
@@ -33,7 +34,7 @@ function translated({ conversation, settings, stream }: ModelRequest, isMarked: 
   const { turns, tools, toolChoice } = conversation;
   const marksOf = isMarked ? markIn : noMark;
   return {
-    messages: turns.map((turn) => messageOf(turn, marksOf)),
+    messages: knownMessages.of(turns, isMarked, (turn, _, messages) => messages.push(messageOf(turn, marksOf))),
     ...(tools.length > 0 && { tools: tools.map((tool) => ({ ...toolOf(tool), ...marksOf(tool) })) }),
     tool_choice: choiceOf(toolChoice),
     temperature: settings.temperature,
@@ -53,6 +54,9 @@ function translated({ conversation, settings, stream }: ModelRequest, isMarked: 
     stream,
   };
 }
+
+/** The messages of turns, which do not depend on other turns. */
+const knownMessages = new ListValues<Turn, Members>();
 
 /** Returns the cache mark of a turn, part or tool, as a member. */
 type MarkReader = (owner: Pick<Turn, 'extras'>) => Members;

@@ -1,4 +1,4 @@
-import { isShared, type Members, SharedValues, share } from 'signalbox/plugin';
+import { ListValues, type Members } from 'signalbox/plugin';
 import { nineLetters } from '../call-ids.ts';
 import { withToolCalls } from '../calls.ts';
 import { isObject, listOf, mapObjects, textOf } from '../json.ts';
@@ -32,28 +32,55 @@ interface MessageContext {
 /**
  * Translates the messages for a server. `messagesFor` adds the paths of dropped members to `dropped`. `messagesFor` copies only the
  * messages that it changes, which in a long conversation are very few. `messagesFor` leaves out an answer without text, calls or state,
- * even if it contains reasoning, because servers reject it.
+ * even if it contains reasoning, because servers reject it. The list is valid until the next call.
  */
 export function messagesFor(messages: unknown, context: MessageContext): readonly Members[] {
-  const sent = mapObjects(listOf(messages), (message, index) => {
-    const known = knownMessages.get(message);
-    if (known?.settings === context.settings && known.reasons === context.reasons) return known.sent;
-    const before = context.dropped.length;
-    const translated = messageFor(message, index, context);
-    let sent: Members | null = translated;
-    if (isBare(translated)) sent = null;
-    else if (isTextless(translated, context.settings)) sent = { ...translated, content: '' };
-    // Dropped members are reported with each request.
-    if (context.dropped.length > before) return sent;
-    if (sent !== null && isShared(message)) share(sent);
-    const { settings, reasons } = context;
-    return knownMessages.set(message, { settings, reasons, sent }).sent;
-  });
+  const list = listOf(messages);
+  const known = context.reasons ? ofReasoners : ofOthers;
+  const sent = known.keeps(list)
+    ? newMessagesFor(list, known, context)
+    : mapObjects(list, (message, index) => sentFor(message, index, context));
   return context.settings.system_messages === 'first' ? systemFirst(sent) : sent;
 }
 
-/** The translations of messages that several requests share. A translation does not depend on other messages. */
-const knownMessages = new SharedValues<Members, Omit<MessageContext, 'dropped'> & { readonly sent: Members | null }>();
+/** A message as a server receives it, null to leave it out, and the paths of its dropped members, which are reported with each request. */
+interface Translation {
+  readonly message: Members | null;
+  readonly dropped: readonly string[];
+}
+
+/** The translations of messages for models that reason and for other models, by the settings. They do not depend on other messages. */
+const ofReasoners = new ListValues<unknown, Translation>();
+const ofOthers = new ListValues<unknown, Translation>();
+const sentLists = new ListValues<Translation, Members>();
+const droppedLists = new ListValues<Translation, string>();
+
+/** Translates only the messages that earlier requests of the conversation did not have. */
+function newMessagesFor(list: readonly unknown[], known: typeof ofOthers, context: MessageContext): readonly Members[] {
+  const { settings, reasons } = context;
+  const translations = known.of(list, settings, (message, index, values) => {
+    if (!isObject(message)) return;
+    const dropped: string[] = [];
+    values.push({ message: sentFor(message, index, { settings, reasons, dropped }), dropped });
+  });
+  for (const path of droppedLists.of(translations, null, addDropped)) context.dropped.push(path);
+  return sentLists.of(translations, null, addSent);
+}
+
+function addSent({ message }: Translation, _: number, messages: Members[]): void {
+  if (message !== null) messages.push(message);
+}
+
+function addDropped({ dropped }: Translation, _: number, paths: string[]): void {
+  for (const path of dropped) paths.push(path);
+}
+
+/** Returns a message as a server receives it; null to leave it out. */
+function sentFor(message: Members, index: number, context: MessageContext): Members | null {
+  const translated = messageFor(message, index, context);
+  if (isBare(translated)) return null;
+  return isTextless(translated, context.settings) ? { ...translated, content: '' } : translated;
+}
 
 /** Members that do not make an answer worth keeping by themselves. */
 const BARE: ReadonlySet<string> = new Set(['role', 'content', 'reasoning_content', 'reasoning']);

@@ -1,6 +1,6 @@
+import { ListTotal } from './list-memory.ts';
 import { isObject } from './object.ts';
 import type { Members } from './original.ts';
-import { isShared, SharedValues } from './shared-values.ts';
 
 /** The bytes of a request body, as the caller sent them, with the location of the values that may be sent on as they are. */
 export interface BodySource {
@@ -96,52 +96,94 @@ class Pieces {
   }
 }
 
-/** The JSON texts of translated messages that several requests share, each with a comma before it. */
-const knownTexts = new SharedValues<object, Uint8Array>();
 const encoder = new TextEncoder();
 
-function addMessage(message: unknown, isFirst: boolean, writer: Pieces): void {
-  if (!isObject(message) || !isShared(message)) {
-    writer.text(`${isFirst ? '' : ','}${JSON.stringify(message) ?? 'null'}`);
-    return;
+/** The JSON text of the first messages of a list, in UTF-8. */
+class WrittenMessages {
+  #bytes = new Uint8Array();
+  #used = 0;
+  /** The index of the next message in the source of the list. */
+  #next = 0;
+  /** What follows the bytes; null if more is added to the bytes. */
+  #pieces: Uint8Array[] | null = null;
+
+  /** Returns a text that begins with this text. Only this text may be added to the bytes. */
+  continued(): WrittenMessages {
+    const copy = new WrittenMessages();
+    copy.#bytes = this.#bytes;
+    copy.#used = this.#used;
+    copy.#next = this.#next;
+    copy.#pieces = [];
+    return copy;
   }
-  const known = knownTexts.get(message) ?? knownTexts.set(message, encoder.encode(`,${JSON.stringify(message)}`));
-  writer.bytes(isFirst ? known.subarray(1) : known);
+
+  add(message: unknown, source: BodySource): void {
+    const { bytes, starts, ends, isClean } = source;
+    const known = findFrom(message, this.#next, source);
+    this.#next = (known < 0 ? this.#next : known) + 1;
+    if (this.#used > 0 || (this.#pieces?.length ?? 0) > 0) this.#write(COMMA);
+    if (known >= 0 && isClean[known]) this.#write(bytes.subarray(starts[known], ends[known]));
+    else this.#write(encoder.encode(JSON.stringify(message) ?? 'null'));
+  }
+
+  addTo(writer: Pieces): void {
+    writer.bytes(this.#bytes.subarray(0, this.#used));
+    for (const piece of this.#pieces ?? []) writer.bytes(piece);
+  }
+
+  #write(more: Uint8Array): void {
+    if (this.#pieces !== null) {
+      this.#pieces.push(more);
+      return;
+    }
+    const used = this.#used + more.length;
+    if (used > this.#bytes.length) {
+      const larger = new Uint8Array(used + (used >> 1) + BYTES_MORE);
+      larger.set(this.#bytes.subarray(0, this.#used));
+      this.#bytes = larger;
+    }
+    this.#bytes.set(more, this.#used);
+    this.#used = used;
+  }
 }
 
-/** How many messages the search for the next unchanged message may skip, because an adapter left them out. */
+const COMMA = encoder.encode(',');
+const BYTES_MORE = 4_096;
+
+const writtenLists = new ListTotal<unknown, WrittenMessages>(
+  () => new WrittenMessages(),
+  (written) => written.continued(),
+);
+
+/** How many messages the search for the next message may skip, because an adapter left them out. */
 const SKIPPED_MAX = 2;
 
 function writeMessages(list: readonly unknown[], source: BodySource, writer: Pieces): void {
-  const { bytes, messages, starts, ends } = source;
   writer.text('[');
-  /** The next message of the source. */
-  let next = 0;
-  for (let at = 0; at < list.length; ) {
-    const isFirst = at === 0;
-    const from = findFrom(list[at], next, source);
-    if (from < 0) {
-      addMessage(list[at], isFirst, writer);
-      at++;
-      next++;
-      continue;
-    }
-    let to = from;
-    while (at < list.length && list[at] === messages[to] && source.isClean[to]) {
-      at++;
-      to++;
-    }
-    // The bytes between two messages are a comma and white space.
-    if (!isFirst && from === 0) writer.text(',');
-    writer.bytes(bytes.subarray(isFirst || from === 0 ? starts[from] : ends[from - 1], ends[to - 1]));
-    next = to;
+  const { bytes, starts, ends } = source;
+  const from = list.length === 0 ? -1 : findFrom(list[0], 0, source);
+  // The bytes between two messages are a comma and white space.
+  if (from >= 0 && isRun(list, from, source)) writer.bytes(bytes.subarray(starts[from], ends[from + list.length - 1]));
+  else if (list.length > 0) {
+    writtenLists
+      .of(list, (written, message) => {
+        written.add(message, source);
+        return written;
+      })
+      .addTo(writer);
   }
   writer.text(']');
 }
 
-/** Returns the index of a message in the source if it may be copied; otherwise -1. */
-function findFrom(message: unknown, next: number, { messages, isClean }: BodySource): number {
+/** Whether a list consists of messages that follow each other in the source and may be copied. */
+function isRun(list: readonly unknown[], from: number, { messages, isClean }: BodySource): boolean {
+  for (let at = 0; at < list.length; at++) if (list[at] !== messages[from + at] || !isClean[from + at]) return false;
+  return true;
+}
+
+/** Returns the index of a message in the source; -1 if it is none of the next messages. */
+function findFrom(message: unknown, next: number, { messages }: BodySource): number {
   const last = Math.min(messages.length - 1, next + SKIPPED_MAX);
-  for (let at = next; at <= last; at++) if (messages[at] === message) return isClean[at] ? at : -1;
+  for (let at = next; at <= last; at++) if (messages[at] === message) return at;
   return -1;
 }

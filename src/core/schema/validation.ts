@@ -2,6 +2,7 @@ import type { Static, TSchema } from '@sinclair/typebox';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import { ValuePointer } from '@sinclair/typebox/value';
 import { type ErrorCode, SignalboxError } from '../errors.ts';
+import { ListValues } from '../json/list-memory.ts';
 import { isObject, listOf } from '../json/object.ts';
 import { isShared, SharedValues, share } from '../json/shared-values.ts';
 import { keepSource } from '../json/source.ts';
@@ -41,13 +42,19 @@ export function compileRead<T extends TSchema>(schema: T, list: string | null = 
   return list === null ? read : readOnlyNew(read, list, acceptedBy(schema.properties[list]));
 }
 
-/** Shared messages that a schema of messages has accepted, with the same messages without nulls. */
-type Accepted = SharedValues<object, unknown>;
+/** What a schema of messages has accepted. */
+interface Accepted {
+  /** Shared messages, with the same messages without nulls. */
+  readonly messages: SharedValues<object, unknown>;
+  /** The lists of the latter. */
+  readonly lists: ListValues<unknown, unknown>;
+}
+
 const ACCEPTED = new WeakMap<TSchema, Accepted>();
 
 /** Returns the accepted messages of a schema. Schemas of bodies may have the same schema of messages. */
 function acceptedBy(messages: TSchema): Accepted {
-  const accepted = ACCEPTED.get(messages) ?? new SharedValues();
+  const accepted = ACCEPTED.get(messages) ?? { messages: new SharedValues(), lists: new ListValues() };
   ACCEPTED.set(messages, accepted);
   return accepted;
 }
@@ -57,7 +64,7 @@ function readOnlyNew<Body>(read: (body: unknown) => Body, list: string, accepted
   const accept = (given: unknown, taken: unknown): void => {
     if (!isObject(given) || !isShared(given)) return;
     if (taken !== given) share(taken);
-    accepted.set(given, taken);
+    accepted.messages.set(given, taken);
   };
   const readAll = (body: unknown): Body => {
     const result = read(body);
@@ -65,16 +72,12 @@ function readOnlyNew<Body>(read: (body: unknown) => Body, list: string, accepted
     for (let at = 0; at < given.length; at++) accept(given[at], taken[at]);
     return result;
   };
+  const known = (message: unknown) => (isObject(message) ? accepted.messages.get(message) : undefined);
   return (body) => {
     const given = messagesIn(body, list);
-    const messages: unknown[] = [];
     const places: number[] = [];
-    for (let at = 0; at < given.length; at++) {
-      const message = given[at];
-      const known = isObject(message) ? accepted.get(message) : undefined;
-      messages.push(known);
-      if (known === undefined) places.push(at);
-    }
+    for (let at = accepted.lists.sameIn(given, null); at < given.length; at++)
+      if (known(given[at]) === undefined) places.push(at);
     if (places.length === given.length) return readAll(body);
     // The list must not be empty.
     if (places.length === 0) places.push(given.length - 1);
@@ -86,11 +89,12 @@ function readOnlyNew<Body>(read: (body: unknown) => Body, list: string, accepted
       return readAll(body);
     }
     const taken = messagesIn(result, list);
-    for (let index = 0; index < places.length; index++) {
-      const at = places[index]!;
-      messages[at] = taken[index];
-      accept(given[at], taken[index]);
-    }
+    for (let index = 0; index < places.length; index++) accept(given[places[index]!], taken[index]);
+    let next = 0;
+    const messages = accepted.lists.copyOf(given, null, (message, at, values) => {
+      while (places[next]! < at) next++;
+      values.push(places[next] === at ? taken[next] : known(message));
+    });
     // `read` returned the copy of the body, which only this function has.
     Object.assign(Object(result), { [list]: messages });
     return keepSource(body, result);

@@ -1,4 +1,5 @@
 import { SignalboxError } from '../../core/errors.ts';
+import { ListTotal } from '../../core/json/list-memory.ts';
 import { type OriginalPath, pathText } from '../../core/json/original.ts';
 import { isUseLimit, USES_MAX } from '../../core/money/add-ons.ts';
 import { checkOffered, invalid, unsupported, withoutTools } from '../refusals.ts';
@@ -17,12 +18,15 @@ export function checkMessages(body: CheckedFields): void {
     throw invalid('messages', '`messages` must have at least 1 item.');
   checkMark(body, []);
   if (Array.isArray(body.system)) checkBlocks(body.system, ['system']);
-  for (let i = 0; i < body.messages.length; i++) {
-    const { content } = body.messages[i]!;
+  checkedLists.of(body.messages, (_, { content }, i) => {
     if (typeof content !== 'string') checkBlocks(content, ['messages', i, 'content']);
-  }
+    return null;
+  });
   checkTools(body);
 }
+
+/** Lists of messages that were checked before. */
+const checkedLists = new ListTotal<CheckedFields['messages'][number], null>(() => null);
 
 function checkTools({ tools, tool_choice: choice, thread }: CheckedFields): void {
   tools?.forEach((tool, i) => {

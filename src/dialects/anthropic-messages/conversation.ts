@@ -1,4 +1,5 @@
 import { extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
+import { ListValues } from '../../core/json/list-memory.ts';
 import { type Members, type OriginalPath, valueAt } from '../../core/json/original.ts';
 import { isShared, SharedValues, share } from '../../core/json/shared-values.ts';
 import type {
@@ -28,9 +29,7 @@ type Dialogue = Pick<
 /** Reads the system prompt, the messages, the tools and the tool choice. */
 export function conversationOf(body: Dialogue): Conversation {
   const { messages, system, tools, tool_choice: choice, thread } = body;
-  const turns: Turn[] = [];
-  if (system != null && system !== '') turns.push(systemTurn(system));
-  for (let index = 0; index < messages.length; index++) addTurns(messages[index]!, index, turns);
+  const turns = turnsOf(messages, system);
   const all = tools ?? [];
   const nativeTools = [...all.flatMap(nativeTool), ...addedTools(turns, body), ...runnersIn(body)];
   return {
@@ -54,12 +53,23 @@ function nativeTool(tool: Tool, index: number): NativeTool[] {
 }
 
 /** Returns the tools that blocks of the conversation add. */
-function addedTools(turns: readonly Turn[], body: Dialogue): readonly NativeTool[] {
-  const added: NativeTool[] = [];
-  for (const { parts } of turns) {
+const addedTools = (turns: readonly Turn[], body: Dialogue): readonly NativeTool[] =>
+  knownTools.of(turns, null, ({ parts }, _, added) => {
     for (const { type, at } of parts) if (type === 'native') added.push(...toolsAddedBy(valueAt(body, at), at));
-  }
-  return added;
+  });
+
+const knownTools = new ListValues<Turn, NativeTool>();
+
+/** The turns of lists of messages, by the system prompt before them. */
+const knownLists = new ListValues<Message, Turn>();
+
+function turnsOf(messages: readonly Message[], system: Dialogue['system']): readonly Turn[] {
+  const first = system != null && system !== '' ? [systemTurn(system)] : [];
+  if (messages.length === 0) return first;
+  return knownLists.copyOf(messages, system, (message, index, turns) => {
+    if (index === 0) turns.push(...first);
+    addTurns(message, index, turns);
+  });
 }
 
 function systemTurn(system: NonNullable<MessagesRequest['system']>): Turn {

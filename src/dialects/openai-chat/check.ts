@@ -1,4 +1,5 @@
 import type { ChatMessage, ChatRequest, MessagePart } from '../../core/api/chat-request.ts';
+import { ListTotal } from '../../core/json/list-memory.ts';
 import { isObject, listOf, objectOf } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
 import { SharedValues } from '../../core/json/shared-values.ts';
@@ -14,8 +15,7 @@ type AnyChat = Omit<ChatRequest, 'model'>;
  */
 export function checkChat(request: AnyChat): void {
   checkBill(request);
-  const { messages } = request;
-  for (let i = 0; i < messages.length; i++) checkMessage(messages[i]!, i);
+  checkedMessages.of(request.messages, checkMessage);
   checkTools(request);
   const { max_tokens: short, max_completion_tokens: long } = request;
   if (short !== undefined && long !== undefined && short !== long) {
@@ -46,18 +46,23 @@ export function checkToolKinds(body: unknown): void {
   const { tool_choice: choice } = body;
   if (!isObject(choice) || choice.type !== 'allowed_tools') refuseKind(choice, 'tool_choice');
   else if (isObject(choice.allowed_tools)) refuseKinds(choice.allowed_tools.tools, 'tool_choice.allowed_tools.tools');
-  const messages = listOf(body.messages);
-  for (let at = 0; at < messages.length; at++) {
-    const message = objectOf(messages[at]);
-    if (plainMessages.get(message)) continue;
-    const calls = listOf(message.tool_calls);
-    if (calls.some(isOtherKind)) refuseKinds(calls, `messages[${at}].tool_calls`);
-    plainMessages.set(message, true);
-  }
+  plainLists.of(listOf(body.messages), checkCallKinds);
 }
 
+/** Lists of messages that were checked before. */
+const checkedMessages = new ListTotal<ChatMessage, null>(() => null);
+const plainLists = new ListTotal<unknown, null>(() => null);
 /** Shared messages that call only functions. */
 const plainMessages = new SharedValues<Members, true>();
+
+function checkCallKinds(_: null, given: unknown, at: number): null {
+  const message = objectOf(given);
+  if (plainMessages.get(message)) return null;
+  const calls = listOf(message.tool_calls);
+  if (calls.some(isOtherKind)) refuseKinds(calls, `messages[${at}].tool_calls`);
+  plainMessages.set(message, true);
+  return null;
+}
 
 function refuseKinds(stated: unknown, param: string): void {
   const list = listOf(stated);
@@ -99,7 +104,7 @@ function checkBill(request: Members): void {
 }
 
 /** Checks the requirements of a message's role. */
-function checkMessage(message: ChatMessage, index: number): void {
+function checkMessage(_: null, message: ChatMessage, index: number): null {
   const hasCalls =
     message.role === 'assistant' && (message.tool_calls?.length || 'function_call' in message || message.refusal);
   if (message.content == null && !hasCalls) {
@@ -113,6 +118,7 @@ function checkMessage(message: ChatMessage, index: number): void {
     const param = `messages[${index}].tool_call_id`;
     throw missing(param, `\`${param}\` is required. It is the ID of the call that this message answers.`);
   }
+  return null;
 }
 
 const IMAGE_URL = /^(?:https?:\/\/|data:)/i;

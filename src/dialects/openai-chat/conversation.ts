@@ -1,5 +1,6 @@
 import type { ChatMessage, ChatRequest, ChatTool, MessagePart, ToolCall } from '../../core/api/chat-request.ts';
 import { extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
+import { ListValues } from '../../core/json/list-memory.ts';
 import { isObject, textOf } from '../../core/json/object.ts';
 import type { OriginalPath } from '../../core/json/original.ts';
 import { isShared, SharedValues, share } from '../../core/json/shared-values.ts';
@@ -84,8 +85,13 @@ export function conversationOf({
   tool_choice: choice,
 }: Partial<Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice'>>): Conversation {
   const offered = tools ? toolsOf(tools) : NO_TOOLS;
-  return { turns: messages.map(turnOf), tools: allowedOf(choice, offered), toolChoice: choiceOf(choice) };
+  const turns = knownLists.copyOf(messages, null, addTurn);
+  return { turns, tools: allowedOf(choice, offered), toolChoice: choiceOf(choice) };
 }
+
+/** The turns of lists of messages. */
+const knownLists = new ListValues<ChatMessage, Turn>();
+const addTurn = (message: ChatMessage, index: number, turns: Turn[]): void => void turns.push(turnOf(message, index));
 
 /**
  * Returns the tools that may be called. The gateway does not send tools that may not be called, because not every provider can be told to

@@ -1,4 +1,5 @@
 import { addMembers, extrasOf, NO_EXTRAS } from '../../core/api/extras.ts';
+import { memoryOf, remember } from '../../core/json/list-memory.ts';
 import type { Members, OriginalPath } from '../../core/json/original.ts';
 import { isShared, SharedValues, share } from '../../core/json/shared-values.ts';
 import type { ContentPart, Conversation, FilePart, ToolCallPart, Turn } from '../../core/request/conversation.ts';
@@ -46,7 +47,11 @@ export function conversationOf({
   const turns: Turn[] = [];
   if (instructions !== undefined) turns.push(textTurn('system', instructions, ['instructions']));
   if (typeof input === 'string') turns.push(textTurn('user', input, ['input']));
-  else addItems(input, { table, tools }, turns);
+  else {
+    addItems(input, { table, tools }, turns);
+    const memory = memoryOf(input);
+    if (memory !== undefined) remember(turns, memory);
+  }
   return {
     turns,
     tools: offered.tools,

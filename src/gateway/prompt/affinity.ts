@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { ListValues } from '../../core/json/list-memory.ts';
 import type { OriginalPath } from '../../core/json/original.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../../core/policy/snapshot.ts';
 import type { SpreadKey } from '../../core/policy/spread.ts';
@@ -88,7 +89,8 @@ export class PromptHistory {
   readonly #answers: AnswerTable;
   readonly #clock: () => number;
   readonly #seed: bigint;
-  #hashes: PromptHashes | null = null;
+  /** See `hashesOf`. */
+  #hashes: readonly bigint[] | null = null;
   #bearsState: boolean | null = null;
   #beginning: Beginning | null = null;
   #place: ConversationPlace | null = null;
@@ -129,8 +131,7 @@ export class PromptHistory {
     if (this.#answers.size === 0 || isTooShort(facts, snapshot, estimateOf(snapshot))) return facts;
     const now = this.#clock();
     const cached = new Map<string, CachedTokens>();
-    const { turns, whole } = this.#read();
-    for (const hash of [...[...turns.values()].slice(-TURNS_MAX), whole].reverse()) {
+    for (const hash of this.#latestHashes()) {
       for (const answer of this.#find(hash)) {
         const { by, expectedTokens: tokens } = answer;
         const { model } = by;
@@ -219,10 +220,8 @@ export class PromptHistory {
     if (this.#answers.size === 0) return null;
     const writer = this.stateWriter();
     if (writer !== null) return writer;
-    const { turns, whole } = this.#read();
-    const indexes = this.#latestTurns();
     const now = this.#clock();
-    for (const hash of [whole, ...indexes.map((index) => turns.get(index)!)]) {
+    for (const hash of this.#latestHashes()) {
       for (const answer of this.#find(hash)) {
         const { by } = answer;
         if (by.model === model && by.account !== null && cachedAt(answer, snapshot, now) >= 0) return by.account;
@@ -243,15 +242,25 @@ export class PromptHistory {
 
   /** The indexes of the assistant's last turns, the last one first. */
   #latestTurns(): readonly number[] {
-    return [...this.#read().turns.keys()].slice(-TURNS_MAX).reverse();
+    const { turns } = this.#request.conversation;
+    const latest: number[] = [];
+    for (let index = turns.length - 1; index >= 0 && latest.length < TURNS_MAX; index--)
+      if (turns[index]!.role === 'assistant') latest.push(index);
+    return latest;
+  }
+
+  /** The hashes of the whole prompt, and of the text before each of the assistant's last turns, the longest first. */
+  #latestHashes(): readonly bigint[] {
+    const hashes = this.#read();
+    return [hashes.at(-1)!, ...this.#latestTurns().map((index) => hashes[index]!)];
   }
 
   /** Several models may have answered the prompt before a turn. The mark of an answer shows which model wrote the turn. */
   #writersOf(index: number): readonly PromptAnswer[] {
-    const turn = this.#read().turns.get(index);
-    if (turn === undefined) return [];
-    const mark = markOfTurn(this.#request.conversation.turns[index]!);
-    return this.#find(turn).filter((one) => one.mark === mark);
+    const turn = this.#request.conversation.turns[index];
+    if (turn?.role !== 'assistant') return [];
+    const mark = markOfTurn(turn);
+    return this.#find(this.#read()[index]!).filter((one) => one.mark === mark);
   }
 
   /**
@@ -273,7 +282,7 @@ export class PromptHistory {
     if (!isCacheable && !mayReason && !this.bearsState) return;
     const { inputTokens, expectedTokens, at } = read;
     const by = answererOf(model, endpoint, account);
-    this.#answers.add(this.#read().whole, this.keyId, { by, inputTokens, expectedTokens, at, mark: answer.mark });
+    this.#answers.add(this.#read().at(-1)!, this.keyId, { by, inputTokens, expectedTokens, at, mark: answer.mark });
   }
 
   /** The key's ID is part of the lookup, so that no caller finds another caller's answers, even with equal hashes. */
@@ -286,7 +295,7 @@ export class PromptHistory {
     return found;
   }
 
-  #read(): PromptHashes {
+  #read(): readonly bigint[] {
     this.#hashes ??= hashesOf(this.#request, this.#seed);
     return this.#hashes;
   }
@@ -309,29 +318,25 @@ function onlyOne(values: readonly (string | null)[]): string | null {
 /** The characters of a mark: 96 bits, so that no two conversations have the same. */
 const MARK_LENGTH = 16;
 
-interface PromptHashes {
-  /** The hashes of the text before each assistant's turn, by the turn's index, in order. */
-  readonly turns: ReadonlyMap<number, bigint>;
-  /** The hash of the whole prompt. */
-  readonly whole: bigint;
-}
+/** The hashes of lists of turns, by the hash of what is before them. */
+const knownLists = new ListValues<Turn, bigint>();
 
-/** Makes chained 64-bit hashes: each hash is the seed of the next. No two different prompts produce the same sequence of texts. */
-function hashesOf(request: ModelRequest, seed: bigint): PromptHashes {
+/**
+ * Returns the hash of the text before each turn, and at the end the hash of the whole prompt. Each hash is the seed of the next. No two
+ * different prompts produce the same sequence of texts.
+ */
+function hashesOf(request: ModelRequest, seed: bigint): readonly bigint[] {
   const { turns: all } = request.conversation;
   const { answerFormat: format } = request.settings;
   // The format `text` adds nothing to the prompt before the turns.
   const form = format && format.type !== 'text' ? request.originalAt(format.at) : null;
-  const turns = new Map<number, bigint>();
+  const before = Bun.hash.rapidhash(form ? JSON.stringify(form) : '', Bun.hash.rapidhash(request.toolsText, seed));
+  // Only turns of the same message have the same place, and they are kept or hashed together.
   const whole = new Set<OriginalPath>();
-  let hash = Bun.hash.rapidhash(request.toolsText, seed);
-  hash = Bun.hash.rapidhash(form ? JSON.stringify(form) : '', hash);
-  for (let index = 0; index < all.length; index++) {
-    const turn = all[index]!;
-    if (turn.role === 'assistant') turns.set(index, hash);
-    hash = hashOfTurn(turn, request, hash, whole);
-  }
-  return { turns, whole: hash };
+  const hashes = knownLists.of(all, before, (turn, _, values) =>
+    values.push(hashOfTurn(turn, request, values.at(-1) ?? before, whole)),
+  );
+  return [before, ...hashes];
 }
 
 /** An estimate of a prompt may have as few of its tokens as this share. */

@@ -1,3 +1,4 @@
+import { ListTotal } from '../../core/json/list-memory.ts';
 import { isEmpty, isObject } from '../../core/json/object.ts';
 import { type Edit, type Members, pathText } from '../../core/json/original.ts';
 import { SharedValues } from '../../core/json/shared-values.ts';
@@ -58,11 +59,11 @@ interface ReadableRequest {
 }
 
 /** Whether any turn of the assistant has state that only some models can read. */
-export function bearsState(request: ModelRequest): boolean {
-  const { turns } = request.conversation;
-  for (let index = 0; index < turns.length; index++) if (bearsStateAt(request, index)) return true;
-  return false;
-}
+export const bearsState = (request: ModelRequest): boolean =>
+  statefulLists.of(request.conversation.turns, (bears, _, index) => bears || bearsStateAt(request, index));
+
+/** Whether lists of turns have state. */
+const statefulLists = new ListTotal<Turn, boolean>(() => false);
 
 /** Whether the turn at this index has state that only some models can read. */
 export function bearsStateAt(request: ModelRequest, index: number): boolean {

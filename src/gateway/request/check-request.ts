@@ -1,4 +1,5 @@
 import { refuse, SignalboxError } from '../../core/errors.ts';
+import { ListTotal } from '../../core/json/list-memory.ts';
 import { isEmpty } from '../../core/json/object.ts';
 import { pathText } from '../../core/json/original.ts';
 import { SharedValues } from '../../core/json/shared-values.ts';
@@ -19,14 +20,16 @@ export function checkRequest(request: ModelRequest, limits: GatewayPolicy): void
   if (request.conversation.turns.length > limits.messagesMax) throw tooMany(request.names.turns, limits.messagesMax);
   if (toolsOf(request) > limits.toolsMax) throw tooMany(request.names.tools, limits.toolsMax);
   if (limits.allowPrivateImageUrls) return;
-  for (const turn of request.conversation.turns) {
-    if (publicTurns.get(turn)) continue;
+  publicLists.of(request.conversation.turns, (_, turn) => {
+    if (publicTurns.get(turn)) return null;
     for (const part of turn.parts) if (part.type !== 'tool-call') checkPart(part, request);
     publicTurns.set(turn, true);
-  }
+    return null;
+  });
 }
 
-/** Shared turns without addresses in private networks. */
+/** Lists of turns, and shared turns, without addresses in private networks. */
+const publicLists = new ListTotal<Turn, null>(() => null);
 const publicTurns = new SharedValues<Turn, true>();
 
 /** The last preparing step: it checks the request as models may receive it against the limits of the policy. */

@@ -10,6 +10,7 @@ import type { PromptReader } from './prompt-reader.ts';
 import { withoutHarness } from './question.ts';
 import type { QuestionReading } from './reading.ts';
 import { schemaTokens } from './schema-length.ts';
+import { userPlaces } from './user-turn.ts';
 
 /** The visible output that a request suggests, in tokens of one choice. */
 export interface OutputHint {
@@ -91,7 +92,7 @@ function shownTokens(text: string, { hasText, quotes }: QuestionReading): number
 }
 
 const lastText = (turns: readonly Turn[]): string => {
-  const turn = turns.findLast(({ role }) => role === 'user');
+  const turn = turns[userPlaces(turns).at(-1) ?? -1];
   return turn ? withoutHarness(turnText(turn)) : '';
 };
 

@@ -11,7 +11,7 @@ import { instructionOf, type SystemPrompt, systemPromptText } from './system-pro
 import { type ReadingWeights, taskLogits } from './task-logits.ts';
 import { forcesTool, isAmidTools } from './tools.ts';
 import type { TaskGuess, UserMessage } from './user-message.ts';
-import { mayFollowUp, readUserTurn, saysSomething, type UserTurn } from './user-turn.ts';
+import { mayFollowUp, readUserTurn, saysSomething, type UserTurn, userPlaces } from './user-turn.ts';
 import type { Words } from './word-sums.ts';
 
 export interface Intent
@@ -97,10 +97,9 @@ function systemPromptOf(
 function userTurns(all: readonly Turn[], reader: PromptReader): UserTurn[] {
   const turns: UserTurn[] = [];
   let blocks: Turn | null = null;
-  for (let at = all.length - 1, left = 2 * TURNS; at >= 0 && left > 0 && turns.length < TURNS; at--) {
-    const one = all[at]!;
-    if (one.role !== 'user') continue;
-    left--;
+  const places = userPlaces(all);
+  for (let back = 1; back <= 2 * TURNS && back <= places.length && turns.length < TURNS; back++) {
+    const one = all[places.at(-back)!]!;
     const turn = readUserTurn(one, reader);
     if (saysSomething(turn)) {
       turns.push(turn);
@@ -148,8 +147,7 @@ const ANSWER = 300;
 
 /** Returns the words of the model's answer before the last message of the user; none without one. */
 function answerBefore(turns: readonly Turn[], reader: PromptReader): Words[] {
-  const last = turns.findLastIndex(({ role }) => role === 'user');
-  const answer = turns[last - 1];
+  const answer = turns[(userPlaces(turns).at(-1) ?? 0) - 1];
   if (answer?.role !== 'assistant') return [];
   const text = turnText(answer);
   return text ? [reader.answer(text.slice(-ANSWER))] : [];

@@ -1,3 +1,4 @@
+import { ListValues } from '../../core/json/list-memory.ts';
 import { isShared, SharedValues } from '../../core/json/shared-values.ts';
 import type { Turn } from '../../core/request/conversation.ts';
 import type { StuckSigns } from '../../core/request/facts.ts';
@@ -125,12 +126,19 @@ class SessionReading {
 
 /** Returns the index of the first turn to read; -1 if there are no results of tools. */
 function firstTurn(turns: readonly Turn[]): number {
-  let from = leftOut(turns.length, TURNS_MIN);
-  let results = 0;
-  for (let at = from; at < turns.length; at++) if (turns[at]!.role === 'tool') results++;
-  if (results === 0) return -1;
-  for (let left = leftOut(results, CALLS_MIN); left > 0; from++) if (turns[from]!.role === 'tool') left--;
-  return from;
+  const from = leftOut(turns.length, TURNS_MIN);
+  const results = resultPlaces.of(turns, null, addResultPlace);
+  let first = 0;
+  while (results[first]! < from) first++;
+  if (first === results.length) return -1;
+  const left = leftOut(results.length - first, CALLS_MIN);
+  return left === 0 ? from : results[first + left - 1]! + 1;
+}
+
+/** The indexes of the results of tools in lists of turns. */
+const resultPlaces = new ListValues<Turn, number>();
+function addResultPlace({ role }: Turn, at: number, places: number[]): void {
+  if (role === 'tool') places.push(at);
 }
 
 /** Returns how many of the first items are left out. It grows in steps, so that verdicts seldom change because of it. */

@@ -1,3 +1,4 @@
+import { ListTotal } from '../../core/json/list-memory.ts';
 import { isObject } from '../../core/json/object.ts';
 import type { Members, OriginalPath } from '../../core/json/original.ts';
 import { SharedValues } from '../../core/json/shared-values.ts';
@@ -43,15 +44,14 @@ export const sizeOfNothing = () => ({
 
 /** Measures a request. `measure` counts `tokens` of long texts from samples, and opens no file. */
 export function measure(request: ModelRequest): RequestSize {
-  const size = sizeOfNothing();
   const { conversation, settings } = request;
   const { turns, tools } = conversation;
-  let hasBegun = false;
-  for (const turn of turns) {
-    add(size, sizeOfTurn(turn, request));
-    if (turn.role !== 'system' && turn.role !== 'developer') hasBegun = true;
-    else if (hasBegun) size.bytes += MARKS_MAX * turn.parts.length;
-  }
+  const { size } = totals.of(turns, (total, turn) => {
+    add(total.size, sizeOfTurn(turn, request));
+    if (turn.role !== 'system' && turn.role !== 'developer') total.hasBegun = true;
+    else if (total.hasBegun) total.size.bytes += MARKS_MAX * turn.parts.length;
+    return total;
+  });
   const native = conversation.nativeTools?.length ?? 0;
   if (native > 0) size.needs |= passthroughBit(request.original.dialect);
   if (conversation.isWarmUp) size.needs |= passthroughBit(request.original.dialect);
@@ -71,6 +71,12 @@ export function measure(request: ModelRequest): RequestSize {
   size.needs |= dialectNeeds(request);
   return size;
 }
+
+/** The sizes of lists of turns, and whether a turn other than an instruction was among the turns. */
+const totals = new ListTotal<Turn, { readonly size: RequestSize; hasBegun: boolean }>(
+  () => ({ size: sizeOfNothing(), hasBegun: false }),
+  ({ size, hasBegun }) => ({ size: { ...size }, hasBegun }),
+);
 
 /** The second part of a completion is its suffix. */
 const completionNeeds = ({ turns: [turn] }: Conversation): number =>

@@ -22,15 +22,15 @@ const mayMatch = (text: string, name: keyof typeof NEEDLES): boolean =>
 export class ToolResult {
   /** A hash of the result. */
   readonly hash: number;
-  /** Whether the program that ran reports a failure. */
-  readonly failed: boolean;
-  /** The same for a tool that shows files: marks of failures count only at the start of its result. */
+  /** Whether a tool that shows files failed: marks of failures count only at the start of its result. */
   readonly failedAtStart: boolean;
   /** Whether the client reports an exit code. */
   readonly hasExitCode: boolean;
-  /** The number of failures that test runners and compilers state; 0 if they state none. */
-  readonly failures: number;
   readonly #output: string;
+  /** Whether the output is a file with numbers of lines. */
+  readonly #isListing: boolean;
+  #failed: boolean | null = null;
+  #failures: number | null = null;
   #likeness: Likeness | null = null;
   #successes: number | null = null;
   #succeeds: boolean | null = null;
@@ -40,13 +40,24 @@ export class ToolResult {
     const exitCode = exitCodeOf(whole);
     const output = outputOf(whole);
     const start = output.slice(0, EDGE);
-    const isListing = MARKS.numbered.test(start);
+    this.#isListing = MARKS.numbered.test(start);
     this.#output = output;
     this.hash = textHash(text);
     this.hasExitCode = exitCode !== null;
-    this.failures = isListing ? 0 : countIn(output, 'failed');
     this.failedAtStart = exitCode === null ? MARKS.at_start.test(start) : exitCode !== 0;
-    this.failed = this.failedAtStart || (exitCode === null && !isListing && (this.failures > 0 || isMarked(output)));
+  }
+
+  /** Whether the program that ran reports a failure. Only the results of programs are searched for marks of failures. */
+  get failed(): boolean {
+    this.#failed ??=
+      this.failedAtStart || (!this.hasExitCode && !this.#isListing && (this.failures > 0 || isMarked(this.#output)));
+    return this.#failed;
+  }
+
+  /** The number of failures that test runners and compilers state; 0 if they state none. */
+  get failures(): number {
+    this.#failures ??= this.#isListing ? 0 : countIn(this.#output, 'failed');
+    return this.#failures;
   }
 
   /** The number of successes that test runners state; 0 if they state none. */

@@ -1,3 +1,4 @@
+import { ListValues } from '../../core/json/list-memory.ts';
 import type { Turn } from '../../core/request/conversation.ts';
 import { FOLLOW_UP_CHARS_MAX, turnText } from '../texts.ts';
 import type { PromptReader } from './prompt-reader.ts';
@@ -15,6 +16,14 @@ export interface UserTurn {
 export function readUserTurn(turn: Turn, reader: PromptReader, isUnwrapped = false): UserTurn {
   const text = turnText(turn);
   return { message: isUnwrapped ? reader.unwrapped(text) : reader.message(text), hasImage: hasImage(turn) };
+}
+
+/** Returns the indexes of the user's turns. The result is valid until the next call. */
+export const userPlaces = (turns: readonly Turn[]): readonly number[] => knownPlaces.of(turns, null, addUserPlace);
+
+const knownPlaces = new ListValues<Turn, number>();
+function addUserPlace({ role }: Turn, at: number, places: number[]): void {
+  if (role === 'user') places.push(at);
 }
 
 function hasImage({ parts }: Turn): boolean {
