@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { CachedRow } from '../../src/store/cache.ts';
 import type { ThreadRow } from '../../src/store/threads.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { openInMemory, type TestedStore } from './implementations.ts';
@@ -26,10 +27,11 @@ const MUTANTS: Readonly<Record<string, readonly [seed: number, flaw: Flaw]>> = {
     ({ trail }) => ({ trail: { ...trail, addIfValid: (event) => trail.add(subjectEvent(event)) } }),
   ],
   'revoked keys count against a limit': [
-    75,
+    5,
     ({ keys }) => ({ keys: { ...keys, revokeOfHolder: () => keys.putUses({}) } }),
   ],
-  'the threads of a revoked key stay': [24, (store) => ({ threads: withoutErasure(store) })],
+  'the threads of a revoked key stay': [5, (store) => ({ threads: withoutErasure(store) })],
+  'the cached answers below a revoked key stay': [6, (store) => ({ cache: withoutLines(store) })],
   'a team is removed although it is in use': [
     33,
     ({ people }) => ({
@@ -52,6 +54,31 @@ function withoutErasure({ threads, keys }: TestedStore): TestedStore['threads'] 
     put(row, most) {
       rows.set(`${row.keyId} ${row.answer}`, row);
       return threads.put(row, most);
+    },
+  };
+}
+
+function withoutLines({ cache, keys }: TestedStore): TestedStore['cache'] {
+  const rows = new Map<string, CachedRow>();
+  const isBelowRevoked = async (id: string) => {
+    const infos = (await keys.all()).map(({ key: { info } }) => info);
+    const parent = infos.find((info) => info.id === id)?.parent ?? null;
+    return infos.some((info) => info.id === parent && info.revokedAt !== null);
+  };
+  return {
+    ...cache,
+    async find(names, now) {
+      const found = await cache.find(names, now);
+      for (const name of names) {
+        const row = rows.get(name.toHex());
+        const isMissing = !found.some((one) => Buffer.from(one.name).equals(name));
+        if (row && row.expires > now && isMissing && (await isBelowRevoked(row.keyId))) found.push(row);
+      }
+      return found;
+    },
+    keep(row) {
+      rows.set(row.name.toHex(), row);
+      return cache.keep(row);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Write } from '../../src/store/store.ts';
 import { openInSqlite, refusalOf, type TestedStore } from './implementations.ts';
 import { keyEvent, keyInfo } from './suites/access.ts';
 import { mark } from './suites/alerts.ts';
+import { cached, nameOf } from './suites/cache.ts';
 import { answered, signalled } from './suites/conversations.ts';
 import { broken } from './suites/endpoints.ts';
 import { payment } from './suites/payments.ts';
@@ -14,7 +15,16 @@ import { thread } from './suites/threads.ts';
 /** The repositories that the commits of the law use. */
 export type LawTables = Pick<
   TestedStore,
-  'keys' | 'people' | 'trail' | 'payments' | 'alerts' | 'brokenDeclarations' | 'subjects' | 'threads' | 'conversations'
+  | 'keys'
+  | 'people'
+  | 'trail'
+  | 'payments'
+  | 'alerts'
+  | 'brokenDeclarations'
+  | 'subjects'
+  | 'threads'
+  | 'conversations'
+  | 'cache'
 >;
 export type MakeWrite = (store: LawTables) => Write | readonly Write[];
 
@@ -151,11 +161,32 @@ export const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
       return change === 'signal' ? conversations.signal(signalled(name, row)) : conversations.escalate(row, 0.5);
     };
   }),
+  fc.tuple(number, id, fc.option(id), time).map(([one, keyId, user, stored]): MakeWrite => {
+    const row = cached(one, { keyId, userId: user && `user_${user}`, stored, expires: stored + 3, used: stored });
+    return ({ cache }) => cache.keep(row);
+  }),
+  fc.tuple(id, hash, time).map(([parent, own, stored]): MakeWrite => {
+    const row = cached(1, { keyId: 'child', stored, expires: 9, used: stored });
+    return ({ keys, cache }) => [keys.insert(keyInfo('child', { parent, createdAt: stored }), own), cache.keep(row)];
+  }),
+  fc.tuple(number, time).map(
+    ([one, at]): MakeWrite =>
+      ({ cache }) =>
+        cache.use(nameOf(one), at),
+  ),
 );
 
 const STATES: readonly (PaymentState | null)[] = [null, 'settling', 'captured', 'settled', 'unknown', 'failed'];
 
 const PLACES = IDS.flatMap((key) => IDS.map((answer) => [key, answer] as const));
+
+/** The entries of the cache that have not expired at a time. Each database has its own class for bytes. */
+async function cachedAt(cache: LawTables['cache'], now: number) {
+  const rows = await cache.find([1, 2, 3].map(nameOf), now);
+  return rows
+    .map(({ name, answer, ...row }) => ({ name: Buffer.from(name).toString('hex'), size: answer.length, ...row }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
 
 /** Reads everything that can be read. */
 export const contentOf = async ({
@@ -168,6 +199,7 @@ export const contentOf = async ({
   subjects,
   threads,
   conversations,
+  cache,
 }: LawTables) => ({
   keys: await keys.all(),
   people: await people.changedAfter(-1),
@@ -177,6 +209,8 @@ export const contentOf = async ({
   subjects: await subjects.list(9, null),
   threads: await Promise.all(PLACES.map(([key, answer]) => threads.find(key, answer))),
   conversations: (await conversations.since(0, 99)).toSorted((a, b) => (a.conversation < b.conversation ? -1 : 1)),
+  cached: await Promise.all([0, 3, 6, 9].map((now) => cachedAt(cache, now))),
+  cacheSizes: await cache.sizes(),
   unresolved: await payments.unresolved(),
   lists: await Promise.all(STATES.map((state) => payments.list({ state, payer: null, limit: 2, before: 3 }))),
 });

@@ -8,9 +8,9 @@ import { aUser } from './people.ts';
 const NOW = 1_000_000;
 
 /** A name that differs for each number. */
-const nameOf = (one: number): Uint8Array => new Uint8Array(32).fill(one);
+export const nameOf = (one: number): Uint8Array => new Uint8Array(32).fill(one);
 
-const cached = (one: number, more: Partial<CachedRow> = {}): CachedRow => ({
+export const cached = (one: number, more: Partial<CachedRow> = {}): CachedRow => ({
   ...{ name: nameOf(one), keyId: 'k', userId: null, stored: NOW, expires: NOW + 100, used: NOW },
   ...{ answer: new Uint8Array([one, 2, 3]) },
   ...more,
