@@ -118,6 +118,15 @@ const MAKERS: ReadonlySet<LedgerOp['kind']> = new Set(['hold', 'earmark', 'captu
 const STEPS: ReadonlySet<LedgerOp['kind']> = new Set(['extend', 'post', 'settle', 'expire']);
 const isOnReservation = (op: LedgerOp): op is ReservationOp => MAKERS.has(op.kind) || STEPS.has(op.kind);
 
+/** Whether an operation before an index makes a reservation. */
+function isMadeBefore(ops: readonly LedgerOp[], index: number, id: number): boolean {
+  for (let at = index - 1; at >= 0; at--) {
+    const op = ops[at]!;
+    if (MAKERS.has(op.kind) && isOnReservation(op) && op.id === id) return true;
+  }
+  return false;
+}
+
 /** The reservations of this process by ID, and the open reservations from oldest to newest. State: reservations. */
 export class Reservations {
   readonly earmarks = new Map<number, BookedEarmark>();
@@ -170,6 +179,8 @@ export class Reservations {
       if (!isOnReservation(op) || this.#byId.has(op.id)) continue;
       // IDs grow, so a new ID is usually greater than all IDs that were removed from memory, and needs no lookup.
       if (MAKERS.has(op.kind) && (op.id > this.#forgotten || this.earmarks.has(op.id))) continue;
+      // An answer without a price is held and settled together.
+      if (isMadeBefore(ops, i, op.id)) continue;
       ids ??= [];
       ids.push(op.id);
     }
