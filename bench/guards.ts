@@ -11,9 +11,11 @@ import { httpBytes, SESSIONS, sessionRequests } from './workload.ts';
  * turn of a conversation and for later turns. Each guard has its own server, and the servers take turns.
  */
 const quick = process.argv.includes('--quick');
-const ROUNDS = quick ? 3 : 15;
+const ROUNDS = quick ? 5 : 15;
+/** Rounds that are not measured, in which the servers compile their code. */
+const WARM_UP = quick ? 1 : 3;
 /** The number of later turns in a round, of all conversations together. */
-const LATER = quick ? 5 * SESSIONS : 20 * SESSIONS;
+const LATER = (quick ? 8 : 20) * SESSIONS;
 const SIZES = [2, 100, 300];
 const IN_FLIGHT = 4;
 
@@ -63,7 +65,7 @@ async function sample({ program: { pid, port } }: Entrant, size: number): Promis
 }
 
 const times = new Map(entrants.map((entrant) => [entrant, SIZES.map(() => [[], []] as [number[], number[]])]));
-for (let round = -1; round < ROUNDS; round++)
+for (let round = -WARM_UP; round < ROUNDS; round++)
   for (const [at, size] of SIZES.entries())
     for (const entrant of entrants) {
       const [first, later] = await sample(entrant, size);

@@ -72,7 +72,8 @@ export interface GuardService {
   /** The API key of the service; null for none. The host never writes it to a log. */
   readonly apiKey: string | null;
   /**
-   * Sends a request. The call ends at the deadline of the guard, and when the caller of an answer disconnects.
+   * Sends a request. The call ends at the deadline of the guard, and when the caller disconnects. A request with an `Idempotency-Key`
+   * continues without its caller.
    * @returns the reply with any status; redirects are not followed
    * @throws Error, by rejecting, without a complete reply of at most 1 MiB
    */
@@ -132,7 +133,8 @@ export interface GuardPlugin<Settings extends TObject = TObject> {
   readonly settings: Settings;
   /**
    * Whether the matches depend only on the window and the settings. Only a pure guard inspects quotes, recommendations and test cases of a
-   * policy. A guard that is not pure gets whole answers, so a stream that it may block or mask shows nothing before its end.
+   * policy. In a running conversation, the host keeps the matches of a pure guard with the window `message` or `call`, and calls `check` only
+   * for windows that are new or have changed. A guard that is not pure gets whole answers, so a stream that it may block or mask shows nothing before its end.
    */
   readonly pure: boolean;
   /** Present if the guard calls a service, whose address the policy states. `url` is the default address. The guard is not pure. */
