@@ -27,7 +27,7 @@ interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'attemp
  * @param running the attempt that answered; null for none
  */
 export function outcomeOf(
-  { decision, runtime: { snapshot }, clock, startedAt, guardCalls }: RunnableRequest,
+  { decision, runtime: { snapshot }, clock, startedAt, guardCalls = [] }: RunnableRequest,
   running: Attempt | null,
   { status, error, attempts, full = [], measured, charged, cutBy }: ExchangeEnd,
 ): DecisionOutcome {

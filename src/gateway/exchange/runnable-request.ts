@@ -67,6 +67,6 @@ export interface RunnableRequest {
   /** When the decision began, ms on the clock. */
   readonly startedAt: number;
   readonly context: ExchangeContext;
-  /** The calls of guards to models for this request so far. */
-  readonly guardCalls: readonly GuardCall[];
+  /** The calls of guards to models for this request so far; absent for a request without guards. */
+  readonly guardCalls?: readonly GuardCall[] | undefined;
 }

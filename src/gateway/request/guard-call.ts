@@ -144,7 +144,6 @@ class ModelCall {
       caller,
       clock: gateway.clock,
       startedAt,
-      guardCalls: [],
       ...decided,
     };
   }

@@ -150,7 +150,7 @@ function decide(served: ServedRequest): void | Promise<void> {
       caller,
       clock: gateway.clock,
       startedAt,
-      guardCalls: context.work.guards?.calls ?? [],
+      guardCalls: context.work.guards?.calls,
       ...decided,
     };
   };
