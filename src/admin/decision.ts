@@ -137,6 +137,10 @@ const GuardCall = Type.Object(
     entry: field.decisionId,
     credits_consumed: field.credits('The charge of the call, in addition to the charge of the request.', 0.15),
     ms: field.milliseconds('From the beginning of the call to its end.', 240),
+    text: field.text(
+      'The call as a sentence.',
+      'The guard injection asked small about the request: 240 ms, 0.15 Credits.',
+    ),
   },
   { description: 'A call of a guard to a model. `entry` is the ID of its entries in the ledger.' },
 );

@@ -8,13 +8,13 @@ import {
 } from '../../core/decision/record.ts';
 import { idText } from '../../core/id.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
-import type { GuardVerdict } from '../../core/policy/guards.ts';
+import type { GuardCall, GuardVerdict } from '../../core/policy/guards.ts';
 import { capabilityNames, SCHEMA_INSTEAD } from '../../core/request/capability.ts';
 import type { Facts, FundFacts, Unescalated } from '../../core/request/facts.ts';
 import { NO_RUN } from '../../core/request/run-names.ts';
 import { iso } from '../../core/time/clock.ts';
 import { usageBody } from '../../dialects/openai-chat/completion.ts';
-import { verdictText } from '../../gateway/guards/hypothetical-guards.ts';
+import { callText, verdictText } from '../../gateway/guards/hypothetical-guards.ts';
 import { platformOf } from '../../gateway/money/receipt.ts';
 import type { Hindsight } from '../../gateway/request/certificate.ts';
 import type { Explanation } from '../../gateway/request/explain.ts';
@@ -173,11 +173,7 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null, sigh
     adapted: outcome.adapted ?? [],
     full: (outcome.full ?? []).map(snakeKeys),
     guards: (outcome.guards ?? []).map(verdictBody),
-    guard_calls: (outcome.guardCalls ?? []).map(({ entry, charged, ...call }) => ({
-      ...call,
-      entry: idText('dec_', entry),
-      credits_consumed: toCredits(charged),
-    })),
+    guard_calls: (outcome.guardCalls ?? []).map(callBody),
     repeats: outcome.repeats === undefined ? null : idText('dec_', outcome.repeats),
     cache: outcome.cache ?? null,
   };
@@ -190,6 +186,12 @@ const verdictBody = (verdict: GuardVerdict): object => {
     failed: failed ?? false,
     unreadable: unreadable ?? null,
   };
+};
+
+const callBody = (call: GuardCall): object => {
+  const { guard, side, model, entry, charged, ms } = call;
+  const credits = toCredits(charged);
+  return { guard, side, model, entry: idText('dec_', entry), credits_consumed: credits, ms, text: callText(call) };
 };
 
 /** Returns the caller's `platform` object without the names of dropped fields, because the caller chose these names. */

@@ -1,6 +1,7 @@
 import { SignalboxError } from '../../core/errors.ts';
+import { toCredits } from '../../core/money/credits.ts';
 import type { Caller } from '../../core/people/caller.ts';
-import type { GuardSide, GuardVerdict } from '../../core/policy/guards.ts';
+import type { GuardCall, GuardSide, GuardVerdict } from '../../core/policy/guards.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Timers } from '../../core/time/timers.ts';
 import { guardInput } from './guard-input.ts';
@@ -84,6 +85,12 @@ export function verdictText({ guard, side, action, matches, failed, unreadable }
   if (unreadable) return `The guard ${guard} refused the request, because it cannot read ${unreadable}.`;
   const found = Object.entries(matches).map(([kind, count]) => `${count} ${kind}`);
   return `The guard ${guard} found ${found.join(', ')} in the ${where}: ${ACTIONS[action]}.`;
+}
+
+/** Writes a call of a guard to a model as a sentence. */
+export function callText({ guard, side, model, charged, ms }: GuardCall): string {
+  const about = side === 'input' ? 'request' : 'answer';
+  return `The guard ${guard} asked ${model} about the ${about}: ${ms} ms, ${toCredits(charged)} Credits.`;
 }
 
 const ACTIONS = { block: 'blocked', mask: 'masked', repair: 'repaired', flag: 'only counted' } as const;

@@ -126,6 +126,7 @@ describe('a guard that calls a model', () => {
           model: 'judge',
           entry: guards[0]!.decision,
           credits_consumed: guards[0]!.credits,
+          text: expect.any(String),
           ms: expect.any(Number),
         },
         {
@@ -134,6 +135,7 @@ describe('a guard that calls a model', () => {
           model: 'judge',
           entry: guards[1]!.decision,
           credits_consumed: guards[1]!.credits,
+          text: expect.any(String),
           ms: expect.any(Number),
         },
       ]);

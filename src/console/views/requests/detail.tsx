@@ -184,7 +184,11 @@ const RequestFacts = ({ decision }: { readonly decision: DecisionRead }) => (
             </>
           ),
       ],
-      ['Guards', ({ outcome }) => outcome && <GuardFindings texts={outcome.guards.map(({ text }) => text)} />],
+      [
+        'Guards',
+        ({ outcome }) =>
+          outcome && <GuardFindings texts={[...outcome.guards, ...outcome.guard_calls].map(({ text }) => text)} />,
+      ],
       ['Cache', cacheText],
       ['Labels', ({ labels }) => labels && Object.keys(labels).length > 0 && <Labels of={labels} />],
       [
