@@ -39,6 +39,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'fuzz', files: ['./test/deep/fuzz.ts'] },
   { name: 'clone', files: ['./test/deep/clone.ts'] },
   { name: 'distribution', files: ['./test/deep/distribution.ts'] },
+  { name: 'image', files: ['./test/deep/image.ts'] },
   { name: 'chart', files: ['./test/deep/chart.ts'] },
   { name: 'upgrade', files: ['./test/deep/upgrade.ts'] },
   { name: 'first-start', files: ['./test/deep/first-start.ts'] },
