@@ -157,7 +157,8 @@ function policyOf(all: readonly Case[], healthy: string, urlOf: (one: Case) => s
     testPolicy(
       { ...upstreams, healthy },
       { ...models, healthy: { endpoints: ['healthy'], quality: 0.2 } },
-      `selectors:\n${selectors.join('\n')}\ngateway: { retries_max: ${RETRIES_MAX}, answers_bytes_max: 8589934592 }\n`,
+      // A stream sends no status before its first content, however busy the machine is.
+      `selectors:\n${selectors.join('\n')}\ngateway: { retries_max: ${RETRIES_MAX}, answers_bytes_max: 8589934592, commit_after_ms: 600000 }\n`,
     ),
   );
 }
