@@ -34,18 +34,26 @@ export const jsonSchema = defineGuard({
         default: true,
         description: 'Whether a text that is almost JSON is repaired, such as a text with a comma too many.',
       }),
+      repairs: Type.Integer({
+        minimum: 0,
+        maximum: 1,
+        default: 0,
+        description:
+          'How often the model is asked again if its answer cannot be repaired. The caller pays for both answers.',
+      }),
     },
     { additionalProperties: false },
   ),
   pure: true,
   window: 'form',
   sides: ['output'],
-  prepare({ schema, tools, repair }) {
+  prepare({ schema, tools, repair, repairs }) {
     const stated = schema && { schema };
     const formFor = ({ kind, form }: GuardText): GuardForm | undefined =>
       kind === 'tool_arguments' ? (tools ? form : undefined) : (stated ?? form);
     return {
       kinds: ['invalid-json', 'schema-mismatch'],
+      asksAgain: repairs > 0,
       check({ texts }) {
         const budget = { left: STEPS_MAX };
         const fits = (schema: Members | null, value: unknown): boolean => {

@@ -111,6 +111,11 @@ export interface PreparedGuard {
    */
   readonly reach?: number;
   /**
+   * Whether the model is asked once more if this guard would block its answer, and the policy does not only count. The caller pays for both
+   * answers. Only for pure guards.
+   */
+  readonly asksAgain?: boolean;
+  /**
    * Inspects a window. The matches may be in any order and may overlap. A guard with `pure: true` returns the same matches for the same
    * window, and no promise.
    * @param service the service of a plugin with `service`; absent for other plugins

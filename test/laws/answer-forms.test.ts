@@ -122,7 +122,7 @@ const law = (guard: PreparedGuard, Held: Holder) =>
   });
 
 const guardOf = (settings: Partial<Parameters<typeof jsonSchema.prepare>[0]> = {}): PreparedGuard =>
-  jsonSchema.prepare({ schema: SCHEMA, tools: true, repair: true, ...settings });
+  jsonSchema.prepare({ schema: SCHEMA, tools: true, repair: true, repairs: 0, ...settings });
 
 /** Shows each part as it arrives. */
 class Eager extends GuardedParts {

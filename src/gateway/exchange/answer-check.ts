@@ -7,6 +7,40 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import { ANSWER_STEPS, type CheckBudget, fitsSchema } from '../../core/schema/fits.ts';
 import { wantsForm } from '../money/second-attempt.ts';
 
+/** Reads an answer before its reader gets it, and says whether it failed. */
+export interface AnswerReview {
+  add(parts: readonly StreamPart[]): void;
+  /** Whether the answer has not failed, whatever follows. */
+  readonly isSettled: boolean;
+  /** Returns how a complete first answer failed; null if it did not. */
+  signal(): AnswerSignal | null;
+  /** Returns why the complete answer of a second attempt is no use; null if it is good. */
+  failure(): AnswerFailure | null;
+}
+
+/** Reads an answer that a guard may block. */
+export class GuardReview implements AnswerReview {
+  readonly isSettled = false;
+  readonly #judge: (parts: readonly StreamPart[]) => boolean;
+  readonly #parts: StreamPart[] = [];
+
+  constructor(judge: (parts: readonly StreamPart[]) => boolean) {
+    this.#judge = judge;
+  }
+
+  add(parts: readonly StreamPart[]): void {
+    for (const part of parts) this.#parts.push(part);
+  }
+
+  signal(): AnswerSignal | null {
+    return this.#judge(this.#parts) ? 'broken_schema' : null;
+  }
+
+  failure(): AnswerFailure | null {
+    return this.signal();
+  }
+}
+
 /** The content of one choice of an answer so far. */
 interface ChoiceState {
   readonly texts: string[];
@@ -28,7 +62,7 @@ export type AnswerFailure = AnswerSignal | 'refused';
  * Reads an answer, in the form that the caller gets, and finds out whether it failed: a call of a function with arguments that do not fit its
  * schema, a text that is not the JSON that the request wants, or no content at all.
  */
-export class AnswerCheck {
+export class AnswerCheck implements AnswerReview {
   readonly #request: CheckedRequest;
   readonly #on: readonly EscalationSignal[];
   /** Whether only an empty answer would be a failure. */

@@ -2,7 +2,7 @@ import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { AnswerRoom } from '../../providers/upstream-call.ts';
 import type { MeasuredUsage } from '../money/meter.ts';
-import type { AnswerCheck } from './answer-check.ts';
+import type { AnswerReview } from './answer-check.ts';
 import type { Attempt } from './attempt.ts';
 import type { EndedAnswer, OpenedAnswer } from './attempts.ts';
 import { GrowingAnswer, type GrowingAnswerOptions } from './growing-answer.ts';
@@ -37,7 +37,7 @@ export class AnswerInProgress {
    * @param isOver whether the exchange has ended
    * @returns whether the answer was read to its end, and did not break off
    */
-  async readAhead(check: AnswerCheck, isOver: () => boolean): Promise<boolean> {
+  async readAhead(check: AnswerReview, isOver: () => boolean): Promise<boolean> {
     for (const { seen } of this.#ahead) check.add(seen);
     while (!check.isSettled && this.running.meter.failure === null) {
       const next = this.#read();

@@ -16,7 +16,7 @@ import type { FundedHold } from '../money/funding.ts';
 import { chargedTokens, type MeasuredUsage } from '../money/meter.ts';
 import { withoutPrice } from '../money/receipt.ts';
 import { secondModel } from '../money/second-attempt.ts';
-import { AnswerCheck } from './answer-check.ts';
+import { AnswerCheck, type AnswerReview, GuardReview } from './answer-check.ts';
 import { type AnswerBatch, AnswerInProgress } from './answer-in-progress.ts';
 import type { RunningAnswer } from './answer-source.ts';
 import type { Attempt } from './attempt.ts';
@@ -111,7 +111,11 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       if (opened === null) throw this.#fail();
       const answer = this.#begin(opened);
       const second = secondModel(this.#runnable.request, this.#runnable.decision);
-      if (second && second.model !== opened.running.way.ranked.model) await this.#check(answer, second);
+      if (second && second.model !== opened.running.way.ranked.model) {
+        const { request, runtime } = this.#runnable;
+        const { on } = runtime.snapshot.escalation;
+        await this.#check(answer, second, (isSecond) => new AnswerCheck(request, on, isSecond));
+      } else await this.#checkForGuards(answer);
       if (this.isOver) throw this.error;
     } catch (cause) {
       // If a defect of the program is caught here, the exchange ends, because an exchange without a reader would hold money and a slot
@@ -130,13 +134,22 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return this.#answer;
   }
 
+  /** Asks the same model once more if a guard that wants it would block the answer. */
+  async #checkForGuards(answer: AnswerInProgress): Promise<void> {
+    const { judge } = this.#runnable;
+    if (judge) await this.#check(answer, answer.running.way.ranked, () => new GuardReview(judge));
+  }
+
   /** Reads an answer before its reader gets it. If it failed, another model is tried once. If that failed, too, the first answer counts. */
-  async #check(answer: AnswerInProgress, second: RankedModel): Promise<void> {
-    const { clock, decision, request, runtime } = this.#runnable;
-    const { on } = runtime.snapshot.escalation;
+  async #check(
+    answer: AnswerInProgress,
+    second: RankedModel,
+    reviewOf: (isSecond: boolean) => AnswerReview,
+  ): Promise<void> {
+    const { clock, decision } = this.#runnable;
     const { hold } = this.funded;
     const isOver = () => this.isOver;
-    const check = new AnswerCheck(request, on);
+    const check = reviewOf(false);
     const signal = (await answer.readAhead(check, isOver)) ? check.signal() : null;
     if (signal === null || clock() + second.latencyMs > this.deadlineAt) return;
     if (!(await hasRoomFor(second, answer.running, hold, decision.facts)) || this.isOver) return;
@@ -149,7 +162,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     if (this.isOver) return;
     if (opened) {
       const next = this.#begin(opened);
-      const nextCheck = new AnswerCheck(request, on, true);
+      const nextCheck = reviewOf(true);
       const isWhole = await next.readAhead(nextCheck, isOver);
       if (this.isOver) return;
       const failure = isWhole ? nextCheck.failure() : opened.running.meter.failure;

@@ -69,4 +69,6 @@ export interface RunnableRequest {
   readonly context: ExchangeContext;
   /** The calls of guards to models for this request so far; absent for a request without guards. */
   readonly guardCalls?: readonly GuardCall[] | undefined;
+  /** Whether a guard would block a complete answer, so that the model is asked once more; absent or null if no guard wants it. */
+  readonly judge?: ((parts: readonly StreamPart[]) => boolean) | null;
 }

@@ -21,6 +21,8 @@ export interface DecidedRequest {
     | (Pick<ModelRequest, 'settings' | 'extras' | 'operation' | 'stream' | 'conversation'> &
         Partial<Pick<ModelRequest, 'original'>>)
     | null;
+  /** Whether a guard may ask the model again. */
+  readonly asksAgain?: boolean;
 }
 
 /** Returns how an endpoint declares to bill aborted answers, if its answers can be paid for while they are written; else null. */

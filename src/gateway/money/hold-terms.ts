@@ -12,11 +12,11 @@ import {
   usefulCase,
 } from '../../routing/estimate.ts';
 import { type DecidedRequest, firstTrancheOf, mayGrow } from './growth.ts';
-import { boundOfBoth } from './second-attempt.ts';
+import { boundOfBoth, boundOfRepair } from './second-attempt.ts';
 
 /**
  * Returns the amounts that a decided request tries to hold: for the chosen model, for each fallback, and for both attempts of a request that
- * may have a second one, so that a hold is sufficient or can be raised. If a fund limits outputs, the amounts include the amounts for a shorter answer of the chosen model.
+ * may have a second one, or whose model a guard may ask again, so that a hold is sufficient or can be raised. If a fund limits outputs, the amounts include the amounts for a shorter answer of the chosen model.
  * @param drawsOnFunds by default, whether the decision used funds. A payment fills funds that did not exist at the decision.
  */
 export function holdTermsOf(decided: DecidedRequest, drawsOnFunds = decided.decision.facts.funds !== null): HoldTerms {
@@ -27,6 +27,8 @@ export function holdTermsOf(decided: DecidedRequest, drawsOnFunds = decided.deci
   for (let at = 1; at < ranked.length; at++) amounts.push(ranked[at]!.bound);
   const both = decided.request && boundOfBoth(decided.request, decided.decision);
   if (both !== null) amounts.push(both);
+  const repair = decided.asksAgain ? boundOfRepair(decided.decision) : null;
+  if (repair !== null) amounts.push(repair);
   const growth = drawsOnFunds && mayGrow(snapshot, decided.decision) ? growthOf(decided) : undefined;
   if (facts.funds?.cap === undefined) return { amounts, least: null, growth };
   const { endpoints, outputCap: cap, cappedBy } = choice;

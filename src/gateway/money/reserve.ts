@@ -11,6 +11,8 @@ interface UnpaidRequest {
   readonly decision: Decision;
   readonly terms: FundingTerms;
   readonly run: RunNames;
+  /** Whether a guard may ask the model again. */
+  readonly asksAgain?: boolean;
   /** When the decision began, ms on `clock`. */
   readonly startedAt: number;
   /** Ends the wait for money; undefined for a request that continues without its caller. */
@@ -36,14 +38,14 @@ export const reserve = (
 const EXPIRY_SLACK_MS = 60_000;
 
 function holdRequest(unpaid: UnpaidRequest): HoldRequest {
-  const { request, decision, run, terms, startedAt, signal, clock, now } = unpaid;
+  const { request, decision, run, terms, startedAt, signal, clock, now, asksAgain = false } = unpaid;
   const { caller, holder, agentWallet, runtime, windowsOnly } = terms;
   const { id, facts, ranked } = decision;
   const { models, ledger } = runtime.snapshot;
   const [choice] = ranked;
   const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
   const { amounts, whole, least, ample, growth } = holdTermsOf(
-    { request, decision, runtime },
+    { request, decision, runtime, asksAgain },
     windowsOnly || facts.funds !== null,
   );
   return {

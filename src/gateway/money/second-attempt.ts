@@ -20,6 +20,17 @@ export function secondModel(
   return second;
 }
 
+/**
+ * Returns the highest cost of a request whose model a guard may ask again: both attempts; null if its `budget_limit` covers only one.
+ */
+export function boundOfRepair({
+  ranked: [choice],
+  facts: { budget },
+}: Pick<Decision, 'ranked' | 'facts'>): Microcredits | null {
+  const both = 2 * choice.bound;
+  return budget !== null && both > budget ? null : both;
+}
+
 /** Whether a request wants more of its answer than any text: JSON, or arguments that fit a function. */
 export const wantsForm = ({
   conversation,

@@ -5,6 +5,7 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { Exchange } from '../exchange/exchange.ts';
+import { answerJudge } from '../guards/answer-judge.ts';
 import { type FundingRequest, type FundingTerms, HoldRefused } from '../money/funding.ts';
 import { reserve } from '../money/reserve.ts';
 import { AnswerRecorder } from './answer-recorder.ts';
@@ -151,6 +152,7 @@ function decide(served: ServedRequest): void | Promise<void> {
       clock: gateway.clock,
       startedAt,
       guardCalls: context.work.guards?.calls,
+      judge: answerJudge(context.work.guards, request, runtime.alarms.timers),
       ...decided,
     };
   };
@@ -176,11 +178,12 @@ const work: Step = (served, next) => {
 const reservation: Step = async (served, next) => {
   const { gateway, context, runnable, funding, funded } = served;
   const { clock, now } = gateway;
-  const { request, decision, terms, startedAt } = runnable;
+  const { request, decision, terms, startedAt, judge } = runnable;
   const { named } = funded;
   // A named request keeps waiting for money even if its caller disconnects.
   const signal = named?.toTheEnd ? undefined : context.signal;
-  const unpaid = { request, decision, terms, run: context.work.run, startedAt, signal, clock, now };
+  const asksAgain = judge !== null;
+  const unpaid = { request, decision, terms, run: context.work.run, asksAgain, startedAt, signal, clock, now };
   const reservedAt = clock();
   served.hold = await reserve(unpaid, funding, named?.claim ?? null);
   // A payment on a blockchain takes seconds, which do not count as the gateway's own time.

@@ -120,6 +120,75 @@ describe('a guard with a schema in the policy', () => {
   });
 });
 
+describe('with `repairs: 1`', () => {
+  const ASKS = `${CITY.replace('settings: {', 'settings: { repairs: 1,')}, on_match: block`;
+  const UNFIT = '{"town": "Bergen"}';
+  const FIT = '{"city": "Oslo"}';
+
+  test.each(WAYS)(
+    'asks the model again, shows only the second answer, and the caller pays for both: %s',
+    async (_, way) => {
+      await withGuard(ASKS, async (box) => {
+        const usage = { prompt_tokens: 10, completion_tokens: 5 };
+        upstream.next({ text: UNFIT, usage }, { text: FIT, usage });
+        const response = await send(way, box, 'Where?');
+        const { text, platform } = await contentOf(way, response);
+        expect(text).toBe(FIT);
+        expect(platform?.attempts).toMatchObject([
+          { model: 'best', failure: 'broken_schema', credits_consumed: 0.12 },
+          { model: 'best', failure: null, after: 'broken_schema', credits_consumed: 0.12 },
+        ]);
+        expect(platform?.credits_consumed).toBeCloseTo(0.24, 6);
+        expect(await verdictsOf(box, response)).toEqual([]);
+      });
+    },
+  );
+
+  test.each(WAYS)('blocks if the second answer does not fit either: %s', async (_, way) => {
+    await withGuard(ASKS, async (box) => {
+      upstream.requests.splice(0);
+      upstream.next({ text: UNFIT }, { text: UNFIT });
+      const response = await send(way, box, 'Where?');
+      const body = await response.text();
+      expect(body).toMatch(/content_blocked/i);
+      expect(body).not.toContain('Bergen');
+      expect(upstream.requests).toHaveLength(2);
+      expect(await verdictsOf(box, response)).toEqual([verdict('block', { 'schema-mismatch': 1 })]);
+    });
+  });
+
+  test('does not ask again for a slip, for an answer that fits, and with `flag`', async () => {
+    const [, way] = WAYS[0]!;
+    for (const [settings, text] of [
+      [ASKS, BROKEN.join('')],
+      [ASKS, FIT],
+      [ASKS.replace('block', 'flag'), UNFIT],
+    ] as const) {
+      await withGuard(settings, async (box) => {
+        upstream.requests.splice(0);
+        upstream.next({ text });
+        expect((await send(way, box, 'Where?')).status).toBe(200);
+        expect(upstream.requests).toHaveLength(1);
+      });
+    }
+  });
+
+  test('does not ask again without money for a second attempt', async () => {
+    await withGuard(ASKS, async (box) => {
+      upstream.requests.splice(0);
+      upstream.next({ text: UNFIT }, { text: FIT });
+      const body = {
+        model: 'best',
+        messages: [{ role: 'user', content: 'Where?' }],
+        max_tokens: 20,
+        budget_limit: 0.5,
+      };
+      expect((await box.post('/v1/chat/completions', body)).status).toBe(400);
+      expect(upstream.requests).toHaveLength(1);
+    });
+  });
+});
+
 const SCHEMA = { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } };
 
 /** Bodies that want JSON, by the path of their dialect. */

@@ -85,6 +85,7 @@ const PREPARED: Readonly<Record<string, PreparedGuard>> = {
     schema: { type: 'array', items: { type: 'number' } },
     tools: true,
     repair: true,
+    repairs: 0,
   }),
 };
 
