@@ -45,13 +45,14 @@ export class PaidModels implements GuardModels {
   open({ rule: { name, model } }: RunningGuard, side: GuardSide, msLeft: () => number): OpenModel | null {
     if (model === undefined) return null;
     const ending = new AbortController();
+    const { leaving } = this.#prepared;
     const ask: GuardModel['ask'] = async (question) => {
       const call = new ModelCall(this.#gateway, this.#prepared, this.#terms, name);
       try {
         const { text, ...made } = await call.run(
           model,
           question,
-          AbortSignal.any([ending.signal, this.#callerSignal]),
+          leaving ? AbortSignal.any([ending.signal, leaving]) : ending.signal,
           msLeft,
         );
         this.#prepared.guards?.calls.push({ guard: name, side, ...made });
@@ -63,10 +64,6 @@ export class PaidModels implements GuardModels {
       }
     };
     return { ask, end: () => ending.abort() };
-  }
-
-  get #callerSignal(): AbortSignal {
-    return this.#prepared.context.signal;
   }
 }
 

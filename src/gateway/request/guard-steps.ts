@@ -45,8 +45,7 @@ function runGuards(prepared: PreparedRequest, guards: readonly RunningGuard[]): 
       timers: runtime.alarms.timers,
       clock: () => performance.now(),
       kept: KeptMatches.of(request, guards),
-      // A request with an `Idempotency-Key` continues after its caller disconnects.
-      signal: () => (context.idempotencyKey === null ? context.signal : null),
+      signal: () => prepared.leaving,
       onFailure: logFailure(prepared.log),
     },
   );

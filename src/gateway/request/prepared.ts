@@ -76,6 +76,11 @@ export class PreparedRequest {
     return this.#models;
   }
 
+  /** Aborted when the caller disconnects; null for a request with an `Idempotency-Key`, which continues without its caller. */
+  get leaving(): AbortSignal | null {
+    return this.context.idempotencyKey === null ? this.context.signal : null;
+  }
+
   get log(): Log {
     return this.#parts.log;
   }
