@@ -19,7 +19,7 @@ const IDLE_MS = 590_000;
 const SWEEP_MS = 10_000;
 /** Estimates of memory: bytes per parsed value without its text, and bytes of everything that is derived from a message. */
 const VALUE_BYTES = 64;
-const MESSAGE_BYTES = 1_024;
+const MESSAGE_BYTES = 1_280;
 /** The same for what is derived from all messages together, such as the progress of the agent. */
 const CONVERSATION_BYTES = 32_768;
 
@@ -377,8 +377,8 @@ function sourceFrom(map: BodyMap, { messages, isClean, members }: KeptValues): B
 }
 
 /**
- * Estimates the memory of a kept body: its bytes; and with values, their text, objects and what is derived from them. The verdicts of guards
- * are not in the estimate for a message, because their size depends on the policy.
+ * Estimates the memory of a kept body: its bytes; and with values, their text, the text that is sent, their objects, and what is derived
+ * from them. The verdicts of guards are not in the estimate for a message, because their size depends on the policy.
  */
 function estimate(map: BodyMap, values: KeptValues | null): number {
   const { bytes, size, total } = map;
@@ -386,7 +386,7 @@ function estimate(map: BodyMap, values: KeptValues | null): number {
   return values === null
     ? places
     : places +
-        2 * bytes.length +
+        3 * bytes.length +
         2 * total * VALUE_BYTES +
         size * MESSAGE_BYTES +
         CONVERSATION_BYTES +

@@ -1,4 +1,4 @@
-import { ListTotal } from './list-memory.ts';
+import { ListTotal, memoryOf } from './list-memory.ts';
 import { isObject } from './object.ts';
 import type { Members } from './original.ts';
 
@@ -56,7 +56,8 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
  * Writes a body as JSON. Messages and other members that are the same values as in `original` are copied from the bytes that the caller
- * sent, if they are known: the text then has the caller's own white space, escapes and digits.
+ * sent, if they are known: the text then has the caller's own white space, escapes and digits. The written text of translated messages is
+ * kept for the next turn of their conversation.
  */
 export function writeJson(body: Members, original: Members): WrittenJson {
   const source = sources.get(original);
@@ -69,7 +70,7 @@ export function writeJson(body: Members, original: Members): WrittenJson {
     const before = `${mark}${JSON.stringify(name)}:`;
     mark = ',';
     const known = source.members.get(name);
-    if (name === source.list && Array.isArray(value)) {
+    if (Array.isArray(value) && (name === source.list || memoryOf(value) !== undefined)) {
       writer.text(before);
       writeMessages(value, source, writer);
     } else if (known !== undefined && known.value === value) {
