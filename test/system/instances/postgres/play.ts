@@ -266,7 +266,30 @@ const faultsOf = (fate: Fate) => ({
 
 /** Returns the tables that commands use. */
 export const tablesOf = <Of extends Omit<Parameters<OwnWrite>[0], 'leaders'>>(of: Of) => {
-  const { keys, people, trail, payments, alerts, brokenDeclarations, subjects, threads, conversations, idempotency } =
-    of;
-  return { keys, people, trail, payments, alerts, brokenDeclarations, subjects, threads, conversations, idempotency };
+  const {
+    keys,
+    people,
+    trail,
+    payments,
+    alerts,
+    brokenDeclarations,
+    subjects,
+    threads,
+    conversations,
+    cache,
+    idempotency,
+  } = of;
+  return {
+    keys,
+    people,
+    trail,
+    payments,
+    alerts,
+    brokenDeclarations,
+    subjects,
+    threads,
+    conversations,
+    cache,
+    idempotency,
+  };
 };
