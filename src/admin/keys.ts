@@ -63,7 +63,7 @@ const operation = operationsOn<KeyServices>();
 
 async function found({ by, id }: Call, keys: KeyAdmin): Promise<KeyInfo> {
   // The error does not repeat the ID, because the caller may have sent a whole key by mistake.
-  return (await findKey(by, keys, id)) ?? notFound('No key has this ID.');
+  return (await findKey(by, keys, id)) ?? notFound('No key has this ID. The list of keys shows the ID of each name.');
 }
 
 async function status(call: Call, { keys, fundsOf }: KeyServices) {

@@ -126,15 +126,13 @@ async function homeServer() {
   return {
     root,
     url: `http://127.0.0.1:${port}`,
-    /** Runs commands of the page, and returns what they print. */
-    async run(block: string): Promise<string> {
+    /** Runs commands of the page. */
+    async run(block: string) {
       const commands = belowRoot(block, root)
         .replaceAll('VERSION', version)
         .replace('linux-x64', `${process.platform}-${process.arch}`)
         .replace('http://127.0.0.1:11434', ollama.url);
-      const { code, out: printed, err } = await runToEnd(['sh', '-ec', commands], env, root);
-      expect([code, code === 0 ? '' : `${commands}\n${printed}\n${err}`]).toEqual([0, '']);
-      return printed;
+      return await runToEnd(['sh', '-ec', commands], env, root);
     },
     async [Symbol.asyncDispose]() {
       await runToEnd([join(root, 'bin/systemctl'), 'stop'], env, root);
@@ -152,10 +150,9 @@ test(
     expect([show === '', more]).toEqual([false, []]);
     const [, budget = ''] = /```yaml policy\n(.*?) *```/s.exec(textOf(page)) ?? [];
     await using machine = await homeServer();
-    await machine.run(install);
-    await machine.run(start);
+    for (const block of [install, start]) expect(await machine.run(block)).toMatchObject({ code: 0 });
     await waitFor(async () => (await fetch(`${machine.url}/readyz`).catch(() => null))?.ok === true, 60_000);
-    const [, key] = /(sb_live_\S+)/.exec(await machine.run(createKey)) ?? [];
+    const [, key] = /(sb_live_\S+)/.exec((await machine.run(createKey)).out) ?? [];
     const answer = await fetch(`${machine.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -163,7 +160,11 @@ test(
     });
     expect(await answer.json()).toMatchObject({ platform: { routed_model: 'ollama/llama3.2' } });
     writeFileSync(join(machine.root, 'etc/signalbox/policies/household.yaml'), budget.replaceAll(/^ {3}/gm, ''));
-    await waitFor(async () => (await machine.run(show)).includes('household'), 60_000);
+    // On a busy machine a command may find that the server does not answer within 2 s.
+    await waitFor(async () => {
+      const { code, out: printed } = await machine.run(show);
+      return code === 0 && printed.includes('household') && printed.includes('No problem was found.');
+    }, 120_000);
     const { platform, arch } = process;
     proved(
       `the files of a release: checksums, headers and signature of three programs; the program for ${platform}-${arch} ran as the page for a home server says`,

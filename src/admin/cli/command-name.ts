@@ -1,5 +1,5 @@
 import { readFileSync, realpathSync } from 'node:fs';
-import { relative } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { setCommandName } from '../../core/command-name.ts';
 import { PROGRAM_FORM } from '../../host/program.ts';
 
@@ -13,7 +13,7 @@ const started = PROGRAM_FORM === 'binary' ? process.execPath : process.env.SIGNA
 if (started) setCommandName(wordFor(started));
 
 function wordFor(file: string): string {
-  const packed = PROGRAM_FORM === 'package' ? npxWordFor(file) : null;
+  const packed = PROGRAM_FORM === 'package' ? npxWordFor(resolve(file)) : null;
   if (packed !== null) return packed;
   const found = Bun.which(NAME);
   if (found && isSame(found, file)) return NAME;

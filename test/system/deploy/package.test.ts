@@ -224,7 +224,8 @@ describe('the page for an application developer', () => {
     expect(blocks).toHaveLength(6);
     mkdirSync(app);
     writeFileSync(join(app, 'package.json'), '{"name": "app", "private": true}');
-    await follow(install);
+    // npx runs the program that the project has.
+    expect(await follow(install)).toContain('npx signalbox serve');
     await startServer();
     expect(await follow(ask)).toContain('"choices"');
     expect(await follow(budget)).toMatch(/sb_live_/);
