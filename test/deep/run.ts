@@ -107,18 +107,12 @@ async function commit(): Promise<string> {
 
 /** @param table a table under the section's name, after the rows of all sections; tables of other sections stay */
 function pageWith(section: string, rows: readonly string[], table?: string): string {
-  const before = existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : [];
+  const [before = '', ...parts] = existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n## ') : [];
   const order = SECTIONS.map(({ name }) => name);
   const at = (line: string) => order.indexOf(line.split('|')[1]?.trim() ?? '');
-  const kept = before.filter((line) => at(line) >= 0 && at(line) !== order.indexOf(section));
+  const kept = before.split('\n').filter((line) => at(line) >= 0 && at(line) !== order.indexOf(section));
   const all = [...kept, ...rows].sort((a, b) => at(a) - at(b));
-  const tables = new Map(
-    before
-      .join('\n')
-      .split('\n## ')
-      .slice(1)
-      .map((text) => [text.split('\n', 1)[0]!, text.trim()]),
-  );
+  const tables = new Map(parts.map((text) => [text.split('\n', 1)[0]!, text.trim()]));
   if (table !== undefined) tables.set(section, `${section}\n\n${table}`);
   return `# Results of \`npm run test:deep\`
 
