@@ -11,7 +11,7 @@ import { httpBytes, SESSIONS, sessionRequests } from './workload.ts';
  * turn of a conversation and for later turns. Each guard has its own server, and the servers take turns.
  */
 const quick = process.argv.includes('--quick');
-const ROUNDS = quick ? 5 : 15;
+const ROUNDS = quick ? 3 : 15;
 /** Rounds that are not measured, in which the servers compile their code. */
 const WARM_UP = quick ? 1 : 3;
 /** The number of later turns in a round, of all conversations together. */

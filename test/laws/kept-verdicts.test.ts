@@ -11,7 +11,7 @@ import { type EarlierMatches, guardInput } from '../../src/gateway/guards/guard-
 import type { RunningGuard } from '../../src/gateway/guards/guard-runtime.ts';
 import { KeptMatches } from '../../src/gateway/guards/kept-matches.ts';
 import { Placeholders } from '../../src/gateway/guards/placeholders.ts';
-import type { RequestText } from '../../src/gateway/guards/request-texts.ts';
+import type { RequestText } from '../../src/gateway/guards/text-walk.ts';
 import { Verdicts } from '../../src/gateway/guards/verdicts.ts';
 import { Affinity } from '../../src/gateway/prompt/affinity.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';

@@ -11,7 +11,8 @@ import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
 import { OpenService } from './guard-service.ts';
 import type { KeptMatches } from './kept-matches.ts';
 import { type Placeholders, withoutPlaceholders } from './placeholders.ts';
-import { editsOf, type RequestText, type RequestTexts, textsOfRequest } from './request-texts.ts';
+import { editsOf, type RequestTexts, textsOfRequest } from './request-texts.ts';
+import type { RequestText } from './text-walk.ts';
 import type { Verdicts } from './verdicts.ts';
 
 /** A match in the texts of a request; `text` is null for a match that is about a whole window. */
@@ -86,7 +87,7 @@ class GuardedRequest {
 
   /** Returns the texts of each window of a kind. */
   windows(kind: GuardWindowKind): readonly (readonly RequestText[])[] {
-    return this.#windows.getOrInsertComputed(kind, () => windowsOf(kind, this.texts.texts));
+    return this.#windows.getOrInsertComputed(kind, () => windowsOf(kind, this.texts));
   }
 
   with(changed: ReadonlyMap<RequestText, string>): GuardedRequest {
@@ -267,10 +268,10 @@ const asWindow = (texts: readonly RequestText[]): GuardWindow => ({
   texts: texts.map(({ text, role, kind }) => ({ text, role, kind })),
 });
 
-function windowsOf(kind: GuardWindowKind, texts: readonly RequestText[]): readonly (readonly RequestText[])[] {
+function windowsOf(kind: GuardWindowKind, { texts, groups }: RequestTexts): readonly (readonly RequestText[])[] {
   if (texts.length === 0) return [];
   if (kind === 'all') return [texts];
-  if (kind === 'message') return [...Map.groupBy(texts, ({ group }) => group).values()];
+  if (kind === 'message') return groups;
   const ofCalls = texts.filter(({ call }) => call !== null);
   return [...Map.groupBy(ofCalls, ({ call }) => call).values()];
 }

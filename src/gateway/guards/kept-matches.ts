@@ -5,7 +5,7 @@ import { isShared, noteDerivedBytes, SharedValues, share } from '../../core/json
 import { type BodySource, sourceOf } from '../../core/json/source.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { RunningGuard } from './guard-runtime.ts';
-import type { RequestText } from './request-texts.ts';
+import type { RequestText } from './text-walk.ts';
 
 /** The matches of a guard in a window. */
 interface KeptWindow {
@@ -188,6 +188,7 @@ const isWithin = (at: OriginalPath, field: string | number | undefined, index: n
   at[0] === field && (index === null || at[1] === index);
 
 function areSame(some: readonly RequestText[], others: readonly RequestText[]): boolean {
+  if (some === others) return true;
   if (some.length !== others.length) return false;
   for (let at = 0; at < some.length; at++) {
     const [one, other] = [some[at]!, others[at]!];
