@@ -119,7 +119,7 @@ class World {
       placeholders,
       timers: processTimers,
       clock: () => 0,
-      signal: () => null,
+      signal: () => undefined,
       onFailure: () => {},
     };
     try {

@@ -40,8 +40,8 @@ export interface InputContext {
   readonly clock: () => number;
   /** The matches in a running conversation; null if every guard inspects every text. */
   readonly kept: EarlierMatches | null;
-  /** Returns the signal that is aborted when the caller disconnects; null if the request continues without its caller. */
-  signal(): AbortSignal | null;
+  /** Returns the signal that is aborted when the caller disconnects; undefined if the request continues without its caller. */
+  signal(): AbortSignal | undefined;
   /** The models that guards call; absent if no guard may call one. */
   readonly models?: GuardModels | undefined;
   /** Called with the cause of a failure, for the log. */
@@ -247,8 +247,8 @@ function inspect(
 }
 
 /** Waits for `work`. @throws SignalboxError, by rejecting, as soon as the caller disconnects */
-async function whileConnected<Result>(signal: AbortSignal | null, work: Promise<Result>): Promise<Result> {
-  if (signal === null) return await work;
+async function whileConnected<Result>(signal: AbortSignal | undefined, work: Promise<Result>): Promise<Result> {
+  if (signal === undefined) return await work;
   const { promise, reject } = Promise.withResolvers<never>();
   const leave = () => reject(callerGone());
   signal.addEventListener('abort', leave);

@@ -1,7 +1,15 @@
 import type { GuardModel } from '../../contract/guard.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { GuardSide } from '../../core/policy/guards.ts';
+import type { FundingTerms } from '../money/funding.ts';
 import type { RunningGuard } from './guard-runtime.ts';
+
+/** Who pays for the calls of guards to models. */
+export interface GuardPayer {
+  readonly terms: FundingTerms;
+  /** Ends the calls; undefined for a request that continues without its caller. */
+  readonly signal: AbortSignal | undefined;
+}
 
 /** The model of a guard while it inspects one request or answer. */
 export interface OpenModel extends GuardModel {

@@ -45,7 +45,7 @@ export function guardHypothetical(
     timers,
     clock: () => performance.now(),
     kept: null,
-    signal: () => null,
+    signal: () => undefined,
     onFailure: () => {},
   };
   try {

@@ -13,7 +13,7 @@ import { Exchange } from '../exchange/exchange.ts';
 import { callerGone, failureText } from '../exchange/failure.ts';
 import type { ExchangeRecorder, RunnableRequest } from '../exchange/runnable-request.ts';
 import { loggableMessage } from '../exchange/upstream-message.ts';
-import type { GuardModels, OpenModel } from '../guards/guard-model.ts';
+import type { GuardModels, GuardPayer, OpenModel } from '../guards/guard-model.ts';
 import type { RunningGuard } from '../guards/guard-runtime.ts';
 import type { FundedHold, FundingTerms } from '../money/funding.ts';
 import { holdOf } from '../money/key-funding.ts';
@@ -33,28 +33,23 @@ export class PaidModels implements GuardModels {
   unpaid: SignalboxError | null = null;
   readonly #gateway: Gateway;
   readonly #prepared: PreparedRequest;
-  readonly #terms: FundingTerms;
+  readonly #payer: GuardPayer;
 
-  /** @param terms the terms of the caller who pays */
-  constructor(gateway: Gateway, prepared: PreparedRequest, terms: FundingTerms) {
+  constructor(gateway: Gateway, prepared: PreparedRequest, payer: GuardPayer) {
     this.#gateway = gateway;
     this.#prepared = prepared;
-    this.#terms = terms;
+    this.#payer = payer;
   }
 
   open({ rule: { name, model } }: RunningGuard, side: GuardSide, msLeft: () => number): OpenModel | null {
     if (model === undefined) return null;
+    const { terms, signal: left } = this.#payer;
     const ending = new AbortController();
-    const { leaving } = this.#prepared;
+    const signal = left ? AbortSignal.any([ending.signal, left]) : ending.signal;
     const ask: GuardModel['ask'] = async (question) => {
-      const call = new ModelCall(this.#gateway, this.#prepared, this.#terms, name);
+      const call = new ModelCall(this.#gateway, this.#prepared, terms, name);
       try {
-        const { text, ...made } = await call.run(
-          model,
-          question,
-          leaving ? AbortSignal.any([ending.signal, leaving]) : ending.signal,
-          msLeft,
-        );
+        const { text, ...made } = await call.run(model, question, signal, msLeft);
         this.#prepared.guards?.calls.push({ guard: name, side, ...made });
         return text;
       } catch (cause) {
@@ -181,7 +176,6 @@ class ModelCall {
       return texts.join('');
     } finally {
       signal.removeEventListener('abort', abandon);
-      context.leaveFlight();
     }
   }
 

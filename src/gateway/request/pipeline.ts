@@ -6,7 +6,8 @@ import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import { answerJudge } from '../guards/answer-judge.ts';
-import { type FundingRequest, type FundingTerms, HoldRefused } from '../money/funding.ts';
+import type { GuardPayer } from '../guards/guard-model.ts';
+import { type FundingRequest, HoldRefused } from '../money/funding.ts';
 import { reserve } from '../money/reserve.ts';
 import { AnswerRecorder } from './answer-recorder.ts';
 import { checkLimits } from './check-request.ts';
@@ -27,7 +28,7 @@ export interface Pipeline {
   /**
    * Prepares a request for any use of it, unless it was already prepared under the same policy.
    * @param isHypothetical whether the request is only priced or judged. Then no guard calls a service or a model.
-   * @param payer the terms of the caller who pays for calls of guards to models; null if no guard may call a model
+   * @param payer who pays for calls of guards to models; null if no guard may call a model
    * @throws SignalboxError
    */
   prepare(
@@ -35,7 +36,7 @@ export interface Pipeline {
     policy: Runtime,
     context: RequestContext,
     isHypothetical?: boolean,
-    payer?: FundingTerms | null,
+    payer?: GuardPayer | null,
   ): Awaitable<PreparedRequest>;
   /**
    * Carries out a request up to its exchange. If a payment would fix an error, the error says how to pay.
@@ -72,7 +73,8 @@ export function openPipeline(gateway: Gateway, { onRequest, onAnswer, beforeDeci
   /** Prepares the request once, also if it is decided again, and for a quote under the same policy. */
   const preparation: Step = (served, next) => {
     const { funded, context, terms } = served;
-    return whenReady(prepare(funded.request, terms.runtime, context, false, terms), (prepared) => {
+    const payer = { terms, signal: funded.named?.toTheEnd ? undefined : context.signal };
+    return whenReady(prepare(funded.request, terms.runtime, context, false, payer), (prepared) => {
       served.prepared = prepared;
       return next();
     });

@@ -4,9 +4,8 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Log } from '../../host/telemetry/log.ts';
 import type { TraceStep } from '../../host/telemetry/trace.ts';
 import type { Runtime } from '../../policy/runtime/runtime.ts';
-import type { GuardModels } from '../guards/guard-model.ts';
+import type { GuardModels, GuardPayer } from '../guards/guard-model.ts';
 import type { GuardedOrigin, RequestGuards } from '../guards/request-guards.ts';
-import type { FundingTerms } from '../money/funding.ts';
 import type { Affinity } from '../prompt/affinity.ts';
 
 /** The parts of a request's context that preparing steps use. */
@@ -15,7 +14,6 @@ interface PreparedFor extends GuardedOrigin {
   readonly caller: Caller | null;
   /** Aborted when the caller disconnects. */
   readonly signal: AbortSignal;
-  readonly idempotencyKey: string | null;
   readonly work: { guards: RequestGuards | null };
   step(step: TraceStep): void;
 }
@@ -24,8 +22,8 @@ interface PreparedFor extends GuardedOrigin {
 export interface PreparingParts {
   readonly affinity: Pick<Affinity, 'conversationSecret'>;
   readonly log: Log;
-  /** Opens the models that guards of a request call. @param payer the terms of the caller who pays */
-  readonly guardModels?: ((prepared: PreparedRequest, payer: FundingTerms) => GuardModels) | undefined;
+  /** Opens the models that guards of a request call. @param payer who pays for the calls */
+  readonly guardModels?: ((prepared: PreparedRequest, payer: GuardPayer) => GuardModels) | undefined;
 }
 
 /** A request as it is prepared, once, for an answer, a quote, a recommendation or a count of tokens. Its preparing steps write to it. */
@@ -45,8 +43,8 @@ export class PreparedRequest {
   runtime: Runtime;
   /** Whether the request is only priced or judged, so that no guard may call a service for it. */
   readonly isHypothetical: boolean;
-  /** The terms of the caller who pays for calls of guards to models; null if no guard may call a model. */
-  readonly payer: FundingTerms | null;
+  /** Who pays for calls of guards to models; null if no guard may call a model. */
+  readonly payer: GuardPayer | null;
   /** The guards that inspect the request and its answer; null for none. A guard writes them. */
   guards: RequestGuards | null = null;
   /** The names of the guards that did not run, because the request is hypothetical. */
@@ -58,7 +56,7 @@ export class PreparedRequest {
     context: PreparedFor,
     parts: PreparingParts,
     isHypothetical = false,
-    payer: FundingTerms | null = null,
+    payer: GuardPayer | null = null,
   ) {
     this.#parts = parts;
     this.isHypothetical = isHypothetical;
@@ -76,9 +74,9 @@ export class PreparedRequest {
     return this.#models;
   }
 
-  /** Aborted when the caller disconnects; null for a request with an `Idempotency-Key`, which continues without its caller. */
-  get leaving(): AbortSignal | null {
-    return this.context.idempotencyKey === null ? this.context.signal : null;
+  /** Aborted when the caller disconnects; undefined for a request that continues without its caller. */
+  get leaving(): AbortSignal | undefined {
+    return this.payer ? this.payer.signal : this.context.signal;
   }
 
   get log(): Log {

@@ -61,7 +61,7 @@ function turn(
     timers: processTimers,
     clock: () => 0,
     kept: KeptMatches.of(request, guards),
-    signal: () => null,
+    signal: () => undefined,
     onFailure: () => {},
   };
   const guarded = guardInput(request, guards, context);

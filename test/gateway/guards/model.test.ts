@@ -226,6 +226,45 @@ describe('a guard that calls a model', () => {
     );
   });
 
+  test('continues for a request with an `Idempotency-Key` whose caller disconnects, and is paid once', async () => {
+    await withGuard(policyWith(guard('on: [input], on_match: block')), async (box) => {
+      upstream.behave(({ body }) =>
+        body.model === 'judge-upstream' ? { text: 'safe', headersAfterMs: 300 } : { text: 'Fine.' },
+      );
+      const body = { model: 'best', messages: [{ role: 'user', content: 'Hello.' }] };
+      const headers = { 'idempotency-key': 'once' };
+      const leaving = new AbortController();
+      const left = box.post('/v1/chat/completions', body, { headers, signal: leaving.signal }).catch(() => null);
+      await waitFor(() => called('judge') === 1);
+      leaving.abort();
+      await left;
+      const repeated = await waitFor(async () => {
+        const response = await box.post('/v1/chat/completions', body, { headers });
+        return response.status === 409 ? undefined : response;
+      });
+      expect(repeated.status).toBe(200);
+      expect([called('judge'), called('best')]).toEqual([1, 1]);
+      expect((await linesOf(box)).filter(({ kind }) => kind === 'guard')).toHaveLength(1);
+    });
+  });
+
+  test('ends when the caller disconnects, and its hold ends', async () => {
+    await withGuard(policyWith(guard('on: [input], on_match: block')), async (box) => {
+      upstream.behave({ text: 'safe', headersAfterMs: 20_000 });
+      const leaving = new AbortController();
+      const body = { model: 'best', messages: [{ role: 'user', content: 'Hello.' }] };
+      const left = box.post('/v1/chat/completions', body, { signal: leaving.signal }).catch(() => null);
+      await waitFor(() => called('judge') === 1);
+      leaving.abort();
+      await left;
+      await waitFor(async () => {
+        const { out } = await box.run('ledger', 'status', '--json');
+        return JSON.parse(out).open_reservations === 0 ? true : undefined;
+      });
+      expect(called('best')).toBe(0);
+    });
+  });
+
   test('masks nothing, so a match blocks; and `flag` only counts', async () => {
     await withGuard(policyWith(guard('on: [input], on_match: flag')), async (box) => {
       judging('bomb');
