@@ -79,7 +79,8 @@ const row = (
 function rowsOf({ entries, sums, usd_per_credit }: DecisionMoney, decision: DecisionRead): readonly FigureRow[] {
   let tranche = 1;
   const rows = entries.flatMap((entry): readonly FigureRow[] => {
-    if (entry.kind === 'reserve') return [row('Held', entry, { term: 'held', note: 'before the call' })];
+    const note = entry.guard === null ? 'before the call' : `before the call of the guard ${entry.guard}`;
+    if (entry.kind === 'reserve') return [row('Held', entry, { term: 'held', note })];
     if (entry.kind === 'raise') return [row(`Tranche ${++tranche}`, entry, { note: 'held as the answer grew' })];
     if (entry.kind === 'overrun') return [row('Billed beyond the hold', entry, { note: 'charged to no key' })];
     return chargeRows(entry);
@@ -96,8 +97,9 @@ function rowsOf({ entries, sums, usd_per_credit }: DecisionMoney, decision: Deci
 }
 
 function chargeRows(entry: Entry): readonly FigureRow[] {
-  const { lines, kind, model, provider, estimated, credits } = entry;
-  const who = model === null ? '' : `${model} at ${provider ?? 'an unknown provider'}`;
+  const { lines, kind, guard, model, provider, estimated, credits } = entry;
+  const served = model === null ? '' : `${model} at ${provider ?? 'an unknown provider'}`;
+  const who = guard === null ? served : `guard ${guard}, ${served}`;
   if (!lines) {
     if (credits === 0) return [];
     return [row(kind === 'expire' ? 'Charged when the hold expired' : 'Charge', entry, { note: who })];
