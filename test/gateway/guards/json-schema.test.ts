@@ -176,7 +176,7 @@ describe('with `repairs: 1`', () => {
   test('does not ask again without money for a second attempt', async () => {
     await withGuard(ASKS, async (box) => {
       upstream.requests.splice(0);
-      upstream.next({ text: UNFIT }, { text: FIT });
+      upstream.next({ text: UNFIT });
       const body = {
         model: 'best',
         messages: [{ role: 'user', content: 'Where?' }],
