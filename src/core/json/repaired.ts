@@ -1,4 +1,4 @@
-import { jsonrepair } from 'jsonrepair';
+import type * as JsonRepair from 'jsonrepair';
 import { parseJson } from './object.ts';
 
 /** The most characters of a text that is repaired, because the time of a repair grows with the square of the length. */
@@ -10,6 +10,8 @@ const BEGINNING = /^\s*(?:```[a-z]*\s*)?([[{])/i;
 export function repairedJson(text: string): string | null {
   const begin = text.length <= LENGTH_MAX ? BEGINNING.exec(text)?.[1] : undefined;
   if (begin === undefined) return null;
+  // Few policies have a guard that repairs, so this package is loaded with the first text.
+  const { jsonrepair }: typeof JsonRepair = require('jsonrepair');
   try {
     const repaired = jsonrepair(text).trim();
     return repaired.startsWith(begin) && parseJson(repaired) !== undefined ? repaired : null;
