@@ -24,6 +24,7 @@ export function policySchema(plugins: readonly Plugin[]): JsonSchema {
       ...Object.fromEntries(sections),
       providers: eachOf('providers', adapterRules(plugins)),
       selectors: eachOf('selectors', strategyRules(plugins)),
+      guards: eachOf('guards', guardRules(plugins)),
     },
     additionalProperties: false,
   };
@@ -87,11 +88,12 @@ function defaultOf({ default: usual, formerDefault }: Omit<TSchema, 'required'>)
   return ` Default: ${quoted(usual)}${formerDefault === undefined ? '' : `, in version 1 ${quoted(formerDefault)}`}.`;
 }
 
-/** Describes a section that is a map, with rules for each of its entries. */
-const eachOf = (section: 'providers' | 'selectors', rules: readonly JsonSchema[]): JsonSchema => ({
-  ...orNothing(forEditors(SECTIONS[section])),
-  allOf: [{ additionalProperties: { allOf: rules } }],
-});
+/** Describes a section that is a map or a list, with rules for each of its entries. */
+function eachOf(section: 'providers' | 'selectors' | 'guards', rules: readonly JsonSchema[]): JsonSchema {
+  const schema: TSchema = SECTIONS[section];
+  const entries = schema.type === 'array' ? 'items' : 'additionalProperties';
+  return { ...orNothing(forEditors(schema)), allOf: [{ [entries]: { allOf: rules } }] };
+}
 
 /** `when` builds no object literal, because an object with a key `then` looks like a promise. */
 const when = (condition: JsonSchema, consequence: JsonSchema, otherwise: JsonSchema = {}): JsonSchema =>
@@ -152,5 +154,16 @@ function adapterRules(plugins: readonly Plugin[]): readonly JsonSchema[] {
     ),
     offers('preset', presets),
     ...rules,
+  ];
+}
+
+function guardRules(plugins: readonly Plugin[]): readonly JsonSchema[] {
+  const guards = plugins.filter((plugin) => plugin.kind === 'guard');
+  return [
+    offers(
+      'guard',
+      guards.map(({ name }) => name),
+    ),
+    ...guards.map((plugin) => when(names('guard', plugin.name), { properties: { settings: optionsOf(plugin) } })),
   ];
 }
