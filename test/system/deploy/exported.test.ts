@@ -142,6 +142,7 @@ describe('The table for the checks of alerts and dashboard', () => {
       'signalbox_alerts_total',
       'signalbox_cache_requests_total',
       'signalbox_endpoint_warm_ttft_seconds',
+      'signalbox_guard_credits_total',
       'signalbox_guard_failures_total',
       'signalbox_guard_matches_total',
       'signalbox_payment_gas_ratio',
