@@ -2,6 +2,7 @@ import type { GuardText } from '../../contract/guard.ts';
 import { isObject, parseJson } from '../../core/json/object.ts';
 import { type Edit, type OriginalPath, withEdits } from '../../core/json/original.ts';
 import type { Channel } from './held-parts.ts';
+import { hasRepeatedNames } from './repeated-names.ts';
 
 /** A text of a complete channel. The arguments of a call have a text for each value in them. */
 export interface AnswerText extends GuardText {
@@ -54,6 +55,15 @@ export function changeTexts(changed: ReadonlyMap<AnswerText, string>): void {
     const parsed = parseJson(editedText(channel, 0, channel.text.length));
     if (typeof parsed === 'object' && parsed !== null) replaceText(channel, JSON.stringify(withEdits(parsed, edits)));
   }
+}
+
+/** Writes the arguments of a call without repeated names: of two members with the same name, only one is inspected. */
+export function dropRepeatedNames(channel: Channel): void {
+  if (channel.type !== 'tool-call') return;
+  const { text } = channel;
+  const parsed = parseJson(text);
+  if (typeof parsed === 'object' && parsed !== null && hasRepeatedNames(text))
+    replaceText(channel, JSON.stringify(parsed));
 }
 
 function replaceText(channel: Channel, value: string): void {

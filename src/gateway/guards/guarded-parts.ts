@@ -4,7 +4,14 @@ import type { SignalboxError } from '../../core/errors.ts';
 import type { GuardRule } from '../../core/policy/guards.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
 import { type FormRequest, formTexts } from './answer-form.ts';
-import { type AnswerText, changeTexts, editedText, isFixedText, textsOfChannel } from './answer-texts.ts';
+import {
+  type AnswerText,
+  changeTexts,
+  dropRepeatedNames,
+  editedText,
+  isFixedText,
+  textsOfChannel,
+} from './answer-texts.ts';
 import { blockedAnswer, guardFailed } from './guard-errors.ts';
 import { type MatchPlace, mergedPlaces } from './guard-input.ts';
 import type { GuardModels, OpenModel } from './guard-model.ts';
@@ -100,6 +107,7 @@ export class GuardedParts extends HeldParts {
   protected finish(ended: EndedChoice): Awaitable<void> {
     return whenReady(this.#inspectWhole(ended, this.#flagging), () => {
       const { channels } = ended;
+      if (this.#acting.length > 0) for (const channel of channels) dropRepeatedNames(channel);
       const together = this.#isWhole ? channels : channels.filter(({ type }) => type === 'tool-call');
       return this.#inspectWhole({ ...ended, channels: together }, this.#acting);
     });

@@ -107,6 +107,31 @@ describe('a guard that flags', () => {
   });
 });
 
+describe('arguments of a call with two members of the same name', () => {
+  const SECRET = 'ghp_aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5';
+  const GUARD = '  - { name: no-secrets, guard: secrets, on: [output], on_match: block }';
+
+  test.each([false, true])('show no value that no guard has inspected (stream: %p)', async (stream) => {
+    const box = await startGuarded(upstream.url, GUARD);
+    const tools = [{ type: 'function', function: { name: 'run', parameters: { type: 'object' } } }];
+    const ask = async (args: string) => {
+      upstream.next({ toolCalls: [{ name: 'run', arguments: args }] });
+      const body = { model: 'best', messages: [{ role: 'user', content: 'Go.' }], tools, stream };
+      const shown = await (await box.post('/v1/chat/completions', body)).text();
+      const pieces = [...shown.matchAll(/"arguments":"((?:[^"\\]|\\.)*)"/g)].map(([, piece]) => piece);
+      return pieces.join('') || shown;
+    };
+    try {
+      const first = await ask(`{"key": "${SECRET}", "key": "none"}`);
+      expect(first).not.toContain('ghp_');
+      expect(first).toContain('none');
+      expect(await ask(`{"key": "none", "key": "${SECRET}"}`)).toContain('content_blocked');
+    } finally {
+      await box.stop();
+    }
+  });
+});
+
 describe('`unmask`', () => {
   const masking = (unmask: string) =>
     `  - { name: pii, guard: personal-data, settings: { kinds: [email] }, on: [input], on_match: mask, unmask: ${unmask} }`;
