@@ -148,7 +148,8 @@ class ModelCall {
     const run = gateway.sessions.run(rootOf(caller), this.#prepared.request.headers.run);
     const funding = {
       reserve: async (asked: HoldRequest) => {
-        const waitMs = Math.max(0, Math.min(asked.waitMs, msLeft()));
+        // A wait up to the deadline would end as a late guard, and hide that the money is missing.
+        const waitMs = Math.max(0, Math.min(asked.waitMs, msLeft() / 2));
         const hold = await gateway.ledger.reserve({ ...asked, waitMs, selector: guardSelector(this.#guard) });
         if ('why' in hold) throw shortageError(hold, caller, gateway);
         return holdOf(hold, asked);

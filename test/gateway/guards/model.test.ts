@@ -177,6 +177,24 @@ describe('a guard that calls a model', () => {
     }
   });
 
+  test.each(['block', 'flag'])(
+    'shows no answer if other money of the caller covers its call too late, with `on_failure: %s`',
+    async (failure) => {
+      // The hold of the request leaves too little for the call, until the request ends.
+      const budgets = 'budgets:\n  - { name: day, limit_credits: 16.6, window: day }\n';
+      const late = `  - { name: mod, guard: model, model: judge, deadline_ms: 1000, on: [output], on_match: block, on_failure: ${failure} }`;
+      await withGuard(policyWith(late, budgets), async (box) => {
+        judging('bomb');
+        const response = await chat(box, 'Hello.');
+        const body: unknown = await response.json();
+        expect(body).toMatchObject({
+          error: { code: expect.stringMatching(/^(budget_contended|insufficient_quota)$/) },
+        });
+        expect([called('best'), called('judge')]).toEqual([1, 0]);
+      });
+    },
+  );
+
   test('does not run for recommendations and counts of tokens, which say so or ask no provider', async () => {
     await withGuard(policyWith(guard()), async (box) => {
       judging('bomb');
