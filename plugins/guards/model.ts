@@ -72,7 +72,8 @@ export const model = defineGuard({
       kinds: [kind],
       async check({ side, texts }, _, called) {
         if (!called) throw new Error('the guard has no model');
-        const judged = (side === 'input' && read === 'latest' ? latest(texts) : texts).filter(isJudged);
+        const all = texts.filter(isJudged);
+        const judged = side === 'input' && read === 'latest' ? latest(all) : all;
         if (judged.length === 0) return [];
         const text = JSON.stringify(judged.map(({ role, text }) => ({ role, text })));
         const answer = await called.ask({ instructions: instructions ?? usual, text, outputTokensMax });
@@ -89,9 +90,11 @@ export const model = defineGuard({
 const isJudged = ({ kind, role }: GuardText): boolean =>
   role !== 'system' && role !== 'developer' && (kind === 'text' || kind === 'tool_arguments' || kind === 'reasoning');
 
-/** Returns the texts after the last text of the assistant. */
-const latest = (texts: readonly GuardText[]): readonly GuardText[] =>
-  texts.slice(texts.findLastIndex(({ role }) => role === 'assistant') + 1);
+/** Returns the texts after the last answer. The beginning of an answer, which the model continues, is no answer. */
+function latest(texts: readonly GuardText[]): readonly GuardText[] {
+  const end = texts.findLastIndex(({ role }) => role !== 'assistant');
+  return texts.slice(texts.slice(0, end + 1).findLastIndex(({ role }) => role === 'assistant') + 1);
+}
 
 /** Returns the first word of an answer in lower case, without signs such as quotes. */
 const firstWord = (answer: string): string => /[^\s"'`*.,:;!]+/.exec(answer)?.[0].toLowerCase() ?? '';
