@@ -33,11 +33,13 @@ export class GuardReview implements AnswerReview {
   }
 
   signal(): AnswerSignal | null {
-    return this.#judge(this.#parts) ? 'broken_schema' : null;
+    // A second answer would end at the same output limit.
+    const isCut = this.#parts.some((part) => part.type === 'finish' && part.reason === 'length');
+    return isCut ? null : this.failure();
   }
 
-  failure(): AnswerFailure | null {
-    return this.signal();
+  failure(): AnswerSignal | null {
+    return this.#judge(this.#parts) ? 'broken_schema' : null;
   }
 }
 

@@ -53,13 +53,20 @@ export class PaidModels implements GuardModels {
         this.#prepared.guards?.calls.push({ guard: name, side, ...made });
         return text;
       } catch (cause) {
-        if (cause instanceof SignalboxError && UNPAID.has(cause.code)) this.unpaid ??= cause;
+        if (cause instanceof SignalboxError && UNPAID.has(cause.code)) this.unpaid ??= unpaidCall(cause, name, side);
         if (call.made) this.#prepared.guards?.calls.push({ guard: name, side, ...call.made });
         throw cause;
       }
     };
     return { ask, end: () => ending.abort() };
   }
+}
+
+function unpaidCall({ code, message, info }: SignalboxError, guard: string, side: GuardSide): SignalboxError {
+  const text = `The guard \`${guard}\` calls a model, and the money of this request does not cover the call. ${message}`;
+  if (side === 'input' || code !== 'budget_contended') return new SignalboxError(code, text, info);
+  // The answer that the guard would judge is paid for, so the caller should not repeat the request, as `budget_contended` suggests.
+  return new SignalboxError('insufficient_quota', text, { details: info.details });
 }
 
 /** What a call was charged. */

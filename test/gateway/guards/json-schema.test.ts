@@ -173,6 +173,15 @@ describe('with `repairs: 1`', () => {
     }
   });
 
+  test('does not ask again for an answer that was cut at its output limit', async () => {
+    await withGuard(ASKS, async (box) => {
+      upstream.requests.splice(0);
+      upstream.next({ text: '{"city": "Os', finish: 'length' });
+      expect((await send(WAYS[0]![1], box, 'Where?')).status).toBe(400);
+      expect(upstream.requests).toHaveLength(1);
+    });
+  });
+
   test('does not ask again without money for a second attempt', async () => {
     await withGuard(ASKS, async (box) => {
       upstream.requests.splice(0);
