@@ -91,7 +91,8 @@ export async function expectDropped(
     await waitFor(async () => (await keptBy(there)) === 0);
     await connection.write(late.slice(5_000));
     await connection.response();
-    expect(await keptBy(there)).toBe(0);
+    // If the creation of the caller emptied the memory, the server may learn of the event only now.
+    await waitFor(async () => (await keptBy(there)) === 0);
   } finally {
     connection.close();
   }
