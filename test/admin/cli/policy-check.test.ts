@@ -133,7 +133,7 @@ constraints: [{ name: cheap, when: key.id == "x", max_cost_credits: $0.3 }]
     const folder = writePolicy({ ...MENDED, 'p.yaml': text });
     folders.push(folder);
     const shown = await runHere(['policy', 'check', folder]);
-    expect(shown.code).toBe(0);
+    expect(shown).toMatchObject({ code: 0 });
     expect(shown.out).toMatch(/budgets\.month\.limit_usd: 20 USD = 6,666\.666666 Credits\n/);
     expect(shown.out).toMatch(/warning nothing-to-spend {2}`teams\.search\.budgets\[1\]\.limit_usd`/);
     const { out } = await runHere(['policy', 'check', folder, '--json']);
