@@ -1,5 +1,6 @@
 import * as parts from '../core/api/parts.ts';
 import { CACHE_PARTITIONS, CACHE_SKIPS } from '../core/policy/cache.ts';
+import { COUNTED_PERIOD } from './counted-period.ts';
 import * as f from './kit/fields.ts';
 
 const counts = {
@@ -43,15 +44,7 @@ export const CacheStatus = f.named(
   'What the cache did in the requests of a period, and what it stores.',
   {
     object: f.always('cache.status'),
-    from: f.moment('The beginning of the period.'),
-    to: f.moment('The end of the period.', '2026-11-21T08:00:00.000Z'),
-    counted_from: f.orNull(
-      f.moment(
-        'The server counts about 100,000 requests, the newest first. If the period has more, the moment of the oldest request that it counted; null if it counted all.',
-      ),
-      undefined,
-      null,
-    ),
+    ...COUNTED_PERIOD,
     settings: f.orNull(Settings, 'Null if the active policy has no cache, and if it is not known.'),
     stored: f.orNull(
       Stored,

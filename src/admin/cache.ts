@@ -4,7 +4,7 @@ import { plural } from '../core/text/text.ts';
 import { DAY_MS } from '../core/time/clock.ts';
 import type { CacheTable } from '../store/cache.ts';
 import { CacheStatus } from './cache-status.ts';
-import { keysIn, REQUEST_FILTERS } from './decisions.ts';
+import { COUNTED_INPUT, keysIn } from './decisions.ts';
 import type { GuardServices } from './guards.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
@@ -30,13 +30,7 @@ export const showCache = operationsOn<CacheServices>()({
   summary: 'Show the hits and savings of the cache',
   details:
     'Says how many requests of the period the cache answered, how much that saved, and why it did not apply to others, by model and key. Also says how many answers are stored. The figures come from the records of requests, the newest first, up to about 100,000 records; `counted_from` says if there are more. A user or key can run 4 counts at once, and a server 8. Members see the requests of their own keys. Leads see the requests of keys of their team.',
-  input: f.body('Which requests.', {
-    ...f.allOptional({
-      from: f.momentIn('The beginning of the period, by default 24 hours before its end.'),
-      to: f.momentIn('The end of the period, by default now.'),
-      ...REQUEST_FILTERS,
-    }),
-  }),
+  input: COUNTED_INPUT,
   output: CacheStatus,
   answer: 'The status.',
   errorField: 'to',

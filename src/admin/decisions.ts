@@ -371,3 +371,12 @@ export const DECISION_OPERATIONS = [
       repeatDecision(by, { records, lease, levelsOf }, id, sightOf(by)),
   }),
 ];
+
+/** The input of operations that count records of requests in a period. */
+export const COUNTED_INPUT = f.body('Which requests.', {
+  ...f.allOptional({
+    from: f.momentIn('The beginning of the period, by default 24 hours before its end.'),
+    to: f.momentIn('The end of the period, by default now.'),
+    ...REQUEST_FILTERS,
+  }),
+});

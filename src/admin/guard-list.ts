@@ -1,4 +1,5 @@
 import { GUARD_SIDES } from '../core/policy/guards.ts';
+import { COUNTED_PERIOD } from './counted-period.ts';
 import * as f from './kit/fields.ts';
 
 const matched = f.count('Requests in which the guard found something.', 12);
@@ -53,15 +54,7 @@ const Guard = f.named('Guard', 'A guard, and what it found in the requests of th
 
 export const GuardList = f.named('GuardList', 'The guards of the policy, and what they found.', {
   object: f.always('list'),
-  from: f.moment('The beginning of the period.'),
-  to: f.moment('The end of the period.', '2026-11-21T08:00:00.000Z'),
-  counted_from: f.orNull(
-    f.moment(
-      'The server counts about 100,000 requests, the newest first. If the period has more, the moment of the oldest request that it counted; null if it counted all.',
-    ),
-    undefined,
-    null,
-  ),
+  ...COUNTED_PERIOD,
   requests: f.count('Requests that were counted, also refused requests and requests that no guard inspects.', 2_310),
   data: f.list(Guard, 'The guards in the order of the policy, and then guards of earlier policies.'),
 });

@@ -1,7 +1,7 @@
 import { refuse } from '../core/errors.ts';
 import type { GuardRule } from '../core/policy/guards.ts';
 import { DAY_MS } from '../core/time/clock.ts';
-import { type DecisionReader, keysIn, REQUEST_FILTERS } from './decisions.ts';
+import { COUNTED_INPUT, type DecisionReader, keysIn } from './decisions.ts';
 import { GuardList } from './guard-list.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
@@ -32,13 +32,7 @@ export const listGuards = operationsOn<GuardServices>()({
   summary: 'List guards and what they found',
   details:
     'Lists the guards of the active policy, and in how many requests each guard found something, blocked, masked or only counted. The figures come from the records of requests, the newest first, up to about 100,000 records; `counted_from` says if there are more. A user or key can run 4 counts at once, and a server 8. Recommendations have no verdicts in their records, so they are missing. Members see the requests of their own keys. Leads see the requests of keys of their team. Without a server, the command does not know the policy, so it lists only the guards that are in records.',
-  input: f.body('Which requests.', {
-    ...f.allOptional({
-      from: f.momentIn('The beginning of the period, by default 24 hours before its end.'),
-      to: f.momentIn('The end of the period, by default now.'),
-      ...REQUEST_FILTERS,
-    }),
-  }),
+  input: COUNTED_INPUT,
   output: GuardList,
   answer: 'The guards.',
   errorField: 'to',

@@ -14,7 +14,7 @@ import { RequestList } from './list.tsx';
 const PAGE = 50;
 const WHOSE = { all: 'all keys', team: 'the keys of your team', own: 'your keys' } as const;
 
-/** The parts of the view beside the list of requests. */
+/** The parts of the view in addition to the list of requests. */
 const PARTS = { guards: 'Guards', cache: 'Cache' } as const;
 const isPart = (part: string | undefined): part is keyof typeof PARTS =>
   part !== undefined && Object.hasOwn(PARTS, part);
