@@ -54,6 +54,9 @@ async function explainedBy(box: Signalbox, model: string, more: object = {}): Pr
   return (await answer.json()) as Explanation;
 }
 
+/** So many answers are more than the server needs to measure a length. */
+const WARMING = 30;
+
 async function start(declared: number, head?: string) {
   let skippedMs = 0;
   const policy = policyOf(declared, head);
@@ -69,12 +72,17 @@ async function start(declared: number, head?: string) {
   return { box, chat };
 }
 
-/** Starts a server, gets enough answers of `words` words, and waits until the measured length is published. */
+/** Starts a server, gets enough answers of `words` words, and waits until the length that all of them give is published. */
 async function warm(words: number, head?: string) {
   upstream.behave({ text: 'word '.repeat(words) });
   const server = await start(1_200, head);
-  for (let i = 0; i < 30; i++) await server.chat('traffic');
-  await waitFor(async () => (await explainedBy(server.box, 'auto')).expected_output_source !== 'declared');
+  for (let i = 0; i < WARMING; i++) await server.chat('traffic');
+  await waitFor(async () => {
+    const text = await (await server.box.get('/metrics')).text();
+    const answers = /^signalbox_task_answers\{task="coding"\} (.*)$/m.exec(text)?.[1];
+    // Answers lose weight as they get old.
+    return Number(answers) > WARMING - 0.5;
+  });
   return server;
 }
 

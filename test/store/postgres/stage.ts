@@ -1,3 +1,4 @@
+import type { Timers } from '../../../src/core/time/timers.ts';
 import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
 import { addressOf } from '../../../src/store/postgres/address.ts';
@@ -41,13 +42,20 @@ interface StagedBooks {
   readonly spoil?: (decide: BooksDatabase['decide']) => BooksDatabase['decide'];
   /** Changes a deciding statement before it is sent. */
   readonly sent?: (text: string) => string;
+  readonly timers?: Timers;
 }
 
 /** Opens the books of an instance. */
 export async function openBooksOn(
   { store }: Pick<EmptyLedger, 'store'>,
   slot = 1,
-  { epoch = 1, isBroken = () => false, spoil = (decide) => decide, sent = (text) => text }: StagedBooks = {},
+  {
+    epoch = 1,
+    isBroken = () => false,
+    spoil = (decide) => decide,
+    sent = (text) => text,
+    timers = processTimers,
+  }: StagedBooks = {},
 ) {
   const open = async () => {
     const connection = await store.open();
@@ -62,7 +70,7 @@ export async function openBooksOn(
   const instance = { slot, epoch };
   const books = await openPostgresBooks({
     db: { query: database.query, decide: spoil(decide) },
-    timers: processTimers,
+    timers,
     clock,
     instance,
   });

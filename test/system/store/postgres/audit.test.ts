@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { FundRef } from '../../../../src/core/accounting/fund.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
+import { processTimers } from '../../../../src/host/telemetry/process-timers.ts';
 import { auditLedger } from '../../../../src/ledger/audit/run.ts';
 import { addressOf } from '../../../../src/store/postgres/address.ts';
 import { postgresRepositories } from '../../../../src/store/postgres/repositories.ts';
@@ -12,6 +13,7 @@ import { emptyLedger, openBooksOn } from '../../../store/postgres/stage.ts';
 import { fundOf, holdOf, nextId, settleOf } from '../../../store/suites/books.ts';
 import { type AuditedTraffic, TRAFFIC_AUDIT_CASES } from '../../../store/suites/traffic-audit.ts';
 import { testCases } from '../../../store/support.ts';
+import { HandTimers } from '../../../support/hand-timers.ts';
 
 /** A database with books, an open hold, and charges of which some are included in the sums. */
 let box: Awaited<ReturnType<typeof emptyLedger>>;
@@ -28,7 +30,10 @@ async function spend(cost: number): Promise<void> {
 }
 beforeAll(async () => {
   box = await emptyLedger();
-  opened = await openBooksOn(box);
+  // Regular work of the books would add damaged charges to the sums.
+  const { after } = processTimers;
+  const never = new HandTimers();
+  opened = await openBooksOn(box, 1, { timers: { after, every: (ms, run) => never.every(ms, run) } });
   fund = fundOf(1_000);
   await spend(70);
   await opened.books.checkpoint();
