@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { useEmbeddings } from '../support/embedding-upstream.ts';
-import { type Behaviour, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Behaviour, type RecordedRequest, startFakeUpstream } from '../support/fake-upstream.ts';
 import { startOwnServer } from '../support/own-server.ts';
 import { UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { startPostgres } from '../support/postgres.ts';
@@ -12,9 +12,10 @@ import { makeTestKey, type Signalbox, startSignalbox } from '../support/signalbo
 import { effort } from './effort.ts';
 
 /**
- * `npm run test:deep -- soak`: an hour on SQLite and an hour on PostgreSQL with two servers. Chats, agents in three dialects, streams and
- * embeddings use a policy with all features, one of two providers fails for a quarter of each minute, and every five minutes a server is
- * restarted. No answer may be lost, the audit must be clean, and the memory must not grow from restart to restart.
+ * `npm run test:deep -- soak`: at the same time, an hour on SQLite and an hour on PostgreSQL with two servers. Chats, agents in three
+ * dialects, streams, repeated questions and embeddings use a policy with all features, one of two providers fails for a quarter of each
+ * minute, and every five minutes a server is restarted. No answer may be lost, the audit must be clean, and the memory must not grow from
+ * restart to restart.
  */
 const { runs: seconds, random, proved } = effort('soak', 60, 3_600);
 const LIFE_MS = Math.min(300_000, (seconds * 1_000) / 4);
@@ -34,8 +35,15 @@ const usage = { prompt_tokens: 50, completion_tokens: 12, total_tokens: 62 };
 const fine: Behaviour = { text: ['The answer ', 'is in ', 'these parts: ', 'ann@example.com.'], usage };
 /** The provider `east` fails for the last quarter of each minute, in several ways. */
 const FAULTS: readonly Behaviour[] = [{ status: 500 }, { status: 429 }, { cutAfter: 0 }, { raw: ['no JSON'] }];
-const east = () =>
-  Date.now() % 60_000 < 45_000 ? fine : { ...fine, ...FAULTS[Math.floor(random() * FAULTS.length)]! };
+const east = (request: RecordedRequest): Behaviour => {
+  const right = west(request);
+  return Date.now() % 60_000 < 45_000 ? right : { ...right, ...FAULTS[Math.floor(random() * FAULTS.length)]! };
+};
+/** The model `judge` answers the questions of a guard. The cache stores no answer with an address, because a guard masks it. */
+const west = ({ body }: RecordedRequest): Behaviour => {
+  if (body.model === 'judge') return { text: ['safe'], usage };
+  return JSON.stringify(body.messages).includes('Question') ? { text: ['The Nile.'], usage } : fine;
+};
 
 const model = (id: string, quality: number, price: number, more = '') => `
   ${id}:
@@ -54,7 +62,7 @@ providers:
   east: { adapter: openai-compatible, base_url: "${eastUrl}", api_keys_env: [TEST_UPSTREAM_KEY, SECOND_KEY] }
   west: { adapter: openai-compatible, base_url: "${westUrl}", api_key_env: TEST_UPSTREAM_KEY }
   vectors: { adapter: openai-compatible, base_url: "${embeddings.url}", api_key_env: TEST_UPSTREAM_KEY }
-models:${model('small', 0.6, 1)}${model('large', 0.9, 5, '    fallbacks: { error: [small], rate_limit: [small] }')}
+models:${model('small', 0.6, 1)}${model('judge', 0.3, 2)}${model('large', 0.9, 5, '    fallbacks: { error: [small], rate_limit: [small] }')}
   vectors:
     operations: [embed]
     provider: vectors
@@ -70,6 +78,15 @@ budgets:
 guards:
   - { name: no-secrets, guard: secrets, on: [input], on_match: block }
   - { name: personal-data, guard: personal-data, on: [input, output], on_match: mask }
+  - name: judged
+    guard: model
+    model: judge
+    when: request.model == "small"
+    settings: { check: moderation, texts: latest }
+    on: [output]
+    on_match: flag
+    on_failure: flag
+cache: { ttl_seconds: 300, price_credits: 0.01 }
 alerts:
   webhooks: { ops: { url_env: OPS_WEBHOOK_URL, secret_env: OPS_WEBHOOK_SECRET } }
   rules: [{ name: providers, on: provider_down, after_seconds: 5, to: [ops] }]
@@ -148,6 +165,11 @@ const KINDS: Readonly<Record<string, Kind>> = {
       );
     }
   },
+  async *repeated(n) {
+    const messages = [{ role: 'user', content: `Question ${n % 7}: which river is the longest?` }];
+    const body = { model: 'small', messages, temperature: 0, max_tokens: 60, stream: n % 2 === 0 };
+    yield { path: '/v1/chat/completions', body };
+  },
   async *vectors(n) {
     yield { path: '/v1/embeddings', body: { model: 'vectors', input: [`text ${n}`, `another text ${n}`] } };
   },
@@ -172,13 +194,15 @@ async function ask(
     const isCut = response.status === 200 && /"error":\s*\{|event: error/.test(text);
     if (response.status === 200 && !isCut && decision !== null) seen.answers.set(decision, creditsIn(text));
     const code = /"code":\s*"([a-z_]+)"/.exec(text)?.[1] ?? '';
-    note(isCut ? 'cut' : response.status === 200 ? '200' : `${response.status} ${code}`.trim());
+    const isHit = response.headers.get('x-signalbox-cache') === 'hit';
+    note(isCut ? 'cut' : isHit ? '200 of the cache' : `${response.status} ${code}`.trim());
   } catch {
     note('no connection');
   }
 }
 
 interface Charge {
+  readonly kind: string;
   readonly decision: string;
   readonly credits: number;
 }
@@ -196,13 +220,13 @@ const STORES = {
 } as const;
 
 describe.each(Object.entries(STORES))('on %s', (name, { servers, databaseUrl }) => {
-  test(
+  test.concurrent(
     `${seconds} s with restarts lose no answer`,
     async () => {
       const database = await databaseUrl();
       const upstreams = [
         startFakeUpstream({ behaviour: east }),
-        startFakeUpstream({ key: UPSTREAM_KEY, behaviour: fine }),
+        startFakeUpstream({ key: UPSTREAM_KEY, behaviour: west }),
       ];
       const policy = policyOf(upstreams[0]!.url, upstreams[1]!.url);
       const env = {
@@ -254,8 +278,11 @@ describe.each(Object.entries(STORES))('on %s', (name, { servers, databaseUrl }) 
         for (const [at, { pid }] of boxes.entries()) memory[at]!.push(residentMiB(pid));
         const audit = await boxes[0]!.run('ledger', 'audit');
         expect([audit.code, audit.err]).toEqual([0, '']);
-        expectAllBooked(seen, await chargesOf(boxes[0]!));
-        const allowed = /^(200|400 content_blocked|503( .*)?|no connection)$/;
+        const charges = await chargesOf(boxes[0]!);
+        expectAllBooked(seen, charges);
+        expect(charges.filter(({ kind }) => kind === 'guard').length).toBeGreaterThan(0);
+        expect(seen.outcomes.get('200 of the cache') ?? 0).toBeGreaterThan(0);
+        const allowed = /^(200( of the cache)?|400 content_blocked|503( .*)?|no connection)$/;
         expect([...seen.outcomes.keys()].filter((outcome) => !allowed.test(outcome))).toEqual([]);
         if (seconds >= 1_800) for (const ends of memory) expect(ends.at(-1)!).toBeLessThan(GROWTH_MAX * ends[1]!);
         const told = [...seen.outcomes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([what, n]) => `${n} ${what}`);
