@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { parseCommand } from '../../src/admin/cli/options.ts';
 import { complaint, runCommand } from '../../src/commands.ts';
@@ -9,16 +11,24 @@ import { serveHere } from './serve-here.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
+ * A data folder that does not exist, the default of commands in tests. Without it, they would read `.signalbox` of the working folder, where
+ * a developer's server may have stored a ledger that a test's policy does not fit.
+ */
+export const NO_DATA = join(tmpdir(), `signalbox-no-data-${process.pid}`);
+
+/**
  * Runs a command to its end inside the test process, as the program would, with this environment in place of the process's own. For effects
  * that only a process has (signals, pipes, working folder, exit), use `runCommand` of `signalbox.ts`.
+ * @param environment without `SIGNALBOX_DATA`, the data folder does not exist.
  * @param input the standard input.
  */
 export async function runHere(
   args: readonly string[],
-  env: Readonly<Record<string, string | undefined>> = {},
+  environment: Environment = {},
   input = '',
   now: () => number = Date.now,
 ) {
+  const env = { SIGNALBOX_DATA: NO_DATA, ...environment };
   let [out, err] = ['', ''];
   const warn = (text: string): void => {
     err += text;

@@ -7,7 +7,7 @@ import type { AddedSteps } from '../../src/gateway/request/steps.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { isDeep } from '../deep/effort.ts';
 import { layStore } from './empty-store.ts';
-import { runHere } from './run-here.ts';
+import { NO_DATA, runHere } from './run-here.ts';
 import { addressIn, serveHere } from './serve-here.ts';
 
 export const MAIN = join(import.meta.dir, '../../src/main.ts');
@@ -119,7 +119,7 @@ export function temporaryFolder(): string {
 
 /** Runs a command of the program to its end as a process, for tests of its start, exit and streams. Other tests use `runHere`. */
 export function runCommand(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  return runToEnd([PROGRAM, ...args], env);
+  return runToEnd([PROGRAM, ...args], { SIGNALBOX_DATA: NO_DATA, ...env });
 }
 
 /** Runs any command to its end, without the developer's environment. */
