@@ -93,6 +93,38 @@ test('the overview does not report that all is well if it could not read the ser
   await page.unroute(pattern);
 });
 
+test.each(['', '/money?tab=budgets'])('%s: budgets do not move when their figures get more digits', async (path) => {
+  const { page } = await openConsole(stage);
+  let spent = 9.5;
+  await page.route('**/admin/ledger', async (route) => {
+    const response = await route.fetch();
+    const body: { readonly funds: readonly object[] } = await response.json();
+    const amounts = { spent_usd: `${spent}`, held_usd: `${spent}`, left_usd: `${spent}`, forecast_usd: `${spent}` };
+    await route.fulfill({ response, json: { ...body, funds: body.funds.map((fund) => ({ ...fund, ...amounts })) } });
+  });
+  try {
+    await openConsole(stage, { path });
+    await page.clock.install();
+    await page.reload();
+    await settled(page);
+    await page.waitForLoadState('networkidle');
+    const table = page.locator('table[aria-label^="Budgets"]');
+    const widths = () => table.locator('th').evaluateAll((heads) => heads.map((head) => head.clientWidth));
+    await table.getByText('$9.50').first().waitFor();
+    const before = await widths();
+    await watchShifts(page);
+    for (const more of [95, 950]) {
+      spent = more;
+      await page.clock.runFor(11_000);
+      await table.getByText(`$${more}.00`).first().waitFor();
+      expect(await widths()).toEqual(before);
+    }
+    expect(await movedIn(page)).toBeLessThan(SHIFT_MIN);
+  } finally {
+    await page.unroute('**/admin/ledger');
+  }
+});
+
 describe.each(PATHS)('%s', (path) => {
   test('a view does not move when its figures update', async () => {
     const { page } = await openConsole(stage, { path });
