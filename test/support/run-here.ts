@@ -28,7 +28,7 @@ export async function runHere(
   input = '',
   now: () => number = Date.now,
 ) {
-  const env = { SIGNALBOX_DATA: NO_DATA, ...environment };
+  const env: Environment = { SIGNALBOX_DATA: NO_DATA, ...environment };
   let [out, err] = ['', ''];
   const warn = (text: string): void => {
     err += text;

@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { openStore } from '../../../src/store/open.ts';
 import { runHere } from '../../support/run-here.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
@@ -26,11 +28,12 @@ test('a database that the user may not read is reported as unreadable, not as mi
   try {
     for (const words of COMMANDS) {
       // Root may read every folder, so the command runs as another user.
-      const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...words, '--data', data], {
+      const child = spawn(process.execPath, [PROGRAM, ...words, '--data', data], {
         ...(isRoot && { uid: 65_534, gid: 65_534 }),
         env: { PATH: process.env.PATH, TMPDIR: '/tmp' },
-        encoding: 'utf8',
+        stdio: ['ignore', 'ignore', 'pipe'],
       });
+      const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
       const problem = `signalbox: Cannot use the data folder ${data}: permission denied.`;
       expect([status, stderr]).toEqual([1, expect.stringContaining(problem)]);
       expect(stderr).not.toContain('start the server');
