@@ -197,6 +197,7 @@ export const SECTIONS: readonly Section[] = [
       'test/laws/auto.test.ts',
       'test/laws/ceilings.test.ts',
       'test/laws/every-strategy.test.ts',
+      'test/laws/kept-turns.test.ts',
       'test/laws/parts.test.ts',
       'test/laws/recommended-form.test.ts',
       'test/laws/round-trip/across.test.ts',

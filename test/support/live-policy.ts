@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from './answers.ts';
 import { UPSTREAM_ENV } from './policies.ts';
-import { type Signalbox, startSignalbox, temporaryFolder } from './signalbox.ts';
+import { type Signalbox, type StartOptions, startSignalbox, temporaryFolder } from './signalbox.ts';
 
 /** The body of `GET /admin/policy`. */
 export interface PolicyAnswer {
@@ -59,7 +59,7 @@ export interface LivePolicy {
 /** The time limit for activating an edit, ms. Signalbox promises one second; busy test machines get ten. */
 export const IN_FORCE_MS = 10_000;
 
-export interface LiveOptions {
+export interface LiveOptions extends Pick<StartOptions, 'clock' | 'data' | 'now'> {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly isProcess?: boolean;
@@ -77,7 +77,11 @@ export async function startLivePolicy(
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   options.layOut?.(folder);
   const args = ['--policies', folder, ...(options.args ?? [])];
+  const { clock, data, now } = options;
   const box = await startSignalbox({
+    ...(clock && { clock }),
+    ...(now && { now }),
+    ...(data && { data }),
     env: { ...UPSTREAM_ENV, ...options.env },
     args,
     isProcess: options.isProcess ?? false,
