@@ -193,7 +193,8 @@ async function ask(
     const decision = response.headers.get('x-signalbox-decision-id');
     const isCut = response.status === 200 && /"error":\s*\{|event: error/.test(text);
     if (response.status === 200 && !isCut && decision !== null) seen.answers.set(decision, creditsIn(text));
-    const code = /"code":\s*"([a-z_]+)"/.exec(text)?.[1] ?? '';
+    // Errors of Messages have no code.
+    const code = (/"code":\s*"([a-z_]+)"/.exec(text) ?? /"message":\s*"([^"]{0,40})/.exec(text))?.[1] ?? '';
     const isHit = response.headers.get('x-signalbox-cache') === 'hit';
     note(isCut ? 'cut' : isHit ? '200 of the cache' : `${response.status} ${code}`.trim());
   } catch {
