@@ -13,7 +13,7 @@ import {
 } from '@sinclair/typebox';
 import * as parts from '../../core/api/parts.ts';
 import { type ErrorCode, refuse } from '../../core/errors.ts';
-import { AMOUNT_LENGTH_MAX, type AmountUnit } from '../../core/money/amount.ts';
+import { AMOUNT_LENGTH_MAX, type AmountUnit, USD_PER_CREDIT_MAX } from '../../core/money/amount.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import type { Decimal } from '../../core/money/decimal.ts';
 import { exactMillionths } from '../../core/money/exact-millionths.ts';
@@ -187,7 +187,9 @@ export const credits = (description: string, example: number, bounds: NumberOpti
  * @param bare the unit of a number; a field in USD refuses Credits
  */
 export const amount = (description: string, example: number, bounds: AmountBounds, bare: AmountUnit = 'Credits') => {
-  const ofNumber = bare === 'Credits' ? bounds : { minimum: bounds.minimum };
+  // What a Credit is worth is not known here, so the exact maximum of USD is checked when the amount is read.
+  const ofNumber =
+    bare === 'Credits' ? bounds : { minimum: bounds.minimum, maximum: bounds.maximum * USD_PER_CREDIT_MAX };
   const schema = Type.Union([Type.Number(ofNumber), Type.String({ minLength: 1, maxLength: AMOUNT_LENGTH_MAX })], {
     description: `${description} A number is in ${bare}; a text such as \`$20\`, \`20 USD\` or \`20,000\` may state its unit.`,
     examples: [example, '$20', '20 USD', '20,000'],

@@ -22,6 +22,9 @@ export interface AmountTerms {
   readonly usdPerCredit: Decimal | null;
 }
 
+/** The most USD that a policy may state as the worth of one Credit. */
+export const USD_PER_CREDIT_MAX = 1_000;
+
 /** The most characters of an amount. */
 export const AMOUNT_LENGTH_MAX = 64;
 

@@ -1,7 +1,8 @@
+import { Value } from '@sinclair/typebox/value';
 import { isObject } from '../../core/json/object.ts';
 import { type Members, type OriginalPath, pathText } from '../../core/json/original.ts';
 import { checkOffered, invalid, unsupported } from '../refusals.ts';
-import type { GenerateRequest, Part } from './request.ts';
+import { type GenerateRequest, ModelName, type Part } from './request.ts';
 
 /**
  * Checks the dialect's rules that the schema cannot express: fields that contradict each other, and what only Google's own service has.
@@ -90,8 +91,6 @@ function checkSystem({ systemInstruction }: GenerateRequest): void {
   if (at >= 0) throw invalid(`systemInstruction.parts[${at}]`, 'The system instruction may have only texts.');
 }
 
-const MODES: ReadonlySet<string> = new Set(['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED']);
-
 function checkTools({ tools = [], toolConfig }: GenerateRequest): void {
   for (const [i, tool] of tools.entries()) {
     const own = Object.keys(tool).find((name) => name !== 'functionDeclarations' && Reflect.get(tool, name) != null);
@@ -104,8 +103,6 @@ function checkTools({ tools = [], toolConfig }: GenerateRequest): void {
   }
   const { mode = 'AUTO', allowedFunctionNames: allowed = [] } = toolConfig?.functionCallingConfig ?? {};
   const param = 'toolConfig.functionCallingConfig';
-  if (!MODES.has(mode))
-    throw invalid(`${param}.mode`, `\`${param}.mode\` must be one of ${[...MODES].slice(0, 4).join(', ')}.`);
   const offered = new Set(
     tools.flatMap(({ functionDeclarations = [] }) => functionDeclarations.map(({ name }) => name)),
   );
@@ -138,9 +135,14 @@ function checkConfig({ generationConfig: config }: GenerateRequest): void {
 /** Google's names of models begin with `models/`. */
 export const withoutPrefix = (model: string): string => model.replace(/^models\//, '');
 
-/** Returns the body with the model of its path, in one form. @param model undefined for a body that names its model itself */
+/**
+ * Returns the body with the model of its path, in one form. A body that states no valid name keeps what it states, so that its schema refuses
+ * it.
+ * @param model undefined for a body that names its model itself
+ */
 export function bodyWithModel(body: unknown, model: string | undefined): unknown {
   if (!isObject(body)) return body;
-  const stated = model ?? body.model;
+  const isWrong = body.model != null && !Value.Check(ModelName, body.model);
+  const stated = isWrong ? body.model : (model ?? body.model);
   return { ...body, ...(typeof stated === 'string' && { model: withoutPrefix(stated) }) };
 }

@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox';
-import { named, tokens, word } from '../../core/api/parts.ts';
+import { named, openShape, tokens, word } from '../../core/api/parts.ts';
 import { isObject } from '../../core/json/object.ts';
+import { nullable } from '../../core/schema/nullable.ts';
+import { compileRead } from '../../core/schema/validation.ts';
 import type { CountRoute } from '../surface.ts';
 import { plainBody } from './plain-body.ts';
 import { readGenerate } from './reader.ts';
@@ -9,15 +11,14 @@ import { GenerateRequest } from './request.ts';
 const CountRequest = Type.Object(
   {
     contents: Type.Optional(GenerateRequest.properties.contents),
-    generateContentRequest: Type.Optional(
-      Type.Object(
-        {},
-        { additionalProperties: true, description: 'A whole request, with tools and a system instruction.' },
-      ),
+    generateContentRequest: nullable(
+      openShape({}, { description: 'A whole request, with `contents`, tools and a system instruction.' }),
     ),
   },
   { additionalProperties: true, $id: 'CountTokensRequest' },
 );
+
+const checkedWhole = compileRead(Type.Pick(CountRequest, ['generateContentRequest']));
 
 const CountedTokens = named('CountTokensResponse', 'The size of a prompt.', {
   totalTokens: tokens('Input tokens.', 19),
@@ -46,9 +47,9 @@ export const countTokens: CountRoute = {
   },
   read({ body, params, headers }) {
     const plain = plainBody(body);
-    const whole = isObject(plain) && isObject(plain.generateContentRequest) ? plain.generateContentRequest : plain;
-    // A count produces no answer, so limits of an answer do not apply.
-    const counted = isObject(whole) ? { ...whole, constraints: null } : whole;
+    const whole = isObject(plain) ? (checkedWhole(plain).generateContentRequest ?? plain) : plain;
+    // A count produces no answer, so limits of an answer do not apply. The path states the model.
+    const counted = isObject(whole) ? { ...whole, model: null, constraints: null } : whole;
     return readGenerate(counted, params.model, headers, false).request;
   },
   answer: ({ inputTokens, basis }) => ({ totalTokens: inputTokens, basis }),

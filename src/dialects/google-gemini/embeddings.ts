@@ -17,6 +17,7 @@ import { bodyWithModel, withoutPrefix } from './check.ts';
 import { exampleVectors } from './examples.ts';
 import { plainBody } from './plain-body.ts';
 import { GEMINI_NAMES, GOOGLE_GEMINI } from './reader.ts';
+import { ModelName } from './request.ts';
 
 const TextPart = openShape({ text: Type.String({ minLength: 1 }) });
 const EmbeddedContent = openShape({ parts: Type.Array(TextPart, { minItems: 1, description: 'One text.' }) });
@@ -26,7 +27,7 @@ const OF_TEXT = {
   outputDimensionality: nullable(Dimensions),
 };
 const OF_REQUEST = {
-  model: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'The model of the path.' })),
+  model: nullable(ModelName),
   metadata: nullable(nullableMembers(Type.String())),
   ...ROUTING_FIELDS,
 };

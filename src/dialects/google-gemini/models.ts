@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { count, named, orNull, text, textList } from '../../core/api/parts.ts';
+import { count, named, text, textList } from '../../core/api/parts.ts';
 import { invalid } from '../refusals.ts';
 import type { ListedModel, ListPage, ListRoute } from '../surface.ts';
 
@@ -35,6 +35,7 @@ export const listGeminiModels: ListRoute = {
             Type.Any({
               type: 'integer',
               minimum: 0,
+              maximum: 999_999_999,
               description: 'How many models a page contains, at most 1,000. Default: all.',
             }),
           ),
@@ -44,7 +45,9 @@ export const listGeminiModels: ListRoute = {
       ),
       schema: named('GeminiModelList', 'The models.', {
         models: Type.Array(Model),
-        nextPageToken: orNull(Type.String(), 'The value of `pageToken` for the next page; missing on the last page.'),
+        nextPageToken: Type.Optional(
+          text('The value of `pageToken` for the next page; missing on the last page.', 'sim-small'),
+        ),
       }),
     },
     model: {

@@ -78,7 +78,12 @@ const Tool = openShape({ functionDeclarations: nullable(Type.Array(Declaration))
 const ToolConfig = openShape({
   functionCallingConfig: nullable(
     openShape({
-      mode: nullable(Type.String({ maxLength: 64, description: '`AUTO` (default), `ANY`, `NONE` or `VALIDATED`.' })),
+      mode: nullable(
+        Type.Union(
+          ['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'].map((mode) => Type.Literal(mode)),
+          { description: '`AUTO` (default), `ANY`, `NONE` or `VALIDATED`.' },
+        ),
+      ),
       allowedFunctionNames: nullable(Type.Array(Type.String())),
     }),
   ),
@@ -124,7 +129,7 @@ const GenerationConfig = openShape({
 export type GenerationConfig = Static<typeof GenerationConfig>;
 
 /** The model of the path, which the reader adds to the body. */
-const model = Type.String({
+export const ModelName = Type.String({
   minLength: 1,
   maxLength: 256,
   description: 'The model or selector of the path. Only `/v1/route` needs it in the body.',
@@ -132,7 +137,7 @@ const model = Type.String({
 
 export const GenerateRequest = Type.Object(
   {
-    model: Type.Optional(model),
+    model: nullable(ModelName),
     contents: Type.Array(Content, { minItems: 1 }),
     systemInstruction: nullable(Instruction),
     tools: nullable(Type.Array(Tool)),

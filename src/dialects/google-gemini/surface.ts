@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox';
 import { exampleBody, exampleStream } from '../example.ts';
 import type { AnswerDocs, AnswerRoute, Surface } from '../surface.ts';
 import { eventsFor, ResponseWriter } from './answer.ts';
@@ -58,8 +59,11 @@ const streamGenerateContent: AnswerRoute = {
     ...docs,
     summary: 'Generate content as a stream, as in Gemini’s API',
     answer: {
-      ...docs.answer,
+      schema: Type.Array(GenerateResponse),
       description: 'Without `alt=sse`, one JSON list of responses. The last one has `usageMetadata` and `platform`.',
+      get example() {
+        return JSON.parse(exampleStream(eventsFor('', false), 'Hel', 'lo!'));
+      },
     },
     events: {
       schema: GenerateResponse,

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { ANSWER_SIGNALS } from '../../core/decision/failure-kinds.ts';
+import { USD_PER_CREDIT_MAX } from '../../core/money/amount.ts';
 import { ESCALATION_NAMES, ESCALATION_SIGNALS, USUAL_SIGNALS } from '../../core/request/facts.ts';
 import { ALERTS } from '../alerts.ts';
 import { CACHE } from '../cache.ts';
@@ -62,7 +63,10 @@ export const LANGUAGE = {
   ),
   credits: ordinary(
     closed('The worth of a Credit.', {
-      usd_per_credit: number({ exclusiveMinimum: 0, maximum: 1000, default: 0.001 }, 'USD that one Credit is worth.'),
+      usd_per_credit: number(
+        { exclusiveMinimum: 0, maximum: USD_PER_CREDIT_MAX, default: 0.001 },
+        'USD that one Credit is worth.',
+      ),
     }),
   ),
   gateway: section(GatewayText, BY_KEY, ['Run', '../spend/rate-limits.md']),

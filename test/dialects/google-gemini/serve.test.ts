@@ -419,6 +419,31 @@ describe('other methods', () => {
     expect(Number(counted.totalTokens)).toBeGreaterThan(Number(plain.totalTokens));
   });
 
+  test.each<[string, string, object, string]>([
+    ['a model that is no name', 'generateContent', { ...HELLO, model: '' }, 'model'],
+    ['a model that is no text', 'generateContent', { ...HELLO, model: 5 }, 'model'],
+    ['a model that is no name', 'embedContent', { content: HELLO.contents[0], model: '' }, 'model'],
+    [
+      'a whole request that is no object',
+      'countTokens',
+      { ...HELLO, generateContentRequest: 0 },
+      'generateContentRequest',
+    ],
+  ])('refuse %s: %s', async (_name, method, body, field) => {
+    const answer = await send(simulated, `/v1beta/models/auto:${method}`, body);
+    expect(answer.status).toBe(400);
+    expect(JSON.stringify(await answer.json())).toContain(`"field":"${field}"`);
+  });
+
+  test('take null for a model of the body, and the model of the path instead of another', async () => {
+    for (const model of [null, 'models/other'])
+      expect((await ask(simulated, { ...HELLO, model }, 'sim-small', 'generateContent')).modelVersion).toBe(
+        'sim-small',
+      );
+    const counted = await ask(simulated, { ...HELLO, model: 5, generateContentRequest: null }, 'auto', 'countTokens');
+    expect(Number(counted.totalTokens)).toBeGreaterThan(0);
+  });
+
   test('embed one text and several texts, with the vectors of OpenAI’s dialect', async () => {
     const texts = ['A semaphore.', 'A light.'];
     const contents = texts.map((text) => ({ content: { parts: [{ text }] } }));

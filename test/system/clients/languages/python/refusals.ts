@@ -9,6 +9,8 @@ interface KnownFinding {
   /** The field that the error names; any field by default. */
   readonly field?: RegExp;
   readonly operation?: RegExp;
+  /** What the request contains; anything by default. */
+  readonly request?: RegExp;
   readonly why: string;
 }
 
@@ -18,6 +20,28 @@ const KNOWN: readonly KnownFinding[] = [
     check: 'ignored_auth',
     code: /^rate_limit_exceeded$/,
     why: 'After many wrong keys the server answers 429 and does not check the next key.',
+  },
+  {
+    check: 'negative_data_rejection',
+    request: /"fallbacks": \[.*"models": |"models": .*"fallbacks": \[/s,
+    why: 'A request with `fallbacks` may have a field `models` of any form, which may belong to a provider.',
+  },
+  {
+    code: /^invalid_value$/,
+    field: /^(contents\[\d+\]|systemInstruction)\.parts\[\d+\](\.(functionCall|functionResponse|fileData))?$/,
+    why: 'A part has one kind of content, and the role decides which kinds it may have.',
+  },
+  {
+    code: /^invalid_value$/,
+    field:
+      /^(toolConfig\.functionCallingConfig\b.*|generationConfig\.(responseJsonSchema|responseMimeType|logprobs|thinkingConfig\.thinkingLevel)|requests\[\d+\]\.(model|outputDimensionality))$/,
+    why: 'The field must agree with another field, or its words may have capitals.',
+  },
+  {
+    operation: /:countTokens$/,
+    code: /^missing_field$/,
+    field: /^contents$/,
+    why: 'The contents are in the body, or in its `generateContentRequest`.',
   },
   { code: /^idempotency_key_reused$/, why: 'The fuzzer sends the same key with several bodies.' },
   { code: /^precondition_failed$/, why: 'The fuzzer invents versions.' },
@@ -57,7 +81,7 @@ const KNOWN: readonly KnownFinding[] = [
   },
   {
     code: /^(invalid_value|out_of_range)$/,
-    field: /^(after|after_id|before|before_id|newer_than)$/,
+    field: /^(after|after_id|before|before_id|newer_than|pageToken)$/,
     why: 'The parameter names an item of the list.',
   },
   {
@@ -69,14 +93,15 @@ const KNOWN: readonly KnownFinding[] = [
   {
     code: /^(invalid_value|out_of_range)$/,
     field:
-      /\b(agent_wallet|wallets?|limit_credits|credits|name|note|email|labels|webhook|ttl|url|models|required_languages|scopes|budgets|text|id)(\[\d+\])?$/,
-    why: 'No schema states it: the checksum of an address, six decimals (`multipleOf` fails for valid numbers), a length in UTF-16, a name that is free.',
+      /\b(agent_wallet|wallets?|limit_credits|limit_usd|credits|name|note|email|labels|webhook|ttl|url|models|required_languages|scopes|budgets|text|id)(\[\d+\])?$/,
+    why: 'No schema states it: the checksum of an address, six decimals (`multipleOf` fails for valid numbers), a length in UTF-16, a name that is free, what a Credit is worth in USD.',
   },
 ];
 
-const isOf = (known: KnownFinding, { check, operation, code, field }: Finding): boolean =>
+const isOf = (known: KnownFinding, { check, operation, code, field, request }: Finding): boolean =>
   (known.check ?? 'positive_data_acceptance') === check &&
   (known.operation?.test(operation) ?? true) &&
+  (known.request?.test(request) ?? true) &&
   (known.code?.test(code) ?? true) &&
   (known.field?.test(field) ?? true);
 

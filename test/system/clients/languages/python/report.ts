@@ -29,13 +29,22 @@ interface Interaction {
     readonly content?: Bytes | null;
   } | null;
 }
+interface ErrorDetails {
+  readonly error_code?: string;
+  readonly param?: string | null;
+}
+interface GoogleDetail {
+  readonly reason?: string;
+  readonly fieldViolations?: readonly { readonly field: string }[];
+}
 interface ErrorAnswer {
   readonly error?: {
-    readonly code?: string;
+    /** Errors in Google's format have the HTTP status here. */
+    readonly code?: string | number;
     readonly param?: string | null;
     readonly message?: string;
-    /** Errors in Anthropic's format have this member. */
-    readonly details?: { readonly error_code?: string; readonly param?: string | null };
+    /** Errors in Anthropic's format have an object here, and errors in Google's format a list. */
+    readonly details?: ErrorDetails | readonly GoogleDetail[];
   };
 }
 
@@ -49,15 +58,26 @@ function errorIn(text: string): NonNullable<ErrorAnswer['error']> {
   }
 }
 
+const isGoogles = (details: ErrorDetails | readonly GoogleDetail[]): details is readonly GoogleDetail[] =>
+  Array.isArray(details);
+
+function detailsIn(details: ErrorDetails | readonly GoogleDetail[] = {}): ErrorDetails {
+  if (!isGoogles(details)) return details;
+  const code = details.find(({ reason }) => reason !== undefined)?.reason?.toLowerCase();
+  const param = details.flatMap(({ fieldViolations = [] }) => fieldViolations)[0]?.field;
+  return { ...(code !== undefined && { error_code: code }), ...(param !== undefined && { param }) };
+}
+
 function findingOf(check: string, operation: string, { request, response }: Interaction): Finding {
   const text = textOf(response?.content);
   const { code, param, message, details } = errorIn(text);
+  const stated = detailsIn(details);
   return {
     check,
     operation,
     status: response?.status_code ?? 0,
-    code: details?.error_code ?? code ?? '',
-    field: details?.param ?? param ?? '',
+    code: stated.error_code ?? `${code ?? ''}`,
+    field: stated.param ?? param ?? '',
     message: message ?? text.slice(0, 300),
     request: `${request.uri.replace(/^https?:\/\/[^/]+/, '')} ${textOf(request.body).slice(0, 600)}`,
   };
