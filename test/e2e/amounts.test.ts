@@ -99,6 +99,7 @@ test('a budget states its limit once: neither, both, and Credits in the field fo
     [{ limit_usd: '20 EUR' }, 'invalid_value', 'limit_usd', /20 USD/],
     [{ limit_usd: -1 }, 'out_of_range', 'limit_usd', /from 0|at least 0/],
     [{ limit_usd: 4_000_000 }, 'out_of_range', 'limit_usd', /1000000000 Credits/],
+    [{ limit_usd: 1e308 }, 'out_of_range', 'limit_usd', /1000000000000\b/],
   ];
   for (const [limit, code, field, message] of refusals) {
     const budgets = [{ ...limit, window: 'month' }];
