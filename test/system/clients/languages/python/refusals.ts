@@ -43,6 +43,12 @@ const KNOWN: readonly KnownFinding[] = [
     field: /^contents$/,
     why: 'The contents are in the body, or in its `generateContentRequest`.',
   },
+  {
+    check: 'negative_data_rejection',
+    operation: /^POST (\/v1beta\/models\/|\/v1\/route$)/,
+    request: /"(contents|parts|tools|functionDeclarations|requests)": \{/,
+    why: 'Gemini’s API accepts a single object in place of a list.',
+  },
   { code: /^idempotency_key_reused$/, why: 'The fuzzer sends the same key with several bodies.' },
   { code: /^precondition_failed$/, why: 'The fuzzer invents versions.' },
   { code: /^upgrade_required$/, why: 'GET /v1/responses opens a WebSocket.' },
