@@ -1,8 +1,10 @@
+import { KindGuard, type TSchema, Type } from '@sinclair/typebox';
 import { refuse, SignalboxError } from '../core/errors.ts';
 import { isObject } from '../core/json/object.ts';
 import type { Members } from '../core/json/original.ts';
 import { keepSource } from '../core/json/source.ts';
 import type { ModelRequest } from '../core/request/model-request.ts';
+import { nullable } from '../core/schema/nullable.ts';
 import { readRoute } from './openai-chat/read-body.ts';
 import { readRouteRequest } from './openai-chat/reader.ts';
 import { openaiChat } from './openai-chat/surface.ts';
@@ -16,8 +18,8 @@ const CHATS = answerRoutesOf(SURFACES).filter(({ route }) => operationOf(route) 
 export const ROUTE_DIALECTS: readonly string[] = [...new Set(CHATS.map(({ surface }) => surface.name))];
 
 /** The schemas of the bodies that `/v1/route` recognizes, other than OpenAI's chat completions. */
-export const OTHER_BODIES = CHATS.filter(({ route }) => route.owns !== undefined).map(
-  ({ route }) => route.docs.request,
+export const OTHER_BODIES = CHATS.filter(({ route }) => route.owns !== undefined).map(({ route }) =>
+  withoutModel(route.docs.request),
 );
 
 /** Fields that only a `/v1/route` request has. */
@@ -48,6 +50,15 @@ export function readRouteBody(body: unknown, headers: Headers = NO_HEADERS): Mod
   }
   const named = keepSource(fields, { ...fields, model: fields.model ?? 'auto' });
   return route.read({ body: named, headers, params: {}, query: '' }).request;
+}
+
+/** Returns the schema of a request that needs no `model`. */
+function withoutModel(request: TSchema): TSchema {
+  if (!KindGuard.IsObject(request) || !request.required?.includes('model')) return request;
+  const { model, ...others } = request.properties;
+  const { additionalProperties, $id } = request;
+  const options = { ...(additionalProperties !== undefined && { additionalProperties }), $id: `Route${$id}` };
+  return Type.Object({ model: nullable(model!), ...others }, options);
 }
 
 function withoutDialect(body: Members): Members {
