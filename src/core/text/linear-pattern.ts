@@ -1,6 +1,8 @@
 import type * as Re2 from 're2js';
 import type { TextSpan } from './personal.ts';
 
+declare const require: (name: 're2js') => typeof Re2;
+
 /** A pattern whose search takes time proportional to the text, whatever the pattern and the text are. */
 export interface LinearPattern {
   /** Returns all matches in order, without overlap and without empty matches. */
@@ -14,7 +16,7 @@ export interface LinearPattern {
  */
 export function linearPattern(source: string, isCaseBlind = false): LinearPattern {
   // Loading RE2 would take a fifth of a start, and few policies have patterns.
-  const { RE2JS }: typeof Re2 = require('re2js');
+  const { RE2JS } = require('re2js');
   const pattern = RE2JS.compile(source, isCaseBlind ? RE2JS.CASE_INSENSITIVE : 0);
   return {
     matches(text) {
