@@ -18,11 +18,11 @@ An error has the body \`{"error": {"message", "type", "param", "code"}}\`.${surf
 \`x-should-retry\` says whether the same request can succeed later.`;
 
 /** Says where errors have the form of a dialect instead. */
-const ownErrors = ({ maker, routes: [{ path }], requestIdHeader, versionHeader }: Surface): string =>
-  versionHeader === undefined
-    ? ''
-    : ` It has ${maker}'s shape, and the answer has the header
-\`${requestIdHeader}\`, on \`${path}\`, and on \`/v1/models\` and unknown paths for a request with the header \`${versionHeader}\`.`;
+function ownErrors({ maker, routes: [{ path }], requestIdHeader, versionHeader }: Surface): string {
+  if (versionHeader === undefined) return '';
+  const header = requestIdHeader === undefined ? '' : `, and the answer has the header\n\`${requestIdHeader}\``;
+  return ` It has ${maker}'s shape${header}, on \`${path}\`, and on \`/v1/models\` and unknown paths for a request with the header \`${versionHeader}\`.`;
+}
 
 const KEY = 'An API key: `sb_live_…`.';
 const [, FIRST_HEADER, ...OTHER_HEADERS] = KEY_HEADERS;

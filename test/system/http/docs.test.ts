@@ -44,6 +44,7 @@ interface Operation {
 }
 interface OpenApi {
   readonly openapi: string;
+  readonly info: { readonly description: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
@@ -68,6 +69,13 @@ beforeAll(async () => {
 describe('the OpenAPI document', () => {
   test('the document is at /openapi.json and /docs/json, for callers without a key', async () => {
     expect(await (await fetch(`${box.url}/openapi.json`)).json()).toEqual(document);
+  });
+
+  test('the description names a header of errors only for dialects that have one', () => {
+    const named = [...document.info.description.matchAll(/the answer has the header\s+`(.*?)`/g)].map(
+      ([, name]) => name,
+    );
+    expect(named).toEqual(SURFACES.flatMap(({ requestIdHeader }) => requestIdHeader ?? []));
   });
 
   test('the document has both formats of errors for routes that clients of several dialects call', () => {
