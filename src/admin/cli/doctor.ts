@@ -43,7 +43,7 @@ async function policyHere({ folder, judge }: DoctorCommand): Promise<DoctorPolic
     if (idle)
       return {
         refusal: `No provider of ${folder} can serve with the variables of this environment.`,
-        advice: `${idle.hint ?? idle.message}.`,
+        advice: `Set the variables of a provider: ${idle.hint ?? idle.message}.`,
       };
     return {
       refusal: judged.message ?? `The policy in ${folder} has mistakes, so a server would not start with it.`,
