@@ -1,6 +1,6 @@
 import { defineGuard, type GuardText, Type } from 'signalbox/plugin';
 
-/** What the model is asked, and the kind of the matches, by `check`. */
+/** The instructions for the model and the kind of the matches, for each `check`. */
 const CHECKS = {
   moderation: {
     kind: 'moderated-content',

@@ -33,7 +33,7 @@ export const ofKey = {
   ),
 };
 
-/** What the cache did for a request. */
+/** The result of the cache for a request. */
 export const cacheWord = f.orNull(
   f.word([...CACHE_RESULTS, ...CACHE_SKIPS], 'A word.'),
   'What the cache did: `hit`, `partial` (embeddings of which it had some) or `miss`; or why it does not apply: `sampled` (neither `temperature: 0` nor a `seed`), `condition` (`when` is false), `unrepeatable` (such as tools that a provider runs), `no_store` (the header `cache-control`), `wallet`, `playground`, or `no_team`. Null if the policy has no cache, and for refused requests.',

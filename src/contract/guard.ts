@@ -82,7 +82,7 @@ export interface GuardService {
 
 /** A question of a guard to its model. */
 export interface GuardQuestion {
-  /** What the model must do, as its system prompt. */
+  /** The task of the model, as its system prompt. */
   readonly instructions: string;
   /** The text to judge. It may come from anyone, also from an attacker. */
   readonly text: string;

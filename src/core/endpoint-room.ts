@@ -33,7 +33,7 @@ export interface EndpointStay {
   undo(): void;
 }
 
-/** What the provider says about its own limits: the units that remain, absent if it does not say. */
+/** The units that remain of the limits of the provider; absent if it does not report them. */
 export interface RemainingUnits {
   readonly requests?: number;
   readonly tokens?: number;

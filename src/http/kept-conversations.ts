@@ -30,7 +30,7 @@ interface KeptValues {
   readonly members: ReadonlyMap<string, KeptMember>;
   /** The noted memory of what was derived from the messages and members, in bytes. */
   readonly derivedBytes: number;
-  /** What was derived from the list of messages. All turns of a conversation share it. */
+  /** The values that were derived from the list of messages. All turns of a conversation share it. */
   readonly memory: ListMemory;
 }
 

@@ -57,7 +57,7 @@ function checkTier(
   }
 }
 
-/** What tiers are derived from, in addition to the snapshot. */
+/** The inputs from which tiers are derived, in addition to the snapshot. */
 interface TierInputs {
   readonly selectors: readonly SelectorItem[];
   readonly traffic: readonly TaskTraffic[];

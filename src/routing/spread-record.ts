@@ -6,7 +6,7 @@ import type { Facts } from '../core/request/facts.ts';
 import { type ExpectedWriting, expectedCost, expectedLatency, expectedWriting } from './estimate.ts';
 import { chooseEndpoint, keyOfSeed, keyOfText, type SpreadCandidate, seedOfKey } from './spread.ts';
 
-/** What decides between endpoints and changes from one moment to the next. Records keep it. */
+/** The figures that decide between endpoints and change from one moment to the next. Records keep them. */
 type EndpointMoment = Pick<SpreadCandidate, 'weight' | 'load' | 'isWarm'>;
 
 /** An endpoint of a model that may be tried. */
@@ -15,7 +15,7 @@ interface EndpointCandidate extends SpreadCandidate {
   readonly at: number;
 }
 
-/** What decides between endpoints and is the same for all of them: the request and the measurements that its decision used. */
+/** The request and the measurements of its decision. They decide between endpoints and are the same for all of them. */
 export interface SpreadRequest {
   readonly facts: Facts;
   readonly readings: Readings;

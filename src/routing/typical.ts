@@ -25,7 +25,7 @@ export interface TypicalRequest {
 
 /**
  * Returns the typical request of a policy at a difficulty: means over the tasks of its traffic, weighted by their shares. The estimates are
- * those of a request from a key without labels under the rules without a condition, with the figures of the policy. Yields between tasks.
+ * made as for a request from a key without labels under the rules without a condition, with the figures of the policy. Yields between tasks.
  * @param qualityFactor how many times as much quality counts; for hard requests, the policy's own factor applies
  */
 export function* typicalRequest(

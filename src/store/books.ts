@@ -163,7 +163,7 @@ export interface CountOp {
 export interface Opening {
   readonly subjects: readonly string[];
   /**
-   * What the subjects were charged in their windows up to `to` of the operation, from any fund. These amounts replace the spent amounts of
+   * The charges of the subjects in their windows up to `to` of the operation, from any fund. These amounts replace the spent amounts of
    * the funds; charges after `to` that drew on the funds stay. A subject without charges has no sum.
    */
   readonly sums: CountOp['sums'];

@@ -17,7 +17,7 @@ export interface CachedRow {
   readonly answer: Uint8Array;
 }
 
-/** What the cache stores. */
+/** The size of the stored answers. */
 export interface CacheSizes {
   readonly answers: number;
   readonly bytes: number;

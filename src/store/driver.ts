@@ -156,7 +156,7 @@ export interface TablesState {
   readonly serves: number;
 }
 
-/** What an examination of a database found. */
+/** The result of an examination of a database. */
 export interface StoreExamination {
   /** The database program with its version, such as `PostgreSQL 16.2`. */
   readonly engine: string;

@@ -35,10 +35,10 @@ const MEMBERS = { hit: 'hits', partial: 'partial', miss: 'misses' } as const sat
 
 const isSkip = (word: CacheResult | CacheSkip): word is CacheSkip => CACHE_SKIPS.some((skip) => skip === word);
 
-/** What the cache did in some requests. */
+/** Counts of the results of the cache in some requests. */
 class CacheReport {
   requests = 0;
-  /** What the hits cost, microcredits. */
+  /** The cost of the hits, microcredits. */
   charged: Microcredits = 0;
   readonly all = new CacheCount();
   readonly skips = new Map<CacheSkip, number>();

@@ -13,7 +13,7 @@ import type { Sight } from './sight.ts';
 import { entriesOf, groupColumns, groupOf, type HolderNames, type UsageQuery } from './usage.ts';
 import { spendingOf } from './usage-sums.ts';
 
-/** What an export of single charges reads, and what its caller may see. */
+/** The sources of an export of single charges, with the rights of its caller. */
 export interface ChargeSources {
   readonly journal: Pick<JournalReader, 'money'>;
   readonly sight: Sight;

@@ -110,7 +110,7 @@ export interface DecisionOutcome {
   readonly repeats?: number;
   /** The names of the guards that apply to the request; absent for none. */
   readonly guardedBy?: readonly string[];
-  /** What the cache did, or why it does not apply; absent if the policy has no cache, and in records of earlier versions. */
+  /** The result of the cache, or the reason why it does not apply; absent if the policy has no cache, and in records of earlier versions. */
   readonly cache?: CacheResult | CacheSkip;
   /** The price of the answers that the cache repeated, microcredits; absent for none. */
   readonly spared?: Microcredits;
@@ -238,7 +238,7 @@ export interface RecordSummary
   readonly guards: readonly GuardVerdict[];
   /** The names of the guards that apply to the request. */
   readonly guardedBy: readonly string[];
-  /** What the cache did, or why it does not apply; null without a cache. `spared` is in microcredits. */
+  /** The result of the cache, or the reason why it does not apply; null without a cache. `spared` is in microcredits. */
   readonly cache: CacheResult | CacheSkip | null;
   readonly spared: Microcredits | null;
 }

@@ -1,5 +1,5 @@
 /**
- * What was derived from the last messages of one running conversation. The next turn has the same messages at its beginning, so only the
+ * The values that were derived from the last messages of one running conversation. The next turn has the same messages at its beginning, so only the
  * values of its last messages are derived again.
  */
 export class ListMemory {

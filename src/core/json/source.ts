@@ -105,7 +105,7 @@ class WrittenMessages {
   #used = 0;
   /** The index of the next message in the source of the list. */
   #next = 0;
-  /** What follows the bytes; null if more is added to the bytes. */
+  /** The pieces after the bytes; null if more is added to the bytes. */
   #pieces: Uint8Array[] | null = null;
 
   /** Returns a text that begins with this text. Only this text may be added to the bytes. */

@@ -21,7 +21,7 @@ interface BudgetRule {
   readonly budgets: readonly string[];
 }
 
-/** What `cached_share` can watch one by one. */
+/** The kinds of subject that `cached_share` can watch one by one. */
 export type CachedEach = 'key' | 'endpoint';
 
 /** The subject that an alert watches, with its parameters. */

@@ -8,7 +8,7 @@ import type { GuardScope } from './guards.ts';
 export const CACHE_PARTITIONS = ['key', 'team', 'everyone'] as const;
 export type CachePartition = (typeof CACHE_PARTITIONS)[number];
 
-/** What the cache did for a request that it applies to. `partial`: some inputs of a request for embeddings were in the cache. */
+/** The results of the cache for a request that it applies to. `partial`: some inputs of a request for embeddings were in the cache. */
 export const CACHE_RESULTS = ['hit', 'partial', 'miss'] as const;
 export type CacheResult = (typeof CACHE_RESULTS)[number];
 

@@ -35,7 +35,7 @@ export interface GuardScope {
 
 /** `block` refuses the request or ends the answer. `mask` replaces what was found. `flag` only counts it. */
 export type GuardAction = 'block' | 'mask' | 'flag';
-/** What matches led to. `repair` replaced the text of an answer by a text that the guard accepts. */
+/** The action after matches. `repair` replaced the text of an answer by a text that the guard accepts. */
 export type VerdictAction = GuardAction | 'repair';
 
 /** Content that no guard can read. `encrypted` is state that only its model can read. `tokens` are inputs of embeddings. */
@@ -118,7 +118,7 @@ export interface GuardVerdict {
 }
 
 /**
- * What a guard did with a request or an answer. `block`, `mask`, `repair` and `flag` are the actions after a match, or after content that the guard
+ * The action of a guard on a request or an answer. `block`, `mask`, `repair` and `flag` are the actions after a match, or after content that the guard
  * cannot read. `failed`: the guard failed.
  */
 export const GUARD_FINDINGS = ['block', 'mask', 'flag', 'failed', 'repair'] as const;

@@ -286,7 +286,7 @@ export interface ProviderAccount {
   readonly pooled?: PooledKey;
 }
 
-/** What a policy and the environment say about one key of a pool. */
+/** One key of a pool, as the policy and the environment state it. */
 export interface PooledKey {
   /** The name in logs, metrics and lists: the label in the policy or else the variable, with the number of the key if the variable holds several. */
   readonly label: string;
@@ -323,7 +323,7 @@ export interface Endpoint {
   readonly limits?: EndpointLimits;
 }
 
-/** What an endpoint may be sent by all servers together; null for no limit. At least one figure is stated. */
+/** The limits of an endpoint for all servers together; null for no limit. At least one figure is stated. */
 export interface EndpointLimits {
   readonly requestsPerMinute: number | null;
   /** Input and output together. */

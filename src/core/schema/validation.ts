@@ -42,7 +42,7 @@ export function compileRead<T extends TSchema>(schema: T, list: string | null = 
   return list === null ? read : readOnlyNew(read, list, acceptedBy(schema.properties[list]));
 }
 
-/** What a schema of messages has accepted. */
+/** The messages that a schema has accepted. */
 interface Accepted {
   /** Shared messages, with the same messages without nulls. */
   readonly messages: SharedValues<object, unknown>;

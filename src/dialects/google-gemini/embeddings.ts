@@ -21,7 +21,7 @@ import { ModelName } from './request.ts';
 
 const TextPart = openShape({ text: Type.String({ minLength: 1 }) });
 const EmbeddedContent = openShape({ parts: Type.Array(TextPart, { minItems: 1, description: 'One text.' }) });
-/** What Google accepts for each text. */
+/** The fields that Google accepts for each text. */
 const OF_TEXT = {
   content: EmbeddedContent,
   outputDimensionality: nullable(Dimensions),

@@ -31,7 +31,7 @@ export interface CachedAnswer {
   /** Fields of the request that the model did not receive, or received in another form, as in `platform`. */
   readonly dropped: readonly string[];
   readonly adapted: readonly string[] | undefined;
-  /** What the answer cost, microcredits; 0 if it is not known. */
+  /** The cost of the answer, microcredits; 0 if it is not known. */
   readonly price: Microcredits;
   /** When it was stored, ms since 1970. */
   readonly stored: number;

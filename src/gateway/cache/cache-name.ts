@@ -74,7 +74,7 @@ function sealOf(caller: object, secret: string): AnswerSeal {
   return seal;
 }
 
-/** What callers of a wider partition must have in common: their labels, and the models that they may use. */
+/** Callers of a wider partition must have the same labels, and may use the same models. */
 const rightsOf = ({ labels }: NamedFor['caller'], { allowedModels, deniedModels = [] }: NamedFacts) => [
   labels,
   allowedModels?.toSorted() ?? null,

@@ -4,7 +4,7 @@ import type { CachePolicy, CacheSkip } from '../../core/policy/cache.ts';
 import type { GuardScope } from '../../core/policy/guards.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 
-/** What a request says about the cache in its header `cache-control`. */
+/** The wishes of a request for the cache, from its header `cache-control`. */
 export interface CacheControl {
   /** Whether the cache may answer it, and with entries of which age in seconds at most. */
   readonly reads: boolean;

@@ -53,7 +53,7 @@ class EndpointSpread {
     return own.length > 0 ? own : all;
   }
 
-  /** Returns which upstreams probably have the conversation in their cache: those of one endpoint, and of a pool's keys those of one account. */
+  /** Returns which upstreams probably have the conversation in their cache: the upstreams of one endpoint, and in a pool the keys of one account. */
   #warmthOf(model: Model): (upstream: Upstream) => boolean {
     const { decision, history, runtime } = this.#runnable;
     const warm = model.endpoints[warmEndpoint(decision.facts, model)];

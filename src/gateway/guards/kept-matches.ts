@@ -18,7 +18,7 @@ interface KeptWindow {
   readonly bytes: number;
 }
 
-/** What the guards of one policy found in the windows of a message or of another part of a body. */
+/** The findings of the guards of one policy in the windows of a message or of another part of a body. */
 interface KeptVerdicts {
   /** The guards of the policy. Each loading of a policy makes other objects. */
   readonly guards: readonly RunningGuard[];

@@ -69,12 +69,12 @@ function unpaidCall({ code, message, info }: SignalboxError, guard: string, side
   return new SignalboxError('insufficient_quota', text, { details: info.details });
 }
 
-/** What a call was charged. */
+/** The model and the charge of a call. */
 type MadeCall = Omit<GuardCall, 'guard' | 'side'>;
 
 /** One call of a guard to a model: it is decided, paid for and carried out like a chat, but it has no record of its own. */
 class ModelCall {
-  /** What the call was charged; null before its settlement. */
+  /** The charge of the call; null before its settlement. */
   made: MadeCall | null = null;
   readonly #gateway: Gateway;
   readonly #prepared: PreparedRequest;

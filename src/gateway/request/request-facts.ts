@@ -52,7 +52,7 @@ export class BodyFacts {
   value: unknown = null;
 }
 
-/** What the cache did for a request that it applies to. */
+/** The result of the cache for a request that it applies to. */
 export interface CacheFacts {
   /** `partial`: some inputs of a request for embeddings were in the cache. */
   readonly result: CacheResult;
@@ -68,7 +68,7 @@ export class WorkFacts {
   prepared: PreparedRequest | null = null;
   /** The guards that inspect the request and its answer; null for none. */
   guards: RequestGuards | null = null;
-  /** What the cache did; null for a request that the cache does not apply to. */
+  /** The result of the cache; null for a request that the cache does not apply to. */
   cache: CacheFacts | null = null;
   /** Why the policy's cache does not apply to the request; null if it applies, and without a cache. */
   cacheSkip: CacheSkip | null = null;

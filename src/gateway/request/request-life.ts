@@ -20,7 +20,7 @@ export interface Admission {
 }
 
 /**
- * What a request holds from its admission to its end: its slot at the gate and its rate limits. They end together, exactly once: when the
+ * The slot at the gate and the rate limits that a request holds from its admission to its end. They end together, exactly once: when the
  * request was handled, and, if its work has begun, when that has ended, too.
  */
 export class RequestLife {

@@ -26,7 +26,7 @@ export interface Upstream extends UpstreamAccount {
   readonly at: number;
   readonly endpoint: Endpoint;
   readonly health: EndpointHealth;
-  /** What the limits of the endpoint leave; null for an endpoint without limits. */
+  /** The units that the limits of the endpoint leave; null for an endpoint without limits. */
   readonly room: EndpointRoom | null;
   /** The index of the endpoint in readings. */
   readonly slot: number;

@@ -102,7 +102,7 @@ export const EXPRESSION_LENGTH_MAX = 4000;
 export const expression = (description: string, ...examples: readonly [string, ...string[]]) =>
   Type.String({ minLength: 1, maxLength: EXPRESSION_LENGTH_MAX, examples, description });
 
-/** What a value that is no amount should be. */
+/** The forms of an amount, for the diagnostic of a value that is none. */
 export const AMOUNT_FORMS = 'an amount such as 20, 20.50, 20,000, $20 or 20 USD';
 
 /** An amount of money: a number, or a text such as `20,000` or `20 USD`, which `parseAmount` reads. */

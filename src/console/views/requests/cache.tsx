@@ -35,7 +35,7 @@ const RESULTS: Readonly<Record<string, string>> = {
   miss: 'Answered by a model, and could be stored',
 };
 
-/** What the cache did in a request; nothing if the policy has no cache. */
+/** The result of the cache for a request; nothing if the policy has no cache. */
 export function cacheText({ outcome }: Pick<DecisionRead, 'outcome'>): ComponentChildren {
   const word = outcome?.cache ?? null;
   if (word === null) return null;
@@ -75,7 +75,7 @@ const FIGURES: readonly ViewFigure<CacheReport>[] = [
   },
 ];
 
-/** What is stored now. Only those who may see all keys see it. */
+/** The answers that are stored now. Only a viewer who may see all keys sees them. */
 const STORED: ViewFigure<CacheReport> = {
   label: 'Stored answers',
   value: ({ stored }) => (stored ? figure(stored.answers) : NONE),

@@ -49,7 +49,7 @@ const SELECT = byPlaces(`t.width, t.kind, t.bucket, t.series, ${FIGURE_COLUMNS}`
 
 type Place = readonly [width: number, kind: number, bucket: number, series: number];
 /**
- * Makes the writes that add sums to the current buckets. The caller must commit these writes on the condition that nobody else has changed
+ * Makes the writes that add sums to the current buckets. The caller must commit these writes on the condition that no one else has changed
  * these buckets.
  */
 export async function additionsTo(

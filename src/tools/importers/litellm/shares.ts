@@ -4,7 +4,7 @@ import type { Deployment } from './entries.ts';
 import type { CommonSettings } from './settings.ts';
 import { scalarText, valueAt } from './tree.ts';
 
-/** What an endpoint states about its share of the requests. */
+/** The share of the requests that an endpoint states. */
 export interface EndpointShare {
   /** The number of its group: 0 for the deployments with the lowest `order` of the name. */
   readonly priority: number;
