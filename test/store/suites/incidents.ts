@@ -2,6 +2,7 @@ import { expect } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import type { FundRef } from '../../../src/core/accounting/fund.ts';
 import type { LedgerBooks, LedgerOp } from '../../../src/store/books.ts';
+import { STEP_MS } from '../../../src/store/traffic.ts';
 import { waitFor } from '../../support/answers.ts';
 import type { Cases } from '../support.ts';
 import {
@@ -191,6 +192,17 @@ export const INCIDENT_CASES: Cases<BooksUnderTest> = {
       books.append([postOf(settled, 7 + turn, 10), settleOf(expired, 40)]);
     }
     expect(figures(books, fund)).toEqual([[65, 0]]);
+  },
+  '15: after a restart, a settlement that arrives after an expiry counts for its whole account': async (box) => {
+    const id = nextId();
+    await applied(box.books, holdOf(id, [fundOf(100)], 40));
+    const books = await box.reopened();
+    await applied(books, expireOf(id, 'release'));
+    expect(await applied(books, settleOf(id, 40))).toEqual(charged(40));
+    const usage = await books.usage({ keyId: null, from: NOON, to: NOON + STEP_MS.day });
+    expect(usage).toMatchObject([
+      { dimensions: { key: 'key', selector: 'auto', 'label:team': 'red' }, microcredits: 40 },
+    ]);
   },
   '13: a changed limit also applies to callers that do not know of it': async ({ books }) => {
     const fund = fundOf(100);

@@ -159,10 +159,14 @@ export class Reservations {
     this.#byId.delete(made.id);
   }
 
-  /** Removes a reservation from the open reservations. */
+  /**
+   * Removes a reservation from the open reservations. A late settlement of an orphan reads it again, with its account and its funds, which an
+   * orphan lacks.
+   */
   close(made: BookedReservation): void {
     this.#open.remove(made);
-    this.#keep(made);
+    if (made.isOrphan) this.#forget(made.id);
+    else this.#keep(made);
   }
 
   /** Adds a closed reservation that was removed from memory and read again. */
@@ -189,12 +193,14 @@ export class Reservations {
 
   #keep(made: BookedReservation): void {
     const forgotten = this.#closed[this.#next];
-    if (forgotten !== undefined) {
-      this.#byId.delete(forgotten);
-      this.#forgotten = Math.max(this.#forgotten, forgotten);
-    }
+    if (forgotten !== undefined) this.#forget(forgotten);
     this.#closed[this.#next] = made.id;
     this.#next = (this.#next + 1) % CLOSED_MAX;
+  }
+
+  #forget(id: number): void {
+    this.#byId.delete(id);
+    this.#forgotten = Math.max(this.#forgotten, id);
   }
 
   /** Returns reservations that an earlier run left open, and reservations that are still open long after they expired. */
