@@ -1,11 +1,13 @@
+import { join } from 'node:path';
 import { openKeys } from '../../src/access/keys.ts';
 import { openPeople } from '../../src/access/people.ts';
 import { runKeys } from '../../src/admin/cli/keys/keys.ts';
 import { seedOf } from '../deep/effort.ts';
 import { FRIENDLY, SLOW } from '../store/hostile/faults.ts';
 import { World } from '../store/hostile/world.ts';
+import { layStore } from './empty-store.ts';
 import { startFleet } from './fleet.ts';
-import type { Signalbox, StartOptions } from './signalbox.ts';
+import { type Signalbox, type StartOptions, temporaryFolder } from './signalbox.ts';
 
 /** The stores that can replace SQLite in a suite, chosen with `SIGNALBOX_STORE`, and the number of applications on each. */
 export const ELSEWHERE: Readonly<Record<string, { readonly faults: typeof SLOW; readonly count: number }>> = {
@@ -69,12 +71,15 @@ export async function startElsewhere(name: string, options: StartOptions): Promi
   const [first] = fleet.instances;
   const { store } = world;
   const now = Date.now;
+  /** The command that makes keys reads what a Credit is worth in a database. */
+  const file = join(temporaryFolder(), 'signalbox.db');
+  await layStore(file);
   const [keys, people] = await Promise.all([openKeys({ store, now }), openPeople({ store, now })]);
   const own = { url: fleet.url, post: fleet.post, get: fleet.get, stop: fleet.stop, makeKey, run: noCommand };
   return Object.defineProperties(Object.create(first!) as Signalbox, Object.getOwnPropertyDescriptors(own));
 
   async function makeKey(...flags: string[]): Promise<string> {
-    const printed = String(await runKeys(['create', ...flags], { keys, people, store, now, file: '' }));
+    const printed = String(await runKeys(['create', ...flags], { keys, people, store, now, file }));
     // A server reads all keys before it lists them, so each server knows the new key afterwards.
     await Promise.all(fleet.instances.map((one) => one.get('/admin/keys')));
     return printed.split('\n', 1)[0]!;

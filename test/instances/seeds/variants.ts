@@ -3,7 +3,12 @@ import { budget } from '../../ledger/support.ts';
 
 const all = (limit: number, name = 'all') => budget(limit, { name, window: 'day' });
 const each = (limit: number) =>
-  budget(limit, { name: 'each', each: ({ key }) => key.id, definition: 'each key', window: 'day' });
+  budget(limit, {
+    name: 'each',
+    each: ({ key }) => key.id,
+    definition: JSON.stringify(['', 'key', 'day']),
+    window: 'day',
+  });
 
 /** The budgets of the policies that instances get, in any order and at any time. */
 export const VARIANTS: readonly (readonly Budget[])[] = [
