@@ -1,6 +1,24 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** The themes of a release, in the order of the changelog. */
+const THEMES: readonly string[] = [
+  'Upgrade',
+  'Changes that can break something',
+  'APIs and clients',
+  'Routing',
+  'Money',
+  'Keys and people',
+  'Guards and cache',
+  'Policies',
+  'Console',
+  'Commands and API',
+  'Operation and installation',
+  'Plugins',
+  'Security',
+  'Speed',
+];
+
 /** A file in `changes/`. */
 export interface Change {
   /** Such as `usage-by-session.md`. */
@@ -8,26 +26,44 @@ export interface Change {
   readonly text: string;
 }
 
-/** The heading of the section with unreleased changes. */
-const UNRELEASED = /^## .*\(unreleased\)$/m;
-const CHANGE = /^### (?<theme>.+)\n\n(?<entries>- [\s\S]+)$/;
-
-/** @throws Error if the text is not a heading of a theme with a list under it */
-function themeOf({ name, text }: Change): { readonly theme: string; readonly entries: string } {
-  const { theme, entries } = CHANGE.exec(text.replaceAll('\r\n', '\n').trim())?.groups ?? {};
-  if (!theme || !entries) throw new Error(`changes/${name}: start with \`### Theme\`, an empty line and a list.`);
-  // A link from `changes/` starts one folder lower than a link from the changelog.
-  return { theme: theme.trim(), entries: entries.replaceAll('](../', '](') };
+/** The entries of one theme in one file. */
+interface Part {
+  readonly theme: string;
+  readonly entries: string;
 }
 
-/** @returns the section with the entries at the end of their theme, or under a new theme */
-function withChange(section: string, change: Change): string {
-  const { theme, entries } = themeOf(change);
-  const [before, ...rest] = section.split(/^(?=### )/m);
-  const at = rest.findIndex((part) => part.split('\n', 1)[0]!.trim() === `### ${theme}`);
-  if (at < 0) return `${section.trimEnd()}\n\n### ${theme}\n\n${entries}\n`;
-  rest[at] = `${rest[at]!.trimEnd()}\n${entries}\n\n`;
-  return [before, ...rest].join('').trimEnd().concat('\n');
+/** The heading of the section with unreleased changes. */
+const UNRELEASED = /^## .*\(unreleased\)$/m;
+const THEME_START = /^(?=### )/m;
+const PART = /^### (?<theme>.+)\n\n(?<entries>(?:-|1\.) [\s\S]+)$/;
+
+/** @throws Error if the text is not the heading of a known theme with a list under it */
+function partOf(path: string, text: string): Part {
+  const { theme = '', entries } = PART.exec(text.trim())?.groups ?? {};
+  if (!entries) throw new Error(`${path}: start with \`### Theme\`, an empty line and a list.`);
+  if (!THEMES.includes(theme)) throw new Error(`${path}: no theme \`${theme}\`. The themes are: ${THEMES.join(', ')}.`);
+  return { theme, entries };
+}
+
+/** @throws Error if the file has another form than `changes/README.md` describes */
+function partsOf({ name, text }: Change): readonly Part[] {
+  const parts = text.replaceAll('\r\n', '\n').trim().split(THEME_START);
+  return parts.map((part) => {
+    const { theme, entries } = partOf(`changes/${name}`, part);
+    // A link from `changes/` starts one folder lower than a link from the changelog.
+    return { theme, entries: entries.replaceAll('](../', '](') };
+  });
+}
+
+/** @returns the section with each theme once, in the order of THEMES. Its own entries come before the changes. */
+function withChanges(section: string, changes: readonly Change[]): string {
+  const [head = '', ...own] = section.split(THEME_START);
+  const parts = [...own.map((text) => partOf('CHANGELOG.md', text)), ...changes.flatMap(partsOf)];
+  const themes = THEMES.flatMap((theme) => {
+    const entries = parts.filter((part) => part.theme === theme).map((part) => part.entries);
+    return entries.length === 0 ? [] : [`### ${theme}\n\n${entries.join('\n')}`];
+  });
+  return [head.trimEnd(), ...themes].join('\n\n');
 }
 
 /**
@@ -40,7 +76,7 @@ function withChange(section: string, change: Change): string {
 export function withRelease(changelog: string, changes: readonly Change[], version: string, day: string): string {
   const parts = changelog.split(/^(?=## )/m);
   if (!UNRELEASED.test(parts[1] ?? '')) parts.splice(1, 0, '## (unreleased)\n');
-  const section = changes.reduce(withChange, parts[1]!).replace(UNRELEASED, `## ${version} (${day})`);
+  const section = withChanges(parts[1]!, changes).replace(UNRELEASED, `## ${version} (${day})`);
   return [parts[0], `${section.trimEnd()}\n\n`, ...parts.slice(2)].join('').trimEnd().concat('\n');
 }
 
