@@ -40,6 +40,8 @@ const OF_RESPONSES: readonly AnswerPart[] = [{ ...ALL[0]!, kind: 'summary' }, AL
 const saidIn = (dialect: UnmeteredDialect) => (dialect === MESSAGES ? ALL : OF_RESPONSES);
 
 const IMPOSSIBLE = [-5, 1e15, 1.5, '42'] as const;
+/** A usage without these figures would get them, because strict clients require them. */
+const DETAILS = { input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 } };
 const figure = fc.nat(300);
 const odd = fc.constantFrom(...IMPOSSIBLE);
 /** A usage whose figures are all counts, or that has one impossible figure. */
@@ -49,7 +51,7 @@ const usageOf = (dialect: UnmeteredDialect, isOdd: boolean): fc.Arbitrary<Json> 
     const [input_tokens, output_tokens] = [wrongAt(0, input + 1), wrongAt(1, output + 1)];
     return dialect === MESSAGES
       ? { input_tokens, output_tokens, cache_read_input_tokens: wrongAt(2, 3), service_tier: 'standard' }
-      : { input_tokens, output_tokens, total_tokens: wrongAt(2, input + output + 2) };
+      : { input_tokens, ...DETAILS, output_tokens, total_tokens: wrongAt(2, input + output + 2) };
   });
 
 /** The places where a service states its usage: at the beginning, on the way, and at the end. */

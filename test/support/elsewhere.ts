@@ -79,7 +79,8 @@ export async function startElsewhere(name: string, options: StartOptions): Promi
   return Object.defineProperties(Object.create(first!) as Signalbox, Object.getOwnPropertyDescriptors(own));
 
   async function makeKey(...flags: string[]): Promise<string> {
-    const printed = String(await runKeys(['create', ...flags], { keys, people, store, now, file }));
+    const output = await runKeys(['create', ...flags], { keys, people, store, now, file });
+    const printed = typeof output === 'string' ? output : output.text;
     // A server reads all keys before it lists them, so each server knows the new key afterwards.
     await Promise.all(fleet.instances.map((one) => one.get('/admin/keys')));
     return printed.split('\n', 1)[0]!;
