@@ -11,7 +11,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { STALE_AFTER_DAYS } from '../src/policy/models/figures.ts';
 import { pendingChanges, withRelease } from './changes.ts';
+import { staleFigures } from './figures.ts';
 import { RELEASE_VARIABLE } from './package.ts';
 import { ROOT } from './program.ts';
 import { VERSION, versionOf } from './versions.ts';
@@ -85,6 +87,15 @@ function checkStart(version: string, day: string): void {
   }
 }
 
+/** Lists figures that are too old for a release without refusing it, because their sources may state nothing newer. */
+function tellOfFigures(stale: readonly string[]): void {
+  if (stale.length === 0) return;
+  const lines = stale.map((message) => `  ${message}\n`).join('');
+  process.stdout.write(
+    `Users get warnings about ${stale.length} figures of policies/, which are older than ${STALE_AFTER_DAYS} days. Check each at its source:\n${lines}`,
+  );
+}
+
 /** The steps that write the files of the commit. */
 const editsFor = (version: string): readonly Step[] => [
   { what: 'Installing the packages', command: ['deploy/install.sh'] },
@@ -120,15 +131,16 @@ function removeTree(): void {
 }
 
 /**
- * Prepares a release.
+ * Prepares a release. Rejects with Refusal; then neither the branch nor the files of the clone have changed.
  * @param version such as `0.2.0`
  * @param withTests false to leave out the tests
- * @throws Refusal with the reason; then neither the branch nor the files of the clone have changed
  */
-function release(version: string, withTests: boolean): string {
+async function release(version: string, withTests: boolean): Promise<string> {
   mkdirSync(DIST, { recursive: true });
   writeFileSync(LOG, '');
-  checkStart(version, new Date().toISOString().slice(0, 10));
+  const day = new Date().toISOString().slice(0, 10);
+  checkStart(version, day);
+  tellOfFigures(await staleFigures(ROOT, day));
   const base = git('rev-parse', 'HEAD');
   removeTree();
   try {
@@ -155,7 +167,7 @@ const { values, positionals } = parseArgs({
 });
 const [version = ''] = positionals;
 try {
-  const commit = release(version, values['skip-tests'] !== true);
+  const commit = await release(version, values['skip-tests'] !== true);
   process.stdout.write(`Prepared ${version} in commit ${commit.slice(0, 8)}. Its files are in dist/${version}.
 Look through the commit and CHANGELOG.md. Then:
   git tag v${version} && git push origin HEAD v${version}

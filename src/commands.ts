@@ -1,4 +1,4 @@
-import type { DataArguments, PolicyArguments, parseCommand } from './admin/cli/options.ts';
+import type { DataArguments, DoctorArguments, PolicyArguments, parseCommand } from './admin/cli/options.ts';
 import type { PolicyCommand } from './admin/cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './admin/cli/result.ts';
 import { shellWord } from './admin/cli/text.ts';
@@ -250,15 +250,23 @@ async function policyCommand(
   return { ...host, judge, folder, folderFlags, shippedFolder: defaultPolicies(data), database };
 }
 
-async function doctor({ args, folder, data, database }: PolicyArguments, host: CommandHost): Promise<CommandOutput> {
-  const [{ judge, secretPaths }, { runDoctorHere }] = await Promise.all([
+async function doctor(
+  { args, folder, data, database, databaseFault, door }: DoctorArguments,
+  host: CommandHost,
+): Promise<CommandOutput> {
+  const [{ judge, secretPaths }, { runDoctorHere }, { tryDoor }] = await Promise.all([
     toolsHere(host),
     import('./admin/cli/doctor.ts'),
+    import('./server/listen.ts'),
   ]);
   // One of the checks reports why the database cannot be read.
-  const stored = await storedFacts(database).catch(() => ({}));
+  const stored = databaseFault === null ? await storedFacts(database).catch(() => ({})) : {};
   const place = { home: data, data, database };
-  return runDoctorHere(args, { place, folder, secretPaths, judge: { ...judge, ...stored }, now: host.now });
+  return runDoctorHere(args, {
+    ...{ place, folder, secretPaths, databaseFault, now: host.now },
+    judge: { ...judge, ...stored },
+    door: async () => (typeof door === 'string' ? { address: 'PORT', fault: door } : tryDoor(door.host, door.port)),
+  });
 }
 
 async function ledger({ args, ...place }: DataArguments, { now, write, warn }: CommandHost): Promise<CommandOutput> {

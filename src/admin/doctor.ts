@@ -48,7 +48,7 @@ interface PrintedFinding {
 function findingsText({ data }: { readonly data: readonly PrintedFinding[] }): string {
   const groups = CHECK_STATE_NAMES.flatMap((state) => {
     const own = data.filter((finding) => finding.state === state);
-    return own.length === 0 ? [] : [`${STATE_TITLES[state]}\n${own.map(findingText).join('')}`];
+    return own.length === 0 ? [] : [`${STATE_TITLES[state]}\n${merged(own).map(findingText).join('')}`];
   });
   const problems = data.filter(({ state }) => state === 'problem').length;
   const end =
@@ -57,6 +57,12 @@ function findingsText({ data }: { readonly data: readonly PrintedFinding[] }): s
       : `After a correction, run ${commandName()} doctor again. ${problems === 1 ? 'One problem is' : `${problems} problems are`} left.\n`;
   return `${groups.join('\n')}\n${end}`;
 }
+
+/** Several checks may have the same reason and advice, which are written once. */
+const merged = (findings: readonly PrintedFinding[]): readonly PrintedFinding[] =>
+  [...Map.groupBy(findings, ({ subject, found, advice }) => JSON.stringify([subject, found, advice])).values()].map(
+    (same) => ({ ...same[0]!, title: [...new Set(same.map(({ title }) => title))].join(', ') }),
+  );
 
 const findingText = ({ title, subject, found, advice }: PrintedFinding): string =>
   `  ${title}${subject === null ? '' : `, ${subject}`}: ${found}\n${advice === null ? '' : `    To do: ${advice}\n`}`;

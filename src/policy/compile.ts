@@ -72,6 +72,8 @@ export interface LoadContext extends PluginMaps {
   readonly estimators?: ReadonlyMap<string, readonly string[]>;
   /** The current day, such as `2026-10-07`. The current day turns on warnings about old or unverified figures and misspelt languages. */
   readonly today?: string;
+  /** Whether only figures of models that can serve in this environment are reviewed. */
+  readonly onlyServing?: boolean;
   /** Public figures of models, for policies with wildcards. Without public figures, no model of a wildcard has figures. */
   readonly facts?: PublicFigures | null;
   /** The models that were found at servers of the operator. Without `found`, the policy serves only what it declares. */
@@ -134,6 +136,7 @@ function* compile(
     outside,
     estimators,
     today,
+    onlyServing = false,
     facts = null,
     found = null,
     ledger,
@@ -169,8 +172,7 @@ function* compile(
   if (teams) reviewTeams(parsed.people, teams, report);
   if (started) reviewStart(parsed, started, report);
   if (today !== undefined) {
-    for (const model of servable(parsed)) review(model, today, report);
-    if (facts) reviewPublicFigures(parsed, facts, today, report);
+    if (!onlyServing) reviewFigures(parsed, { today, facts }, report);
     check.teams.review();
     if (teams && teamsWithKeys) reviewReplacedTeams(parsed.people.teams, teams, teamsWithKeys, report);
   }
@@ -201,6 +203,7 @@ function* compile(
     allows: allowedBySpace(one.vectorSpace, rules.filters.get(filterOf) ?? null, models),
   }));
   if (today !== undefined) {
+    if (onlyServing) reviewFigures(servingIn(parsed, available.providers), { today, facts }, report);
     const allowed = new Map(filtered.map(({ name, allows }) => [name, allows]));
     const constraints = rules.constraints.map((one, at) => ({ ...one, when: programs.constraints[at]?.when ?? null }));
     reviewSmallBudgets(parsed, budgets, { served: models, constraints, selectors: allowed }, report);
@@ -289,14 +292,35 @@ function reviewStart({ settings, socketBytesPlace }: ParsedPolicy, { socketBytes
   report.add('needs-restart', socketBytesPlace, message, { hint: 'restart the server to apply the change' });
 }
 
-/** Reports the warnings that only `policy check` shows. */
 function review({ figures, misspeltLanguages }: ParsedPolicy['models'][number], today: string, report: Report): void {
   for (const figure of figures) reviewFigure(figure, today, report);
   for (const { place, message, hint } of misspeltLanguages) report.add('unknown-language', place, message, { hint });
 }
 
+type Figured = Pick<ParsedPolicy, 'models' | 'wildcards'>;
+
+/**
+ * Reports the warnings about figures that only `policy check`, the checks of an installation and a release show.
+ * @param today such as `2026-11-28`
+ */
+export function reviewFigures(
+  parsed: Figured,
+  { today, facts }: { today: string; facts: PublicFigures | null },
+  report: Report,
+) {
+  for (const model of servable(parsed)) review(model, today, report);
+  if (facts) reviewPublicFigures(parsed, facts, today, report);
+}
+
+/** Returns the models and wildcards that have an endpoint at a serving provider. */
+function servingIn({ models, wildcards }: Figured, providers: ReadonlyMap<string, unknown>): Figured {
+  const serves = ({ endpoints }: ParsedPolicy['models'][number]) =>
+    endpoints.some(({ endpoint }) => providers.has(endpoint.provider));
+  return { models: models.filter(serves), wildcards: wildcards.filter(({ standIn }) => serves(standIn)) };
+}
+
 /** Warns once if the public figures that the policy's wildcards use are old. */
-function reviewPublicFigures({ wildcards }: ParsedPolicy, facts: PublicFigures, today: string, report: Report): void {
+function reviewPublicFigures({ wildcards }: Figured, facts: PublicFigures, today: string, report: Report): void {
   const one = wildcards.find(({ service }) => service !== null && facts.ids(service).length > 0);
   if (!one) return;
   const { source, asOf } = facts;

@@ -33,6 +33,8 @@ export function openServerDoctor(parts: DoctorParts, options: ServeOptions): Doc
         const instances = await liveInstances(store);
         return { instances, isSplit: revisionsIn(instances).length > 1 };
       },
+      databaseFault: null,
+      door: null,
       server: {
         instance: store.instance,
         options,
@@ -46,6 +48,11 @@ export function openServerDoctor(parts: DoctorParts, options: ServeOptions): Doc
 /** The active policy. Its files are judged again, because figures become old while a server runs. */
 async function activePolicy({ reloader, desk: { judge, folder }, host }: DoctorParts): Promise<DoctorPolicy> {
   const { bundle, runtime, warnings } = reloader.inForce;
-  const judged = await compileCandidate(bundle, { ...judge, folder, today: iso(host.now()).slice(0, 10) });
+  const judged = await compileCandidate(bundle, {
+    ...judge,
+    folder,
+    onlyServing: true,
+    today: iso(host.now()).slice(0, 10),
+  });
   return { runtime, warnings: isRejected(judged) ? warnings : judged.warnings };
 }

@@ -1,8 +1,11 @@
 import { lookup } from 'node:dns/promises';
 import type { AnyElysia } from 'elysia';
+import type { Door } from '../admin/use-cases/doctor/finding.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
+import { isObject } from '../core/json/object.ts';
 import { codeOf, messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
+import { outbound } from '../host/outbound.ts';
 import { boundUnsentBytes } from './listening-sockets.ts';
 
 const REASONS: ReadonlyMap<string, string> = new Map([
@@ -40,6 +43,61 @@ export async function listen(
   const bound = app.server?.port ?? port;
   boundUnsentBytes(bound);
   return urlOf(host, bound);
+}
+
+/**
+ * Checks that a port is free, and closes it again.
+ * @returns the port; for port 0 one that is free
+ * @throws UsageError if a server cannot open the port
+ */
+export async function takePort(host: string, port: number): Promise<number> {
+  try {
+    return tryPort(host, port);
+  } catch (cause) {
+    throw await listenError(host, port, cause);
+  }
+}
+
+function tryPort(hostname: string, port: number): number {
+  const found = Bun.listen({ hostname, port, socket: { data() {} } });
+  const { port: taken } = found;
+  found.stop(true);
+  return taken;
+}
+
+/** Finds out whether a server could open a port, and else which kind of program uses it. Never rejects. */
+export async function tryDoor(host: string, port: number): Promise<Door> {
+  const address = `${host}:${port}`;
+  try {
+    tryPort(host, port);
+    return { address, user: 'free' };
+  } catch (cause) {
+    if (codeOf(cause) !== 'EADDRINUSE') return { address, fault: (await listenError(host, port, cause)).message };
+    return { address, user: (await isSignalbox(host, port)) ? 'signalbox' : 'program' };
+  }
+}
+
+/** The longest time for an answer of the program that uses a port, ms. */
+const ANSWER_MS = 2_000;
+/** The answer of a server is much smaller. */
+const ANSWER_BYTES = 65_536;
+
+/** Whether a Signalbox server answers at a port: only Signalbox reports the revision of a policy. */
+async function isSignalbox(host: string, port: number): Promise<boolean> {
+  const here = ['0.0.0.0', '::'].includes(host) ? 'localhost' : host;
+  try {
+    const { text } = await outbound({
+      url: `${urlOf(here, port)}/readyz`,
+      method: 'GET',
+      allowPrivate: true,
+      timeoutMs: ANSWER_MS,
+      bytesMax: ANSWER_BYTES,
+    });
+    const body: unknown = JSON.parse(text);
+    return isObject(body) && typeof body.policy_revision === 'string';
+  } catch {
+    return false;
+  }
 }
 
 export const urlOf = (host: string, port: number): string =>

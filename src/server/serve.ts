@@ -50,7 +50,7 @@ import { foundNotes } from './found-notes.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
 import type { Host, Terminal } from './host.ts';
 import { LedgerNote, refuseOtherLedger } from './ledger-note.ts';
-import { listen } from './listen.ts';
+import { listen, takePort } from './listen.ts';
 import { openServerLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
 import { openObserver } from './observer.ts';
@@ -75,11 +75,13 @@ export const SLOW_START_MS = 5_000;
  * endpoints.
  */
 async function startPolicy(
-  { policies, policiesFrom, data, home, database }: ServeOptions,
+  { policies, policiesFrom, data, home, database, process, host: hostname, port }: ServeOptions,
   host: Host,
   secrets: SecretFiles,
   log: Log,
 ) {
+  // A start that must fail creates no data folder. The parent of several processes has checked their port.
+  if (process === null && port !== 0) await takePort(hostname, port);
   const { clock, now, timers, err, version } = host;
   const feed = new EventFeed(now);
   const onChange = (change: HealthChange) => {

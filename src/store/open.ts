@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { StoreDriver } from './driver.ts';
 
@@ -21,25 +23,28 @@ function schemeOf(text: string): string | null {
 }
 
 /**
- * Matches a mistyped database URL: with quotation marks, without a scheme, or as libpq keywords. If such a URL were taken for a path, each
- * server would create its own database.
+ * Matches a mistyped database URL: with quotation marks, without a scheme or a slash of it, as HOST:PORT/DATABASE, or as libpq keywords. If
+ * such a URL were taken for a path, each server would create its own database.
  */
-const NO_PATH = /^["'`]|:\/\/|^\w+\/\/|^[^/]*@|^(?:dbname|host|hostaddr|port|user)\s*=/i;
+const NO_PATH =
+  /^["'`]|:\/\/|^\w+\/\/|^[a-z][a-z\d+.-]+:\/|^[\w.-]+:\d+(?:\/|$)|^[^/]*@|^(?:dbname|host|hostaddr|port|user)\s*=/i;
+/** A folder, or the ending of a database file. */
+const LIKE_PATH = /[/\\]|\.(?:db3?|sqlite3?)$/i;
+
+const FORMS =
+  'Use a URL without quotation marks, postgres://USER@HOST:PORT/DATABASE, or for SQLite the path of a file, such as /var/lib/signalbox/signalbox.db.';
 
 /** @throws UsageError for a URL of an unknown kind. The message shows only the scheme, because the URL may contain a password. */
 function loaderOf(url: string): () => Promise<StoreDriver> {
   const named = schemeOf(url);
-  if (named === null && NO_PATH.test(url))
-    throw new UsageError(
-      'The name of the database is neither a URL nor a path. Use a URL without quotation marks, postgres://USER@HOST:PORT/DATABASE, or a path, such as /var/lib/signalbox.',
-    );
+  if (named === null && NO_PATH.test(url)) throw noName();
   const scheme = named ?? 'sqlite';
   const load = DRIVERS.get(ALIASES[scheme] ?? scheme);
   if (load) return load;
-  throw new UsageError(
-    `Signalbox has no store for ${scheme} URLs. Use a path, such as /var/lib/signalbox, for SQLite, or a postgres URL.`,
-  );
+  throw new UsageError(`Signalbox has no store for ${scheme} URLs. ${FORMS}`);
 }
+
+const noName = () => new UsageError(`The name of the database is neither a URL nor a path. ${FORMS}`);
 
 const driverOf = async (url: string): Promise<StoreDriver> => loaderOf(url)();
 
@@ -59,14 +64,24 @@ export const isShared = (url: string): boolean => {
   return (ALIASES[scheme] ?? scheme) !== 'sqlite';
 };
 
+/** Returns the path of the database in a data folder. */
+export const databaseIn = (data: string): string => join(data, 'signalbox.db');
+
 /**
- * Returns the URL of the store for a data folder: the URL that the operator names, or else the path of the database in the folder.
+ * Checks the value of `DATABASE_URL`. A word without a folder and an ending is probably a mistake, unless a file has that name.
+ * @returns the URL of the store; null if the value is empty
  * @throws UsageError for a URL of an unknown kind
  */
-export function storeUrlOf(data: string, named?: string): string {
-  if (!named?.trim()) return join(data, 'signalbox.db');
-  loaderOf(named.trim());
-  return named.trim();
+export function checkedUrl(value: string): string | null {
+  const url = value.trim();
+  if (url === '') return null;
+  try {
+    loaderOf(url);
+    if (schemeOf(url) === null && !LIKE_PATH.test(url) && !existsSync(url)) throw noName();
+  } catch (cause) {
+    throw new UsageError(`DATABASE_URL: ${messageOf(cause)}`);
+  }
+  return url;
 }
 
 /**

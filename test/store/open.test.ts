@@ -3,13 +3,13 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
+  checkedUrl,
   copyStore,
   isStoreLocked,
   lockStore,
   openStore,
   readStore,
   storeExists,
-  storeUrlOf,
 } from '../../src/store/open.ts';
 import { write } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
@@ -63,18 +63,28 @@ const MISTAKES = [
   'postgres//box:secret@db/books',
   'box:secret@db.example:5432/books',
   'host=db user=box password=secret dbname=books',
+  'db.example:5432/books?password=secret',
+  'mysql:/box:secret/books',
+  'not a url with a secret',
+  'books',
 ];
 for (const url of MISTAKES) {
   test(`${url} is refused, so that no server creates a database of its own in a file of that name`, () => {
-    const attempt = () => storeUrlOf('/nowhere', url);
+    const attempt = () => checkedUrl(url);
     expect(attempt).toThrow(/Use a URL without quotation marks, postgres:/);
     expect(attempt).not.toThrow(/secret/);
   });
 }
 
 test('a path may contain characters that URLs use', () => {
-  for (const path of ['/srv/@team/it=1/box.db', './box@2.db', 'books/a:b.db', String.raw`C:\books.db`])
-    expect(storeUrlOf('/nowhere', path)).toBe(path);
+  const paths = ['/srv/@team/it=1/box.db', './box@2.db', 'books/a:b.db', String.raw`C:\books.db`];
+  for (const path of [...paths, 'my books.db', 'books.SQLITE3', './books', '/srv/books', 'sqlite:books', 'file:books'])
+    expect(checkedUrl(path)).toBe(path);
+});
+
+test('a file that exists may have any name, because an earlier build may have created it', () => {
+  // The working folder of the tests has this folder.
+  expect(checkedUrl('src')).toBe('src');
 });
 
 test('checking whether a store exists does not create the store', async () => {

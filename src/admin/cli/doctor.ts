@@ -6,7 +6,7 @@ import { compileCandidate, isRejected } from '../../policy/runtime/candidate.ts'
 import { isStoreLocked, readStore } from '../../store/open.ts';
 import { runChecks } from '../doctor.ts';
 import { clusterStatus } from '../use-cases/cluster.ts';
-import type { DoctorPolicy } from '../use-cases/doctor/finding.ts';
+import type { DoctorPolicy, Door } from '../use-cases/doctor/finding.ts';
 import { openDoctor } from '../use-cases/doctor/run.ts';
 import { idleIn, readPolicy } from '../use-cases/policy/tools.ts';
 import type { ServeOptions } from '../use-cases/serve-options.ts';
@@ -18,15 +18,17 @@ import { operator } from './user.ts';
 interface DoctorCommand extends Pick<PolicyCommand, 'judge' | 'folder'> {
   readonly place: Pick<ServeOptions, 'home' | 'data' | 'database'>;
   readonly secretPaths: () => readonly string[];
+  readonly databaseFault: string | null;
+  readonly door: () => Promise<Door>;
   now(): number;
 }
 
 /** Runs `signalbox doctor` without a server: with the data folder, the policy folder and the variables of this shell. Throws UsageError. */
 export function runDoctorHere(args: readonly string[], command: DoctorCommand): Promise<CommandOutput> {
-  const { now, place, folder, secretPaths } = command;
+  const { now, place, folder, secretPaths, databaseFault, door } = command;
   const call = { by: operator(), now: now(), id: '', credentials: null, tags: null };
   const doctor = openDoctor(() => ({
-    ...{ now, timers: processTimers, place, folder, secretPaths, server: null },
+    ...{ now, timers: processTimers, place, folder, secretPaths, databaseFault, door, server: null },
     policy: () => policyHere(command),
     cluster: () => clusterHere(place.database),
   }));
@@ -37,7 +39,7 @@ export function runDoctorHere(args: readonly string[], command: DoctorCommand): 
 async function policyHere({ folder, judge }: DoctorCommand): Promise<DoctorPolicy> {
   try {
     const today = iso(judge.now()).slice(0, 10);
-    const judged = await compileCandidate(await readPolicy(folder), { ...judge, folder, today });
+    const judged = await compileCandidate(await readPolicy(folder), { ...judge, folder, today, onlyServing: true });
     if (!isRejected(judged)) return judged;
     const idle = idleIn(judged.problems);
     if (idle)

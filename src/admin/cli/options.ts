@@ -3,7 +3,7 @@ import { UsageError } from '../../core/usage-error.ts';
 import { LOG_FORMS } from '../../host/telemetry/log.ts';
 import { SecretFiles } from '../../policy/runtime/secret-files.ts';
 import { POLICY_ORIGINS } from '../../store/instance-reports.ts';
-import { isShared, refuseUrl, storeUrlOf } from '../../store/open.ts';
+import { checkedUrl, databaseIn, isShared, refuseUrl } from '../../store/open.ts';
 import { processFolder, type ServeOptions } from '../use-cases/serve-options.ts';
 import { choiceOf, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
 import { checkWord, unknownCommand } from './unknown-command.ts';
@@ -45,7 +45,15 @@ const DATA_COMMANDS = [
 type DataCommandName = (typeof DATA_COMMANDS)[number];
 
 /** Commands that use a data folder and a policy. */
-const POLICY_COMMANDS = ['policy', 'learn', 'catalog', 'alerts', 'doctor'] as const;
+const POLICY_COMMANDS = ['policy', 'learn', 'catalog', 'alerts'] as const;
+/** Arguments of `doctor`, which reports a wrong variable as one of its findings and makes the other checks. */
+export interface DoctorArguments extends PolicyArguments {
+  /** Why `DATABASE_URL` cannot be used; `database` is then the database in the data folder. */
+  readonly databaseFault: string | null;
+  /** Where `serve` would listen in this environment; a text says why it could not. */
+  readonly door: { readonly host: string; readonly port: number } | string;
+}
+
 type PolicyCommandName = (typeof POLICY_COMMANDS)[number];
 
 export type Command =
@@ -59,10 +67,13 @@ export type Command =
   /** `port` is the port on which `serve` would listen in this environment. */
   | { readonly name: 'health'; readonly port: number; readonly args: readonly string[] }
   | ({ readonly name: DataCommandName } & DataArguments)
-  | ({ readonly name: PolicyCommandName } & PolicyArguments);
+  | ({ readonly name: PolicyCommandName } & PolicyArguments)
+  | ({ readonly name: 'doctor' } & DoctorArguments);
 
 /** The default port of `serve`. */
 const PORT = '8787';
+/** The default host of `serve`, with which only this machine can connect. */
+const HOST = '127.0.0.1';
 /** The longest drain time that `serve` accepts, ms (one hour). */
 const DRAIN_MAX_MS = 3_600_000;
 
@@ -93,18 +104,50 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   }
   const onPolicy = POLICY_COMMANDS.find((one) => one === name);
   if (onPolicy) {
-    // The default is the policy folder of `serve`. A folder among the arguments overrides it.
-    const { folder, args } = folderOf('--policies', rest);
-    const own = dataOf(args, env);
-    checkWord(onPolicy, own.args);
-    const folderFlags = [
-      ...(folder === null ? [] : ['--policies']),
-      ...(own.args.length === args.length ? [] : ['--data']),
-    ];
-    const named = folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data));
-    return { name: onPolicy, line: argv, folder: named, folderFlags, ...own };
+    const place = policyPlaceOf(rest, env, defaultPolicies);
+    checkWord(onPolicy, place.args);
+    return { name: onPolicy, line: argv, ...place };
   }
+  if (name === 'doctor') return { name, line: argv, ...doctorArguments(rest, env, defaultPolicies) };
   throw unknownCommand('', name);
+}
+
+function policyPlaceOf(rest: readonly string[], env: Environment, defaultPolicies: DefaultPolicies) {
+  // The default is the policy folder of `serve`. A folder among the arguments overrides it.
+  const { folder, args } = folderOf('--policies', rest);
+  const own = dataOf(args, env);
+  const folderFlags = [
+    ...(folder === null ? [] : ['--policies']),
+    ...(own.args.length === args.length ? [] : ['--data']),
+  ];
+  return { folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), folderFlags, ...own };
+}
+
+/** Throws UsageError for wrong flags. A wrong variable of the database or the port is part of the result. */
+function doctorArguments(
+  rest: readonly string[],
+  env: Environment,
+  defaultPolicies: DefaultPolicies,
+): Omit<DoctorArguments, 'line'> {
+  const database = valueOrFault(() => namedDatabase(env));
+  const usable = database.fault === undefined ? env : { ...env, DATABASE_URL: undefined, DATABASE_URL_FILE: undefined };
+  const port = valueOrFault(() => portOf(env.PORT || PORT));
+  return {
+    ...policyPlaceOf(rest, usable, defaultPolicies),
+    databaseFault: database.fault ?? null,
+    door: port.fault ?? { host: env.HOST || HOST, port: port.value },
+  };
+}
+
+function valueOrFault<T>(
+  read: () => T,
+): { readonly value: T; readonly fault?: undefined } | { readonly fault: string } {
+  try {
+    return { value: read() };
+  } catch (cause) {
+    if (cause instanceof UsageError) return { fault: cause.message };
+    throw cause;
+  }
 }
 
 /**
@@ -125,8 +168,13 @@ function dataOf(rest: readonly string[], env: Environment): Omit<DataArguments, 
 /** The data folder and the URL of the store. The store is `DATABASE_URL`, or else the database file in the data folder. */
 function placeOf(flag: string | null | undefined, env: Environment) {
   const data = dataFolder(flag, env);
+  return { data, database: namedDatabase(env) ?? databaseIn(data) };
+}
+
+/** Returns the URL in `DATABASE_URL` or in its file; null without one. Throws UsageError. */
+function namedDatabase(env: Environment): string | null {
   const secrets = new SecretFiles({ env: (name) => env[name], now: Date.now, onUnusable: () => {} });
-  return { data, database: storeUrlOf(data, secrets.fixed('DATABASE_URL') ?? undefined) };
+  return checkedUrl(secrets.fixed('DATABASE_URL') ?? '');
 }
 
 /** Reads the flag of a folder, which may be anywhere among the arguments of the command. */
@@ -185,7 +233,7 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
     name: 'serve',
     options: {
       port: at,
-      host: host ?? (env.HOST || '127.0.0.1'),
+      host: host ?? (env.HOST || HOST),
       home,
       data: processes.process === null ? home : processFolder(home, processes.process),
       database,

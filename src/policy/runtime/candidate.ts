@@ -73,6 +73,8 @@ export interface PolicyTools {
   readonly now: () => number;
   /** The date, such as `2026-10-07`. The date turns on warnings about old figures. */
   readonly today?: string;
+  /** Whether only figures of models that can serve are reviewed. */
+  readonly onlyServing?: boolean;
   /**
    * Returns the state of the ledger, with which the policy must be compatible. Without `ledger`, the compatibility with the ledger is not
    * checked.
@@ -287,7 +289,7 @@ const hashesOf = (own: PluginModules) => modulesIn(own).map(({ specifier, hash }
 
 function contextOf(
   own: PluginModules,
-  { env, shipped, today, ledger, labels, teams, teamsWithKeys, started }: PolicyTools,
+  { env, shipped, today, onlyServing, ledger, labels, teams, teamsWithKeys, started }: PolicyTools,
 ): LoadContext {
   const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
@@ -301,6 +303,7 @@ function contextOf(
     outside,
     estimators,
     today,
+    onlyServing,
     ledger: ledger?.(),
     labels: labels?.(),
     teams: teams?.() ?? null,

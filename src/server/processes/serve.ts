@@ -7,7 +7,7 @@ import { isOfFunds } from '../../ledger/metrics.ts';
 import { dataFolders, settlementsIn } from '../../store/open.ts';
 import { makeDataFolder, processFolders, spoolOf } from '../data.ts';
 import type { Host } from '../host.ts';
-import { listenError, urlOf } from '../listen.ts';
+import { listenError, takePort, urlOf } from '../listen.ts';
 import { openServerLog } from '../log.ts';
 import { unpackPolicies } from '../shipped-policies.ts';
 import { onStopSignals } from '../stop-signals.ts';
@@ -29,13 +29,15 @@ export async function serveProcesses(
   const sink = host.openSink();
   const { log, written } = openServerLog(options, { ...host, openSink: () => sink });
   const { home, processes, drainMs } = options;
+  // Processes that share a port would not notice another server on it.
+  const port = await takePort(options.host, options.port);
   makeDataFolder(join(home, 'processes'));
   const { isFolderLocked, lockFolder } = await dataFolders();
   const lock = lockFolder(home);
   const shared = {
     ...options,
     policies: unpackPolicies(options.policies, home) ?? options.policies,
-    port: await takePort(options.host, options.port),
+    port,
     // The log lines of the processes go through a pipe. The processes format their log lines for people, without colours.
     log: options.log === 'auto' && host.out.isTerminal ? ('pretty' as const) : options.log,
   };
@@ -65,21 +67,6 @@ export async function serveProcesses(
   await fleet.allServe;
   const address = urlOf(options.host, shared.port);
   log.info('all processes serve', { address, processes, metrics: metrics && urlOf(options.host, metrics.port ?? 0) });
-}
-
-/**
- * Checks that no server listens on a port, and chooses a free port for port 0. Processes that share a port would not notice another server
- * on it.
- */
-async function takePort(hostname: string, port: number): Promise<number> {
-  try {
-    const found = Bun.listen({ hostname, port, socket: { data() {} } });
-    const { port: taken } = found;
-    found.stop(true);
-    return taken;
-  } catch (cause) {
-    throw await listenError(hostname, port, cause);
-  }
 }
 
 /** The most characters of a line of the standard error that are kept. */

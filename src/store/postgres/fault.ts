@@ -11,7 +11,7 @@ const UNKNOWN_AUTHORITY =
 
 /**
  * Maps errors to reasons. The first element is the beginning of an SQLSTATE, of a system error code, or of a message without a code. The
- * third element replaces an error text that is unclear or does not say what to do; a `%` in it stands for the original text.
+ * third element replaces an error text that is unclear or does not say what to do, which it adds after `; `; a `%` in it stands for the original text.
  */
 const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?: string])[] = [
   ['53100', 'full', 'the disk of the database is full'],

@@ -96,7 +96,7 @@ test('files of the data folder that this user cannot write are a problem', () =>
 describe('a run', () => {
   const named = (id: string, run: () => Promise<never>): Check => ({ id, title: id, examines: id, needs: null, run });
   const sources = (timers = processTimers): DoctorSources => ({
-    ...{ now: Date.now, timers, folder: '/none', secretPaths: () => [], server: null },
+    ...{ now: Date.now, timers, folder: '/none', secretPaths: () => [], server: null, databaseFault: null, door: null },
     place: { home: '/none', data: '/none', database: '/none/signalbox.db' },
     policy: async () => ({ refusal: 'none', advice: 'none' }),
     cluster: async () => ({ instances: [], isSplit: false }),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { policiesIn, serveFolder } from '../../../bench/console/base.ts';
 import { type ConsoleAnswers, generate } from '../../../bench/console/generate.ts';
 import { toCredits } from '../../../src/core/money/credits.ts';
-import { storeUrlOf } from '../../../src/store/open.ts';
+import { databaseIn } from '../../../src/store/open.ts';
 import { deeply } from '../../deep/deeply.ts';
 import { runHere } from '../../support/run-here.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
@@ -35,7 +35,7 @@ async function run(...command: string[]): Promise<string> {
 
 /** Returns every bucket with the name of its series. */
 function buckets(): readonly unknown[] {
-  using db = new Database(storeUrlOf(folder), { readonly: true });
+  using db = new Database(databaseIn(folder), { readonly: true });
   return db
     .query(
       `SELECT s.name, hex(ttft) AS first, hex(duration) AS whole, t.* FROM traffic AS t

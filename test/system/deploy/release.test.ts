@@ -54,7 +54,7 @@ let base = '';
 beforeAll(async () => {
   expect((await runToEnd(['git', 'clone', '--quiet', '--shared', ROOT, clone], {})).code).toBe(0);
   // The files of the working tree, which may differ from the commit.
-  for (const file of ['release.ts', 'changes.ts', 'versions.ts', 'package.ts', 'program.ts', 'sbom.ts'])
+  for (const file of ['release.ts', 'changes.ts', 'versions.ts', 'package.ts', 'program.ts', 'sbom.ts', 'figures.ts'])
     write(`deploy/${file}`, readFileSync(join(ROOT, 'deploy', file), 'utf8'));
   write('package.json', readFileSync(join(ROOT, 'package.json'), 'utf8'));
   write('distribution.ts', DISTRIBUTION);
@@ -117,6 +117,20 @@ describe('a release is refused with the reason, and changes nothing:', () => {
     for (const name of readdirSync(path('changes'))) if (name !== 'README.md') rmSync(path(`changes/${name}`));
     await commitScripts({});
     await expectRefusal(['9.0.0'], 'changes/ has no change');
+  });
+
+  test('but first lists the shipped figures that are too old, and only these', async () => {
+    const price = (day: string) => `\n    price: { input: 1, output: 4, as_of: ${day}, basis: own }`;
+    const model = (day: string) =>
+      `\n    provider: sim${price(day)}\n    context_window: 32768\n    max_output: 256\n    quality: { default: 0.5, basis: guessed }`;
+    const today = new Date().toISOString().slice(0, 10);
+    for (const name of readdirSync(path('policies'))) rmSync(path(`policies/${name}`));
+    const models = `models:\n  old-one:${model('2025-01-01')}\n  new-one:${model(today)}\n`;
+    write('policies/signalbox.yaml', `version: 2\nproviders: { sim: { adapter: simulated } }\n${models}`);
+    await commitScripts({ check: 'exit 1' });
+    const { code, out } = await release('9.0.0', '--skip-tests');
+    expect([code, out]).toEqual([1, expect.stringContaining('models.old-one.price')]);
+    expect(out).not.toContain('new-one');
   });
 
   test('with a check that fails, whose last lines it prints', async () => {

@@ -29,7 +29,7 @@ export const CHECKS: readonly Check[] = [
   {
     id: 'figures',
     title: 'Age of prices',
-    examines: `Prices and other figures of the policy were checked in the last ${STALE_AFTER_DAYS} days, as \`as_of\` says.`,
+    examines: `Prices and other figures of the models that can serve were checked in the last ${STALE_AFTER_DAYS} days, as \`as_of\` says.`,
     needs: 'policy',
     run: checkFigures,
   },
@@ -51,7 +51,7 @@ export const CHECKS: readonly Check[] = [
     id: 'database',
     title: 'Database',
     examines: `It can be reached, and its tables fit this program. SQLite reads the tables in search of damage, for ten seconds. PostgreSQL has version 14 or later, safe settings and ${CONNECTIONS_MIN} free connections.`,
-    needs: 'database',
+    needs: null,
     run: checkDatabase,
   },
   {
@@ -66,7 +66,7 @@ export const CHECKS: readonly Check[] = [
     title: 'Servers',
     examines:
       'The servers that share the database run the same build and the same policy, and none has refused a policy. Slots for further servers are left.',
-    needs: null,
+    needs: 'database',
     run: checkServers,
   },
   {
@@ -86,10 +86,10 @@ export const CHECKS: readonly Check[] = [
   },
   {
     id: 'ports',
-    title: 'Open ports',
+    title: 'Ports',
     examines:
-      'Which machines can connect: a port without TLS and without a named proxy, `/metrics`, and guarded edits of the policy over HTTP.',
-    needs: 'server',
+      'Which machines can connect to the server: a port without TLS and without a named proxy, `/metrics`, and guarded edits of the policy over HTTP. Without a server: whether the port of `HOST` and `PORT` is free, or which kind of program uses it.',
+    needs: null,
     run: checkPorts,
   },
 ];

@@ -38,7 +38,8 @@ export const checkDatabaseClock = (_: DoctorRun, { instance }: ServerFacts): rea
 
 /** Compares this machine's clock with the clocks of the providers, by the median, so that one wrong provider decides nothing. */
 export async function checkProviderClocks(run: DoctorRun, policy: LoadedPolicy): Promise<readonly Finding[]> {
-  const offsets = (await run.calls(policy)).flatMap(({ clockOffsetMs }) => clockOffsetMs ?? []);
+  const calls = await run.calls(policy);
+  const offsets = calls.flatMap(({ clockOffsetMs }) => clockOffsetMs ?? []);
   const median = offsets.toSorted((one, other) => one - other)[Math.floor((offsets.length - 1) / 2)];
   if (median === undefined)
     return [notChecked('No provider answered with a date.', 'See the findings on provider keys.')];

@@ -10,7 +10,9 @@ const EXAMINE_MS = 10_000;
 /** A further server needs this many connections. */
 export const CONNECTIONS_MIN = 9;
 
-export async function checkDatabase({ place: { database } }: DoctorRun): Promise<readonly Finding[]> {
+export async function checkDatabase({ place: { database }, noDatabase }: DoctorRun): Promise<readonly Finding[]> {
+  const reason = await noDatabase();
+  if (reason !== null) return [reason];
   const place = await placeOfStore(database);
   const [tables, examined] = await Promise.all([tablesOfStore(database), examineStore(database, EXAMINE_MS)]);
   return [tablesFinding(place, tables), ...examinationFindings(place, examined)];

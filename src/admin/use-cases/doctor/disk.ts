@@ -1,7 +1,9 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { isShared, placeOfStore } from '../../../store/open.ts';
 import { reasonOf } from '../../../store/reason.ts';
+import { missingFolder } from './data-folder.ts';
 import { type DoctorRun, type Finding, fine, notChecked, problem, warning } from './finding.ts';
 
 const MIB = 2 ** 20;
@@ -34,19 +36,22 @@ export function logFinding(bytes: number): Finding {
   );
 }
 
-export async function checkDisk({ place: { home, database } }: DoctorRun): Promise<readonly Finding[]> {
+export async function checkDisk({ place, noDatabase }: DoctorRun): Promise<readonly Finding[]> {
+  const { database } = place;
+  const home = resolve(place.home);
   const findings: Finding[] = [];
+  if (!existsSync(home)) return [missingFolder(home)];
   try {
     const { bavail, bsize } = await statfs(home);
     findings.push(freeFinding(home, bavail * bsize));
   } catch (cause) {
     findings.push(
-      notChecked(
-        `The data folder ${home} cannot be read: ${reasonOf(cause)}.`,
-        'Start the server once, or name another folder with --data.',
-      ),
+      notChecked(`The data folder ${home} cannot be read: ${reasonOf(cause)}.`, 'Name another folder with --data.'),
     );
   }
-  const log = isShared(database) ? null : statSync(`${await placeOfStore(database)}-wal`, { throwIfNoEntry: false });
+  const log =
+    isShared(database) || (await noDatabase()) !== null
+      ? null
+      : statSync(`${await placeOfStore(database)}-wal`, { throwIfNoEntry: false });
   return log ? [...findings, logFinding(log.size)] : findings;
 }

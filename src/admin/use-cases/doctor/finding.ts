@@ -32,6 +32,23 @@ export const warning = advising('warning');
 export const problem = advising('problem');
 export const notChecked = advising('not_checked');
 
+/** What to do about an error whose message does not say it. */
+const CORRECT = 'Correct the cause, and run the checks again.';
+
+/** Makes a finding from the message of an error. Messages first say what is wrong, then after `; ` or in a second sentence what to do. */
+export function faultFinding(message: string, subject: string | null = null, otherwise = CORRECT): Finding {
+  const end = message.search(/[.;] \S/);
+  if (end < 0) return problem(sentence(message), otherwise, subject);
+  const advice = message.slice(end + 2);
+  return problem(
+    sentence(message.slice(0, end)),
+    sentence(`${advice.slice(0, 1).toUpperCase()}${advice.slice(1)}`),
+    subject,
+  );
+}
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+
 /** A policy with its warnings of today, or why it cannot be used. */
 export type DoctorPolicy =
   | { readonly runtime: Runtime; readonly warnings: readonly Diagnostic[] }
@@ -47,6 +64,11 @@ export interface ServerFacts {
   /** The last audit of this server; null if it has made none. */
   readonly lastAudit: AuditResult | null;
 }
+
+/** The port on which `serve` would listen in this environment, and which program uses it, or why a server cannot open it. */
+export type Door =
+  | { readonly address: string; readonly user: 'free' | 'signalbox' | 'program' }
+  | { readonly address: string; readonly fault: string };
 
 /** Where the checks get their facts: at a running server, or at a data folder without a server. */
 export interface DoctorSources {
@@ -65,17 +87,23 @@ export interface DoctorSources {
   readonly cluster: () => Promise<ClusterStatus>;
   /** Null without a server. */
   readonly server: ServerFacts | null;
+  /** Why `DATABASE_URL` cannot be used. The `database` of `place` is then the database in the data folder, which no check may use. */
+  readonly databaseFault: string | null;
+  /** Tries the port of `serve`; null at a running server. Never rejects. */
+  readonly door: (() => Promise<Door>) | null;
 }
 
 /** The sources of one run, with the facts that several checks share. */
 export interface DoctorRun extends DoctorSources {
   /** The answers of the providers, which are called once in a run. */
   readonly calls: (policy: LoadedPolicy) => Promise<readonly KeyCall[]>;
+  /** Why the database cannot be examined; null if it can. Never rejects. */
+  readonly noDatabase: () => Promise<Finding | null>;
 }
 
 type Found = readonly Finding[] | Promise<readonly Finding[]>;
 
-/** One check. `needs` says what must be there; without it, the check is not made. */
+/** One check. `needs` says what must be there; without it, the check is not made. The check `database` reports an unusable database. */
 export type Check = {
   /** The name in JSON. It stays the same in later versions. */
   readonly id: string;

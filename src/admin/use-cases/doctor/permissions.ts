@@ -1,8 +1,9 @@
-import { accessSync, constants, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { codeOf } from '../../../core/thrown.ts';
 import { isShared, placeOfStore } from '../../../store/open.ts';
 import { reasonOf } from '../../../store/reason.ts';
+import { foreignFinding, isForeign, missingFolder } from './data-folder.ts';
 import { type DoctorRun, type Finding, fine, notChecked, problem, warning } from './finding.ts';
 import { namesText } from './providers.ts';
 
@@ -27,15 +28,10 @@ export async function checkPermissions(run: DoctorRun): Promise<readonly Finding
   // Loading the policy reads the files with its secrets.
   await policy();
   const home = resolve(place.home);
-  const data = isShared(place.database) ? home : dirname(await placeOfStore(place.database));
-  const folders = [...new Set([home, data])];
+  const database = isShared(place.database) ? null : await placeOfStore(place.database);
+  const folders = [...new Set([home, ...(database === null ? [] : [dirname(database)])])];
   return [
-    ...folders.flatMap((one) =>
-      readable(one, 'Start the server once, or name another data folder with --data.', () => [
-        dataFinding(one, statSync(one)),
-        ...unwritableFindings(one, unwritableIn(one)),
-      ]),
-    ),
+    ...folders.flatMap((one) => folderFindings(one, database !== null && dirname(database) === one ? database : null)),
     ...readable(folder, 'Name the folder of the policy with --policies.', () => [
       policyFinding(folder, writableIn(folder)),
     ]),
@@ -46,6 +42,19 @@ export async function checkPermissions(run: DoctorRun): Promise<readonly Finding
     ),
   ];
 }
+
+/** Checks the folder of the data. A folder of something else gets no advice to change it. @param database the database in the folder */
+function folderFindings(folder: string, database: string | null): readonly Finding[] {
+  if (!existsSync(folder)) return [missingFolder(folder)];
+  if (isForeign(folder, database))
+    return [
+      database === null ? foreignFinding(folder, false) : notChecked(NO_DATA, 'See the finding on the database.'),
+    ];
+  const check = () => [dataFinding(folder, statSync(folder)), ...unwritableFindings(folder, unwritableIn(folder))];
+  return readable(folder, 'Name another data folder with --data.', check);
+}
+
+const NO_DATA = 'This check needs the data folder.';
 
 /** Runs a check of a path, which may be missing or unreadable. @param ifMissing what to do if it is missing */
 function readable(path: string, ifMissing: string, check: () => readonly Finding[]): readonly Finding[] {

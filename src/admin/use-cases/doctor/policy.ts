@@ -18,14 +18,14 @@ export async function checkPolicy({ policy, server }: DoctorRun): Promise<readon
   return [fine(server ? `The policy ${revision} is active.` : `The policy ${revision} can serve here.`)];
 }
 
-/** Reports figures that the policy check calls old. */
+/** Reports old figures. The warnings of `DoctorPolicy` have only figures of models that can serve. */
 export function checkFigures(_: DoctorRun, { warnings }: LoadedPolicy): readonly Finding[] {
   const old = warnings.filter(({ code }) => code === 'stale-figure').map(({ message }) => message);
-  if (old.length === 0) return [fine('No price or other figure with a date is old.')];
+  if (old.length === 0) return [fine('No price or other dated figure of a model that can serve is old.')];
   return [
     warning(
-      `${plural(old.length, 'figure')} may be out of date: ${namesText(old, 2)}.`,
-      `Compare them with the price list of the provider, and update \`as_of\`. \`${commandName()} catalog sync PROVIDER\` shows changed prices, and \`${commandName()} policy check\` lists all old figures.`,
+      `${plural(old.length, 'figure')} of models that can serve may be out of date: ${namesText(old, 2)}.`,
+      `Compare them with the price list of the provider, and update \`as_of\`. \`${commandName()} catalog sync PROVIDER\` shows changed prices, and \`${commandName()} policy check --all\` lists all old figures.`,
     ),
   ];
 }

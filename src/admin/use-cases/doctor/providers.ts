@@ -29,10 +29,10 @@ export async function checkProviders(run: DoctorRun, policy: LoadedPolicy): Prom
     findings.push(
       warning(
         'No model of a provider serves, so only simulated models answer.',
-        `Set the key of a provider, such as OPENAI_API_KEY, in the environment of the server. \`${commandName()} policy check\` lists the variables.`,
+        `Set the key of a provider, such as OPENAI_API_KEY, in the environment of the server. \`${commandName()} policy check --all\` lists the variables.`,
       ),
     );
-  if (silent.length > 0)
+  else if (silent.length > 0)
     findings.push(
       notChecked(
         `${plural(silent.length, 'provider')} cannot serve here: ${namesText(silent)}.`,

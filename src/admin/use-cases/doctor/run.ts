@@ -2,11 +2,11 @@ import { lazy } from '../../../core/lazy.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import { within } from '../../../core/time/timers.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
-import { storeExists } from '../../../store/open.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 import { CHECKS } from './checks.ts';
-import { type Check, type DoctorRun, type DoctorSources, type Finding, notChecked, problem } from './finding.ts';
+import { findNoDatabase } from './data-folder.ts';
+import { type Check, type DoctorRun, type DoctorSources, type Finding, faultFinding, notChecked } from './finding.ts';
 import { callProviders } from './provider-calls.ts';
 import type { CheckState } from './states.ts';
 
@@ -62,12 +62,12 @@ async function runChecks(sources: DoctorSources, checks: readonly Check[]): Prom
   const { now, timers } = sources;
   const beganAt = now();
   const policy = lazy(sources.policy);
-  const exists = lazy(() => storeExists(sources.place.database));
+  const noDatabase = lazy(() => findNoDatabase(sources));
   const calls = lazy(async () => {
     const loaded = await policy();
     return 'runtime' in loaded ? callProviders(loaded.runtime, now) : [];
   });
-  const run: DoctorRun = { ...sources, policy, calls };
+  const run: DoctorRun = { ...sources, policy, calls, noDatabase };
   const late = [
     notChecked(
       `The check took longer than ${RUN_MS / 1_000} s.`,
@@ -76,20 +76,21 @@ async function runChecks(sources: DoctorSources, checks: readonly Check[]): Prom
   ];
   const found = await Promise.all(
     checks.map(async (check) => {
-      const findings = await within(timers, RUN_MS, findingsOf(check, run, exists), late);
+      const findings = await within(timers, RUN_MS, findingsOf(check, run), late);
       return findings.map((finding) => ({ check: check.id, title: check.title, ...withoutSecrets(finding) }));
     }),
   );
   return { beganAt, endedAt: now(), findings: found.flat() };
 }
 
-async function findingsOf(check: Check, run: DoctorRun, exists: () => Promise<boolean>): Promise<readonly Finding[]> {
+async function findingsOf(check: Check, run: DoctorRun): Promise<readonly Finding[]> {
   try {
     switch (check.needs) {
       case null:
         return await check.run(run);
       case 'database':
-        return (await exists()) ? await check.run(run) : [NO_DATABASE];
+        // A server has its own connections.
+        return run.server || (await run.noDatabase()) === null ? await check.run(run) : [NO_DATABASE];
       case 'server':
         return run.server ? await check.run(run, run.server) : [NO_SERVER];
       case 'policy': {
@@ -98,16 +99,12 @@ async function findingsOf(check: Check, run: DoctorRun, exists: () => Promise<bo
       }
     }
   } catch (cause) {
-    return [problem(sentence(messageOf(cause)), 'Correct the cause, and run the checks again.')];
+    if (check.needs === 'database' && (await run.noDatabase()) !== null) return [NO_DATABASE];
+    return [faultFinding(messageOf(cause))];
   }
 }
 
-const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
-
-const NO_DATABASE = notChecked(
-  'There is no database yet.',
-  'Start the server once, or name another data folder with --data.',
-);
+const NO_DATABASE = notChecked('This check needs the database.', 'See the finding on the database.');
 const NO_SERVER = notChecked(
   'Only a running server knows this, and this run did not use one.',
   'Start the server, and run the command on its data folder without --offline.',

@@ -37,6 +37,9 @@ test('`signalbox doctor` examines a database of PostgreSQL, and one without tabl
   const found = await findings(database.url);
   expect(found.map(({ state }) => state)).toEqual(['ok', 'ok', expect.any(String)]);
   expect(found[0]?.found).toContain(`version ${(await tablesOfStore(database.url)).version}`);
+  const absent = new URL(database.url);
+  absent.pathname = '/absent';
+  expect(await findings(absent.href)).toMatchObject([{ state: 'problem', found: expect.stringContaining('/absent') }]);
   await using empty = await freshDatabase();
   expect((await findings(empty.url)).map(({ state }) => state)).toEqual(['not_checked']);
 });
