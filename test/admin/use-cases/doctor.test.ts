@@ -3,7 +3,12 @@ import fc from 'fast-check';
 import { clockFinding } from '../../../src/admin/use-cases/doctor/clocks.ts';
 import { examinationFindings, tablesFinding } from '../../../src/admin/use-cases/doctor/database.ts';
 import { freeFinding, logFinding } from '../../../src/admin/use-cases/doctor/disk.ts';
-import type { Check, DoctorSources, ServerFacts } from '../../../src/admin/use-cases/doctor/finding.ts';
+import {
+  type Check,
+  type DoctorSources,
+  faultFinding,
+  type ServerFacts,
+} from '../../../src/admin/use-cases/doctor/finding.ts';
 import { unwritableFindings } from '../../../src/admin/use-cases/doctor/permissions.ts';
 import { portFindings } from '../../../src/admin/use-cases/doctor/ports.ts';
 import { clockOffsetOf } from '../../../src/admin/use-cases/doctor/provider-calls.ts';
@@ -91,6 +96,34 @@ test('unsafe settings, too few connections and unread tables are found', () => {
 test('files of the data folder that this user cannot write are a problem', () => {
   expect(unwritableFindings('/data', [])).toEqual([]);
   expect(unwritableFindings('/data', ['signalbox.db-wal'])[0]?.state).toBe('problem');
+});
+
+describe('the finding of an error message', () => {
+  const words = fc.array(fc.stringMatching(/^[A-Za-z0-9/:]{1,8}$/), { minLength: 1, maxLength: 5 });
+  const parts = fc.record({ found: words, advice: words, sign: fc.constantFrom('; ', '. ') });
+  /** The finding has the cause, and advises what the message says after the first sign. */
+  const isLaw = (findingOf: typeof faultFinding) =>
+    fc.check(
+      fc.property(parts, ({ found, advice, sign }) => {
+        const finding = findingOf(`${found.join(' ')}${sign}${advice.join(' ')}`);
+        const said = finding.advice ?? '';
+        return finding.found === `${found.join(' ')}.` && said.toLowerCase() === `${advice.join(' ')}.`.toLowerCase();
+      }),
+      { numRuns: runs, seed },
+    ).failed === false;
+
+  test('separates what is wrong from what to do', () => {
+    expect(isLaw(faultFinding)).toBe(true);
+  });
+
+  test('is found wrong if it separates at semicolons only', () => {
+    const semicolons: typeof faultFinding = (message) => faultFinding(message.replaceAll('. ', ' '));
+    expect(isLaw(semicolons)).toBe(false);
+  });
+
+  test('has advice if the message says only what is wrong', () => {
+    expect(faultFinding('the disk is full')).toMatchObject({ found: 'the disk is full.', advice: expect.any(String) });
+  });
 });
 
 describe('a run', () => {

@@ -42,6 +42,11 @@ export async function checkProviderClocks(run: DoctorRun, policy: LoadedPolicy):
   const offsets = calls.flatMap(({ clockOffsetMs }) => clockOffsetMs ?? []);
   const median = offsets.toSorted((one, other) => one - other)[Math.floor((offsets.length - 1) / 2)];
   if (median === undefined)
-    return [notChecked('No provider answered with a date.', 'See the findings on provider keys.')];
+    return [
+      notChecked(
+        calls.length === 0 ? 'No provider was called.' : 'No provider answered with a date.',
+        'See the findings on provider keys.',
+      ),
+    ];
   return [clockFinding(offsets.length === 1 ? 'The clock of a provider' : 'The median clock of the providers', median)];
 }

@@ -31,7 +31,7 @@ export async function checkPorts(run: DoctorRun): Promise<readonly Finding[]> {
 const OTHER_PORT = 'choose another port with --port or the variable PORT';
 
 /** Judges the port that a server would open here. @param isServed whether a server uses the database */
-export function doorFinding(door: Door, isServed: boolean): Finding {
+function doorFinding(door: Door, isServed: boolean): Finding {
   const { address } = door;
   if ('fault' in door) return faultFinding(door.fault, address);
   if (door.user === 'free') return fine('The port is free for a server.', address);
