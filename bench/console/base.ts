@@ -4,7 +4,7 @@ import type { DecisionRecord } from '../../src/core/decision/record.ts';
 import type { Price } from '../../src/core/money/price.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { readPrice } from '../../src/ledger/export/price.ts';
-import { storeUrlOf } from '../../src/store/open.ts';
+import { databaseIn } from '../../src/store/open.ts';
 import { sql } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
@@ -157,7 +157,7 @@ function templateBodies(): object[] {
 const TARIFFS = sql('SELECT id, model, upstream, price FROM tariffs');
 
 async function readBase(folder: string, begin: number, now: number): Promise<Omit<Base, 'keys'>> {
-  const store = await openSqlite(storeUrlOf(folder), ALL_TABLES);
+  const store = await openSqlite(databaseIn(folder), ALL_TABLES);
   try {
     while (await store.records.log.index());
     while (await store.traffic.count(begin));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Window, windowAt } from '../../src/core/accounting/window.ts';
 import { idText } from '../../src/core/id.ts';
 import { runsOutAt } from '../../src/ledger/forecast.ts';
-import { storeUrlOf } from '../../src/store/open.ts';
+import { databaseIn } from '../../src/store/open.ts';
 import { type Base, makeBase, writePolicyFile } from './base.ts';
 import { Plan, type PlannedRequest } from './plan.ts';
 import { randomOf } from './random.ts';
@@ -76,7 +76,7 @@ export async function generate(options: GenerateOptions): Promise<ConsoleAnswers
   });
   let written = 0;
   {
-    using writer = new RowWriter(storeUrlOf(folder), base, now);
+    using writer = new RowWriter(databaseIn(folder), base, now);
     for (const stretch of new Plan(base, now, random).stretches(decisions)) {
       written += await writer.write(known.watch(stretch), fundsOf);
       onProgress(written);
@@ -91,7 +91,7 @@ export async function generate(options: GenerateOptions): Promise<ConsoleAnswers
 
 /** Returns the conditions and windows of the active budgets, as the ledger names them. */
 function definitionsIn(folder: string): ReadonlyMap<string, string> {
-  using db = new Database(storeUrlOf(folder), { readonly: true });
+  using db = new Database(databaseIn(folder), { readonly: true });
   const rows = db
     .query<{ name: string; definition: string }, []>('SELECT name, definition FROM budgets WHERE retired = 0')
     .all();

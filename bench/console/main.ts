@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { storeUrlOf } from '../../src/store/open.ts';
+import { databaseIn } from '../../src/store/open.ts';
 import { generate } from './generate.ts';
 import { AIM_MS, measure, rowOf, tableOf } from './measure.ts';
 import { fillPostgres, isFilled, openBeside } from './postgres.ts';
@@ -33,7 +33,7 @@ const begun = performance.now();
 const seconds = (): string => ((performance.now() - begun) / 1_000).toFixed(0);
 const isGenerating = positionals[0] === 'generate';
 const folder = positionals.at(isGenerating ? 1 : 0) ?? join(tmpdir(), `signalbox-console-${values.decisions}`);
-if (isGenerating || !existsSync(storeUrlOf(folder))) await generateHere();
+if (isGenerating || !existsSync(databaseIn(folder))) await generateHere();
 const { postgres } = values;
 if (postgres !== '' && !(await isFilled(postgres))) {
   await fillPostgres(folder, postgres, (table) => console.log(`${table}, ${seconds()} s`));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { idSpan } from '../../src/core/id.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
-import { openStore, storeUrlOf } from '../../src/store/open.ts';
+import { databaseIn, openStore } from '../../src/store/open.ts';
 import { addressOf } from '../../src/store/postgres/address.ts';
 import { Connection } from '../../src/store/postgres/connection.ts';
 import { MIGRATION_BOUNDS, migrate, schemaOf } from '../../src/store/postgres/migrate.ts';
@@ -71,7 +71,7 @@ export async function fillPostgres(folder: string, url: string, onProgress: (tab
   const connection = await Connection.open(addressOf(url), MIGRATION_BOUNDS);
   const pieces = mkdtempSync(join(tmpdir(), 'signalbox-copy-'));
   chmodSync(pieces, 0o755);
-  using source = new Database(storeUrlOf(folder), { readonly: true });
+  using source = new Database(databaseIn(folder), { readonly: true });
   try {
     await migrate(connection, SCHEMA, 'bench');
     await connection.script(`SET session_replication_role = replica; SET maintenance_work_mem = '1GB'`);
@@ -163,7 +163,7 @@ function* piecesOf(source: Database, table: string): Generator<readonly Row[]> {
 
 /** Opens the store of a generated folder, whose records and traffic are read from a database. */
 export async function openBeside(folder: string, url: string): Promise<OpenStore> {
-  const store = await openStore(storeUrlOf(folder), { mode: 'serve' });
+  const store = await openStore(databaseIn(folder), { mode: 'serve' });
   const database = await openPostgres({ url });
   return Object.assign(store, { records: postgresRecords(database), traffic: postgresTraffic(database) });
 }
