@@ -120,7 +120,7 @@ const REFUSED: readonly (readonly [what: string, code: string, expected: RegExp]
   ['has no schema', `export default { kind: 'strategy', name: 'thrifty', prepare() {} }`, /no schema/],
   ['exports none', 'export const nothing = 1;', /exports no plugin/],
   ['imports a file that does not exist', `import './gone.ts';`, /gone/],
-  ['takes a shipped name', STRATEGY.replace(`name: 'thrifty'`, `name: 'auto'`), /which exists already/],
+  ['takes a shipped name', STRATEGY.replace(`name: 'thrifty'`, `name: 'auto'`), /already exists/],
 ];
 
 for (const [what, code, expected] of orDeeply(REFUSED.slice(0, 3), REFUSED.slice(3))) {

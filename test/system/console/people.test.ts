@@ -234,7 +234,7 @@ describe('a team', () => {
     const [team] = await listed('/admin/teams?origin=policy');
     const page = await open(`/teams/${team?.id}`);
     const line = POLICY.split('\n').findIndex((text) => text.includes('name: search')) + 1;
-    await panel(page).getByText(`line ${line}. Change the policy`).waitFor();
+    await panel(page).getByText(`line ${line}.`).waitFor();
     await panel(page).getByText('of $5.00').waitFor();
     expect(await panel(page).getByRole('button', { name: 'Remove' }).count()).toBe(0);
   });
