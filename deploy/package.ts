@@ -2,8 +2,9 @@ import { chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, statSyn
 import { basename, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
-import { SHIPPED_FOLDERS } from '../src/host/program.ts';
+import { PACKAGE_NAME as NAME, PACKAGED_PLUGIN_MODULE, SHIPPED_FOLDERS } from '../src/host/program.ts';
 import { buildConsole } from './console.ts';
+import { buildPluginModule } from './plugin-module.ts';
 import { commitHere, programBuild, ROOT, run } from './program.ts';
 
 /**
@@ -13,12 +14,34 @@ import { commitHere, programBuild, ROOT, run } from './program.ts';
 /** The folder of the program in the package. */
 const PROGRAM = 'program';
 
-/** The name `signalbox` belongs to another project on npm. */
-const NAME = 'signalbox-gateway';
-
 /** `npm run release` sets this variable to the version that it publishes. */
 export const RELEASE_VARIABLE = 'SIGNALBOX_RELEASE';
 const REFUSAL = 'Publish this package only with npm run release in a clone of Signalbox.';
+
+/** The address of the remote `origin`, empty if there is none. */
+function originHere(): string {
+  try {
+    return run('git', '-C', ROOT, 'remote', 'get-url', 'origin');
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * Returns the fields of the manifest that need a public repository: none if the remote is not on GitHub or GitLab.
+ * @param remote the address of a remote of git. Credentials in it do not get into the fields.
+ */
+export function repositoryFields(remote: string): { repository?: { type: 'git'; url: string }; homepage?: string; bugs?: string } {
+  const [, host, path] =
+    /^(?:https:\/\/(?:[^@/]*@)?|git@|ssh:\/\/git@)(github\.com|gitlab\.com)[:/]([\w.-]+(?:\/[\w.-]+)+?)(?:\.git)?\/?$/.exec(remote) ?? [];
+  if (host === undefined) return {};
+  const page = `https://${host}/${path}`;
+  return {
+    repository: { type: 'git', url: `git+${page}.git` },
+    homepage: `${page}#readme`,
+    bugs: `${page}${host === 'gitlab.com' ? '/-' : ''}/issues`,
+  };
+}
 
 /** The manifest of the package. Its facts come from the manifest of the sources. */
 function published(): object {
@@ -28,8 +51,18 @@ function published(): object {
     ...{ name: NAME, version, description, license, type, engines },
     keywords: ['llm', 'gateway', 'proxy', 'router', 'openai', 'anthropic', 'policy', 'budgets'],
     os: ['linux', 'darwin'],
-    bin: { signalbox: 'signalbox' },
-    files: ['signalbox', PROGRAM],
+    publishConfig: { access: 'public' },
+    ...repositoryFields(originHere()),
+    // npx without a program's name runs the program that has the name of the package.
+    bin: { signalbox: 'signalbox', [NAME]: 'signalbox' },
+    exports: {
+      './plugin': {
+        types: `./${PACKAGED_PLUGIN_MODULE.replace(/\.js$/, '.d.ts')}`,
+        default: `./${PACKAGED_PLUGIN_MODULE}`,
+      },
+      './package.json': './package.json',
+    },
+    files: ['signalbox', PROGRAM, 'plugin', 'CHANGELOG.md'],
     scripts: { prepublishOnly: `node -e "${check}"` },
     dependencies: { bun: dependencies.bun },
   };
@@ -79,6 +112,7 @@ export async function buildPackage(out: string, commit: string): Promise<string>
   const program = join(home, PROGRAM);
   mkdirSync(program, { recursive: true });
   await Bun.build({ ...programBuild('package', commit), outdir: program });
+  await buildPluginModule(home);
   chmodSync(join(program, 'main.js'), 0o755);
   for (const folder of SHIPPED_FOLDERS)
     cpSync(join(ROOT, folder), join(program, basename(folder)), { recursive: true });

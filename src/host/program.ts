@@ -22,6 +22,15 @@ export const shippedFolder = (folder: ShippedFolder): string =>
 /** The root of the sources; null for a build, which has no sources. */
 export const SOURCES_ROOT = PROGRAM_FORM === 'sources' ? SOURCES : null;
 
+/** The name of the package of npm, because another project may have the name `signalbox`. */
+export const PACKAGE_NAME = 'signalbox-gateway';
+
+/** The module `signalbox/plugin` in the package. Its declarations are in the same folder. */
+export const PACKAGED_PLUGIN_MODULE = 'plugin/contract/plugin.js';
+
+/** The root of the package of npm; null for the other forms. */
+export const PACKAGE_ROOT = PROGRAM_FORM === 'package' ? join(import.meta.dir, '..') : null;
+
 /**
  * Returns the address with which `new Worker` starts a worker of this program.
  * @param file the path of the worker's source from the module that starts it, such as `./audit-worker.ts`

@@ -8,7 +8,13 @@ import { PLUGIN_KINDS, type PluginKind } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { SOURCES_ROOT, shippedFolder } from '../../host/program.ts';
+import {
+  PACKAGE_NAME,
+  PACKAGE_ROOT,
+  PACKAGED_PLUGIN_MODULE,
+  SOURCES_ROOT,
+  shippedFolder,
+} from '../../host/program.ts';
 import type { PluginCommand } from './command.ts';
 
 const KINDS = Object.keys(PLUGIN_KINDS) as PluginKind[];
@@ -18,10 +24,19 @@ const NAME = /^[a-z][a-z0-9-]{0,63}$/;
 
 const TEMPLATES = shippedFolder('src/tools/plugin/templates');
 /**
- * The path of Signalbox's sources on this machine. A built program has no sources, so the path is then a clone next to the plugin that the
- * user can create.
+ * Returns the path of the module `signalbox/plugin` for tsconfig.json. In a project that has the package, the path is relative, so that it
+ * holds on every machine. The single program has no such module: its user installs the package into the plugin's folder.
  */
-const SIGNALBOX = SOURCES_ROOT ?? './signalbox';
+function contractFor(folder: string): string {
+  if (SOURCES_ROOT !== null) return join(SOURCES_ROOT, 'src/contract/plugin.ts');
+  if (PACKAGE_ROOT === null) return `./node_modules/${PACKAGE_NAME}/${PACKAGED_PLUGIN_MODULE}`;
+  const module = join(PACKAGE_ROOT, PACKAGED_PLUGIN_MODULE);
+  const project = PACKAGE_ROOT.slice(0, PACKAGE_ROOT.lastIndexOf('/node_modules/') + 1);
+  if (project === '' || !`${folder}/`.startsWith(project)) return module;
+  const path = relative(folder, module);
+  // TypeScript refuses a path without the leading `./`.
+  return path.startsWith('.') ? path : `./${path}`;
+}
 
 /** Runs `signalbox plugin new`. Throws UsageError. */
 export async function newPlugin(args: readonly string[], { shipped }: PluginCommand): Promise<CommandResult> {
@@ -40,7 +55,7 @@ export async function newPlugin(args: readonly string[], { shipped }: PluginComm
     throw new UsageError(`Signalbox already has a ${kind} \`${name}\`. Choose another name.`);
   const folder = resolve(values.dir ?? '.', name);
   if (existsSync(folder)) throw new UsageError(`${folder} already exists. Choose another folder or name.`);
-  const files = filesOf(kind, name);
+  const files = filesOf(kind, name, contractFor(folder));
   try {
     for (const [path, text] of files) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -53,7 +68,7 @@ export async function newPlugin(args: readonly string[], { shipped }: PluginComm
 }
 
 /** Returns the files of the package, by their paths in it. */
-function filesOf(kind: PluginKind, name: string): Map<string, string> {
+function filesOf(kind: PluginKind, name: string, contract: string): Map<string, string> {
   const home = join(TEMPLATES, kind);
   const templates = readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const files = new Map<string, string>();
@@ -62,8 +77,8 @@ function filesOf(kind: PluginKind, name: string): Map<string, string> {
     files.set(relative(home, path), named(readFileSync(path, 'utf8'), kind, name));
   }
   files.set('package.json', manifestOf(kind, name));
-  files.set('tsconfig.json', compilerOptions());
-  files.set('deno.json', denoOptions());
+  files.set('tsconfig.json', compilerOptions(contract));
+  files.set('deno.json', denoOptions(contract));
   return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -94,10 +109,10 @@ function manifestOf(kind: PluginKind, name: string): string {
 }
 
 /** Options for editors, `tsc` and `bun test`. The gateway and `plugin test` find `signalbox/plugin` themselves. */
-function compilerOptions(): string {
-  const types = join(SIGNALBOX, 'node_modules/@types');
+function compilerOptions(contract: string): string {
+  const types = SOURCES_ROOT === null ? '' : join(SOURCES_ROOT, 'node_modules/@types');
   // A deployed Signalbox has no types of Bun. The types of a browser are then good enough for everything except the test.
-  const hasTypes = existsSync(join(types, 'bun'));
+  const hasTypes = types !== '' && existsSync(join(types, 'bun'));
   return jsonText({
     compilerOptions: {
       target: 'ESNext',
@@ -112,8 +127,7 @@ function compilerOptions(): string {
       allowImportingTsExtensions: true,
       verbatimModuleSyntax: true,
       skipLibCheck: true,
-      // The path is not built with `join`, because `join` removes a leading `./`, without which TypeScript refuses the path.
-      paths: { 'signalbox/plugin': [`${SIGNALBOX}/src/contract/plugin.ts`] },
+      paths: { 'signalbox/plugin': [contract] },
     },
     include: ['*.ts'],
     ...(!hasTypes && { exclude: ['*.test.ts'] }),
@@ -121,8 +135,7 @@ function compilerOptions(): string {
 }
 
 /** Options for Deno, which loads a plugin without any permission: an import map, and the types of the web. */
-function denoOptions(): string {
-  const contract = `${SIGNALBOX}/src/contract/plugin.ts`;
+function denoOptions(contract: string): string {
   return jsonText({
     // With an import map, Deno finds packages from the file that imports them, and the packages of Signalbox next to its sources.
     nodeModulesDir: 'manual',
@@ -152,10 +165,11 @@ const USES: Readonly<
   }),
 };
 
-/** The next steps name a clone, because a built program contains no sources that an editor could read. */
+/** The single program has no types that an editor could read. */
 const TYPES_HINT = `
-Editors and \`tsc\` read the types of signalbox/plugin from Signalbox's sources. The paths in tsconfig.json expect a clone of
-them in ./signalbox, in which you have run \`npm ci\`. \`signalbox plugin test\` and the gateway do not need it.
+Editors and \`tsc\` read the types of signalbox/plugin from the package of npm. Install it into the plugin's folder:
+  npm install --save-dev ./signalbox-VERSION.tgz
+\`signalbox plugin test\` and the gateway do not need it.
 `;
 
 /** Sections that policies have and few other YAML files have. */
@@ -190,5 +204,5 @@ Next:
        ${policy}
        ${commandName()} policy check${of}
   3. ${last}
-${SOURCES_ROOT === null ? TYPES_HINT : ''}`;
+${SOURCES_ROOT === null && PACKAGE_ROOT === null ? TYPES_HINT : ''}`;
 }
