@@ -19,7 +19,7 @@ export const RELEASE_VARIABLE = 'SIGNALBOX_RELEASE';
 const REFUSAL = 'Publish this package only with npm run release in a clone of Signalbox.';
 
 /** The address of the remote `origin`, empty if there is none. */
-function originHere(): string {
+export function originHere(): string {
   try {
     return run('git', '-C', ROOT, 'remote', 'get-url', 'origin');
   } catch {
@@ -31,9 +31,15 @@ function originHere(): string {
  * Returns the fields of the manifest that need a public repository: none if the remote is not on GitHub or GitLab.
  * @param remote the address of a remote of git. Credentials in it do not get into the fields.
  */
-export function repositoryFields(remote: string): { repository?: { type: 'git'; url: string }; homepage?: string; bugs?: string } {
+export function repositoryFields(remote: string): {
+  repository?: { type: 'git'; url: string };
+  homepage?: string;
+  bugs?: string;
+} {
   const [, host, path] =
-    /^(?:https:\/\/(?:[^@/]*@)?|git@|ssh:\/\/git@)(github\.com|gitlab\.com)[:/]([\w.-]+(?:\/[\w.-]+)+?)(?:\.git)?\/?$/.exec(remote) ?? [];
+    /^(?:https:\/\/(?:[^@/]*@)?|git@|ssh:\/\/git@)(github\.com|gitlab\.com)[:/]([\w.-]+(?:\/[\w.-]+)+?)(?:\.git)?\/?$/.exec(
+      remote,
+    ) ?? [];
   if (host === undefined) return {};
   const page = `https://${host}/${path}`;
   return {

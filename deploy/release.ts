@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { STALE_AFTER_DAYS } from '../src/policy/models/figures.ts';
 import { pendingChanges, withRelease } from './changes.ts';
 import { staleFigures } from './figures.ts';
-import { RELEASE_VARIABLE } from './package.ts';
+import { originHere, RELEASE_VARIABLE, repositoryFields } from './package.ts';
 import { ROOT } from './program.ts';
 import { VERSION, versionOf } from './versions.ts';
 
@@ -161,6 +161,13 @@ async function release(version: string, withTests: boolean): Promise<string> {
   }
 }
 
+/** Says what the release lacks for a provenance, which only a job of CI with OIDC can create. */
+function provenanceHint(): string {
+  return repositoryFields(originHere()).repository === undefined
+    ? 'The package names no repository, because the remote origin is not a public address on GitHub or GitLab. It can have no provenance.'
+    : 'In a job of CI with an OIDC token, add --provenance to npm publish. On another machine, npm refuses the flag.';
+}
+
 const { values, positionals } = parseArgs({
   options: { 'skip-tests': { type: 'boolean' } },
   allowPositionals: true,
@@ -172,6 +179,7 @@ try {
 Look through the commit and CHANGELOG.md. Then:
   git tag v${version} && git push origin HEAD v${version}
   ${RELEASE_VARIABLE}=${version} npm publish --tag ${tagOf(version)} ./dist/${version}/package
+${provenanceHint()}
 `);
 } catch (cause) {
   if (!(cause instanceof Refusal)) throw cause;

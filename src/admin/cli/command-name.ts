@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { setCommandName } from '../../core/command-name.ts';
-import { PROGRAM_FORM } from '../../host/program.ts';
+import { PACKAGE_NAME, PROGRAM_FORM } from '../../host/program.ts';
 
 /**
  * Finds the name with which the user started this program. `main.ts` imports this file first, because other modules use the name in texts
@@ -13,20 +13,20 @@ const started = PROGRAM_FORM === 'binary' ? process.execPath : process.env.SIGNA
 if (started) setCommandName(wordFor(started));
 
 function wordFor(file: string): string {
-  const packed = PROGRAM_FORM === 'package' ? npxWordFor(resolve(file)) : null;
-  if (packed !== null) return packed;
+  const [, project, hash] = PROGRAM_FORM === 'package' ? inPackages(resolve(file)) : [];
+  if (project !== undefined && hash !== undefined) return `npx ${quoted(askedOf(project) ?? PACKAGE_NAME)}`;
+  const below = relative(process.cwd(), file);
+  // Outside the project, `npx signalbox` could install a package of a stranger. A path cannot.
+  if (project !== undefined) return quoted(below.startsWith('..') ? resolve(file) : below);
   const found = Bun.which(NAME);
   if (found && isSame(found, file)) return NAME;
   if (PROGRAM_FORM !== 'binary') return quoted(file.includes('/') ? file : `./${file}`);
-  const below = relative(process.cwd(), file);
   return quoted(below.startsWith('..') ? file : `./${below}`);
 }
 
-/** Returns the command of npx for a package that npx, or npm in a project, put into `node_modules`; null if it is installed globally. */
-function npxWordFor(file: string): string | null {
-  const [, project, hash] = /^(.*?(?:\/_npx\/([^/]+))?)\/node_modules\/\.bin\/[^/]+$/.exec(file) ?? [];
-  if (project === undefined) return null;
-  return `npx ${hash === undefined ? NAME : quoted(askedOf(project) ?? NAME)}`;
+/** Finds the project whose packages include the program, and the folder of npx; nothing if npm installed the program globally. */
+function inPackages(file: string): readonly (string | undefined)[] {
+  return /^(.*?(?:\/_npx\/([^/]+))?)\/node_modules\/\.bin\/[^/]+$/.exec(file) ?? [];
 }
 
 /** Reads what the user asked npx for: a name, a version or a file. npx notes it in the folder of the installation. */

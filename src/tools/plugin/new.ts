@@ -8,13 +8,7 @@ import { PLUGIN_KINDS, type PluginKind } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import {
-  PACKAGE_NAME,
-  PACKAGE_ROOT,
-  PACKAGED_PLUGIN_MODULE,
-  SOURCES_ROOT,
-  shippedFolder,
-} from '../../host/program.ts';
+import { PACKAGE_NAME, PACKAGE_ROOT, PACKAGED_PLUGIN_MODULE, SOURCES_ROOT, shippedFolder } from '../../host/program.ts';
 import type { PluginCommand } from './command.ts';
 
 const KINDS = Object.keys(PLUGIN_KINDS) as PluginKind[];

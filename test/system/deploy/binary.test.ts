@@ -272,7 +272,9 @@ describe('its commands', () => {
       'tsconfig.json',
     ]);
     // TypeScript refuses a relative path that does not begin with a dot.
-    expect(readFileSync(join(work, 'parrot/tsconfig.json'), 'utf8')).toContain('"./signalbox/src/contract/plugin.ts"');
+    expect(readFileSync(join(work, 'parrot/tsconfig.json'), 'utf8')).toContain(
+      '"./node_modules/signalbox-gateway/plugin/contract/plugin.js"',
+    );
     const tried = await run('plugin', 'test', 'parrot', '--runs', '20');
     expect([tried.code, tried.err]).toEqual([0, '']);
     writeFileSync(join(work, 'hungry.ts'), "import 'left-pad';\n");

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { repositoryFields } from '../../../deploy/package.ts';
 import manifest from '../../../package.json' with { type: 'json' };
 import { waitFor } from '../../support/answers.ts';
 import { expectError } from '../../support/error-contract.ts';
@@ -224,8 +225,10 @@ describe('the page for an application developer', () => {
     expect(blocks).toHaveLength(6);
     mkdirSync(app);
     writeFileSync(join(app, 'package.json'), '{"name": "app", "private": true}');
-    // npx runs the program that the project has.
-    expect(await follow(install)).toContain('npx signalbox serve');
+    // The name `signalbox` may belong to another project of the registry.
+    const installed = await follow(install);
+    expect(installed).toContain('node_modules/.bin/signalbox serve');
+    expect(installed).not.toContain('npx signalbox');
     await startServer();
     expect(await follow(ask)).toContain('"choices"');
     expect(await follow(budget)).toMatch(/sb_live_/);
@@ -239,6 +242,40 @@ describe('the page for an application developer', () => {
     expect(await follow(ask)).toContain('"choices"');
     expect(await follow('node_modules/.bin/signalbox keys list')).toContain('app');
   }, 300_000);
+});
+
+describe('a plugin of a project that has the package', () => {
+  const project = join(home, 'plugins');
+  const follow = async (...command: string[]) => {
+    const { code, out, err } = await npm(command, { cwd: project });
+    return { code, out: out + err };
+  };
+
+  test('type-checks with the package and TypeScript alone, and a wrong type fails', async () => {
+    mkdirSync(project);
+    writeFileSync(join(project, 'package.json'), '{"name": "plugins", "private": true}');
+    const typescript = `typescript@${manifest.devDependencies.typescript}`;
+    expect(await follow('npm', 'install', '--silent', '--save-dev', spec, typescript)).toMatchObject({ code: 0 });
+    for (const kind of ['strategy', 'provider', 'guard']) {
+      const made = await follow('node_modules/.bin/signalbox', 'plugin', 'new', kind, `own-${kind}`);
+      expect(made.code).toBe(0);
+      const check = () => follow('node_modules/.bin/tsc', '-p', `own-${kind}`, '--skipLibCheck', 'false');
+      expect(await check()).toEqual({ code: 0, out: '' });
+      const file = join(project, `own-${kind}/index.ts`);
+      const text = readFileSync(file, 'utf8');
+      writeFileSync(file, text.replace(/name: '[^']*'/, 'name: 5'));
+      expect((await check()).out).toContain('TS2322');
+      writeFileSync(file, text);
+      const tried = await follow('node_modules/.bin/signalbox', 'plugin', 'test', `own-${kind}`, '--runs', '5');
+      expect(tried.code).toBe(0);
+    }
+  }, 120_000);
+
+  test('imports values from the module in its own tests', async () => {
+    const code = "import { isObject } from 'signalbox-gateway/plugin'; if (!isObject({})) process.exit(1);";
+    writeFileSync(join(project, 'own.mjs'), code);
+    expect(await follow('node', 'own.mjs')).toEqual({ code: 0, out: '' });
+  });
 });
 
 describe('npm publish', () => {
@@ -258,5 +295,39 @@ describe('npm publish', () => {
     expect(Object.keys(published.dependencies)).toEqual(['bun']);
     expect(published.private).toBeUndefined();
     expect(existsSync(join(home, 'out/package/src'))).toBe(false);
+  });
+
+  test('has the changelog in its file', async () => {
+    const { out } = await npm(['tar', '-tzf', spec]);
+    expect(out.split('\n')).toContain('package/CHANGELOG.md');
+  });
+
+  test('states the repository only if it is public, and no credentials', () => {
+    const page = 'https://github.com/example/signalbox';
+    for (const remote of [
+      `${page}.git`,
+      page,
+      'git@github.com:example/signalbox.git',
+      'https://me:secret@github.com/example/signalbox',
+    ])
+      expect(repositoryFields(remote)).toEqual({
+        repository: { type: 'git', url: `git+${page}.git` },
+        homepage: `${page}#readme`,
+        bugs: `${page}/issues`,
+      });
+    for (const remote of [
+      '',
+      '/srv/signalbox',
+      'file:///srv/signalbox',
+      'https://git.example/a/b',
+      'me@github.com.example:a/b',
+    ])
+      expect(repositoryFields(remote)).toEqual({});
+  });
+
+  test('refuses the sources', async () => {
+    const refused = await npm(['npm', 'publish', '--dry-run', '--tag', 'dev'], { cwd: ROOT });
+    expect(refused.code).not.toBe(0);
+    expect(refused.err).toContain('EPRIVATE');
   });
 });
