@@ -121,7 +121,8 @@ function compilerOptions(contract: string): string {
       allowImportingTsExtensions: true,
       verbatimModuleSyntax: true,
       skipLibCheck: true,
-      paths: { 'signalbox/plugin': [contract] },
+      // Without `.js`, TypeScript finds the declarations and Bun finds the code.
+      paths: { 'signalbox/plugin': [contract.replace(/\.js$/, '')] },
     },
     include: ['*.ts'],
     ...(!hasTypes && { exclude: ['*.test.ts'] }),

@@ -273,7 +273,7 @@ describe('its commands', () => {
     ]);
     // TypeScript refuses a relative path that does not begin with a dot.
     expect(readFileSync(join(work, 'parrot/tsconfig.json'), 'utf8')).toContain(
-      '"./node_modules/signalbox-gateway/plugin/contract/plugin.js"',
+      '"./node_modules/signalbox-gateway/plugin/contract/plugin"',
     );
     const tried = await run('plugin', 'test', 'parrot', '--runs', '20');
     expect([tried.code, tried.err]).toEqual([0, '']);

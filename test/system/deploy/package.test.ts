@@ -328,6 +328,6 @@ describe('npm publish', () => {
   test('refuses the sources', async () => {
     const refused = await npm(['npm', 'publish', '--dry-run', '--tag', 'dev'], { cwd: ROOT });
     expect(refused.code).not.toBe(0);
-    expect(refused.err).toContain('EPRIVATE');
+    expect(refused.err).toContain('npm run release');
   });
 });
