@@ -37,8 +37,8 @@ export function repositoryFields(remote: string): {
   bugs?: string;
 } {
   const [, host, path] =
-    /^(?:https:\/\/(?:[^@/]*@)?|git@|ssh:\/\/git@)(github\.com|gitlab\.com)[:/]([\w.-]+(?:\/[\w.-]+)+?)(?:\.git)?\/?$/.exec(
-      remote,
+    /^(?:https:\/\/(?:[^@/]*@)?|git@|ssh:\/\/git@)(github\.com|gitlab\.com)[:/]([\w.-]+(?:\/[\w.-]+)+)$/.exec(
+      remote.replace(/(?:\.git)?\/?$/, ''),
     ) ?? [];
   if (host === undefined) return {};
   const page = `https://${host}/${path}`;
