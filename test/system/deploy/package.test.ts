@@ -203,7 +203,7 @@ describe('the page for an application developer', () => {
   const blocks = [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands = '']) =>
     commands.replace(/\.\/signalbox-(VERSION|OLD|NEW)\.tgz/g, spec).replace('127.0.0.1:8787', `127.0.0.1:${own}`),
   );
-  const [install = '', start = '', ask = '', budget = '', upgrade = '', rollback = ''] = blocks;
+  const [install = '', start = '', ask = '', budget = '', refusal = '', upgrade = '', rollback = ''] = blocks;
   let running: Bun.Subprocess | undefined;
   const env = { PORT: String(own), SIGNALBOX_KEY: KEY };
   async function follow(commands: string): Promise<string> {
@@ -222,7 +222,7 @@ describe('the page for an application developer', () => {
   afterAll(stopServer);
 
   test('leads to an answer, a budget, an upgrade and a rollback', async () => {
-    expect(blocks).toHaveLength(6);
+    expect(blocks).toHaveLength(7);
     mkdirSync(app);
     writeFileSync(join(app, 'package.json'), '{"name": "app", "private": true}');
     // The name `signalbox` may belong to another project of the registry.
@@ -232,6 +232,7 @@ describe('the page for an application developer', () => {
     await startServer();
     expect(await follow(ask)).toContain('"choices"');
     expect(await follow(budget)).toMatch(/sb_live_/);
+    expect(await follow(refusal)).toContain('"code":"request_exceeds_budget"');
     await follow(upgrade);
     await stopServer();
     await startServer();
