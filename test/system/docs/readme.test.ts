@@ -34,7 +34,10 @@ function commandsOf(block: PageBlock, at: number, written: string[]): string {
   const { language, text } = block;
   if (language === 'sh')
     return text
-      .replaceAll(/^(?:(?:\w+=\S+ )?npm (?:start|test)|git clone URL signalbox && cd signalbox\b).*$/gm, ':')
+      .replaceAll(
+        /^(?:(?:\w+=\S+ )?npm (?:start|test)|npx \.\/signalbox-VERSION\.tgz|git clone URL signalbox && cd signalbox\b).*$/gm,
+        ':',
+      )
       .replaceAll('sb_live_…', box.key);
   // Later tests save and run these programs; Python only in `npm run test:deep`, because `npm run test:system` needs only Node.
   if (language === 'yaml' || language === 'python' || language === 'json') return ':\n';

@@ -127,7 +127,11 @@ test('the metrics page counts quoted and received payments with their Credits, a
       };
       return { text, of };
     };
-    const before = await page();
+    // The server reads the gas price in the background.
+    const before = await waitFor(async () => {
+      const now = await page();
+      return Number.isNaN(now.of('payment_gas_ratio')) ? null : now;
+    });
     expect([before.of('payments_total', ',state="captured"'), before.of('payments_credits_total')]).toEqual([0, 0]);
     expect([before.of('payment_network_ready'), before.of('payments_unsettled')]).toEqual([1, 0]);
     expect(before.of('payment_gas_ratio')).toBeGreaterThan(1);
