@@ -68,7 +68,7 @@ function published(): object {
       },
       './package.json': './package.json',
     },
-    files: ['signalbox', PROGRAM, 'plugin', 'CHANGELOG.md'],
+    files: ['signalbox', PROGRAM, PACKAGED_PLUGIN_MODULE.split('/')[0]!, 'CHANGELOG.md'],
     scripts: { prepublishOnly: `node -e "${check}"` },
     dependencies: { bun: dependencies.bun },
   };

@@ -187,7 +187,7 @@ export const credits = (description: string, example: number, bounds: NumberOpti
  * @param bare the unit of a number; a field in USD refuses Credits
  */
 export const amount = (description: string, example: number, bounds: AmountBounds, bare: AmountUnit = 'Credits') => {
-  // What a Credit is worth is not known here, so the exact maximum of USD is checked when the amount is read.
+  // The worth of a Credit is not known here, so the exact maximum of USD is checked when the amount is read.
   const ofNumber =
     bare === 'Credits' ? bounds : { minimum: bounds.minimum, maximum: bounds.maximum * USD_PER_CREDIT_MAX };
   const schema = Type.Union([Type.Number(ofNumber), Type.String({ minLength: 1, maxLength: AMOUNT_LENGTH_MAX })], {

@@ -81,7 +81,7 @@ const ToolConfig = openShape({
       mode: nullable(
         Type.Union(
           ['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'].map((mode) => Type.Literal(mode)),
-          { description: '`AUTO` (default), `ANY`, `NONE` or `VALIDATED`.' },
+          { description: 'Whether the model calls functions. The default is `AUTO`.' },
         ),
       ),
       allowedFunctionNames: nullable(Type.Array(Type.String())),

@@ -35,7 +35,7 @@ interface KeptEdit {
 }
 
 /**
- * The largest number of windows of one guard at one part. A message has one window for each round of masking. The first message also has the windows of
+ * The largest number of windows of one guard at one part. A message has one window for each round of masking. The first message also counts the windows for
  * texts that belong to no message, such as a system prompt.
  */
 const WINDOWS_MAX = 24;

@@ -32,7 +32,7 @@ export const warning = advising('warning');
 export const problem = advising('problem');
 export const notChecked = advising('not_checked');
 
-/** What to do about an error whose message does not say it. */
+/** The advice for an error whose message has none. */
 const CORRECT = 'Correct the cause, and run the checks again.';
 
 /** Makes a finding from the message of an error. Messages first say what is wrong, then after `; ` or in a second sentence what to do. */
