@@ -8,7 +8,7 @@ import { visibleLines } from './core/text/visible.ts';
 import { scrub } from './host/telemetry/secrets.ts';
 import { type DataPlace, keysOnDisk, spoolsOf, stateOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
-import { copyWhole, defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
+import { copyWhole, defaultPolicies, editablePolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { requireStore } from './store/open.ts';
 
 /**
@@ -137,7 +137,11 @@ async function outputWithoutData(
         copyPolicies: (target) => copyWhole(SHIPPED_POLICIES, target),
       });
     case 'plugin':
-      return (await import('./tools/plugin/plugin.ts')).runPlugin(command.args, { shipped: await shipped(), terminal });
+      return (await import('./tools/plugin/plugin.ts')).runPlugin(command.args, {
+        shipped: await shipped(),
+        policies: () => editablePolicies(command.used()),
+        terminal,
+      });
     case 'import': {
       const { runImport } = await import('./tools/import/import.ts');
       return runImport(command.args, { shippedPolicies: SHIPPED_POLICIES, shipped: await shipped(), now });

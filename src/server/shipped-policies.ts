@@ -26,6 +26,11 @@ const MAIN_FILE = 'signalbox.yaml';
 
 const policiesIn = (data: string): string => join(data, POLICIES);
 
+/** Returns the folder whose files an operator edits. In place of the program's own copy, this is the folder that `signalbox init` makes. */
+export function editablePolicies(used: string): string {
+  return PROGRAM_FORM !== 'sources' && used === SHIPPED_POLICIES ? POLICIES : used;
+}
+
 /**
  * If the shipped policy cannot be edited where it is, copies it into the data folder for `serve`.
  * @returns the folder of the copy, or null if no copy was needed

@@ -51,17 +51,26 @@ Next:
 
 /** Writes a file or folder unless it exists, and says which of both happened. */
 function written(path: string, write: (path: string) => void): string {
-  if (fs.existsSync(path)) return `${path} exists and was not changed.\n`;
+  if (isThere(path)) return `${path} exists and was not changed.\n`;
   try {
     fs.mkdirSync(dirname(path), { recursive: true });
     write(path);
   } catch (cause) {
-    if (fs.existsSync(path)) return `${path} exists and was not changed.\n`;
+    if (isThere(path)) return `${path} exists and was not changed.\n`;
     throw new UsageError(
       `${path} cannot be written: ${reasonOf(cause)}. Name another folder: ${commandName()} init FOLDER.`,
     );
   }
   return `${path} was written.\n`;
+}
+
+/** Returns whether there is a file, or a folder that is not empty. A folder that cannot be read counts as not empty. */
+function isThere(path: string): boolean {
+  try {
+    return !fs.statSync(path).isDirectory() || fs.readdirSync(path).length > 0;
+  } catch {
+    return fs.existsSync(path);
+  }
 }
 
 /** Writes the variables of the services that the shipped adapters know, without values. */

@@ -61,9 +61,9 @@ export type Command =
   | { readonly name: 'help'; readonly words: readonly string[] }
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
-  | { readonly name: 'plugin' | 'import'; readonly args: readonly string[] }
+  | { readonly name: 'import'; readonly args: readonly string[] }
   /** `used` is the policy folder that `serve` would use in this environment, before and after a change. */
-  | { readonly name: 'init'; readonly used: () => string; readonly args: readonly string[] }
+  | { readonly name: 'init' | 'plugin'; readonly used: () => string; readonly args: readonly string[] }
   /** `port` is the port on which `serve` would listen in this environment. */
   | { readonly name: 'health'; readonly port: number; readonly args: readonly string[] }
   | ({ readonly name: DataCommandName } & DataArguments)
@@ -93,9 +93,9 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   if (name === 'version' || argv[0] === '--version') return { name: 'version' };
   if (name === 'serve') return serveCommand(rest, env, defaultPolicies);
   if (name === 'health') return { name, port: portOf(env.PORT || PORT), args: rest };
-  if (name === 'init')
+  if (name === 'init' || name === 'plugin')
     return { name, used: () => env.SIGNALBOX_POLICIES || defaultPolicies(dataFolder(null, env)), args: rest };
-  if (name === 'plugin' || name === 'import') return { name, args: rest };
+  if (name === 'import') return { name, args: rest };
   const onData = DATA_COMMANDS.find((one) => one === name);
   if (onData) {
     const place = dataOf(rest, env);

@@ -27,13 +27,17 @@ function contractFor(folder: string): string {
   const module = join(PACKAGE_ROOT, PACKAGED_PLUGIN_MODULE);
   const project = PACKAGE_ROOT.slice(0, PACKAGE_ROOT.lastIndexOf('/node_modules/') + 1);
   if (project === '' || !`${folder}/`.startsWith(project)) return module;
-  const path = relative(folder, module);
-  // TypeScript refuses a path without the leading `./`.
+  return localPath(folder, module);
+}
+
+/** Returns the path from a folder to a file. TypeScript and policies refuse a path without the leading `./`. */
+function localPath(folder: string, file: string): string {
+  const path = relative(folder, file);
   return path.startsWith('.') ? path : `./${path}`;
 }
 
 /** Runs `signalbox plugin new`. Throws UsageError. */
-export async function newPlugin(args: readonly string[], { shipped }: PluginCommand): Promise<CommandResult> {
+export async function newPlugin(args: readonly string[], { shipped, policies }: PluginCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { dir: TEXT });
   const [given = '', name, ...more] = positionals;
   const kind = KINDS.find((one) => one === given);
@@ -58,7 +62,7 @@ export async function newPlugin(args: readonly string[], { shipped }: PluginComm
   } catch (cause) {
     throw new UsageError(`${folder} cannot be written: ${messageOf(cause)}.`);
   }
-  return { text: nextSteps(kind, name, folder, [...files.keys()]), code: 0 };
+  return { text: nextSteps(kind, name, folder, policies, [...files.keys()]), code: 0 };
 }
 
 /** Returns the files of the package, by their paths in it. */
@@ -184,18 +188,24 @@ function policyAround(folder: string): string | null {
   return [dirname(folder), dirname(dirname(folder))].find(isPolicy) ?? null;
 }
 
-function nextSteps(kind: PluginKind, name: string, folder: string, files: readonly string[]): string {
-  const home = policyAround(folder);
-  const file = home === null ? join(folder, 'index.ts') : `./${relative(home, join(folder, 'index.ts'))}`;
-  const of = home === null ? '' : ` ${pathText(home)}`;
+function nextSteps(
+  kind: PluginKind,
+  name: string,
+  folder: string,
+  policies: PluginCommand['policies'],
+  files: readonly string[],
+): string {
+  const around = policyAround(folder);
+  const home = around ?? resolve(policies());
+  const of = around === null ? '' : ` ${pathText(home)}`;
   const { policy, last } = USES[kind](name, name.replaceAll('-', '_').toUpperCase(), of);
   return `Created ${files.length} files in ${folder}: ${files.join(', ')}
 
 Next:
   1. Test the plugin with every law that the gateway relies on:
        ${commandName()} plugin test ${join(pathText(folder), 'index.ts')}
-  2. Name the plugin in a file of the policy${home === null ? ', by its path from there or by this one' : ''}, and check the policy:
-       plugins: [${file}]
+  2. Name the plugin in a file of ${pathText(home)}, and check the policy:
+       plugins: [${localPath(home, join(folder, 'index.ts'))}]
        ${policy}
        ${commandName()} policy check${of}
   3. ${last}

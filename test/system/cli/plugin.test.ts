@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../../plugins/index.ts';
 import { UsageError } from '../../../src/core/usage-error.ts';
@@ -13,8 +13,8 @@ const folder = temporaryFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const ROOT = join(import.meta.dir, '../../..');
-const run = (...args: string[]) => runPlugin(args, { shipped, terminal: false });
 const at = (path: string): string => join(folder, path);
+const run = (...args: string[]) => runPlugin(args, { shipped, policies: () => at('used'), terminal: false });
 
 function write(path: string, text: string): string {
   mkdirSync(join(at(path), '..'), { recursive: true });
@@ -75,7 +75,7 @@ describe('signalbox plugin new', () => {
     await expect(failed).rejects.toBeInstanceOf(UsageError);
   });
 
-  test('plugin new prints how a policy names the plugin: by a relative path inside the policy folder, else by its full path', async () => {
+  test('plugin new prints how a policy names the plugin: by its path from the policy folder, which is the used one if no policy is around it', async () => {
     write('policy/main.yaml', 'version: 1\nselectors: {}\n');
     write('other/compose.yaml', 'version: 3\nservices: {}\n');
     const said = async (name: string, dir: string) => {
@@ -92,11 +92,30 @@ describe('signalbox plugin new', () => {
     expect(await said('near', 'policy')).toEqual(inPolicy('near'));
     expect(await said('inner', 'policy/plugins')).toEqual(inPolicy('plugins/inner'));
     expect(await said('far', 'other')).toEqual([
-      at('other/far/index.ts'),
+      '../other/far/index.ts',
       './signalbox policy check',
       './signalbox policy explain --model auto-far --message Hello',
     ]);
   });
+
+  test.each(['strategy', 'provider', 'guard'])(
+    'a policy with the lines that plugin new prints uses the %s',
+    async (kind) => {
+      cpSync(join(ROOT, 'policies'), at(`used-${kind}`), { recursive: true });
+      const policies = () => at(`used-${kind}`);
+      const { text } = await runPlugin(['new', kind, `my-${kind}`, '--dir', at('beside')], {
+        shipped,
+        policies,
+        terminal: false,
+      });
+      const lines = text.split('\n');
+      const first = lines.findIndex((line) => line.trim().startsWith('plugins: '));
+      const printed = lines.slice(first, first + 2).map((line) => line.trim());
+      write(`used-${kind}/own.yaml`, printed.join('\n').replace('https://…', 'https://api.example'));
+      const checked = await runCommand(['policy', 'check', policies()]);
+      expect(checked).toMatchObject({ code: 0, err: '', out: expect.stringContaining(': 7 files') });
+    },
+  );
 
   test('plugin new never overwrites a file and refuses even an empty folder', async () => {
     write('full/there/notes.txt', 'mine');

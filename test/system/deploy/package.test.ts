@@ -176,6 +176,12 @@ describe('signalbox init', () => {
     expect(await models.text()).toContain('"house"');
   });
 
+  test('fills an empty folder', async () => {
+    mkdirSync(join(work, 'empty/policies'), { recursive: true });
+    expect((await npx('init', 'empty')).code).toBe(0);
+    expect(existsSync(join(work, 'empty/policies/signalbox.yaml'))).toBe(true);
+  });
+
   test('changes no file that exists', async () => {
     const file = join(work, 'policies/signalbox.yaml');
     const edited = readFileSync(file, 'utf8');
