@@ -27,7 +27,7 @@ const PROGRAMS = ['caddy', 'nginx', 'openssl'];
 const missing = PROGRAMS.filter((name) => Bun.which(name) === null);
 if (missing.length > 0) {
   throw new Error(
-    `This section needs ${missing.join(', ')}. On Debian and Ubuntu: apt-get install caddy nginx-light openssl; on macOS: brew install caddy nginx openssl.`,
+    `This section needs ${missing.join(', ')}. On Debian and Ubuntu: apt-get install caddy nginx-light openssl; on macOS: brew install caddy nginx openssl. Caddy must be 2.8 or later, which Debian 12 does not have.`,
   );
 }
 
