@@ -16,6 +16,7 @@ import { Placeholders } from '../../../src/gateway/guards/placeholders.ts';
 import { textsOfRequest } from '../../../src/gateway/guards/request-texts.ts';
 import { Verdicts } from '../../../src/gateway/guards/verdicts.ts';
 import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
+import type { Shape } from '../../support/in-time.ts';
 import { readOn } from '../../support/read-request.ts';
 import { mapped, type WorstReader } from './reader.ts';
 import { ANY_TEXTS, WORST_TEXTS } from './texts.ts';
@@ -57,11 +58,9 @@ export const WORST_GUARDS: Readonly<Record<string, TextShapes>> = {
   language: ANY_TEXTS,
   'json-schema': {
     ...ANY_TEXTS,
-    'lists without commas': (parts) => `[${'1 '.repeat(parts)}`,
     'quotes in a text': (parts) => `{"a": "${'x"y'.repeat(parts)}`,
     'joined texts': (parts) => `["a"${'+"a"'.repeat(parts)}`,
     'lines of objects': (parts) => `[${'{"a":1}\n'.repeat(parts)}`,
-    'deep lists': of('['),
     'a list that fits': (parts) => `[${'1,'.repeat(parts)}1]`,
   },
 };
@@ -87,6 +86,15 @@ const PREPARED: Readonly<Record<string, PreparedGuard>> = {
     repair: true,
     repairs: 0,
   }),
+};
+
+/**
+ * The time of a repair grows with the square of the length, up to the longest text that is repaired. These are the slowest texts; many of
+ * them take time in proportion to their number.
+ */
+const SLOWEST_REPAIRS: Readonly<Record<string, string>> = {
+  'lists without commas': `[${'1 '.repeat(16_383)}`,
+  'deep lists': '['.repeat(4_096),
 };
 
 /** The reply of a guard's service to a text. */
@@ -216,6 +224,19 @@ export const guardReaders: readonly WorstReader[] = [
       weight: 32,
     },
   ]),
+  {
+    name: 'guard json-schema on the slowest texts that it repairs',
+    shapes: Object.fromEntries(
+      Object.entries(SLOWEST_REPAIRS).map(([what, text]): [string, Shape] => [
+        what,
+        (parts) => {
+          const texts = Array(parts).fill(asWindow(text).texts[0]);
+          return () => PREPARED['json-schema']!.check({ ...asWindow(text), texts });
+        },
+      ]),
+    ),
+    partsMax: 1,
+  },
   {
     name: 'texts of a request',
     shapes: mapped(
