@@ -51,7 +51,7 @@ async function prove({ name, files }: Section): Promise<boolean> {
   const found = readFileSync(proofs, 'utf8')
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Proof);
+    .map((line): Proof => ({ ...(JSON.parse(line) as Proof), section: name }));
   if (found.length === 0) return true;
   for (const { what } of found) console.log(`${name}: ${what}`);
   const rows = await Promise.all(joined(found).map(row));

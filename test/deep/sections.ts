@@ -1,3 +1,5 @@
+import { lawFiles } from './laws.ts';
+
 /** A section of `npm run test:deep`: one or more tests that take their number of runs from `effort`. */
 export interface Section {
   readonly name: string;
@@ -5,7 +7,7 @@ export interface Section {
   readonly files: readonly string[];
 }
 
-export const SECTIONS: readonly Section[] = [
+const NAMED: readonly Section[] = [
   { name: 'reload', files: ['test/system/reload/traffic.test.ts'] },
   {
     name: 'overspend',
@@ -160,98 +162,18 @@ export const SECTIONS: readonly Section[] = [
   { name: 'expressions', files: ['test/policy/cel-any-text.test.ts', 'test/policy/yaml-bombs.test.ts'] },
   { name: 'names', files: ['test/policy/models/wildcards.test.ts'] },
   { name: 'edited-answer', files: ['test/laws/edited-answer.test.ts'] },
-  {
-    name: 'laws',
-    files: [
-      'test/access/idempotency/waits-law.test.ts',
-      'test/bench/catalog.test.ts',
-      'test/core/json/fault.test.ts',
-      'test/core/time/histogram.test.ts',
-      'test/store/traffic-books-law.test.ts',
-      'test/system/store/postgres/traffic-books-law.test.ts',
-      'test/store/traffic-law.test.ts',
-      'test/system/store/postgres/partitions.test.ts',
-      'test/system/store/postgres/traffic-law.test.ts',
-      'test/e2e/embeddings-law.test.ts',
-      'test/e2e/three-dialects.test.ts',
-      'test/gateway/prompt/affinity-law.test.ts',
-      'test/gateway/money/tranches.test.ts',
-      'test/payments/funding/funding.test.ts',
-      'test/gateway/exchange/kept-answer.test.ts',
-      'test/gateway/exchange/stop-cut.test.ts',
-      'test/gateway/request/observe/chat-metrics.test.ts',
-      'test/tools/importers/litellm/laws.test.ts',
-      'test/instances/budgets-law.test.ts',
-      'test/system/instances/budgets-law.test.ts',
-      'test/instances/ending-budgets.test.ts',
-      'test/system/instances/ending-budgets.test.ts',
-      'test/instances/copies-law.test.ts',
-      'test/system/instances/copies-law.test.ts',
-      'test/instances/names-law.test.ts',
-      'test/system/instances/names-law.test.ts',
-      'test/instances/pushes-law.test.ts',
-      'test/system/instances/pushes-law.test.ts',
-      'test/instances/late.test.ts',
-      'test/laws/agreement-reload.test.ts',
-      'test/laws/agreement.test.ts',
-      'test/laws/auto.test.ts',
-      'test/laws/ceilings.test.ts',
-      'test/laws/every-strategy.test.ts',
-      'test/laws/kept-turns.test.ts',
-      'test/laws/parts.test.ts',
-      'test/laws/recommended-form.test.ts',
-      'test/laws/round-trip/across.test.ts',
-      'test/laws/round-trip/dropped.test.ts',
-      'test/laws/round-trip/passed.test.ts',
-      'test/laws/round-trip/round-trip.test.ts',
-      'test/dialects/google-gemini/round-trip.test.ts',
-      'test/laws/selectors.test.ts',
-      'test/laws/weighted.test.ts',
-      'test/laws/whole-chat.test.ts',
-      'test/laws/within-margin.test.ts',
-      'test/ledger/audit.test.ts',
-      'test/ledger/interleaving.test.ts',
-      'test/policy/fuzz.test.ts',
-      'test/policy/inherit.test.ts',
-      'test/policy/json-schema-law.test.ts',
-      'test/policy/models/latency.test.ts',
-      'test/policy/payments/payments.test.ts',
-      'test/policy/yaml/plain.test.ts',
-      'test/policy/shipped.test.ts',
-      'test/policy/versions/versions.test.ts',
-      'test/property/nulls.test.ts',
-      'test/providers/anthropic-answer.test.ts',
-      'test/providers/gemini-schema.test.ts',
-      'test/providers/gemini-stream.test.ts',
-      'test/providers/openai-responses-stream.test.ts',
-      'test/providers/system-first.test.ts',
-      'test/routing/capped.test.ts',
-      'test/routing/certify.test.ts',
-      'test/routing/profile/laws.test.ts',
-      'test/routing/profile/output.test.ts',
-
-      'test/routing/profile/trie.test.ts',
-      'test/routing/refuse.test.ts',
-      'test/routing/tokens.test.ts',
-      'test/security/report.test.ts',
-      'test/security/upstream-authority.test.ts',
-      'test/store/books.test.ts',
-      'test/store/postgres.test.ts',
-      'test/system/store/postgres/books.test.ts',
-      'test/store/instance.test.ts',
-      'test/store/leases.test.ts',
-      'test/dialects/openai-responses/laws.test.ts',
-      'test/host/telemetry/counts.test.ts',
-      'test/host/telemetry/sink.test.ts',
-      'test/providers/tokenizer/byte-pairs.test.ts',
-      'test/providers/tokenizer/counter.test.ts',
-      'test/providers/health/breaker.test.ts',
-      'test/providers/health/output-lengths.test.ts',
-      'test/providers/health/quantile.test.ts',
-      'test/providers/health/retry-budget.test.ts',
-      'test/providers/health/square-wave.test.ts',
-      'test/providers/http1/reply-parser.test.ts',
-    ],
-  },
   { name: 'idempotency', files: ['test/access/idempotency/idempotency.test.ts'] },
+];
+
+/** Laws about stores and about servers that share one take half of the time of all laws. */
+const ABOUT_STORES = /^test\/(?:system\/)?(?:store|instances)\//;
+
+const named = new Set(NAMED.flatMap(({ files }) => files));
+/** The laws of all files that no other section names. */
+const laws = lawFiles().filter((file) => !named.has(file));
+
+export const SECTIONS: readonly Section[] = [
+  ...NAMED,
+  { name: 'laws', files: laws.filter((file) => !ABOUT_STORES.test(file)) },
+  { name: 'laws-stores', files: laws.filter((file) => ABOUT_STORES.test(file)) },
 ];

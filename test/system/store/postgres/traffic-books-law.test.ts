@@ -35,5 +35,5 @@ const laidInPostgres: Laid = async (size) => {
 };
 
 test(`in PostgreSQL ${LAW}`, async () => {
-  await fc.assert(lawOf(laidInPostgres), tries(`${LAW}, in PostgreSQL`, 1, 300));
+  await fc.assert(lawOf(laidInPostgres), tries(`${LAW}, in PostgreSQL`, 1, 100));
 }, 3_600_000);
