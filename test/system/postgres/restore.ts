@@ -54,7 +54,7 @@ test('after restoring a backup taken under traffic with its archive, the books a
   const server = await fleet.start();
   expect(await server.run('ledger', 'backup', 'copy.db')).toMatchObject({
     code: 1,
-    err: expect.stringContaining('pg_basebackup and pg_dump. While no server runs, `signalbox db copy'),
+    err: expect.stringContaining('pg_basebackup and pg_dump'),
   });
   expect(await audit(server)).toBe('nothing wrong');
   expect(await booked(server, 'restored')).toBe(charged + late * COST);
