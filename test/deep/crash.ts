@@ -4,7 +4,7 @@ import { POINTS } from '../crash/points.ts';
 import { effort, randomFrom } from './effort.ts';
 
 /** `npm run test:deep -- crash`: many kills at each point, one after the other on the same data folder. */
-const { runs, seed, proved } = effort('crash', 2, 50);
+const { runs, seed, proved } = effort('crash', 2, 20);
 
 const credits = (kills: readonly Kill[], of: (kill: Kill) => number): string =>
   (kills.reduce((sum, kill) => sum + of(kill), 0) / 1_000_000).toFixed(3);

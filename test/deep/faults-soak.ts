@@ -11,7 +11,7 @@ import { effort } from './effort.ts';
  * `npm run test:deep -- faults-soak`: an hour of JSON and streams with upstreams that fail in many ways, callers that disconnect, and
  * reloads. Memory and descriptors must not grow, and the ledger must agree with the upstreams.
  */
-const { runs: seconds, random, proved } = effort('faults-soak', 20, 3_600);
+const { runs: seconds, random, proved } = effort('faults-soak', 20, 1_800);
 const DIALECTS = ['openai', 'anthropic', 'gemini'] as const;
 const ADAPTERS = { openai: 'openai-compatible', anthropic: 'anthropic', gemini: 'gemini' } as const;
 const CALLERS = 16;
