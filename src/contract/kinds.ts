@@ -31,6 +31,9 @@ export const PLUGIN_KINDS: Readonly<Record<PluginKind, KindSpecification>> = {
   guard: { madeBy: 'defineGuard', schema: 'settings', contractMin: 2 },
 };
 
+/** The words for the kinds of plugins. */
+export const PLUGIN_KIND_NAMES = Object.keys(PLUGIN_KINDS) as readonly PluginKind[];
+
 /** Returns the schema of the keys that a policy may set for a plugin. */
 export const schemaOfPlugin = (plugin: Plugin): TObject => ('settings' in plugin ? plugin.settings : plugin.options);
 

@@ -173,7 +173,7 @@ export const EXAMPLES: Readonly<Record<string, Usage>> = {
     'when a provider has replaced a model under the same name.',
     'learn reset --model gpt-6-luna --yes',
   ),
-  'plugin new': use('to start your own strategy or provider.', 'plugin new strategy cheapest'),
+  'plugin new': use('to start a plugin of your own.', 'plugin new strategy cheapest'),
   'plugin test': use('while you write a plugin, and in its continuous integration.', 'plugin test ./cheapest'),
   'import litellm': use('to move from a LiteLLM proxy to Signalbox.', 'import litellm config.yaml --out ./policies'),
   version: use('to report a problem.', 'version'),

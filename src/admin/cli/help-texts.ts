@@ -1,3 +1,4 @@
+import { PLUGIN_KIND_NAMES } from '../../contract/kinds.ts';
 import { ALERT_OPERATIONS } from '../alerts.ts';
 import { showCache } from '../cache.ts';
 import { listRecords, showRecord } from '../decisions.ts';
@@ -155,7 +156,7 @@ ${DATA}`,
     summary: 'Exclude all scores so far from the means, for all models or for one.',
   },
   'plugin new': {
-    usage: 'strategy|provider NAME [--dir DIR]',
+    usage: `${PLUGIN_KIND_NAMES.join('|')} NAME [--dir DIR]`,
     summary: 'Create a plugin package that works, with its test.',
     details: 'Creates the folder NAME in --dir, by default in the current folder. Never overwrites existing files.',
   },

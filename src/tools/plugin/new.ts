@@ -3,15 +3,13 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArguments, TEXT } from '../../admin/cli/arguments.ts';
 import type { CommandResult } from '../../admin/cli/result.ts';
-import { jsonText, pathText } from '../../admin/cli/text.ts';
-import { PLUGIN_KINDS, type PluginKind } from '../../contract/kinds.ts';
+import { jsonText, pathText, shellWord } from '../../admin/cli/text.ts';
+import { PLUGIN_KIND_NAMES, type PluginKind } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { PACKAGE_NAME, PACKAGE_ROOT, PACKAGED_PLUGIN_MODULE, SOURCES_ROOT, shippedFolder } from '../../host/program.ts';
 import type { PluginCommand } from './command.ts';
-
-const KINDS = Object.keys(PLUGIN_KINDS) as PluginKind[];
 
 /** The form of a plugin's name. With a prefix, the plugin's name is also a valid name of an npm package. */
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
@@ -40,10 +38,10 @@ function localPath(folder: string, file: string): string {
 export async function newPlugin(args: readonly string[], { shipped, policies }: PluginCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { dir: TEXT });
   const [given = '', name, ...more] = positionals;
-  const kind = KINDS.find((one) => one === given);
+  const kind = PLUGIN_KIND_NAMES.find((one) => one === given);
   if (!kind || name === undefined || more.length > 0)
     throw new UsageError(
-      `plugin new needs strategy, provider or guard, and a name: ${commandName()} plugin new strategy thrifty.`,
+      `plugin new needs a kind (${PLUGIN_KIND_NAMES.join(', ')}) and a name: ${commandName()} plugin new strategy thrifty.`,
     );
   if (!NAME.test(name))
     throw new UsageError(
@@ -62,7 +60,7 @@ export async function newPlugin(args: readonly string[], { shipped, policies }: 
   } catch (cause) {
     throw new UsageError(`${folder} cannot be written: ${messageOf(cause)}.`);
   }
-  return { text: nextSteps(kind, name, folder, policies, [...files.keys()]), code: 0 };
+  return { text: nextSteps(kind, name, folder, policies, files), code: 0 };
 }
 
 /** Returns the files of the package, by their paths in it. */
@@ -89,10 +87,13 @@ function named(text: string, kind: PluginKind, name: string): string {
   const suffix = kind.charAt(0).toUpperCase() + kind.slice(1);
   return text
     .replaceAll(`example${suffix}`, `${camel}${suffix}`)
-    .replaceAll('EXAMPLE_', `${name.replaceAll('-', '_').toUpperCase()}_`)
+    .replaceAll('EXAMPLE_', `${upperCase(name)}_`)
     .replace(/\bexample(?=: \{)/g, PLAIN_KEY.test(name) ? name : `'${name}'`)
     .replace(/\bexample\b/g, name);
 }
+
+/** Writes a name as a part of the name of a variable: `MY_OWN`. */
+const upperCase = (name: string): string => name.replaceAll('-', '_').toUpperCase();
 
 function manifestOf(kind: PluginKind, name: string): string {
   return jsonText({
@@ -143,22 +144,31 @@ function denoOptions(contract: string): string {
   });
 }
 
+/** The file of a new guard with a text in which it finds something. */
+const MATCHING_TEXT = 'samples/match.txt';
+
+interface NewPlugin {
+  readonly name: string;
+  /** The texts of its files, by their paths in its folder. */
+  readonly files: ReadonlyMap<string, string>;
+  /** The policy folder as an argument of a command, with a space before it; empty for the default. */
+  readonly of: string;
+}
+
 /** The next steps: how a policy uses the plugin, and how to see its effect. */
-const USES: Readonly<
-  Record<PluginKind, (name: string, variable: string, of: string) => { readonly policy: string; readonly last: string }>
-> = {
-  strategy: (name, _variable, of) => ({
+const USES: Readonly<Record<PluginKind, (plugin: NewPlugin) => { readonly policy: string; readonly last: string }>> = {
+  strategy: ({ name, of }) => ({
     policy: `selectors: { auto-${name}: { strategy: ${name} } }`,
     last: `Request the model auto-${name}, or see what it would choose:
        ${commandName()} policy explain${of} --model auto-${name} --message Hello`,
   }),
-  guard: (name, _variable, of) => ({
+  guard: ({ name, files, of }) => ({
     policy: `guards: [{ name: ${name}, guard: ${name}, on_match: flag }]`,
     last: `See what it finds in a request:
-       ${commandName()} policy explain${of} --message Hello`,
+       ${commandName()} policy explain${of} --message ${shellWord(files.get(MATCHING_TEXT)!.trim())}`,
   }),
-  provider: (name, variable, of) => ({
-    policy: `providers: { ${name}: { adapter: ${name}, base_url: "https://…", api_key_env: ${variable}_API_KEY } }`,
+  provider: ({ name, of }) => ({
+    policy: `providers: { ${name}: { adapter: ${name}, base_url: "https://…", api_key_env: ${upperCase(name)}_API_KEY } }`,
     last: `Give it a model (models: { … { provider: ${name}, … } }), and request that model, or see what would be chosen:
        ${commandName()} policy explain${of} --message Hello`,
   }),
@@ -193,13 +203,13 @@ function nextSteps(
   name: string,
   folder: string,
   policies: PluginCommand['policies'],
-  files: readonly string[],
+  files: ReadonlyMap<string, string>,
 ): string {
   const around = policyAround(folder);
   const home = around ?? resolve(policies());
   const of = around === null ? '' : ` ${pathText(home)}`;
-  const { policy, last } = USES[kind](name, name.replaceAll('-', '_').toUpperCase(), of);
-  return `Created ${files.length} files in ${folder}: ${files.join(', ')}
+  const { policy, last } = USES[kind]({ name, files, of });
+  return `Created ${files.size} files in ${folder}: ${[...files.keys()].join(', ')}
 
 Next:
   1. Test the plugin with every law that the gateway relies on:

@@ -31,7 +31,7 @@ export const own = defineStrategy({
 });`;
 
 describe('signalbox plugin new', () => {
-  test.each(orDeeply(['strategy'], ['provider']))(
+  test.each(orDeeply(['strategy', 'guard'], ['provider']))(
     'plugin new creates a %s that type-checks and passes its own test in a folder outside the clone',
     async (kind) => {
       const { text, code } = await run('new', kind, 'my-own-7', '--dir', at(kind));
@@ -58,8 +58,8 @@ describe('signalbox plugin new', () => {
   );
 
   test.each([
-    [['new'], /needs .*provider.*, and a name/],
-    [['new', 'estimator', 'x'], /needs .*provider/],
+    [['new'], /needs .*guard.* and a name/],
+    [['new', 'estimator', 'x'], /needs .*guard/],
     [['new', 'strategy'], /and a name/],
     [['new', 'strategy', 'a', 'b'], /and a name/],
     [['new', 'strategy', 'My_Own'], /at most 64 lower-case letters, digits and dashes, not "My_Own"/],
@@ -116,6 +116,16 @@ describe('signalbox plugin new', () => {
       expect(checked).toMatchObject({ code: 0, err: '', out: expect.stringContaining(': 7 files') });
     },
   );
+
+  test('the last command that plugin new prints for a guard shows a match of the guard', async () => {
+    cpSync(join(ROOT, 'policies'), at('guarded'), { recursive: true });
+    const { text } = await run('new', 'guard', 'own', '--dir', at('guarded/plugins'));
+    write('guarded/own.yaml', /plugins: .+\n +guards: .+/.exec(text)![0].replace(/^ +/gm, ''));
+    const command = text.trimEnd().split('\n').at(-1)!.trim();
+    const { out, err, code } = await runToEnd(['sh', '-c', command], { SIGNALBOX_DATA: at('guarded-data') }, ROOT);
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toContain('The guard own found 1 order-number in the request');
+  });
 
   test('plugin new never overwrites a file and refuses even an empty folder', async () => {
     write('full/there/notes.txt', 'mine');
