@@ -45,9 +45,8 @@ export function forecastOf(
 }
 
 /**
- * Computes when a budget is used up at the faster of the two rates of `forecastOf`. The result is in ms since 1970, and is `now` or earlier
- * if the budget is already used up.
- * @returns null if the window ends first, or if it is too early for a forecast
+ * Computes when a budget is used up at the faster of the two rates of `forecastOf`. The result is in ms since 1970 and never before `now`.
+ * @returns null if the budget is used up already, if the window ends first, or if it is too early for a forecast
  */
 export function runsOutAt(
   spent: Microcredits,
@@ -58,11 +57,10 @@ export function runsOutAt(
 ): number | null {
   const { starts, ends } = window;
   const { expected } = forecastOf(spent, window, now, recent);
-  if (!Number.isFinite(ends) || spent <= 0 || (expected === null && spent < limit)) return null;
+  if (expected === null || spent <= 0 || spent >= limit) return null;
   const last = Math.min(now, ends);
   const byAverage = starts + ((last - starts) * limit) / spent;
-  const isFaster = spent < limit && recent !== null && recent > 0;
-  const byRecentRate = isFaster ? last + ((limit - spent) * RECENT_MS) / recent : Number.POSITIVE_INFINITY;
+  const byRecentRate = recent ? last + ((limit - spent) * RECENT_MS) / recent : Number.POSITIVE_INFINITY;
   const at = Math.round(Math.min(byAverage, byRecentRate));
   return at < ends ? at : null;
 }

@@ -161,6 +161,20 @@ describe('the funds in the ledger’s status', () => {
     );
   });
 
+  test('a budget that is spent when its limit is lowered comes first, and has no time in the past at which it runs out', async () => {
+    const { box } = purse.live;
+    const key = await purse.key({});
+    expect((await purse.chat(key)).status).toBe(200);
+    await waitFor(async () => (await byCommand()).open_reservations === 0);
+    expect((await box.run('keys', 'change', key.id, '--budget', '0.01/month')).code).toBe(0);
+    await waitFor(async () => (await byRequest()).funds[0]?.subject === key.id);
+    const { funds } = await byRequest();
+    expect(funds[0]).toMatchObject({ spent_credits: 0.05, left_credits: -0.04, runs_out_at: null });
+    const { out } = await box.run('ledger', 'status', '--name', 'key-month:cap');
+    expect(out).toMatch(/^month of key .* key-month:cap +0\.01 +0\.00001 +0\.05 +0 +0\.00005 +0 +20\d\d-/m);
+    expect(out).not.toContain('RUNS OUT');
+  });
+
   test('the funds of a removed budget are no longer shown', async () => {
     await purse.budgets('name: all, limit_credits: 100, window: total');
     const [shown, told] = [await byRequest(), await byCommand()];

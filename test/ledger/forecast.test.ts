@@ -54,9 +54,9 @@ test('a budget runs out before its window ends exactly if more than its limit is
   expect(runsOutAt(500, 1_500, NOVEMBER, at(10))).toBeNull();
   expect(runsOutAt(0, 1_000, NOVEMBER, at(10))).toBeNull();
   expect(runsOutAt(500, 1_000, NOVEMBER, at(2))).toBeNull();
-  // If the budget is already used up, it is also reported when it is too early for a forecast.
-  expect(runsOutAt(1_000, 1_000, NOVEMBER, at(2))).toBe(at(2));
-  expect(runsOutAt(2_000, 1_000, NOVEMBER, at(10))).toBe(at(5));
+  // A budget that is used up already does not run out any more.
+  expect(runsOutAt(1_000, 1_000, NOVEMBER, at(2))).toBeNull();
+  expect(runsOutAt(2_000, 1_000, NOVEMBER, at(10))).toBeNull();
   expect(runsOutAt(500, 100, windowAt('total', 'UTC', 0), DAY_MS)).toBeNull();
 });
 
@@ -96,8 +96,8 @@ const worseOfTwoRates = (of: Forecaster, runsOut: typeof runsOutAt) =>
       // The budget runs out if and only if more than its limit is forecast. Amounts next to the limit depend on rounding.
       if (Math.abs(expected - limit) <= 1 + limit / 1e6) return;
       const at = runsOut(spent, limit, window, now, recent);
-      expect(at !== null).toBe(expected > limit || spent >= limit);
-      if (at !== null && spent < limit) expect(at).toBeGreaterThanOrEqual(now);
+      expect(at !== null).toBe(expected > limit && spent < limit);
+      if (at !== null) expect(at).toBeGreaterThanOrEqual(now);
     },
   );
 

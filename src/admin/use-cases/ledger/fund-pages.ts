@@ -27,7 +27,7 @@ export interface FundPage {
   readonly after: string | null;
 }
 
-/** The position of a fund in the list: when it runs out, how full it is, and its names. */
+/** The position of a fund in the list: when it runs out (0 for a budget that is used up), how full it is, and its names. */
 type Rank = readonly [runsOutAt: number, usedShare: number, kind: string, name: string, subject: string];
 
 interface RankedFund {
@@ -38,9 +38,10 @@ interface RankedFund {
 const usedShare = ({ spent, held, limit }: FundUse): number => (spent + held) / Math.max(1, limit);
 
 function rankOf(use: FundUse, now: number): Rank {
-  const { kind, name, subject } = use.title;
+  const { kind, name, subject, ends } = use.title;
+  const isUsedUp = Number.isFinite(ends) && use.spent >= use.limit;
   return [
-    runsOutAt(use.spent, use.limit, use.title, now, use.recent) ?? Number.MAX_VALUE,
+    isUsedUp ? 0 : (runsOutAt(use.spent, use.limit, use.title, now, use.recent) ?? Number.MAX_VALUE),
     usedShare(use),
     kind,
     name,
@@ -48,7 +49,7 @@ function rankOf(use: FundUse, now: number): Rank {
   ];
 }
 
-/** Sorts funds: the fund that runs out first comes first; funds that do not run out follow, the fullest first. */
+/** Sorts funds: budgets that are used up come first, then the fund that runs out first; the others follow, the fullest first. */
 function compareRanks(a: Rank, b: Rank): number {
   if (a[0] !== b[0]) return a[0] - b[0];
   if (a[1] !== b[1]) return b[1] - a[1];
