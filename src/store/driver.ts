@@ -154,6 +154,8 @@ export interface TablesState {
   readonly program: string | null;
   /** Programs written for this version or a later one can use the tables. */
   readonly serves: number;
+  /** A version of Signalbox that can use the tables, as all later ones can; null if it is not recorded. */
+  readonly servesProgram: string | null;
 }
 
 /** The result of an examination of a database. */

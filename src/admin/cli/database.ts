@@ -64,14 +64,17 @@ async function migrate(args: readonly string[], { url, program }: DatabaseComman
 async function status(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
   const { json } = parseFlags(args, { json: SWITCH });
   const found = await databaseStatus(operator(), url);
-  const { place, version, known, serves, program, isServed, isCurrent } = found;
-  const body = { database: place, version, known, serves, program, is_served: isServed, is_current: isCurrent };
+  const { place, version, known, serves, program, servesProgram, isServed, isCurrent } = found;
+  const programs = { program, serves_program: servesProgram };
+  const body = { database: place, version, known, serves, ...programs, is_served: isServed, is_current: isCurrent };
   return { text: json ? jsonText(body) : statusText(found), code: isCurrent ? 0 : 2 };
 }
 
-function statusText({ place, version, known, serves, program, isServed, isCurrent }: DatabaseStatus): string {
+function statusText(status: DatabaseStatus): string {
+  const { place, version, known, serves, program, servesProgram, isServed, isCurrent } = status;
   const made = program === null ? '' : `, by Signalbox ${program}`;
-  const tables = version === 0 ? 'none yet' : `version ${version}${made}; for programs of version ${serves} and later`;
+  const users = servesProgram === null ? `programs of version ${serves}` : `Signalbox ${servesProgram}`;
+  const tables = version === 0 ? 'none yet' : `version ${version}${made}; for ${users} and later`;
   const after = isCurrent
     ? ''
     : version < known

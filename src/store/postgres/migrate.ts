@@ -30,6 +30,8 @@ export interface SchemaState {
   readonly serves: number;
   /** The version of Signalbox that created the schema. */
   readonly program: string;
+  /** The version of Signalbox that created the version `serves`; it and later ones can use the schema. */
+  readonly servesProgram: string;
 }
 
 /** A migration waits for other migrations, and may take long. */
@@ -51,7 +53,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS signalbox_schema (
  * arbitrary key that only Signalbox uses.
  */
 const LOCK = 'SELECT pg_advisory_xact_lock(1397310279, 1)';
-const EMPTY: SchemaState = { version: 0, serves: 0, program: '' };
+const EMPTY: SchemaState = { version: 0, serves: 0, program: '', servesProgram: '' };
 
 /**
  * Reads the version of the schema.
@@ -61,7 +63,9 @@ export async function schemaOf(connection: Connection): Promise<SchemaState> {
   const found = await connection.run<{ there: number }>(`SELECT to_regclass('signalbox_schema') IS NOT NULL AS there`);
   if (found.rows[0]?.there !== 1) return EMPTY;
   const { rows } = await connection.run<SchemaState>(
-    'SELECT version, serves, program FROM signalbox_schema ORDER BY version DESC LIMIT 1',
+    `SELECT version, serves, program, (SELECT program FROM signalbox_schema AS other WHERE other.version >= latest.serves
+       ORDER BY other.version LIMIT 1) AS "servesProgram"
+     FROM signalbox_schema AS latest ORDER BY version DESC LIMIT 1`,
   );
   return rows[0] ?? EMPTY;
 }

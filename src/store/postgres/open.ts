@@ -177,12 +177,12 @@ const bringUpToDate = (url: string, program: string): Promise<readonly number[]>
   );
 
 async function tables(url: string): Promise<TablesState> {
-  const { version, serves, program } = await once(url, async (connection) => {
+  const { program, servesProgram, ...versions } = await once(url, async (connection) => {
     const state = await schemaOf(connection);
     refuseUnreleased(state, SCHEMA);
     return state;
   });
-  return { version, serves, program: program || null, known: latestOf(SCHEMA) };
+  return { ...versions, program: program || null, servesProgram: servesProgram || null, known: latestOf(SCHEMA) };
 }
 
 async function examine(url: string): Promise<StoreExamination> {

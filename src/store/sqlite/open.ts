@@ -153,7 +153,7 @@ function isThere(path: string): boolean {
 function tablesIn(path: string): TablesState {
   const known = countKnown(ALL_TABLES);
   const version = isThere(path) ? countVersions(path, ALL_TABLES) : 0;
-  return { version, known, program: null, serves: version };
+  return { version, known, program: null, serves: version, servesProgram: null };
 }
 
 async function migrateFile(path: string): Promise<number> {

@@ -78,7 +78,7 @@ test('a port that other machines reach is a warning unless the policy names prox
 
 test('tables of a newer program are a problem, and older tables a warning', () => {
   const state = (version: number, serves: number) =>
-    tablesFinding('db', { version, serves, known: 20, program: '0.3.0' }).state;
+    tablesFinding('db', { version, serves, known: 20, program: '0.3.0', servesProgram: null }).state;
   expect([state(20, 20), state(21, 20), state(21, 21), state(19, 19)]).toEqual(['ok', 'ok', 'problem', 'warning']);
 });
 

@@ -70,6 +70,19 @@ test('commands name a database with missing or newer tables, without its passwor
     );
 });
 
+test('db status names the release from which on the tables can be used, although a later release has migrated them', async () => {
+  await using database = await laidDatabase();
+  const first = 'SELECT min(version) FROM signalbox_schema';
+  await database.run(`UPDATE signalbox_schema SET program = '0.2.0' WHERE version = (${first})`);
+  const status = async () => (await runHere(['db', 'status'], { DATABASE_URL: database.url })).out;
+  const add = (serves: string) =>
+    database.run(`INSERT INTO signalbox_schema SELECT max(version) + 1, ${serves}, '100.0.0' FROM signalbox_schema`);
+  await add('min(version)');
+  expect(await status()).toMatch(/^Tables {4}version \d+, by Signalbox 100\.0\.0; for Signalbox 0\.2\.0 and later$/m);
+  await add('max(version) + 1');
+  expect(await status()).toMatch(/; for Signalbox 100\.0\.0 and later$/m);
+});
+
 test('servers and commands name an unreleased build that created the tables of a database, say what to do, and change nothing', async () => {
   await using database = await laidDatabase();
   const env = { DATABASE_URL: database.url };

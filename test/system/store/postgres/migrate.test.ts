@@ -43,12 +43,12 @@ describe('Migrations', () => {
 
   test('migrations run once, in order, and only those that a database lacks', async () => {
     await using box = await opened();
-    expect(await schemaOf(box.connection)).toEqual({ version: 0, serves: 0, program: '' });
+    expect(await schemaOf(box.connection)).toEqual({ version: 0, serves: 0, program: '', servesProgram: '' });
     expect(await migrate(box.connection, schemaWith(FIRST), '1.0.0')).toEqual([4]);
     expect(await migrate(box.connection, schemaWith(FIRST), '1.0.0')).toEqual([]);
     expect(await migrate(box.connection, schemaWith(FIRST, SECOND, THIRD), '2.0.0')).toEqual([5, 6]);
     expect(await box.rows()).toEqual([{ n: '2' }]);
-    expect(await schemaOf(box.connection)).toEqual({ version: 6, serves: 6, program: '2.0.0' });
+    expect(await schemaOf(box.connection)).toEqual({ version: 6, serves: 6, program: '2.0.0', servesProgram: '2.0.0' });
   });
 
   test('migrations of several instances that start at once run once', async () => {
