@@ -181,7 +181,7 @@ export const CERTIFICATE = {
   ),
   candidates: field.orNull(
     Type.Array(Candidate),
-    'All models considered: eligible models first, best first; then rejected models by ID.',
+    'All models considered: eligible models first, in the order in which Signalbox chooses them; then rejected models by ID.',
   ),
   constraints: field.orNull(Type.Array(Rule), 'The constraints that applied.'),
   preferences: field.orNull(Type.Array(Preference), 'The preferences that applied.'),

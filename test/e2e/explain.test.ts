@@ -105,6 +105,23 @@ describe('signalbox policy explain', () => {
     expect(out).not.toContain('\u001b');
   });
 
+  test('`policy explain` says whether the utility, the tiers or the name of a model decides the order of the table', async () => {
+    const shipped = join(import.meta.dir, '../../policies');
+    const orderOf = async (...args: string[]) => {
+      const { out } = await runHere(['policy', 'explain', ...args]);
+      const utilities = [...out.matchAll(/^\d+ .* s +\w+ +([\d.]+)/gm)].map(([, utility]) => Number(utility));
+      return {
+        isByUtility: utilities.length > 1 && utilities[0] === Math.max(...utilities),
+        text: /with the weights of the selector\. (.*)/.exec(out)?.[1],
+      };
+    };
+    expect(await orderOf(folder)).toEqual({ isByUtility: true, text: 'The highest utility wins.' });
+    const tiered = { isByUtility: false, text: 'The order of the tiers decides, not the utility.' };
+    expect(await orderOf(shipped, '--message', 'Say hello.')).toEqual(tiered);
+    const named = 'The request names its model, so the utility does not decide.';
+    expect(await orderOf(shipped, '--model', 'sim-small')).toMatchObject({ text: named });
+  });
+
   test('`policy explain` names the rule that rejects a model, with its file and line', async () => {
     const { out } = await explain('--label', 'team=legal');
     const line = POLICY.split('\n').findIndex((text) => text.includes('eu-only')) + 1;

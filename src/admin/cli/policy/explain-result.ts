@@ -31,7 +31,8 @@ const Printed = Type.Object({
     ...(['choice', 'shortage', 'explanation', 'hold_note', 'task_note', 'task_reasons'] as const),
     ...(['failed_rules', 'left_out_here', 'usd_per_credit'] as const),
   ]).properties,
-  facts: Type.Pick(properties.facts, ['task']),
+  facts: Type.Pick(properties.facts, ['task', 'pinned']),
+  tier: Type.Optional(properties.tier),
   reference_price: Type.Optional(
     Type.Union([
       Type.Object({
@@ -95,10 +96,21 @@ function asText(body: Printed, { terminal, before = [], after = [], note }: Expl
 }
 
 /** Explains the columns of the table, and the unit of the cost in the utility. */
-const legend = ({ usd_per_credit: usdPerCredit, reference_price: price }: Printed): string[] => [
-  `Quality is the expected share of good answers. 1 Credit is ${usdPerCredit} USD. Latency is the expected time to the end of the answer, and source shows where the speed comes from. Utility combines the three with the weights of the selector. The highest utility wins.`,
-  ...(price ? [`Reference price, which scales the cost: ${referenceText(price)}.`, ...(price.explanation ?? [])] : []),
-];
+const legend = (body: Printed): string[] => {
+  const { usd_per_credit: usdPerCredit, reference_price: price } = body;
+  const words = `Quality is the expected share of good answers. 1 Credit is ${usdPerCredit} USD. Latency is the expected time to the end of the answer, and source shows where the speed comes from. Utility combines the three with the weights of the selector. ${orderText(body)}`;
+  if (!price) return [words];
+  return [words, `Reference price, which scales the cost: ${referenceText(price)}.`, ...(price.explanation ?? [])];
+};
+
+/** Says what decides the order of the eligible models. */
+function orderText({ tier, facts, candidates }: Printed): string {
+  if (tier) return 'The order of the tiers decides, not the utility.';
+  if (facts.pinned) return 'The request names its model, so the utility does not decide.';
+  const utilities = (candidates ?? []).flatMap(({ rank, utility }) => (rank === null ? [] : [utility ?? 0]));
+  // The models of a list of fallbacks are in the order of the list.
+  return utilities[0] === Math.max(...utilities) ? 'The highest utility wins.' : 'The utility does not decide here.';
+}
 
 const PLACES: Readonly<Record<string, string>> = {
   'system prompt': ' in the system prompt',
