@@ -24,7 +24,7 @@ import {
   USUAL_NAMES,
   unpricedIn,
 } from './rejections.ts';
-import { remediesFor } from './remedies.ts';
+import { foundText, remediesFor } from './remedies.ts';
 import { endpointsFor } from './rules.ts';
 import { unavailableError } from './unavailable.ts';
 
@@ -72,9 +72,9 @@ export function refusalError(
   const summary = summaryOf(inputs, request, relaxation ?? remedies);
   const sentences = [
     relaxation ? `${summary}; ${relaxation.text}.` : `${summary}.`,
-    ...(remedies.text ? [remedies.text] : []),
+    remedies.text || foundText(refusal, snapshot),
   ];
-  return new SignalboxError('no_eligible_model', sentences.join(' '), {
+  return new SignalboxError('no_eligible_model', sentences.filter(Boolean).join(' '), {
     ...(remedies.param !== undefined && { param: remedies.param }),
     details: { rejected, ...(relaxation && { relaxation: relaxation.text }) },
   });
@@ -95,7 +95,12 @@ function summaryOf(
   const all = rejected.flatMap((one) => rejectionsAgainst(snapshot.models[one.model]!, one.rejections, inputs));
   const [reason, ...others] = new Set(all.map((one) => one.text));
   if (reason === undefined) return subject;
-  if (others.length === 0) return `${subject}: ${reason}`;
+  if (others.length === 0) {
+    if (named?.length === 1) return `${subject}: ${reason}`;
+    const [only, ...more] = rejected;
+    const models = only && more.length === 0 ? `The nearest is \`${snapshot.models[only.model]!.id}\`` : SAME_REASON;
+    return `${subject}. ${models}: ${reason}`;
+  }
   const nearest = rejected.find((one) => one.model === model) ?? nearestModel(rejected, inputs)!;
   const reasons = text
     ? rejectionsAgainst(snapshot.models[nearest.model]!, nearest.rejections, inputs)
@@ -106,6 +111,8 @@ function summaryOf(
     ? `${subject}: ${reasons}`
     : `${subject}. The nearest is \`${snapshot.models[nearest.model]!.id}\`: ${reasons}`;
 }
+
+const SAME_REASON = 'The reason is the same for each model';
 
 /**
  * Creates the error for a selector that has no models to choose from: the policy serves models only by name, or no model was found yet.

@@ -38,7 +38,9 @@ export function remediesFor(refusal: Refusal, snapshot: PolicySnapshot, request:
   if (lacking.length === 0) return { text: '' };
   const fields = request && fieldsAtFault(lacking, refusal, neededFields(request, refusal.facts.needs));
   const schema = forcedCallRemedy(lacking, refusal, snapshot, request);
-  const ways = [...(fields ? withoutFields(fields.fields) : []), ...schema.ways, ...takers(refusal, snapshot)];
+  const others = namesOf(takers(refusal, snapshot));
+  const use = others === '' ? [] : [`use one of: ${others}`];
+  const ways = [...(fields ? withoutFields(fields.fields) : []), ...schema.ways, ...use];
   const text = [schema.why, sentenceOf(ways), declaration(lacking, refusal)].filter((one) => one !== '').join(' ');
   const model = snapshot.modelIndex.get((fields?.model ?? lacking[0]!).id);
   return fields ? { param: fields.fields[0].name, text, model } : { text, model };
@@ -116,8 +118,16 @@ function forcedCallRemedy(
 /** The maximum number of models that an error suggests. */
 const TAKERS_SHOWN = 5;
 
+/** Names the found models that selectors never choose, although the caller may name them; empty if there are none. */
+export function foundText(refusal: Refusal, snapshot: PolicySnapshot): string {
+  const models = refusal.facts.named === null ? takers(refusal, snapshot) : [];
+  const names = namesOf(models.filter(({ found }) => found?.isNamedOnly));
+  if (names === '') return '';
+  return `Selectors do not choose models that were found at a provider with \`discover: serve\`, but a request can name them: ${names}.`;
+}
+
 /** Returns the models that accept every field of a request and that its caller may name. */
-function takers({ facts, rejected }: Refusal, snapshot: PolicySnapshot): string[] {
+function takers({ facts, rejected }: Refusal, snapshot: PolicySnapshot): Model[] {
   const refused = new Set(rejected.map(({ model }) => model));
   const isTaker = (model: Model, at: number): boolean =>
     !refused.has(at) &&
@@ -125,9 +135,14 @@ function takers({ facts, rejected }: Refusal, snapshot: PolicySnapshot): string[
     (model.operations & OPERATIONS[facts.operation].bit) !== 0 &&
     canServe(model, facts.needs) &&
     endpointsFor(model, facts, snapshot).length > 0;
-  const named = snapshot.models.filter(isTaker).map(({ id }) => `\`${id}\``);
-  return named.length === 0 ? [] : [`use one of: ${named.slice(0, TAKERS_SHOWN).join(', ')}`];
+  return snapshot.models.filter(isTaker);
 }
+
+const namesOf = (models: readonly Model[]): string =>
+  models
+    .slice(0, TAKERS_SHOWN)
+    .map(({ id }) => `\`${id}\``)
+    .join(', ');
 
 /** Suggests declaring the missing capabilities, because models on an operator's own server can often do more than the policy states. */
 function declaration([model, ...others]: readonly Model[], { facts }: Refusal): string {

@@ -63,6 +63,7 @@ async function chat(signalbox: Signalbox, model: string, key = signalbox.key) {
     model: platform?.routed_model ?? '',
     code: error?.code,
     platform,
+    message: error?.message,
     details: error?.details,
   };
 }
@@ -168,6 +169,19 @@ describe('a policy that declares a model that can be served', () => {
     expect(ids).toContain('mine');
     // The entry of the operator replaces the found model.
     expect(ids).not.toContain('box/smol');
+  });
+
+  test('says in the refusal of a selector that a key may not use the declared models, and which found models the key can name', async () => {
+    const models = declared('gone:7b') + declared('gone:8b', 'other').replace('models:\n', '');
+    const policy = policyFor(models.replaceAll('box', 'sim'), '{ preset: ollama }\n  sim: { adapter: simulated }');
+    const signalbox = await start({ policy, env: envOf(fake('ollama', SMOL, QWEN)) });
+    const key = await signalbox.makeKey('--name', 'one', '--model', 'box/smol');
+    expect(await chat(signalbox, 'auto', key)).toMatchObject({
+      ...{ status: 422, code: 'no_eligible_model' },
+      message:
+        'No model can serve this request. The reason is the same for each model: this API key may not use it. Selectors do not choose models that were found at a provider with `discover: serve`, but a request can name them: `box/smol`.',
+    });
+    expect(await chat(signalbox, 'box/smol', key)).toMatchObject({ status: 200 });
   });
 
   test('chooses also from found models with `discover: choose`', async () => {

@@ -126,7 +126,9 @@ describe('a constraint', () => {
   test('a constraint that rejects every model is named for each of them', async () => {
     const { error } = await answerOf(await chat({ user: 'nobody' }));
     expect(error.code).toBe('no_eligible_model');
-    expect(error.message).toBe('No model can serve this request: the policy rejects it: impossible.');
+    expect(error.message).toBe(
+      'No model can serve this request. The reason is the same for each model: the policy rejects it: impossible.',
+    );
   });
 });
 
