@@ -13,7 +13,8 @@ const get = (path: string) => routes.handle(new Request(`http://localhost${path}
 const SEED = seedOf('search of the guide');
 /** The links of search results. */
 const linksIn = (text: string) => [...text.matchAll(/<li>\s*<a href="([^"]+)"/g)].map(([, href = '']) => href);
-const linksOf = (text: string) => [...text.matchAll(/(?:href|src)="([^"#]+)[^"]*"/g)].map(([, href = '']) => href);
+const linksOf = (text: string) => [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, href = '']) => href);
+const idsOf = (text: string) => new Set([...text.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id));
 
 describe('the pages of the documentation that the server serves', () => {
   test.each(Object.entries(DOCS_OF_VIEWS))('the console view %s links to the page %s', async (_, docs) => {
@@ -27,16 +28,27 @@ describe('the pages of the documentation that the server serves', () => {
     const start = 'http://localhost/docs/guide/README.md';
     const found = new Set([start]);
     const broken: string[] = [];
+    const ids = new Map<string, ReadonlySet<string>>();
+    const fragments: { readonly address: string; readonly url: URL }[] = [];
     for (const address of found) {
       const page = await routes.handle(new Request(address));
       if (page.status !== 200) broken.push(address);
       if (!page.headers.get('content-type')?.startsWith('text/html')) continue;
-      for (const link of linksOf(await page.text())) {
-        const { origin, href } = new URL(link, address);
-        if (origin === 'http://localhost') found.add(href);
+      const text = await page.text();
+      ids.set(address, idsOf(text));
+      for (const link of linksOf(text)) {
+        const url = new URL(link, address);
+        if (url.origin !== 'http://localhost') continue;
+        found.add(url.href.replace(/#.*$/, ''));
+        if (url.hash !== '') fragments.push({ address, url });
       }
     }
+    for (const { address, url } of fragments) {
+      const page = url.href.replace(/#.*$/, '');
+      if (!ids.get(page)?.has(decodeURIComponent(url.hash.slice(1)))) broken.push(`${address}: ${url.href}`);
+    }
     expect(broken).toEqual([]);
+    expect(fragments.length).toBeGreaterThan(100);
     expect(found.size).toBeGreaterThan(40);
   });
 

@@ -80,8 +80,7 @@ export async function readGuide(folder: string): Promise<readonly GuideSection[]
 
 /** Divides a page at its headings of the first three levels. @param page the file of the page @param text its Markdown */
 export function sectionsOf(page: string, text: string): readonly GuideSection[] {
-  const markup = Bun.markdown.html(text, { headings: { ids: true } });
-  const [, ...parts] = markup.split(/<h[1-3] id="([^"]*)">/);
+  const [, ...parts] = pageMarkup(text).split(/<h[1-3] id="([^"]*)">/);
   const found: GuideSection[] = [];
   for (let at = 0; at + 1 < parts.length; at += 2) {
     const [title = '', body = ''] = (parts[at + 1] ?? '').split(/<\/h[1-3]>/);
@@ -89,6 +88,21 @@ export function sectionsOf(page: string, text: string): readonly GuideSection[] 
     found.push({ page, pageTitle, anchor: parts[at] ?? '', title: plain(title), text: plain(body) });
   }
   return found;
+}
+
+/** Turns the Markdown of a page into HTML. The headings get the IDs that GitHub gives them, because links to headings use these IDs. */
+export function pageMarkup(text: string): string {
+  const ids = new Set<string>();
+  return Bun.markdown.html(text).replace(/<(h[1-6])>(.*?)<\/\1>/gs, (_, tag: string, title: string) => {
+    const slug = plain(title)
+      .toLowerCase()
+      .replace(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, '')
+      .replaceAll(' ', '-');
+    let id = slug;
+    for (let count = 1; ids.has(id); count++) id = `${slug}-${count}`;
+    ids.add(id);
+    return `<${tag} id="${id}">${title}</${tag}>`;
+  });
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };

@@ -4,7 +4,15 @@ import { SignalboxError } from '../../core/errors.ts';
 import { shippedFolder } from '../../host/program.ts';
 import { html, type Markup } from '../console/markup.ts';
 import { unlisted } from '../route-table.ts';
-import { type GuideHit, type GuideSection, QUERY_MAX, readGuide, searchGuide, wordsOf } from './guide-search.ts';
+import {
+  type GuideHit,
+  type GuideSection,
+  pageMarkup,
+  QUERY_MAX,
+  readGuide,
+  searchGuide,
+  wordsOf,
+} from './guide-search.ts';
 
 const DOCS = shippedFolder('docs');
 
@@ -78,7 +86,7 @@ async function pageOf(name: string): Promise<Response> {
         if (leavesDocs(name, link.getAttribute('href') ?? '')) link.removeAttribute('href');
       },
     })
-    .transform(Bun.markdown.html(text, { headings: { ids: true } }));
+    .transform(pageMarkup(text));
   return framed(title.replaceAll('`', ''), name, { markup: body });
 }
 
