@@ -96,7 +96,7 @@ const SOURCES: Readonly<Record<SourceSums['source'], string>> = {
 };
 const sourcesText = ({ outcomes }: { readonly outcomes: readonly Pick<SourceSums, 'source' | 'outcomes'>[] }) =>
   outcomes.length === 0
-    ? 'No answer was scored yet. Score answers with POST /v1/feedback and their decision_id. See docs/route/learning.md.\n'
+    ? 'No answer was scored yet. Score answers with POST /v1/feedback and their decision_id. See /docs/guide/route/learning.md of your server.\n'
     : `Stored scores: ${outcomes.map((one) => `${one.outcomes} ${SOURCES[one.source]}`).join(', ')}.\n`;
 
 /** The operation of `GET /admin/learning` and `signalbox learn status`. */

@@ -158,7 +158,7 @@ export const showTraffic = operationsOn<TrafficServices>()({
   action: 'traffic.read',
   summary: 'Show traffic over time',
   details:
-    'Returns requests, errors, money, savings, tokens and times by minute, hour, day or month: in total, and optionally by one dimension. A request counts in the bucket in which it began. Money comes from the ledger, minus refunds. All other figures come from decision records, never from prompts. A lead sees its team and the keys that the team has now. A member sees its own keys. [Traffic](docs/operate/traffic.md) explains the figures.',
+    'Returns requests, errors, money, savings, tokens and times by minute, hour, day or month: in total, and optionally by one dimension. A request counts in the bucket in which it began. Money comes from the ledger, minus refunds. All other figures come from decision records, never from prompts. A lead sees its team and the keys that the team has now. A member sees its own keys. /docs/guide/operate/traffic.md explains the figures.',
   input: f.body('Which traffic.', {
     from: f.optional(
       f.inCommand(

@@ -5,7 +5,7 @@ import { type CheckContext, sectionSubject } from './schema/section-checks.ts';
 import { entryOf, type Tree, valueAt } from './yaml/tree.ts';
 
 /** The page that explains what replaced learning. */
-const PAGE = 'docs/route/learning.md';
+const PAGE = '/docs/guide/route/learning.md of your server';
 
 /** The key `learning.explore`, as version 0.1, which drew models at random, accepted it. */
 const ExploreText = Type.Object({

@@ -269,7 +269,7 @@ export function listWarnings(list: readonly string[], caller: ModelLists, snapsh
 }
 
 const HOW_TO_SERVE =
-  'A policy serves the names listed in `models` and in the `aliases` of a model or selector. See docs/policies/guide.md, “Add a model”.';
+  'A policy serves the names listed in `models` and in the `aliases` of a model or selector. See /docs/guide/policies/guide.md, “Add a model”.';
 
 /** The maximum number of similar names that an error shows. */
 const NAMES_SHOWN = 3;

@@ -30,7 +30,7 @@ export function consoleHint(
   const { hostname, port } = new URL(address);
   const here = EVERY_ADDRESS.has(hostname) ? `http://localhost:${port}` : isLoopbackHost(hostname) ? address : null;
   const site = publicUrl ?? here;
-  if (site === null) return 'set public_url in the policy to open it (docs/operate/console.md)';
+  if (site === null) return 'set public_url in the policy to open it (/docs/guide/operate/console.md)';
   const ownKey = key ?? 'an API key that has the scope admin or report';
   return `${site}/console; sign in with ${ownKey}${signIn ? `, or with ${new URL(signIn.issuer).host}` : ''}`;
 }

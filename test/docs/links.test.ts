@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { brokenDocsIn, brokenIn, Repo } from './links.ts';
+import { brokenGuideIn, brokenIn, Repo } from './links.ts';
 
 /**
  * The links and paths of every page of the repository lead to something that exists: files, headings, images, and paths in the text. The
@@ -20,12 +20,15 @@ test.each(PAGES)('every link and path of %s leads to something that exists', (pa
   expect(brokenIn(page, repo.text(page), repo)).toEqual([]);
 });
 
-test('the comments of the shipped policy name existing docs', () => {
-  const files = repo.filesLike('policies/*.yaml');
+test('messages of the program and comments of the shipped policy name pages and headings that a server has', () => {
+  const files = ['policies/*.yaml', 'src/**/*.{ts,tsx,json}'].flatMap((pattern) => repo.filesLike(pattern));
   expect(files).toContain('policies/signalbox.yaml');
-  expect(files.flatMap((file) => brokenDocsIn(file, repo.text(file), repo))).toEqual([]);
-  expect(brokenDocsIn('a.yaml', '# see docs/no.md, and docs/glossary.md.', repo)).toEqual([
-    'a.yaml: docs/no.md is not there',
+  expect(files).toContain('src/routing/model-name.ts');
+  expect(files.flatMap((file) => brokenGuideIn(file, repo.text(file), repo))).toEqual([]);
+  const text = 'see /docs/guide/no.md, /docs/guide/start.md#no and /docs/guide/start.md#install.';
+  expect(brokenGuideIn('a.yaml', text, repo)).toEqual([
+    'a.yaml: /docs/guide/no.md is not there',
+    'a.yaml: /docs/guide/start.md#no is not there',
   ]);
 });
 

@@ -68,10 +68,13 @@ export function brokenIn(page: string, text: string, repo: Repo): string[] {
   return found.map((problem) => `${page}: ${problem}`);
 }
 
-/** Returns the wrong paths of docs in a text without links, such as a comment. */
-export function brokenDocsIn(file: string, text: string, repo: Repo): string[] {
-  const named = [...text.matchAll(/\bdocs\/[\w./-]+\.md\b/g)].map(([path]) => path);
-  return named.filter((path) => !repo.has(path)).map((path) => `${file}: ${path} is not there`);
+/** Returns the addresses of served pages, such as `/docs/guide/spend/budgets.md`, in a text without links that lead to no page or heading. */
+export function brokenGuideIn(file: string, text: string, repo: Repo): string[] {
+  return [...text.matchAll(/\/docs\/guide\/([\w./-]+\.md)(?:#([\w-]+))?/g)].flatMap(([address, page, anchor]) => {
+    const path = `docs/${page}`;
+    const isThere = repo.has(path) && (anchor === undefined || repo.anchorsOf(path).has(anchor));
+    return isThere ? [] : [`${file}: ${address} is not there`];
+  });
 }
 
 const hasParts = (token: Token): token is Token & { tokens: Token[] } =>

@@ -144,7 +144,7 @@ test('the error about a model that no provider serves has similar names, the pol
   for (const name of names) expect(known).toContain(name);
   expect(rest).toStartWith('Selectors are auto');
   expect(rest).toEndWith(
-    'A policy serves the names listed in `models` and in the `aliases` of a model or selector. See docs/policies/guide.md, “Add a model”.',
+    'A policy serves the names listed in `models` and in the `aliases` of a model or selector. See /docs/guide/policies/guide.md, “Add a model”.',
   );
   expect(await Bun.file(`${import.meta.dir}/../../docs/policies/guide.md`).text()).toContain('\n## Add a model\n');
 });

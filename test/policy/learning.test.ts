@@ -55,6 +55,6 @@ test('an estimator in a plugin of the policy is ignored with a warning, and the 
   const modules = { plugins: new Map([['./mine.ts', []]]), estimators: new Map([['./mine.ts', ['mine']]]) };
   const { snapshot, diagnostics } = load([policy], {}, modules);
   expect(diagnostics.map(brief)).toEqual(['14:11 former-plugin']);
-  expect(diagnostics[0]?.hint).toContain('docs/route/learning.md');
+  expect(diagnostics[0]?.hint).toContain('/docs/guide/route/learning.md');
   expect(snapshot).not.toBeNull();
 });

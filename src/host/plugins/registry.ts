@@ -49,7 +49,7 @@ export function assertContract(plugin: Plugin): void {
   const version: unknown = plugin.contract ?? CONTRACT_OF_OLD;
   if (typeof version !== 'number' || !(version >= contractMin && version <= CONTRACT_NOW)) {
     throw new Error(
-      `the ${kind} plugin \`${name}\` is made for version ${String(version)} of the plugin contract, but this gateway accepts ${contractMin === CONTRACT_NOW ? '' : `${contractMin} to `}${CONTRACT_NOW}: see docs/extend/plugins.md#contract-2`,
+      `the ${kind} plugin \`${name}\` is made for version ${String(version)} of the plugin contract, but this gateway accepts ${contractMin === CONTRACT_NOW ? '' : `${contractMin} to `}${CONTRACT_NOW}: see /docs/guide/extend/plugins.md#contract-2 of your server`,
     );
   }
   const schema: unknown = Reflect.get(plugin, member);

@@ -161,7 +161,7 @@ class PolicyWildcards implements Wildcards {
     const text = wildcardText(upstream, known, wildcard);
     const hasPrice = text.entries.some(({ key }) => key === 'price');
     if (!hasPrice) {
-      const refused = `\`${id}\` is not served, because its price is not known. To serve it, state the price in the policy under \`models\`: see docs/policies/any-model.md.`;
+      const refused = `\`${id}\` is not served, because its price is not known. To serve it, state the price in the policy under \`models\`: see /docs/guide/policies/any-model.md of your server.`;
       return { refused };
     }
     if (!known && changesBill(upstream, hasKey(serving.get(provider)!))) {

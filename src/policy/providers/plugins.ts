@@ -60,7 +60,7 @@ export function withOwnPlugins(
     const former = estimators.get(specifier) ?? [];
     for (const name of former) {
       report.add('former-plugin', place, `the estimator \`${name}\` in \`${specifier}\` has no effect any more`, {
-        hint: 'remove it: scores no longer change decisions, see docs/route/learning.md',
+        hint: 'remove it: scores no longer change decisions, see /docs/guide/route/learning.md of your server',
       });
     }
     if (found.length + former.length === 0) {

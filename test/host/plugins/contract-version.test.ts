@@ -15,7 +15,7 @@ describe('the version of the plugin contract', () => {
     const { contract: _, ...unversioned } = provider as Plugin & { contract?: number };
     for (const old of [unversioned as Plugin, withVersion(provider, 1)]) {
       expect(() => assertContract(old)).toThrow(
-        `the provider plugin \`${provider.name}\` is made for version 1 of the plugin contract, but this gateway accepts 2: see docs/extend/plugins.md#contract-2`,
+        `the provider plugin \`${provider.name}\` is made for version 1 of the plugin contract, but this gateway accepts 2: see /docs/guide/extend/plugins.md#contract-2 of your server`,
       );
     }
     expect(readFileSync(join(import.meta.dir, '../../../docs/extend/plugins.md'), 'utf8')).toContain(

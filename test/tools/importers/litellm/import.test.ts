@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { format } from 'prettier';
 import { reportText } from '../../../../src/tools/import/report.ts';
-import * as LEFT_OUT from '../../../../src/tools/importers/litellm/left-out.ts';
 import { configuration, errorsIn, GOOD, imported } from './support.ts';
 
 /** The expected files and `report.txt` of each configuration. `UPDATE=1` rewrites them. */
@@ -399,13 +398,6 @@ describe('YAML anchors', () => {
     });
     expect(fileOf(text, 'models.yaml')).toContain('deadlines: { total_ms: 7000 }');
   });
-});
-
-test('the documentation pages that notes refer to exist', () => {
-  const notes = Object.values(LEFT_OUT).flatMap((table) => [...table.values()]);
-  const pages = notes.flatMap((note) => note.match(/docs\/[\w/-]+\.md|deploy\/[\w.]+/g) ?? []);
-  expect(pages).toContain('docs/operate/postgresql.md');
-  for (const page of pages) expect(existsSync(join(import.meta.dir, '../../../..', page)), page).toBe(true);
 });
 
 test('an invalid variable name after os.environ/ is reported and never copied, in upper or lower case', () => {
