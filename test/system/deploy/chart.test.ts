@@ -101,7 +101,11 @@ test('the ingress serves each path of the API, and not the metrics', () => {
   const isServed = (path: string) => paths.some((prefix) => path === prefix || path.startsWith(`${prefix}/`));
   const routes = SURFACES.flatMap((surface) => surface.routes.map(({ path }) => path));
   expect(routes.length).toBeGreaterThan(5);
-  expect([...routes, '/console', '/admin/keys', '/docs/guide'].filter((path) => !isServed(path))).toEqual([]);
+  expect(
+    [...routes, '/console', '/admin/keys', '/docs/guide', '/llms.txt', '/.well-known/x402'].filter(
+      (path) => !isServed(path),
+    ),
+  ).toEqual([]);
   expect(isServed('/metrics')).toBe(false);
   expect(company.Ingress.spec.tls).toEqual([{ secretName: 'llm-example-com', hosts: ['llm.example.com'] }]);
 });
