@@ -98,10 +98,13 @@ const README = `# Signalbox
 A self-hosted LLM gateway and policy engine. Applications call one endpoint. Signalbox chooses the model, calls the provider, charges the cost in
 Credits and explains every choice.
 
-    npx ${NAME} serve
+In the folder where you installed this package:
 
-The server prints its address, your first API key, and the address of the console. \`npx ${NAME} init\` writes the shipped policy into this
-folder, so that you can edit it. The documentation is at /docs/guide of your server.
+    node_modules/.bin/signalbox init
+    node_modules/.bin/signalbox serve
+
+\`init\` writes the shipped policy into \`policies/\`, so that you can edit it. The server prints its address, your first API key, and the address of the
+console. The documentation is at /docs/guide of your server.
 `;
 
 /**

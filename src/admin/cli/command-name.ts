@@ -14,7 +14,7 @@ if (started) setCommandName(wordFor(started));
 
 function wordFor(file: string): string {
   const [, project, hash] = PROGRAM_FORM === 'package' ? inPackages(resolve(file)) : [];
-  if (project !== undefined && hash !== undefined) return `npx ${quoted(askedOf(project) ?? PACKAGE_NAME)}`;
+  if (project !== undefined && hash !== undefined) return `npx --yes ${quoted(askedOf(project) ?? PACKAGE_NAME)}`;
   const below = relative(process.cwd(), file);
   // Outside the project, `npx signalbox` could install a package of a stranger. A path cannot.
   if (project !== undefined) return quoted(below.startsWith('..') ? resolve(file) : below);

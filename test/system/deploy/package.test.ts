@@ -118,7 +118,7 @@ describe('npx with the file, in an empty folder', () => {
     expect(list.out).toContain('test00000001');
     const unknown = await npx('keyz');
     expect(unknown.code).toBe(1);
-    expect(unknown.err).toContain(`npx ${spec} help`);
+    expect(unknown.err).toContain(`npx --yes ${spec} help`);
   });
 
   test('applies an edit, which the worker for policies reads', async () => {
@@ -163,7 +163,7 @@ describe('signalbox init', () => {
   test('writes the policy and the variables, and the next start uses them', async () => {
     const { code, out } = await npx('init');
     expect(code).toBe(0);
-    expect(out).toContain(`npx ${spec} serve`);
+    expect(out).toContain(`npx --yes ${spec} serve`);
     const example = readFileSync(join(work, '.env.example'), 'utf8');
     for (const name of ['OPENAI_API_KEY', 'OLLAMA_BASE_URL']) expect(example).toContain(`#${name}=`);
     const shipped = readFileSync(join(ROOT, 'policies/signalbox.yaml'), 'utf8');

@@ -35,7 +35,7 @@ function commandsOf(block: PageBlock, at: number, written: string[]): string {
   if (language === 'sh')
     return text
       .replaceAll(
-        /^(?:(?:\w+=\S+ )?npm (?:start|test)|npx \.\/signalbox-VERSION\.tgz|git clone URL signalbox && cd signalbox\b).*$/gm,
+        /^(?:(?:\w+=\S+ )?npm (?:start|test)|npm install --prefix|node_modules\/\.bin\/signalbox|git clone URL signalbox && cd signalbox\b).*$/gm,
         ':',
       )
       .replaceAll('sb_live_…', box.key);
