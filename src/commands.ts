@@ -85,7 +85,13 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   doctor: async () => [(await import('./admin/doctor.ts')).runChecks],
   traffic: async () => [(await import('./admin/traffic.ts')).showTraffic],
   trail: async () => (await import('./admin/trail.ts')).TRAIL_COMMANDS,
-  ledger: async () => (await import('./admin/usage.ts')).LEDGER_COMMANDS,
+  ledger: async () => {
+    const [{ LEDGER_COMMANDS }, { AUDIT_OPERATIONS }] = await Promise.all([
+      import('./admin/usage.ts'),
+      import('./admin/ledger.ts'),
+    ]);
+    return [...LEDGER_COMMANDS, ...AUDIT_OPERATIONS];
+  },
 };
 
 const OFFLINE = '--offline';
@@ -102,6 +108,8 @@ async function atRunningServer(
   // A running server answers only with its own policy. The flag --policies therefore needs the database.
   if (args.includes(OFFLINE) || folderFlags.includes('--policies')) return null;
   const operation = (await OPERATIONS[name]?.())?.find((one) => [name, `${name} ${args[0]}`].includes(one.name));
+  // A server always has requests in progress, whose holds are no findings.
+  if (name === 'ledger' && args.includes('--idle')) return null;
   if (!operation) return null;
   const rest = operation.name === name ? args : args.slice(1);
   const { atServer, socketOf } = await import('./admin/cli/at-server.ts');
@@ -111,7 +119,9 @@ async function atRunningServer(
     import('./admin/cli/operations.ts'),
     import('./admin/cli/user.ts'),
   ]);
-  return runOperation(operation, rest, atServer(socket, operation, commandActor(), telling(host)));
+  const perform = atServer(socket, operation, commandActor(), telling(host));
+  if (operation.name !== 'ledger audit') return runOperation(operation, rest, perform);
+  return (await import('./admin/cli/ledger/audit.ts')).auditAtServer(rest, perform, telling(host));
 }
 
 /** Removes the flag --offline, which is already read. */

@@ -187,7 +187,7 @@ export interface AuditServices {
 const auditOperation = operationsOn<AuditServices>();
 const AUDIT = { action: 'ledger.audit', output: LedgerAudit, answer: 'The audit.', command: false } as const;
 
-/** Operations that audit the ledger in a running server. `signalbox ledger audit` works without a server. */
+/** Operations that audit the ledger in a running server. `signalbox ledger audit` also works without a server. */
 export const AUDIT_OPERATIONS = [
   auditOperation({
     ...AUDIT,
@@ -205,7 +205,7 @@ export const AUDIT_OPERATIONS = [
     isLong: true,
     summary: 'Audit the ledger',
     details:
-      'Verifies the whole journal with independent code, as `./signalbox ledger audit` does, and returns the findings when it is done. Requests continue in parallel. Only one audit runs at a time: a request during an audit gets the result of that audit. The server stops an audit after 10 minutes. If that happens, run the command on a copy of the database.',
+      'Verifies the whole journal with independent code, as `./signalbox ledger audit` does, and returns the findings when it is done. Requests continue in parallel. Only one audit runs at a time: a request during an audit gets the result of that audit. The server stops an audit after 10 minutes. If that happens, run the command with `--offline`, or on a copy of the database.',
     run: ({ audits }, { by }) => runAudit(by, audits),
   }),
 ];

@@ -27,7 +27,7 @@ test(
     const run = () => client.call<AuditAnswer>('POST /admin/ledger/audit', { headers });
     expect((await shown()).body).toMatchObject({ running_since: null, result: null });
     for (let i = 0; i < 5; i++) expect((await chat(box)).status).toBe(200);
-    await waitFor(async () => (await audit(box.data)).body.open === 0);
+    await waitFor(async () => (await audit(box.data, '--offline')).body.open === 0);
 
     const [first, second, underWay, answered] = await Promise.all([run(), run(), shown(), chat(box)]);
     expect(answered.status).toBe(200);
@@ -39,7 +39,7 @@ test(
     const { body } = await run();
     expect((await shown()).body).toEqual(body);
     const { result } = body;
-    const { body: printed } = await audit(box.data);
+    const { body: printed } = await audit(box.data, '--offline');
     const { began_at, ended_at } = result!;
     expect<object | null>(result).toEqual({ ...printed, began_at, ended_at });
     expect(result).toMatchObject({ is_sound: true, settlements_in_spool: 0, spool_fault: null });
@@ -51,7 +51,13 @@ test(
     db.close();
     const wrong = await run();
     expect(wrong.body.result).toMatchObject({ is_sound: false });
-    expect((await audit(box.data)).body.findings).toEqual(wrong.body.result?.findings as never);
+    expect((await audit(box.data, '--offline')).body.findings).toEqual(wrong.body.result?.findings as never);
+    // The command runs at the server, which keeps its result.
+    const { code, body: served } = await audit(box.data);
+    expect<object>((await shown()).body.result!).toEqual(served);
+    expect([code, served.findings]).toEqual([2, wrong.body.result?.findings as never]);
+    const text = (await box.run('ledger', 'audit')).out;
+    expect(text.split('\n')[0]).toBe((await box.run('ledger', 'audit', '--offline')).out.split('\n')[0]!);
     for (const scope of ['chat', 'report']) {
       const { key } = await makeKey(box, '--scope', scope);
       const other = { headers: { authorization: `Bearer ${key}` } };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { auditText } from '../../src/admin/cli/ledger/audit.ts';
+import { reportText } from '../../src/admin/cli/ledger/audit.ts';
 import { auditReport } from '../../src/admin/use-cases/ledger/audit.ts';
 import type { FindingKind } from '../../src/ledger/audit/audit.ts';
 import { tempFolder } from '../store/support.ts';
@@ -8,6 +8,8 @@ import { budget, caller, held, line, NO_TERMS, NOON, open, order } from './suppo
 import { AGENT, deposit, earmarked, OTHER, PAYMENTS, payment, WALLET, waiving } from './wallet-support.ts';
 
 let folder: ReturnType<typeof tempFolder>;
+const reportOf = (found: Awaited<ReturnType<typeof audit>>) =>
+  auditReport(found, { settlements: 0, fault: null }, NOON);
 const note = (id: number) => `pay_0000000000${id}`;
 
 /** Makes a top-up, a payment whose request ran, one whose request got no answer, a failed payment, and a request that runs on the rest. */
@@ -37,20 +39,20 @@ test('the audit finds nothing wrong with payments whose deposits and fees are in
   expect(result.findings).toEqual([]);
   expect(result.payments.totals).toEqual({ deposited: 860, fees: 10 });
   expect(result.totals).toMatchObject({ granted: 0, charged: 200 });
-  expect(auditText(result, NOON)).toContain(
+  expect(reportText(reportOf(result))).toContain(
     '\nWallets paid in 0.00086 Credits, of which 0.00001 Credits were kept as fees.\n',
   );
-  expect(auditReport(result, { settlements: 0, fault: null }, NOON)).toMatchObject({
+  expect(reportOf(result)).toMatchObject({
     deposited_credits: 0.00086,
     fees_credits: 0.00001,
   });
 });
 
 test('the audit text shows an open reservation with the wallet that requested it', async () => {
-  expect(auditText(await audit(folder.file), NOON)).toMatch(/dec_\w+ {2}key key, 0\.00004 Credits reserved/);
+  expect(reportText(reportOf(await audit(folder.file)))).toMatch(/dec_\w+ {2}key key, 0\.00004 Credits reserved/);
   const file = copy();
   tamper(file, `UPDATE accounts SET key_id = '${OTHER}', payer = NULL WHERE payer = '${OTHER}'`);
-  expect(auditText(await audit(file), NOON)).toContain(`wallet ${OTHER}, 0.00004 Credits reserved`);
+  expect(reportText(reportOf(await audit(file)))).toContain(`wallet ${OTHER}, 0.00004 Credits reserved`);
 });
 
 test('the audit of a ledger without payments passes', async () => {

@@ -121,8 +121,9 @@ The export ends before --to. If you give only --from 2026-11, it covers that mon
   'ledger audit': {
     usage: '[--idle] [--json] [--data DIR]',
     summary: 'Prove from the journal that no budget was overspent and that every sum is right.',
-    details: `You can run it while a server is running. --idle also reports open holds as findings: use it when no
-request is running.
+    details: `If a server runs on the data folder, it makes the audit and keeps the result for signalbox doctor.
+With --offline, the command reads the database itself. --idle does the same, and also reports open
+holds as findings: use it when no request is running.
 Exit code: 0 if the ledger is right, 2 if something is wrong.`,
   },
   'ledger refund': {

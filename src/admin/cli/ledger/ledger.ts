@@ -11,7 +11,7 @@ import type { OperationHost } from '../../kit/operation.ts';
 import type { LedgerServices } from '../../ledger.ts';
 import { LEDGER_COMMANDS, type UsageServices } from '../../usage.ts';
 import { storedUsdPerCredit } from '../../use-cases/key-funds.ts';
-import { auditReport, findingsOf, resultBody } from '../../use-cases/ledger/audit.ts';
+import { auditReport, resultBody } from '../../use-cases/ledger/audit.ts';
 import { backUp } from '../../use-cases/ledger/backup.ts';
 import { type BooksFiles, readBooks, type SpoolState } from '../../use-cases/ledger/reading.ts';
 import { refund, refundable } from '../../use-cases/ledger/refund.ts';
@@ -23,9 +23,8 @@ import { type HolderNames, storedUsage } from '../../use-cases/usage.ts';
 import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
 import { commandsOf } from '../operations.ts';
 import type { CommandOutput, CommandResult } from '../result.ts';
-import { jsonText } from '../text.ts';
 import { operator } from '../user.ts';
-import { auditText, holderText, verdict } from './audit.ts';
+import { auditOutput, holderText, reportText, verdict } from './audit.ts';
 import { parseExport, writeExport } from './export.ts';
 import { StoredPeople } from './holders.ts';
 
@@ -82,7 +81,7 @@ async function audit(args: readonly string[], command: LedgerCommand): Promise<C
     const audit = await auditLedger(journal, { idle, now: begun });
     const ended = command.now();
     const result = resultBody({ begun, ended, report: auditReport(audit, spool, ended) });
-    return { text: json ? jsonText(result) : auditText(audit, ended), code: result.is_sound ? 0 : 2 };
+    return auditOutput(result, json === true);
   });
 }
 
@@ -138,11 +137,12 @@ async function backup(args: readonly string[], command: LedgerCommand): Promise<
   const size = `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
   // The command also backs up a database without a current ledger. Operators need the backup most before an upgrade and must not have to
   // start the new server first.
-  const outcome = result
-    ? verdict(result)
+  const report = result && auditReport(result, { settlements: 0, fault: null }, command.now());
+  const outcome = report
+    ? verdict(report)
     : 'Not audited: the database has no ledger, or its ledger has an older version.';
-  const isSound = !result || findingsOf(result) === 0;
-  const text = `Wrote ${isPiped ? 'the backup' : target}, ${size}. ${outcome}\n${isSound ? '' : auditText(result, command.now())}`;
+  const isSound = !report || report.findings_count === 0;
+  const text = `Wrote ${isPiped ? 'the backup' : target}, ${size}. ${outcome}\n${isSound ? '' : reportText(report)}`;
   if (isPiped) command.warn(text);
   return { text: isPiped ? '' : text, code: isSound ? 0 : 2 };
 }

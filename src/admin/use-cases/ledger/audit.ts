@@ -5,13 +5,12 @@ import type { Audit, OpenAtEnd } from '../../../ledger/audit/audit.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
 
-export const decisionOf = (reservation: number | null): string | null =>
+const decisionOf = (reservation: number | null): string | null =>
   reservation === null ? null : idText('dec_', reservation);
 
 const mayCharge = ({ reserved, charged }: OpenAtEnd): number => reserved - charged;
-export const heldOf = (audit: Audit): number =>
-  [...audit.open.values()].reduce((sum, open) => sum + mayCharge(open), 0);
-export const findingsOf = ({ findings, more }: Audit): number => findings.length + more;
+const heldOf = (audit: Audit): number => [...audit.open.values()].reduce((sum, open) => sum + mayCharge(open), 0);
+const findingsOf = ({ findings, more }: Audit): number => findings.length + more;
 
 /**
  * The figures and findings of an audit, as data.
