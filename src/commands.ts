@@ -1,9 +1,9 @@
 import type { DataArguments, DoctorArguments, PolicyArguments, parseCommand } from './admin/cli/options.ts';
 import type { PolicyCommand } from './admin/cli/policy/command.ts';
 import type { CommandOutput, CommandResult } from './admin/cli/result.ts';
-import { shellWord } from './admin/cli/text.ts';
 import type { Operation } from './admin/kit/operation.ts';
 import { commandName } from './core/command-name.ts';
+import { shellWord } from './core/text/shell-word.ts';
 import { visibleLines } from './core/text/visible.ts';
 import { scrub } from './host/telemetry/secrets.ts';
 import { type DataPlace, keysOnDisk, spoolsOf, stateOnDisk } from './server/data.ts';
@@ -265,7 +265,7 @@ async function policyCommand(
 }
 
 async function doctor(
-  { args, folder, data, database, databaseFault, door }: DoctorArguments,
+  { args, folder, folderFlags, data, database, databaseFault, door }: DoctorArguments,
   host: CommandHost,
 ): Promise<CommandOutput> {
   const [{ judge, secretPaths }, { runDoctorHere }, { tryDoor }] = await Promise.all([
@@ -276,7 +276,9 @@ async function doctor(
   // One of the checks reports why the database cannot be read.
   const stored = databaseFault === null ? await storedFacts(database).catch(() => ({})) : {};
   const place = { home: data, data, database };
+  const dataFlag = folderFlags.includes('--data') ? ` --data ${shellWord(data)}` : '';
   return runDoctorHere(args, {
+    command: (words) => `${commandName()} ${words}${dataFlag}`,
     ...{ place, folder, secretPaths, databaseFault, now: host.now },
     judge: { ...judge, ...stored },
     door: async () => (typeof door === 'string' ? { address: 'PORT', fault: door } : tryDoor(door.host, door.port)),

@@ -1,4 +1,3 @@
-import { commandName } from '../core/command-name.ts';
 import { CheckReport } from './doctor-report.ts';
 import { operationsOn } from './kit/operation.ts';
 import { countStates, type Doctor, RUN_MS, runDoctor } from './use-cases/doctor/run.ts';
@@ -54,7 +53,7 @@ function findingsText({ data }: { readonly data: readonly PrintedFinding[] }): s
   const end =
     problems === 0
       ? 'No problem was found.\n'
-      : `After a correction, run ${commandName()} doctor again. ${problems === 1 ? 'One problem is' : `${problems} problems are`} left.\n`;
+      : `After a correction, run this command again. ${problems === 1 ? 'One problem is' : `${problems} problems are`} left.\n`;
   return `${groups.join('\n')}\n${end}`;
 }
 

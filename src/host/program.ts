@@ -19,6 +19,13 @@ export type ShippedFolder = (typeof SHIPPED_FOLDERS)[number];
 export const shippedFolder = (folder: ShippedFolder): string =>
   PROGRAM_FORM === 'sources' ? join(SOURCES, folder) : join(import.meta.dir, folder.slice(folder.lastIndexOf('/') + 1));
 
+/**
+ * Whether a folder is the copy of the shipped policy inside a built program, which users cannot edit. A clone has no such copy: users edit
+ * its folder.
+ */
+export const isBuiltInPolicy = (folder: string): boolean =>
+  PROGRAM_FORM !== 'sources' && folder === shippedFolder('policies');
+
 /** The root of the sources; null for a build, which has no sources. */
 export const SOURCES_ROOT = PROGRAM_FORM === 'sources' ? SOURCES : null;
 

@@ -1,8 +1,11 @@
+import { resolve } from 'node:path';
 import type { DoctorPolicy, DoctorSources } from '../admin/use-cases/doctor/finding.ts';
 import { type Doctor, openDoctor } from '../admin/use-cases/doctor/run.ts';
 import type { ServerAudits } from '../admin/use-cases/ledger/audit.ts';
 import type { JudgeTools } from '../admin/use-cases/policy/tools.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
+import { commandName } from '../core/command-name.ts';
+import { shellWord } from '../core/text/shell-word.ts';
 import { iso } from '../core/time/clock.ts';
 import { compileCandidate, isRejected } from '../policy/runtime/candidate.ts';
 import type { Reloader } from '../policy/runtime/reload.ts';
@@ -26,7 +29,8 @@ export function openServerDoctor(parts: DoctorParts, options: ServeOptions): Doc
   const { reloader, store, audits, secrets, desk, host } = parts;
   return openDoctor(
     (): DoctorSources => ({
-      ...{ now: host.now, timers: host.timers, place: options, folder: desk.folder },
+      ...{ now: host.now, timers: host.timers, place: options, folder: resolve(desk.folder) },
+      command: (words) => `${commandName()} ${words} --data ${shellWord(resolve(options.home))}`,
       secretPaths: secrets.paths,
       policy: () => activePolicy(parts),
       cluster: async () => {

@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFil
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import { CheckReport } from '../../src/admin/doctor-report.ts';
+import { lockStore } from '../../src/store/open.ts';
 import { World } from '../store/hostile/world.ts';
 import { startOver } from '../support/fleet.ts';
 import { startOwnServer } from '../support/own-server.ts';
@@ -132,9 +133,16 @@ test('prices become old while the server runs', async () => {
   expect(of(report, 'figures')[0]?.found).toContain('models.far-1.price');
 });
 
-test('an audit of the server is reported', async () => {
+/** Runs the first command in a text of advice, as a user would paste it. */
+async function advised(advice: string | null) {
+  const [, line = ''] = /`(?:\.\/)?signalbox ([^`]+)`/.exec(advice ?? '') ?? [];
+  return runHere(line.split(' '));
+}
+
+test('an audit as the advice says is reported', async () => {
   expect(statesOf(await checkedAt(box), 'audit')).toEqual(['not_checked']);
-  await box.post('/admin/ledger/audit', {});
+  const [missing] = of(await checkedAt(box), 'audit');
+  expect((await advised(missing?.advice ?? null)).code).toBe(0);
   expect(statesOf(await checkedAt(box), 'audit')).toEqual(['ok']);
 });
 
@@ -146,7 +154,10 @@ test('a refused edit of the policy is a problem at the server, and a policy with
     expect(statesOf(report, check)).toEqual(['not_checked']);
   writeFileSync(join(folder, 'more.yaml'), 'nonsense: 1\n');
   await box.post('/admin/policy/reload', {});
-  expect(statesOf(await checkedAt(box), 'policy')).toEqual(['problem']);
+  const [refused] = of(await checkedAt(box), 'policy');
+  expect(refused?.state).toBe('problem');
+  const check = await advised(refused?.advice ?? null);
+  expect([check.code, check.out]).toEqual([2, expect.stringContaining('nonsense')]);
   rmSync(join(folder, 'more.yaml'));
   await box.post('/admin/policy/reload', {});
   expect(statesOf(await checkedAt(box), 'policy')).toEqual(['ok']);
@@ -201,6 +212,37 @@ test('a damaged table of the database is found', async () => {
   expect(statesOf(report, 'database')).toContain('problem');
   expect(code).toBe(2);
   rmSync(data, { recursive: true, force: true });
+});
+
+test('tables of an earlier program that still runs are one warning, and its reports are not read', async () => {
+  const data = temporaryFolder();
+  await (await startSignalbox({ data, policy: POLICY, env: ENV })).stop();
+  const path = join(data, 'signalbox.db');
+  const db = new Database(path);
+  db.run('DROP TABLE instance_reports');
+  db.run("DELETE FROM migrations WHERE room = 'instances'");
+  db.close();
+  const lock = await lockStore(path);
+  const { report } = await offline(data, folder, ENV);
+  lock.release();
+  expect(statesOf(report, 'database')[0]).toBe('warning');
+  expect(statesOf(report, 'servers')).toEqual(['not_checked']);
+  rmSync(data, { recursive: true, force: true });
+});
+
+test('a model server of the operator that is down at the start is a problem, at the server and without it', async () => {
+  const policies = writePolicy(
+    `version: 2\nproviders:\n  box: { preset: ollama }\n  sim: { adapter: simulated }\nmodels:\n  toy:${model('sim')}\n`,
+  );
+  const env = { OLLAMA_BASE_URL: 'http://127.0.0.1:9' };
+  const down = await startSignalbox({ env, args: ['--policies', policies] });
+  const reports = [await checkedAt(down), (await offline(down.data, policies, env)).report];
+  await down.stop();
+  for (const report of reports)
+    expect(of(report, 'providers')).toMatchObject([
+      { state: 'problem', subject: 'box', found: expect.stringContaining('127.0.0.1:9 cannot be reached') },
+    ]);
+  rmSync(policies, { recursive: true, force: true });
 });
 
 test('without a data folder nothing is a problem but what the policy says', async () => {

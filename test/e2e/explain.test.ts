@@ -154,7 +154,7 @@ describe('signalbox policy explain', () => {
     });
     expect(told.facts.difficulty).toBe('easy');
     const unclear = { ...told, facts: { ...told.facts, task: 'general' } };
-    expect(explanationResult(unclear, { json: false, terminal: false, note: '' }).text).toMatch(
+    expect(explanationResult(unclear, { json: false, terminal: false, note: '', folder: null }).text).toMatch(
       /Task: general, because the likeliest task is not likely enough: classification \(\d+ % likely/,
     );
     // If the caller names the task, no words determined it.

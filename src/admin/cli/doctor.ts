@@ -1,4 +1,3 @@
-import { commandName } from '../../core/command-name.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { iso } from '../../core/time/clock.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';
@@ -6,8 +5,9 @@ import { compileCandidate, isRejected } from '../../policy/runtime/candidate.ts'
 import { isStoreLocked, readStore } from '../../store/open.ts';
 import { runChecks } from '../doctor.ts';
 import { clusterStatus } from '../use-cases/cluster.ts';
-import type { DoctorPolicy, Door } from '../use-cases/doctor/finding.ts';
+import type { DoctorPolicy, DoctorSources, Door } from '../use-cases/doctor/finding.ts';
 import { openDoctor } from '../use-cases/doctor/run.ts';
+import { checkWords, policyName } from '../use-cases/policy/folder-words.ts';
 import { idleIn, readPolicy } from '../use-cases/policy/tools.ts';
 import type { ServeOptions } from '../use-cases/serve-options.ts';
 import { NO_WORTH, runOperation } from './operations.ts';
@@ -15,7 +15,7 @@ import type { PolicyCommand } from './policy/command.ts';
 import type { CommandOutput } from './result.ts';
 import { operator } from './user.ts';
 
-interface DoctorCommand extends Pick<PolicyCommand, 'judge' | 'folder'> {
+interface DoctorCommand extends Pick<PolicyCommand, 'judge' | 'folder'>, Pick<DoctorSources, 'command'> {
   readonly place: Pick<ServeOptions, 'home' | 'data' | 'database'>;
   readonly secretPaths: () => readonly string[];
   readonly databaseFault: string | null;
@@ -28,7 +28,17 @@ export function runDoctorHere(args: readonly string[], command: DoctorCommand): 
   const { now, place, folder, secretPaths, databaseFault, door } = command;
   const call = { by: operator(), now: now(), id: '', credentials: null, tags: null };
   const doctor = openDoctor(() => ({
-    ...{ now, timers: processTimers, place, folder, secretPaths, databaseFault, door, server: null },
+    ...{
+      now,
+      timers: processTimers,
+      place,
+      folder,
+      command: command.command,
+      secretPaths,
+      databaseFault,
+      door,
+      server: null,
+    },
     policy: () => policyHere(command),
     cluster: () => clusterHere(place.database),
   }));
@@ -36,7 +46,7 @@ export function runDoctorHere(args: readonly string[], command: DoctorCommand): 
 }
 
 /** Loads the policy as `serve` would here. */
-async function policyHere({ folder, judge }: DoctorCommand): Promise<DoctorPolicy> {
+async function policyHere({ folder, judge, command }: DoctorCommand): Promise<DoctorPolicy> {
   try {
     const today = iso(judge.now()).slice(0, 10);
     const judged = await compileCandidate(await readPolicy(folder), { ...judge, folder, today, onlyServing: true });
@@ -44,12 +54,13 @@ async function policyHere({ folder, judge }: DoctorCommand): Promise<DoctorPolic
     const idle = idleIn(judged.problems);
     if (idle)
       return {
-        refusal: `No provider of ${folder} can serve with the variables of this environment.`,
+        refusal: `No provider of ${policyName(folder)} can serve with the variables of this environment.`,
         advice: `Set the variables of a provider: ${idle.hint ?? idle.message}.`,
       };
     return {
-      refusal: judged.message ?? `The policy in ${folder} has mistakes, so a server would not start with it.`,
-      advice: `Run \`${commandName()} policy check ${folder}\` to see each mistake and its correction.`,
+      refusal:
+        judged.message ?? `The policy in ${policyName(folder)} has mistakes, so a server would not start with it.`,
+      advice: `Run \`${command(checkWords(folder))}\` to see each mistake and its correction.`,
     };
   } catch (cause) {
     return { refusal: messageOf(cause), advice: 'Name the folder of the policy with --policies.' };

@@ -6,12 +6,6 @@ export function pathText(path: string): string {
   return near.startsWith('..') ? path : near;
 }
 
-/** Writes a word of a command line so that a shell reads it as one word. */
-export function shellWord(text: string): string {
-  if (/^[\w./@%+:,=-]+$/.test(text)) return text;
-  return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;
-}
-
 /** Writes the day, such as `2026-11-20`, in UTC. */
 export const day = (time: number): string => new Date(time).toISOString().slice(0, 10);
 

@@ -329,6 +329,6 @@ export const servingText = (providers: readonly ServingProvider[]): string =>
   providers.map(({ name, served }) => `${name} (${served.length === 0 ? 'no model' : modelCount(served)})`).join(', ');
 
 /** Returns the providers that cannot serve in this environment: `openai (OPENAI_API_KEY is not set)`. */
-export function leftOutProviders({ leftOut }: PolicySnapshot): string[] {
+export function leftOutProviders({ leftOut }: Pick<PolicySnapshot, 'leftOut'>): string[] {
   return leftOut.filter(({ kind }) => kind === 'provider').map(({ name, reason }) => `${name} (${reason})`);
 }

@@ -18,6 +18,7 @@ import { effort } from '../../deep/effort.ts';
 
 /** Tests of checks whose causes a test cannot make at a server: a full disk, an open port, another PostgreSQL. */
 
+const command = (words: string): string => `signalbox ${words}`;
 const { runs, seed } = effort('clocks of providers', 300, 3_000);
 
 describe('the offset of a clock, read from the header `date`', () => {
@@ -78,13 +79,13 @@ test('a port that other machines reach is a warning unless the policy names prox
 
 test('tables of a newer program are a problem, and older tables a warning', () => {
   const state = (version: number, serves: number) =>
-    tablesFinding('db', { version, serves, known: 20, program: '0.3.0', servesProgram: null }).state;
+    tablesFinding('db', { version, serves, known: 20, program: '0.3.0', servesProgram: null }, command).state;
   expect([state(20, 20), state(21, 20), state(21, 21), state(19, 19)]).toEqual(['ok', 'ok', 'problem', 'warning']);
 });
 
 test('unsafe settings, too few connections and unread tables are found', () => {
   const states = (more: Partial<Parameters<typeof examinationFindings>[1]>) =>
-    examinationFindings('db', { engine: 'SQL', faults: [], tables: null, connections: null, ...more }).map(
+    examinationFindings('db', { engine: 'SQL', faults: [], tables: null, connections: null, ...more }, command).map(
       ({ state }) => state,
     );
   expect(states({ faults: ['fsync is off: a crash could corrupt it'] })).toEqual(['problem']);
@@ -131,6 +132,7 @@ describe('a run', () => {
   const sources = (timers = processTimers): DoctorSources => ({
     ...{ now: Date.now, timers, folder: '/none', secretPaths: () => [], server: null, databaseFault: null, door: null },
     place: { home: '/none', data: '/none', database: '/none/signalbox.db' },
+    command,
     policy: async () => ({ refusal: 'none', advice: 'none' }),
     cluster: async () => ({ instances: [], isSplit: false }),
   });

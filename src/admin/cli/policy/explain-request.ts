@@ -54,7 +54,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
     const other = others.find(Boolean);
     if (other) throw new UsageError(`--url uses the policy and the keys of the server. Remove ${other}.`);
     const answer = await explainedAt(url, { request: body, key, team, user, time }, command.judge.env);
-    return explanationResult(answer, { json, terminal, note: SERVED });
+    return explanationResult(answer, { json, terminal, note: SERVED, folder: null });
   }
   const runtime = await runtimeOf(folder, command.judge);
   const now = command.judge.now();
@@ -83,6 +83,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   return explanationResult(explanationBody(explanation, { isMeasured: false, isFunded: payer !== null }), {
     json: flags.json,
     terminal,
+    folder,
     note: `${NOTE} ${payer ? FUNDED : UNFUNDED}`,
   });
 }
@@ -155,6 +156,7 @@ async function runExplainCase(
   return explanationResult(body, {
     json,
     terminal,
+    folder,
     note: CASE_NOTE,
     before: [`The case “${name}” (${placeText(place)}), ${SETTING_WORDS[settings[0]!]}.`],
     after: [keys.length === 0 ? 'The case holds.' : `The case fails: ${keys.join('; ')}.`],

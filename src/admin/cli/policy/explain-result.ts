@@ -21,6 +21,8 @@ interface ExplainForm {
   readonly after?: readonly string[];
   /** The last sentence, which says what the explanation does not consider. */
   readonly note: string;
+  /** The policy folder of the explanation; null if a server explained with its own policy. */
+  readonly folder: string | null;
 }
 
 const { properties } = PolicyExplanation;
@@ -70,7 +72,7 @@ export function explanationResult(body: unknown, form: ExplainForm): CommandResu
   return { text: form.json ? jsonText(body) : asText(body, form), code };
 }
 
-function asText(body: Printed, { terminal, before = [], after = [], note }: ExplainForm): string {
+function asText(body: Printed, { terminal, before = [], after = [], note, folder }: ExplainForm): string {
   const { explanation, task_note, task_reasons, hold_note, failed_rules, left_out_here: missing } = body;
   const candidates = body.candidates ?? [];
   const lines = [
@@ -83,7 +85,7 @@ function asText(body: Printed, { terminal, before = [], after = [], note }: Expl
     ...failed_rules.map(
       ({ name, error }) => `The condition of ${name} failed, so Signalbox treated it as true: ${error}.`,
     ),
-    ...(missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : []),
+    ...(missing.length > 0 ? [`${leftOutBriefly(missing, folder)}.`] : []),
     ...(candidates.some(({ rank }) => rank !== null) ? legend(body) : []),
     note,
   ];

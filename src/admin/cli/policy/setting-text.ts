@@ -1,5 +1,6 @@
-import { commandName } from '../../../core/command-name.ts';
+import { checkCommand } from '../../use-cases/policy/folder-words.ts';
 import type { SettingName } from '../../use-cases/policy/settings.ts';
+import { pathText } from '../text.ts';
 
 export const SETTING_WORDS: Readonly<Record<SettingName, string>> = {
   all_set: 'with every variable set',
@@ -13,9 +14,10 @@ export const REASONS_MAX = 4;
 export const leftOutText = (missing: readonly string[]): string =>
   `Providers that cannot serve here: ${missing.join(', ')}`;
 
-/** Like `leftOutText`, but lists many providers by name only. */
-export function leftOutBriefly(missing: readonly string[]): string {
+/** Like `leftOutText`, but lists many providers by name only. @param folder the policy folder; null for the policy of a server, whose variables no command here can list */
+export function leftOutBriefly(missing: readonly string[], folder: string | null): string {
   if (missing.length <= REASONS_MAX) return leftOutText(missing);
   const names = missing.map((one) => one.replace(/ \([^()]+ (?:is|are) not set\)$/, ''));
-  return `${leftOutText(names)}. To see which variables are missing, run: ${commandName()} policy check --all`;
+  if (folder === null) return leftOutText(names);
+  return `${leftOutText(names)}. To see which variables are missing, run: ${checkCommand(pathText(folder))} --all`;
 }

@@ -1,13 +1,14 @@
 import { commandName } from '../../../core/command-name.ts';
 import type { SourcePlace } from '../../../core/policy/source-place.ts';
 import { painter } from '../../../core/text/paint.ts';
+import { shellWord } from '../../../core/text/shell-word.ts';
 import { plural } from '../../../core/text/text.ts';
 import { visible } from '../../../core/text/visible.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import type { UnservedPart } from '../../use-cases/policy/cases.ts';
+import { policyArgument, policyName } from '../../use-cases/policy/folder-words.ts';
 import type { PolicyTest } from '../../use-cases/policy/test.ts';
 import { clipped } from '../terminal.ts';
-import { shellWord } from '../text.ts';
 import { problemsText } from './problems.ts';
 import { leftOutBriefly, SETTING_WORDS } from './setting-text.ts';
 
@@ -29,7 +30,7 @@ type CaseRun = CaseResult['settings'][number];
 export function testText(result: PolicyTest, bundle: PolicyBundle, form: TextForm): string {
   const { counts, cases, coverage, left_out_here: missing } = result;
   if (counts === null) {
-    const errors = `${form.folder}: ${plural(result.errors, 'error')}, so no case was run`;
+    const errors = `${policyName(form.folder)}: ${plural(result.errors, 'error')}, so no case was run`;
     return `${problemsText(result.diagnostics, bundle, form.colour)}\n\n${errors}\n`;
   }
   // If every case ran, it does not matter which providers are missing here.
@@ -51,8 +52,8 @@ export function testText(result: PolicyTest, bundle: PolicyBundle, form: TextFor
             .trimEnd()}\n`,
         ]),
     ...(coverage ? [coverageText(coverage)] : []),
-    `${form.folder}: ${plural(cases.length, 'case')}${tally.length > 0 ? `: ${tally.join(', ')}` : ''}\n`,
-    ...(isOfHere && missing.length > 0 ? [`${leftOutBriefly(missing)}\n`] : []),
+    `${policyName(form.folder)}: ${plural(cases.length, 'case')}${tally.length > 0 ? `: ${tally.join(', ')}` : ''}\n`,
+    ...(isOfHere && missing.length > 0 ? [`${leftOutBriefly(missing, form.folder)}\n`] : []),
   ];
   return parts.join('\n');
 }
@@ -95,7 +96,7 @@ function runText(same: readonly CaseRun[], { name, settings }: CaseResult, { fol
   const onlyHere = !names.includes('all_set');
   const isEverywhere = names.length === settings.flatMap((one) => one.settings).length;
   const where = isEverywhere ? [] : [`  ${SETTING_WORDS[onlyHere ? 'here' : 'all_set']}:`];
-  const more = `${commandName()} policy explain ${shellWord(folder)} --case ${shellWord(name)}${onlyHere ? ' --here' : ''}`;
+  const more = `${commandName()} policy explain${policyArgument(folder)} --case ${shellWord(name)}${onlyHere ? ' --here' : ''}`;
   return [...where, ...diffLines(same[0]!.failures, colour), `  more: ${visible(more)}`].join('\n');
 }
 

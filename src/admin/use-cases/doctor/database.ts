@@ -1,4 +1,3 @@
-import { commandName } from '../../../core/command-name.ts';
 import { plural } from '../../../core/text/text.ts';
 import { iso } from '../../../core/time/clock.ts';
 import type { StoreExamination, TablesState } from '../../../store/driver.ts';
@@ -10,15 +9,23 @@ const EXAMINE_MS = 10_000;
 /** A further server needs this many connections. */
 export const CONNECTIONS_MIN = 9;
 
-export async function checkDatabase({ place: { database }, noDatabase }: DoctorRun): Promise<readonly Finding[]> {
+export async function checkDatabase({
+  place: { database },
+  noDatabase,
+  command,
+}: DoctorRun): Promise<readonly Finding[]> {
   const reason = await noDatabase();
   if (reason !== null) return [reason];
   const place = await placeOfStore(database);
   const [tables, examined] = await Promise.all([tablesOfStore(database), examineStore(database, EXAMINE_MS)]);
-  return [tablesFinding(place, tables), ...examinationFindings(place, examined)];
+  return [tablesFinding(place, tables, command), ...examinationFindings(place, examined, command)];
 }
 
-export function tablesFinding(place: string, { version, known, serves, program }: TablesState): Finding {
+export function tablesFinding(
+  place: string,
+  { version, known, serves, program }: TablesState,
+  command: DoctorRun['command'],
+): Finding {
   const found = `The tables of ${place} have version ${version}`;
   if (serves > known)
     return problem(
@@ -28,7 +35,7 @@ export function tablesFinding(place: string, { version, known, serves, program }
   if (version < known)
     return warning(
       `${found}, and this program needs version ${known}.`,
-      `Start the server, which updates the tables, or run \`${commandName()} db migrate\`.`,
+      `Start the server, which updates the tables, or run \`${command('db migrate')}\`.`,
     );
   if (version > known) return fine(`${found}. This program is for version ${known} and can use them.`);
   return fine(`${found}, which is the version of this program.`);
@@ -37,13 +44,14 @@ export function tablesFinding(place: string, { version, known, serves, program }
 export function examinationFindings(
   place: string,
   { engine, faults, tables, connections }: StoreExamination,
+  command: DoctorRun['command'],
 ): readonly Finding[] {
   const findings = faults.map((fault) => problem(`${engine} at ${place}: ${fault}.`, tables ? DAMAGED : UNSAFE));
   if (tables && tables.read < tables.all && faults.length === 0)
     findings.push(
       notChecked(
         `${engine} found no damage in ${tables.read} of ${plural(tables.all, 'table')}; the time was over before it read the rest.`,
-        `\`${commandName()} ledger backup FILE\` copies and audits the whole database.`,
+        `\`${command('ledger backup FILE')}\` copies and audits the whole database.`,
       ),
     );
   else if (faults.length === 0)
@@ -66,8 +74,8 @@ function connectionsFinding({ used, most }: NonNullable<StoreExamination['connec
 }
 
 /** Reports the last audit of this server. An audit reads the whole journal, so the check makes none. */
-export function checkAudit(_: DoctorRun, { lastAudit }: ServerFacts): readonly Finding[] {
-  const audit = `\`${commandName()} ledger audit\``;
+export function checkAudit({ command }: DoctorRun, { lastAudit }: ServerFacts): readonly Finding[] {
+  const audit = `\`${command('ledger audit')}\``;
   if (lastAudit === null)
     return [
       notChecked('This server has not audited its ledger since it started.', `Run ${audit}, which may take minutes.`),

@@ -79,6 +79,8 @@ export interface DoctorSources {
   readonly place: Pick<ServeOptions, 'home' | 'data' | 'database'>;
   /** The policy folder. */
   readonly folder: string;
+  /** Writes a command line on the data folder of this run: `ledger audit` → `signalbox ledger audit --data DIR`. */
+  readonly command: (words: string) => string;
   /** The paths of the files with secrets that were read. */
   readonly secretPaths: () => readonly string[];
   /** Loads the policy. Never rejects. */

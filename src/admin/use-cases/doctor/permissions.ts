@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { codeOf } from '../../../core/thrown.ts';
 import { isShared, placeOfStore } from '../../../store/open.ts';
 import { reasonOf } from '../../../store/reason.ts';
+import { policyName } from '../policy/folder-words.ts';
 import { foreignFinding, isForeign, missingFolder } from './data-folder.ts';
 import { type DoctorRun, type Finding, fine, notChecked, problem, warning } from './finding.ts';
 import { namesText } from './providers.ts';
@@ -107,11 +108,12 @@ export const unwritableFindings = (folder: string, unwritable: readonly string[]
 
 /** Plugins in the folder are code that the server runs, and its files say where requests go. */
 function policyFinding(folder: string, writable: readonly string[]): Finding {
-  if (writable.length === 0) return fine('The policy folder can be read, and other users cannot change it.', folder);
+  if (writable.length === 0)
+    return fine('The policy folder can be read, and other users cannot change it.', policyName(folder));
   return problem(
     `Every user of this machine can change the policy: ${writable.join(', ')}.`,
     `Run \`chmod -R o-w ${folder}\`.`,
-    folder,
+    policyName(folder),
   );
 }
 

@@ -33,12 +33,16 @@ export interface KeyCall extends KeyInUse {
   readonly clockOffsetMs: number | null;
 }
 
-/** Returns the keys of the providers that serve models of the policy and are called over a network. */
+/**
+ * Returns the keys of the providers that serve models of the policy and are called over a network. Model servers of the operator that are
+ * set up count, too: they serve no model while they are down.
+ */
 function keysInUse({ snapshot, accounts }: Runtime): readonly KeyInUse[] {
   const endpoints = measuredModels(snapshot).flatMap((model) => model.endpoints);
   const own = snapshot.models.flatMap((model) => model.endpoints);
   return [...accounts].flatMap(([name, targets]) => {
-    const isUsed = endpoints.some(({ provider }) => provider === name);
+    const isOwn = snapshot.providers.get(name)?.discover !== undefined;
+    const isUsed = isOwn || endpoints.some(({ provider }) => provider === name);
     if (!isUsed) return [];
     return targets.flatMap((target, at) => {
       if (target.adapter.kind !== 'wire') return [];

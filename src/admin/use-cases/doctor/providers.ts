@@ -1,9 +1,9 @@
 import type { ProviderFailure } from '../../../contract/parts.ts';
-import { commandName } from '../../../core/command-name.ts';
 import { plural } from '../../../core/text/text.ts';
 import { SameModels } from '../../../policy/models/same-model.ts';
 import { leftOutProviders } from '../../../policy/runtime/candidate.ts';
 import { failureText } from '../../../providers/failures.ts';
+import { checkWords } from '../policy/folder-words.ts';
 import { type DoctorRun, type Finding, fine, type LoadedPolicy, notChecked, problem, warning } from './finding.ts';
 import type { KeyCall } from './provider-calls.ts';
 
@@ -23,13 +23,15 @@ const subjectOf = ({ target, variable }: KeyCall): string =>
 export async function checkProviders(run: DoctorRun, policy: LoadedPolicy): Promise<readonly Finding[]> {
   const calls = await run.calls(policy);
   const { snapshot } = policy.runtime;
-  const silent = leftOutProviders(snapshot);
-  const findings = calls.map(providerFinding);
+  const called = new Set(calls.map(({ target }) => target.provider.name));
+  const leftOut = snapshot.leftOut.filter(({ name }) => !called.has(name));
+  const silent = leftOutProviders({ leftOut });
+  const findings = calls.map((call) => providerFinding(call, run));
   if (calls.length === 0)
     findings.push(
       warning(
         'No model of a provider serves, so only simulated models answer.',
-        `Set the key of a provider, such as OPENAI_API_KEY, in the environment of the server. \`${commandName()} policy check --all\` lists the variables.`,
+        `Set the key of a provider, such as OPENAI_API_KEY, in the environment of the server. \`${run.command(`${checkWords(run.folder)} --all`)}\` lists the variables.`,
       ),
     );
   else if (silent.length > 0)
@@ -43,7 +45,7 @@ export async function checkProviders(run: DoctorRun, policy: LoadedPolicy): Prom
 }
 
 /** Says what a call shows about a key. */
-function providerFinding(call: KeyCall): Finding {
+function providerFinding(call: KeyCall, { command }: DoctorRun): Finding {
   const { outcome, target, upstreams } = call;
   const subject = subjectOf(call);
   const host = hostOf(target.provider.baseUrl);
@@ -56,13 +58,19 @@ function providerFinding(call: KeyCall): Finding {
       subject,
     );
   if ('kind' in outcome) return failureFinding(outcome, call, subject, host);
+  if (outcome.length === 0 && upstreams.length === 0)
+    return warning(
+      `${host} accepts the call, but lists no model.`,
+      'Load a model into the model server; Signalbox looks again every 30 seconds.',
+      subject,
+    );
   const listed = new SameModels(outcome.map(({ id }) => id));
   const absent = upstreams.filter((upstream) => listed.namesOf(upstream).length === 0);
   if (absent.length === 0)
     return fine(`${host} accepts the call and lists ${plural(outcome.length, 'model')}.`, subject);
   return warning(
     `${host} accepts the call, but its list lacks ${plural(absent.length, 'model')} of the policy: ${namesText(absent)}.`,
-    `Check the names under \`upstream\` in the policy. \`${commandName()} catalog sync ${target.provider.name}\` shows the models that the provider has.`,
+    `Check the names under \`upstream\` in the policy. \`${command(`catalog sync ${target.provider.name}`)}\` shows the models that the provider has.`,
     subject,
   );
 }

@@ -1,17 +1,29 @@
 import { ID_SLOTS } from '../../../core/id.ts';
 import { plural } from '../../../core/text/text.ts';
+import { tablesOfStore } from '../../../store/open.ts';
 import type { ClusterStatus } from '../cluster.ts';
 import { clockFinding } from './clocks.ts';
-import { type DoctorRun, type Finding, fine, problem, warning } from './finding.ts';
+import { type DoctorRun, type Finding, fine, notChecked, problem, warning } from './finding.ts';
 
 /** A database accepts this many servers at once. The warning leaves room to replace servers one after the other. */
 const SERVERS_WARNING = ID_SLOTS - 8;
 
-export const checkServers = async ({ cluster }: DoctorRun): Promise<readonly Finding[]> =>
-  serverFindings(await cluster());
+export async function checkServers({ cluster, command, place, server }: DoctorRun): Promise<readonly Finding[]> {
+  if (server === null) {
+    const { version, known } = await tablesOfStore(place.database);
+    if (version < known)
+      return [
+        notChecked(
+          'The tables are older than this program, which cannot read the reports of servers in them.',
+          'See the finding on the database.',
+        ),
+      ];
+  }
+  return serverFindings(await cluster(), command);
+}
 
 /** Compares the servers that share a database. */
-function serverFindings({ instances, isSplit }: ClusterStatus): readonly Finding[] {
+function serverFindings({ instances, isSplit }: ClusterStatus, command: DoctorRun['command']): readonly Finding[] {
   if (instances.length === 0) return [fine('No server uses the database.')];
   const builds = [...new Set(instances.map(({ version }) => version))];
   const findings: Finding[] = [];
@@ -26,7 +38,7 @@ function serverFindings({ instances, isSplit }: ClusterStatus): readonly Finding
     findings.push(
       problem(
         'The servers run different policies, or the same policy with different variables set.',
-        'Give all servers the same files and variables, or push the policy. `signalbox instances` shows which server runs which.',
+        `Give all servers the same files and variables, or push the policy. \`${command('instances')}\` shows which server runs which.`,
       ),
     );
   for (const { name, error, clockOffsetMs } of instances) {
