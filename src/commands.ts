@@ -9,7 +9,8 @@ import { scrub } from './host/telemetry/secrets.ts';
 import { type DataPlace, keysOnDisk, spoolsOf, stateOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { copyWhole, defaultPolicies, editablePolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
-import { requireStore } from './store/open.ts';
+import { databaseIn, requireStore } from './store/open.ts';
+import { StoreError } from './store/store.ts';
 
 /**
  * A command line of any command except `serve`. Each command loads only the modules that it needs: loading the server takes ten times as
@@ -107,9 +108,9 @@ async function atRunningServer(
 ): Promise<CommandOutput | null> {
   // A running server answers only with its own policy. The flag --policies therefore needs the database.
   if (args.includes(OFFLINE) || folderFlags.includes('--policies')) return null;
-  const operation = (await OPERATIONS[name]?.())?.find((one) => [name, `${name} ${args[0]}`].includes(one.name));
   // A server always has requests in progress, whose holds are no findings.
   if (name === 'ledger' && args.includes('--idle')) return null;
+  const operation = (await OPERATIONS[name]?.())?.find((one) => [name, `${name} ${args[0]}`].includes(one.name));
   if (!operation) return null;
   const rest = operation.name === name ? args : args.slice(1);
   const { atServer, socketOf } = await import('./admin/cli/at-server.ts');
@@ -254,14 +255,29 @@ async function storedFacts(database: string) {
   return { ledger, ...keys, teams: () => teams };
 }
 
+/**
+ * Returns the state that the policy of a command must fit. A command that names a policy and no data folder also works for a user who may
+ * not read the default data folder.
+ */
+async function factsFor({ args, folderFlags, data, database }: PolicyArguments, host: CommandHost) {
+  try {
+    return await storedFacts(database);
+  } catch (cause) {
+    const { isFolder } = await import('./admin/use-cases/policy/tools.ts');
+    const isDefault = !folderFlags.includes('--data') && database === databaseIn(data);
+    const namesPolicy = folderFlags.includes('--policies') || args.slice(1).some(isFolder);
+    if (!(cause instanceof StoreError) || cause.reason !== 'denied' || !isDefault || !namesPolicy) throw cause;
+    telling(host)(`${cause.message.replace(/\.$/, '')}. The policy is judged without this data.`);
+    return {};
+  }
+}
+
 /** Collects what commands on policies need. The policy must fit the ledger in the data folder. */
-async function policyCommand(
-  { folder, folderFlags, data, database }: PolicyArguments,
-  host: CommandHost,
-): Promise<PolicyCommand> {
-  const [{ judge: tools }, stored] = await Promise.all([toolsHere(host), storedFacts(database)]);
+async function policyCommand(command: PolicyArguments, host: CommandHost): Promise<PolicyCommand> {
+  const { folder, folderFlags, data, database } = command;
+  const [{ judge: tools }, stored] = await Promise.all([toolsHere(host), factsFor(command, host)]);
   const judge = { ...tools, ...stored };
-  return { ...host, judge, folder, folderFlags, shippedFolder: defaultPolicies(data), database };
+  return { ...host, judge, folder, folderFlags, shippedFolder: defaultPolicies.forCommands(data), database };
 }
 
 async function doctor(

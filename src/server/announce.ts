@@ -1,7 +1,8 @@
-import { commandName } from '../core/command-name.ts';
+import { checkCommand } from '../admin/use-cases/policy/folder-words.ts';
 import { plural } from '../core/text/text.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import { type ServingProvider, servingText } from '../policy/runtime/candidate.ts';
+import type { PolicyOrigin } from '../store/instance-reports.ts';
 import type { FirstKey } from './first-key.ts';
 import { logFound } from './found-notes.ts';
 import type { Terminal } from './host.ts';
@@ -24,15 +25,16 @@ interface Start {
   readonly database: string | null;
   /** The address of the console and how to sign in, in words; null if the server does not serve the console. */
   readonly console: string | null;
-  /** The folder that this start copied the shipped policy to; null if it copied none. */
-  readonly unpacked: string | null;
+  /** The path of the policy folder. */
+  readonly policies: string;
+  readonly policiesFrom: PolicyOrigin;
 }
 
 /**
  * The command that shows why each provider is not in use. The shipped policy names so many providers that the reasons of all of them would
  * hide the rest of the banner.
  */
-const reasonsCommand = (): string => `${commandName()} policy check --all`;
+const reasonsCommand = (policies: string): string => `${checkCommand(policies)} --all`;
 
 /** Names the providers that are set up but serve no model, separated by commas; empty for none. */
 const idleOf = (providers: readonly ServingProvider[]): string =>
@@ -40,7 +42,7 @@ const idleOf = (providers: readonly ServingProvider[]): string =>
 
 /** Makes the banner for a new operator: the address, and a command that works when pasted. */
 function welcome(
-  { address, simulated, providers, silent, leftOut, database, unpacked, ...start }: Start,
+  { address, simulated, providers, silent, leftOut, database, policies, policiesFrom, ...start }: Start,
   key: string | null,
 ): string {
   // The header of the example request is in double quotes, so that the shell replaces the variable. A key has no character that the shell
@@ -63,9 +65,11 @@ function welcome(
       `  No model yet   ${idle}; Signalbox looks again every 30 seconds (${address}/docs/guide/policies/own-servers.md)`,
     silent.length > 0 && `  Not running    ${silent.join(', ')}; start it to use its models`,
     leftOut.length > 0 &&
-      `  Not in use     ${plural(leftOut.length, 'provider')}; to see why, run: ${reasonsCommand()}`,
+      `  Not in use     ${plural(leftOut.length, 'provider')}; to see why, run: ${reasonsCommand(policies)}`,
     database !== null && `  Database       ${database}`,
-    unpacked !== null && `  Policy         ${unpacked}; edits take effect within a second`,
+    policiesFrom === 'files'
+      ? `  Policy         ${policies}; edits take effect within a second`
+      : `  Policy         as pushed to the database; its plugins are in ${policies}`,
     ...(key ? ['', '  Your API key. Save it now, because Signalbox does not show it again:', `  ${key}`] : []),
     '',
     key ? '  Try it:' : '  Try it, after you put an API key into the variable SIGNALBOX_KEY:',
@@ -86,13 +90,16 @@ export function announce(start: Start, firstKey: FirstKey | null, log: Log, out:
     firstKey?.shown();
     return;
   }
-  const { address, providers, leftOut, database, found, console } = start;
+  const { address, providers, leftOut, database, found, console, policies } = start;
   const place = { ...(console !== null && { console }), ...(database !== null && { database }) };
-  log.info('listening', { address, ...place, providers: servingText(providers) });
+  log.info('listening', { address, ...place, policies, providers: servingText(providers) });
   const idle = idleOf(providers);
-  if (idle) log.warn('providers without a model are not used: declare their models in the policy', { providers: idle });
+  if (idle)
+    log.warn('providers without a model are not used: start the model server, or declare its models in the policy', {
+      providers: idle,
+    });
   logFound(found, log);
   if (leftOut.length > 0) {
-    log.info('some providers are not used', { providers: leftOut.join(', '), reasons: reasonsCommand() });
+    log.info('some providers are not used', { providers: leftOut.join(', '), reasons: reasonsCommand(policies) });
   }
 }

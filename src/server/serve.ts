@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { AnyElysia } from 'elysia';
 import { parseKey } from '../access/key.ts';
 import { openKeys } from '../access/keys.ts';
@@ -56,7 +57,7 @@ import { openMetrics } from './metrics.ts';
 import { openObserver } from './observer.ts';
 import { firstPolicy, judgeTools, type ServerPolicyTools, withFound } from './policy-reload.ts';
 import { RehearsalNote } from './rehearsal-note.ts';
-import { unpackPolicies } from './shipped-policies.ts';
+import { notePolicies, unpackPolicies, unusedPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
 import { openSignIn } from './sign-in.ts';
 import { onStopSignals } from './stop-signals.ts';
@@ -90,8 +91,12 @@ async function startPolicy(
   };
   const rooms = new CountedRooms(clock);
   const health = new Health({ clock, now, random: Math.random, onChange, rooms });
+  const unused = unusedPolicies(policies, home);
   const unpacked = unpackPolicies(policies, home);
   if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
+  const folder = unpacked ?? policies;
+  if (unused !== null)
+    log.warn('a folder with policy files is not used: name it with --policies', { folder: unused, used: folder });
   const network = new UpstreamNetwork(undefined, timers);
   const servers = new ModelServers({
     ...{ health, network, env: host.env, timers, now, clock },
@@ -105,7 +110,7 @@ async function startPolicy(
     onFoundDropped: (reason) =>
       log.warn('the policy cannot be built with the found models, so it serves without them', { reason }),
     servers,
-    folder: unpacked ?? policies,
+    folder,
     dataFolder: home,
     secrets,
     rehearsed: new RehearsalNote({ data, version, env: host.env }),
@@ -122,7 +127,7 @@ async function startPolicy(
   const plain = await firstPolicy({ ...judging, found: undefined }, err, pushed);
   await servers.begin(plain.runtime);
   const first = await withFound(plain, judging);
-  return { first, tools, unpacked, feed, rooms };
+  return { first, tools, feed, rooms };
 }
 
 /**
@@ -143,8 +148,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const tracer = await openTracer({ env: host.env, version, log });
   const database = isShared(options.database) ? await placeOfStore(options.database) : null;
   using _told = tellOfWait(database, log, timers);
-  const { first, tools, unpacked, feed, rooms } = await startPolicy(options, host, secrets, log);
-  const lock = await takePlace(options);
+  const { first, tools, feed, rooms } = await startPolicy(options, host, secrets, log);
+  const lock = await takePlace(options, tools.folder);
   const note = new LedgerNote(options.data, now, log);
   const store = await (host.openStore ?? openDataStore)(options, log, note, host);
   let onBudgets = async () => {};
@@ -205,7 +210,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   // The log lines must reach the terminal before the banner.
   await linesWritten();
   const console = consoleHint(first.runtime.snapshot, address, keyPlace);
-  const reach = { address, console, database, unpacked };
+  const reach = { address, console, database, policies: resolve(tools.folder), policiesFrom: options.policiesFrom };
   announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) }, firstKey, log, out);
   warnOfPayments(gateway, log);
   void settle(opened.rehearse(), gateway, host);
@@ -272,12 +277,16 @@ function warnOfPayments(gateway: X402Gateway, log: Log): void {
 
 const portOf = (address: string): number => Number(new URL(address).port);
 
-/** Locks the data folder and the store for this server. `takePlace` throws an Error with one clear sentence. */
-async function takePlace(place: DataPlace): Promise<StoreLock> {
+/**
+ * Locks the data folder and the store for this server, and notes its policy folder for commands. `takePlace` throws an Error with one clear
+ * sentence.
+ */
+async function takePlace(place: DataPlace & Pick<ServeOptions, 'home'>, policies: string): Promise<StoreLock> {
   makeDataFolder(place.data);
   const { data, database } = place;
   const lock = await (isShared(database) ? (await dataFolders()).lockFolder(data) : lockStore(database));
   await refuseOtherLedger(place);
+  notePolicies(place.home, policies);
   return lock;
 }
 

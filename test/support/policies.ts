@@ -1,3 +1,5 @@
+import type { DefaultPolicies } from '../../src/admin/use-cases/serve-options.ts';
+
 /** Addresses of a test's upstreams by provider name, with the adapter if it is not OpenAI's. */
 export type Upstreams = Readonly<Record<string, string | { readonly url: string; readonly adapter: string }>>;
 
@@ -86,3 +88,9 @@ models:
     latency: { ttft_ms: 1, output_tokens_per_second: 100000, basis: guessed }
     quality: { default: 0.5, basis: guessed }
 `;
+
+/** The default policy folders for `parseCommand`, all of them the same folder. */
+export const policiesAt = (folder: string): DefaultPolicies => ({
+  forServe: () => folder,
+  forCommands: () => folder,
+});

@@ -4,7 +4,7 @@ import { LOG_FORMS } from '../../host/telemetry/log.ts';
 import { SecretFiles } from '../../policy/runtime/secret-files.ts';
 import { POLICY_ORIGINS } from '../../store/instance-reports.ts';
 import { checkedUrl, databaseIn, isShared, refuseUrl } from '../../store/open.ts';
-import { processFolder, type ServeOptions } from '../use-cases/serve-options.ts';
+import { type DefaultPolicies, processFolder, type ServeOptions } from '../use-cases/serve-options.ts';
 import { choiceOf, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
 import { checkWord, unknownCommand } from './unknown-command.ts';
 
@@ -62,7 +62,7 @@ export type Command =
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | { readonly name: 'import'; readonly args: readonly string[] }
-  /** `used` is the policy folder that `serve` would use in this environment, before and after a change. */
+  /** `used` is the policy folder that `serve` (`init`) or commands (`plugin`) would use in this environment, before and after a change. */
   | { readonly name: 'init' | 'plugin'; readonly used: () => string; readonly args: readonly string[] }
   /** `port` is the port on which `serve` would listen in this environment. */
   | { readonly name: 'health'; readonly port: number; readonly args: readonly string[] }
@@ -79,9 +79,6 @@ const DRAIN_MAX_MS = 3_600_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns the policy folder to use for a data folder, if no policy folder is named. */
-type DefaultPolicies = (data: string) => string;
-
 /** Parses the command line. Flags override environment variables. Throws UsageError. */
 export function parseCommand(argv: readonly string[], env: Environment, defaultPolicies: DefaultPolicies): Command {
   // A command line of flags alone means `serve`. An empty command line prints the help, so that no one starts a server by accident.
@@ -93,8 +90,10 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   if (name === 'version' || argv[0] === '--version') return { name: 'version' };
   if (name === 'serve') return serveCommand(rest, env, defaultPolicies);
   if (name === 'health') return { name, port: portOf(env.PORT || PORT), args: rest };
-  if (name === 'init' || name === 'plugin')
-    return { name, used: () => env.SIGNALBOX_POLICIES || defaultPolicies(dataFolder(null, env)), args: rest };
+  if (name === 'init' || name === 'plugin') {
+    const folderFor = name === 'init' ? defaultPolicies.forServe : defaultPolicies.forCommands;
+    return { name, used: () => env.SIGNALBOX_POLICIES || folderFor(dataFolder(null, env)), args: rest };
+  }
   if (name === 'import') return { name, args: rest };
   const onData = DATA_COMMANDS.find((one) => one === name);
   if (onData) {
@@ -113,14 +112,14 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
 }
 
 function policyPlaceOf(rest: readonly string[], env: Environment, defaultPolicies: DefaultPolicies) {
-  // The default is the policy folder of `serve`. A folder among the arguments overrides it.
+  // The default is the policy folder of the server. A folder among the arguments overrides it.
   const { folder, args } = folderOf('--policies', rest);
   const own = dataOf(args, env);
   const folderFlags = [
     ...(folder === null ? [] : ['--policies']),
     ...(own.args.length === args.length ? [] : ['--data']),
   ];
-  return { folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies(own.data)), folderFlags, ...own };
+  return { folder: folder ?? (env.SIGNALBOX_POLICIES || defaultPolicies.forCommands(own.data)), folderFlags, ...own };
 }
 
 /** Throws UsageError for wrong flags. A wrong variable of the database or the port is part of the result. */
@@ -239,7 +238,7 @@ function serveCommand(args: readonly string[], env: Environment, defaultPolicies
       database,
       ...processes,
       metricsPort,
-      policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies(home)),
+      policies: policies ?? (env.SIGNALBOX_POLICIES || defaultPolicies.forServe(home)),
       policiesFrom: choiceOf(
         '--policies-from',
         flags['policies-from'] ?? (env.SIGNALBOX_POLICIES_FROM || 'files'),

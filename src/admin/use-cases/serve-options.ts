@@ -35,6 +35,13 @@ export interface ServeOptions {
   readonly log: LogForm;
 }
 
+/** The policy folders that are used for a data folder if none is named. */
+export interface DefaultPolicies {
+  readonly forServe: (data: string) => string;
+  /** The folder that the last server of the data folder used, or else the folder that `serve` would use. */
+  readonly forCommands: (data: string) => string;
+}
+
 /** Returns the folder of one of several server processes, which is inside the shared data folder. */
 export const processFolder = (home: string, number: number | string): string => join(home, 'processes', `${number}`);
 

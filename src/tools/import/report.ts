@@ -1,4 +1,5 @@
 import { jsonText } from '../../admin/cli/text.ts';
+import { checkCommand, policyArgument } from '../../admin/use-cases/policy/folder-words.ts';
 import { commandName } from '../../core/command-name.ts';
 import { plural } from '../../core/text/text.ts';
 import { visibleLines } from '../../core/text/visible.ts';
@@ -136,6 +137,6 @@ function steps(folder: string, others: readonly string[], { questions, assumed, 
     lines.push('Set these environment variables:');
     for (const [name, what] of variables) lines.push(`  ${name}: ${what}`);
   }
-  lines.push(`Then: ${commandName()} policy check ${folder} && ${commandName()} policy test ${folder}`);
+  lines.push(`Then: ${checkCommand(folder)} && ${commandName()} policy test${policyArgument(folder)}`);
   return lines;
 }

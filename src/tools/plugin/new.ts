@@ -3,9 +3,11 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArguments, TEXT } from '../../admin/cli/arguments.ts';
 import type { CommandResult } from '../../admin/cli/result.ts';
-import { jsonText, pathText, shellWord } from '../../admin/cli/text.ts';
+import { jsonText, pathText } from '../../admin/cli/text.ts';
+import { checkCommand, policyArgument } from '../../admin/use-cases/policy/folder-words.ts';
 import { PLUGIN_KIND_NAMES, type PluginKind } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
+import { shellWord } from '../../core/text/shell-word.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { PACKAGE_NAME, PACKAGE_ROOT, PACKAGED_PLUGIN_MODULE, SOURCES_ROOT, shippedFolder } from '../../host/program.ts';
@@ -205,9 +207,8 @@ function nextSteps(
   policies: PluginCommand['policies'],
   files: ReadonlyMap<string, string>,
 ): string {
-  const around = policyAround(folder);
-  const home = around ?? resolve(policies());
-  const of = around === null ? '' : ` ${pathText(home)}`;
+  const home = policyAround(folder) ?? resolve(policies());
+  const of = policyArgument(pathText(home));
   const { policy, last } = USES[kind]({ name, files, of });
   return `Created ${files.size} files in ${folder}: ${[...files.keys()].join(', ')}
 
@@ -217,7 +218,7 @@ Next:
   2. Name the plugin in a file of ${pathText(home)}, and check the policy:
        plugins: [${localPath(home, join(folder, 'index.ts'))}]
        ${policy}
-       ${commandName()} policy check${of}
+       ${checkCommand(pathText(home))}
   3. ${last}
 ${SOURCES_ROOT === null && PACKAGE_ROOT === null ? TYPES_HINT : ''}`;
 }

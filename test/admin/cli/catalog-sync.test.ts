@@ -222,7 +222,7 @@ describe('catalog sync explains why it cannot read a list:', () => {
     const { code, err } = await runHere(['catalog', 'sync', 'openai', '--policies', wrong], ENV);
     expect([code, err]).toEqual([
       1,
-      `signalbox: ${wrong}: the policy has mistakes. Run ./signalbox policy check to see them.\n`,
+      `signalbox: ${wrong}: the policy has mistakes. Run ./signalbox policy check ${wrong} to see them.\n`,
     ]);
     rmSync(wrong, { recursive: true, force: true });
     expect((await runHere(['catalog', 'sync'], ENV)).err).toContain('catalog sync needs the name of one provider.');

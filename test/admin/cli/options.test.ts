@@ -6,10 +6,11 @@ import { HELP } from '../../../src/admin/cli/help-texts.ts';
 import { parseCommand } from '../../../src/admin/cli/options.ts';
 import { unknownCommand } from '../../../src/admin/cli/unknown-command.ts';
 import { UsageError } from '../../../src/core/usage-error.ts';
+import { policiesAt } from '../../support/policies.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-const parse = (args: readonly string[], env: Environment = {}) => parseCommand(args, env, () => '/shipped');
+const parse = (args: readonly string[], env: Environment = {}) => parseCommand(args, env, policiesAt('/shipped'));
 
 test('an unknown command suggests the most similar command and lists all commands', () => {
   expect(unknownCommand('policy', 'chek').message).toBe(
@@ -163,7 +164,7 @@ describe('an invalid command line is refused in one sentence:', () => {
 
 test('policy commands accept the policy folder as --policies or as an argument', () => {
   const folders = (...argv: string[]) =>
-    parseCommand(['policy', ...argv], { SIGNALBOX_POLICIES: 'env' }, () => 'shipped');
+    parseCommand(['policy', ...argv], { SIGNALBOX_POLICIES: 'env' }, policiesAt('shipped'));
   expect(folders('check')).toMatchObject({ folder: 'env', args: ['check'] });
   expect(folders('check', '--policies', 'mine', '--json')).toMatchObject({ folder: 'mine', args: ['check', '--json'] });
   expect(folders('explain', '--policies=mine')).toMatchObject({ folder: 'mine', args: ['explain'] });

@@ -93,8 +93,8 @@ describe('signalbox plugin new', () => {
     expect(await said('inner', 'policy/plugins')).toEqual(inPolicy('plugins/inner'));
     expect(await said('far', 'other')).toEqual([
       '../other/far/index.ts',
-      './signalbox policy check',
-      './signalbox policy explain --model auto-far --message Hello',
+      `./signalbox policy check ${at('used')}`,
+      `./signalbox policy explain ${at('used')} --model auto-far --message Hello`,
     ]);
   });
 

@@ -101,8 +101,10 @@ const ENV = {
   BUN_CONFIG_REGISTRY: `${upstream.url}/registry/`,
 };
 
-async function run(...args: string[]) {
-  const child = Bun.spawn([program, ...args], { cwd: work, env: ENV, stdout: 'pipe', stderr: 'pipe' });
+const run = (...args: string[]) => runIn(work, ...args);
+
+async function runIn(cwd: string, ...args: string[]) {
+  const child = Bun.spawn([program, ...args], { cwd, env: ENV, stdout: 'pipe', stderr: 'pipe' });
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   return { code: await child.exited, out, err };
 }
@@ -134,6 +136,8 @@ beforeAll(async () => {
   writeFileSync(join(work, '.env'), 'OPENAI_API_KEY=sk-of-a-stranger\n');
   writeFileSync(join(work, 'bunfig.toml'), 'preload = ["./stranger.ts"]\n');
   writeFileSync(join(work, 'stranger.ts'), 'process.exit(7);\n');
+  mkdirSync(join(work, 'policies'));
+  writeFileSync(join(work, 'policies/mine.yaml'), OWN);
   mkdirSync(dirname(program));
   // `npm run test:system` has built the program already.
   if (PROGRAM !== MAIN) copyFileSync(PROGRAM, program);
@@ -167,6 +171,29 @@ describe('the standalone program', () => {
     const client = new OpenAI({ apiKey: KEY, baseURL: `${url}/v1` });
     const answer = await client.chat.completions.create({ model: 'auto', messages: [{ role: 'user', content: 'Hi' }] });
     expect(answer.choices[0]?.message.content).toContain('simulated answer');
+  });
+
+  test('a start names its policy folder, and a folder with policy files that it does not use', () => {
+    const written = join(work, '.signalbox/policies');
+    const log = lines.map((line): unknown => JSON.parse(line));
+    expect(log).toContainEqual(expect.objectContaining({ message: 'listening', policies: written }));
+    const message = expect.stringContaining('is not used');
+    expect(log).toContainEqual(expect.objectContaining({ message, folder: join(work, 'policies') }));
+  });
+
+  test('commands use the policy folder of the server, or else the folder of init, or else the built-in policy, and name it', async () => {
+    expect((await run('policy', 'check')).out).toContain(`${join(work, '.signalbox/policies')}: `);
+    const empty = join(home, 'empty');
+    mkdirSync(empty);
+    for (const args of [['policy', 'check', '--all'], ['policy', 'test'], ['doctor']]) {
+      const { out, err } = await runIn(empty, ...args);
+      expect(out + err).toContain('the built-in policy');
+      expect(out + err).not.toContain('$bunfs');
+    }
+    expect((await runIn(empty, 'init')).out).toContain(' serve\n');
+    expect((await runIn(empty, 'policy', 'check')).out).toContain('policies: ');
+    writeFileSync(join(empty, 'policies/mine.yaml'), 'nonsense: 1\n');
+    expect((await runIn(empty, 'policy', 'check')).code).toBe(2);
   });
 
   test.each(PAGES)('the program serves %s, with everything that the page loads', (page) => expectWholePage(url, page));

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { dirname, join } from 'node:path';
 import { parseCommand } from '../../../src/admin/cli/options.ts';
+import { policiesAt } from '../../support/policies.ts';
 import { faultsOfCompose, instructionsOf, textOf, yamlOf } from './manifests.ts';
 
 /** The time after the drain that an operator gives to a collector of traces and a reader of the log (docs/operate/deploy.md), ms. */
@@ -14,8 +15,8 @@ const compose = textOf('compose.yaml');
 const { signalbox } = yamlOf('compose.yaml').services;
 const pod = yamlOf('deploy/kubernetes/statefulset.yaml').spec.template.spec;
 const unit = textOf('deploy/systemd/signalbox.service');
-const defaults = parseCommand(['serve'], {}, () => 'policies');
-const inImage = parseCommand(['serve'], env, () => 'policies');
+const defaults = parseCommand(['serve'], {}, policiesAt('policies'));
+const inImage = parseCommand(['serve'], env, policiesAt('policies'));
 
 describe('The Dockerfile', () => {
   test('the Dockerfile uses known instructions and two stages; the last stage has neither npm nor sources', () => {

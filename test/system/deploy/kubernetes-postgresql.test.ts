@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseCommand } from '../../../src/admin/cli/options.ts';
+import { policiesAt } from '../../support/policies.ts';
 import { faultsOfManifests, textOf, yamlOf } from './manifests.ts';
 
 /**
@@ -118,7 +119,7 @@ describe('The manifests of deploy/kubernetes/postgresql', () => {
     expect(migration.volumeMounts).toContainEqual(mount);
     expect(migration.image).toBe(server.image);
     expect(migration.securityContext).toEqual(server.securityContext);
-    expect(parseCommand(migration.args, {}, () => 'policies')).toMatchObject({ name: 'db' });
+    expect(parseCommand(migration.args, {}, policiesAt('policies'))).toMatchObject({ name: 'db' });
   });
 
   test('let the migration reach only its database and DNS', () => {

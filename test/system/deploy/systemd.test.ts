@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { parseCommand } from '../../../src/admin/cli/options.ts';
+import { policiesAt } from '../../support/policies.ts';
 import { textOf } from './manifests.ts';
 
 /** Returns the settings of a unit by section; a repeated setting adds to its list. */
@@ -28,7 +29,7 @@ const env = Object.fromEntries(
 describe('The systemd unit', () => {
   test('starts a server with valid arguments, on folders that it may use', () => {
     expect(service.get('ExecStart')).toEqual(['/usr/local/bin/signalbox serve']);
-    expect(parseCommand(['serve'], env, () => 'none')).toMatchObject({
+    expect(parseCommand(['serve'], env, policiesAt('none'))).toMatchObject({
       options: {
         host: '127.0.0.1',
         port: 8787,

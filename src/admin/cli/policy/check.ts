@@ -15,6 +15,7 @@ import { LATEST_VERSION } from '../../../policy/versions.ts';
 import { namedBundle } from '../../use-cases/policy/bundles.ts';
 import { checkPolicy, type PolicyCheck, unreadFiles } from '../../use-cases/policy/check.ts';
 import type { PolicyChoice } from '../../use-cases/policy/choices.ts';
+import { policyArgument, policyName } from '../../use-cases/policy/folder-words.ts';
 import { referenceText } from '../../use-cases/policy/reference.ts';
 import type { SettingName } from '../../use-cases/policy/settings.ts';
 import { readPolicy } from '../../use-cases/policy/tools.ts';
@@ -85,7 +86,7 @@ function versionText(changes: readonly string[], folder: string): string {
     ...new Set(selectors.map((name) => `the options of \`${name}\``)),
     ...(tiered > 0 ? [`the tiers of ${plural(tiered, 'selector')}`] : []),
   ];
-  return `${latest} would change ${names.join(', ')}: ${commandName()} policy diff ${folder} --as-version ${LATEST_VERSION}`;
+  return `${latest} would change ${names.join(', ')}: ${commandName()} policy diff${policyArgument(folder)} --as-version ${LATEST_VERSION}`;
 }
 
 /** Only a store can show whether a team that was created through the API exists. */
@@ -186,7 +187,9 @@ function asText(
   const { choices, tiers, reference_price: reference, amounts_in_usd: amounts } = check;
   if (choices && setting) parts.push(choicesText(choices, setting, colour));
   if (tiers && tiers.length > 0) parts.push(tiersText(tiers));
-  parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`);
+  parts.push(
+    `${policyName(folder)}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`,
+  );
   // A stated price is in the files.
   if (reference && (reference.source === 'model' || all || choices))
     parts.push([`Reference price: ${referenceText(reference)}.`, ...reference.explanation].map(visible).join('\n'));

@@ -14,6 +14,7 @@ import {
 import type { BuiltPolicy, PolicyDifference } from '../../use-cases/policy/diff.ts';
 import { changedCases } from '../../use-cases/policy/diff.ts';
 import type { ComparedRequests, DifferentRequest } from '../../use-cases/policy/diff-requests.ts';
+import { checkCommand } from '../../use-cases/policy/folder-words.ts';
 import { type ReferenceBody, referenceText } from '../../use-cases/policy/reference.ts';
 import type { PolicySource } from '../../use-cases/policy/tools.ts';
 import { grid, paragraphs } from '../terminal.ts';
@@ -74,9 +75,12 @@ const referenceLines = ({ a, b }: Readonly<Record<'a' | 'b', ReferenceBody>>, pa
 
 /** The text for two different policies that have no cases, if no file has requests. */
 function incomparable(a: PolicySource, b: PolicySource): string {
-  const command = `${commandName()} policy check`;
-  const folders = [a, b].map(({ kind, label }) => (kind === 'folder' ? `\`${command} ${label} --choices\`` : null));
-  const tables = folders.some((text) => text === null) ? `\`${command} --choices\` of both` : folders.join(' and ');
+  const folders = [a, b].map(({ kind, folder }) =>
+    kind === 'folder' ? `\`${checkCommand(folder)} --choices\`` : null,
+  );
+  const tables = folders.some((text) => text === null)
+    ? `\`${commandName()} policy check --choices\` of both`
+    : folders.join(' and ');
   return visible(
     `Unknown: neither policy has a case, so nothing was compared. Add cases to the policy, or compare requests with --requests FILE. To see what the selectors choose, compare the tables of ${tables}.`,
   );

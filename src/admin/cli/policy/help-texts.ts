@@ -7,7 +7,8 @@ export const POLICY_HELP: Readonly<Record<string, CommandHelp>> = {
   'policy check': {
     usage: '[DIR] [--all] [--strict] [--choices [--here]] [--json] [--data DIR]',
     summary: 'List every mistake in a policy, with its location and fix.',
-    details: `The check needs no provider key. If --data has a ledger, the policy must also fit that ledger.
+    details: `Without DIR, the command checks the policy folder of the last server that used --data.
+The check needs no provider key. If --data has a ledger, the policy must also fit that ledger.
 --choices also prints which model each selector chooses for each task and difficulty, as if every variable
 were set; with --here, for the variables that are set.
 Many similar warnings are counted; --all lists each of them. --strict treats warnings as mistakes.

@@ -1,6 +1,5 @@
 import { basename } from 'node:path';
 import type { ListedModel } from '../../../contract/provider.ts';
-import { commandName } from '../../../core/command-name.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { listNames, nearestHint } from '../../../policy/hints/nearest.ts';
 import type { ParsedPolicy } from '../../../policy/load.ts';
@@ -13,6 +12,7 @@ import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { UpstreamNetwork } from '../../../providers/connection/network.ts';
 import { failureText, UpstreamError } from '../../../providers/failures.ts';
 import { listModels } from '../../../providers/model-list.ts';
+import { checkCommand, policyName } from '../policy/folder-words.ts';
 import { idleIn, type JudgeTools, nothingServes, readPolicy, toolsFor } from '../policy/tools.ts';
 import { loadOwnFigures } from './own-models.ts';
 import { type CatalogProposal, type PolicyModel, type ProposableModel, propose } from './propose.ts';
@@ -55,7 +55,7 @@ async function policyHere(folder: string, name: string, judge: JudgeTools) {
   const names = parsed.policy.providers.map((one) => one.name);
   if (!names.includes(name))
     throw new UsageError(
-      `${folder} has no provider \`${name}\`: ${nearestHint(name, names) ?? `it has ${listNames(names)}.`}`,
+      `${policyName(folder)} has no provider \`${name}\`: ${nearestHint(name, names) ?? `it has ${listNames(names)}.`}`,
     );
   const local = await compileCandidate(bundle, here);
   if (isRejected(local)) {
@@ -70,7 +70,7 @@ async function policyHere(folder: string, name: string, judge: JudgeTools) {
 
 const mistakesIn = (folder: string, message: string | null): UsageError =>
   new UsageError(
-    `${folder}: ${message?.replace(/\.$/, '') ?? `the policy has mistakes. Run ${commandName()} policy check to see them`}.`,
+    `${policyName(folder)}: ${message?.replace(/\.$/, '') ?? `the policy has mistakes. Run ${checkCommand(folder)} to see them`}.`,
   );
 
 async function listedModels(name: string, { accounts }: Runtime): Promise<readonly ListedModel[]> {

@@ -17,6 +17,7 @@ import { isPolicyFile, type PolicyBundle } from '../../../policy/runtime/source.
 import { changedDefaults } from '../../../policy/version-changes.ts';
 import { outlineOf } from './bundles.ts';
 import { choicesIn, reviewCheapChoices, tiersIn } from './choices.ts';
+import { policyName } from './folder-words.ts';
 import { guardedChanges } from './guarded.ts';
 import { referenceBody } from './reference.ts';
 import type { SettingName } from './settings.ts';
@@ -47,7 +48,7 @@ export async function checkPolicy(
 ) {
   const tools = await toolsFor(folder, bundle, { ...judge, today: iso(judge.now()).slice(0, 10) });
   const judged = await buildCandidate(bundle, tools.anywhere);
-  if (isRejected(judged) && judged.message !== null) throw new UsageError(`${folder}: ${judged.message}`);
+  if (isRejected(judged) && judged.message !== null) throw new UsageError(`${policyName(folder)}: ${judged.message}`);
   const isStale = judge.isStale ?? (() => false);
   const costly = isRejected(judged)
     ? []

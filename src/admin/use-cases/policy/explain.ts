@@ -1,4 +1,3 @@
-import { commandName } from '../../../core/command-name.ts';
 import type { Estimate } from '../../../core/decision/estimate.ts';
 import type { Readings } from '../../../core/decision/readings.ts';
 import type { Facts } from '../../../core/request/facts.ts';
@@ -24,6 +23,7 @@ import { questionLengthOf } from '../../../routing/question-length.ts';
 import type { OnRuleFailure } from '../../../routing/rules.ts';
 import { readStore, storeExists } from '../../../store/open.ts';
 import { caseNamed, runCase } from './cases.ts';
+import { checkCommand, policyName } from './folder-words.ts';
 import { exactFacts, guarded, type HypotheticalRequest, isCachedFor, tryFor, UNNAMED } from './hypothetical.ts';
 import { factsOf, isCachedCase } from './reasons.ts';
 import { settingsOf } from './settings.ts';
@@ -165,7 +165,7 @@ async function taskReasons(request: ProfileInput, { task, mix }: Facts, reader: 
 export async function explainCase(name: string, folder: string, onlyHere: boolean, judge: JudgeTools) {
   const { settings, problems, missing } = await settingsOf(folder, await readPolicy(folder), judge, onlyHere);
   if (problems.length > 0)
-    throw new UsageError(`${folder}: the policy has errors. To list them, run ${commandName()} policy check.`);
+    throw new UsageError(`${policyName(folder)}: the policy has errors. To list them, run ${checkCommand(folder)}.`);
   const cases = settings[0]?.runtime.snapshot.cases ?? [];
   const found = caseNamed(name, cases);
   const at = cases.indexOf(found);

@@ -5,6 +5,7 @@ import { UsageError } from '../../../core/usage-error.ts';
 import type { PluginLoader, PluginModule } from '../../../host/plugins/load.ts';
 import type { PolicyFile } from '../../../policy/load.ts';
 import { placeOfStore, readStore, storeExists } from '../../../store/open.ts';
+import { policyName } from './folder-words.ts';
 import { gitPlace } from './place-git.ts';
 import type { Scratch } from './scratch.ts';
 import { isFolder, type PolicySource, type PolicyWorkspace, readPolicy } from './tools.ts';
@@ -25,7 +26,7 @@ export async function findPlace(name: string, command: PolicyWorkspace, scratch:
 }
 
 export async function folderPlace(folder: string, { judge }: PolicyWorkspace): Promise<PolicySource> {
-  return { label: folder, kind: 'folder', bundle: await readPolicy(folder), folder, loader: judge.loader };
+  return { label: policyName(folder), kind: 'folder', bundle: await readPolicy(folder), folder, loader: judge.loader };
 }
 
 /** Finds a policy that was active. Returns the reason if no such policy was found. */

@@ -1,13 +1,15 @@
 import { existsSync, statSync } from 'node:fs';
-import { commandName } from '../../../core/command-name.ts';
+import { basename } from 'node:path';
 import { isObject } from '../../../core/json/object.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { PluginLoader } from '../../../host/plugins/load.ts';
+import { isBuiltInPolicy } from '../../../host/program.ts';
 import type { Diagnostic } from '../../../policy/diagnostics.ts';
 import { PLACEHOLDER } from '../../../policy/providers/providers.ts';
 import { compileCandidate, isRejected, type PolicyTools } from '../../../policy/runtime/candidate.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { type PolicyBundle, PolicySourceError, readBundle } from '../../../policy/runtime/source.ts';
+import { checkCommand, policyName } from './folder-words.ts';
 
 /** The tools that check the policy of any folder. `env` is the real environment. */
 export type JudgeTools = Omit<PolicyTools, 'folder'>;
@@ -44,10 +46,12 @@ export function bodyOf(value: unknown): Body {
 
 export const isFolder = (path: string): boolean => existsSync(path) && statSync(path).isDirectory();
 
-/** Reads the files of a policy. Throws UsageError. */
+/** Reads the files of a policy. Files of the built-in policy have no path, because users cannot open them. Throws UsageError. */
 export async function readPolicy(folder: string): Promise<PolicyBundle> {
   try {
-    return await readBundle(folder);
+    const bundle = await readBundle(folder);
+    if (!isBuiltInPolicy(folder)) return bundle;
+    return { ...bundle, files: bundle.files.map((file) => ({ ...file, path: basename(file.path) })) };
   } catch (cause) {
     if (cause instanceof PolicySourceError)
       throw new UsageError(cause.message.replace('; name another with --policies', ''));
@@ -83,7 +87,9 @@ export const idleText = ({ hint, message }: Diagnostic): string =>
 
 /** Returns the error for a policy with which `serve` would not start, because no provider can serve. */
 export const nothingServes = (folder: string, { hint, message }: Diagnostic): UsageError =>
-  new UsageError(`No provider of ${folder} can serve with the variables of this environment: ${hint ?? message}.`);
+  new UsageError(
+    `No provider of ${policyName(folder)} can serve with the variables of this environment: ${hint ?? message}.`,
+  );
 
 /** Builds the policy as `serve` would in this environment, without its test cases. Throws UsageError. */
 export async function runtimeOf(folder: string, tools: JudgeTools): Promise<Runtime> {
@@ -91,7 +97,6 @@ export async function runtimeOf(folder: string, tools: JudgeTools): Promise<Runt
   if (!isRejected(judged)) return judged.runtime;
   const idle = idleIn(judged.problems);
   if (idle) throw nothingServes(folder, idle);
-  const why =
-    judged.message ?? `\`serve\` rejects this policy. To see why, run ${commandName()} policy check ${folder}`;
-  throw new UsageError(`${folder}: ${why.replace(/\.$/, '')}.`);
+  const why = judged.message ?? `\`serve\` rejects this policy. To see why, run ${checkCommand(folder)}`;
+  throw new UsageError(`${policyName(folder)}: ${why.replace(/\.$/, '')}.`);
 }
