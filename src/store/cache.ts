@@ -21,7 +21,7 @@ export interface CachedRow {
 export interface CacheSizes {
   readonly answers: number;
   readonly bytes: number;
-  /** When the answer that expires first was stored, ms since 1970; null without answers. */
+  /** When the answer that expires first was stored, ms since 1970; the earliest if several expire then; null without answers. */
   readonly oldestAt: number | null;
 }
 

@@ -23,7 +23,7 @@ const KEEP = sql(
 const USE = sql('UPDATE cached_answers SET used = ?2 WHERE name = ?1 AND used < ?2');
 const sizesWith = (sum: string) =>
   `SELECT count(*) AS answers, ${sum} AS bytes,
-    (SELECT stored FROM cached_answers ORDER BY expires LIMIT 1) AS "oldestAt" FROM cached_answers`;
+    (SELECT stored FROM cached_answers ORDER BY expires, stored LIMIT 1) AS "oldestAt" FROM cached_answers`;
 const SIZES = sql(sizesWith('coalesce(sum(bytes), 0)'), { inPostgres: sizesWith('coalesce(sum(bytes), 0)::bigint') });
 const EVICT = sql(
   `DELETE FROM cached_answers WHERE name IN (SELECT name FROM

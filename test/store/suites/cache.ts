@@ -87,6 +87,8 @@ export function cacheSuite(open: () => Promise<TestedStore>): void {
     const later = cached(1, { stored: NOW + 5, expires: NOW + 200, answer: new Uint8Array(10) });
     await store.commit([cache.keep(later), cache.keep(cached(2, { keyId: 'l' })), cache.keep(cached(2))]);
     expect(await cache.sizes()).toEqual({ answers: 2, bytes: 13, oldestAt: NOW });
+    await store.commit([cache.keep(cached(3, { stored: NOW - 5 }))]);
+    expect((await cache.sizes()).oldestAt).toBe(NOW - 5);
   });
 
   test('beyond the limit of bytes, the entries that were not used for the longest time are deleted first', async () => {

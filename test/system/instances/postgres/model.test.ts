@@ -10,7 +10,7 @@ import { historiesOf, type Size } from './steps.ts';
  * late, are lost or refused, and instances crash, pause and lose their leases. This test sends everything that arrives at the model's store
  * to PostgreSQL, too: each answer and all readable data at the end must be equal.
  */
-const { runs, seed, proved } = effort('model', 10, 600);
+const { runs, seed, proved } = effort('model', 10, 300);
 const FEW: Size = { things: 2, instances: 3, steps: 40 };
 const MANY: Size = { things: 100, instances: 100, steps: 1_200 };
 
