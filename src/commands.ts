@@ -52,7 +52,7 @@ const telling =
  * @returns its exit code
  * @throws UsageError for wrong arguments, or an Error with a message of one sentence
  */
-export async function runCommand(command: CommandLine, host: CommandHost): Promise<number> {
+export async function runCommand(command: CommandLine, host: CommandHost): Promise<0 | 2> {
   const { text, code, next } = resultOf(await outputOf(command, host));
   await host.write(next && 'line' in command ? text + continuation(command.line, next) : text);
   return code;
@@ -103,7 +103,7 @@ const OFFLINE = '--offline';
  */
 async function atRunningServer(
   name: CommandLine['name'],
-  { args, data, folderFlags = [] }: DataArguments & Partial<Pick<PolicyArguments, 'folderFlags'>>,
+  { args, data, database, folderFlags = [] }: DataArguments & Partial<Pick<PolicyArguments, 'folderFlags'>>,
   host: CommandHost,
 ): Promise<CommandOutput | null> {
   // A running server answers only with its own policy. The flag --policies therefore needs the database.
@@ -122,7 +122,9 @@ async function atRunningServer(
   ]);
   const perform = atServer(socket, operation, commandActor(), telling(host));
   if (operation.name !== 'ledger audit') return runOperation(operation, rest, perform);
-  return (await import('./admin/cli/ledger/audit.ts')).auditAtServer(rest, perform, telling(host));
+  const code = await ownerCode({ data, database }, host);
+  const audit = await (await import('./admin/cli/ledger/audit.ts')).auditAtServer(rest, perform, telling(host));
+  return { ...audit, code: code || audit.code };
 }
 
 /** Removes the flag --offline, which is already read. */
@@ -301,17 +303,24 @@ async function doctor(
   });
 }
 
-async function ledger({ args, ...place }: DataArguments, { now, write, warn }: CommandHost): Promise<CommandOutput> {
+async function ledger({ args, ...place }: DataArguments, host: CommandHost): Promise<CommandOutput> {
   const file = await existing(place);
-  const [{ runLedger }, { faultIn }] = await Promise.all([
-    import('./admin/cli/ledger/ledger.ts'),
-    import('./server/ledger-note.ts'),
-  ]);
-  // The ledger can be valid and still not belong to this server, for example if the folder has a copy of another database.
-  const fault = await faultIn(place);
-  if (fault !== null) warn(`signalbox: ${fault.reason}.\n`);
+  const { now, write, warn } = host;
+  const { runLedger } = await import('./admin/cli/ledger/ledger.ts');
+  const code = await ownerCode(place, host);
   const output = await runLedger(args, { file, spools: spoolsOf(place.data), now, write, warn });
-  return fault === null ? output : { ...resultOf(output), code: 2 };
+  return code === 0 ? output : { ...resultOf(output), code };
+}
+
+/**
+ * Warns of a ledger that does not belong to the data folder: it can be valid, and be an older copy or a copy of another database.
+ * @returns the exit code of the command: 2 after a warning, otherwise 0
+ */
+async function ownerCode(place: DataPlace, { warn }: CommandHost): Promise<0 | 2> {
+  const fault = await (await import('./server/ledger-note.ts')).faultIn(place);
+  if (fault === null) return 0;
+  warn(`signalbox: ${fault.reason}.\n`);
+  return 2;
 }
 
 async function traffic({ args, ...place }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bunTests, type Failure, type TestOutcome, type TestRun } from './bun-tests.ts';
@@ -39,9 +39,12 @@ const ROOM = 4 * 1_024 ** 3;
  * waits six times.
  */
 function dataFolder(): string {
-  return mkdtempSync(
+  const folder = mkdtempSync(
     join(process.env.TMPDIR === undefined && hasRoom('/dev/shm') ? '/dev/shm' : tmpdir(), 'signalbox-tests-'),
   );
+  // Some tests run commands as another user.
+  chmodSync(folder, 0o711);
+  return folder;
 }
 
 function hasRoom(path: string): boolean {

@@ -184,7 +184,9 @@ describe('the shipped policy', () => {
       const lines = text.split('\n').filter((line) => !line.startsWith('# yaml-language-server:'));
       expect(lines[0], path).toMatch(/^# [A-Z].{20}/);
       for (const [, named = ''] of text.matchAll(/\b((?:docs\/(?:[\w-]+\/)*)?[\w-]+\.(?:yaml|md))\b/g)) {
-        const at = named.startsWith('docs/') ? `../../${named}` : `../../policies/${named}`;
+        const at = named.startsWith('docs/')
+          ? `../../${named.replace('docs/guide/', 'docs/')}`
+          : `../../policies/${named}`;
         expect(existsSync(join(import.meta.dir, at)), `${named} in ${path}`).toBe(true);
       }
     }

@@ -311,7 +311,7 @@ describe('providers', () => {
     expect(leftOut).toHaveLength(1);
     expect(JSON.parse(leftOut[0]!)).toMatchObject({
       providers: expect.stringMatching(/^openai, anthropic, .*, ollama, [^()]+$/),
-      reasons: expect.stringMatching(/signalbox policy check --all$/),
+      reasons: expect.stringMatching(/signalbox policy check \S+ --all$/),
     });
     expect(new Set((await ids(bare)).map(({ owned_by: owner }) => owner))).toEqual(new Set(['signalbox', 'simulated']));
     await bare.stop();
