@@ -125,7 +125,12 @@ test('servers and commands refuse a PgBouncer in transaction mode with a sentenc
   const words = 'a connection pooler gives each transaction another session; set pool_mode = session in the pooler';
   for (let tries = 0; tries < 3; tries++)
     await expect(fleet.start({ env: { DATABASE_URL: url } })).rejects.toThrow(words);
-  for (const command of [['db', 'status'], ['db', 'migrate'], ['instances'], ['keys', 'create', '--name', 'pooled']]) {
+  for (const command of [
+    ['db', 'status'],
+    ['db', 'migrate'],
+    ['instances'],
+    ['keys', 'create', '--name', 'pooled', '--offline'],
+  ]) {
     const { code, err } = await runHere([...command, '--data', straight.data], { DATABASE_URL: url });
     expect([command, code, err]).toEqual([command, 1, expect.stringContaining(words)]);
   }
