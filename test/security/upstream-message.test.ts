@@ -46,6 +46,12 @@ describe('the logged message of an upstream', () => {
     );
   });
 
+  test('has no part of a key that it repeats in lower case', () => {
+    const key = 'sb_live_k7mw2pq9x4ta_Qz5g9jxs4s_fuihw_caw3lihuttfzdyqyv-gie-qwie';
+    const said = loggableMessage(failed(`\`${key.toLowerCase()}\` is no language`), asking('x', { user: key }));
+    expect(said).toBe('`[secret]` is no language');
+  });
+
   test('is complete if it shares nothing with the request, or only common words', () => {
     const said = 'The model is being loaded; content of messages[0] is fine. Try model best again.';
     expect(loggableMessage(failed(said), asking('Write a poem about a suitcase and its content.'))).toBe(said);

@@ -2,6 +2,7 @@ import type { ProviderFailure } from '../../contract/parts.ts';
 import { isObject } from '../../core/json/object.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { RUN_MIN, withoutRunsOf } from '../../core/text/runs.ts';
+import { secretsIn } from '../../core/text/secret-shapes.ts';
 import type { FailedAttempt } from './failure.ts';
 
 /** The most characters of a request in which the words of an upstream's message are searched. */
@@ -19,11 +20,13 @@ export function loggableMessage({ failure, hasBegun }: FailedAttempt, request: M
   return withoutTexts(message, textsIn(request.original.body));
 }
 
-/** Replaces the words in a message that repeat texts of a request. */
+/** Replaces the words in a message that repeat texts of a request, and keys: a key in other letter case repeats them only in part. */
 export function withoutTexts(message: string, texts: readonly string[]): string {
   const size = texts.reduce((sum, text) => sum + text.length, 0);
   if (size > SEARCHED_MAX) return '[omitted: the request is too large to check it for copied text]';
-  return withoutRunsOf(message, texts, '[prompt]');
+  const keys = secretsIn(message).reverse();
+  const withoutKeys = keys.reduce((text, [from, to]) => `${text.slice(0, from)}[secret]${text.slice(to)}`, message);
+  return withoutRunsOf(withoutKeys, texts, '[prompt]');
 }
 
 /** Members that contain media instead of words. */
