@@ -239,7 +239,8 @@ for (const [name, open] of Object.entries(PROXIES)) {
           expect(status).toBe(200);
           expect(text).toContain('At last.');
         }
-        await waitFor(() => JSON.stringify(client.events.at(-1)).includes('At last.'));
+        await waitFor(() => client.events.some((event) => JSON.stringify(event).includes('At last.')));
+        await waitFor(() => client.events.at(-1)?.type === 'response.completed');
         expect(client.events.at(-1)).toMatchObject({ type: 'response.completed' });
         client.socket.close();
         expect((await many()).map(({ status }) => status)).toEqual(Array(8).fill(200));
