@@ -57,7 +57,7 @@ export function runsOutAt(
 ): number | null {
   const { starts, ends } = window;
   const { expected } = forecastOf(spent, window, now, recent);
-  if (expected === null || spent <= 0 || spent >= limit) return null;
+  if (expected === null || spent <= 0 || isUsedUp(spent, limit)) return null;
   const last = Math.min(now, ends);
   const byAverage = starts + ((last - starts) * limit) / spent;
   const byRecentRate = recent ? last + ((limit - spent) * RECENT_MS) / recent : Number.POSITIVE_INFINITY;
@@ -66,3 +66,6 @@ export function runsOutAt(
 }
 
 const NEVER: Forecast = Object.freeze({ expected: null, knownFrom: null });
+
+/** Whether nothing is left of a budget, without held money. */
+export const isUsedUp = (spent: Microcredits, limit: Microcredits): boolean => spent >= limit;

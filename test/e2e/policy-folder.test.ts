@@ -2,23 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { objectOf, parseJson } from '../../src/core/json/object.ts';
+import { TOY } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 /** Tests of the policy folder that commands use if none is named. */
 
-const POLICY = `version: 2
-providers:
-  sim: { adapter: simulated }
-  far: { adapter: openai-compatible, base_url: "http://127.0.0.1:9", api_key_env: FAR_KEY }
-models:
-  toy:
-    provider: sim
-    price: { input: 1, output: 4, as_of: 2026-11-01, basis: own }
-    context_window: 32768
-    max_output: 256
-    quality: { default: 0.5, basis: guessed }
-`;
+const POLICY = TOY.replace(
+  'sim: { adapter: simulated }',
+  '$&, far: { adapter: openai-compatible, base_url: "http://127.0.0.1:9", api_key_env: FAR_KEY }',
+);
 const folder = writePolicy(POLICY);
 const other = writePolicy(POLICY);
 const data = temporaryFolder();

@@ -25,22 +25,14 @@ interface DoctorCommand extends Pick<PolicyCommand, 'judge' | 'folder'>, Pick<Do
 
 /** Runs `signalbox doctor` without a server: with the data folder, the policy folder and the variables of this shell. Throws UsageError. */
 export function runDoctorHere(args: readonly string[], command: DoctorCommand): Promise<CommandOutput> {
-  const { now, place, folder, secretPaths, databaseFault, door } = command;
-  const call = { by: operator(), now: now(), id: '', credentials: null, tags: null };
+  const { judge: _, ...sources } = command;
+  const call = { by: operator(), now: command.now(), id: '', credentials: null, tags: null };
   const doctor = openDoctor(() => ({
-    ...{
-      now,
-      timers: processTimers,
-      place,
-      folder,
-      command: command.command,
-      secretPaths,
-      databaseFault,
-      door,
-      server: null,
-    },
+    ...sources,
+    timers: processTimers,
+    server: null,
     policy: () => policyHere(command),
-    cluster: () => clusterHere(place.database),
+    cluster: () => clusterHere(sources.place.database),
   }));
   return runOperation(runChecks, args, async () => (await runChecks.perform({ ...NO_WORTH, doctor }, call, {})).body);
 }

@@ -2,7 +2,7 @@ import type { ProviderFailure } from '../../contract/parts.ts';
 import { isObject } from '../../core/json/object.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { RUN_MIN, withoutRunsOf } from '../../core/text/runs.ts';
-import { secretsIn } from '../../core/text/secret-shapes.ts';
+import { scrubName } from '../../host/telemetry/secrets.ts';
 import type { FailedAttempt } from './failure.ts';
 
 /** The most characters of a request in which the words of an upstream's message are searched. */
@@ -20,13 +20,14 @@ export function loggableMessage({ failure, hasBegun }: FailedAttempt, request: M
   return withoutTexts(message, textsIn(request.original.body));
 }
 
-/** Replaces the words in a message that repeat texts of a request, and keys: a key in other letter case repeats them only in part. */
+/**
+ * Replaces secrets in a message, and then the words that repeat texts of a request. A key in other letter case repeats them only in part, so
+ * after the words are gone it would no longer look like a key.
+ */
 export function withoutTexts(message: string, texts: readonly string[]): string {
   const size = texts.reduce((sum, text) => sum + text.length, 0);
   if (size > SEARCHED_MAX) return '[omitted: the request is too large to check it for copied text]';
-  const keys = secretsIn(message).reverse();
-  const withoutKeys = keys.reduce((text, [from, to]) => `${text.slice(0, from)}[secret]${text.slice(to)}`, message);
-  return withoutRunsOf(withoutKeys, texts, '[prompt]');
+  return withoutRunsOf(scrubName(message), texts, '[prompt]');
 }
 
 /** Members that contain media instead of words. */

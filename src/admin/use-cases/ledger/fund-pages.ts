@@ -2,7 +2,7 @@ import type { FundStanding } from '../../../core/accounting/fund.ts';
 import { refuse } from '../../../core/errors.ts';
 import { parseJson } from '../../../core/json/object.ts';
 import type { Microcredits } from '../../../core/money/credits.ts';
-import { runsOutAt } from '../../../ledger/forecast.ts';
+import { isUsedUp, runsOutAt } from '../../../ledger/forecast.ts';
 import type { FundHolds } from '../../../ledger/open-holds.ts';
 import { pageOfList } from '../pages.ts';
 
@@ -39,9 +39,9 @@ const usedShare = ({ spent, held, limit }: FundUse): number => (spent + held) / 
 
 function rankOf(use: FundUse, now: number): Rank {
   const { kind, name, subject, ends } = use.title;
-  const isUsedUp = Number.isFinite(ends) && use.spent >= use.limit;
+  const isOver = Number.isFinite(ends) && isUsedUp(use.spent, use.limit);
   return [
-    isUsedUp ? 0 : (runsOutAt(use.spent, use.limit, use.title, now, use.recent) ?? Number.MAX_VALUE),
+    isOver ? 0 : (runsOutAt(use.spent, use.limit, use.title, now, use.recent) ?? Number.MAX_VALUE),
     usedShare(use),
     kind,
     name,

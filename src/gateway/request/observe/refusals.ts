@@ -96,7 +96,7 @@ function reasonOf({ answer: { error, url }, body }: RequestContext): string {
     ...textsIn(body.value),
     ...textsInAddress(url),
   ]);
-  return visible(scrubName(redact(message, ['secret', 'email'])).slice(0, REASON_MAX));
+  return visible(redact(message, ['email']).slice(0, REASON_MAX));
 }
 
 /** A part of a path that is a word, such as `completions`. Any other part can be a text. */
