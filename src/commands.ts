@@ -8,7 +8,13 @@ import { visibleLines } from './core/text/visible.ts';
 import { scrub } from './host/telemetry/secrets.ts';
 import { type DataPlace, keysOnDisk, spoolsOf, stateOnDisk } from './server/data.ts';
 import type { Host } from './server/host.ts';
-import { copyWhole, defaultPolicies, editablePolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
+import {
+  copyWhole,
+  defaultPolicies,
+  editablePolicies,
+  forgetPolicies,
+  SHIPPED_POLICIES,
+} from './server/shipped-policies.ts';
 import { databaseIn, requireStore } from './store/open.ts';
 import { StoreError } from './store/store.ts';
 
@@ -76,6 +82,7 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   decisions: async () => (await import('./admin/decisions.ts')).DECISION_COMMANDS,
   cache: async () => [(await import('./admin/cache.ts')).showCache],
   guards: async () => [(await import('./admin/guards.ts')).listGuards],
+  instances: async () => [(await import('./admin/status.ts')).showCluster],
   learn: async () => [(await import('./admin/learning.ts')).showLearning],
   logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
   subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,
@@ -103,7 +110,7 @@ const OFFLINE = '--offline';
  */
 async function atRunningServer(
   name: CommandLine['name'],
-  { args, data, database, folderFlags = [] }: DataArguments & Partial<Pick<PolicyArguments, 'folderFlags'>>,
+  { args, data, folderFlags = [] }: DataArguments & Partial<Pick<PolicyArguments, 'folderFlags'>>,
   host: CommandHost,
 ): Promise<CommandOutput | null> {
   // A running server answers only with its own policy. The flag --policies therefore needs the database.
@@ -122,9 +129,7 @@ async function atRunningServer(
   ]);
   const perform = atServer(socket, operation, commandActor(), telling(host));
   if (operation.name !== 'ledger audit') return runOperation(operation, rest, perform);
-  const code = await ownerCode({ data, database }, host);
-  const audit = await (await import('./admin/cli/ledger/audit.ts')).auditAtServer(rest, perform, telling(host));
-  return { ...audit, code: code || audit.code };
+  return (await import('./admin/cli/ledger/audit.ts')).auditAtServer(rest, perform, telling(host));
 }
 
 /** Removes the flag --offline, which is already read. */
@@ -148,6 +153,7 @@ async function outputWithoutData(
         plugins: await shipped(),
         policies: SHIPPED_POLICIES,
         copyPolicies: (target) => copyWhole(SHIPPED_POLICIES, target),
+        leavePolicies: (folder) => forgetPolicies(command.home, folder),
       });
     case 'plugin':
       return (await import('./tools/plugin/plugin.ts')).runPlugin(command.args, {
@@ -307,20 +313,12 @@ async function ledger({ args, ...place }: DataArguments, host: CommandHost): Pro
   const file = await existing(place);
   const { now, write, warn } = host;
   const { runLedger } = await import('./admin/cli/ledger/ledger.ts');
-  const code = await ownerCode(place, host);
-  const output = await runLedger(args, { file, spools: spoolsOf(place.data), now, write, warn });
-  return code === 0 ? output : { ...resultOf(output), code };
-}
-
-/**
- * Warns of a ledger that does not belong to the data folder: it can be valid, and be an older copy or a copy of another database.
- * @returns the exit code of the command: 2 after a warning, otherwise 0
- */
-async function ownerCode(place: DataPlace, { warn }: CommandHost): Promise<0 | 2> {
   const fault = await (await import('./server/ledger-note.ts')).faultIn(place);
-  if (fault === null) return 0;
-  warn(`signalbox: ${fault.reason}.\n`);
-  return 2;
+  // The ledger can be valid, and be an older copy or a copy of another database.
+  if (fault !== null) warn(`signalbox: ${fault.reason}.\n`);
+  const ledgerFault = fault && `${fault.reason}.`;
+  const output = await runLedger(args, { file, spools: spoolsOf(place.data), ledgerFault, now, write, warn });
+  return fault === null ? output : { ...resultOf(output), code: 2 };
 }
 
 async function traffic({ args, ...place }: DataArguments, { now }: CommandHost): Promise<CommandOutput> {

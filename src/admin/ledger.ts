@@ -177,6 +177,10 @@ export const LedgerAudit = parts.named('LedgerAudit', 'The last audit of the led
       0,
     ),
     spool_fault: parts.textOrNull('Why the spool file cannot be read; null if it can be read.', null),
+    ledger_fault: parts.textOrNull(
+      'Why the database is not the ledger of the data folder, or which entries it has lost; null if it is and has all.',
+      null,
+    ),
   }),
 });
 

@@ -1,10 +1,16 @@
 import { type AuditReport, auditReport } from '../admin/use-cases/ledger/audit.ts';
-import { type BooksFiles, openSpools, readLedger } from '../admin/use-cases/ledger/reading.ts';
+import { openSpools, readLedger } from '../admin/use-cases/ledger/reading.ts';
+import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { messageOf } from '../core/thrown.ts';
 import { auditLedger } from '../ledger/audit/run.ts';
+import { spoolsOf } from './data.ts';
+import { faultIn } from './ledger-note.ts';
 
 /** The most rows in each list of an audit report. */
 const ROWS_MAX = 1_000;
+
+/** The folders and the database of a server. */
+export type AuditedPlace = Pick<ServeOptions, 'home' | 'data' | 'database'>;
 
 export type AuditReply = { readonly report: AuditReport } | { readonly error: string };
 
@@ -13,7 +19,7 @@ export type AuditReply = { readonly report: AuditReport } | { readonly error: st
  * worker.
  */
 declare const self: {
-  onmessage: ((event: { readonly data: BooksFiles }) => void) | null;
+  onmessage: ((event: { readonly data: AuditedPlace }) => void) | null;
   postMessage(reply: AuditReply): void;
 };
 
@@ -25,12 +31,15 @@ self.onmessage = async ({ data }) => {
   }
 };
 
-async function reportOn(files: BooksFiles): Promise<AuditReport> {
-  const stateOf = openSpools(files);
-  const found = await readLedger(files.file, async (reader) => {
+async function reportOn(place: AuditedPlace): Promise<AuditReport> {
+  const fault = await faultIn(place);
+  const file = place.database;
+  const stateOf = openSpools({ file, spools: spoolsOf(place.home) });
+  const found = await readLedger(file, async (reader) => {
     const spool = await stateOf(reader);
     const audit = await auditLedger(reader.journal, { idle: false });
-    return auditReport(audit, spool, Date.now(), ROWS_MAX);
+    const ledgerFault = fault && `${fault.reason}.`;
+    return auditReport(audit, { ...spool, ledgerFault }, Date.now(), ROWS_MAX);
   });
   if (!found) throw new Error('the database has no ledger of this version');
   return found.value;

@@ -1,18 +1,16 @@
-import type { AuditReport, AuditResult, ServerAudits } from '../admin/use-cases/ledger/audit.ts';
-import type { BooksFiles } from '../admin/use-cases/ledger/reading.ts';
+import { type AuditReport, type AuditResult, isSound, type ServerAudits } from '../admin/use-cases/ledger/audit.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/time/timers.ts';
 import { workerAddress } from '../host/program.ts';
 import type { Log } from '../host/telemetry/log.ts';
-import type { AuditReply } from './audit-worker.ts';
+import type { AuditedPlace, AuditReply } from './audit-worker.ts';
 
 /** The longest time that an audit may take, ms. */
 const AUDIT_MS = 600_000;
 
 interface AuditsOptions {
-  /** Returns the files of the books as they are when an audit begins. */
-  readonly files: () => BooksFiles;
+  readonly place: AuditedPlace;
   /** Ms since 1970. */
   readonly now: () => number;
   readonly timers: Timers;
@@ -64,12 +62,12 @@ export class Audits implements ServerAudits {
     }
     const { entries, findings_count: findings } = this.last.report;
     const facts = { entries, findings, took_ms: this.last.ended - since };
-    if (findings === 0) log.info('the books were audited', facts);
+    if (isSound(this.last.report)) log.info('the books were audited', facts);
     else log.error('the audit of the books found mistakes', facts);
   }
 
   #start(): { readonly report: Promise<AuditReport>; end(): void } {
-    const { files, timers, auditMs = AUDIT_MS } = this.#options;
+    const { place, timers, auditMs = AUDIT_MS } = this.#options;
     const { promise: report, resolve, reject } = Promise.withResolvers<AuditReport>();
     const worker = new Worker(workerAddress('./audit-worker.ts', import.meta.url));
     worker.unref();
@@ -77,7 +75,8 @@ export class Audits implements ServerAudits {
     worker.onmessage = ({ data }: MessageEvent<AuditReply>) =>
       'report' in data ? resolve(data.report) : reject(new Error(data.error));
     worker.onerror = ({ message }) => reject(new Error(message));
-    worker.postMessage(files());
+    const { home, data, database } = place;
+    worker.postMessage({ home, data, database } satisfies AuditedPlace);
     const end = () => {
       late.close();
       worker.terminate();

@@ -45,7 +45,6 @@ import type { Instance } from '../store/instance.ts';
 import { type Lead, Leadership } from '../store/leaders.ts';
 import { overloadedBy } from '../store/unwritten.ts';
 import { Audits } from './audits.ts';
-import { spoolsOf } from './data.ts';
 import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
@@ -278,7 +277,7 @@ export async function openGateway(
   first: PolicyCandidate,
   tools: ServerPolicyTools,
   resources: GatewayResources,
-  options: Pick<ServeOptions, 'allowsPolicyWrites' | 'database' | 'home' | 'policiesFrom'>,
+  options: Pick<ServeOptions, 'allowsPolicyWrites' | 'data' | 'database' | 'home' | 'policiesFrom'>,
 ) {
   const { store, keys, people, log, host, feed } = resources;
   const { clock, timers, err } = host;
@@ -327,10 +326,7 @@ export async function openGateway(
     isDraining: false,
   };
   const policies = openPolicyDesk({ gateway, ...policy, people }, tools, resources, options);
-  const audits = new Audits({
-    files: () => ({ file: options.database, spools: spoolsOf(options.home) }),
-    ...{ now, timers, log },
-  });
+  const audits = new Audits({ place: options, now, timers, log });
   const stop = () => {
     audits.close();
     leadership.stop();

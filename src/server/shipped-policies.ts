@@ -43,6 +43,11 @@ export function notePolicies(data: string, folder: string): void {
   }
 }
 
+/** Removes the note of a policy folder that the next start by default does not use any more. */
+export function forgetPolicies(data: string, folder: string): void {
+  if (notedPolicies(data) === resolve(folder)) fs.rmSync(noteIn(data), { force: true });
+}
+
 /** Returns the policy folder of the last start with a data folder; null if it is not known or gone. */
 function notedPolicies(data: string): string | null {
   try {

@@ -1,10 +1,12 @@
 import * as fs from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { parseArguments } from '../admin/cli/arguments.ts';
 import { pathText } from '../admin/cli/text.ts';
 import type { Plugin } from '../contract/kinds.ts';
 import { commandName } from '../core/command-name.ts';
+import { shellWord } from '../core/text/shell-word.ts';
 import { UsageError } from '../core/usage-error.ts';
+import { isPolicyFile } from '../policy/runtime/source.ts';
 import { reasonOf } from '../store/reason.ts';
 
 const VARIABLES = '.env.example';
@@ -16,6 +18,8 @@ interface Shipped {
   readonly policies: string;
   /** Writes a copy of the shipped policy, all or nothing. */
   readonly copyPolicies: (target: string) => void;
+  /** Lets commands use the folder of the next start, in place of the folder of the last start. */
+  readonly leavePolicies: (folder: string) => void;
 }
 
 /** The command line. */
@@ -29,24 +33,44 @@ interface InitCommand {
  * Runs `signalbox init`: writes the shipped policy and the variables of all providers into a folder.
  * @throws UsageError if the folder cannot be written
  */
-export function runInit({ args, used }: InitCommand, { plugins, policies: source, copyPolicies }: Shipped): string {
+export function runInit({ args, used }: InitCommand, shipped: Shipped): string {
+  const { plugins, policies: source, copyPolicies, leavePolicies } = shipped;
   const [given = '.', ...more] = parseArguments(args, {}).positionals;
   if (more.length > 0) throw new UsageError(`init needs one folder, not ${more.length + 1}.`);
   const folder = resolve(given);
   const policies = join(folder, basename(source));
   const before = resolve(used());
   const example = join(folder, VARIABLES);
-  const lines = [written(policies, copyPolicies), written(example, writeVariables(plugins))];
+  const lines = [written(policies, copyPolicies)];
+  requirePolicy(policies);
+  lines.push(written(example, writeVariables(plugins)));
   const isFound = resolve(used()) === policies;
-  if (isFound && before !== policies && before !== source)
+  if (isFound && before !== policies && before !== source) {
+    leavePolicies(before);
     lines.push(`The server used ${before} until now. Copy your edits from there.\n`);
-  const serve = `${commandName()} serve${isFound ? '' : ` --policies ${pathText(policies)}`}`;
+  }
+  const variables = join(folder, '.env');
+  const serve = `${commandName()} serve${isFound ? '' : ` --policies ${typed(policies)}`}`;
   return `${lines.join('')}
 Next:
-  1. Copy ${VARIABLES} to .env, set the keys of your providers in it, and load it: set -a; . ./.env; set +a
+  1. Copy ${typed(example)} to ${typed(variables)}, set the keys of your providers in it, and load it: set -a; . ${sourced(variables)}; set +a
   2. ${serve}
   3. Edit ${pathText(policies)}. The server applies each edit within a second.
 `;
+}
+
+/** Writes a path as a user would type it in a shell. */
+const typed = (path: string): string => shellWord(pathText(path));
+
+/** Writes the path of a file that a shell reads. A shell looks for a name without a folder among the programs. */
+const sourced = (path: string): string => shellWord(isAbsolute(pathText(path)) ? path : `./${pathText(path)}`);
+
+/** @throws UsageError if the folder of the policy existed and contains something else */
+function requirePolicy(folder: string): void {
+  if (fs.statSync(folder).isDirectory() && fs.readdirSync(folder).some(isPolicyFile)) return;
+  throw new UsageError(
+    `${folder} exists and has no policy, which is a folder with .yaml files. Name another folder: ${commandName()} init FOLDER.`,
+  );
 }
 
 /** Writes a file or folder unless it exists, and says which of both happened. */

@@ -72,16 +72,13 @@ test('the server refuses an audit that takes too long or cannot read, and keeps 
   const box = await start();
   const lines: string[] = [];
   const log = { info: (message: string) => lines.push(message), error: (message: string) => lines.push(message) };
-  const filesAt = (data: string) => () => ({
-    file: join(data, 'signalbox.db'),
-    spools: [join(data, 'settlements.spool')],
-  });
-  const late = new Audits({ files: filesAt(box.data), now: Date.now, timers: processTimers, log, auditMs: 0 });
+  const placeAt = (data: string) => ({ home: data, data, database: join(data, 'signalbox.db') });
+  const late = new Audits({ place: placeAt(box.data), now: Date.now, timers: processTimers, log, auditMs: 0 });
   await expect(late.run()).rejects.toMatchObject({ code: 'overloaded' });
   expect([late.last, late.runningSince]).toEqual([null, null]);
-  const nowhere = new Audits({ files: filesAt('/nowhere'), now: Date.now, timers: processTimers, log });
+  const nowhere = new Audits({ place: placeAt('/nowhere'), now: Date.now, timers: processTimers, log });
   await expect(nowhere.run()).rejects.toMatchObject({ code: 'overloaded' });
-  const ended = new Audits({ files: filesAt(box.data), now: Date.now, timers: processTimers, log });
+  const ended = new Audits({ place: placeAt(box.data), now: Date.now, timers: processTimers, log });
   const running = ended.run();
   ended.close();
   await expect(running).rejects.toMatchObject({ code: 'overloaded' });

@@ -9,7 +9,7 @@ import { AGENT, deposit, earmarked, OTHER, PAYMENTS, payment, WALLET, waiving } 
 
 let folder: ReturnType<typeof tempFolder>;
 const reportOf = (found: Awaited<ReturnType<typeof audit>>) =>
-  auditReport(found, { settlements: 0, fault: null }, NOON);
+  auditReport(found, { settlements: 0, fault: null, ledgerFault: null }, NOON);
 const note = (id: number) => `pay_0000000000${id}`;
 
 /** Makes a top-up, a payment whose request ran, one whose request got no answer, a failed payment, and a request that runs on the rest. */

@@ -75,6 +75,7 @@ describe('a wallet that pays in the place of a key', () => {
     const command = {
       file: folder.file,
       spools: [join(folder.path, 'settlements.spool')],
+      ledgerFault: null,
       now: () => NOON,
       write,
       warn,
@@ -144,7 +145,7 @@ ledgerTest('a database of 0.1 opens, and its entries keep the wallets of their a
     await before.commit([write({ sql })]);
   await before.close();
   const spools = [join(folder.path, 'settlements.spool')];
-  const command = { file: folder.file, spools, now: () => NOON, write: async () => {}, warn };
+  const command = { file: folder.file, spools, ledgerFault: null, now: () => NOON, write: async () => {}, warn };
   await expect(runLedger(['audit'], command)).rejects.toThrow('Start the server once');
   const { ledger, store } = await folder.open();
   expect(ledger.recovered).toMatchObject({ ids: [id], charged: 70 });

@@ -49,13 +49,15 @@ export const atServer =
     warn: (text: string) => void,
   ): Performer =>
   async (id, input) => {
-    const { method, path } = operation;
+    const { method, path, isLong } = operation;
     const isRead = method === 'GET';
     const query = isRead ? queryOf(operation, input) : '';
     const answer = await fetch(`http://localhost${path.replace(':id', encodeURIComponent(id))}${query}`, {
       unix: socket,
       ...UNPACKED,
       method,
+      // An operation may take longer than the engine waits for the first byte.
+      ...(isLong && { timeout: false }),
       headers: {
         'content-type': 'application/json',
         [NAME_HEADER]: encodeURIComponent(name),

@@ -62,8 +62,16 @@ export type Command =
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | { readonly name: 'import'; readonly args: readonly string[] }
-  /** `used` is the policy folder that `serve` (`init`) or commands (`plugin`) would use in this environment, before and after a change. */
-  | { readonly name: 'init' | 'plugin'; readonly used: () => string; readonly args: readonly string[] }
+  /**
+   * `used` is the policy folder that `serve` (`init`) or commands (`plugin`) would use in this environment, before and after a change, and
+   * `home` the default data folder.
+   */
+  | {
+      readonly name: 'init' | 'plugin';
+      readonly used: () => string;
+      readonly home: string;
+      readonly args: readonly string[];
+    }
   /** `port` is the port on which `serve` would listen in this environment. */
   | { readonly name: 'health'; readonly port: number; readonly args: readonly string[] }
   | ({ readonly name: DataCommandName } & DataArguments)
@@ -92,7 +100,8 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   if (name === 'health') return { name, port: portOf(env.PORT || PORT), args: rest };
   if (name === 'init' || name === 'plugin') {
     const folderFor = name === 'init' ? defaultPolicies.forServe : defaultPolicies.forCommands;
-    return { name, used: () => env.SIGNALBOX_POLICIES || folderFor(dataFolder(null, env)), args: rest };
+    const home = dataFolder(null, env);
+    return { name, home, used: () => env.SIGNALBOX_POLICIES || folderFor(home), args: rest };
   }
   if (name === 'import') return { name, args: rest };
   const onData = DATA_COMMANDS.find((one) => one === name);

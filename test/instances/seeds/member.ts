@@ -100,7 +100,7 @@ export async function openMember(
   const opened = await openGateway(withBudgets(policy, budgets), tools, resources, {
     allowsPolicyWrites: false,
     policiesFrom: 'files',
-    ...{ home: '/nowhere', database: '/nowhere' },
+    ...{ home: '/nowhere', data: '/nowhere', database: '/nowhere' },
   });
   recount = opened.recount;
   const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);

@@ -6,6 +6,7 @@ import { latestOf } from '../../../src/store/postgres/migrate.ts';
 import { SCHEMA } from '../../../src/store/postgres/schema/versions.ts';
 import { quietFor, waitFor } from '../../support/answers.ts';
 import { startServers } from '../../support/postgres-servers.ts';
+import { runHere } from '../../support/run-here.ts';
 import { type Signalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { ask, audit, booked, COST, chat, makeKey, type Stage, startStage } from './stage.ts';
 
@@ -73,6 +74,13 @@ describe('Two servers that share one PostgreSQL database', () => {
     expect(await booked(one, 'blue')).toBe(sum);
     expect(sum).toBe(45 * COST);
     expect(await audit(other)).toBe('nothing wrong');
+  });
+
+  test('answer commands in a shell that does not know their database', async () => {
+    const command = (...words: string[]) => runHere([...words, '--data', one.data]);
+    const audited = await command('ledger', 'audit');
+    expect([audited.code, audited.err]).toEqual([0, '']);
+    expect((await command('instances', '--json')).out).toContain('"is_split": false');
   });
 
   test('accept a new key when its command returns, and both refuse a revoked key', async () => {

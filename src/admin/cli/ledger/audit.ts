@@ -75,13 +75,14 @@ export async function auditAtServer(
   if (!answerCheck.accepts(answer) || answer.result === null)
     throw new UsageError('The server runs another version of Signalbox. Add --offline to read its database directly.');
   const { result } = answer;
-  if (result.spool_fault !== null) warn(result.spool_fault);
-  if (result.settlements_in_spool > 0)
-    warn(
-      `${count(result.settlements_in_spool, 'settlement')} in the spool of the server: not yet in the database. The server stores them when it can write to the database again.`,
-    );
+  for (const fault of [result.ledger_fault, result.spool_fault]) if (fault !== null) warn(fault);
+  if (result.settlements_in_spool > 0) warn(waitingText(result.settlements_in_spool, 'the spool of the server'));
   return auditOutput(result, json === true);
 }
+
+/** Says that the database lacks settlements. @param place the spools that have them */
+export const waitingText = (settlements: number, place: string): string =>
+  `${settlements === 1 ? '1 settlement is' : `${settlements} settlements are`} in ${place}, not yet in the database. The server stores them when it can write to the database again, or at its next start.`;
 
 function shown(lines: readonly string[], count: number): string[] {
   const rest = count - lines.length;

@@ -24,12 +24,14 @@ import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFl
 import { commandsOf } from '../operations.ts';
 import type { CommandOutput, CommandResult } from '../result.ts';
 import { operator } from '../user.ts';
-import { auditOutput, holderText, reportText, verdict } from './audit.ts';
+import { auditOutput, holderText, reportText, verdict, waitingText } from './audit.ts';
 import { parseExport, writeExport } from './export.ts';
 import { StoredPeople } from './holders.ts';
 
 /** The inputs of every command on the ledger. */
 export interface LedgerCommand extends BooksFiles {
+  /** Why the database is not the ledger of the data folder, or which entries it has lost; null if there is no fault. */
+  readonly ledgerFault: string | null;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly write: (text: string | Uint8Array) => Promise<void>;
@@ -67,11 +69,8 @@ async function reading<T>(
 
 function warnOf({ paths, settlements, charged, fault }: SpoolState, { warn }: LedgerCommand): void {
   if (fault !== null) warn(`signalbox: ${fault}\n`);
-  if (settlements === 0) return;
-  const count = settlements === 1 ? '1 settlement is' : `${settlements} settlements are`;
-  warn(
-    `signalbox: ${count} in ${paths.join(' and ')} (${creditsText(charged)}), not yet in the database. The server stores them when it can write to the database again, or at its next start.\n`,
-  );
+  if (settlements > 0)
+    warn(`signalbox: ${waitingText(settlements, `${paths.join(' and ')} (${creditsText(charged)})`)}\n`);
 }
 
 async function audit(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {
@@ -80,7 +79,8 @@ async function audit(args: readonly string[], command: LedgerCommand): Promise<C
     const begun = command.now();
     const audit = await auditLedger(journal, { idle, now: begun });
     const ended = command.now();
-    const result = resultBody({ begun, ended, report: auditReport(audit, spool, ended) });
+    const report = auditReport(audit, { ...spool, ledgerFault: command.ledgerFault }, ended);
+    const result = resultBody({ begun, ended, report });
     return auditOutput(result, json === true);
   });
 }
@@ -137,7 +137,7 @@ async function backup(args: readonly string[], command: LedgerCommand): Promise<
   const size = `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
   // The command also backs up a database without a current ledger. Operators need the backup most before an upgrade and must not have to
   // start the new server first.
-  const report = result && auditReport(result, { settlements: 0, fault: null }, command.now());
+  const report = result && auditReport(result, { settlements: 0, fault: null, ledgerFault: null }, command.now());
   const outcome = report
     ? verdict(report)
     : 'Not audited: the database has no ledger, or its ledger has an older version.';

@@ -2,7 +2,17 @@ import { plural } from '../../../core/text/text.ts';
 import { iso } from '../../../core/time/clock.ts';
 import type { StoreExamination, TablesState } from '../../../store/driver.ts';
 import { examineStore, placeOfStore, tablesOfStore } from '../../../store/open.ts';
-import { type DoctorRun, type Finding, fine, notChecked, problem, type ServerFacts, warning } from './finding.ts';
+import { isSound } from '../ledger/audit.ts';
+import {
+  type DoctorRun,
+  type Finding,
+  fine,
+  notChecked,
+  problem,
+  type ServerFacts,
+  sentence,
+  warning,
+} from './finding.ts';
 
 /** How long tables are read in search of damage, ms. */
 const EXAMINE_MS = 10_000;
@@ -74,19 +84,24 @@ function connectionsFinding({ used, most }: NonNullable<StoreExamination['connec
 }
 
 /** Reports the last audit of this server. An audit reads the whole journal, so the check makes none. */
-export function checkAudit({ command }: DoctorRun, { lastAudit }: ServerFacts): readonly Finding[] {
+export function checkAudit({ command }: DoctorRun, { lastAudit, options }: ServerFacts): readonly Finding[] {
   const audit = `\`${command('ledger audit')}\``;
-  if (lastAudit === null)
+  if (lastAudit === null) {
+    // The command asks the first process.
+    if ((options.process ?? 1) > 1) return [];
     return [
       notChecked('This server has not audited its ledger since it started.', `Run ${audit}, which may take minutes.`),
     ];
+  }
   const { ended, report } = lastAudit;
-  if (report.findings_count === 0 && report.spool_fault === null)
-    return [fine(`The audit of ${iso(ended)} found the ledger right.`)];
-  const what = report.findings_count === 0 ? report.spool_fault : `${plural(report.findings_count, 'contradiction')}`;
+  if (isSound(report)) return [fine(`The audit of ${iso(ended)} found the ledger right.`)];
+  const what =
+    report.findings_count > 0
+      ? plural(report.findings_count, 'contradiction')
+      : (report.ledger_fault ?? report.spool_fault);
   return [
     problem(
-      `The audit of ${iso(ended)} found: ${what}.`,
+      sentence(`The audit of ${iso(ended)} found: ${what}`),
       `Run ${audit} to see the details, and follow the page on incidents with money.`,
     ),
   ];

@@ -47,7 +47,8 @@ export function faultFinding(message: string, subject: string | null = null, oth
   );
 }
 
-const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+/** Ends a text with a full stop unless it ends with a sign of its own. */
+export const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 /** A policy with its warnings of today, or why it cannot be used. */
 export type DoctorPolicy =
@@ -57,7 +58,7 @@ export type LoadedPolicy = Extract<DoctorPolicy, { runtime: Runtime }>;
 
 /** The facts that only a running server has. */
 export interface ServerFacts {
-  readonly instance: Pick<Instance, 'clockOffsetMs' | 'fenced'>;
+  readonly instance: Pick<Instance, 'slot' | 'epoch' | 'clockOffsetMs' | 'fenced'>;
   readonly options: Pick<ServeOptions, 'host' | 'port' | 'metrics' | 'metricsPort' | 'process' | 'allowsPolicyWrites'>;
   /** The last attempt to reload the policy. */
   readonly lastReload: ReloadAttempt;

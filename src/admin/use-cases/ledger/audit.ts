@@ -4,6 +4,7 @@ import { iso } from '../../../core/time/clock.ts';
 import type { Audit, OpenAtEnd } from '../../../ledger/audit/audit.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
+import type { SpoolState } from './reading.ts';
 
 const decisionOf = (reservation: number | null): string | null =>
   reservation === null ? null : idText('dec_', reservation);
@@ -12,15 +13,20 @@ const mayCharge = ({ reserved, charged }: OpenAtEnd): number => reserved - charg
 const heldOf = (audit: Audit): number => [...audit.open.values()].reduce((sum, open) => sum + mayCharge(open), 0);
 const findingsOf = ({ findings, more }: Audit): number => findings.length + more;
 
+/** The state of the files around the ledger. */
+interface Around extends Pick<SpoolState, 'settlements' | 'fault'> {
+  /** Why the database is not the ledger of the data folder, or ends before an entry that the folder notes; null if there is no fault. */
+  readonly ledgerFault: string | null;
+}
+
 /**
  * The figures and findings of an audit, as data.
- * @param spool the settlements that the ledger lacks, and why a spool cannot be read
  * @param now ms since 1970
  * @param rowsMax the most rows of each list
  */
 export function auditReport(
   audit: Audit,
-  { settlements, fault }: { readonly settlements: number; readonly fault: string | null },
+  { settlements, fault, ledgerFault }: Around,
   now: number,
   rowsMax = Number.POSITIVE_INFINITY,
 ) {
@@ -54,6 +60,7 @@ export function auditReport(
     unpriced: audit.unpriced,
     settlements_in_spool: settlements,
     spool_fault: fault,
+    ledger_fault: ledgerFault,
   };
 }
 
@@ -67,6 +74,10 @@ export interface AuditResult {
 
 /** The audit in the form in which the worker returns it. */
 export type AuditReport = ReturnType<typeof auditReport>;
+
+/** Whether an audit found nothing wrong, and the ledger and its files belong together. */
+export const isSound = ({ findings_count, spool_fault, ledger_fault }: AuditReport): boolean =>
+  findings_count === 0 && spool_fault === null && ledger_fault === null;
 
 /** The audits of a running server. */
 export interface ServerAudits {
@@ -101,6 +112,6 @@ const auditsBody = ({ last, runningSince }: ServerAudits) => ({
 export const resultBody = ({ begun, ended, report }: AuditResult) => ({
   began_at: iso(begun),
   ended_at: iso(ended),
-  is_sound: report.findings_count === 0 && report.spool_fault === null,
+  is_sound: isSound(report),
   ...report,
 });
