@@ -39,7 +39,7 @@ const model = (provider: string, day = '2026-11-01') => `
 
 const POLICY = `version: 2
 providers:
-  far: { adapter: openai-compatible, base_url: "${far.url}/v1", api_keys_env: [FAR_KEY, FAR_KEY_2] }
+  far: { adapter: openai-compatible, base_url: "${far.url}/v1", api_keys_env: [FAR_KEY, { api_key_env: FAR_KEY_2, label: spare }] }
   down: { adapter: openai-compatible, base_url: "http://127.0.0.1:9/v1", api_key_env: FAR_KEY }
 models:
   far-1:${model('far')}
@@ -82,13 +82,14 @@ test('each key is tried once: a wrong key, an unreachable provider and a missing
   const found = of(report, 'providers').map(({ subject, state, found }) => [subject, state, found] as const);
   expect(found.map(([subject, state]) => [subject, state])).toEqual([
     ['far (FAR_KEY)', 'warning'],
-    ['far (FAR_KEY_2)', 'problem'],
+    ['far (spare)', 'problem'],
     ['down (FAR_KEY)', 'problem'],
   ]);
   expect(found[0]?.[2]).toContain('far-gone');
   expect(found[0]?.[2]).not.toContain('far-1');
   expect(found[1]?.[2]).toContain('401');
   expect(found[2]?.[2]).toContain('ECONNREFUSED');
+  expect(of(report, 'providers')[1]?.advice).toContain('FAR_KEY_2_FILE');
   expect(calls).toBe(2);
   expect(JSON.stringify(report)).not.toContain(WRONG);
   expect(report.problems).toBe(2);

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { shellWord } from '../../../core/text/shell-word.ts';
 import { codeOf } from '../../../core/thrown.ts';
 import { isShared, placeOfStore } from '../../../store/open.ts';
 import { reasonOf } from '../../../store/reason.ts';
@@ -74,7 +75,7 @@ function dataFinding(folder: string, { mode }: Pick<Stats, 'mode'>): Finding {
     return fine('Only its owner and group can use the data folder.', folder);
   return problem(
     `Every user of this machine can ${(mode & OTHERS_WRITE) === 0 ? 'read' : 'change'} the data folder (mode ${octal(mode)}).`,
-    `Run \`chmod 700 ${folder}\`.`,
+    `Run \`chmod 700 ${shellWord(folder)}\`.`,
     folder,
   );
 }
@@ -112,7 +113,7 @@ function policyFinding(folder: string, writable: readonly string[]): Finding {
     return fine('The policy folder can be read, and other users cannot change it.', policyName(folder));
   return problem(
     `Every user of this machine can change the policy: ${writable.join(', ')}.`,
-    `Run \`chmod -R o-w ${folder}\`.`,
+    `Run \`chmod -R o-w ${shellWord(folder)}\`.`,
     policyName(folder),
   );
 }
@@ -138,7 +139,7 @@ const secretFinding = (path: string, isOpen: boolean): Finding =>
   isOpen
     ? warning(
         'Every user of this machine can read this file with a secret.',
-        `Run \`chmod o-rwx ${path}\`. In a container in which no other user runs, you can leave it.`,
+        `Run \`chmod o-rwx ${shellWord(path)}\`. In a container in which no other user runs, you can leave it.`,
         path,
       )
     : fine('Other users cannot read this file with a secret.', path);

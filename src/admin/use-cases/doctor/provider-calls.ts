@@ -16,8 +16,10 @@ const CALLS_MS = 20_000;
 /** One key of a provider, or a provider without keys. */
 interface KeyInUse {
   readonly target: UpstreamAccount;
-  /** The variable that holds the key, with its number if it holds several; null for a provider without keys. */
+  /** The variable that holds the key; null for a provider without keys. */
   readonly variable: string | null;
+  /** The name of the key: its label, or its variable, with its number if the variable holds several; null for a provider without keys. */
+  readonly keyName: string | null;
   /** The provider's own names of the models that the policy has at this key. */
   readonly upstreams: readonly string[];
 }
@@ -50,7 +52,8 @@ function keysInUse({ snapshot, accounts }: Runtime): readonly KeyInUse[] {
       const upstreams = own
         .filter(({ provider, account = 0 }) => provider === name && account === at)
         .map(({ upstream }) => upstream);
-      return [{ target, variable: pooled?.label ?? apiKeyEnv, upstreams: [...new Set(upstreams)] }];
+      const keyName = pooled?.label ?? apiKeyEnv;
+      return [{ target, variable: apiKeyEnv, keyName, upstreams: [...new Set(upstreams)] }];
     });
   });
 }

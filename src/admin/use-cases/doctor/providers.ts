@@ -16,8 +16,8 @@ export const namesText = (names: readonly string[], most = NAMES_MAX): string =>
   return more > 0 ? `${names.slice(0, most).join(', ')} and ${more} more` : names.join(', ');
 };
 
-const subjectOf = ({ target, variable }: KeyCall): string =>
-  variable === null ? target.provider.name : `${target.provider.name} (${variable})`;
+const subjectOf = ({ target, keyName }: KeyCall): string =>
+  keyName === null ? target.provider.name : `${target.provider.name} (${keyName})`;
 
 /** Checks that each provider in use accepts its key, and has the models of the policy. */
 export async function checkProviders(run: DoctorRun, policy: LoadedPolicy): Promise<readonly Finding[]> {
@@ -81,7 +81,7 @@ function hostOf(baseUrl: string | null): string {
 
 function failureFinding(
   failure: ProviderFailure,
-  { variable, target }: KeyCall,
+  { variable, keyName, target }: KeyCall,
   subject: string,
   host: string,
 ): Finding {
@@ -89,7 +89,7 @@ function failureFinding(
   const { kind, status } = failure;
   if (kind === 'auth' || status === 401 || status === 403)
     return problem(
-      `${host} refuses the key${variable === null ? '' : ` in ${variable}`}: ${said}.`,
+      `${host} refuses the key${keyName === null ? '' : ` ${keyName}`}: ${said}.`,
       variable === null
         ? `Name the variable with the key in \`providers.${target.provider.name}.api_key_env\`.`
         : `Put a valid key into ${variable}. After a change of the environment, restart the server; a file named by ${variable}_FILE is read again within two seconds.`,
@@ -98,7 +98,7 @@ function failureFinding(
   if (kind === 'connect' || kind === 'timeout')
     return problem(
       `${host} cannot be reached: ${said}.`,
-      `Check \`base_url\` of the provider, DNS, firewalls and HTTPS_PROXY on the machine of the server. Start the model server if it is your own.`,
+      `Check the address of the provider (\`base_url\`, or the variable that has it), DNS, firewalls and HTTPS_PROXY on the machine of the server. Start the model server if it is your own.`,
       subject,
     );
   if (kind === 'credit')

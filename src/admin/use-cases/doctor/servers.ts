@@ -1,5 +1,6 @@
 import { ID_SLOTS } from '../../../core/id.ts';
 import { plural } from '../../../core/text/text.ts';
+import { type InstanceName, isSameInstance } from '../../../store/instance.ts';
 import { tablesOfStore } from '../../../store/open.ts';
 import type { ClusterStatus } from '../cluster.ts';
 import { clockFinding } from './clocks.ts';
@@ -19,11 +20,15 @@ export async function checkServers({ cluster, command, place, server }: DoctorRu
         ),
       ];
   }
-  return serverFindings(await cluster(), command);
+  return serverFindings(await cluster(), server?.instance ?? null, command);
 }
 
-/** Compares the servers that share a database. */
-function serverFindings({ instances, isSplit }: ClusterStatus, command: DoctorRun['command']): readonly Finding[] {
+/** Compares the servers that share a database. @param own the server that makes the checks; null without a server */
+function serverFindings(
+  { instances, isSplit }: ClusterStatus,
+  own: InstanceName | null,
+  command: DoctorRun['command'],
+): readonly Finding[] {
   if (instances.length === 0) return [fine('No server uses the database.')];
   const builds = [...new Set(instances.map(({ version }) => version))];
   const findings: Finding[] = [];
@@ -41,8 +46,10 @@ function serverFindings({ instances, isSplit }: ClusterStatus, command: DoctorRu
         `Give all servers the same files and variables, or push the policy. \`${command('instances')}\` shows which server runs which.`,
       ),
     );
-  for (const { name, error, clockOffsetMs } of instances) {
-    if (error !== null)
+  for (const instance of instances) {
+    const { name, error, clockOffsetMs } = instance;
+    // The check `policy` reports the mistakes of the own policy.
+    if (error !== null && !(own && isSameInstance(instance, own)))
       findings.push(
         problem(`The server does not use the latest policy: ${error}`, 'Correct the policy of this server.', name),
       );
