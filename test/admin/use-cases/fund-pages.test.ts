@@ -22,8 +22,18 @@ test('the list of budgets begins with the budget that runs out first, even if ot
     fund('full at two', '', 60, 70),
     fund('most within', '', 49, 100),
   ];
+  const total = fund('spent for ever', '', 100, 100);
+  funds.push({ ...total, title: { ...total.title, window: 'total', ends: Number.POSITIVE_INFINITY } });
   const { funds: page } = pageOfFunds(funds, { limit: 10, after: null }, NOON, (use) => use);
-  expect(namesIn(page)).toEqual(['spent', 'full by night', 'full at two', 'most within', 'within', 'unused']);
+  expect(namesIn(page)).toEqual([
+    'spent',
+    'spent for ever',
+    'full by night',
+    'full at two',
+    'most within',
+    'within',
+    'unused',
+  ]);
 });
 
 type Page = ReturnType<typeof pageOfFunds<FundUse>>;

@@ -38,8 +38,8 @@ interface RankedFund {
 const usedShare = ({ spent, held, limit }: FundUse): number => (spent + held) / Math.max(1, limit);
 
 function rankOf(use: FundUse, now: number): Rank {
-  const { kind, name, subject, ends } = use.title;
-  const isOver = Number.isFinite(ends) && isUsedUp(use.spent, use.limit);
+  const { kind, name, subject } = use.title;
+  const isOver = kind === 'budget' && isUsedUp(use.spent, use.limit);
   return [
     isOver ? 0 : (runsOutAt(use.spent, use.limit, use.title, now, use.recent) ?? Number.MAX_VALUE),
     usedShare(use),
