@@ -1,6 +1,7 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { codeOf, messageOf } from '../../core/thrown.ts';
+import { reasonOf } from '../../store/reason.ts';
 import type { PolicyFile } from '../load.ts';
 import { EDIT_FILE, readEdit, withEdit } from './edit-journal.ts';
 
@@ -51,16 +52,9 @@ export async function readBundle(folder: string): Promise<PolicyBundle> {
 
 /** `readAll` returns null if a file was removed between listing and reading. */
 async function readAll(folder: string): Promise<readonly PolicyFile[] | null> {
-  const names = await namesIn(folder);
-  if (names === null) {
-    const found = await stat(folder).catch(() => null);
-    if (found?.isFile()) {
-      throw new PolicySourceError(
-        `${folder} is a file, not a folder. A policy is all files of a folder, so name the folder.`,
-      );
-    }
-    throw new PolicySourceError(`The policy folder ${folder} cannot be read; name another with --policies.`);
-  }
+  const names = await namesIn(folder).catch((cause) => {
+    throw new PolicySourceError(unreadableText(folder, cause), { cause });
+  });
   const edit = await readEdit(folder);
   if (names.length + edit.length === 0) throw new PolicySourceError(`The policy folder ${folder} has no .yaml files.`);
   // While an edit is written, the files that it removes and the files that it adds can both exist.
@@ -80,13 +74,16 @@ async function readAll(folder: string): Promise<readonly PolicyFile[] | null> {
 }
 
 /** Returns the names of policy files, sorted; null if the folder cannot be read. */
-async function namesIn(folder: string): Promise<string[] | null> {
-  try {
-    return (await readdir(folder)).filter(isPolicyFile).sort();
-  } catch {
-    return null;
-  }
+function unreadableText(folder: string, cause: unknown): string {
+  const code = codeOf(cause);
+  if (code === 'ENOTDIR') return `${folder} is not a folder. A policy is all files of a folder, so name the folder.`;
+  const advice =
+    code === 'EACCES' ? 'let the user of the server read it and its files' : 'name another with --policies';
+  return `The policy folder ${folder} cannot be read: ${reasonOf(cause)}; ${advice}.`;
 }
+
+/** Returns the names of the policy files of a folder. Rejects with the system's error. */
+const namesIn = async (folder: string): Promise<string[]> => (await readdir(folder)).filter(isPolicyFile).sort();
 
 export const isPolicyFile = (name: string): boolean => /\.ya?ml$/.test(name) && !name.startsWith('.');
 
@@ -140,7 +137,7 @@ export function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-u
 
 /** Identifies the state of a folder without reading its files, by names, sizes, inodes and times. @param more files outside the folder */
 export async function signatureOf(folder: string, more: readonly string[] = []): Promise<string> {
-  const names = (await namesIn(folder)) ?? ['\0unreadable'];
+  const names = await namesIn(folder).catch(() => ['\0unreadable']);
   const paths = [folder, join(folder, EDIT_FILE), ...names.map((name) => join(folder, name)), ...more];
   return (await Promise.all(paths.map(async (path) => `${path} ${await stampOf(path)}`))).join('\n');
 }

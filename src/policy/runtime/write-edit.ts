@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codeOf } from '../../core/thrown.ts';
@@ -93,6 +93,7 @@ export async function writeEdit(
  * @throws UsageError if a file cannot be written; the edit is the policy nevertheless
  */
 export async function finishEdit(folder: string): Promise<void> {
+  if (!existsSync(join(folder, EDIT_FILE))) return removeStaged(folder);
   await finish(folder, () => {});
   await removeStaged(folder);
 }
