@@ -21,6 +21,9 @@ const TARGETS = {
 } as const;
 export type Target = keyof typeof TARGETS;
 
+/** The machines that a release has a program for. */
+export const PROGRAMS: readonly Target[] = ['linux-x64', 'linux-arm64', 'darwin-arm64'];
+
 /** Flags for Bun, the same as in the first line of main.ts. main.ts sets the flags that are environment variables there. */
 const FLAGS = ['--no-install', '--max-http-header-size=262144'];
 

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFi
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
-import { buildProgram, type Target } from './build.ts';
+import { buildProgram, PROGRAMS } from './build.ts';
 import { buildPackage } from './package.ts';
 import { commitHere, ROOT } from './program.ts';
 
@@ -10,9 +10,6 @@ import { commitHere, ROOT } from './program.ts';
  * `npm run distribution` builds all files of a release in `dist/VERSION`: the package for npm, the programs, the Helm chart, the files to deploy
  * with, the bill of materials, and `SHA256SUMS`. `--out` names another folder, and `--commit` the commit of sources without a clone.
  */
-
-/** The machines that a release has a program for. */
-const PROGRAMS: readonly Target[] = ['linux-x64', 'linux-arm64', 'darwin-arm64'];
 
 /** Folders and files that an installation needs. Their archive has the paths of the sources, so the pages show the same commands for both. */
 const DEPLOYED = [

@@ -40,7 +40,7 @@ export const programBuild = (form: Exclude<ProgramForm, 'sources'>, commit: stri
 /** Runs a command. @throws Error with its messages if it fails */
 export function run(...command: readonly string[]): string {
   const { stdout, stderr, exitCode } = Bun.spawnSync([...command]);
-  if (exitCode !== 0) throw new Error(`${command.join(' ')} failed: ${stderr.toString().trim()}`);
+  if (exitCode !== 0) throw new Error(`${command.join(' ')} failed: ${`${stdout}${stderr}`.trim()}`);
   return stdout.toString().trim();
 }
 

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { STALE_AFTER_DAYS } from '../src/policy/models/figures.ts';
+import { PROGRAMS } from './build.ts';
 import { pendingChanges, withRelease } from './changes.ts';
 import { staleFigures } from './figures.ts';
 import { originHere, RELEASE_VARIABLE, repositoryFields } from './package.ts';
@@ -31,6 +32,8 @@ const DIST = join(ROOT, 'dist');
 /** An interrupted release leaves this worktree, and the next one removes it. */
 const TREE = join(DIST, 'release');
 const LOG = join(DIST, 'release.log');
+/** The machine of this process, as the names of programs state it. */
+const HERE = `${process.platform}-${process.arch}`;
 /** So many of the last lines of a failed check are shown. */
 const LINES_SHOWN = 40;
 
@@ -72,6 +75,8 @@ function git(...args: readonly string[]): string {
 function checkStart(version: string, day: string): void {
   if (!VERSION.test(version)) throw new Refusal('Name the version: npm run release -- 0.2.0');
   if (!existsSync(join(ROOT, '.git'))) throw new Refusal('A release needs a clone of the repository with git.');
+  if (!PROGRAMS.some((target) => target === HERE))
+    throw new Refusal(`A release has no program for ${HERE}, and one is tried. Run it on ${PROGRAMS.join(', ')}.`);
   const changed = git('status', '--porcelain');
   if (changed !== '') throw new Refusal(`These files differ from the commit. Commit or remove them:\n${changed}`);
   const current = versionOf(ROOT);
@@ -109,7 +114,7 @@ const tagOf = (version: string): string => (version.includes('-') ? 'next' : 'la
 
 /** The steps after the commit, which the programs state in their version. */
 function checksFor(version: string, commit: string): readonly Step[] {
-  const program = `dist/${version}/signalbox-${version}-${process.platform}-${process.arch}`;
+  const program = `dist/${version}/signalbox-${version}-${HERE}`;
   const trial = 'test "$("$0" --version)" = "$1"';
   return [
     { what: 'The check of types and style', command: ['npm', 'run', '--silent', 'check'] },
@@ -179,6 +184,8 @@ try {
 Look through the commit and CHANGELOG.md. Then:
   git tag v${version} && git push origin HEAD v${version}
   ${RELEASE_VARIABLE}=${version} npm publish --tag ${tagOf(version)} ./dist/${version}/package
+  docker build --build-arg REVISION=${commit} -t signalbox:${version} .
+Publish the image, and the files of dist/${version} with their SHA256SUMS.
 ${provenanceHint()}
 `);
 } catch (cause) {

@@ -171,6 +171,8 @@ describe('signalbox init', () => {
     expect(readFileSync(file, 'utf8')).toBe(shipped);
     writeFileSync(join(work, 'policies/own.yaml'), 'selectors: { house: { strategy: auto-cheap } }\n');
     await stop();
+    // Commands check the policy of the next start.
+    expect((await npx('policy', 'check')).out).toContain('policies: ');
     await serve();
     const models = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${KEY}` } });
     expect(await models.text()).toContain('"house"');
@@ -295,6 +297,13 @@ describe('npm publish', () => {
     const refused = await dry({});
     expect(refused.code).not.toBe(0);
     expect(refused.err).toContain('npm run release');
+  });
+
+  test('refuses to pack or publish the sources', async () => {
+    for (const args of [['pack'], ['publish', '--dry-run']]) {
+      const refused = await npm(['npm', ...args], { cwd: ROOT, env: { SIGNALBOX_RELEASE: manifest.version } });
+      expect([refused.code !== 0, refused.err]).toEqual([true, expect.stringContaining('npm run')]);
+    }
   });
 
   test('has Bun as the only dependency, and no sources', () => {
