@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { EVERY_VARIABLE, SERVICES, shippedSnapshot } from '../policy/shipped.ts';
 
 const names = [...shippedSnapshot(EVERY_VARIABLE).providers.keys()];
-/** The variables of each service that needs a key, in the order of the shipped policy. */
-const variables = SERVICES.toSorted((a, b) => names.indexOf(a.name) - names.indexOf(b.name)).flatMap(
-  ({ preset: { apiKeyEnv, baseUrlEnv } }) =>
-    apiKeyEnv === undefined ? [] : [[apiKeyEnv, ...(baseUrlEnv === undefined ? [] : [baseUrlEnv])]],
+/** The variables of each service, in the order of the shipped policy: its key and its address, if it needs them. */
+const variables = SERVICES.toSorted((a, b) => names.indexOf(a.name) - names.indexOf(b.name)).map(
+  ({ preset: { apiKeyEnv, baseUrlEnv } }) => ({
+    needsKey: apiKeyEnv !== undefined,
+    all: [apiKeyEnv, baseUrlEnv].filter((name) => name !== undefined),
+  }),
 );
 
 /** A file whose part between two marks is made from these variables. */
@@ -21,11 +23,13 @@ export const VARIABLE_PAGES = {
   'compose.yaml': pageOf(
     'compose.yaml',
     /(# made: variables of providers\n)[\s\S]*?(\n *# end\n)/,
-    variables.flat().map((name) => `      ${name}:`),
+    variables.flatMap(({ all }) => all).map((name) => `      ${name}:`),
   ),
   'docs/start.md': pageOf(
     'docs/start.md',
     /(<!-- made: variables -->\n\n)[\s\S]*?(\n\n<!-- end -->)/,
-    variables.map((all) => `- ${all.map((name) => `\`${name}\``).join(' and ')}`),
+    variables
+      .filter(({ needsKey }) => needsKey)
+      .map(({ all }) => `- ${all.map((name) => `\`${name}\``).join(' and ')}`),
   ),
 } as const;

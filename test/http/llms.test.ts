@@ -35,6 +35,7 @@ test('a program that reads /llms.txt reaches every page as Markdown, and the Ope
   const unlinked = pages.filter((name) => !found.has(`http://localhost/docs/markdown/${name}`));
   // The decisions are for people who change Signalbox, and the list of pages is the list itself.
   expect(unlinked.filter((name) => !name.startsWith('decisions/') && name !== 'README.md')).toEqual([]);
+  expect(linksIn(text, LIST)).toContain('http://localhost/docs/markdown/start.md');
 });
 
 test('a page is sent as its file', async () => {

@@ -29,12 +29,13 @@ export function llmsRoutes() {
     .get(`/${FOLDER}*`, ({ params }) => fileAt(params['*']), open);
 }
 
-/** Makes the list from the page that lists all pages: its sections, with links to the Markdown of each page. */
+/** Makes the list from the page that lists all pages: all below its title, with links to the Markdown of each page. */
 function listOf(start: string): string {
-  const sections = start.slice(start.indexOf('\n## '));
-  const links = sections.replace(/\[([^\]]*)\]\(([^)]*)\)/g, (_, name: string, href: string) =>
-    leavesDocs(START, href) ? name : `[${name}](${FOLDER}${href})`,
-  );
+  const links = start
+    .slice(start.indexOf('\n\n') + 1)
+    .replace(/\[([^\]]*)\]\(([^)]*)\)/g, (_, name: string, href: string) =>
+      leavesDocs(START, href) ? name : `[${name}](${FOLDER}${href})`,
+    );
   return ABOUT + links;
 }
 
