@@ -1,3 +1,4 @@
+import { commandName } from '../core/command-name.ts';
 import { createIds, idAt } from '../core/id.ts';
 import { pause, type Timer, type Timers } from '../core/time/timers.ts';
 import { type Instance, type InstanceName, isSameInstance, nameOf } from './instance.ts';
@@ -120,7 +121,7 @@ const full = (): StoreError =>
 
 const goneBack = (): StoreError =>
   new StoreError(
-    'This server accepts no requests: the database is an older copy, which lacks writes that were confirmed before; run `signalbox ledger audit`, and then restart the servers.',
+    `This server accepts no requests: the database is an older copy, which lacks writes that were confirmed before; run \`${commandName()} ledger audit\`, and then restart the servers.`,
     { reason: 'fenced' },
   );
 

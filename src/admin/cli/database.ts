@@ -1,3 +1,4 @@
+import { commandName } from '../../core/command-name.ts';
 import { creditsText, plural } from '../../core/text/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import {
@@ -39,7 +40,7 @@ async function copy(args: readonly string[], { data, program }: DatabaseCommand)
     ? `${plural(was, 'mistake')}, the same as in the original`
     : `${plural(mistakes, 'mistake')}, of ${was} before, or other sums`;
   return {
-    text: `${text}The audit of the copy found ${why}. To list them, run \`signalbox ledger audit\`.\n`,
+    text: `${text}The audit of the copy found ${why}. To list them, set DATABASE_URL to the copy and run \`${commandName()} ledger audit\`.\n`,
     code: 2,
   };
 }
@@ -78,7 +79,7 @@ function statusText(status: DatabaseStatus): string {
   const after = isCurrent
     ? ''
     : version < known
-      ? ' To update them, run `signalbox db migrate`.'
+      ? ` To update them, run \`${commandName()} db migrate\`.`
       : ' This program is too old for these tables.';
   return `Database  ${place}
 Tables    ${tables}

@@ -1,3 +1,4 @@
+import { commandName } from '../../core/command-name.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { StoreError, unreleasedText } from '../store.ts';
 import { type Connection, type PostgresBounds, USUAL_BOUNDS } from './connection.ts';
@@ -86,7 +87,9 @@ export function requireSchema(state: SchemaState, schema: Schema): void {
   const { version, serves, program } = state;
   const known = latestOf(schema);
   if (version < known) {
-    throw new StoreError(`${olderText(version, known)}; run \`signalbox db migrate\` first`, { reason: 'older' });
+    throw new StoreError(`${olderText(version, known)}; run \`${commandName()} db migrate\` first`, {
+      reason: 'older',
+    });
   }
   if (serves > known)
     throw new StoreError(
@@ -136,7 +139,7 @@ export async function migrate(connection: Connection, schema: Schema, program: s
     }).catch((cause) => {
       if (faultOf(cause) !== 'denied') throw cause;
       const older = olderText(state.version, latestOf(schema));
-      const words = `${older}, and its user lacks the right CREATE on its schema or does not own the tables: run \`signalbox db migrate\` as their owner`;
+      const words = `${older}, and its user lacks the right CREATE on its schema or does not own the tables: run \`${commandName()} db migrate\` as their owner`;
       throw new StoreError(words, { reason: 'denied', cause });
     });
     if (number !== null) applied.push(number);

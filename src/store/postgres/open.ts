@@ -1,3 +1,4 @@
+import { commandName } from '../../core/command-name.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';
 import type {
@@ -46,7 +47,7 @@ export const postgresDriver: StoreDriver = {
   copy: () =>
     Promise.reject(
       new StoreError(
-        'Back up PostgreSQL with its own tools, such as pg_basebackup and pg_dump. To write the database to an SQLite file, stop all servers and run `signalbox db copy postgres://… FILE`.',
+        `Back up PostgreSQL with its own tools, such as pg_basebackup and pg_dump. To write the database to an SQLite file, stop all servers and run \`${commandName()} db copy postgres://… FILE\`.`,
         { reason: 'denied' },
       ),
     ),

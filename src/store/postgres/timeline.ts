@@ -1,3 +1,4 @@
+import { commandName } from '../../core/command-name.ts';
 import { POSTGRES_NOW, type SqlTables, sql, write } from '../sql/statement.ts';
 import { StoreError } from '../store.ts';
 
@@ -49,7 +50,7 @@ export function timelineCheck(db: SqlTables): () => Promise<void> {
     if (row.is_accepted !== 1) {
       if (row.is_first !== 1 && row.is_complete !== 1)
         throw lost(
-          'a standby has become the primary of the database, or a backup was restored, so it may lack commits that were acknowledged; see `signalbox ledger audit`, run `signalbox db accept` and start the servers again',
+          `a standby has become the primary of the database, or a backup was restored, so it may lack commits that were acknowledged; see \`${commandName()} ledger audit\`, run \`${commandName()} db accept\` and start the servers again`,
         );
       await db.commit([write(ACCEPT)]);
     }

@@ -214,7 +214,7 @@ function nextSteps(
 
 Next:
   1. Test the plugin with every law that the gateway relies on:
-       ${commandName()} plugin test ${join(pathText(folder), 'index.ts')}
+       ${commandName()} plugin test ${shellWord(join(pathText(folder), 'index.ts'))}
   2. Name the plugin in a file of ${pathText(home)}, and check the policy:
        plugins: [${localPath(home, join(folder, 'index.ts'))}]
        ${policy}

@@ -14,7 +14,7 @@ test('db migrate creates the tables of a database, and db status reports their v
   expect(await run('status')).toEqual({
     code: 2,
     out: expect.stringMatching(
-      /^Database {2}.*signalbox\.db\nTables {4}none yet\nProgram {3}version \d+\. To update them, run `signalbox db migrate`\./,
+      /^Database {2}.*signalbox\.db\nTables {4}none yet\nProgram {3}version \d+\. To update them, run `\.\/signalbox db migrate`\./,
     ),
     err: '',
   });
@@ -54,7 +54,7 @@ test('commands name a database with missing or newer tables, without its passwor
       `signalbox: The database ${place} has no tables; start the server once to create them.\n`,
     );
   expect(await errorOf('db', 'accept')).toBe(
-    `signalbox: Cannot use the database ${place}: it has no tables yet; run \`signalbox db migrate\` first.\n`,
+    `signalbox: Cannot use the database ${place}: it has no tables yet; run \`./signalbox db migrate\` first.\n`,
   );
   expect(await errorOf('policy', 'diff', 'abcdef')).toContain(`${place} has no tables yet, and `);
   await runHere(['db', 'migrate'], env);

@@ -22,7 +22,7 @@ test('with the users of the page, the owner migrates and the other user serves, 
   for (const statement of renamed(inside).split(';\n').filter(Boolean)) await database.run(statement, 'serving');
   const as = (user: string) => ({ DATABASE_URL: `postgres://${user}@127.0.0.1:${database.port}/serving` });
   await expect(fleet.start({ env: as('serving') })).rejects.toThrow(
-    /it has no tables yet, and its user lacks the right CREATE on its schema or does not own the tables: run `signalbox db migrate` as their owner/,
+    /it has no tables yet, and its user lacks the right CREATE on its schema or does not own the tables: run `\.\/signalbox db migrate` as their owner/,
   );
   expect(await runCommand(['db', 'migrate'], as('signalbox_owner'))).toMatchObject({ code: 0, err: '' });
   const server = await fleet.start({ env: as('serving') });

@@ -82,7 +82,7 @@ describe('Migrations', () => {
     // An older program may use the tables, and migrates nothing.
     expect(await migrate(box.connection, schemaWith(FIRST), '1.0.0')).toEqual([]);
     expect(() => requireSchema(added, schemaWith(FIRST, SECOND, THIRD))).toThrow(
-      'its tables have version 5, not 6; run `signalbox db migrate` first',
+      'its tables have version 5, not 6; run `./signalbox db migrate` first',
     );
     const removed = await stateAfter(FIRST, SECOND, THIRD);
     expect(() => requireSchema(removed, schemaWith(FIRST, SECOND))).toThrow(
