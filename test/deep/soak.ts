@@ -290,7 +290,7 @@ describe.each(Object.entries(STORES))('on %s', (name, { servers, databaseUrl }) 
         const sizes = memory.map((ends) => ends.map((mib) => Math.round(mib)).join(' '));
         const line = `${name}, ${seconds} s, ${restarts} restarts of ${servers}: ${told.join(', ')}; ${seen.answers.size} whole answers booked once at the price they state; the audit is clean; MiB at the end of each life: ${sizes.join(' | ')}`;
         console.log(line);
-        proved(line);
+        proved(line, `- ${line}`);
       } finally {
         for (const box of boxes) await box.stop();
         await Promise.all(upstreams.map((upstream) => upstream.stop()));
