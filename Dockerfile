@@ -23,6 +23,7 @@ LABEL org.opencontainers.image.title="Signalbox" \
       org.opencontainers.image.version="0.2.0-dev" \
       org.opencontainers.image.revision="${REVISION}"
 COPY --from=build /out/signalbox /usr/local/bin/signalbox
+COPY --from=build /out/THIRD-PARTY-LICENSES /usr/share/doc/signalbox/THIRD-PARTY-LICENSES
 COPY --from=build --chown=65532:65532 /out/data /data
 # A number, so that Kubernetes can verify that the user is not root.
 USER 65532:65532

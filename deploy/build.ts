@@ -1,10 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import { SHIPPED_FOLDERS } from '../src/host/program.ts';
 import { buildConsole } from './console.ts';
+import { LICENCES_FILE, thirdPartyLicences } from './licences.ts';
 import { commitHere, programBuild, ROOT, run } from './program.ts';
 
 /**
@@ -28,7 +29,7 @@ export const PROGRAMS: readonly Target[] = ['linux-x64', 'linux-arm64', 'darwin-
 const FLAGS = ['--no-install', '--max-http-header-size=262144'];
 
 /**
- * Builds the program.
+ * Builds the program. Writes the licence texts of its packages into the same folder.
  * @param target null for this machine
  * @param commit the first digits of the commit, empty if it is not known
  */
@@ -57,6 +58,7 @@ export async function buildProgram(outfile: string, target: Target | null, commi
         autoloadPackageJson: true,
       },
     });
+    writeFileSync(join(dirname(outfile), LICENCES_FILE), thirdPartyLicences());
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }

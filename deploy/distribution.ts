@@ -7,8 +7,9 @@ import { buildPackage } from './package.ts';
 import { commitHere, ROOT } from './program.ts';
 
 /**
- * `npm run distribution` builds all files of a release in `dist/VERSION`: the package for npm, the programs, the Helm chart, the files to deploy
- * with, the bill of materials, and `SHA256SUMS`. `--out` names another folder, and `--commit` the commit of sources without a clone.
+ * `npm run distribution` builds all files of a release in `dist/VERSION`: the package for npm, the programs and the licence texts of their
+ * packages, the Helm chart, the files to deploy with, the bill of materials, and `SHA256SUMS`. `--out` names another folder, and `--commit`
+ * the commit of sources without a clone.
  */
 
 /** Folders and files that an installation needs. Their archive has the paths of the sources, so the pages show the same commands for both. */

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import { PACKAGE_NAME as NAME, PACKAGED_PLUGIN_MODULE, SHIPPED_FOLDERS } from '../src/host/program.ts';
 import { buildConsole } from './console.ts';
+import { LICENCES_FILE, thirdPartyLicences } from './licences.ts';
 import { buildPluginModule } from './plugin-module.ts';
 import { commitHere, programBuild, ROOT, run } from './program.ts';
 
@@ -68,7 +69,7 @@ function published(): object {
       },
       './package.json': './package.json',
     },
-    files: ['signalbox', PROGRAM, PACKAGED_PLUGIN_MODULE.split('/')[0]!, 'CHANGELOG.md'],
+    files: ['signalbox', PROGRAM, PACKAGED_PLUGIN_MODULE.split('/')[0]!, 'CHANGELOG.md', LICENCES_FILE],
     scripts: { prepublishOnly: `node -e "${check}"` },
     dependencies: { bun: dependencies.bun },
   };
@@ -126,6 +127,7 @@ export async function buildPackage(out: string, commit: string): Promise<string>
   for (const folder of SHIPPED_FOLDERS)
     cpSync(join(ROOT, folder), join(program, basename(folder)), { recursive: true });
   for (const file of ['LICENSE', 'CHANGELOG.md']) cpSync(join(ROOT, file), join(home, file));
+  writeFileSync(join(home, LICENCES_FILE), thirdPartyLicences());
   writeFileSync(join(home, 'README.md'), README);
   writeFileSync(join(home, 'package.json'), `${JSON.stringify(published(), null, 2)}\n`);
   writeFileSync(join(home, 'signalbox'), launcher(), { mode: 0o755 });

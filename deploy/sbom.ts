@@ -20,6 +20,7 @@ const Entry = Type.Object({
   integrity: Type.Optional(Type.String()),
   dev: Type.Optional(Type.Boolean()),
   optional: Type.Optional(Type.Boolean()),
+  os: Type.Optional(Type.Array(Type.String())),
   dependencies: Names,
   optionalDependencies: Names,
   peerDependencies: Names,
@@ -31,7 +32,8 @@ type Packages = Readonly<Record<string, Entry>>;
 
 const MODULES = 'node_modules/';
 
-const nameAt = (path: string): string => path.slice(path.lastIndexOf(MODULES) + MODULES.length);
+/** Returns the name of the package at a path of the lock file. */
+export const nameAt = (path: string): string => path.slice(path.lastIndexOf(MODULES) + MODULES.length);
 
 const purlOf = (name: string, version: string): string => `pkg:npm/${name.replace('@', '%40')}@${version}`;
 
@@ -75,6 +77,14 @@ function dependsOn(path: string, packages: Packages): string[] {
 }
 
 /**
+ * Returns the packages of the bill of materials and their paths.
+ * @param lock the parsed package-lock.json
+ * @throws Error if `lock` is not a lock file
+ */
+export const runTimePackages = (lock: unknown): readonly (readonly [path: string, entry: Entry])[] =>
+  Object.entries(Value.Parse(Lock, lock).packages).filter(([path, { dev }]) => path !== '' && !dev);
+
+/**
  * Makes the bill of materials.
  * @param lock the parsed package-lock.json
  * @throws Error if `lock` is not a lock file
@@ -86,8 +96,7 @@ export function sbomOf(lock: unknown): object {
   // The same version of a package may be in several folders. It is one component with the dependencies of all copies.
   const components = new Map<string, object>();
   const needs = new Map<string, Set<string>>();
-  for (const [path, entry] of Object.entries(packages)) {
-    if (path === '' || entry.dev) continue;
+  for (const [path, entry] of runTimePackages(lock)) {
     const name = nameAt(path);
     const ref = purlOf(name, entry.version);
     components.set(ref, {

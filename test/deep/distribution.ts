@@ -32,7 +32,7 @@ test('every file but SHA256SUMS has its checksum there', async () => {
   const lines = readFileSync(join(out, 'SHA256SUMS'), 'utf8').trimEnd().split('\n');
   const files = readdirSync(out).filter((name) => name !== 'package' && name !== 'SHA256SUMS');
   expect(lines.map((line) => line.split('  ')[1]).sort()).toEqual(files.sort());
-  expect(files).toHaveLength(7);
+  expect(files).toHaveLength(8);
   for (const line of lines) {
     const [hash = '', name = ''] = line.split('  ');
     expect(new Bun.CryptoHasher('sha256').update(readFileSync(join(out, name))).digest('hex')).toBe(hash);
@@ -179,6 +179,11 @@ test('the chart is an archive of the folder that Helm reads', async () => {
   expect(names).toContain('signalbox/Chart.yaml');
   expect(names).toContain('signalbox/templates/server.yaml');
   expect(names.every((name) => name.startsWith('signalbox/'))).toBe(true);
+});
+
+test('the licence texts of the programs and of the package are the same', () => {
+  const texts = readFileSync(join(out, 'THIRD-PARTY-LICENSES'), 'utf8');
+  expect(readFileSync(join(out, 'package/THIRD-PARTY-LICENSES'), 'utf8')).toBe(texts);
 });
 
 test('the bill of materials names each package with its version and licence', () => {

@@ -79,7 +79,7 @@ test(
   'a user without root builds the program of the image, and it serves with the settings of the image from a tree that it cannot write',
   async () => {
     const out = await build();
-    expect(readdirSync(out).sort()).toEqual(['data', 'signalbox']);
+    expect(readdirSync(out).sort()).toEqual(['THIRD-PARTY-LICENSES', 'data', 'signalbox']);
     const program = join(home, 'signalbox');
     cpSync(join(out, 'signalbox'), program);
     chmodSync(program, 0o555);

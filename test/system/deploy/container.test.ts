@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { dirname, join } from 'node:path';
+import { LICENCES_FILE } from '../../../deploy/licences.ts';
 import { parseCommand } from '../../../src/admin/cli/options.ts';
 import { policiesAt } from '../../support/policies.ts';
 import { faultsOfCompose, instructionsOf, textOf, yamlOf } from './manifests.ts';
@@ -28,6 +29,7 @@ describe('The Dockerfile', () => {
     expect(restsOf('FROM').map((rest) => /^\S+:[\w.-]+( AS \w+)?$/.test(rest))).toEqual([true, true]);
     const copied = lastStage.filter(({ name }) => name === 'COPY').map(({ rest }) => rest);
     expect(copied.every((rest) => rest.startsWith('--from=build '))).toBe(true);
+    expect(copied.join()).toContain(`/out/${LICENCES_FILE} `);
     // The image has no shell to run a command with.
     expect(lastStage.some(({ name }) => name === 'RUN')).toBe(false);
     for (const name of ['HEALTHCHECK', 'ENTRYPOINT', 'CMD']) expect(restsOf(name).join()).toMatch(/\[".*"\]$/);

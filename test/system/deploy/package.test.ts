@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryFields } from '../../../deploy/package.ts';
+import sbom from '../../../deploy/sbom.cdx.json' with { type: 'json' };
 import manifest from '../../../package.json' with { type: 'json' };
 import { waitFor } from '../../support/answers.ts';
 import { expectError } from '../../support/error-contract.ts';
@@ -316,6 +317,22 @@ describe('npm publish', () => {
   test('has the changelog in its file', async () => {
     const { out } = await npm(['tar', '-tzf', spec]);
     expect(out.split('\n')).toContain('package/CHANGELOG.md');
+  });
+
+  test('has the licence texts of all bundled packages in its file, and of no package for development', async () => {
+    const { out } = await npm(['tar', '-xzOf', spec, 'package/THIRD-PARTY-LICENSES']);
+    const sections = out.split(/^-{80}\n\n/m).slice(1);
+    const names = sections.flatMap((section) => section.split('\n\n', 1)[0]!.split('\n'));
+    // The package contains neither Bun nor optional packages, which are for certain platforms.
+    const bundled = sbom.components.filter(({ name, scope }) => scope === 'required' && name !== 'bun');
+    const missing = bundled.filter(
+      ({ name, version }) => !names.some((line) => line.startsWith(`${name} ${version}: `)),
+    );
+    expect([bundled.length > 50, missing]).toEqual([true, []]);
+    expect(sections.filter((section) => !/\n\n\S/.test(section))).toEqual([]);
+    for (const name of ['elysia/LICENSE', 'swagger-ui-dist/NOTICE'])
+      expect(out).toContain(readFileSync(join(ROOT, 'node_modules', name), 'utf8').trim());
+    expect(names.filter((line) => line.startsWith('echarts '))).toEqual([]);
   });
 
   test('states the repository only if it is public, and no credentials', () => {

@@ -54,7 +54,7 @@ let base = '';
 beforeAll(async () => {
   expect((await runToEnd(['git', 'clone', '--quiet', '--shared', ROOT, clone], {})).code).toBe(0);
   // The files of the working tree, which may differ from the commit.
-  for (const file of ['release.ts', 'changes.ts', 'versions.ts', 'package.ts', 'program.ts', 'sbom.ts', 'figures.ts'])
+  for (const file of readdirSync(join(ROOT, 'deploy')).filter((name) => name.endsWith('.ts')))
     write(`deploy/${file}`, readFileSync(join(ROOT, 'deploy', file), 'utf8'));
   write('package.json', readFileSync(join(ROOT, 'package.json'), 'utf8'));
   write('distribution.ts', DISTRIBUTION);
