@@ -191,6 +191,11 @@ describe('a guard on a stream', () => {
     fc.assert(masksAlike(GuardedParts), tries('guard-masks', 400, 20_000));
   });
 
+  test('that masks also masks a secret whose name ends another secret, which is masked first', () => {
+    const answer = `Your key: sk-live-1234567890abcdefpassword: Tr0ub4dor&3 ${'and then '.repeat(60)}`;
+    expect(show(GUARDS.secrets, 'mask', [...answer], true, GuardedParts).text).not.toContain('Tr0ub4dor');
+  });
+
   test('that blocks shows no character of the first match or after it', () => {
     fc.assert(blocksBefore(GuardedParts), tries('guard-blocks', 400, 20_000));
   });

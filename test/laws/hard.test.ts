@@ -22,9 +22,12 @@ import { mutant } from './mutants.ts';
 
 reportCoverage();
 
+/** The largest hard factor of a policy. As `hard_factor_max`, it limits nothing. */
+const FACTOR_MAX = 1_000;
+
 const dials = fc
   .tuple(rawWeights, emphasis)
-  .map(([own, by]) => ({ ...own, emphasis: by, patience_ms: 20_000, hard_factor_max: 1_000 }));
+  .map(([own, by]) => ({ ...own, emphasis: by, patience_ms: 20_000, hard_factor_max: FACTOR_MAX }));
 
 /** Returns an equivalent easy case, whose weight of quality is multiplied by the factor. */
 function multiplied({ factor = 1, weights: given, options, ...rest }: Trial): Trial {
@@ -65,7 +68,7 @@ const raising = (trial: fc.Arbitrary<Trial>): Law => ({
   holds: (rank) =>
     fc.property(trial, qualityFactor, (given, by) => {
       const before = rank(given);
-      const after = rank({ ...given, factor: (given.factor ?? 1) * by });
+      const after = rank({ ...given, factor: Math.min(FACTOR_MAX, (given.factor ?? 1) * by) });
       return isTooClose(before) || isTooClose(after) || after[0]!.q >= before[0]!.q;
     }),
   mutants: {
@@ -95,7 +98,7 @@ const limiting = (plugin: StrategyPlugin, of: 'c' | 'l', real: Ranker): Law => (
       through(plugin)({
         ...given,
         factor: (given.factor ?? 1) * 20,
-        options: { ...given.options, hard_factor_max: 1_000 },
+        options: { ...given.options, hard_factor_max: FACTOR_MAX },
       }),
   },
 });

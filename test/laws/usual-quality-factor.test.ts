@@ -18,6 +18,10 @@ const policyOf = (all: Models, more: string) => `version: 2
 providers: { s: { adapter: simulated } }
 quality_step: 0
 traffic: { general: { share: 1, hard: 0.5 } }
+selectors:
+  auto: { strategy: auto }
+  auto-cheap: { strategy: auto-cheap, options: { hard_factor_max: 1000 } }
+  auto-fast: { strategy: auto-fast, options: { hard_factor_max: 1000 } }
 ${more}
 models:
 ${all
@@ -48,7 +52,8 @@ const deriveWith = (moreOf: (factor: number) => string): Derive => {
 const derive = deriveWith((factor) => `usual_quality_factor: ${factor}`);
 
 /**
- * A higher factor never gives the usual tier a first model of lower quality, and never changes the strong tier.
+ * A higher factor never gives the usual tier a first model of lower quality, and never changes the strong tier. The quality could be lower for
+ * selectors that limit the factor for cost or latency alone.
  */
 const law = (of: Derive) =>
   fc.property(models, fc.constantFrom([1, 2], [1, 3], [2, 10], [3, 1000]), (all, [lower, higher]) => {

@@ -144,14 +144,16 @@ export class GuardedParts extends HeldParts {
   }
 
   /**
-   * Returns the matches in the text of a channel from `start` on that end after the shown text. A placeholder can reveal another match, so
-   * the guards inspect the text again with each match replaced by the signs of a placeholder.
+   * Returns the matches in the text of a channel from `start` on that end after the shown text. The guards first inspect the text as it
+   * came, because a word under a placeholder can decide what follows. A placeholder can reveal another match, so they inspect the text again
+   * with each match replaced by the signs of a placeholder.
    */
   #matchesFrom(start: number, channel: Channel): readonly AnswerMatch[] {
     const { kind, safeTo } = channel;
     const edits = channel.edits.slice(firstEdit(channel, start));
     const found: AnswerMatch[] = [];
-    let text = filled(channel.textFrom(start), edits, start);
+    const came = channel.textFrom(start);
+    let text = came;
     for (let round = 0; ; round++) {
       const window = [{ text, role: 'assistant' as const, kind }];
       const more = this.#acting.flatMap((guard) =>
@@ -163,10 +165,10 @@ export class GuardedParts extends HeldParts {
           return to > safeTo && !isKnown ? [{ kind: match.kind, from, to, guard, match }] : [];
         }),
       );
-      if (more.length === 0) return found;
+      if (more.length === 0 && (round > 0 || edits.length === 0)) return found;
       if (round === ROUNDS_MAX) this.#block(more[0]!.guard.rule, [more[0]!.match]);
       found.push(...more);
-      text = filled(text, more, start);
+      text = filled(came, [...edits, ...found], start);
     }
   }
 
