@@ -135,6 +135,8 @@ ${priceOf('box/big*', 1_000)}${priceOf('box/*', 100)}`;
   desk: { preset: ollama, base_url: "${desk.url}/v1" }`;
     const names = ['desk/copy', 'desk/other:4b'];
     const first = await start(policyFor('', providers), env(box));
+    // On a busy machine, the start may not wait for the lists of both servers.
+    await waitFor(async () => (await costOf(first, 'desk/other:4b')) === 0);
     expect(await costsOf(first, names)).toEqual({ 'desk/copy': NOT_FOUND, 'desk/other:4b': 0 });
     const second = await start(policyFor(priceOf('desk/*', 0, 'desk'), providers), env(box));
     expect(await costsOf(second, names)).toEqual({ 'desk/copy': 0, 'desk/other:4b': 0 });

@@ -124,7 +124,7 @@ describe('a running decision', () => {
   test('the decision of a request with an Idempotency-Key continues after its caller has disconnected', async () => {
     const caller = new AbortController();
     const before = upstream.requests.length;
-    upstream.next({ headersAfterMs: 300, text: 'Hello.' });
+    upstream.next({ headersAfterMs: 1_500, text: 'Hello.' });
     const headers = { authorization: `Bearer ${box.key}`, 'idempotency-key': 'left' };
     const answer = box.post(CHAT, { model: 'best', messages }, { headers, signal: caller.signal }).catch(() => null);
     await waitFor(() => upstream.requests.length > before);

@@ -345,7 +345,7 @@ describe('signalbox policy diff', () => {
       ],
       [diff(['HEAD:nope']), /HEAD has no folder nope in .*\. Name another folder as HEAD:path\/to\/folder\.$/],
       [diff(['HEAD:../x']), /HEAD:\.\.\/x: that folder is not in the repository/],
-      [diffHere('./nope'), /The policy folder \.\/nope cannot be read\.$/],
+      [diffHere('./nope'), /The policy folder \.\/nope cannot be read: there is no such file or folder\.$/],
       [
         diffIn({ path: '/nowhere' }, 'HEAD'),
         /git finds no such commit: git is not installed\. Install git, .*name its folder\.$/,
