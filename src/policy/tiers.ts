@@ -91,6 +91,9 @@ export function* withTiers<Untiered extends Omit<PolicySnapshot, 'revision'>>(
     made.set(selector.name, tiers ? { ...selector, tiers } : selector);
     yield;
   }
+  // If no model of its stated tiers is served here, a selector ranks all models. Only the ranking of both then keeps the promise of a limit.
+  for (const [name, { tiers, ...rest }] of made)
+    if (tiers?.limit && !made.get(tiers.limit.selector)?.tiers) made.set(name, rest);
   return { ...untiered, selectors: made };
 }
 

@@ -14,6 +14,8 @@ const clock: Clock = { now: MORNING };
 let opened: OpenedKeys;
 beforeAll(async () => {
   opened = await open(folder.file, clock);
+  // With another key that has the scope `admin`, each key of the law can be revoked.
+  await opened.keys.create({ name: 'admin', scopes: ['admin'] });
 });
 afterAll(async () => {
   await opened.close();

@@ -92,6 +92,6 @@ describe('a provider that keeps to its figures never bills more than the bound',
       (given, { inputTokensMax, pages }) => inputTokensMax + pages * given.pageTokensMax!,
     ],
   ])('the test detects a bound that %s', (_, mutant) => {
-    expect(fc.check(law(mutant), { numRuns: 500, endOnFailure: true }).failed).toBe(true);
+    expect(fc.check(law(mutant), { numRuns: 500, endOnFailure: true, seed: 1 }).failed).toBe(true);
   });
 });
