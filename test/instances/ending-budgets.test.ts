@@ -40,7 +40,7 @@ describe.each([
   ['one server with SQLite', inSqlite, 20],
 ] as const)('with %s', (_, lay, runs) => {
   test(LAW, async () => {
-    await fc.assert(lawOf(lay), tries('budgets with an end', runs, 5_000));
+    await fc.assert(lawOf(lay), tries('budgets with an end', runs, 2_000));
   });
 
   test('the law of budgets with an end fails for servers that keep their terms', async () => {

@@ -131,7 +131,7 @@ test('after a reload, chat chooses or refuses exactly as /v1/route did under the
       for (const { error } of later) if (!error) count('under the first');
     }),
     {
-      ...tries('across reloads, chat chooses or refuses exactly as /v1/route did under the same revision', 4, 80),
+      ...tries('across reloads, chat chooses or refuses exactly as /v1/route did under the same revision', 4, 40),
       examples: [[ALWAYS]],
     },
   );
