@@ -62,8 +62,10 @@ function contentsOf(
       const functionCall = { ...(hasId && { id: `c${nth}_${at}` }), name: tools[of % tools.length]!.name, args };
       return { functionCall, ...(thoughtSignature && { thoughtSignature }) };
     });
+    // Some clients copy the signature of a call to the message, so such a copy is not written.
+    const isCopy = called.some(({ thoughtSignature }) => thoughtSignature === ofText);
     const texts = answer.map((part, at) =>
-      at === answer.length - 1 && ofText ? { ...part, thoughtSignature: ofText } : part,
+      at === answer.length - 1 && ofText && !isCopy ? { ...part, thoughtSignature: ofText } : part,
     );
     const parts = [...texts, ...functionCalls];
     const responses = functionCalls.map(({ functionCall: { id, name } }, at) => ({
