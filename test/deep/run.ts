@@ -87,21 +87,16 @@ function brief(what: string): string {
   return `${cut.slice(0, Math.max(cut.lastIndexOf('; '), cut.lastIndexOf(', '), cut.lastIndexOf(': ')))} …`;
 }
 
-/** Returns the tested commit, with `+` if the folder had uncommitted changes. */
+/** What the sections test, without the tests themselves. */
+const PRODUCT = ['src', 'plugins', 'policies', 'deploy', 'signalbox', 'package-lock.json'];
+
+/** Returns the commit that changed the product last, with `+` if the folder had uncommitted changes. */
 async function commit(): Promise<string> {
   const git = async (...args: string[]) =>
     (await new Response(Bun.spawn(['git', ...args], { cwd: ROOT, stderr: 'ignore' }).stdout).text()).trim();
-  const hash = await git('rev-parse', '--short', 'HEAD');
-  const changed = await git(
-    'status',
-    '--porcelain',
-    '--untracked-files=no',
-    '--',
-    'src',
-    'plugins',
-    'test',
-    ':!test/deep/results.md',
-  );
+  const hash = await git('log', '-1', '--format=%h', '--', ...PRODUCT);
+  const own = ['test', ':!test/deep/results.md'];
+  const changed = await git('status', '--porcelain', '--untracked-files=no', '--', ...PRODUCT, ...own);
   return changed === '' ? hash : `${hash}+`;
 }
 
