@@ -118,7 +118,9 @@ test(
       for (const { server } of upstreams) server.requests.length = 0;
     }, RELOAD_EVERY_MS);
     let opened: [readonly string[], number] = [[], 0];
-    const warm = setTimeout(() => {
+    const warm = setTimeout(async () => {
+      // After the first audit, SQLite keeps a file open for the next one.
+      await box.run('ledger', 'audit');
       opened = [openFiles(box.pid), descriptors(box.pid).length];
     }, seconds * 300);
     try {
