@@ -69,7 +69,7 @@ interface Server {
 class World {
   readonly servers: Server[] = [];
   #holds: { readonly hold: Hold; readonly user: number; readonly server: Server }[] = [];
-  readonly #charges: { readonly id: number; readonly user: number; amount: number }[] = [];
+  readonly #charges: { readonly id: number; readonly user: number; amount: number; isRefunded: boolean }[] = [];
   readonly #laid: MovingBooks;
   #teams: readonly number[] = USERS.map(() => WINDOWS.length - 1);
   #now = START;
@@ -181,15 +181,17 @@ class World {
     if (!one) return;
     const { hold, user } = one;
     const { charged } = await hold.settle(line(Math.ceil(hold.reserved * part)), () => []);
-    this.#charges.push({ id: hold.id, user, amount: charged });
+    this.#charges.push({ id: hold.id, user, amount: charged, isRefunded: false });
   }
 
   async #refund({ ledger }: Server, which: number): Promise<void> {
     const charge = this.#charges[which];
     if (!charge) return;
-    // Another refund may change the amount in the meantime.
     const back = await ledger.giveBack(charge.id, 'test');
+    // A second refund returns the result of the first.
+    if (charge.isRefunded) return;
     charge.amount -= back;
+    charge.isRefunded = back > 0;
   }
 
   /**
@@ -214,7 +216,7 @@ class World {
   async #expire({ books }: Server, { id }: Hold, user: number): Promise<void> {
     const [ended] = await books.append([{ kind: 'expire', id, at: this.#now, rule: 'charge' }]);
     if (ended?.kind !== 'charged') throw new Error('the hold was not ended');
-    this.#charges.push({ id, user, amount: ended.charged });
+    this.#charges.push({ id, user, amount: ended.charged, isRefunded: false });
   }
 
   #spentIn({ starts, ends }: Window): Record<string, number> {
