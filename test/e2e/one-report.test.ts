@@ -75,7 +75,7 @@ test(
       const serve = async (on: Signalbox, { key, tokens, isRefunded }: (typeof before)[number]) => {
         upstream.behave({ usage: { prompt_tokens: 7, completion_tokens: tokens, total_tokens: 7 + tokens } });
         const { decision_id } = (await answerOf(await chat(on, keys[key]))).platform;
-        if (isRefunded) expect(await on.run('ledger', 'refund', decision_id, '0.0101')).toMatchObject({ code: 0 });
+        if (isRefunded) expect(await on.run('ledger', 'refund', decision_id, '0.0051')).toMatchObject({ code: 0 });
       };
       for (const one of before) await serve(box, one);
       const spent = await spendOf(box);

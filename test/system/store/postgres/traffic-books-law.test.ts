@@ -22,7 +22,8 @@ const laidInPostgres: Laid = async (size) => {
         await opened.close();
         await handle.close();
       };
-      const traffic = postgresTraffic(handle, { size, waitMs: 0 });
+      // A transaction of a process that has crashed may still run when the last count begins.
+      const traffic = postgresTraffic(handle, { size, waitMs: 1_000 });
       const crash = async () => {
         dead.push(close);
       };
