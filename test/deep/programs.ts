@@ -128,7 +128,7 @@ test('servers and commands refuse a PgBouncer in transaction mode with a sentenc
   for (const command of [
     ['db', 'status'],
     ['db', 'migrate'],
-    ['instances'],
+    ['instances', '--offline'],
     ['keys', 'create', '--name', 'pooled', '--offline'],
   ]) {
     const { code, err } = await runHere([...command, '--data', straight.data], { DATABASE_URL: url });

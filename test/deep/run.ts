@@ -16,6 +16,9 @@ const ROWS_MAX = 2;
 /** The page cuts longer results; the output of the run has the whole text. */
 const CHARACTERS_MAX = 110;
 
+/** What the sections test, without the tests themselves. */
+const PRODUCT = ['src', 'plugins', 'policies', 'deploy', 'signalbox', 'package-lock.json'];
+
 interface Proof {
   readonly section: string;
   readonly what: string;
@@ -86,9 +89,6 @@ function brief(what: string): string {
   const cut = what.slice(0, CHARACTERS_MAX);
   return `${cut.slice(0, Math.max(cut.lastIndexOf('; '), cut.lastIndexOf(', '), cut.lastIndexOf(': ')))} …`;
 }
-
-/** What the sections test, without the tests themselves. */
-const PRODUCT = ['src', 'plugins', 'policies', 'deploy', 'signalbox', 'package-lock.json'];
 
 /** Returns the commit that changed the product last, with `+` if the folder had uncommitted changes. */
 async function commit(): Promise<string> {

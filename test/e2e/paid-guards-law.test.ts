@@ -170,7 +170,7 @@ test.each(Object.entries(STORES))(
       await stage.stop();
     }
   },
-  120_000,
+  600_000,
 );
 
 /** Calls the model of a guard without a hold. */

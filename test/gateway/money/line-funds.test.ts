@@ -58,7 +58,8 @@ async function overspentIn({ keys: draws, isEach, asked }: Play, make: Make): Pr
     const ask = async (place: number) => {
       const at = place % all.length;
       const { status } = await purse.chat(all[at]!, { model: 'best' });
-      if (status !== 200) return expect(status).toBe(402);
+      // On a busy machine, a request may wait too long for the money that another request holds.
+      if (status !== 200) return expect([402, 429]).toContain(status);
       for (let up = at; up >= 0; up = above[up]!) charged[up]! += COST;
     };
     await Promise.all(together.map(ask));
