@@ -4,7 +4,6 @@ import { iso } from '../../../core/time/clock.ts';
 import type { Audit, OpenAtEnd } from '../../../ledger/audit/audit.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
-import type { SpoolState } from './reading.ts';
 
 const decisionOf = (reservation: number | null): string | null =>
   reservation === null ? null : idText('dec_', reservation);
@@ -14,7 +13,11 @@ const heldOf = (audit: Audit): number => [...audit.open.values()].reduce((sum, o
 const findingsOf = ({ findings, more }: Audit): number => findings.length + more;
 
 /** The state of the files around the ledger. */
-interface Around extends Pick<SpoolState, 'settlements' | 'fault'> {
+interface Around {
+  /** How many settlements the ledger lacks. */
+  readonly settlements: number;
+  /** Why a spool cannot be read; null if there is no fault. */
+  readonly fault: string | null;
   /** Why the database is not the ledger of the data folder, or ends before an entry that the folder notes; null if there is no fault. */
   readonly ledgerFault: string | null;
 }
