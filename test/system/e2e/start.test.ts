@@ -253,7 +253,7 @@ describe('a start that is impossible says why in one sentence and exits with 1:'
     [
       'a file in place of the policy folder',
       () => serve('--policies', import.meta.path),
-      /is a file.* name the folder/,
+      /is not a folder.* name the folder/,
     ],
     ['an empty policy folder', () => serve('--policies', emptyFolder()), /has no \.yaml files/],
     ['a weak key', () => serve(), /SIGNALBOX_API_KEY .*too short/, { SIGNALBOX_API_KEY: 'sb_live_abc_tooshort' }],
