@@ -315,8 +315,8 @@ async function ledger({ args, ...place }: DataArguments, host: CommandHost): Pro
   const { runLedger } = await import('./admin/cli/ledger/ledger.ts');
   const fault = await (await import('./server/ledger-note.ts')).faultIn(place);
   // The ledger can be valid, and be an older copy or a copy of another database.
-  if (fault !== null) warn(`signalbox: ${fault.reason}.\n`);
-  const ledgerFault = fault && `${fault.reason}.`;
+  if (fault !== null) warn(`signalbox: ${fault.reason}\n`);
+  const ledgerFault = fault?.reason ?? null;
   const output = await runLedger(args, { file, spools: spoolsOf(place.data), ledgerFault, now, write, warn });
   return fault === null ? output : { ...resultOf(output), code: 2 };
 }

@@ -38,8 +38,7 @@ async function reportOn(place: AuditedPlace): Promise<AuditReport> {
   const found = await readLedger(file, async (reader) => {
     const spool = await stateOf(reader);
     const audit = await auditLedger(reader.journal, { idle: false });
-    const ledgerFault = fault && `${fault.reason}.`;
-    return auditReport(audit, { ...spool, ledgerFault }, Date.now(), ROWS_MAX);
+    return auditReport(audit, { ...spool, ledgerFault: fault?.reason ?? null }, Date.now(), ROWS_MAX);
   });
   if (!found) throw new Error('the database has no ledger of this version');
   return found.value;

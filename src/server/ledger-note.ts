@@ -22,7 +22,7 @@ import {
  */
 const FOLLOW_EVERY_MS = 1_000;
 
-/** The reason why a data folder differs from its note in `ledger.id`, and what an operator can do. */
+/** The reason why a data folder differs from its note in `ledger.id`, and what an operator can do, as sentences. */
 interface Fault {
   readonly reason: string;
   readonly remedy: string;
@@ -35,7 +35,7 @@ interface Fault {
  */
 export async function refuseOtherLedger(place: DataPlace): Promise<void> {
   const fault = await faultIn(place);
-  if (fault) throw new UsageError(`${fault.reason}. ${fault.remedy}`);
+  if (fault) throw new UsageError(`${fault.reason} ${fault.remedy}`);
 }
 
 /** Compares the books of a data folder with its note in `ledger.id`. Returns the difference; null if there is no difference, or no note. */
@@ -49,12 +49,12 @@ export async function faultIn({ data, database }: DataPlace): Promise<Fault | nu
     const restore = isShared(database)
       ? 'Restore the database of that ledger, or use a new data folder'
       : 'Restore the files of that ledger, or restore a backup into an empty folder';
-    return { reason: other, remedy: `${restore}. To start anyway, delete ${file}.` };
+    return { reason: `${other}.`, remedy: `${restore}. To start anyway, delete ${file}.` };
   }
   const lost = lostOf(resolve(spoolOf(data)), noted.spool, await spoolIn(database, spoolOf(data)));
   if (lost === null) return null;
   const remedy = `Restore the file of the spool. To start without its settlements, delete ${file}: ledger.on_crash of the policy then decides what those requests cost.`;
-  return { reason: lost, remedy };
+  return { reason: `${lost}.`, remedy };
 }
 
 /** Returns why a database is not the ledger of the note, or ends before the noted entry; null if it matches. */

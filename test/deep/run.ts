@@ -16,7 +16,7 @@ const ROWS_MAX = 2;
 /** The page cuts longer results; the output of the run has the whole text. */
 const CHARACTERS_MAX = 110;
 
-/** What the sections test, without the tests themselves. */
+/** The product that the sections test. */
 const PRODUCT = ['src', 'plugins', 'policies', 'deploy', 'signalbox', 'package-lock.json'];
 
 interface Proof {
