@@ -71,25 +71,31 @@ async function inPieces<Whole>(
 }
 
 const BLOCK_BYTES = 16_384;
+const BLOCK_BYTES_MAX = 1_048_576;
 
-/** Collects pieces in one buffer. A separate object for each small piece would take many times the size of the piece in memory. */
+/**
+ * Collects pieces in blocks, each twice as long as the block before it, up to 1 MiB. One buffer that grows would leave shorter copies of
+ * itself in memory, and a separate object for each small piece would take many times the size of the piece.
+ */
 class PiecedBytes implements PieceCollector<Buffer> {
-  #bytes = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  readonly #full: Buffer[] = [];
+  #block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   #used = 0;
 
   add(piece: Uint8Array): void {
-    const used = this.#used + piece.byteLength;
-    if (used > this.#bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(used, 2 * this.#bytes.length));
-      this.#bytes.copy(larger, 0, 0, this.#used);
-      this.#bytes = larger;
-    }
-    this.#bytes.set(piece, this.#used);
-    this.#used = used;
+    const room = this.#block.length - this.#used;
+    this.#block.set(piece.subarray(0, room), this.#used);
+    this.#used += Math.min(piece.byteLength, room);
+    if (piece.byteLength <= room) return;
+    this.#full.push(this.#block);
+    const rest = piece.subarray(room);
+    this.#block = Buffer.allocUnsafeSlow(Math.max(rest.byteLength, Math.min(2 * this.#block.length, BLOCK_BYTES_MAX)));
+    this.#block.set(rest);
+    this.#used = rest.byteLength;
   }
 
   end(): Buffer {
-    return Buffer.copyBytesFrom(this.#bytes, 0, this.#used);
+    return Buffer.concat([...this.#full, this.#block.subarray(0, this.#used)]);
   }
 }
 

@@ -5,7 +5,7 @@ import { type BodySource, sourceOf } from '../../core/json/source.ts';
 import type { Unreadable } from '../../core/policy/guards.ts';
 import { placesOf, type Turn, type TurnRole } from '../../core/request/conversation.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
-import { hasOwnForm, type Place, type RequestText, TextWalk } from './text-walk.ts';
+import { hasOwnForm, keyOf, type Place, type RequestText, TextWalk } from './text-walk.ts';
 
 /** Every text of a request that can reach a provider. */
 export interface RequestTexts {
@@ -192,9 +192,6 @@ const walked = ({ texts, names, unreadable, rewrites }: TextWalk) => ({
 
 const areSame = (some: readonly Turn[], others: readonly Turn[]): boolean =>
   some.length === others.length && some.every((turn, at) => turn === others[at]);
-
-/** Two locations never have the same key, although a caller may put any sign into the name of a member. */
-const keyOf = (path: OriginalPath): string => JSON.stringify(path);
 
 /**
  * Returns the edits that give texts new values.

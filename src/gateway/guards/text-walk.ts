@@ -42,7 +42,7 @@ const THOUGHTS: ReadonlySet<string> = new Set(['thinking', 'reasoning_details', 
 const NUMBER_MIN = 1_000_000;
 
 /** Two locations never have the same key, although a caller may put any sign into the name of a member. */
-const keyOf = (path: OriginalPath): string => JSON.stringify(path);
+export const keyOf = (path: OriginalPath): string => JSON.stringify(path);
 
 /** The facts about a value that follow from its place in the body. */
 export interface Place {
