@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
 import { Gate } from '../../src/access/limits/gate.ts';
 import { BodyReader } from '../../src/http/body-reading.ts';
 import { waitFor } from '../support/answers.ts';
@@ -50,6 +51,20 @@ async function send(header: string, body: string): Promise<RawConnection> {
   return connection;
 }
 
+/** A body that arrives in pieces of these sizes. */
+function inPieces(all: Uint8Array<ArrayBuffer>, sizes: readonly number[]): ReadableStream<Uint8Array> {
+  const left = [...sizes];
+  let from = 0;
+  return new ReadableStream({
+    pull(controller) {
+      const size = left.shift();
+      if (size === undefined) return controller.close();
+      controller.enqueue(all.slice(from, from + size));
+      from += size;
+    },
+  });
+}
+
 describe('bodies', () => {
   test('are read completely in one piece or in several, and release their room', async () => {
     const texts = ['', 'a', 'b'.repeat(65_536), 'ü'.repeat(50_000)];
@@ -58,6 +73,27 @@ describe('bodies', () => {
       expect(await answer.text()).toBe(body);
     }
     expect(reader.size).toBe(0);
+  });
+
+  test('in pieces of any size are read as the bytes and the text that were sent', async () => {
+    const size = fc.oneof(
+      fc.nat(64),
+      fc.nat(20_000),
+      fc.constantFrom(16_384, 16_383, 16_385, 32_768, 1_048_576),
+      fc.nat(1_500_000),
+    );
+    const sizes = fc.array(size, { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(sizes, fc.nat(), async (pieces, start) => {
+        const all = new Uint8Array(pieces.reduce((sum, bytes) => sum + bytes, 0));
+        for (let at = 0; at < all.length; at++) all[at] = 32 + ((start + at * 7 + (at >> 8)) % 95);
+        const sent = () => new Request(server.url, { method: 'POST', body: inPieces(all, pieces) });
+        const bytes = await reader.bytes(sent(), 0, all.length, null);
+        expect(Buffer.compare(bytes, all)).toBe(0);
+        expect(await reader.text(sent(), 0, all.length, null)).toBe(bytes.toString());
+      }),
+      { numRuns: 60 },
+    );
   });
 
   test('that do not arrive in time are cut off, each at its own time, and the rest is not read', async () => {
