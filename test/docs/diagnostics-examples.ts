@@ -183,7 +183,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'small-budget': {
       golden: 'budget-in-usd',
-      mend: 'State Credits instead of USD: 1 USD is 1000 Credits by default. If the small limit is intended, ignore the warning.',
+      mend: 'If you mean USD, write `limit_usd`: 1 USD is 1000 Credits by default. If the small limit is intended, ignore the warning.',
       correction: ['limit_credits: 0.5,', 'limit_credits: 500,'],
     },
     'nothing-to-spend': {
