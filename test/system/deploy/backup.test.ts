@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../../support/answers.ts';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
+import { freePort } from '../../support/ports.ts';
 import {
   cleanEnvironment,
   PROGRAM,
@@ -14,35 +15,32 @@ import {
   writePolicy,
 } from '../../support/signalbox.ts';
 import { textOf } from './manifests.ts';
-import { chat as chatWith, stopWell, useFolders } from './stand.ts';
+import { belowRoot, blocksOf, writeScripts } from './page-machine.ts';
+import { chat as chatWith, useFolders } from './stand.ts';
 
-const PATIENCE = 30_000;
+const PATIENCE = 60_000;
 
 const { atEnd } = useFolders();
 
-const PAGE = join(import.meta.dir, '../../../docs/operate/backup-upgrade.md');
+const PAGE = 'docs/operate/backup-upgrade.md';
 
-/** Returns the commands of a section of the page, one block each. */
-function commandsOf(heading: string): string[] {
-  const section =
-    readFileSync(PAGE, 'utf8')
-      .split(`\n## ${heading}\n`)[1]
-      ?.split(/\n##+ /)[0] ?? '';
-  return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands = '']) => commands);
-}
-
-/** A machine on which the page's paths are under `root`, and `signalbox` is this program. */
+/** A machine whose folders are under `root`, on which `signalbox` is this program. */
 function machine(root: string, policies: string) {
-  for (const folder of ['bin', 'backups', 'etc']) mkdirSync(join(root, folder));
+  for (const folder of ['bin', 'backups', 'etc/signalbox', 'var/lib'])
+    mkdirSync(join(root, folder), { recursive: true });
   symlinkSync(PROGRAM, join(root, 'bin/signalbox'));
-  symlinkSync(policies, join(root, 'etc/policies'));
-  const here = (commands: string): string =>
-    commands
-      .replaceAll('/var/lib/', `${root}/`)
-      .replaceAll('/backups/', `${root}/backups/`)
-      .replaceAll('/etc/signalbox/', `${root}/etc/`);
-  const path = `${join(root, 'bin')}:${cleanEnvironment({}).PATH}`;
-  return { here, env: { ...UPSTREAM_ENV, PATH: path } };
+  symlinkSync(policies, join(root, 'etc/signalbox/policies'));
+  writeScripts(root);
+  const port = freePort();
+  const env = {
+    ...UPSTREAM_ENV,
+    ROOT: root,
+    PORT: `${port}`,
+    SIGNALBOX_DATA: join(root, 'var/lib/signalbox'),
+    SIGNALBOX_POLICIES: join(root, 'etc/signalbox/policies'),
+    PATH: `${join(root, 'bin')}:${cleanEnvironment({}).PATH}`,
+  };
+  return { env, url: `http://127.0.0.1:${port}` };
 }
 
 interface Books {
@@ -54,10 +52,23 @@ interface Books {
 const booksOf = async (box: Pick<Signalbox, 'get'>): Promise<Books> =>
   (await (await box.get('/admin/ledger')).json()) as Books;
 
+/** A server that a command has started. */
+function serverAt(url: string, ownKey: string): Pick<Signalbox, 'get' | 'post' | 'key'> {
+  const headers = { authorization: `Bearer ${ownKey}`, 'content-type': 'application/json' };
+  const send = (path: string, init: RequestInit) =>
+    fetch(url + path, { ...init, headers: { ...headers, ...init.headers } });
+  return {
+    key: ownKey,
+    get: (path, init = {}) => send(path, init),
+    post: (path, body, init = {}) => send(path, { method: 'POST', body: JSON.stringify(body), ...init }),
+  };
+}
+
 const spentOf = ({ funds }: Books): string[] =>
   funds.map(({ name, subject, spent_credits }) => `${name} ${subject} ${spent_credits}`).sort();
 
-const chat = (box: Signalbox, key = box.key) => chatWith(box, { headers: { authorization: `Bearer ${key}` } });
+const chat = (box: Pick<Signalbox, 'post' | 'key'>, key = box.key) =>
+  chatWith(box, { headers: { authorization: `Bearer ${key}` } });
 
 describe('the page’s own commands', () => {
   test(
@@ -70,13 +81,20 @@ describe('the page’s own commands', () => {
       const policies = writePolicy(testPolicy({ first: upstream.url }, models, budgets));
       atEnd(() => [root, policies].map((folder) => rmSync(folder, { recursive: true, force: true })));
       atEnd(() => upstream.stop());
-      const { here, env } = machine(root, policies);
-      const [copying = '', restoring = '', starting = ''] = commandsOf('Restore').length
-        ? [...commandsOf('Back up'), ...commandsOf('Restore')]
-        : [];
+      const { env, url } = machine(root, policies);
+      const [copying = ''] = blocksOf(PAGE, 'Back up');
+      const [restoring = '', starting = '', ...more] = blocksOf(PAGE, 'Restore');
+      expect(more).toEqual([]);
+      const follow = (commands: string) => runToEnd(['sh', '-ec', belowRoot(commands, root)], env);
 
-      const data = join(root, 'signalbox');
-      const box = await startSignalbox({ data, env: UPSTREAM_ENV, args: ['--policies', policies] });
+      const data = env.SIGNALBOX_DATA;
+      const box = await startSignalbox({
+        data,
+        env: UPSTREAM_ENV,
+        args: ['--policies', env.SIGNALBOX_POLICIES],
+        isProcess: true,
+      });
+      writeFileSync(join(root, 'pid'), `${box.pid}`);
       atEnd(() => box.stop());
       const made = await box.run('keys', 'create', '--name', 'prepaid');
       const prepaid = made.out.split('\n')[0] ?? '';
@@ -87,35 +105,31 @@ describe('the page’s own commands', () => {
       const traffic = [box.key, prepaid].map(async (key) => {
         for (; !stop; ) expect((await chat(box, key)).status).toBe(200);
       });
-      const copied = await runToEnd(['sh', '-ec', here(copying)], env);
+      const copied = await follow(copying);
       stop = true;
       await Promise.all(traffic);
       expect(copied).toMatchObject({ code: 0, err: '', out: expect.stringContaining('nothing wrong') });
       expect((await chat(box)).status).toBe(200);
+      const last = await booksOf(box);
 
-      const restored = await runToEnd(['sh', '-ec', here(restoring)], env);
+      const restored = await follow(restoring);
       expect(restored).toMatchObject({ code: 0, err: '', out: expect.stringContaining('nothing wrong') });
       // The start charges requests that were open at the time of the backup in full.
       const atCopy = JSON.parse(
-        (await runToEnd([PROGRAM, 'ledger', 'audit', '--json', '--data', join(root, 'signalbox-restored')], env)).out,
+        (await runToEnd([PROGRAM, 'ledger', 'audit', '--json', '--data', data], env)).out,
       ) as Books;
 
-      expect(starting).toMatch(/^signalbox serve [^\n]*\n$/);
-      const words = here(starting).trim().split(' ').slice(2);
-      const second = await startSignalbox({
-        data: words[words.indexOf('--data') + 1],
-        env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: box.key },
-        args: words.slice(words.indexOf('--policies')),
-      });
-      atEnd(() => second.stop());
+      expect(await follow(starting)).toMatchObject({ code: 0 });
+      atEnd(() => follow('systemctl stop signalbox'));
+      await waitFor(async () => (await fetch(`${url}/readyz`).catch(() => null))?.ok === true, PATIENCE);
+      const second = serverAt(url, box.key);
       const books = await booksOf(second);
       expect(books.held_credits).toBe(0);
       expect(books.charged_credits).toBeCloseTo(atCopy.charged_credits + atCopy.held_credits, 6);
-      // The first server and its restored copy continue separately: the copy lacks later charges of the first server.
-      expect(spentOf(books)).not.toEqual(spentOf(await booksOf(box)));
+      // The copy lacks the later charges.
+      expect(spentOf(books)).not.toEqual(spentOf(last));
       expect(spentOf(books)).toHaveLength(3);
       for (const key of [box.key, prepaid]) expect((await chat(second, key)).status).toBe(200);
-      await stopWell(second);
     },
     PATIENCE,
   );
@@ -133,7 +147,9 @@ describe('the page’s own commands', () => {
       const files = () => readdirSync(data).sort();
       const before = files();
       const [line = ''] = /^docker compose exec -T .*$/m.exec(textOf('docs/operate/deploy.md')) ?? [];
-      const here = line.replace('docker compose exec -T signalbox ', '').replace(/"signalbox-.*"/, 'out/signalbox.db');
+      const here = line
+        .replace('docker compose exec -T signalbox ', '')
+        .replace(/> signalbox-\S+/, '> out/signalbox.db');
       const command = ['sh', '-ec', `mkdir -m 700 out; ${here}`];
       const copied = await runToEnd(command, { ...env, SIGNALBOX_DATA: data }, root);
       expect(copied).toMatchObject({ code: 0, out: '', err: expect.stringContaining('nothing wrong') });

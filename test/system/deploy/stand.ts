@@ -43,7 +43,7 @@ export function useServers(limits = '') {
 }
 
 /** Sends a chat, always with the same price. */
-export const chat = (box: Signalbox, init?: RequestInit) =>
+export const chat = (box: Pick<Signalbox, 'post'>, init?: RequestInit) =>
   box.post(
     '/v1/chat/completions',
     { model: 'best', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 },

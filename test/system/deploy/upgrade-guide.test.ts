@@ -11,7 +11,7 @@ test('the commands of the upgrade guide bring the folders of 0.1 to this version
   expect(before.length).toBeGreaterThan(30);
   // No server runs yet, because the first start of this version would already upgrade the folder.
   await machine.follow('Upgrade');
-  expect(existsSync(machine.file('backups/before-upgrade.db'))).toBe(true);
+  expect(existsSync(machine.file('backups/before-NEW.db'))).toBe(true);
   expect(machine.journal().slice(0, before.length)).toEqual(before);
   expect(await machine.statusOf(INSTALLED)).toBe(200);
   expect(await machine.chat(INSTALLED)).toBe(200);
