@@ -40,7 +40,7 @@ export function errorsPage(): string {
   return `# Errors
 
 This page lists every error code, and says whether to send the request again. [Troubleshooting](../troubleshooting.md) starts from the
-symptom instead. Errors have OpenAI's format, [except for clients of Anthropic's API](#by-dialect):
+symptom instead. Errors have OpenAI's format, [except for clients of Anthropic's and Gemini's APIs](#by-dialect):
 
 \`\`\`json
 { "error": { "message": "…", "type": "…", "param": "messages[0].content", "code": "…" } }
@@ -57,8 +57,10 @@ symptom instead. Errors have OpenAI's format, [except for clients of Anthropic's
 
 ## By dialect
 
-The path of the request decides the format. \`/v1/messages\` answers in Anthropic's format, with the header \`request-id\`. \`/v1/models\` and unknown
-paths use Anthropic's format if the request has the header \`anthropic-version\`. All other paths use OpenAI's format.
+The path of the request decides the format. \`/v1/messages\` answers in Anthropic's format, with the header \`request-id\`. Gemini's paths, such
+as \`/v1beta/models/…\`, answer in [Google's format](../clients/gemini.md#answers-and-errors). \`/v1/models\` and unknown paths outside of \`/admin\` use
+Anthropic's format if the request has the header \`anthropic-version\`, and Google's format if it has \`x-goog-api-key\` and no \`Authorization\`. All other
+paths use OpenAI's format.
 
 Anthropic's format is \`{ "type": "error", "error": { "type", "message", "details" }, "request_id" }\`. \`details\` has \`param\` and \`error_code\`, the
 code in the list below. The types, with their statuses, are ${messagesTypes()}.
