@@ -161,7 +161,7 @@ describe.each([MESSAGES, RESPONSES])('the usage in an answer of $name that is pa
     proved(
       `answers of ${dialect.name} with usage at the beginning, on the way and at the end, some of it impossible: callers saw no impossible usage, and the same sums as the ledger`,
     );
-  }, 600_000);
+  });
 
   test('(the law fails for a writer that passes an impossible usage through)', async () => {
     const { write } = MessageEvents.prototype;

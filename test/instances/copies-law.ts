@@ -238,7 +238,7 @@ export function overCopies(place: string, lay: Lay, runs: ReturnType<typeof trie
     const pair = await openPair(lay, {});
     await fc.assert(lawOf(pair), runs);
     for (const one of pair.all) await one.close();
-  }, 600_000);
+  });
 
   for (const [name, flaws] of Object.entries(mutates ? MUTANTS : {})) {
     test(`in ${place} the law of copies fails if ${name}`, async () => {

@@ -352,12 +352,12 @@ export function overNames({ name, lay, turns, runs, mutantRuns, mutants }: Place
 
   test(`in ${name} ${LAW}`, async () => {
     await fc.assert(law(), { ...runs, endOnFailure: true });
-  }, 600_000);
+  });
 
   for (const [what, mutant] of Object.entries(MUTANTS).filter(([, mutant]) => mutants(mutant))) {
     test(`in ${name} the law of request names fails if ${what}`, async () => {
       const { failed } = await fc.check(law(mutant), { numRuns: mutantRuns, seed: runs.seed, endOnFailure: true });
       expect(failed).toBe(true);
-    }, 600_000);
+    });
   }
 }

@@ -222,7 +222,7 @@ export function overPushes(place: string, lay: Lay, { runs, seed, proved }: Effo
   test(`in ${place} ${LAW}`, async () => {
     await fc.assert(lawOf(lay), { numRuns: runs, seed });
     proved(`no server with a store in ${place} activates a pushed revision that another server refuses`);
-  }, 600_000);
+  });
 
   for (const [name, fault] of Object.entries(mutates ? MUTANTS : {})) {
     test(`in ${place} the law of pushes fails if ${name}`, async () => {

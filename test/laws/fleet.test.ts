@@ -20,7 +20,7 @@ test(LAW, () => {
   ];
   const law = 'none while a healthy endpoint with room was untried';
   proved(`of ${report.requests} requests ${report.failed} failed, ${law}`, table.join('\n'));
-}, 900_000);
+});
 
 test.each(['stops at the first full or paused endpoint', 'ignores the limits of endpoints'] as const)(
   'the laws of a fleet reject a gateway that %s',

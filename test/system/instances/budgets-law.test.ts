@@ -6,4 +6,4 @@ import { inPostgres } from './books.ts';
 
 test(`in PostgreSQL, ${LAW}`, async () => {
   await fc.assert(lawOf(inPostgres), tries('budgets of two servers, in PostgreSQL', 2, 300));
-}, 600_000);
+});

@@ -30,7 +30,7 @@ const inPostgres =
 
 test(`in PostgreSQL, ${LAW}`, async () => {
   await fc.assert(lawOf(inPostgres()), tries('moving users of two servers, in PostgreSQL', 12, 300));
-}, 600_000);
+});
 
 for (const [name, run] of Object.entries(OPENINGS)) {
   test(`in PostgreSQL, ${name}`, async () => {
@@ -44,5 +44,5 @@ for (const [name, mutant] of Object.entries({ openingUnlocked, countingLimitedOn
     const how = { ...tries('moving users of two servers, in PostgreSQL', 60, 300), endOnFailure: true };
     const { failed } = await fc.check(lawOf(inPostgres(mutant)), isDeep ? how : { ...how, seed: 1 });
     expect(failed).toBe(true);
-  }, 600_000);
+  });
 }

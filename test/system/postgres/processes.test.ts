@@ -109,7 +109,7 @@ test('a restart fails no request and cuts no stream, even with tables of a newer
   proved(
     `\`signalbox restart\` ${runs} times of 2 processes under load, forth and back: of ${endings.length} requests and streams none failed, each booked as told`,
   );
-}, 600_000);
+});
 
 test.if(isDeep)(
   'if a new process cannot start, the restart command says so and the old processes continue',

@@ -99,4 +99,4 @@ test('an upgrade and a rollback fail no request and cut no stream; each stop fre
   proved(
     `${2 * runs} servers replaced under load behind a balancer, forth and back: of ${endings.length} requests and streams none failed, none was cut, each booked as told`,
   );
-}, 600_000);
+});

@@ -104,4 +104,4 @@ test('four instances spend exactly what a budget has while their connections bre
   proved(
     'instances of one database spend its budgets exactly while connections are cut: told = booked, and never beyond a limit',
   );
-}, 600_000);
+});

@@ -109,7 +109,7 @@ const LAW =
 
 test(LAW, async () => {
   await fc.assert(law, tries(LAW, 1, 100));
-}, 600_000);
+});
 
 async function openReader() {
   const connection = await Connection.open(addressOf(box.url), { ...USUAL_BOUNDS, idleInTransactionMs: 60_000 });

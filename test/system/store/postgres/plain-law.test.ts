@@ -218,7 +218,7 @@ test('a statement for one hold or settlement and the function give the same answ
   await fc.assert(law(both, one, {}, seen), { numRuns: runs, seed });
   expect(seen.holds).toBeGreaterThan(runs);
   proved('a statement for one hold or settlement gives the answers, locks and rows of the function, over any history');
-}, 600_000);
+});
 
 const isHold = (text: string) => text.includes("'reserve'");
 const isSettlement = (text: string) => text.includes("'settle'") && !text.includes('ledger_decide');

@@ -78,7 +78,7 @@ test('a name attached to holds of two instances goes to one granted hold, and ot
   proved(
     'a name that rides with holds of two instances goes to one of them, which is granted, and spoils no other call',
   );
-}, 600_000);
+});
 
 test('if a condition of a settlement’s attached writes fails, or another process locks the row, only its own call fails', async () => {
   await using ledger = await emptyLedger();
