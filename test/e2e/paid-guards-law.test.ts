@@ -210,5 +210,5 @@ describe('the law finds', () => {
     } finally {
       await stage.stop();
     }
-  }, 60_000);
+  });
 });

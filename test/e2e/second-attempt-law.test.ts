@@ -189,7 +189,7 @@ describe.each(Object.entries(STORES))('a store %s', (_, make) => {
     // All kinds of endings came up: one attempt, two of them, a second one that answered, and none.
     for (const kind of ['1', '2', 'second', 'none']) expect(seen.get(kind) ?? 0).toBeGreaterThan(0);
     proved('random first and second attempts, failures and leavers: 0 microcredits overspent');
-  }, 120_000);
+  });
 });
 
 type Shown = Run['answers'][number];

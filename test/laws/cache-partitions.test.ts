@@ -148,7 +148,7 @@ test(`no one of ${TENANTS} tenants gets the answer of another to the same questi
     expect(await cache.find(strange.names, own.seal, () => true)).toEqual([null]);
   }
   await store.close();
-}, 60_000);
+});
 
 /** The methods of an answer, which its text does not need. */
 const NO_ANSWER = { error: null, open: async () => {}, read: () => null, abandon: () => {} };

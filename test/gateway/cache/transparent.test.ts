@@ -167,7 +167,7 @@ test('a cache changes no answer, no decision and no charge, except that hits are
   expect(await cached.box.run('ledger', 'audit')).toMatchObject({ code: 0 });
   expect(await spentBy(cached)).toBeCloseTo(counts.credits, 6);
   expect(await spentBy(plain)).toBeGreaterThan(counts.credits);
-}, 60_000);
+});
 
 test('the law finds a cache that compares only the last message', async () => {
   const found = await fc.check(
@@ -175,4 +175,4 @@ test('the law finds a cache that compares only the last message', async () => {
     tries('careless cache', 12, 50),
   );
   expect(found.failed).toBeTrue();
-}, 60_000);
+});
