@@ -170,7 +170,6 @@ test.each(Object.entries(STORES))(
       await stage.stop();
     }
   },
-  600_000,
 );
 
 /** Calls the model of a guard without a hold. */

@@ -14,4 +14,4 @@ const layInSqlite: Lay = async () => {
   return () => openSqlite(file, ALL_TABLES);
 };
 
-overCopies('SQLite', layInSqlite, tries(LAW, 20, 2_000), true);
+overCopies('SQLite', layInSqlite, tries(LAW, 20, 800), true);

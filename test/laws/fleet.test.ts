@@ -27,5 +27,4 @@ test.each(['stops at the first full or paused endpoint', 'ignores the limits of 
   (mutant) => {
     expect(new FleetWorld(randomFrom(seed), mutant).play(24).broken).not.toEqual([]);
   },
-  120_000,
 );

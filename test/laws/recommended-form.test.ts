@@ -117,21 +117,13 @@ describe('chat accepts the form of every body for which /v1/route recommends a m
   test.each<[string, () => Signalbox]>([
     ['as shipped', () => strict],
     ['with `drop_unsupported`', () => lax],
-  ])(
-    '%s',
-    async (name, box) => {
-      recommended = 0;
-      const how = tries(
-        `chat accepts the form of every body for which /v1/route recommends a model, ${name}`,
-        25,
-        4_000,
-      );
-      await fc.assert(law(box()), { ...how, examples: [[BLANK_STOP]] });
-      console.log(`${name}: ${how.numRuns} runs, seed ${how.seed}, ${recommended} recommended`);
-      expect(recommended).toBeGreaterThan(how.numRuns / 5);
-    },
-    600_000,
-  );
+  ])('%s', async (name, box) => {
+    recommended = 0;
+    const how = tries(`chat accepts the form of every body for which /v1/route recommends a model, ${name}`, 25, 1_000);
+    await fc.assert(law(box()), { ...how, examples: [[BLANK_STOP]] });
+    console.log(`${name}: ${how.numRuns} runs, seed ${how.seed}, ${recommended} recommended`);
+    expect(recommended).toBeGreaterThan(how.numRuns / 5);
+  });
 
   test.each<[string, () => ReturnType<typeof law>]>([
     ['dropped fields that chat does not drop', () => law(lax, strict)],
@@ -146,12 +138,8 @@ describe('chat accepts the form of every body for which /v1/route recommends a m
       'ignored the conversation',
       () => law(strict, strict, (body) => ({ ...body, messages: [{ role: 'user', content: 'Hi' }] })),
     ],
-  ])(
-    'the law fails if /v1/route %s',
-    async (_, mutant) => {
-      const { failed } = await fc.check(mutant(), { numRuns: 400, endOnFailure: true, seed: 1 });
-      expect(failed).toBe(true);
-    },
-    60_000,
-  );
+  ])('the law fails if /v1/route %s', async (_, mutant) => {
+    const { failed } = await fc.check(mutant(), { numRuns: 400, endOnFailure: true, seed: 1 });
+    expect(failed).toBe(true);
+  });
 });

@@ -169,7 +169,7 @@ const LAWS: readonly RuleLaw[] = [
 describe('a reference price that a policy of version 2 does not state:', () => {
   for (const { says, holds, mutants } of LAWS) {
     test(says, () => {
-      fc.assert(holds(byLoader), tries(`reference price: ${says}`, 80, 5000));
+      fc.assert(holds(byLoader), tries(`reference price: ${says}`, 80, 1000));
     });
     test.each(Object.entries(mutants))(`${says}: the law detects %s`, (_, mutant) => {
       expect(fc.check(holds(mutant), { numRuns: 20_000, endOnFailure: true }).failed).toBe(true);
@@ -183,7 +183,7 @@ describe('a reference price that a policy of version 2 does not state:', () => {
       const stated = load(models, `version: 2\nreference_price: { input: ${input}, output: ${output} }`);
       return Bun.deepEquals(stated.referencePrice, referencePrice) && stated.referenceOrigin.source === 'stated';
     });
-    fc.assert(law, tries('a reference price that is written out', 40, 2000));
+    fc.assert(law, tries('a reference price that is written out', 40, 500));
   });
 
   test('version 1 keeps the default price', () => {
@@ -196,7 +196,7 @@ describe('a reference price that a policy of version 2 does not state:', () => {
         basis: null,
       });
     });
-    fc.assert(law, tries('the reference price of version 1', 20, 1000));
+    fc.assert(law, tries('the reference price of version 1', 20, 250));
   });
 
   test('only the first endpoint of a model counts, at its uncached price', () => {
@@ -266,7 +266,7 @@ describe('a model close to the line of nearly best models', () => {
     });
 
   test('moves the reference price as its note says', () => {
-    fc.assert(isSound(rule), tries('close models', 150, 3000));
+    fc.assert(isSound(rule), tries('close models', 150, 1000));
     const wider: CloseRule = (models) =>
       models.map(({ id, quality, input, output }) => ({
         ...{ model: id, quality, isWithin: quality >= best(models) - 0.15 },
@@ -276,7 +276,7 @@ describe('a model close to the line of nearly best models', () => {
   });
 
   test('is reported whenever such a change moves the price by a half', () => {
-    fc.assert(isComplete(rule), tries('all close models', 300, 5000));
+    fc.assert(isComplete(rule), tries('all close models', 300, 1000));
     const onlyAbove: CloseRule = (models) => rule(models).filter(({ isWithin }) => isWithin);
     const onlyBelow: CloseRule = (models) => rule(models).filter(({ isWithin }) => !isWithin);
     for (const mutant of [onlyAbove, onlyBelow]) {
@@ -309,7 +309,7 @@ describe('decisions with a derived reference price:', () => {
       );
       return cheap!.costCredits <= auto!.costCredits && fast!.latencyMs <= auto!.latencyMs;
     });
-    fc.assert(law, tries('auto-cheap and auto-fast with a derived reference price', 60, 3000));
+    fc.assert(law, tries('auto-cheap and auto-fast with a derived reference price', 60, 800));
   });
 
   /** `rank` ranks some models of a policy. */
@@ -330,7 +330,7 @@ describe('decisions with a derived reference price:', () => {
 
   test('a model that a key may not use changes the order of no other models', () => {
     const law = independence((models, task, ids) => rankedIds(runtimeOf(models), task, ids));
-    fc.assert(law, tries('independence with a derived reference price', 60, 3000));
+    fc.assert(law, tries('independence with a derived reference price', 60, 800));
   });
 
   test('a model that a key may not use changes the order of no other models: the law detects a reference price of the candidates', () => {

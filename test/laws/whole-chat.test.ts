@@ -133,7 +133,6 @@ describe('a chat that was sent to /v1/route unchanged', () => {
       const { failed } = await fc.check(law(asRead), { numRuns: 400, endOnFailure: true });
       expect(failed).toBe(true);
     },
-    60_000,
   );
 
   test('a chat that was sent to /v1/route unchanged may state facts, which then override the facts of its content', async () => {

@@ -185,6 +185,6 @@ export function testLaws({ open, instances }: TestedBooks): void {
   for (const [guarantee, { law }] of Object.entries(LAWS)) {
     // Batches of two connections have no defined order, so this law does not apply to two instances.
     if (law === orderLaw && instances > 1) continue;
-    test(guarantee, () => fc.assert(law(open, untouched), tries(`the books: ${guarantee}`, 3, 120)));
+    test(guarantee, () => fc.assert(law(open, untouched), tries(`the books: ${guarantee}`, 3, 60)));
   }
 }

@@ -108,7 +108,7 @@ const LAW =
   'PostgreSQL keeps the records that SQLite keeps, plus only records of a partition in which a retention period ended, even if that period changes';
 
 test(LAW, async () => {
-  await fc.assert(law, tries(LAW, 1, 100));
+  await fc.assert(law, tries(LAW, 1, 50));
 });
 
 async function openReader() {

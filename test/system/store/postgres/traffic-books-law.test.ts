@@ -36,5 +36,5 @@ const laidInPostgres: Laid = async (size) => {
 };
 
 test(`in PostgreSQL ${LAW}`, async () => {
-  await fc.assert(lawOf(laidInPostgres), tries(`${LAW}, in PostgreSQL`, 1, 100));
+  await fc.assert(lawOf(laidInPostgres), tries(`${LAW}, in PostgreSQL`, 1, 50));
 }, 3_600_000);
