@@ -25,8 +25,8 @@ const point = (name: string, passages: number, more: Partial<CrashPoint> = {}): 
 });
 
 /**
- * Enough money for raises: if little money is left, holds are not raised. Also enough for `mid-stream`, which a busy machine reaches seldom: chunks
- * that arrive together pass it once.
+ * Enough money for raises: if little money is left, holds are not raised. Also enough for `mid-stream`, which a busy machine reaches seldom:
+ * chunks that arrive together pass it once.
  */
 const AMPLE = { keyCredits: 50 };
 

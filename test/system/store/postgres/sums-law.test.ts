@@ -163,7 +163,7 @@ test('the sums plus the rest of the journal equal the journal, even while instan
   proved(
     'the sums of charges and the rest of the journal add up, at any moment, while instances charge, fold and count',
   );
-}, 3_600_000);
+});
 
 const LOOKS = `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%FROM pg_locks%' AND pid <> pg_backend_pid()`;
 

@@ -37,4 +37,4 @@ const laidInPostgres: Laid = async (size) => {
 
 test(`in PostgreSQL ${LAW}`, async () => {
   await fc.assert(lawOf(laidInPostgres), tries(`${LAW}, in PostgreSQL`, 1, 50));
-}, 3_600_000);
+});

@@ -103,4 +103,4 @@ const NAME = 'in PostgreSQL two instances count every row of records and journal
 
 test(NAME, async () => {
   await fc.assert(law, tries(NAME, 3, 250));
-}, 3_600_000);
+});
