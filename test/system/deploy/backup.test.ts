@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../../support/answers.ts';
 import { startFakeUpstream } from '../../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../../support/policies.ts';
-import { freePort } from '../../support/ports.ts';
 import {
-  cleanEnvironment,
   PROGRAM,
   runToEnd,
   type Signalbox,
@@ -15,7 +13,7 @@ import {
   writePolicy,
 } from '../../support/signalbox.ts';
 import { textOf } from './manifests.ts';
-import { belowRoot, blocksOf, writeScripts } from './page-machine.ts';
+import { belowRoot, blocksOf, makeMachine } from './page-machine.ts';
 import { chat as chatWith, useFolders } from './stand.ts';
 
 const PATIENCE = 60_000;
@@ -24,23 +22,11 @@ const { atEnd } = useFolders();
 
 const PAGE = 'docs/operate/backup-upgrade.md';
 
-/** A machine whose folders are under `root`, on which `signalbox` is this program. */
+/** A machine with this program and a policy. */
 function machine(root: string, policies: string) {
-  for (const folder of ['bin', 'backups', 'etc/signalbox', 'var/lib'])
-    mkdirSync(join(root, folder), { recursive: true });
-  symlinkSync(PROGRAM, join(root, 'bin/signalbox'));
-  symlinkSync(policies, join(root, 'etc/signalbox/policies'));
-  writeScripts(root);
-  const port = freePort();
-  const env = {
-    ...UPSTREAM_ENV,
-    ROOT: root,
-    PORT: `${port}`,
-    SIGNALBOX_DATA: join(root, 'var/lib/signalbox'),
-    SIGNALBOX_POLICIES: join(root, 'etc/signalbox/policies'),
-    PATH: `${join(root, 'bin')}:${cleanEnvironment({}).PATH}`,
-  };
-  return { env, url: `http://127.0.0.1:${port}` };
+  const made = makeMachine(root, PROGRAM, UPSTREAM_ENV);
+  symlinkSync(policies, made.env.SIGNALBOX_POLICIES);
+  return made;
 }
 
 interface Books {

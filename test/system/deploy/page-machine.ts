@@ -1,5 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../../support/ports.ts';
+import { cleanEnvironment } from '../../support/signalbox.ts';
 import { textOf } from './manifests.ts';
 
 /**
@@ -20,6 +22,28 @@ stop) kill "$(cat "$ROOT/pid")"; while kill -0 "$(cat "$ROOT/pid")" 2>/dev/null;
 export function writeScripts(root: string): void {
   for (const [name, script] of Object.entries(SCRIPTS))
     writeFileSync(join(root, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+}
+
+/**
+ * Makes the folders of a machine under `root`, whose command `signalbox` is `program`.
+ * @param more further variables
+ * @returns the variables of its shell, and the address of its server
+ */
+export function makeMachine(root: string, program: string, more: Readonly<Record<string, string>>) {
+  for (const folder of ['bin', 'backups', 'etc/signalbox', 'var/lib'])
+    mkdirSync(join(root, folder), { recursive: true });
+  symlinkSync(program, join(root, 'bin/signalbox'));
+  writeScripts(root);
+  const port = freePort();
+  const env = {
+    ...more,
+    ROOT: root,
+    PORT: `${port}`,
+    SIGNALBOX_DATA: join(root, 'var/lib/signalbox'),
+    SIGNALBOX_POLICIES: join(root, 'etc/signalbox/policies'),
+    PATH: `${join(root, 'bin')}:${cleanEnvironment({}).PATH}`,
+  };
+  return { env, url: `http://127.0.0.1:${port}` };
 }
 
 /** Returns the blocks of commands in a section of a page. */

@@ -1,12 +1,11 @@
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { copyFixture, FIXTURE_ENV, keyOf } from '../../fixtures/folder.ts';
 import { waitFor } from '../../support/answers.ts';
-import { freePort } from '../../support/ports.ts';
-import { cleanEnvironment, PROGRAM, runToEnd, temporaryFolder } from '../../support/signalbox.ts';
-import { belowRoot, blocksOf, writeScripts } from './page-machine.ts';
+import { PROGRAM, runToEnd, temporaryFolder } from '../../support/signalbox.ts';
+import { belowRoot, blocksOf, makeMachine } from './page-machine.ts';
 
 /**
  * A machine with the data and the policy of 0.1, on which the commands of docs/operate/backup-upgrade.md run as they are. It
@@ -31,26 +30,13 @@ export interface Machine extends AsyncDisposable {
 export function startMachine(old: string): Machine {
   const root = temporaryFolder();
   const { data, policies } = copyFixture();
-  for (const folder of ['bin', 'backups', 'etc/signalbox', 'var/lib'])
-    mkdirSync(join(root, folder), { recursive: true });
+  const { env, url } = makeMachine(root, old, FIXTURE_ENV);
   cpSync(data, join(root, 'var/lib/signalbox'), { recursive: true });
   cpSync(policies, join(root, 'etc/signalbox/policies'), { recursive: true });
   rmSync(join(root, 'var/lib/signalbox/policies'), { recursive: true });
   rmSync(data, { recursive: true });
-  symlinkSync(old, join(root, 'bin/signalbox'));
   symlinkSync(PROGRAM, join(root, 'signalbox-new'));
-  writeScripts(root);
-  const port = freePort();
-  const url = `http://127.0.0.1:${port}`;
   const file = (path: string) => join(root, path);
-  const env = {
-    ...FIXTURE_ENV,
-    ROOT: root,
-    PORT: `${port}`,
-    SIGNALBOX_DATA: file('var/lib/signalbox'),
-    SIGNALBOX_POLICIES: file('etc/signalbox/policies'),
-    PATH: `${join(root, 'bin')}:${cleanEnvironment({}).PATH}`,
-  };
   const isReady = async () => (await fetch(`${url}/readyz`).catch(() => null))?.ok === true;
   async function run(commands: string): Promise<void> {
     const { code, out, err } = await runToEnd(['sh', '-ec', commands], env, root);
