@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { buildConsoleHere } from '../test/support/console.ts';
 import { type Signalbox, temporaryFolder } from '../test/support/signalbox.ts';
 import { openConsole, settled, VIEW_PATHS } from '../test/system/console/stage.ts';
-import { sharedBrowser } from '../test/system/support/browser.ts';
+import { closeBrowser } from '../test/system/support/browser.ts';
 import { serveFolder } from './console/base.ts';
 import { type ConsoleAnswers, generate } from './console/generate.ts';
 
@@ -49,7 +49,7 @@ try {
   if (folder !== undefined) await takeAll(box, resolve(folder), answers);
   if (values.docs) await takeForDocs(box, answers);
 } finally {
-  await (await sharedBrowser()).close();
+  await closeBrowser();
   await box.stop();
   rmSync(data, { recursive: true, force: true });
 }

@@ -3,7 +3,7 @@ import type { OpenStore } from '../../src/store/driver.ts';
 import { buildConsoleHere } from '../../test/support/console.ts';
 import type { Signalbox } from '../../test/support/signalbox.ts';
 import { openConsole, settled } from '../../test/system/console/stage.ts';
-import { sharedBrowser } from '../../test/system/support/browser.ts';
+import { closeBrowser } from '../../test/system/support/browser.ts';
 import { median, table } from '../stats.ts';
 import { serveFolder } from './base.ts';
 import { answersIn, type ConsoleAnswers } from './generate.ts';
@@ -127,7 +127,7 @@ export async function measure(
     }
     return measured;
   } finally {
-    await (await sharedBrowser()).close();
+    await closeBrowser();
     await box.stop();
   }
 }

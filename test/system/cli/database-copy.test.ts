@@ -54,7 +54,7 @@ beforeAll(async () => {
   }
   database = await freshDatabase();
   url = database.url;
-}, 30_000);
+});
 afterAll(async () => {
   await database[Symbol.asyncDispose]();
   await gate.stop();

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { orDeeply } from '../../deep/deeply.ts';
 import { waitFor } from '../../support/answers.ts';
 import { withKey } from '../../support/signalbox.ts';
-import { sharedBrowser } from '../support/browser.ts';
+import { newPage } from '../support/browser.ts';
 import { CONSOLE_POLICY, type ConsoleStage, openStage, settled, tabTo } from './stage.ts';
 
 /** Complete tasks with the keyboard only: sign in, work, and return, without a pointer. */
@@ -14,8 +14,7 @@ const faults: string[] = [];
 beforeAll(async () => {
   // A larger budget, so that no request is refused and the list is longer than the window.
   stage = await openStage(60, CONSOLE_POLICY.replace('limit_credits: 6000,', 'limit_credits: 60000,'));
-  page = await (await sharedBrowser()).newPage({ viewport: { width: 1_280, height: 700 } });
-  page.setDefaultTimeout(10_000);
+  page = await newPage({ viewport: { width: 1_280, height: 700 } });
   page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
   page.on('pageerror', ({ message }) => faults.push(message));
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: stage.box.url });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Locator, Page } from 'playwright-core';
 import { deeply, orDeeply } from '../../deep/deeply.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
-import { sharedBrowser } from '../support/browser.ts';
+import { newPage } from '../support/browser.ts';
 import {
   axeFinds,
   CONSOLE_POLICY,
@@ -177,8 +177,7 @@ test('Spend exports each charge of the range in view, or of one key, without a s
 });
 
 test('months are shown by two dimensions in a chosen time zone, and exported as they are shown', async () => {
-  const context = await (await sharedBrowser()).newContext({ timezoneId: 'Asia/Tokyo' });
-  const page = await context.newPage();
+  const page = await newPage({ timezoneId: 'Asia/Tokyo' });
   await page.goto(`${stage.box.url}/console/money?tab=months&by=key`);
   await page.locator('input[type=password]').fill(stage.box.key);
   await page.locator('button[type=submit]').click();
@@ -212,7 +211,7 @@ test('months are shown by two dimensions in a chosen time zone, and exported as 
   await page.waitForURL((url) => url.searchParams.get('from') === from && url.searchParams.get('to') === to);
   await page.getByText(/^[A-Z][a-z]+ \d{4} in Asia\/Tokyo, all teams$/).waitFor();
   expect(await page.getByLabel('First day').count()).toBe(0);
-  await context.close();
+  await page.context().close();
 });
 
 describe('each tab', () => {

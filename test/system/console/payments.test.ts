@@ -33,11 +33,7 @@ beforeAll(async () => {
   expect((await paid.pay(await paid.payer(), BODY)).status).toBe(200);
 });
 
-async function open(path: string, width = 1_280): Promise<{ page: Page; faults: readonly string[] }> {
-  const opened = await openConsole({ box: paid.box }, { path, width });
-  opened.page.setDefaultTimeout(10_000);
-  return opened;
-}
+const open = (path: string, width = 1_280) => openConsole({ box: paid.box }, { path, width });
 const panel = (page: Page) => page.getByRole('complementary');
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const fact = (page: Page, name: string) =>

@@ -28,7 +28,6 @@ const made = async (path: string, body: object): Promise<Shown> =>
 
 async function open(path: string): Promise<Page> {
   const { page } = await openConsole(stage, { path: `/people${path}` });
-  page.setDefaultTimeout(10_000);
   return page;
 }
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });

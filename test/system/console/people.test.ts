@@ -54,8 +54,6 @@ const statusWith = async (key: string): Promise<number> =>
 
 async function open(path: string, role: ConsoleRole = 'owner', width = 1_280): Promise<Page> {
   const { page } = await openConsole(stage, { path: `/people${path}`, role, width });
-  // With this timeout, the error names the failed step.
-  page.setDefaultTimeout(10_000);
   return page;
 }
 /** Returns the name of the focused element. */

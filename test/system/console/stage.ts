@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { buildConsoleHere } from '../../support/console.ts';
 import { CLIENT_SECRET, startIssuer, type TestIssuer } from '../../support/issuer.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
-import { sharedBrowser } from '../support/browser.ts';
+import { newPage } from '../support/browser.ts';
 
 /** The roles that tests use in the console. `owner` signs in with a key, and all other roles sign in with OpenID. */
 export type ConsoleRole = 'owner' | 'admin' | 'finance' | 'auditor' | 'lead' | 'member';
@@ -144,7 +144,7 @@ export async function settled(page: Page): Promise<void> {
 }
 
 async function signedIn(box: Signalbox, role: ConsoleRole): Promise<OpenedConsole & { readonly faults: string[] }> {
-  const page = await (await sharedBrowser()).newPage();
+  const page = await newPage();
   const faults: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text());

@@ -6,7 +6,7 @@ import { deeply } from '../../deep/deeply.ts';
 import { stamped, stampOf } from '../../docs/png-stamp.ts';
 import { OTHER_PATHS, ROUTES } from '../../support/routes.ts';
 import { useSignalbox } from '../../support/use.ts';
-import { sharedBrowser } from '../support/browser.ts';
+import { newPage } from '../support/browser.ts';
 import { drawnIn, faultsOf } from './legible.ts';
 
 /**
@@ -23,7 +23,7 @@ let page: Page;
 const foreign: string[] = [];
 
 beforeAll(async () => {
-  page = await (await sharedBrowser()).newPage({ viewport: { width: 1000, height: 1000 } });
+  page = await newPage({ viewport: { width: 1000, height: 1000 } });
   // The test blocks the network: it refuses and records every request to another host.
   await page.route('**/*', (route) => {
     const url = route.request().url();

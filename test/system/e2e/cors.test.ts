@@ -5,7 +5,7 @@ import { waitFor } from '../../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { type LivePolicy, startLivePolicy } from '../../support/live-policy.ts';
 import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
-import { sharedBrowser } from '../support/browser.ts';
+import { newPage } from '../support/browser.ts';
 
 /** The result that the page's script leaves for the test. */
 declare global {
@@ -51,13 +51,7 @@ beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   const script = await bundledClient();
   [listed, foreign] = [servePage(script), servePage(script)];
-  const [started, browser] = await Promise.all([
-    startLivePolicy({ 'p.yaml': policyFor(listed.origin) }),
-    // The client refuses to run in a browser unless this option allows it.
-    sharedBrowser(),
-  ]);
-  live = started;
-  page = await browser.newPage();
+  [live, page] = await Promise.all([startLivePolicy({ 'p.yaml': policyFor(listed.origin) }), newPage()]);
 });
 
 afterAll(async () => {
@@ -78,6 +72,7 @@ const askFromPage = (key: string, isStream: boolean) =>
         apiKey,
         baseURL: `${url}/v1`,
         maxRetries: 0,
+        // The client refuses to run in a browser unless this option allows it.
         dangerouslyAllowBrowser: true,
       });
       const asked = { model: 'best', messages: [{ role: 'user' as const, content: 'Say hello.' }] };

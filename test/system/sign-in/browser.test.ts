@@ -4,7 +4,7 @@ import { startGateway } from '../../sign-in/stage.ts';
 import { buildConsoleHere } from '../../support/console.ts';
 import { startIssuer, type TestIssuer } from '../../support/issuer.ts';
 import type { Signalbox } from '../../support/signalbox.ts';
-import { sharedBrowser } from '../support/browser.ts';
+import { newPage } from '../support/browser.ts';
 
 /** A sign-in as a person does it, with a real browser and the real provider’s pages. */
 let issuer: TestIssuer;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   box = await startGateway(issuer.url);
   issuer.register(box.url);
   issuer.people.set('ada', { name: 'Ada Lovelace', email: 'ada@example.com', groups: ['platform'] });
-  page = await (await sharedBrowser()).newPage();
+  page = await newPage();
 });
 afterAll(async () => {
   await page.context().close();
@@ -100,20 +100,16 @@ function startProxy(origin: string | null): Bun.Server<undefined> {
 test.each([
   [null, 'configure the proxy to pass Origin unchanged'],
   ['https://llm.example.com', 'set public_url in the policy'],
-])(
-  'if a proxy sends the Origin %p, the sign-in page says what to configure',
-  async (origin, advice) => {
-    const proxy = startProxy(origin);
-    await page.goto(`http://127.0.0.1:${proxy.port}/console`);
-    await page.getByLabel('Key with the scope admin or report').fill(box.key);
-    await page.getByRole('button', { name: 'Sign in with the key' }).click();
-    const problem = page.locator('.field-error');
-    await problem.waitFor();
-    const text = await problem.textContent();
-    expect(text).toContain(advice);
-    expect(text).toContain(`http://127.0.0.1:${proxy.port}`);
-    expect(await page.locator('html').getAttribute('data-signed-in')).toBe('false');
-    await proxy.stop(true);
-  },
-  30_000,
-);
+])('if a proxy sends the Origin %p, the sign-in page says what to configure', async (origin, advice) => {
+  const proxy = startProxy(origin);
+  await page.goto(`http://127.0.0.1:${proxy.port}/console`);
+  await page.getByLabel('Key with the scope admin or report').fill(box.key);
+  await page.getByRole('button', { name: 'Sign in with the key' }).click();
+  const problem = page.locator('.field-error');
+  await problem.waitFor();
+  const text = await problem.textContent();
+  expect(text).toContain(advice);
+  expect(text).toContain(`http://127.0.0.1:${proxy.port}`);
+  expect(await page.locator('html').getAttribute('data-signed-in')).toBe('false');
+  await proxy.stop(true);
+});

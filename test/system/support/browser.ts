@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import chromium from '@sparticuz/chromium';
-import { type Browser, chromium as playwright } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, type Page, chromium as playwright } from 'playwright-core';
 import { waitFor } from '../../support/answers.ts';
 
 /**
@@ -14,18 +14,28 @@ const LEFT_OUT = new Set([
   ...['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
 ]);
 
-/** Starts a real browser with the web's own rules for origins. The tests of a file share the browser. */
-export async function startBrowser(): Promise<Browser> {
+/** Starts a real browser with the web's own rules for origins. */
+async function startBrowser(): Promise<Browser> {
   const args = [...chromium.args.filter((arg) => !LEFT_OUT.has(arg)), '--disable-gpu'];
   return playwright.launch({ executablePath: await unpacked(), args, headless: true });
 }
 
+/** How long a page waits for an element, ms. A busy machine can take longer than half a minute, which is the default, to draw a large page. */
+const PATIENCE_MS = 120_000;
+
 let shared: Promise<Browser> | null = null;
 
-/** Returns a browser that all files in this process share. The browser ends with the process. */
-export function sharedBrowser(): Promise<Browser> {
+/** Returns a new page, with its own cookies, in a browser that all files in this process share. The browser ends with the process. */
+export async function newPage(options?: BrowserContextOptions): Promise<Page> {
   shared ??= startBrowser();
-  return shared;
+  const page = await (await shared).newPage(options);
+  page.setDefaultTimeout(PATIENCE_MS);
+  return page;
+}
+
+/** Closes the browser, so that a program that is not a test can end. */
+export async function closeBrowser(): Promise<void> {
+  await (await shared)?.close();
 }
 
 /**
@@ -37,7 +47,7 @@ async function unpacked(): Promise<string> {
   try {
     mkdirSync(place);
   } catch {
-    await waitFor(() => existsSync(ready), 30_000);
+    await waitFor(() => existsSync(ready), PATIENCE_MS);
     return chromium.executablePath();
   }
   const path = await chromium.executablePath();
