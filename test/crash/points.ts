@@ -25,8 +25,8 @@ const point = (name: string, passages: number, more: Partial<CrashPoint> = {}): 
 });
 
 /**
- * Enough money for raises: if little money is left, holds are not raised. Also enough for `mid-stream`, which a busy machine reaches seldom:
- * chunks that arrive together pass it once.
+ * Enough money for raises: if little money is left, holds are not raised. Also enough for points that a busy machine reaches seldom:
+ * chunks that arrive together pass `mid-stream` once, and an edit attaches only the holds that are open at that moment.
  */
 const AMPLE = { keyCredits: 50 };
 
@@ -53,7 +53,7 @@ export const POINTS: readonly CrashPoint[] = [
   point('terms-before-commit', 3, { edits: true }),
   point('reload-prepared', 3, { edits: true }),
   point('reload-swapped', 3, { edits: true }),
-  point('attach-before-commit', 3, { edits: true }),
+  point('attach-before-commit', 3, { ...AMPLE, edits: true }),
   point('orphans-before-commit', 1, { phase: 'start' }),
   point('orphans-after-commit', 1, { phase: 'start' }),
 ];
