@@ -16,6 +16,8 @@ const READ_STEPS = 20;
 const SEARCHES: ReadonlySet<string> = new Set(['contains', 'indexOf', 'lastIndexOf', 'split']);
 /** A search for an argument of this many characters costs as much as reading the searched text once. */
 const SEARCHED_AT_ONCE = 4;
+/** Joining two lists copies this many entries in the time of a step. */
+const COPIED_AT_ONCE = 8;
 /** Steps of a function that reads a time zone or a duration. */
 const TIME_STEPS = 800;
 /** The most characters of a duration. Parsing a duration takes cubic time. */
@@ -190,7 +192,8 @@ function operatorSize(sign: string, a: PartSize, b: PartSize): PartSize {
   if ('+-*/%'.includes(sign)) {
     // Joining two texts never fails. Whole numbers can overflow, or be divided by 0.
     const canFail = sign !== '+' || a.texts === 0 || b.texts === 0;
-    return { ...both, steps: both.steps + (canFail ? FAILURE_STEPS : 0) };
+    const copying = both.entries / COPIED_AT_ONCE;
+    return { ...both, steps: both.steps + copying + (canFail ? FAILURE_STEPS : 0) };
   }
   const read = sign === 'in' ? b.entries : Math.min(a.entries, b.entries);
   return { ...PLAIN, steps: both.steps + read * (1 + Math.min(a.texts, b.texts)) };

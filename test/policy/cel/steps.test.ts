@@ -135,6 +135,8 @@ const FORMS: Readonly<Record<string, (scale: number) => string>> = {
   'a long duration': (scale) => `duration("${'1'.repeat(scale * 16)}") > duration("1h")`,
   'searches in lists': (scale) =>
     Array.from({ length: scale }, () => 'request.languages.all(a, a in request.needs)').join(' || '),
+  'lists joined in a loop': (scale) =>
+    `request.languages.exists(a, ["a"] == ${Array.from({ length: scale }, () => 'request.languages').join(' + ')})`,
   'comparisons of lists': (scale) =>
     Array.from({ length: scale }, () => 'request.user.split("") == request.metadata.one.split("")').join(' || '),
 };
@@ -240,6 +242,7 @@ test.each([
   'request.languages.exists(l, ["python", "rust", "go"].exists(p, l.startsWith(p)))',
   'request.languages.exists(l, l in request.needs)',
   'request.languages.exists(l, key.labels.languages.contains(l))',
+  'request.languages.exists(l, l in (request.needs + ["bash"]))',
   `${list(30)}.all(a, ${list(30)}.all(b, b >= 0))`,
   `request.user in [${Array.from({ length: 190 }, (_, i) => `"u${i}"`).join(', ')}]`,
   Array.from({ length: 60 }, () => 'request.task != "coding"').join(' && '),
