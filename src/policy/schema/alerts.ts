@@ -90,7 +90,7 @@ export const AlertRuleText = closed('What causes an alert, and where Signalbox s
     default: [],
     examples: [['team-month']],
     description:
-      'With `budget_share` and `budget_forecast`: names of the budgets to watch, also names such as `team-month` for the budgets of teams. Default: all budgets.',
+      'With `budget_share` and `budget_forecast`: names of the budgets to watch, also IDs such as `team-month:cap` for the budgets of teams. Default: all budgets.',
   }),
   below: optional.number(
     { exclusiveMinimum: 0, maximum: 1, example: 0.4 },

@@ -4,7 +4,7 @@ import { closed, expression, itemName, needsOneOf, number, optional } from './pa
 const RULE_NAME = 'Name of the rule, in decisions and messages.';
 
 const when = optional.expression(
-  'Condition for requests to which the rule applies: CEL over `request`, `key`, `team`, `user` and `time`. Default: all requests.',
+  'Condition for requests to which the rule applies: CEL over `request`, `key`, `team`, `user`, `time` and `guards`. Default: all requests.',
   'key.labels.department == "legal"',
   'request.task == "coding" && request.input_tokens > 20000.0',
   'time.hour >= 22.0 || time.hour < 6.0',
