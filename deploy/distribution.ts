@@ -14,6 +14,8 @@ import { commitHere, ROOT } from './program.ts';
 
 /** Folders and files that an installation needs. Their archive has the paths of the sources, so the pages show the same commands for both. */
 const DEPLOYED = [
+  'CHANGELOG.md',
+  'LICENSE',
   'deploy/alerts.yaml',
   'deploy/grafana/provisioning',
   'deploy/grafana/signalbox.json',
