@@ -159,7 +159,7 @@ describe('hover', () => {
 
   test('hover over an expression shows the variables that it can use, with examples', async () => {
     const text = await hoverAt('constraints:\n  - name: c\n    wh¦en: "true"');
-    expect(text).toContain('CEL over `request`, `key`, `team`, `user` and `time`');
+    expect(text).toContain('CEL over `request`, `key`, `team`');
     expect(text).toContain('request.task == "coding"');
   });
 
