@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 import { waitFor } from '../support/answers.ts';
 import { FakeModelServer } from '../support/model-servers.ts';
-import { freePort } from '../support/ports.ts';
 import { makeTestKey, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 import { textOf } from '../system/deploy/manifests.ts';
-import { belowRoot, blocksOf, writeScripts } from '../system/deploy/page-machine.ts';
+import { belowRoot, blocksOf, makeMachine } from '../system/deploy/page-machine.ts';
 import { effort } from './effort.ts';
 
 /**
@@ -112,20 +111,14 @@ test(
 /** A machine with the files of the release, and Ollama. */
 async function homeServer() {
   const root = temporaryFolder();
-  for (const folder of ['bin', 'etc/systemd/system', 'usr/lib/sysusers.d', 'var/lib/signalbox'])
+  const { env, url } = makeMachine(root, null, { HOME: root });
+  for (const folder of ['etc/systemd/system', 'usr/lib/sysusers.d', 'var/lib/signalbox'])
     mkdirSync(join(root, folder), { recursive: true, mode: 0o700 });
   for (const name of readdirSync(out)) symlinkSync(join(out, name), join(root, name));
-  writeScripts(root);
   const ollama = new FakeModelServer('ollama', [{ name: 'llama3.2:latest', capabilities: ['completion', 'tools'] }]);
-  const port = `${freePort()}`;
-  const env = {
-    ...{ ROOT: root, PORT: port, HOME: root, PATH: `${join(root, 'bin')}:${process.env.PATH}` },
-    SIGNALBOX_DATA: join(root, 'var/lib/signalbox'),
-    SIGNALBOX_POLICIES: join(root, 'etc/signalbox/policies'),
-  };
   return {
     root,
-    url: `http://127.0.0.1:${port}`,
+    url,
     /** Runs commands of the page. */
     async run(block: string) {
       const commands = belowRoot(block, root)

@@ -7,7 +7,7 @@ import { BODIES as MESSAGES_BODIES } from '../dialects/anthropic-messages/worst-
 import { BODIES as CHAT_BODIES } from '../dialects/openai-chat/worst-bodies.ts';
 import { BODIES as RESPONSES_BODIES } from '../dialects/openai-responses/worst-bodies.ts';
 import { type Bystander, startBystander } from '../support/bystander.ts';
-import { GROWTH_MAX, growthOf, leastOf } from '../support/in-time.ts';
+import { GROWTH_MAX, growthOf, LARGER, leastOf } from '../support/in-time.ts';
 import { useSignalbox } from '../support/use.ts';
 import { bodiesOf } from './worst/readers.ts';
 
@@ -88,7 +88,7 @@ describe('a request that is eight times as large takes the server at most twenty
   test('each of the worst requests takes at most twenty times as long if it is eight times as large', () => {
     expect(worst).toBeLessThan(GROWTH_MAX);
     proved(
-      `${requests.length} worst requests to a server, of at most ${8 * partsMax} parts: a request eight times as large takes at most ${worst.toFixed(1)} times as long`,
+      `${requests.length} worst requests to a server, of at most ${LARGER * partsMax} parts: a request eight times as large takes at most ${worst.toFixed(1)} times as long`,
     );
   });
 });

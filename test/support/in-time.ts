@@ -33,7 +33,7 @@ export async function inTime<T>(ms: number, attempt: () => T | Promise<T>): Prom
 export type Shape = (parts: number) => () => unknown;
 
 /** The size of the larger input, as a multiple of the smaller input. */
-const LARGER = 8;
+export const LARGER = 8;
 /** The limit for the time of the larger input, as a multiple. A linear reader takes 8 times as long, a quadratic reader 64 times. */
 export const GROWTH_MAX = 20;
 /** Steps of the machine, such as cache sizes, never cause a growth this large. */

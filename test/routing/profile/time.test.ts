@@ -3,7 +3,7 @@ import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
 import { readQuestion } from '../../../src/routing/profile/question.ts';
 import { QuestionReading } from '../../../src/routing/profile/reading.ts';
 import { profile, READER } from '../../support/chat-body.ts';
-import { GROWTH_MAX, growthOf, type Shape } from '../../support/in-time.ts';
+import { GROWTH_MAX, growthOf, LARGER, type Shape } from '../../support/in-time.ts';
 import { made, result } from '../../support/tool-messages.ts';
 import { user } from './prompts.ts';
 
@@ -41,9 +41,9 @@ const HOSTILE: Readonly<Record<string, readonly [part: string, times: number]>> 
   marks: ['\u0301', 10 * MB],
 };
 
-/** Expects that eight times as many parts take at most twenty times as long, up to this many parts. */
+/** Expects that the time grows by less than `GROWTH_MAX` while an input grows to this many parts. */
 async function expectLinear(parts: number, shape: Shape): Promise<void> {
-  expect(await growthOf(shape, { leastMs: 0, partsMax: Math.ceil(parts / 8) })).toBeLessThan(GROWTH_MAX);
+  expect(await growthOf(shape, { leastMs: 0, partsMax: Math.ceil(parts / LARGER) })).toBeLessThan(GROWTH_MAX);
 }
 
 const profileOf =

@@ -18,22 +18,18 @@ signalbox serve --log json >> "$ROOT/log" 2>&1 & echo $! > "$ROOT/pid" ;;
 stop) kill "$(cat "$ROOT/pid")"; while kill -0 "$(cat "$ROOT/pid")" 2>/dev/null; do sleep 0.1; done ;; esac`,
 };
 
-/** Writes the scripts into the folder `bin` of the machine, which the caller puts on the path. They need the variable `ROOT`. */
-export function writeScripts(root: string): void {
-  for (const [name, script] of Object.entries(SCRIPTS))
-    writeFileSync(join(root, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-}
-
 /**
- * Makes the folders of a machine under `root`, whose command `signalbox` is `program`.
+ * Makes the folders and scripts of a machine under `root`.
+ * @param program its command `signalbox`; null if the page installs the command
  * @param more further variables
  * @returns the variables of its shell, and the address of its server
  */
-export function makeMachine(root: string, program: string, more: Readonly<Record<string, string>>) {
+export function makeMachine(root: string, program: string | null, more: Readonly<Record<string, string>>) {
   for (const folder of ['bin', 'backups', 'etc/signalbox', 'var/lib'])
     mkdirSync(join(root, folder), { recursive: true });
-  symlinkSync(program, join(root, 'bin/signalbox'));
-  writeScripts(root);
+  for (const [name, script] of Object.entries(SCRIPTS))
+    writeFileSync(join(root, 'bin', name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  if (program !== null) symlinkSync(program, join(root, 'bin/signalbox'));
   const port = freePort();
   const env = {
     ...more,

@@ -31,9 +31,9 @@ export function startMachine(old: string): Machine {
   const root = temporaryFolder();
   const { data, policies } = copyFixture();
   const { env, url } = makeMachine(root, old, FIXTURE_ENV);
-  cpSync(data, join(root, 'var/lib/signalbox'), { recursive: true });
-  cpSync(policies, join(root, 'etc/signalbox/policies'), { recursive: true });
-  rmSync(join(root, 'var/lib/signalbox/policies'), { recursive: true });
+  cpSync(data, env.SIGNALBOX_DATA, { recursive: true });
+  cpSync(policies, env.SIGNALBOX_POLICIES, { recursive: true });
+  rmSync(join(env.SIGNALBOX_DATA, 'policies'), { recursive: true });
   rmSync(data, { recursive: true });
   symlinkSync(PROGRAM, join(root, 'signalbox-new'));
   const file = (path: string) => join(root, path);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { VARIABLES } from '../../../src/policy/cel/types.ts';
 import { LANGUAGE_POLICY } from '../../policy/language-policy.ts';
 import { PROGRAM, runToEnd, writePolicy } from '../../support/signalbox.ts';
 import { LanguageServer, type Offer, type Position } from './language-server.ts';
@@ -159,7 +160,7 @@ describe('hover', () => {
 
   test('hover over an expression shows the variables that it can use, with examples', async () => {
     const text = await hoverAt('constraints:\n  - name: c\n    wh¦en: "true"');
-    expect(text).toContain('CEL over `request`, `key`, `team`');
+    for (const name of Object.keys(VARIABLES.when)) expect(text).toContain(`\`${name}\``);
     expect(text).toContain('request.task == "coding"');
   });
 

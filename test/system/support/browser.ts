@@ -20,7 +20,7 @@ async function startBrowser(): Promise<Browser> {
   return playwright.launch({ executablePath: await unpacked(), args, headless: true });
 }
 
-/** How long a page waits for an element, ms. A busy machine can take longer than half a minute, which is the default, to draw a large page. */
+/** How long a page waits for an element, and a process for the browser, ms. A busy machine can take longer than half a minute, which is the default, to draw a large page. */
 const PATIENCE_MS = 120_000;
 
 let shared: Promise<Browser> | null = null;
