@@ -28,6 +28,7 @@ export interface LeaseRow extends InstanceName {
 
 /**
  * A change of a slot. The store applies the change only if the stored row still equals `seen`; with `seen` null, only if there is no row.
+ * If the lease has ended since it was read, the store applies only a release or a new epoch.
  */
 export interface LeaseChange {
   readonly seen: LeaseRow | null;

@@ -40,6 +40,26 @@ describe('a lease', () => {
     expect(nameOf(one.instance)).toEqual({ slot: 1, epoch: 1 });
   });
 
+  test('a renewal that reaches the store after the lease has ended is refused, and the instance takes a new name', async () => {
+    let arrives: Promise<void> | undefined;
+    const stand = new Stand((table) => ({
+      ...table,
+      write: async (change) => {
+        await arrives;
+        return table.write(change);
+      },
+    }));
+    const one = await stand.begin();
+    const name = nameOf(one.instance);
+    const way = Promise.withResolvers<void>();
+    arrives = way.promise;
+    await stand.pass(21_000);
+    expect([one.instance.isCurrent, stand.leases.accepts(name)]).toEqual([false, false]);
+    way.resolve();
+    await stand.pass(1_000);
+    expect([stand.leases.accepts(name), one.lost, one.instance.isCurrent]).toEqual([false, [name], true]);
+  });
+
   test('an instance reports how long it has reached the store, and starts at 0 after a missed renewal', async () => {
     const stand = new Stand();
     const { instance } = await stand.begin();
@@ -366,17 +386,6 @@ describe('leases', () => {
       },
     }),
     'a slot is taken without a condition': unconditional,
-    'an epoch is used again': (table) => ({
-      read: () => table.read(),
-      write: ({ seen, row }) => table.write({ seen, row: { ...row, epoch: 1 } }),
-    }),
-    'an ended lease is renewed': (table) => ({
-      read: async () => {
-        const { now, rows } = await table.read();
-        return { now, rows: rows.map((row) => ({ ...row, until: Math.max(row.until, now + 1) })) };
-      },
-      write: (change) => unconditional(table).write(change),
-    }),
   };
   for (const [name, spoil] of Object.entries(mutants))
     test(`the law detects that ${name}`, async () => {

@@ -15,10 +15,11 @@ const TAKE_FIRST = sql(
   `INSERT INTO instances (${ROW}) VALUES ($slot, $epoch, $until, $idsThrough, $isReleased) ON CONFLICT DO NOTHING`,
   { mustChange: true },
 );
+/** If a lease has ended since it was read, its holder can release the slot or take a new epoch, but cannot renew the lease. */
 const CHANGE = sql(
   `UPDATE instances SET epoch = $epoch, until = $until, ids_through = $idsThrough, is_released = $isReleased
     WHERE slot = $slot AND epoch = $seenEpoch AND until = $seenUntil AND ids_through = $seenIdsThrough
-      AND is_released = $seenIsReleased`,
+      AND is_released = $seenIsReleased AND ($epoch <> epoch OR $isReleased = 1 OR until > ${POSTGRES_NOW})`,
   { mustChange: true },
 );
 

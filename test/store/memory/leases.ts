@@ -25,6 +25,8 @@ export class MemoryLeases implements LeaseTable {
   /** Does the same as `write`, but synchronously. */
   put({ seen, row }: LeaseChange): boolean {
     if (!isSame(this.rows.get(row.slot) ?? null, seen)) return false;
+    const isRenewal = seen !== null && seen.epoch === row.epoch && !row.isReleased;
+    if (isRenewal && !isHeld(seen, this.now())) return false;
     this.rows.set(row.slot, row);
     return true;
   }
