@@ -13,8 +13,12 @@ import { caller, line, terms } from '../ledger/support.ts';
 import { holdOn, ledgerOn } from './ledgers.ts';
 
 const DAY_MS = 86_400_000;
-/** A time far in the future: the database uses its own clock, and the windows of the law must not end. */
-const START = Date.UTC(2040, 10, 20, 12);
+/**
+ * A time far in the future, because the database uses its own clock, and the windows of the law must not end. It is shortly before
+ * midnight, so that a new day begins within the time in which servers count their charges.
+ */
+const START = Date.UTC(2040, 10, 20, 23, 59, 50);
+const OVER_MIDNIGHT_MS = 20_000;
 const USERS = ['u0', 'u1'] as const;
 /** The windows of the budgets that members of each team have; the last team has none. */
 const WINDOWS = ['day', 'month', null] as const;
@@ -72,6 +76,7 @@ class World {
   readonly #charges: { readonly id: number; readonly user: number; amount: number; isRefunded: boolean }[] = [];
   readonly #laid: MovingBooks;
   #teams: readonly number[] = USERS.map(() => WINDOWS.length - 1);
+  #evening = START;
   #now = START;
   #ids = 0;
 
@@ -94,13 +99,13 @@ class World {
     return this;
   }
 
-  async play(one: Action): Promise<void> {
+  async #play(one: Action): Promise<void> {
     switch (one.do) {
       case 'move':
         this.#teams = this.#teams.with(one.user, one.team);
         return;
       case 'tomorrow':
-        this.#now += DAY_MS;
+        this.#now = this.#evening + OVER_MIDNIGHT_MS;
         return;
       case 'learn':
         return await this.#learn(this.#server(one.who));
@@ -115,6 +120,15 @@ class World {
       case 'count':
         return await this.#server(one.who).ledger.refresh();
     }
+  }
+
+  /** Plays actions at the same time. If a new day began, the servers count their charges, and the next turn begins in the evening. */
+  async turn(actions: readonly Action[]): Promise<void> {
+    await Promise.all(actions.map((one) => this.#play(one)));
+    if (this.#now === this.#evening) return;
+    await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
+    this.#evening += DAY_MS;
+    this.#now = this.#evening;
   }
 
   /** Checks that each budget of each user has counted exactly the charges of the user in its window. */
@@ -246,7 +260,7 @@ export const lawOf = (...lays: readonly LayMoving[]) =>
     await using laid = await lay(randomFrom(seed));
     const world = await new World(laid).open();
     try {
-      for (const turn of all) await Promise.all(turn.map((one) => world.play(one)));
+      for (const turn of all) await world.turn(turn);
       await world.prove();
     } finally {
       for (const { ledger } of world.servers) await ledger.close();
