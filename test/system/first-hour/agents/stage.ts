@@ -10,6 +10,7 @@ import { BEFORE, FILE } from './script.ts';
 const CLIENTS = join(import.meta.dir, '../../../../docs/clients');
 const INSTALL_MS = 300_000;
 const RUN_MS = 180_000;
+const ENTER_AGAIN_MS = 20_000;
 /** How many older versions to try if npm cannot install the package by its name. */
 const OLDER_MAX = 5;
 
@@ -170,9 +171,18 @@ export class AgentSetup {
       await waitFor(() => shown().includes(ready), RUN_MS);
       child.terminal!.write(prompt);
       await waitFor(() => shown().includes(prompt), RUN_MS);
-      child.terminal!.write('\r');
-      await waitFor(() => shown().includes(answer), RUN_MS);
+      let entered = Number.NEGATIVE_INFINITY;
+      await waitFor(() => {
+        // An agent that is busy can lose a key. Without text, another Enter does nothing.
+        if (performance.now() - entered > ENTER_AGAIN_MS) {
+          child.terminal!.write('\r');
+          entered = performance.now();
+        }
+        return shown().includes(answer);
+      }, RUN_MS);
       return shown();
+    } catch (cause) {
+      throw new Error(`${this.#agent.name} has not shown the answer: ${shown().slice(-2_000)}`, { cause });
     } finally {
       child.kill();
       await child.exited;
