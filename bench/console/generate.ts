@@ -82,7 +82,7 @@ export async function generate(options: GenerateOptions): Promise<ConsoleAnswers
       onProgress(written);
     }
   }
-  const limits = limitsFor(known.spent, now, window);
+  const limits = limitsFor(known, now, window);
   writePolicyFile(folder, policyText(teams, kind, limits));
   const answers = known.answers({ decisions: written, team: teams[0]!, base, limits, window });
   writeFileSync(answersIn(folder), JSON.stringify(answers, null, 2));
@@ -113,16 +113,16 @@ type Spent = Readonly<Record<keyof BudgetLimits, number>>;
 
 /**
  * Returns limits for which one budget runs out after a third of the rest of its window, a second budget runs out later, and all other
- * budgets never run out.
+ * budgets never run out. A budget runs out at the faster of two rates, as in a forecast: the rate of its window, or of the last 24 hours.
  */
 function limitsFor(
-  spent: Spent,
+  { spent, recent }: { readonly spent: Spent; readonly recent: Spent },
   now: number,
   { starts, ends }: { readonly starts: number; readonly ends: number },
 ): BudgetLimits {
   const lasting = (name: keyof BudgetLimits, share: number): number => {
-    const untilAt = now + (ends - now) * share;
-    return Math.max(1, Math.ceil((spent[name] / 1e6) * ((untilAt - starts) / (now - starts))));
+    const rate = Math.max(spent[name] / (now - starts), recent[name] / DAY_MS);
+    return Math.max(1, Math.ceil((spent[name] + rate * (ends - now) * share) / 1e6));
   };
   const [, other, last] = [SOONEST, ...USES.filter((use) => use !== SOONEST)];
   return {
@@ -148,7 +148,9 @@ class Knowledge {
   readonly #weekFrom: number;
   readonly #windowFrom: number;
   readonly #byTeam = new Map<string, { charged: number; saved: number }>();
+  /** Microcredits charged in the window of the budgets, and in the last 24 hours. */
   readonly spent: Record<keyof BudgetLimits, number> = { everyone: 0, interactive: 0, agents: 0, batch: 0 };
+  readonly recent = { ...this.spent };
   readonly #jumping = { before: 0, since: 0 };
   #auto: PlannedRequest | null = null;
 
@@ -171,6 +173,10 @@ class Knowledge {
     if (record.time >= this.#windowFrom) {
       this.spent.everyone += charged;
       this.spent[key.use] += charged;
+    }
+    if (record.time >= this.#now - DAY_MS) {
+      this.recent.everyone += charged;
+      this.recent[key.use] += charged;
     }
     if (record.time >= this.#weekFrom) {
       const sum = this.#byTeam.getOrInsertComputed(key.teamId, () => ({ charged: 0, saved: 0 }));
