@@ -15,17 +15,26 @@ export interface Process {
   readonly lost: InstanceName[];
 }
 
+/** A mutant: the store renews leases that have ended. */
+class RevivingLeases extends MemoryLeases {
+  protected override isTooLate(): boolean {
+    return false;
+  }
+}
+
 /** A store with several processes. The test controls the time. */
 export class Stand {
   time = START;
   /** How far the store's clock is ahead of the true time, ms. */
   storeSkewMs = 0;
   isAway = false;
-  readonly leases = new MemoryLeases(() => this.time + this.storeSkewMs);
+  readonly leases: MemoryLeases;
   readonly processes: Process[] = [];
   readonly #table: LeaseTable;
 
-  constructor(spoil: (table: LeaseTable) => LeaseTable = (table) => table) {
+  constructor(spoil: (table: LeaseTable) => LeaseTable = (table) => table, isReviving = false) {
+    const Leases = isReviving ? RevivingLeases : MemoryLeases;
+    this.leases = new Leases(() => this.time + this.storeSkewMs);
     const here = () => {
       if (this.isAway) throw new StoreError('the store is away', { reason: 'broken' });
     };

@@ -288,7 +288,8 @@ class Life {
   #wasSet = false;
 
   constructor(spoil?: (table: LeaseTable) => LeaseTable) {
-    this.#stand = new Stand(spoil);
+    // The store refuses some mistakes of mutants by itself, so a mutant has a store that does not.
+    this.#stand = new Stand(spoil, spoil !== undefined);
   }
 
   /** @returns what was wrong; null for nothing */
@@ -386,6 +387,17 @@ describe('leases', () => {
       },
     }),
     'a slot is taken without a condition': unconditional,
+    'an epoch is used again': (table) => ({
+      read: () => table.read(),
+      write: ({ seen, row }) => table.write({ seen, row: { ...row, epoch: 1 } }),
+    }),
+    'an ended lease is renewed': (table) => ({
+      read: async () => {
+        const { now, rows } = await table.read();
+        return { now, rows: rows.map((row) => ({ ...row, until: Math.max(row.until, now + 1) })) };
+      },
+      write: (change) => unconditional(table).write(change),
+    }),
   };
   for (const [name, spoil] of Object.entries(mutants))
     test(`the law detects that ${name}`, async () => {

@@ -25,10 +25,14 @@ export class MemoryLeases implements LeaseTable {
   /** Does the same as `write`, but synchronously. */
   put({ seen, row }: LeaseChange): boolean {
     if (!isSame(this.rows.get(row.slot) ?? null, seen)) return false;
-    const isRenewal = seen !== null && seen.epoch === row.epoch && !row.isReleased;
-    if (isRenewal && !isHeld(seen, this.now())) return false;
+    if (this.isTooLate({ seen, row })) return false;
     this.rows.set(row.slot, row);
     return true;
+  }
+
+  /** Whether a change renews a lease that has ended. */
+  protected isTooLate({ seen, row }: LeaseChange): boolean {
+    return seen !== null && seen.epoch === row.epoch && !row.isReleased && !isHeld(seen, this.now());
   }
 
   /** Whether the store accepts a commit in this name. Every commit states this condition. */

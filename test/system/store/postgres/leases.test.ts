@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LeaseRow } from '../../../../src/store/lease.ts';
 import { postgresLeases } from '../../../../src/store/postgres/leases.ts';
-import { type Handle, openHandle } from '../../../store/postgres/opened.ts';
+import { openHandle } from '../../../store/postgres/opened.ts';
 import { laidDatabase } from '../../../support/shared-postgres.ts';
 
 let database: Awaited<ReturnType<typeof laidDatabase>>;
-let store: Awaited<ReturnType<typeof openHandle>> & Handle;
+let store: Awaited<ReturnType<typeof openHandle>>;
 
 beforeAll(async () => {
   database = await laidDatabase();
