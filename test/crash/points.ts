@@ -26,7 +26,8 @@ const point = (name: string, passages: number, more: Partial<CrashPoint> = {}): 
 
 /**
  * Enough money for raises: if little money is left, holds are not raised. Also enough for points that a busy machine reaches seldom:
- * chunks that arrive together pass `mid-stream` once, and an edit attaches only the holds that are open at that moment.
+ * chunks that arrive together pass `mid-stream` once, posts that wait together are one transaction, and an edit attaches only the holds
+ * that are open at that moment.
  */
 const AMPLE = { keyCredits: 50 };
 
@@ -38,8 +39,8 @@ export const POINTS: readonly CrashPoint[] = [
   point('upstream-called', 40),
   point('first-content-sent', 20, { shows: true }),
   point('mid-stream', 60, { ...AMPLE, shows: true }),
-  point('post-in-memory', 6),
-  point('post-before-commit', 4),
+  point('post-in-memory', 6, AMPLE),
+  point('post-before-commit', 4, AMPLE),
   point('raise-before-commit', 6, AMPLE),
   point('raise-after-commit', 6, AMPLE),
   point('settle-asked-for', 30),
