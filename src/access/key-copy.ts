@@ -290,9 +290,12 @@ export class KeyCopy {
 
   /** Updates the copy from the store. Rejects with StoreError and then has changed nothing. */
   async #read(): Promise<void> {
-    const { rows, through } = await this.store.keys.changedAfter(this.#through, this.now() - LONG_OVER_MS);
+    const after = this.#through;
+    const { rows, through } = await this.store.keys.changedAfter(after, this.now() - LONG_OVER_MS);
     // A read of the keys that began before another read may end after it, and then has nothing new.
     if (through <= this.#through) return;
+    // A first read leaves out revoked keys, so it cannot end a key that another first read has put into the copy.
+    if (after < 0 && this.#through >= 0) return this.#read();
     this.#through = through;
     for (const row of rows) this.#put(row);
     for (const { key } of rows) {
