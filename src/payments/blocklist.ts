@@ -16,6 +16,8 @@ class StoredBlocklist {
   readonly #blocked = new Set<string>();
   /** Counts the changes that this server made. */
   #changes = 0;
+  /** The last read. */
+  #reading: Promise<void> = Promise.resolve();
 
   constructor(store: BlocklistStore, now: () => number) {
     this.#store = store;
@@ -33,15 +35,12 @@ class StoredBlocklist {
   }
 
   /**
-   * Reads the copy from the store again.
+   * Reads the copy from the store again. Reads do not overlap, so that no older answer replaces a newer one.
    * @throws StoreError, by rejecting
    */
-  async read(): Promise<void> {
-    let [before, blocked]: [number, readonly string[]] = [this.#changes, await this.#store.blocklist.all()];
-    // A read that ran during a change may lack the change, so the copy is read again.
-    while (before !== this.#changes) [before, blocked] = [this.#changes, await this.#store.blocklist.all()];
-    this.#blocked.clear();
-    for (const wallet of blocked) this.#blocked.add(wallet);
+  read(): Promise<void> {
+    this.#reading = this.#reading.catch(() => {}).then(() => this.#read());
+    return this.#reading;
   }
 
   /**
@@ -67,6 +66,14 @@ class StoredBlocklist {
 
   close(): void {
     this.#deafen();
+  }
+
+  async #read(): Promise<void> {
+    let [before, blocked]: [number, readonly string[]] = [this.#changes, await this.#store.blocklist.all()];
+    // A read that ran during a change may lack the change, so the copy is read again.
+    while (before !== this.#changes) [before, blocked] = [this.#changes, await this.#store.blocklist.all()];
+    this.#blocked.clear();
+    for (const wallet of blocked) this.#blocked.add(wallet);
   }
 
   /** @returns false if there is nothing to change */
