@@ -14,7 +14,7 @@ import {
 } from '../../fault/raw-upstream.ts';
 import { type CallerSurface, messages, responses } from '../../fault/surfaces.ts';
 import { eventsText, eventText, LAST_PIECE, piece, SSE, wordAt } from '../../fault/wire.ts';
-import { type Answer, eventsIn, untilBreak, waitFor } from '../../support/answers.ts';
+import { type Answer, eventsIn, waitFor } from '../../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { errorCodeIn, isWhole, RawStream } from '../../support/raw-stream.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
@@ -184,14 +184,18 @@ const readers: Readonly<Record<string, Reader>> = {
     return { text, finished: parts.every(({ type }) => type !== 'error') };
   },
   async 'a bare reader'(model, messages) {
-    const response = await box.post('/v1/chat/completions', { model, messages, stream: true });
-    if (!response.ok) {
-      const { error } = (await response.json()) as Pick<Answer, 'error'>;
-      expect([502, 504]).toContain(response.status);
+    // `fetch` of Bun loses bytes that arrived shortly before the connection broke, if its process is busy.
+    const stream = new RawStream(`${box.url}/v1/chat/completions`, { model, messages, stream: true }, [
+      `authorization: Bearer ${box.key}`,
+    ]);
+    await stream.ended();
+    if (!stream.head.startsWith('HTTP/1.1 200')) {
+      const { error } = JSON.parse(stream.body) as Pick<Answer, 'error'>;
+      expect(stream.head).toMatch(/^HTTP\/1\.1 50[24] /);
       expect(error.type).toBe('upstream_error');
       return { text: '', finished: false };
     }
-    const { chunks, done } = eventsIn(await untilBreak(response));
+    const { chunks, done } = eventsIn(stream.body);
     const last = chunks.at(-1)!;
     // The stream has either an error or `[DONE]`, never both.
     expect(last.error === undefined).toBe(done);
