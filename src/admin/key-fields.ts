@@ -59,7 +59,7 @@ const key = {
   team: f.orNull(f.text('The ID of the key’s team; null for no team.')),
   user: f.orNull(f.text('The ID of the key’s user; null for no user.')),
   created_at: f.moment('When the key was created.'),
-  expires_at: f.inCommand(f.orNull(f.moment('When the key expires; null for never.', '2027-02-18T09:30:00.000Z')), {
+  expires_at: f.inCommand(f.orNull(f.moment('When the key expires; null for never.', '2030-02-18T09:30:00.000Z')), {
     none: 'never',
   }),
   suspended_at: f.orNull(f.moment('When the key was suspended; null if it is not suspended.')),
@@ -218,7 +218,7 @@ export const KeyChange = f.body(
       ),
       { help: 'Labels to set. Other labels stay unchanged. To remove a label, use --no-label with its name.' },
     ),
-    expires_at: f.inCommand(f.orNull(f.moment('When the key expires; null for never.', '2027-02-18T09:30:00.000Z')), {
+    expires_at: f.inCommand(f.orNull(f.moment('When the key expires; null for never.', '2030-02-18T09:30:00.000Z')), {
       isWithoutFlag: true,
     }),
     expires_in_seconds,

@@ -212,7 +212,7 @@ export const alterKey = operation({
     },
     ending: {
       summary: 'Change the name and the expiry',
-      value: { name: 'billing', expires_at: '2027-02-18T09:30:00Z' },
+      value: { name: 'billing', expires_at: '2030-02-18T09:30:00Z' },
     },
   },
   isTagged: true,

@@ -94,7 +94,7 @@ const ending = {
   until: f.optional(
     f.moment(
       'When the budget ends; absent for never. Until then, budgets of the key with the same `window` and without `until` do not apply.',
-      '2026-11-29T00:00:00.000Z',
+      '2030-01-01T00:00:00.000Z',
     ),
   ),
 };

@@ -113,7 +113,7 @@ describe('wrong usage of a key command gets one clear sentence and exit code 1:'
     [['create', '--model', ''], /ID of a model must not be empty/],
     [['create', '--expires-in', 'soon'], /90m, 12h or 30d/],
     [
-      ['change', 'k7mw2pq9x4ta', '--expires-at', '2027-02-18'],
+      ['change', 'k7mw2pq9x4ta', '--expires-at', '2030-02-18'],
       /Unknown option '--expires-at'\. Did you mean `--expires-in`\?/,
     ],
     [['create', '--expires-in', '0d'], /1m to 36500d/],
