@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { openKeys } from '../../src/access/keys.ts';
 import type { KeyTable } from '../../src/store/keys.ts';
-import type { NewsListener } from '../../src/store/news.ts';
 import { tries } from '../deep/effort.ts';
 import { openInMemory } from '../store/implementations.ts';
+import { newsByHand } from '../store/news-by-hand.ts';
 import { MORNING, reasonOf } from './support.ts';
 
 /**
@@ -37,26 +37,22 @@ async function startAmid(steps: readonly Step[], spoil: (read: ChangedAfter) => 
   };
   for (let at = 0; at < 3; at++) await create();
 
+  const byHand = newsByHand(news);
   const answers: (() => void)[] = [];
-  let heard: NewsListener = () => {};
   const read = spoil(table.changedAfter.bind(table));
   const changedAfter: ChangedAfter = async (...asked) => {
     const changes = await read(...asked);
     await new Promise<void>((resolve) => answers.push(resolve));
     return changes;
   };
-  const on = (_: string, listener: NewsListener) => {
-    heard = listener;
-    return () => {};
-  };
-  const late = { ...own, keys: { ...table, changedAfter }, people, trail, news: { ...news, on, ageOf: () => 0 } };
+  const late = { ...own, keys: { ...table, changedAfter }, people, trail, news: byHand.news };
   const starting = openKeys({ store: late, now });
   const reads: unknown[] = [];
   for (const one of [...steps, 'news'] as const) {
     await Bun.sleep(0);
     if (one === 'create') await create();
     else if (one === 'revoke' || one === 'suspend') await end(one);
-    else if (one === 'news') reads.push(heard());
+    else if (one === 'news') reads.push(byHand.tell());
     else (one === 'first' ? answers.shift() : answers.pop())?.();
   }
   let isDone = false;
