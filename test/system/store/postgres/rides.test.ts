@@ -163,11 +163,13 @@ test('an instance that stops in the middle of a group keeps no locks that block 
   await using ledger = await emptyLedger();
   // We promise 1 s on an idle machine.
   expect(await stopping(ledger, 12, 'usual')).toBeLessThan(4_000);
-  const [row] = await ledger.run('SELECT spent, held FROM funds');
-  const [sum] = await ledger.run(
-    'SELECT sum(charged) AS spent, sum(amount - charged) FILTER (WHERE state = $$open$$) AS held FROM holds',
+  // One statement, because the database may still be finishing the last group of the killed process.
+  const [row] = await ledger.run(
+    'SELECT (SELECT (spent, held)::text FROM funds) AS counted,' +
+      ' (SELECT (sum(charged), sum(amount - charged) FILTER (WHERE state = $$open$$))::text FROM holds) AS summed',
   );
-  expect(row).toEqual(sum!);
+  expect(row?.counted).toBe(row?.summed);
+  expect(row?.summed).toBeString();
 });
 
 deeply('one whose groups are transactions of several round trips keeps them', async () => {
