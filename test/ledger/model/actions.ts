@@ -240,6 +240,7 @@ export function tick({ subject, reference, clock }: Play): void {
 
 function time(play: Play): void {
   const { chance, terms, reference, subject } = play;
+  if (play.reload?.preparedAt === null) return;
   const next = chance.later(play.now, terms);
   note(play, new Date(next).toISOString());
   // No request waits for hours, so requests that would wait beyond the end of a window are refused first.
@@ -260,11 +261,15 @@ function back(play: Play): void {
 }
 
 function reload(play: Play): void {
-  const { chance, subject, terms } = play;
+  const { chance, subject, reference, terms } = play;
   if (play.reload) return;
   const next = chance.edit(terms);
   note(play, next.budgets);
-  const reload: NonNullable<Play['reload']> = { terms: next, swap: null };
+  const reload: NonNullable<Play['reload']> = {
+    terms: next,
+    preparedAt: subject.gate.isShut ? null : reference.time,
+    swap: null,
+  };
   play.reload = reload;
   subject.prepare(next).then(
     (swap) => {

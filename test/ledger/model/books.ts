@@ -31,6 +31,11 @@ export class Books {
   /** The latest time that was read: windows never go back. */
   time = 0;
   reloadedAt = 0;
+  /**
+   * When the last reload began to prepare the budgets that are new in it. The ledger counts their windows of that time, and keeps them if
+   * they end before the budgets apply.
+   */
+  readonly preparedAt = new Map<BudgetSpec, number>();
   /** The times that were read before. */
   readonly #times: number[] = [];
 
@@ -90,12 +95,14 @@ export class Books {
     return has ? holder : null;
   }
 
-  /** The windows at this time, except windows that were over at the last reload. */
+  /** The windows at this time, except windows that were over at the last reload and were not prepared for it. */
   windowsOf(who: Who, time: number): Pot[] {
     return this.terms.budgets.flatMap((spec) => {
       const subject = subjectOf(spec, who);
       const span = spanOf(spec.window, spec.zone, time);
-      return subject === null || span.ends <= this.reloadedAt ? [] : [this.#potOf(spec, span, subject)];
+      const preparedAt = this.preparedAt.get(spec) ?? Number.POSITIVE_INFINITY;
+      const isKept = span.ends > this.reloadedAt || (preparedAt >= span.starts && preparedAt < span.ends);
+      return subject === null || !isKept ? [] : [this.#potOf(spec, span, subject)];
     });
   }
 

@@ -32,6 +32,15 @@ export interface Raised {
   told: boolean | Error | null;
 }
 
+/** A reload that is being prepared. */
+interface Reload {
+  readonly terms: Terms;
+  /** When the preparation began, ms; null if it waits for the disk. No time passes then, because the preparation reads it later. */
+  readonly preparedAt: number | null;
+  /** The function that activates the terms, once they are ready. */
+  swap: (() => void) | 'refused' | null;
+}
+
 export type Counts = Record<Action | 'waited' | 'refused', number>;
 
 /** Runs the ledger and the reference in parallel. */
@@ -59,8 +68,7 @@ export class Play {
   limitsMoved = false;
   /** The pots that are beyond their limit, with the excess. */
   over = new Map<string, number>();
-  /** A reload that is being prepared, and the function that activates it once it is ready. */
-  reload: { terms: Terms; swap: (() => void) | 'refused' | null } | null = null;
+  reload: Reload | null = null;
   readonly #folder: string;
   readonly #wrap: (store: SqlStore) => SqlStore;
   #starts = 0;
@@ -119,14 +127,14 @@ export class Play {
   }
 
   async #swap(): Promise<void> {
-    const { terms, swap } = this.reload!;
+    const { terms, preparedAt, swap } = this.reload!;
     this.reload = null;
     this.limitsMoved = true;
     if (swap === 'refused' || swap === null) return;
     this.reference.at(this.now);
     this.terms = terms;
     swap();
-    this.reference.reload(terms);
+    this.reference.reload(terms, preparedAt ?? this.reference.time);
     await this.subject.quiet();
     if (!this.subject.gate.isShut) this.reference.written();
   }

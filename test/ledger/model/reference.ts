@@ -3,6 +3,7 @@ import {
   type Adjustment,
   type Answer,
   type Ask,
+  type BudgetSpec,
   chargedTo,
   chargeOf,
   type Earmarked,
@@ -30,6 +31,10 @@ export interface Payment {
   readonly paid: number;
   readonly fee: number;
 }
+
+/** What makes a budget the same budget after a reload, with the same count. */
+const definitionOf = ({ name, match, each, window, zone }: BudgetSpec): string =>
+  [name, match, each, window, zone].join();
 
 const paidOf = (kind: 'deposit' | 'fee', { wallet, note }: Payment, amount: number): Entry => ({
   ...{ kind, of: null, keyId: wallet, amount, note },
@@ -211,7 +216,11 @@ export class Reference extends Books {
     }
   }
 
-  reload(terms: Terms): void {
+  /** @param preparedAt when the ledger began to prepare these terms, ms */
+  reload(terms: Terms, preparedAt: number): void {
+    const known = new Set(this.terms.budgets.map(definitionOf));
+    this.preparedAt.clear();
+    for (const spec of terms.budgets) if (!known.has(definitionOf(spec))) this.preparedAt.set(spec, preparedAt);
     this.terms = terms;
     this.reloadedAt = this.time;
     for (const key of [...this.lines.keys()]) this.#serve(key);
@@ -248,6 +257,7 @@ export class Reference extends Books {
     adjustments: readonly Adjustment[],
   ): { ids: number[]; charged: number; held: number } {
     this.terms = terms;
+    this.preparedAt.clear();
     this.lines.clear();
     this.earmarks.clear();
     this.writing = [];
