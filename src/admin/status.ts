@@ -140,7 +140,7 @@ export const EndpointList = f.named('EndpointList', 'The endpoints of the active
 });
 
 export const InstanceStatus = f.named('InstanceStatus', 'This server, one of the servers that share a database.', {
-  version: f.text('The build of this server: its version and, after the plus sign, its commit.', '0.2.0-dev+7e7a9e75'),
+  version: f.text('The build of this server: its version and, after the plus sign, its commit.', '0.2.0+7e7a9e75'),
   policy_revision: f.text(
     'The active policy of this server. Servers that share a database may differ while a policy is rolled out.',
     '95f1a7d5f908027b',
@@ -183,7 +183,7 @@ export const ClusterStatus = f.named('ClusterStatus', 'The servers that use this
         slot: f.count('The number of the server’s slot, 0 to 127.', 0),
         epoch: f.count('A number that grows with each server that takes the slot.', 12),
         name: f.text('The server’s host name and process ID.', 'gateway-7d9f:1'),
-        version: f.text('The build of the server.', '0.2.0-dev+7e7a9e75'),
+        version: f.text('The build of the server.', '0.2.0+7e7a9e75'),
         policy_revision: f.as('revision', f.text('The active policy of the server.', '95f1a7d5f908027b')),
         policy_since: f.as(
           'since',
