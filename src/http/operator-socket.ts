@@ -11,6 +11,9 @@ import { pathOf } from './route-table.ts';
 /** The longest path, in bytes, that every operating system accepts for a socket. */
 const PATH_BYTES_MAX = 103;
 
+/** An audit may take minutes, and Bun ends a request after 10 s by default. Its types leave out that Unix sockets have this option, too. */
+const NO_IDLE_LIMIT: object = { idleTimeout: 0 };
+
 /**
  * The operators who sent requests over the socket. The map's keys are request objects of this process, so no header can forge an entry.
  * State: operator socket.
@@ -60,7 +63,7 @@ function openAt(path: string, desk: OperatorDesk): () => void {
   rmSync(path, { force: true });
   const before = process.umask(0o177);
   try {
-    const server = Bun.serve({ unix: path, fetch: (request) => answer(request, desk) });
+    const server = Bun.serve({ unix: path, ...NO_IDLE_LIMIT, fetch: (request) => answer(request, desk) });
     let isOpen = true;
     return () => {
       if (isOpen) rmSync(path, { force: true });
