@@ -133,6 +133,10 @@ describe('alerts of a server', () => {
 
   test('HTTP and the command list the same alerts, and show no webhook address', async () => {
     const signalbox = server!;
+    // A message arrives before the server notes that it was sent.
+    await waitFor(async () =>
+      (await listed()).data.every(({ deliveries }) => deliveries.every(({ state }) => state === 'sent')),
+    );
     const text = await (await signalbox.get('/admin/alerts?limit=5')).text();
     const { out } = await signalbox.run('alerts', 'list', '--json', '--limit', '5', '--policies', folder);
     expect(JSON.parse(out)).toEqual(JSON.parse(text));
