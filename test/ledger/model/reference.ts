@@ -32,7 +32,7 @@ export interface Payment {
   readonly fee: number;
 }
 
-/** What makes a budget the same budget after a reload, with the same count. */
+/** The fields that a budget keeps if it keeps its count at a reload, as one text. */
 const definitionOf = ({ name, match, each, window, zone }: BudgetSpec): string =>
   [name, match, each, window, zone].join();
 
