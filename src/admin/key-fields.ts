@@ -15,6 +15,8 @@ export const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
 const wallet = Type.String({ examples: [WALLET], allOf: [{ pattern: ADDRESS_PATTERN }] });
 export const scope = f.word(SCOPES, 'A scope.');
 
+const expiresAt = f.orNull(f.moment('When the key expires; null for never.', '2030-02-18T09:30:00.000Z'));
+
 /** The members of a key in answers. */
 const key = {
   id: f.text('The ID of the key. The ID is not secret.', 'k7mw2pq9x4ta'),
@@ -59,9 +61,7 @@ const key = {
   team: f.orNull(f.text('The ID of the key’s team; null for no team.')),
   user: f.orNull(f.text('The ID of the key’s user; null for no user.')),
   created_at: f.moment('When the key was created.'),
-  expires_at: f.inCommand(f.orNull(f.moment('When the key expires; null for never.', '2030-02-18T09:30:00.000Z')), {
-    none: 'never',
-  }),
+  expires_at: f.inCommand(expiresAt, { none: 'never' }),
   suspended_at: f.orNull(f.moment('When the key was suspended; null if it is not suspended.')),
   revoked_at: f.orNull(f.moment('When the key was revoked; null if it is not revoked.')),
   last_used_at: f.inCommand(
@@ -218,9 +218,7 @@ export const KeyChange = f.body(
       ),
       { help: 'Labels to set. Other labels stay unchanged. To remove a label, use --no-label with its name.' },
     ),
-    expires_at: f.inCommand(f.orNull(f.moment('When the key expires; null for never.', '2030-02-18T09:30:00.000Z')), {
-      isWithoutFlag: true,
-    }),
+    expires_at: f.inCommand(expiresAt, { isWithoutFlag: true }),
     expires_in_seconds,
     limits: f.orNull(
       terms.LimitsInput,
