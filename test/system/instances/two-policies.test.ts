@@ -259,16 +259,13 @@ test('once a reload or a change of a key returns, no server grants by the older 
   expect(held).toBeGreaterThan(0);
 
   const other = await keyOf(two, 'blue');
-  const limited = (credits: number) =>
-    two[0].post(
-      `/admin/keys/${other.split('_')[2]}`,
-      { budgets: [{ limit_credits: credits, window: 'month' }] },
-      { method: 'PATCH' },
-    );
-  expect((await limited(10)).status).toBe(200);
+  const id = other.split('_')[2]!;
+  // A command waits until each server has learned that the key has a budget.
+  expect(await two[0].run('keys', 'change', id, '--budget', '10/month')).toMatchObject({ code: 0, err: '' });
   expect((await spendAt(two[1], other, 1)).isRefused).toBe(false);
   held = 0;
-  expect((await limited(0.01)).status).toBe(200);
+  const limited = { budgets: [{ limit_credits: 0.01, window: 'month' }] };
+  expect((await two[0].post(`/admin/keys/${id}`, limited, { method: 'PATCH' })).status).toBe(200);
   expect((await spendAt(two[1], other, 1)).isRefused).toBe(true);
   expect(held).toBeGreaterThan(0);
 });
