@@ -161,6 +161,30 @@ describe('the search of the documentation', () => {
     ).toBe(true);
   });
 
+  test.each([
+    ['guardrails', 'policies/guards.md#guards'],
+    ['redact', 'policies/guards.md#the-guards'],
+    ['PII', 'policies/guards.md#the-guards'],
+    ['virtual keys', 'spend/keys.md#api-keys'],
+    ['load balancing', 'route/spread.md#spread-requests-over-deployments'],
+    ['canary', 'policies/choosing.md#roll-out-a-new-model'],
+    ['SSO', 'operate/sign-in.md#sign-in'],
+    ['failover', 'route/failover.md#failover'],
+    ['what is an audit log', 'operate/trail.md#the-trail'],
+    ['multi-tenant', 'operate/people.md#teams-and-users'],
+  ])('the words of other tools "%s" lead to %s', async (query, section) => {
+    expect(linksIn(await search(query))[0]).toBe(section);
+  });
+
+  test('pages about the code come after all other pages', async () => {
+    const pages = linksIn(await search('benchmarks cost'));
+    const isInternal = pages.map((page) =>
+      /^(?:benchmarks|decisions\/|state|architecture|proofs|glossary|comparison|dependencies)/.test(page),
+    );
+    expect([isInternal.includes(true), isInternal.includes(false)]).toEqual([true, true]);
+    expect(isInternal).toEqual(isInternal.toSorted());
+  });
+
   test('a section whose heading has the word comes before a section that only mentions it', () => {
     const [named, mentions] = sectionsOf(
       'a.md',

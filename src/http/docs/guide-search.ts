@@ -11,6 +11,10 @@ export interface GuideSection {
   readonly title: string;
   /** The text without markup, in one line. */
   readonly text: string;
+  /** What other tools call the subject of the section, from the glossary: `guardrails, content filter`. */
+  readonly otherWords?: string;
+  /** Whether the page is about the code, and not about the use of Signalbox. */
+  readonly isInternal?: boolean;
 }
 
 /** A section that a search found. */
@@ -28,31 +32,48 @@ const [BEFORE, AFTER] = [60, 180];
 /** How often a word in the text counts. A long table would otherwise come before the section about the word. */
 const COUNT_MAX = 5;
 
-/** The words of a query, in lower case, each once. */
-export const wordsOf = (query: string): readonly string[] =>
-  [...new Set(query.slice(0, QUERY_MAX).toLowerCase().split(/\s+/).filter(Boolean))].slice(0, WORDS_MAX);
+/** Words of questions that say nothing about the subject. */
+const EMPTY_WORDS: ReadonlySet<string> = new Set(
+  'a an and are can do does for from how i if in is it my of on one or the to what when which why with'.split(' '),
+);
+
+/** The words of a query, in lower case and each once, without endings such as the plural's. */
+export function wordsOf(query: string): readonly string[] {
+  const words = query.slice(0, QUERY_MAX).toLowerCase().split(/\s+/).filter(Boolean);
+  const named = words.filter((word) => !EMPTY_WORDS.has(word));
+  return [...new Set((named.length === 0 ? words : named).map(stemOf))].slice(0, WORDS_MAX);
+}
+
+/** @returns the part of an English word that its forms share: `retr` of `retries`, `cach` of `caching`. */
+const stemOf = (word: string): string => word.replace(/^([a-z]{4,})(?:ies|ing|s)$/, '$1');
 
 /**
  * Finds the sections that contain the most words of a query. Of sections with equally many words, those with the words in their titles come
- * first, then those that contain them more often.
+ * first, then those that contain them more often. Sections about the code come last, also if they contain more of the words.
  */
 export function searchGuide(sections: readonly GuideSection[], query: string): readonly GuideHit[] {
   const words = wordsOf(query);
-  const ranked = sections.map((section) => ({ section, ...scoreOf(section, words) })).filter(({ found }) => found > 0);
-  const most = Math.max(0, ...ranked.map(({ found }) => found));
-  return ranked
-    .filter(({ found }) => found === most)
-    .sort((one, other) => other.score - one.score)
+  const internals = sections.filter(({ isInternal }) => isInternal);
+  const others = sections.filter(({ isInternal }) => !isInternal);
+  return [...bestOf(others, words), ...bestOf(internals, words)]
     .slice(0, HITS_MAX)
-    .map(({ section }) => ({ ...section, excerpt: excerptOf(section.text, words) }));
+    .map((section) => ({ ...section, excerpt: excerptOf(section.text, words) }));
 }
 
-function scoreOf({ pageTitle, title, text }: GuideSection, words: readonly string[]) {
+function bestOf(sections: readonly GuideSection[], words: readonly string[]): readonly GuideSection[] {
+  const ranked = sections.map((section) => ({ section, ...scoreOf(section, words) })).filter(({ found }) => found > 0);
+  const most = Math.max(0, ...ranked.map(({ found }) => found));
+  const best = ranked.filter(({ found }) => found === most).sort((one, other) => other.score - one.score);
+  return best.map(({ section }) => section);
+}
+
+function scoreOf({ pageTitle, title, text, otherWords = '' }: GuideSection, words: readonly string[]) {
   const [pageName, name, body] = [pageTitle, title, text].map((one) => one.toLowerCase()) as [string, string, string];
   let [found, score] = [0, 0];
   for (const word of words) {
     const count = Math.min(COUNT_MAX, body.split(word).length - 1);
-    const own = (name.includes(word) ? 20 : 0) + (pageName.includes(word) ? 10 : 0) + count;
+    const heading = `${name} ${otherWords}`.includes(word) ? 20 : 0;
+    const own = heading + (pageName.includes(word) ? 10 : 0) + count;
     if (own > 0) found++;
     score += own;
   }
@@ -68,14 +89,41 @@ function excerptOf(text: string, words: readonly string[]): string {
   return `${start > 0 ? '… ' : ''}${text.slice(start, end)}${end < text.length ? ' …' : ''}`;
 }
 
-/** Reads all pages of a folder as sections. The list of all pages is left out, because it mentions every subject. */
+/**
+ * Reads all pages of a folder as sections. The list of all pages is left out, because it mentions every subject. Its part "Internals" says
+ * which pages are about the code, and the glossary says what other tools call a subject.
+ */
 export async function readGuide(folder: string): Promise<readonly GuideSection[]> {
+  const textOf = (name: string): Promise<string> => Bun.file(join(folder, name)).text();
   const names = (await readdir(folder, { recursive: true }))
     .filter((name) => name.endsWith('.md') && name !== 'README.md')
     .sort();
+  const internals = internalPages(await textOf('README.md'));
+  const otherWords = wordsOfOtherTools(await textOf('glossary.md'));
   const sections: GuideSection[] = [];
-  for (const name of names) sections.push(...sectionsOf(name, await Bun.file(join(folder, name)).text()));
+  for (const name of names) {
+    const isInternal = internals.some((internal) => name.startsWith(internal));
+    const found = sectionsOf(name, await textOf(name));
+    sections.push(
+      ...found.map((section, at) => {
+        const words = [otherWords.get(`${name}#${section.anchor}`), at === 0 ? otherWords.get(name) : undefined];
+        return { ...section, isInternal, otherWords: words.filter(Boolean).join(', ') };
+      }),
+    );
+  }
   return sections;
+}
+
+/** The pages and folders that the part "Internals" of the list of all pages names. */
+function internalPages(list: string): readonly string[] {
+  const part = /^## Internals\n(.*?)(?=^## |$(?![\s\S]))/ms.exec(list)?.[1] ?? '';
+  return [...part.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+}
+
+/** Reads the table of the glossary: for each section that it links to, the words that other tools use, in lower case. */
+export function wordsOfOtherTools(glossary: string): ReadonlyMap<string, string> {
+  const rows = [...glossary.matchAll(/^\| ([^|]+?) +\| \[[^\]]+\]\(([^)]+)\)/gm)];
+  return new Map(rows.map(([, words = '', link = '']) => [link, words.toLowerCase()]));
 }
 
 /** Divides a page at its headings of the first three levels. @param page the file of the page @param text its Markdown */
