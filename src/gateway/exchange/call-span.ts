@@ -70,7 +70,7 @@ function usageAttributes(usage: Usage): SpanAttributes {
     'gen_ai.usage.input_tokens': usage.inputTokens,
     'gen_ai.usage.output_tokens': usage.outputTokens,
     'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
-    'gen_ai.usage.cache_creation.input_tokens': usage.cacheWriteTokens,
+    'gen_ai.usage.cache_write.input_tokens': usage.cacheWriteTokens,
     'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
   };
 }
