@@ -20,6 +20,8 @@ export interface TestRun {
   readonly failed: number;
   readonly passes: readonly TestOutcome[];
   readonly failures: readonly Failure[];
+  /** The CPU time of all its processes, ms. */
+  readonly cpuMs: number;
 }
 
 /** The most lines of one failure that are kept. */
@@ -80,5 +82,9 @@ export async function bunTests(
     for (const line of lines) report.read(line);
   }
   const { counts, passes, failures } = report;
-  return { code: await child.exited, passed: counts.pass, failed: counts.fail, passes, failures };
+  const code = await child.exited;
+  return { code, passed: counts.pass, failed: counts.fail, passes, failures, cpuMs: cpuMsOf(child) };
 }
+
+/** The CPU time of a process that ended, and of the processes for which it waited, ms. */
+export const cpuMsOf = (child: Bun.Subprocess): number => Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000;

@@ -1,7 +1,8 @@
-import { setDefaultTimeout } from 'bun:test';
+import { afterAll, setDefaultTimeout } from 'bun:test';
 import fc from 'fast-check';
 import { isDeep, seedOf } from './deep/effort.ts';
 import { DEEP_TIME_LIMIT_MS, TIME_LIMIT_MS } from './time-limit.ts';
+import { timeWriter } from './times.ts';
 
 /**
  * `bunfig.toml` loads this file before the tests. The file sets the seed of the laws that name none; fast-check prints the seed when a law
@@ -16,3 +17,10 @@ setDefaultTimeout(isDeep ? DEEP_TIME_LIMIT_MS : TIME_LIMIT_MS);
  */
 const collect = Bun.gc;
 Object.defineProperty(Bun, 'gc', { value: (force = false) => (force ? collect(true) : undefined) });
+
+/** `test/run.ts` prints the times of the files. Hooks of the preload run once for each file. */
+const times = process.env.SIGNALBOX_TEST_TIMES;
+if (times !== undefined) {
+  const write = timeWriter(times);
+  afterAll(() => write(Bun.main));
+}

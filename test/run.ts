@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bunTests, type Failure, type TestOutcome, type TestRun } from './bun-tests.ts';
+import { bunTests, cpuMsOf, type Failure, type TestOutcome, type TestRun } from './bun-tests.ts';
 import { readFlaky } from './flaky.ts';
+import { readTimes, timeTable } from './times.ts';
 
 /**
  * `npm test [-- files]` and `npm run test:system [-- files]` run the tests of a target, and check its types and style at the same time. The
@@ -72,14 +73,14 @@ for (const [signal, code] of [
   });
 
 /** Starts the checks. The compiler ends before a garbage collection would pay off, so collection is off unless memory is short. */
-function startChecks(): { readonly code: Promise<number>; readonly output: Promise<string> } {
+function startChecks() {
   const env = { ...process.env, GOGC: 'off', GOMEMLIMIT: '2GiB' };
   const command = ['npm', 'run', '--silent', target.check];
   const child = Bun.spawn(command, { cwd, env, stdout: 'pipe', stderr: 'pipe' });
   children.add(child);
   const { exited, stdout, stderr } = child;
   const output = Promise.all([new Response(stdout).text(), new Response(stderr).text()]);
-  return { code: exited, output: output.then((texts) => texts.join('')) };
+  return { code: exited, output: output.then((texts) => texts.join('')), cpuMs: () => cpuMsOf(child) };
 }
 
 /** Builds the program that test processes run (`support/signalbox.ts`). */
@@ -100,12 +101,14 @@ const ENGINE = { BUN_JSC_useFTLJIT: '0', BUN_JSC_useWarmUpMarkedBlocks: '0' };
 /** The times of each file in the last run. The slowest files start first, so that all workers end at about the same time. */
 const TIMINGS = ['--timings=node_modules/.cache/test-timings.json', '--update-timings'];
 mkdirSync(join(cwd, 'node_modules/.cache'), { recursive: true });
+/** Where the workers write the times of their files. */
+const TIMES = join(folder, 'times.jsonl');
 /** If more files than this fail, a busy machine is not the cause. */
 const AGAIN_MAX = 5;
 
 async function run(args: readonly string[]): Promise<TestRun> {
   // With `CI`, Bun refuses `test.only`.
-  const env = { ...process.env, ...ENGINE, ...program, TMPDIR: folder, CI: '1' };
+  const env = { ...process.env, ...ENGINE, ...program, TMPDIR: folder, CI: '1', SIGNALBOX_TEST_TIMES: TIMES };
   return bunTests(args, env, (child) => children.add(child));
 }
 
@@ -137,6 +140,9 @@ const program = target.startsProcesses && asked.length === 0 ? await builtProgra
 const files = asked.length > 0 ? asked : target.files;
 const first = await run(['--parallel=4', '--no-isolate', ...TIMINGS, ...target.flags, ...files]);
 const checked = await checks.code;
+const seconds = (ms: number) => `${Math.round(ms / 1_000)} s`;
+say(timeTable(readTimes(TIMES)));
+say(`${seconds(performance.now())}; CPU: ${seconds(first.cpuMs)} in tests, ${seconds(checks.cpuMs())} in checks`);
 const { flaky, more } = await runAgain(first);
 const excused = flaky.filter((one) => known.some(isSame(one)));
 const unknown = flaky.filter((one) => !excused.includes(one));
