@@ -121,7 +121,7 @@ function internalPages(list: string): readonly string[] {
 }
 
 /** Reads the table of the glossary: for each section that it links to, the words that other tools use, in lower case. */
-export function wordsOfOtherTools(glossary: string): ReadonlyMap<string, string> {
+function wordsOfOtherTools(glossary: string): ReadonlyMap<string, string> {
   const rows = [...glossary.matchAll(/^\| ([^|]+?) +\| \[[^\]]+\]\(([^)]+)\)/gm)];
   return new Map(rows.map(([, words = '', link = '']) => [link, words.toLowerCase()]));
 }
