@@ -12,6 +12,7 @@ import { visible } from '../../core/text/visible.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { loadFacts } from '../../policy/models/facts.ts';
 import { policySchema, schemaText } from '../../policy/schema/json-schema.ts';
+import type { PolicyText } from '../../policy/yaml/emit.ts';
 import {
   type ImportResult,
   type ImportSources,
@@ -59,11 +60,15 @@ export async function runImport(args: readonly string[], command: ImportCommand)
     include: includeFrom(file),
   });
   if (imported.files.length === 0) throw new UsageError(nothingIn(file, imported));
-  await writeAll(out, imported, schemaText(policySchema(command.shipped)), values.force);
   const written = new Set(imported.files.map((one) => one.name));
-  const others = (await readdir(out)).filter((one) => /\.ya?ml$/.test(one) && !written.has(one));
+  const others = (await filesIn(out)).filter((one) => /\.ya?ml$/.test(one) && !written.has(one));
   const code = imported.report.problems.length > 0 ? 2 : 0;
   const outcome = { file, folder: out, imported, others };
+  const beside = [
+    { name: 'policy.schema.json', text: schemaText(policySchema(command.shipped)) },
+    { name: REPORT, text: reportText(outcome) },
+  ];
+  await writeAll(out, [...imported.files, ...beside], values.force);
   return { text: values.json ? reportJson(outcome) : reportText(outcome), code };
 }
 
@@ -151,13 +156,19 @@ function nothingIn(file: string, { report }: ImportResult): string {
   return `${file} has no model that Signalbox can serve:\n${why}`;
 }
 
-/** Writes all files or none: first into a temporary folder, then into the final folder. */
-async function writeAll(folder: string, { files }: ImportResult, schema: string, isForced: boolean): Promise<void> {
-  const there = await readdir(folder).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ENOENT') return null;
+/** The report, next to the files of the policy. */
+const REPORT = 'import-report.txt';
+
+/** Returns the names in a folder; none if it does not exist. @throws UsageError if it cannot be read */
+const filesIn = (folder: string): Promise<readonly string[]> =>
+  readdir(folder).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return [];
     throw new UsageError(`${folder} cannot be written to: it is not a folder, or belongs to another user.`);
   });
-  if (there !== null && there.length > 0 && !isForced) {
+
+/** Writes all files or none: first into a temporary folder, then into the final folder. */
+async function writeAll(folder: string, files: readonly PolicyText[], isForced: boolean): Promise<void> {
+  if ((await filesIn(folder)).length > 0 && !isForced) {
     throw new UsageError(
       `${folder} is not empty. Name another folder with --out, or overwrite files in it with --force.`,
     );
@@ -167,7 +178,6 @@ async function writeAll(folder: string, { files }: ImportResult, schema: string,
   const beside = await mkdtemp(join(parent, '.signalbox-import-'));
   try {
     for (const { name, text } of files) await writeFile(join(beside, name), text);
-    await writeFile(join(beside, 'policy.schema.json'), schema);
     await mkdir(folder, { recursive: true });
     for (const name of await readdir(beside)) await rename(join(beside, name), join(folder, name));
   } finally {

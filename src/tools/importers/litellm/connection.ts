@@ -149,7 +149,7 @@ function isWords(part: string): boolean {
 }
 
 /** An address without a trailing slash; null if it is invalid, or has a user, a query or a secret. */
-function plainUrl(text: string): string | null {
+export function plainUrl(text: string): string | null {
   if (!URL.canParse(text) || looksSecret(text)) return null;
   const { protocol, username, password, pathname, search, hash, href } = new URL(text);
   const isPlain = username + password + search + hash === '' && pathname.split('/').every(isWords);
@@ -157,10 +157,10 @@ function plainUrl(text: string): string | null {
   return href.replace(/\/+$/, '').replace(/\/(?:chat\/completions|completions|embeddings|messages)$/, '');
 }
 
-const hostOf = (url: string | null): string | null => (url === null ? null : new URL(url).hostname);
+export const hostOf = (url: string | null): string | null => (url === null ? null : new URL(url).hostname);
 
 /** Whether a host name usually belongs to a private network. */
-function isPrivateName(host: string, url: string): boolean {
+export function isPrivateName(host: string, url: string): boolean {
   return (
     url.startsWith('http:') ||
     !host.includes('.') ||

@@ -24,3 +24,9 @@ export const LEFT_OUT_GENERAL = notesOf(file.general_settings);
 
 /** Sections without an equivalent. */
 export const LEFT_OUT_SECTIONS = notesOf(file.sections);
+
+/** Parameters of guardrails without an equivalent. */
+export const LEFT_OUT_GUARDRAIL = notesOf(file.guardrail_params);
+
+/** Guardrails without a guard, by `guardrail` of their parameters. */
+export const LEFT_OUT_GUARDRAILS = notesOf(file.guardrails);

@@ -1,9 +1,11 @@
 import type { PolicyText } from '../../../policy/yaml/emit.ts';
+import { readAnswerCache } from './answer-cache.ts';
 import { readLimits } from './budgets.ts';
 import { readCatalog } from './catalog.ts';
 import { type ImportContext, itemsOf, mapOf, OperatorTodo, variableReference } from './context.ts';
 import { type Deployment, readEntry, type SkippedEntry } from './entries.ts';
 import { type LitellmSettings, readAliases, readFallbacks } from './fallbacks.ts';
+import { readGuardrails } from './guardrails.ts';
 import { type IncludeReader, withIncludes } from './includes.ts';
 import { LEFT_OUT_PARAMS } from './left-out.ts';
 import { nameProviders } from './models.ts';
@@ -82,12 +84,14 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
   const aliases = readAliases(settings, context);
   const named = new Set(skipped.flatMap(({ name }) => name ?? []));
   const patterns = wildcards.map(({ group }) => group);
+  const guards = readGuardrails(root, context);
+  const cache = readAnswerCache(settings, context);
   const common = readCommonSettings(settings, general, context);
   const names = planNames({ deployments, patterns, fallbacks, aliases, skipped: named }, common, context);
   const limits = readLimits(settings, deployments, context);
   const people = readPeople(settings, modelsOf(names, patterns), context);
   reportSections(root, general, context);
-  const drafts = { providers, names, wildcards, open, common, limits, people, source: sources.name };
+  const drafts = { providers, names, wildcards, open, common, limits, people, guards, cache, source: sources.name };
   const files = deployments.length + wildcards.length === 0 ? [] : writePolicy(drafts, context);
   const trees = new Map(files.map(({ name, text }) => [name, readTree(text)]));
   const { todo } = context;

@@ -32,6 +32,8 @@ interface ImportedPolicy {
   readonly common: CommonSettings;
   readonly limits: ImportedLimits;
   readonly people: ImportedPeople;
+  readonly guards: readonly FieldBlock[];
+  readonly cache: FieldBlock | null;
   /** The name of the configuration. */
   readonly source: string;
 }
@@ -69,6 +71,7 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
       field('providers', block(...providers.map(providerField))),
     ),
     withQuestions(catalog, drafts, context),
+    ...(drafts.guards.length > 0 ? [file('guards.yaml', GUARDS, field('guards', drafts.guards))] : []),
     ...(budgets || rateLimits ? [file('limits.yaml', LIMITS, budgets, rateLimits)] : []),
     ...(organization || teams ? [file('people.yaml', PEOPLE, field('organization', organization), teams)] : []),
     file(
@@ -82,6 +85,7 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
 const CATALOG = 'The catalog. Prices are USD per 1M tokens. Quality is the share of good answers.';
 const PEOPLE =
   'Teams, and the terms of users. Create users with `users create --team`, and their keys with `keys create --user`.';
+const GUARDS = 'The guards, which run in this order.';
 const LIMITS = 'The limits on spend in a window of time, in Credits, and on the rate of requests.';
 
 /** Adds the entries that need an answer from the operator, as comments. */
@@ -95,7 +99,7 @@ function withQuestions({ name, text }: PolicyText, drafts: ImportedPolicy, conte
   return { name, text: entries.length === 0 ? text : `${text}${gap}${entries.join('\n')}` };
 }
 
-function main({ names, common }: ImportedPolicy): (Field | null)[] {
+function main({ names, common, cache }: ImportedPolicy): (Field | null)[] {
   const longest = Math.max(0, ...names.map(({ models }) => models.length - 1));
   const alternatives = common.alternatives ?? (longest > 3 ? Math.min(16, longest) : null);
   const gateway = block(
@@ -111,6 +115,7 @@ function main({ names, common }: ImportedPolicy): (Field | null)[] {
     field('credits', block(field('usd_per_credit', exact('0.001'), { beside: '1 Credit = 0.1 US cent' })), { isApart }),
     field('gateway', orNone(gateway), { isApart }),
     field('selectors', orNone(selectors), { isApart, above: [SELECTORS] }),
+    field('cache', cache, { isApart }),
   ];
 }
 

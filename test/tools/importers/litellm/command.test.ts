@@ -51,6 +51,31 @@ test('DeepSeek names that stand for changing models get the price of the public 
   }
 });
 
+test('imported guardrails act on requests, and the folder contains the report that the command prints', async () => {
+  const file = join(folder, 'guarded.yaml');
+  const rule = (name: string, params: string) =>
+    `  - { guardrail_name: ${name}, litellm_params: { default_on: true, mode: pre_call, ${params} } }\n`;
+  const words = 'blocked_words: [{ keyword: project falcon, action: BLOCK }]';
+  writeFileSync(
+    file,
+    `model_list: [{ model_name: desk, litellm_params: { model: openai/gpt-4o, api_key: os.environ/OPENAI_API_KEY, ${PRICE} } }]
+guardrails:
+${rule('no-keys', 'guardrail: hide-secrets')}${rule('house', `guardrail: litellm_content_filter, ${words}`)}`,
+  );
+  const out = join(folder, 'guarded');
+  const made = await runHere(['import', 'litellm', file, '--out', out]);
+  expect(readFileSync(join(out, 'import-report.txt'), 'utf8')).toBe(made.out);
+  writeFileSync(
+    join(out, 'own.yaml'),
+    `cases:
+  - { name: keys, given: { model: desk, messages: [{ role: user, content: "My password = Tr0ub4dor&3xyz" }] }, expect: { masked: [no-keys] } }
+  - { name: words, given: { model: desk, messages: [{ role: user, content: About Project Falcon }] }, expect: { blocked: house } }
+`,
+  );
+  const tested = await runHere(['policy', 'test', out]);
+  expect([tested.code, tested.out]).toEqual([0, expect.stringContaining('3 cases: 3 hold')]);
+});
+
 test('an endless file is rejected by its size limit', async () => {
   const { code, err } = await runCommand(['import', 'litellm', '/dev/zero', '--out', join(folder, 'endless')]);
   expect([code, err]).toEqual([1, 'signalbox: /dev/zero has more than 4194304 bytes, the most that import reads.\n']);

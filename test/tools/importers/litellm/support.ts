@@ -13,6 +13,7 @@ export const GOOD = [
     'budgets',
     'self-hosted',
     'wildcards-and-credentials',
+    'guardrails',
     'kitchen-sink',
   ],
 ] as const;
