@@ -112,7 +112,9 @@ function settingsOf({ generationConfig: config = {} }: GenerateRequest): ModelSe
 function formatOf(config: GenerationConfig): AnswerFormat | undefined {
   const { responseMimeType: type, responseSchema, responseJsonSchema } = config;
   const place = (name: string) => ({ at: [CONFIG, name], valueAt: [CONFIG, name] });
-  if (responseJsonSchema) return { type: 'json-schema', schema: responseJsonSchema, ...place('responseJsonSchema') };
+  // gemini-cli writes types of OpenAPI, such as `OBJECT`, also in `responseJsonSchema`.
+  if (responseJsonSchema)
+    return { type: 'json-schema', schema: jsonSchemaOf(responseJsonSchema), ...place('responseJsonSchema') };
   if (responseSchema) return { type: 'json-schema', schema: jsonSchemaOf(responseSchema), ...place('responseSchema') };
   return type === 'application/json' ? { type: 'json', ...place('responseMimeType') } : undefined;
 }

@@ -52,9 +52,9 @@ export type Part = Static<typeof Part>;
 const Content = openShape({
   role: nullable(
     Type.Union(
-      ['user', 'model', 'function', 'system'].map((role) => Type.Literal(role)),
+      ['user', 'model', 'tool', 'function', 'system'].map((role) => Type.Literal(role)),
       {
-        description: 'Who speaks: `user` (default) or `model`.',
+        description: 'Who speaks: `user` (default) or `model`. Function responses may have the role `tool`.',
       },
     ),
   ),

@@ -29,11 +29,11 @@ export function toolsOf(body: ToolFields): readonly ToolDefinition[] {
 
 function toolOf(declaration: Declaration, at: ToolDefinition['at']): ToolDefinition {
   const { name, description, parameters, parametersJsonSchema } = declaration;
-  const schema = parametersJsonSchema ?? (parameters && jsonSchemaOf(parameters));
+  const schema = parametersJsonSchema ?? parameters;
   return {
     name,
     ...(description !== undefined && { description }),
-    ...(schema && { parameters: schema }),
+    ...(schema && { parameters: jsonSchemaOf(schema) }),
     extras: NO_EXTRAS,
     at,
     valueAt: at,

@@ -83,22 +83,25 @@ describe.each(RESPONSES_UPSTREAMS)('with a provider of the dialect %s', (dialect
   });
 
   test.each([
-    [true, true],
-    [true, false],
-    [false, true],
-    [false, false],
-  ])('a loop with a function ends, with IDs: %p, as a stream: %p', async (hasId, isStream) => {
-    bench.upstream.behave(asksForWeather);
-    const answer = async (contents: readonly object[]) => {
-      const body = { contents, tools: TOOLS };
-      return isStream ? await streamed(bench.box, body) : [await ask(bench.box, body)];
-    };
-    const asked = await answer([QUESTION]);
-    const calls = callsIn(asked.flatMap(partsOf));
-    expect(calls).toEqual([{ id: expect.any(String), name: 'weather', args: { city: 'Bern' } }]);
-    const next = [QUESTION, saidBy(asked), { role: 'user', parts: calls.map((call) => resultOf(call, hasId)) }];
-    expect(textIn((await answer(next)).flatMap(partsOf))).toBe('It is 20 °C in Bern.');
-  });
+    [true, true, 'user'],
+    [true, false, 'tool'],
+    [false, true, 'tool'],
+    [false, false, 'function'],
+  ])(
+    'a loop with a function ends, with IDs: %p, as a stream: %p, with responses of the role %s',
+    async (hasId, isStream, role) => {
+      bench.upstream.behave(asksForWeather);
+      const answer = async (contents: readonly object[]) => {
+        const body = { contents, tools: TOOLS };
+        return isStream ? await streamed(bench.box, body) : [await ask(bench.box, body)];
+      };
+      const asked = await answer([QUESTION]);
+      const calls = callsIn(asked.flatMap(partsOf));
+      expect(calls).toEqual([{ id: expect.any(String), name: 'weather', args: { city: 'Bern' } }]);
+      const next = [QUESTION, saidBy(asked), { role, parts: calls.map((call) => resultOf(call, hasId)) }];
+      expect(textIn((await answer(next)).flatMap(partsOf))).toBe('It is 20 °C in Bern.');
+    },
+  );
 
   test('the state of reasoning comes back to the model that wrote it, and a client that drops thoughts keeps it', async () => {
     const call = { name: 'weather', arguments: '{"city":"Bern"}', id: 'call_1' };
@@ -198,11 +201,16 @@ describe('a request', () => {
       stop: ['x'],
     });
     expect(listOf(sent().tools)).toHaveLength(2);
-    await ask(bench.box, {
-      ...HELLO,
-      generationConfig: { responseMimeType: 'application/json', responseSchema: SCHEMA },
-    });
-    expect(objectOf(objectOf(sent().response_format).json_schema).schema).toMatchObject(schema);
+    // gemini-cli sends types in capitals in both members.
+    for (const name of ['responseSchema', 'responseJsonSchema']) {
+      await ask(bench.box, {
+        ...HELLO,
+        tools: [{ functionDeclarations: [{ name: 'a', parametersJsonSchema: SCHEMA }] }],
+        generationConfig: { responseMimeType: 'application/json', [name]: SCHEMA },
+      });
+      expect(objectOf(objectOf(sent().response_format).json_schema).schema).toMatchObject(schema);
+      expect(sent().tools).toMatchObject([{ function: { name: 'a', parameters: schema } }]);
+    }
     await ask(bench.box, { ...HELLO, tools: TOOLS, toolConfig: { functionCallingConfig: { mode: 'NONE' } } });
     expect(sent().tool_choice).toBe('none');
   });

@@ -78,7 +78,8 @@ def by_hand():
     first = client.models.generate_content(model="auto", contents=[question], config=config)
     (call,) = first.function_calls
     result = types.Part.from_function_response(name=call.name, response={"output": "12 °C"})
-    contents = [question, first.candidates[0].content, types.UserContent(result)]
+    # The documentation of the library gives responses the role `tool`.
+    contents = [question, first.candidates[0].content, types.Content(role="tool", parts=[result])]
     second = client.models.generate_content(model="auto", contents=contents, config=config)
     assert "12 °C" in second.text
     return [seen(first), seen(second)]
