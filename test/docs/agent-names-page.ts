@@ -4,12 +4,20 @@ import { AGENT_NAMES } from '../../src/core/policy/alias-names.ts';
 import { code } from './schema-words.ts';
 import { markdownTable } from './table.ts';
 
-export const AGENT_NAMES_PAGE = 'docs/clients/claude-code.md';
+/** The page of each agent, with its names. */
+const NAMES_OF_PAGES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'docs/clients/claude-code.md': AGENT_NAMES['claude-code'],
+  'docs/clients/gemini.md': AGENT_NAMES['gemini-cli'],
+};
 
-/** The page of Claude Code with the table of default aliases. */
-export function agentNamesPage(): string {
-  const rows = Object.entries(AGENT_NAMES).map(([selector, names]) => [names.map(code).join(', '), code(selector)]);
-  return readFileSync(join(import.meta.dir, '../..', AGENT_NAMES_PAGE), 'utf8').replace(
+/** The pages of agents with the tables of their default aliases. */
+export const AGENT_PAGES = Object.fromEntries(
+  Object.entries(NAMES_OF_PAGES).map(([page, names]) => [page, () => agentPage(page, names)]),
+);
+
+function agentPage(page: string, names: Readonly<Record<string, readonly string[]>>): string {
+  const rows = Object.entries(names).map(([selector, own]) => [own.map(code).join(', '), code(selector)]);
+  return readFileSync(join(import.meta.dir, '../..', page), 'utf8').replace(
     /(<!-- made: names -->\n)[\s\S]*?(<!-- end -->)/,
     (_, begin: string, end: string) => `${begin}\n${markdownTable(['name', 'selector'], rows)}\n\n${end}`,
   );

@@ -4,7 +4,7 @@ import { shipped } from '../../plugins/index.ts';
 import { HELP } from '../../src/admin/cli/help-texts.ts';
 import { jsonText } from '../../src/admin/cli/text.ts';
 import { policySchema, schemaText } from '../../src/policy/schema/json-schema.ts';
-import { AGENT_NAMES_PAGE, agentNamesPage } from './agent-names-page.ts';
+import { AGENT_PAGES } from './agent-names-page.ts';
 import { decisionPicture } from './decision-picture.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';
 import { doctorPage } from './doctor-page.ts';
@@ -25,7 +25,6 @@ import { selectorsPicture } from './selectors-picture.ts';
 
 /** Files that are generated from code, completely or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
-  [AGENT_NAMES_PAGE]: agentNamesPage,
   'docs/benchmarks-routing.md': routingBenchmarksPage,
   'docs/operate/doctor.md': doctorPage,
   'docs/operate/errors.md': errorsPage,
@@ -42,6 +41,7 @@ const PAGES = {
   [OWN_SERVERS]: ownServersPage,
   'docs/route/selectors.md': selectorsPage,
   'test/panel/choices.md': choicesPage,
+  ...AGENT_PAGES,
   ...PROVIDER_PAGES,
   ...VARIABLE_PAGES,
   'src/admin/cli/help.json': () => jsonText(HELP),

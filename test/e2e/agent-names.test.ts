@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AGENT_NAMES } from '../../src/core/policy/alias-names.ts';
+import { AGENT_ALIASES } from '../../src/core/policy/alias-names.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { FakeModelServer } from '../support/model-servers.ts';
@@ -29,9 +29,7 @@ const body = (model: string) => ({ model, max_tokens: 100, messages: [{ role: 'u
 const chat = (model: string, to: Signalbox = box) => to.post('/v1/chat/completions', body(model));
 
 /** A name for each default alias: a pattern is replaced by a name that it covers. */
-const SENT = Object.entries(AGENT_NAMES).flatMap(([selector, names]) =>
-  names.map((name) => [name.replace('*', '9-20290101'), selector] as const),
-);
+const SENT = [...AGENT_ALIASES].map(([name, selector]) => [name.replace('*', '9-20290101'), selector] as const);
 
 /** Names on the pages that need something else than a policy: simulated models, and a provider of a client's configuration. */
 const OTHERS: ReadonlySet<string> = new Set(['sim-embed', 'silent-model', 'signalbox', 'model']);
@@ -70,6 +68,9 @@ describe.each(SENT)('%s', (name, selector) => {
 
     const message = (await (await box.post('/v1/messages', body(name))).json()) as { platform: object };
     expect(message.platform).toMatchObject({ alias: name });
+    const contents = [{ parts: [{ text: 'Hi' }] }];
+    const content = await box.post(`/v1beta/models/${name}:generateContent`, { contents });
+    expect(await content.json()).toMatchObject({ modelVersion: 'best', platform: { alias: name } });
     const advice = await (await box.post('/v1/route', body(name))).json();
     expect(advice).toMatchObject({ recommended_model: 'best', alias: name });
     const counted = await (await box.post('/v1/messages/count_tokens', body(name))).json();
@@ -92,8 +93,10 @@ test('an answer to a name that is no alias does not mention one', async () => {
 
 test('the error for a name that agents do not send does not mention the default aliases', async () => {
   for (const to of [box, none]) {
-    const { message } = await expectError(await chat('claude-imaginary', to), 'model_not_found', 'model');
-    expect(message).not.toContain('default_aliases');
+    for (const name of ['claude-imaginary', 'gemini-imaginary', 'gemini-embedding-001']) {
+      const { message } = await expectError(await chat(name, to), 'model_not_found', 'model');
+      expect(message).not.toContain('default_aliases');
+    }
   }
 });
 

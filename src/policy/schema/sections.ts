@@ -255,7 +255,7 @@ export const LANGUAGE = {
       formerDefault: 'none',
       examples: ['none'],
       description:
-        'Which aliases the built-in selectors have in addition to the listed ones. `agents`: the names that Claude Code sends, such as `claude-auto`, `sonnet` and `claude-sonnet-*`. They apply only to names that no model here has. `none`: no others.',
+        'Which aliases the built-in selectors have in addition to the listed ones. `agents`: the names that Claude Code and gemini-cli send, such as `claude-auto`, `claude-sonnet-*` and `gemini-3.5-flash-lite`. They apply only to names that no model here has. `none`: no others.',
     }),
   ),
   constraints: ordinary(listOf(ConstraintText, 'Hard rules, which reject models and endpoints.'), [
