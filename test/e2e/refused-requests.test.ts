@@ -137,6 +137,37 @@ describe('a refused request', () => {
   );
 
   test(
+    'names the model of its path, for each path of Gemini’s API, also if its body is not read',
+    async () => {
+      const box = await start();
+      const { key } = await makeKey(box);
+      const { key: router } = await makeKey(box, '--scope', 'route');
+      const contents = [{ parts: [{ text: PROMPT }] }];
+      const secret = `sk-proj-${'a1B2'.repeat(12)}`;
+      const sent: readonly (readonly [path: string, status: number, key: string, model: string])[] = [
+        ['/v1beta/models/gpt-9-imaginary:generateContent', 404, key, 'gpt-9-imaginary'],
+        ['/v1/models/gpt-9-imaginary:streamGenerateContent?alt=sse', 404, key, 'gpt-9-imaginary'],
+        ['/v1beta/models/models/vendor%2Fgpt-9:countTokens', 404, key, 'vendor/gpt-9'],
+        ['/v1beta/models/best:embedContent', 400, key, 'best'],
+        ['/v1beta/models/best:generateContent', 403, router, 'best'],
+        [`/v1beta/models/${secret}:generateContent`, 404, key, '[secret]'],
+      ];
+      for (const [path, status, by, model] of sent) {
+        const response = await box.post(path, { contents, model: 'another' }, withKey(by));
+        expect([path, response.status]).toEqual([path, status]);
+        const found = await find(box, idOf(response));
+        expect(found).toMatchObject({ model, refusal: { dialect: 'google-gemini' } });
+        expect(JSON.stringify(found)).not.toContain('a1B2a1B2');
+      }
+      const broken = await box.post('/v1beta/models/best:generateContent', null, { ...withKey(key), body: '{' });
+      expect(await find(box, idOf(broken))).toMatchObject({ model: 'best', error: 'invalid_json' });
+      const described = await box.get('/v1beta/models/gpt-9-imaginary', withKey(key));
+      expect(await find(box, idOf(described))).toMatchObject({ model: 'gpt-9-imaginary', error: 'model_not_found' });
+    },
+    PATIENCE,
+  );
+
+  test(
     'names its model in at most 128 printable characters, without a key that was sent as the model',
     async () => {
       const box = await start();

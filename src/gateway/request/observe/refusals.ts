@@ -77,14 +77,23 @@ function dialectAt(route: string, dialects: RefusalSink['dialects']): string | n
   return null;
 }
 
-/** The route of a model's description ends with the name of the model. */
-const MODEL_PATH = '/v1/models/';
+/** The pattern of a route whose path names a model, such as `/v1beta/models/{model}:generateContent` or `/v1/models/*`. */
+const MODEL_ROUTE = /^(\S*\/models\/)(?:\{\w+\}|\*)(.*)$/;
+
+/** Returns the model that the path of a request names; '' for none. */
+function modelInPath({ route, answer: { url } }: RequestContext): string {
+  const [, before = '', after = ''] = MODEL_ROUTE.exec(route) ?? [];
+  if (before === '' || !URL.canParse(url)) return '';
+  const { pathname } = new URL(url);
+  // Google's names of models may begin with `models/`.
+  return decoded(pathname.slice(before.length, pathname.length - after.length)).replace(/^models\//, '');
+}
 
 /** Returns the model that a request names, without characters that cannot be printed and without secrets; '' for none. */
-function modelIn({ body, route, answer: { url } }: RequestContext): string {
-  const inPath =
-    route.startsWith(MODEL_PATH) && URL.canParse(url) ? new URL(url).pathname.slice(MODEL_PATH.length) : '';
-  const model = isObject(body.value) && typeof body.value.model === 'string' ? body.value.model : decoded(inPath);
+function modelIn(request: RequestContext): string {
+  const { value } = request.body;
+  const inBody = isObject(value) && typeof value.model === 'string' ? value.model : '';
+  const model = modelInPath(request) || inBody;
   const printable = model.slice(0, MODEL_MAX + MARGIN).replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
   return scrubName(printable).slice(0, MODEL_MAX).toWellFormed();
 }
