@@ -16,6 +16,10 @@ const OTHER_KEY_HEADERS = KEY_HEADERS.slice(1);
 /** Represents two different keys in one request. The text `two keys` does not have the form of a key, so it is never valid. */
 const TWO_KEYS = 'two keys';
 
+/** Represents a key in the query that has other characters than keys and tokens, which a header may not be able to contain. */
+const NO_KEY = 'no key';
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+
 /**
  * Returns the credentials of a request in the form of `authorization`; null if there are none. Some clients add placeholder keys, so a
  * value in the form of a Signalbox key wins over a token, and a token wins over any other value. Two different keys are refused, because a
@@ -54,7 +58,8 @@ export function takeQueryKey({ url, headers }: Request, parameter: string): void
   if (!key) return;
   const others = OTHER_KEY_HEADERS.flatMap((name) => headers.get(name) ?? []);
   const isAlone = [...keys, ...others].every((one) => one === key) && isBearer(headers.get('authorization'), key);
-  headers.set(header, isAlone ? key : TWO_KEYS);
+  const carried = VISIBLE_ASCII.test(key) ? key : NO_KEY;
+  headers.set(header, isAlone ? carried : TWO_KEYS);
 }
 
 /** Whether `authorization` is missing, or has this key. */
