@@ -48,6 +48,8 @@ export const AGENT_NAMES = {
 /** The aliases that coding agents need: each name or pattern with its selector. */
 export const AGENT_ALIASES: ReadonlyMap<string, string> = new Map(
   Object.values(AGENT_NAMES).flatMap((agent) =>
-    Object.entries<readonly string[]>(agent).flatMap(([selector, names]) => names.map((name) => [name, selector] as const)),
+    Object.entries<readonly string[]>(agent).flatMap(([selector, names]) =>
+      names.map((name) => [name, selector] as const),
+    ),
   ),
 );
