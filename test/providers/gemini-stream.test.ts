@@ -50,7 +50,10 @@ describe('an answer', () => {
         usage(40, 7),
       ],
     ],
-    ['blocked', [usage(23, 0), failure('rejected', 'the provider blocked the prompt: PROHIBITED_CONTENT')]],
+    [
+      'blocked',
+      [usage(23, 0), failure('rejected', 'the provider blocked the prompt: PROHIBITED_CONTENT', { ofFilter: true })],
+    ],
     [
       'malformed-call',
       [usage(88, 0), failure('malformed', 'the model’s answer is invalid: MALFORMED_FUNCTION_CALL', { ofModel: true })],

@@ -131,7 +131,7 @@ function unreadOf(candidate: Json): UnreadOutput | undefined {
 function blocked(feedback: unknown): ProviderFailure | null {
   const reason = textOf(objectOf(feedback).blockReason);
   if (reason === '' || /^BLOCK(?:ED)?_REASON_UNSPECIFIED$/.test(reason)) return null;
-  return { kind: 'rejected', message: `the provider blocked the prompt: ${reason}` };
+  return { kind: 'rejected', message: `the provider blocked the prompt: ${reason}`, ofFilter: true };
 }
 
 function logprobs(choice: number, result: unknown, parts: StreamPart[]): void {

@@ -29,7 +29,7 @@ export class RecordedAnswer extends WatchedAnswer {
   readonly #inputs: readonly EmbeddingInput[] | null;
   readonly #recording = new Recording();
   readonly #vectors: string[] = [];
-  /** Whether a limit or a filter ended a choice of the answer. */
+  /** Whether a limit or a filter ended a choice of the answer, or the model refused to answer. */
   #isCut = false;
 
   /** @param inputs of a request for embeddings, each of which becomes an entry; null for another request */
@@ -42,6 +42,7 @@ export class RecordedAnswer extends WatchedAnswer {
     if (this.#inputs === null) this.#recording.add(parts);
     for (const part of parts) {
       if (part.type === 'finish') this.#isCut ||= part.reason === 'length' || part.reason === 'content_filter';
+      else if (part.type === 'refusal') this.#isCut = true;
       else if (part.type === 'embedding') this.#vectors[part.index] = batchLine([{ ...part, index: 0 }]);
     }
     return parts;

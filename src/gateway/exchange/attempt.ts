@@ -198,7 +198,7 @@ export class Attempt {
     if (facts.thread === undefined) history.noteAnswer(by, read, answer, runtime.snapshot);
     // Providers exist that report reasoning tokens as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
-    if (estimated || isMixed || this.meter.filtered > 0) return;
+    if (estimated || isMixed || this.meter.refused > 0) return;
     const tokens = (usage.outputTokens - usage.reasoningTokens) / facts.choices;
     const whole = { tokens, cap: this.way.ranked.outputCap, isCut: this.meter.isCut };
     const observed = observedLength(whole, this.model, facts, readings, runtime.snapshot);

@@ -8,7 +8,7 @@ import { completeUsage } from '../money/meter.ts';
 import type { Attempt } from './attempt.ts';
 
 /** Whether the model or a content filter refused to answer, in every choice. */
-export const isRefusedAnswer = ({ meter }: Attempt, { choices }: Facts): boolean => meter.filtered >= choices;
+export const isRefusedAnswer = ({ meter }: Attempt, { choices }: Facts): boolean => meter.refused >= choices;
 
 /**
  * Holds the money for the attempt that follows a refused answer. The refused answer is paid from the same hold.

@@ -33,12 +33,12 @@ export class Meter {
   finished = 0;
   /** Whether a choice ended at the output limit. */
   isCut = false;
-  /** The number of choices that a content filter ended. */
-  filtered = 0;
   /**
    * Whether the caller got the gateway's own count instead of an impossible usage, in an answer that is otherwise passed through unchanged.
    */
   isUsageReplaced = false;
+  /** The choices that the model or a content filter refused; null for none. */
+  #refused: Set<number> | null = null;
   #lastContentAt = 0;
   /**
    * The last batch, until the weight and the mark of the batch are computed. Most answers without streaming need neither the weight nor the
@@ -82,17 +82,28 @@ export class Meter {
         this.firstContentAt ??= now;
         this.#lastContentAt = now;
         if (part.type === 'passthrough') this.isUsageReplaced ||= isImpossible(part.usage);
-        if (part.type === 'finish') {
+        if (part.type === 'refusal') this.#refuse(part.choice);
+        else if (part.type === 'finish') {
           this.finished++;
           this.finishReasons[part.choice] = WORD.test(part.raw) ? part.raw : '';
           this.isCut ||= part.reason === 'length';
-          if (part.reason === 'content_filter') this.filtered++;
+          if (part.reason === 'content_filter') this.#refuse(part.choice);
         }
       }
     }
     if (!this.#isStream) return;
     this.#weigh();
     this.#addToMark();
+  }
+
+  #refuse(choice: number): void {
+    this.#refused ??= new Set();
+    this.#refused.add(choice);
+  }
+
+  /** The number of choices that the model or a content filter refused. */
+  get refused(): number {
+    return this.#refused?.size ?? 0;
   }
 
   #weigh(): void {

@@ -104,11 +104,13 @@ describe('the cache of a key', () => {
     expect(await resultOf(chat(box, 'never'))).toBe('miss');
   });
 
-  test('stores no error, and no answer that was cut', async () => {
+  test('stores no error, and no answer that was cut or refused', async () => {
     upstream.behave(() => ({ status: 500 }));
     await staysMiss(() => resultOf(chat(box, 'failing')));
     upstream.behave(() => ({ text: 'half', finish: 'length' }));
     await staysMiss(() => resultOf(chat(box, 'too long')));
+    upstream.behave(() => ({ refusal: 'I cannot help with that.' }));
+    await staysMiss(() => resultOf(chat(box, 'refused')));
     upstream.behave(() => ({ text: ['half', 'of it'], cutAfter: 1 }));
     await staysMiss(() => resultOf(chat(box, 'broken', { stream: true })));
     upstream.behave({});

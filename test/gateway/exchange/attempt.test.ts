@@ -236,10 +236,15 @@ describe('an answer of a provider that bills the whole answer after an abort', (
 
 describe('a complete answer', () => {
   /** Returns what is learned from an answer that ends like this. */
-  async function ended(of: Partial<Facts>, usage: Usage | null, reason: FinishReason = 'stop', more: Options = {}) {
+  async function ended(
+    of: Partial<Facts>,
+    usage: Usage | null,
+    reason: FinishReason = 'stop',
+    { said = [], ...more }: Options & { readonly said?: readonly StreamPart[] } = {},
+  ) {
     const { attempt, told, remembered, content, batches } = attempting({ of, cap: 1_024, ...more });
     await content(10);
-    const parts: StreamPart[] = [{ type: 'finish', choice: 0, reason, raw: reason }];
+    const parts: StreamPart[] = [...said, { type: 'finish', choice: 0, reason, raw: reason }];
     batches.push({ at: 20, parts: usage ? [...parts, { type: 'usage', usage }] : parts });
     await nextBatch(attempt);
     attempt.completed();
@@ -285,6 +290,8 @@ describe('a complete answer', () => {
     expect((await ended({}, usage, 'stop', { cap: 399 })).saw).toBeNull();
     expect((await ended({ mix: [{ task: 'general', share: 0.5 }] }, usage)).saw).toBeNull();
     expect((await ended({}, usage, 'content_filter')).saw).toBeNull();
+    const refused: StreamPart = { type: 'refusal', choice: 0, text: 'No.' };
+    expect((await ended({}, usage, 'stop', { said: [refused] })).saw).toBeNull();
     const thinking = { ...plainUsage(5, 500), reasoningTokens: 490 };
     expect((await ended({}, thinking, 'length', { reasoningTokens: 500 })).saw).toBeNull();
     expect((await ended({}, null)).saw).toBeNull();
