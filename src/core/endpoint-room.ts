@@ -58,7 +58,10 @@ export interface EndpointRoom {
    * @returns a promise if the store must be asked. It never rejects: if the store fails, there is no room
    */
   begin(tokens: number, requests?: number, places?: number): Awaitable<EndpointStay | EndpointShortage>;
-  /** Lowers the levels to what remains according to the provider. It never raises a level. */
+  /**
+   * Lowers the levels to what remains according to the provider. It never raises a level. The tokens that running attempts return do not
+   * raise the level above what remains.
+   */
   correct(remaining: RemainingUnits): void;
 }
 

@@ -16,6 +16,7 @@ import { bucketOf, type LimitAccount, LimitAccounts } from './accounts.ts';
 import { type Bucket, unitsLeft, waitMs } from './bucket.ts';
 import { FIGURES, LIMIT_UNITS, type LimitCounts, LocalCounts } from './counts.ts';
 import type { LimitShortage, RequestLimit } from './refusal.ts';
+import { ReportedTokens } from './reported-tokens.ts';
 
 /** The name under which servers share the limits of endpoints. No rate limit of callers has this name. */
 const TABLE = 'endpoint';
@@ -37,6 +38,7 @@ const NAMES: Readonly<Record<RateUnit, EndpointLimitName>> = {
 export class CountedRooms implements EndpointRooms {
   readonly #now: () => number;
   readonly #accounts = new LimitAccounts();
+  readonly #reported = new WeakMap<LimitAccount, ReportedTokens>();
   #counts: LimitCounts;
 
   /** @param clock milliseconds that never decrease */
@@ -52,16 +54,24 @@ export class CountedRooms implements EndpointRooms {
 
   room(endpoint: string, limits: EndpointLimits): EndpointRoom {
     const account = this.#accounts.of(this.#accounts.table(TABLE), endpoint, this.#now());
-    return new CountedRoom(account, limits, () => this.#counts, this.#now);
+    const reported = this.#reported.getOrInsertComputed(account, () => new ReportedTokens());
+    return new CountedRoom(account, reported, limits, () => this.#counts, this.#now);
   }
 }
 
 class CountedRoom implements EndpointRoom {
   readonly #limit: RequestLimit;
+  readonly #reported: ReportedTokens;
   readonly #counts: () => LimitCounts;
   readonly #now: () => number;
 
-  constructor(account: LimitAccount, limits: EndpointLimits, counts: () => LimitCounts, now: () => number) {
+  constructor(
+    account: LimitAccount,
+    reported: ReportedTokens,
+    limits: EndpointLimits,
+    counts: () => LimitCounts,
+    now: () => number,
+  ) {
     const { requestsPerMinute, tokensPerMinute, concurrentRequests: concurrentStreams } = limits;
     const figures: KeyLimits = { requestsPerMinute, tokensPerMinute, concurrentStreams };
     const limit = { name: TABLE, level: null, figures, account };
@@ -71,6 +81,7 @@ class CountedRoom implements EndpointRoom {
         return counts().ageOf(limit);
       },
     };
+    this.#reported = reported;
     this.#counts = counts;
     this.#now = now;
   }
@@ -115,22 +126,28 @@ class CountedRoom implements EndpointRoom {
     };
     const [requests, tokens] = [excess('requests'), excess('tokens')];
     if (requests !== null || tokens !== null) this.#counts().add([this.#limit], { requests, tokens, streams: null });
+    const { tokensPerMinute } = this.#limit.figures;
+    if (remaining.tokens !== undefined && tokensPerMinute !== null)
+      this.#reported.report(remaining.tokens, tokensPerMinute, this.#now());
   }
 
   #stay({ requests, tokens, streams }: Readonly<Record<RateUnit, number>>): EndpointStay {
     const limit = this.#limit;
     const takenAt = this.#now();
+    const attempt = this.#reported.begin(tokens, takenAt);
     let isOpen = true;
-    const close = (unused: number | null, change: number | null) => {
+    const close = (unused: number | null, unusedTokens: number | null) => {
       if (!isOpen) return;
       isOpen = false;
-      this.#counts().add([limit], { requests: unused, tokens: change, streams: -streams });
+      const returned =
+        unusedTokens && this.#reported.returned(attempt, unusedTokens, this.#bucket('tokens'), this.#now());
+      this.#counts().add([limit], { requests: unused, tokens: returned && -returned, streams: -streams });
       limit.account.open--;
     };
     return {
-      end: (used) => close(null, used === null ? null : Math.ceil(used) - tokens),
+      end: (used) => close(null, used === null ? null : tokens - Math.ceil(used)),
       // A request whose unit may have refilled since does not return, because more requests would then pass than the limit allows.
-      undo: () => close(this.#now() === takenAt ? -requests : null, -tokens),
+      undo: () => close(this.#now() === takenAt ? -requests : null, tokens),
     };
   }
 

@@ -63,6 +63,7 @@ interface Admitted {
 }
 
 interface Rival {
+  readonly room?: (room: EndpointRoom) => EndpointRoom;
   readonly counts?: (counts: LimitCounts) => LimitCounts;
   readonly stay?: (stay: EndpointStay) => EndpointStay;
   readonly limits?: EndpointLimits;
@@ -145,7 +146,8 @@ class Fleet {
     const take = async (demands: Parameters<MemoryRates['take']>[1]) => this.#rates.take(name, demands);
     const counts = this.isShared ? new SharedCounts({ take }, now, timers) : new LocalCounts(now);
     rooms.share(this.#rival.counts?.(counts) ?? counts);
-    return rooms.room('here', this.#rival.limits ?? LIMITS);
+    const room = rooms.room('here', this.#rival.limits ?? LIMITS);
+    return this.#rival.room?.(room) ?? room;
   }
 }
 
@@ -194,6 +196,61 @@ const allReturns = (isShared: boolean, rival: Rival = {}) =>
     for (let place = 0; place < LIMITS.concurrentRequests!; place++) if (!(await fleet.begin(0, 1, 0))) return false;
     return !(await fleet.begin(1, 1, 0));
   });
+
+/** The tokens that are left at an endpoint. */
+const tokensLeft = (room: EndpointRoom): number => {
+  const { used, most } = room.uses().find(({ limit }) => limit === 'tokens_per_minute')!;
+  return most * (1 - used);
+};
+
+/** The level stays below the last report of the provider, refilled, without what later attempts take. */
+const belowReport = (rival: Rival = {}) =>
+  fc.asyncProperty(history, async (steps) => {
+    const fleet = new Fleet(false, rival);
+    let report: { readonly left: number; readonly at: number; readonly begun: number } | null = null;
+    for (const step of steps) {
+      await fleet.run([step]);
+      const at = fleet.clock.now();
+      if (step.kind === 'correct') report = { left: step.left * 100, at, begun: fleet.admitted.length };
+      if (!report) continue;
+      const later = fleet.admitted.slice(report.begun).reduce((sum, attempt) => sum + takenBy(attempt), 0);
+      const refilled = (LIMITS.tokensPerMinute! * (at - report.at)) / MINUTE_MS;
+      // The level and the report are compared in whole tokens.
+      if (tokensLeft(fleet.room(0)) > Math.max(0, report.left + refilled - later) + 1) return false;
+    }
+    return true;
+  });
+
+/** The tokens that an attempt takes from the level so far. */
+function takenBy({ state, tokens, used }: Admitted): number {
+  if (state === 'undone') return 0;
+  return state === 'ended' ? (used ?? tokens) : tokens;
+}
+
+test('the tokens that attempts return never raise the level above what the provider says remains', async () => {
+  await fc.assert(belowReport(), { numRuns: runs, seed });
+});
+
+test('an attempt that begins after a report of the provider returns all tokens that it did not use', async () => {
+  const room = new CountedRooms(() => START).room('here', LIMITS);
+  const begin = async (tokens: number) => {
+    const stay = await room.begin(tokens);
+    if (isShort(stay)) throw new Error('there is no room');
+    return stay;
+  };
+  const first = await begin(400);
+  room.correct({ tokens: 500 });
+  const second = await begin(300);
+  second.end(100);
+  expect(tokensLeft(room)).toBeCloseTo(400);
+  first.end(10);
+  expect(tokensLeft(room)).toBeCloseTo(400);
+  // The provider says that more remains than the endpoint has counted.
+  const third = await begin(300);
+  room.correct({ tokens: 250 });
+  third.end(0);
+  expect(tokensLeft(room)).toBeCloseTo(250);
+});
 
 for (const [name, isShared] of [
   ['one server', false],
@@ -253,6 +310,18 @@ const adding =
     ageOf: (limit) => counts.ageOf(limit),
   });
 
+/** A room that lowers its level at a report, and forgets the report. */
+const forgetful = (room: EndpointRoom): EndpointRoom => ({
+  load: () => room.load(),
+  uses: () => room.uses(),
+  hasRoom: (tokens) => room.hasRoom(tokens),
+  begin: (tokens, requests, places) => room.begin(tokens, requests, places),
+  correct({ tokens = 0 }) {
+    const stay = room.begin(Math.max(0, Math.ceil(tokensLeft(room) - tokens)), 0, 0);
+    if (!(stay instanceof Promise) && !isShort(stay)) stay.end(null);
+  },
+});
+
 const MUTANTS: Readonly<Record<string, () => ReturnType<typeof noMore>>> = {
   'a request counts only while it runs': () =>
     noMore(false, { counts: adding((units) => (units.streams === -1 ? { ...units, requests: -1 } : units)) }),
@@ -264,6 +333,7 @@ const MUTANTS: Readonly<Record<string, () => ReturnType<typeof noMore>>> = {
     noMore(false, {
       counts: adding((units) => (units.tokens === null ? units : { ...units, requests: units.requests ?? -1 })),
     }),
+  'a report of the provider is forgotten at the end of an attempt': () => belowReport({ room: forgetful }),
   'one more place is given': () => noMore(true, { limits: { ...LIMITS, concurrentRequests: 4 } }),
   'the end of an attempt returns no place': () =>
     allReturns(false, { stay: (stay) => ({ end: () => {}, undo: () => stay.undo() }) }),
