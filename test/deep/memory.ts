@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { waitFor } from '../support/answers.ts';
+import { type DeafCaller, startDeafCaller } from '../support/deaf-caller.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { forgetPeak, peakMiB, residentMiB } from '../support/process.ts';
@@ -8,7 +10,7 @@ import { effort } from './effort.ts';
 
 /**
  * `npm run test:deep -- memory`: the memory of a server with the shipped settings during floods of bodies: large ones on every kind of
- * route, and 1,500 bodies of 150 kB at once, JSON and streams.
+ * route, and 1,500 bodies of 150 kB at once, JSON and streams. Also the memory for callers that do not read their answers.
  */
 const { runs: waves, proved } = effort('memory', 1, 2);
 
@@ -22,6 +24,8 @@ const SMALL_ADDED_MAX = 64;
 const LARGE_ADDED_MAX = 3 * 512;
 /** The memory that the process may have during a wave, MiB (`docs/operate/limits.md`). */
 const WAVE_MAX = 600;
+/** Callers that do not read, and the memory that they may add, as a multiple of the bytes of their answers (`docs/operate/sizing.md`). */
+const DEAF = { callers: 1_500, bytes: 900_000, json: 3, stream: 0.2, withinMs: 120_000, every: 20, calmMs: 5_000 };
 const TRY_AGAIN_MS = 50;
 
 const upstream = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: { firstChunkAfterMs: WAVE.waitMs } });
@@ -168,4 +172,52 @@ describe('many bodies of 150 kB at once', () => {
         }
       });
     }
+});
+
+describe('callers that do not read their answers', () => {
+  const deaf: DeafCaller[] = [];
+  // An earlier answer leaves memory that is free but still resident.
+  beforeEach(async () => {
+    await start();
+    upstream.behave({ text: Array.from({ length: DEAF.bytes / 1_000 }, () => 'word '.repeat(200)) });
+  }, 60_000);
+  afterEach(async () => {
+    for (const caller of deaf.splice(0)) caller.hangUp();
+    await stop();
+  });
+
+  for (const stream of [true, false]) {
+    const most = stream ? DEAF.stream : DEAF.json;
+    test(`${DEAF.callers} ${stream ? 'streams' : 'answers in JSON'} of ${DEAF.bytes} bytes add at most ${most} times their bytes`, async () => {
+      const body = message(200, stream);
+      const head = [
+        'POST /v1/chat/completions HTTP/1.1',
+        'host: localhost',
+        `authorization: Bearer ${box.key}`,
+        'content-type: application/json',
+        `content-length: ${body.length}`,
+      ];
+      const asked = upstream.requests.length;
+      forgetPeak(box.pid);
+      const before = residentMiB(box.pid);
+      for (let caller = 0; caller < DEAF.callers; caller++) {
+        deaf.push(startDeafCaller(Number(new URL(box.url).port), `${head.join('\r\n')}\r\n\r\n${body}`));
+        // The provider plays in this process.
+        if (caller % DEAF.every === 0) await Bun.sleep(1);
+      }
+      // The last answers arrive. While answers fill the memory, the server refuses some requests.
+      await waitFor(async () => {
+        const [calls, peak] = [upstream.requests.length, peakMiB(box.pid)];
+        await Bun.sleep(DEAF.calmMs);
+        return upstream.requests.length === calls && peakMiB(box.pid) === peak;
+      }, DEAF.withinMs);
+      const answers = upstream.requests.length - asked;
+      expect(answers).toBeGreaterThanOrEqual(0.9 * DEAF.callers);
+      const added = peakMiB(box.pid) - before;
+      const told = `${answers} callers that do not read ${stream ? 'streams' : 'answers in JSON'} of ${DEAF.bytes / 1_000} kB: +${added.toFixed(0)} MiB`;
+      console.log(told);
+      expect(added).toBeLessThanOrEqual((most * DEAF.callers * DEAF.bytes) / 2 ** 20);
+      proved(told);
+    });
+  }
 });
