@@ -140,7 +140,7 @@ function servicesOf(
     gateway,
     pipeline: openPipeline(gateway, options.steps ?? ADDED_STEPS),
     idempotency,
-    repeats: new Repeats(gateway.answers, () => gateway.lease().snapshot.gateway.answersBytesMax),
+    repeats: new Repeats(gateway.answers, gateway.turns, () => gateway.lease().snapshot.gateway.answersBytesMax),
     repeatChecks: new Map(),
     answerSecretOf: (id) => tokens.answerSecretOf(id),
     contextOf,

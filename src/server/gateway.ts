@@ -18,6 +18,7 @@ import { HOUR_MS } from '../core/time/clock.ts';
 import type { Timers } from '../core/time/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { AnswerCache } from '../gateway/cache/answer-cache.ts';
+import { AnswerTurns } from '../gateway/exchange/answer-turns.ts';
 import { Affinity } from '../gateway/prompt/affinity.ts';
 import { Conversations, isRead } from '../gateway/prompt/conversations.ts';
 import { KeptLengths } from '../gateway/prompt/kept-lengths.ts';
@@ -248,9 +249,15 @@ function openSweep(
 }
 
 /** The state of requests and prompts that is kept in memory. State: gateway. */
-const memoryOf = (clock: () => number, secret: Uint8Array, { store, log }: GatewayResources) => ({
+const memoryOf = (
+  clock: () => number,
+  secret: Uint8Array,
+  { store, log }: GatewayResources,
+  turns = new AnswerTurns(),
+) => ({
+  turns,
   cache: new AnswerCache({
-    ...{ store, secret, now: store.instance.now },
+    ...{ store, secret, turns, now: store.instance.now },
     onError: (error) => log.warn('old answers of the cache could not be deleted', { error: String(error) }),
   }),
   affinity: new Affinity(clock, undefined, secret),

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { ByteRoom } from '../../src/core/byte-room.ts';
+import { AnswerTurns } from '../../src/gateway/exchange/answer-turns.ts';
 import { Repeats } from '../../src/http/repeats.ts';
 import { contextWith } from '../support/request-context.ts';
 
@@ -24,7 +25,7 @@ type Play = typeof Repeats.prototype.open;
 const law = (openOf: (repeats: Repeats) => Play) =>
   fc.asyncProperty(fc.array(repeat, { minLength: 1, maxLength: 30 }), async (all) => {
     const room = new ByteRoom();
-    const open = openOf(new Repeats(room, () => ROOM));
+    const open = openOf(new Repeats(room, new AnswerTurns(), () => ROOM));
     let processed = 0;
     let isOver = false;
     const note = (bytes: number) => {

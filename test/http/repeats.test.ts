@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
-import type { Socket } from 'bun';
 import { waitFor } from '../support/answers.ts';
+import { connect, type Deaf, end, isAnswered, requestText, statusesOf } from '../support/deaf-connections.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
@@ -36,51 +36,15 @@ const bodyOf = (stream: boolean) => ({ model: 'large', stream, messages: [{ role
 const ask = (at: Signalbox, key: string, stream = false, init: RequestInit = {}) =>
   at.post('/v1/chat/completions', bodyOf(stream), { ...init, headers: { 'idempotency-key': key } });
 
-/** A connection whose bytes nothing reads after the first ones. */
-interface Deaf {
-  readonly socket: Socket;
-  /** The first bytes of the answer; '' before they arrive. */
-  start: string;
-}
-
-async function connect(at: Signalbox, reads: 'first bytes' | 'all', onStart: () => void = () => {}): Promise<Deaf> {
-  const { hostname, port } = new URL(at.url);
-  const deaf = { start: '' };
-  const socket = await Bun.connect({
-    hostname,
-    port: Number(port),
-    socket: {
-      data(own, bytes) {
-        if (deaf.start === '') {
-          deaf.start = bytes.toString().slice(0, 12);
-          onStart();
-        }
-        if (reads === 'first bytes') own.pause();
-      },
-    },
-  });
-  return Object.assign(deaf, { socket });
-}
-
-function requestText(at: Signalbox, key: string, stream: boolean): string {
-  const body = JSON.stringify(bodyOf(stream));
-  const head = ['POST /v1/chat/completions HTTP/1.1', 'host: localhost', 'content-type: application/json'];
-  head.push(`authorization: Bearer ${at.key}`, `idempotency-key: ${key}`, `content-length: ${body.length}`);
-  return `${head.join('\r\n')}\r\n\r\n${body}`;
-}
+const requestFor = (at: Signalbox, key: string, stream: boolean) =>
+  requestText(at, bodyOf(stream), [`idempotency-key: ${key}`]);
 
 /** Sends the same stream again over connections that nothing reads, until all of them have an answer. */
 async function askDeaf(count: number, key: string): Promise<Deaf[]> {
   const all = await Promise.all(Array.from({ length: count }, () => connect(small, 'first bytes')));
-  for (const { socket } of all) socket.write(requestText(small, key, true));
+  for (const { socket } of all) socket.write(requestFor(small, key, true));
   return all;
 }
-
-const statusesOf = (all: readonly Deaf[]) => all.map(({ start }) => start.slice('HTTP/1.1 '.length)).sort();
-const isAnswered = ({ start }: Deaf) => start !== '';
-const end = (all: readonly Deaf[]) => {
-  for (const { socket } of all) socket.terminate();
-};
 
 test('a server answers other requests before it has begun to answer many repeats of a large answer', async () => {
   upstream.behave({ text: 'x'.repeat(LETTERS) });
@@ -89,7 +53,7 @@ test('a server answers other requests before it has begun to answer many repeats
   const starts: string[] = [];
   const repeats = await Promise.all(Array.from({ length: 60 }, () => connect(box, 'all', () => starts.push('repeat'))));
   const health = await connect(box, 'all', () => starts.push('health'));
-  for (const { socket } of repeats) socket.write(requestText(box, key, false));
+  for (const { socket } of repeats) socket.write(requestFor(box, key, false));
   health.socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n');
   await waitFor(() => [health, ...repeats].every(isAnswered));
   expect(statusesOf(repeats)).toEqual(repeats.map(() => '200'));

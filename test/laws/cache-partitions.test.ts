@@ -5,7 +5,9 @@ import { plainUsage } from '../../src/core/money/usage.ts';
 import type { CachePartition } from '../../src/core/policy/cache.ts';
 import { AnswerCache } from '../../src/gateway/cache/answer-cache.ts';
 import { cacheNames, type NamedFacts, type NamedFor, partitionOf } from '../../src/gateway/cache/cache-name.ts';
+import { AnswerTurns } from '../../src/gateway/exchange/answer-turns.ts';
 import { batchLine, endLine } from '../../src/gateway/exchange/replayed-answer.ts';
+import { arrived } from '../../src/providers/arrival.ts';
 import { openStore } from '../../src/store/open.ts';
 import { tries } from '../deep/effort.ts';
 import { tempFolder } from '../store/support.ts';
@@ -120,7 +122,9 @@ test(`no one of ${TENANTS} tenants gets the answer of another to the same questi
   using folder = tempFolder();
   await layStore(folder.file);
   const store = await openStore(folder.file, { mode: 'serve' });
-  const cache = new AnswerCache({ store, secret: new Uint8Array(32), now: () => 1_000, onError: () => {} });
+  const cache = new AnswerCache({
+    ...{ store, turns: new AnswerTurns(), secret: new Uint8Array(32), now: () => 1_000, onError: () => {} },
+  });
   const request = chatRequest({ messages: [{ role: 'user', content: 'What is my balance?' }], temperature: 0 });
   const of = (at: number) => ({ keyId: `key${at}`, secret: `secret ${at}` });
   const namesOf = (keyId: string, secret: string) => {
@@ -140,7 +144,8 @@ test(`no one of ${TENANTS} tenants gets the answer of another to the same questi
     const { keyId, secret } = of(at);
     const own = namesOf(keyId, secret);
     const [found] = await cache.find(own.names, own.seal, () => true);
-    expect([found?.decision, found?.parts[0]]).toEqual([at, { type: 'text', choice: 0, text: `balance of ${at}` }]);
+    const parts = await arrived(() => found!.source.read());
+    expect([found?.decision, parts]).toEqual([at, [{ type: 'text', choice: 0, text: `balance of ${at}` }]]);
     // The key of another tenant with a forged secret, and the name of another tenant with the own secret.
     const forged = namesOf(other.keyId, secret);
     const strange = namesOf(other.keyId, other.secret);

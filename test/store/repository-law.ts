@@ -182,9 +182,9 @@ const PLACES = IDS.flatMap((key) => IDS.map((answer) => [key, answer] as const))
 
 /** The entries of the cache that have not expired at a time. Each database has its own class for bytes. */
 async function cachedAt(cache: LawTables['cache'], now: number) {
-  const rows = await cache.find([1, 2, 3].map(nameOf), now);
+  const rows = await cache.find([1, 2, 3].map(nameOf), now, Number.MAX_SAFE_INTEGER);
   return rows
-    .map(({ name, answer, ...row }) => ({ name: Buffer.from(name).toString('hex'), size: answer.length, ...row }))
+    .map(({ name, answer, ...row }) => ({ name: Buffer.from(name).toString('hex'), size: answer?.length, ...row }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 

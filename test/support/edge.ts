@@ -6,6 +6,7 @@ import { ByteRoom } from '../../src/core/byte-room.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
 import { AnswerCache } from '../../src/gateway/cache/answer-cache.ts';
+import { AnswerTurns } from '../../src/gateway/exchange/answer-turns.ts';
 import type { FundingSource } from '../../src/gateway/money/funding.ts';
 import { Affinity } from '../../src/gateway/prompt/affinity.ts';
 import { Conversations } from '../../src/gateway/prompt/conversations.ts';
@@ -72,6 +73,7 @@ export async function openEdge({ store, keys, ledger, payments, log, lease, ...m
   const lengths = { store, lead: ALONE, timers: processTimers, onError: never };
   const questionLengths = await KeptLengths.open(lengths);
   const funded = { lease, leaseOf: lease, ledger, payments, keys, log, now };
+  const turns = new AnswerTurns();
   const gateway: X402Gateway = {
     ...funded,
     funding: fundingOf(funded),
@@ -83,7 +85,8 @@ export async function openEdge({ store, keys, ledger, payments, log, lease, ...m
     conversations: new Conversations(store, now),
     sessions: new Sessions(clock),
     counter: { count: async () => null },
-    cache: new AnswerCache({ store, secret: new Uint8Array(32), now, onError: never }),
+    cache: new AnswerCache({ store, turns, secret: new Uint8Array(32), now, onError: never }),
+    turns,
     countPlaces: new CountPlaces(),
     past: { find: async () => lease() },
     nextId,

@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { type Static, Type } from '@sinclair/typebox';
 import type { AnswerSeal } from '../../access/idempotency/crypto.ts';
 import { answerSecretOf } from '../../access/tokens/subject.ts';
-import type { StreamPart } from '../../contract/parts.ts';
 import type { Tariff } from '../../core/accounting/entry.ts';
 import { MICROCREDITS, type Microcredits } from '../../core/money/credits.ts';
 import { plainUsage, type Usage } from '../../core/money/usage.ts';
@@ -12,9 +11,11 @@ import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import type { Receipt } from '../../core/request/answer.ts';
 import { SchemaCheck } from '../../core/schema/check.ts';
 import { DAY_MS, MINUTE_MS } from '../../core/time/clock.ts';
-import type { CachedRow, CacheSizes } from '../../store/cache.ts';
+import { bytesOnDisk, type CacheSizes, type FoundRow } from '../../store/cache.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { Deferral, Store } from '../../store/store.ts';
+import type { AnswerSource } from '../exchange/answer-source.ts';
+import type { AnswerTurns } from '../exchange/answer-turns.ts';
 import { replayedAnswer } from '../exchange/replayed-answer.ts';
 
 /** The first line of an entry; the lines of the answer follow. */
@@ -26,7 +27,8 @@ export interface CachedAnswer {
   /** The ID of the decision that the answer repeats. */
   readonly decision: number;
   readonly model: string;
-  readonly parts: readonly StreamPart[];
+  /** Reads its parts, in turns with other stored answers. */
+  readonly source: Pick<AnswerSource, 'read'>;
   readonly usage: Usage;
   /** Fields of the request that the model did not receive, or received in another form, as in `platform`. */
   readonly dropped: readonly string[];
@@ -50,6 +52,7 @@ interface CacheParts {
   readonly store: Pick<Store, 'commit'> & Deferral & Pick<Repositories, 'cache'>;
   /** The secret of the store. */
   readonly secret: Uint8Array;
+  readonly turns: AnswerTurns;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly onError: (error: unknown) => void;
@@ -59,8 +62,10 @@ interface CacheParts {
 const USED_EVERY_MS = MINUTE_MS;
 /** After this share of the limit was stored, the oldest entries are deleted; so much of the limit stays free for the next ones. */
 const EVICT_SHARE = 1 / 16;
-/** So many entries are read, written or shown together, because a request for embeddings can have thousands, and other requests wait. */
+/** So many entries are searched or written together, because a request for embeddings can have thousands, and other requests wait. */
 export const TOGETHER = 32;
+/** A search reads answers of at most this many bytes at once, and larger ones when their turn comes. */
+const READ_AT_ONCE = 16_384;
 /** The most tariffs that are kept. */
 const TARIFFS_MAX = 1_000;
 
@@ -68,7 +73,7 @@ const TARIFFS_MAX = 1_000;
 export class AnswerCache {
   readonly #parts: CacheParts;
   readonly #tariffs = new Map<string, Tariff>();
-  /** The bytes that this server has stored since it last deleted the oldest entries. */
+  /** The bytes on disk that this server has stored since it last deleted the oldest entries. */
   #bytes = 0;
 
   constructor(parts: CacheParts) {
@@ -92,8 +97,9 @@ export class AnswerCache {
   }
 
   /**
-   * Finds entries by their names. An entry that cannot be opened counts as absent. Other requests run between some names and the next ones.
-   * @param hasRoom called with the bytes of entries that were read; false ends the search
+   * Finds entries by their names. An entry that cannot be opened counts as absent. Other requests run between some names and the next ones,
+   * and large answers wait for their turn.
+   * @param hasRoom called with the bytes of entries before they are opened; false ends the search
    * @returns an answer or null for each name, in their order; all null without room. Rejects with StoreError.
    */
   async find(
@@ -101,19 +107,30 @@ export class AnswerCache {
     seal: AnswerSeal,
     hasRoom: (bytes: number) => boolean,
   ): Promise<(CachedAnswer | null)[]> {
-    const { store, now } = this.#parts;
+    const { store, turns, now } = this.#parts;
     const found: (CachedAnswer | null)[] = [];
     for (let at = 0; at < names.length; at += TOGETHER) {
       if (at > 0) await setImmediate();
       const some = names.slice(at, at + TOGETHER);
-      const rows = new Map((await store.cache.find(some, now())).map((row) => [nameText(row.name), row]));
-      if (!hasRoom(rows.values().reduce((sum, { answer }) => sum + answer.length, 0))) return names.map(() => null);
+      const rows = await store.cache.find(some, now(), READ_AT_ONCE);
+      const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
+      if (bytes > 0) await turns.read(bytes);
+      if (!hasRoom(bytes)) return names.map(() => null);
+      const opened = await this.#whole(rows);
       for (const name of some) {
-        const row = rows.get(nameText(name));
-        found.push(row ? openRow(row, seal) : null);
+        const row = opened.get(nameText(name));
+        found.push(row ? openRow(row, seal, turns.pace) : null);
       }
     }
     return found;
+  }
+
+  /** Reads the answers that were too large for the search. @returns the rows by their names */
+  async #whole(rows: readonly FoundRow[]): Promise<ReadonlyMap<string, FoundRow>> {
+    const { store, now } = this.#parts;
+    const large = rows.filter(({ answer }) => answer === null).map(({ name }) => name);
+    const more = large.length > 0 ? await store.cache.find(large, now(), Number.MAX_SAFE_INTEGER) : [];
+    return new Map([...rows, ...more].map((row) => [nameText(row.name), row]));
   }
 
   /** Notes that entries were used, so that they are not the first to be deleted. */
@@ -139,10 +156,11 @@ export class AnswerCache {
     const stored = now();
     const head: Static<typeof Head> = { form: 1, decision, ...(tokens !== undefined && { tokens }) };
     const answer = seal.seal(`${JSON.stringify(head)}\n${text}`, nameText(name));
-    if (answer.length > bytesMax * EVICT_SHARE) return;
+    const bytes = bytesOnDisk(answer.length);
+    if (bytes > bytesMax * EVICT_SHARE) return;
     const expires = stored + Math.min(ttlMs, recordDays * DAY_MS);
     store.defer(store.cache.keep({ name, keyId, userId: user ?? null, stored, expires, used: stored, answer }));
-    this.#bytes += answer.length;
+    this.#bytes += bytes;
     if (this.#bytes < bytesMax * EVICT_SHARE) return;
     this.#bytes = 0;
     void store.cache.evict(Math.floor(bytesMax * (1 - 2 * EVICT_SHARE))).catch(this.#parts.onError);
@@ -164,22 +182,19 @@ export class AnswerCache {
 const nameText = (name: Uint8Array): string => name.toHex();
 
 /** @returns null for an entry that another secret or another version wrote */
-function openRow({ name, answer, stored }: CachedRow, seal: AnswerSeal): CachedAnswer | null {
-  const text = seal.open(answer, nameText(name));
+function openRow({ name, answer, stored }: FoundRow, seal: AnswerSeal, pace: AnswerTurns['pace']): CachedAnswer | null {
+  const text = answer && seal.open(answer, nameText(name));
   const end = text?.indexOf('\n') ?? -1;
   if (text === null || end < 0) return null;
   const head: unknown = JSON.parse(text.slice(0, end));
   if (!headForm.accepts(head)) return null;
   const { decision, tokens } = head;
-  const source = replayedAnswer(decision, text.slice(end + 1));
+  const source = replayedAnswer(decision, text.slice(end + 1), { pace, leave: () => {} });
   if (!source?.receipt) return null;
-  const parts: StreamPart[] = [];
-  for (let batch = source.read(); batch !== null && !(batch instanceof Promise); batch = source.read())
-    parts.push(...batch);
   const usage = tokens === undefined ? source.receipt.usage : plainUsage(tokens, 0);
   const { dropped, adapted } = source.receipt.platform;
   const price = priceOf(source.receipt, tokens);
-  return { decision, model: source.model, parts, usage, dropped, adapted, price, stored };
+  return { decision, model: source.model, source, usage, dropped, adapted, price, stored };
 }
 
 /** @param tokens of one input of a request for embeddings, which has this share of the price; undefined for the whole answer */

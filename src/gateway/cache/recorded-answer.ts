@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { StreamPart } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { SignalboxError } from '../../core/errors.ts';
@@ -8,7 +7,7 @@ import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { Recording } from '../exchange/kept-answer.ts';
 import { batchLine, endLine } from '../exchange/replayed-answer.ts';
 import { WrappedAnswer } from '../exchange/wrapped-answer.ts';
-import { type KeptEntry, TOGETHER } from './answer-cache.ts';
+import type { CachedAnswer, KeptEntry } from './answer-cache.ts';
 
 /** An answer that a step only watches: nothing in it changes. */
 export abstract class WatchedAnswer extends WrappedAnswer {
@@ -105,44 +104,65 @@ export class EndingAnswer extends WatchedAnswer {
   }
 }
 
+/** Reads the answer of one input of a request for embeddings, as a vector of this input. */
+function vectorOf({ source }: CachedAnswer, index: number): NextParts {
+  const parts = source.read();
+  if (parts === null || parts instanceof Promise) return parts;
+  return parts.map((part) => (part.type === 'embedding' ? { ...part, index } : part));
+}
+
+/** Returns a reader of the vectors of a request for embeddings, one after the other. */
+export function vectorsOf(answers: readonly CachedAnswer[]): () => NextParts {
+  let at = 0;
+  return () => {
+    for (let answer = answers[at]; answer; answer = answers[++at]) {
+      const parts = vectorOf(answer, at);
+      if (parts !== null) return parts;
+    }
+    return null;
+  };
+}
+
 /** The vectors of a request for embeddings of which the cache had some. */
 export class MergedVectors extends WatchedAnswer {
   /** By index of the input; null for an input that the model answers. */
-  readonly #kept: readonly (readonly number[] | null)[];
+  readonly #kept: readonly (CachedAnswer | null)[];
   /** The index of the next input. */
   #next = 0;
+  /** The parts of the model that the reader has not yet read, the next one last. */
+  #waiting: StreamPart[] = [];
 
-  constructor(source: RunningAnswer, kept: readonly (readonly number[] | null)[]) {
+  constructor(source: RunningAnswer, kept: readonly (CachedAnswer | null)[]) {
     super(source);
     this.#kept = kept;
   }
 
+  override read(): NextParts {
+    for (let kept = this.#kept[this.#next]; kept && !this.error; kept = this.#kept[++this.#next]) {
+      const parts = vectorOf(kept, this.#next);
+      if (parts !== null) return parts;
+    }
+    const part = this.#waiting.pop();
+    if (part) return [part.type === 'embedding' ? { ...part, index: this.#next++ } : part];
+    const parts = super.read();
+    if (parts === null || parts instanceof Promise || parts.length === 0) return parts;
+    this.#waiting = parts.toReversed();
+    return this.read();
+  }
+
+  override abandon(reason: SignalboxError | 'caller-gone'): void {
+    super.abandon(reason);
+    this.#waiting = [];
+  }
+
   protected see(parts: readonly StreamPart[]): readonly StreamPart[] {
-    return parts.flatMap((part) => {
-      if (part.type !== 'embedding') return [part];
-      const before = this.#keptHere();
-      return [...before, { ...part, index: this.#next++ }];
-    });
-  }
-
-  protected override end(): Awaitable<readonly StreamPart[]> {
-    return this.error ? super.end() : this.#keptHere();
-  }
-
-  /** Returns the vectors of the cache up to the next input of the model. */
-  #keptHere(): StreamPart[] {
-    const parts: StreamPart[] = [];
-    for (let vector = this.#kept[this.#next]; vector; vector = this.#kept[this.#next])
-      parts.push({ type: 'embedding', choice: 0, index: this.#next++, vector });
     return parts;
   }
 }
 
-/** An answer of the cache. Its memory is held until its end, and its reader gets only some of its vectors before other requests run. */
-export class PacedAnswer extends WatchedAnswer {
+/** An answer of the cache, whose memory is held until its end. */
+export class HeldAnswer extends WatchedAnswer {
   readonly #leave: () => void;
-  #waiting: readonly StreamPart[] = [];
-  #hasPaused = false;
 
   /** @param leave releases the memory of the answer; it may be called again */
   constructor(source: RunningAnswer, leave: () => void) {
@@ -160,30 +180,17 @@ export class PacedAnswer extends WatchedAnswer {
   }
 
   override read(): NextParts {
-    if (this.#waiting.length > 0) {
-      this.#hasPaused = !this.#hasPaused;
-      return this.#hasPaused ? setImmediate() : this.#next();
-    }
     const parts = super.read();
     if (parts === null) this.#leave();
-    if (parts === null || parts instanceof Promise) return parts;
-    this.#waiting = parts;
-    return this.#next();
+    return parts;
   }
 
   override abandon(reason: SignalboxError | 'caller-gone'): void {
     super.abandon(reason);
-    this.#waiting = [];
     this.#leave();
   }
 
   protected see(parts: readonly StreamPart[]): readonly StreamPart[] {
     return parts;
-  }
-
-  #next(): readonly StreamPart[] {
-    const next = this.#waiting.slice(0, TOGETHER);
-    this.#waiting = this.#waiting.slice(TOGETHER);
-    return next;
   }
 }

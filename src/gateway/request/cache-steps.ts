@@ -15,7 +15,7 @@ import { vectorSpaceOf } from '../../routing/rules.ts';
 import { type CachedAnswer, TOGETHER } from '../cache/answer-cache.ts';
 import { type CacheNames, cacheNames, partitionOf } from '../cache/cache-name.ts';
 import { type CacheControl, cacheControlOf, isWallet, skipOf } from '../cache/cache-scope.ts';
-import { EndingAnswer, MergedVectors, PacedAnswer, RecordedAnswer } from '../cache/recorded-answer.ts';
+import { EndingAnswer, HeldAnswer, MergedVectors, RecordedAnswer, vectorsOf } from '../cache/recorded-answer.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { scopeOf } from '../guards/guard-scope.ts';
 import { ruledFacts, withGuards } from './decide.ts';
@@ -100,7 +100,7 @@ async function answerQuery(served: ServedRequest, query: CacheQuery, next: Next)
   const leave = () => hold.leave();
   try {
     const answer = await answerWithin(served, query, next, hold);
-    return hold.bytes === 0 ? answer : new PacedAnswer(answer, leave);
+    return hold.bytes === 0 ? answer : new HeldAnswer(answer, leave);
   } catch (cause) {
     leave();
     throw cause;
@@ -128,12 +128,12 @@ async function answerWithin(
   const inputs = prepared.request.embedding?.inputs ?? null;
   const model = found.find((one) => one !== null)?.model;
   const isPartial = inputs !== null && model !== undefined && isOfOneSpace(served, query, model);
-  const kept = found.map((one) => (one?.model === model ? vectorIn(one) : null));
+  const kept = found.map((one) => (one?.model === model ? one : null));
   const missing = isPartial ? inputs.flatMap((_, at) => (kept[at] === null ? [at] : [])) : null;
   const rest = missing && inputs && requestFor(prepared.request, inputs, missing);
   if (missing && rest) served.prepared = withRequest(served, rest);
   else hold.leave();
-  const spared = rest ? sumOfPrices(found.filter((_, at) => kept[at] !== null)) : 0;
+  const spared = rest ? sumOfPrices(kept) : 0;
   context.work.cache = { result: rest ? 'partial' : 'miss', spared, store: null };
   const { embedding } = served.prepared.request;
   const recorded = new RecordedAnswer(await next(), embedding?.inputs ?? null);
@@ -159,10 +159,16 @@ async function usableAnswers(served: ServedRequest, { control, facts, terms, ...
   return served.terms === terms ? usable : [];
 }
 
-async function storedAnswers({ gateway, prepared }: ServedRequest, { names, seal }: CacheNames, hold: ByteHold) {
+async function storedAnswers(
+  { gateway, context, prepared }: ServedRequest,
+  { names, seal }: CacheNames,
+  hold: ByteHold,
+) {
   const { answersBytesMax } = prepared.runtime.snapshot.gateway;
   try {
-    return await gateway.cache.find(names, seal, (bytes) => hold.take(bytes, answersBytesMax));
+    // A caller that has disconnected needs no answer.
+    const hasRoom = (bytes: number) => !context.signal.aborted && hold.take(bytes, answersBytesMax);
+    return await gateway.cache.find(names, seal, hasRoom);
   } catch (error) {
     gateway.log.warn('the cache could not be read', { error: String(error) });
     return [];
@@ -181,12 +187,10 @@ function hit(
   const stored = found.reduce((oldest, one) => Math.min(oldest, one.stored), first.stored);
   const isEmbedding = prepared.request.embedding !== null;
   const inputTokens = found.reduce((sum, { usage }) => sum + usage.inputTokens, 0);
-  const vectors = () =>
-    found.flatMap(({ parts }, index) => parts.map((part) => (part.type === 'embedding' ? { ...part, index } : part)));
   return answerHere(served, {
     reason: CACHE_REASON,
     model: first.model,
-    parts: isEmbedding ? vectors() : first.parts,
+    parts: isEmbedding ? vectorsOf(found) : () => first.source.read(),
     usage: isEmbedding ? { ...first.usage, inputTokens } : first.usage,
     price: policy.price,
     tariff: gateway.cache.tariffOf(first.model),
@@ -218,9 +222,6 @@ async function store(
 
 const sumOfPrices = (answers: readonly (CachedAnswer | null)[]): Microcredits =>
   answers.reduce((sum, answer) => sum + (answer?.price ?? 0), 0);
-
-const vectorIn = (answer: CachedAnswer | null): readonly number[] | null =>
-  answer?.parts.find((part) => part.type === 'embedding')?.vector ?? null;
 
 /** Whether the vectors of a model of the cache, and of a model that will answer, are of one vector space. */
 function isOfOneSpace({ prepared }: ServedRequest, { facts }: CacheQuery, model: string): boolean {

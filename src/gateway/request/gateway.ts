@@ -3,6 +3,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { PastPolicies } from '../../policy/runtime/replay.ts';
 import type { TokenCounter } from '../../providers/tokenizer/counter.ts';
 import type { AnswerCache } from '../cache/answer-cache.ts';
+import type { AnswerTurns } from '../exchange/answer-turns.ts';
 import type { ExchangeParts } from '../exchange/runnable-request.ts';
 import type { FundingParts, FundingSource } from '../money/funding.ts';
 import type { Affinity } from '../prompt/affinity.ts';
@@ -29,6 +30,7 @@ export interface Gateway extends FundingParts, ExchangeParts {
   readonly conversations: Conversations;
   readonly sessions: Sessions;
   readonly cache: AnswerCache;
+  readonly turns: AnswerTurns;
   readonly counter: TokenCounter;
   readonly countPlaces: CountPlaces;
   /** Returns the next ID; see `core/id.ts`. */

@@ -10,6 +10,7 @@ import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
 import type { Receipt } from '../../core/request/answer.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { HoldRequest } from '../../ledger/hold-request.ts';
+import type { NextParts } from '../../providers/upstream-call.ts';
 import { chatFacts, embeddingFacts } from '../../routing/facts.ts';
 import { overloadedBy } from '../../store/unwritten.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
@@ -25,7 +26,8 @@ export interface OwnAnswer {
   readonly reason: string;
   /** The model that the answer names. */
   readonly model: string;
-  readonly parts: readonly StreamPart[];
+  /** The parts, or a function that returns the next ones, like `read` of an answer source. */
+  readonly parts: readonly StreamPart[] | (() => NextParts);
   readonly usage: Usage;
   /** The price, microcredits. */
   readonly price: Microcredits;
@@ -217,7 +219,7 @@ class WrittenAnswer implements RunningAnswer {
   readonly funded: RunningAnswer['funded'];
   readonly policy: GatewayPolicy;
   isDeserted = false;
-  #left: readonly StreamPart[] | null;
+  #left: OwnAnswer['parts'] | null;
 
   constructor(
     { gateway, prepared }: ServedRequest,
@@ -239,8 +241,9 @@ class WrittenAnswer implements RunningAnswer {
 
   async open(): Promise<void> {}
 
-  read(): readonly StreamPart[] | null {
+  read(): NextParts {
     const parts = this.#left;
+    if (typeof parts === 'function') return parts();
     this.#left = null;
     return parts;
   }

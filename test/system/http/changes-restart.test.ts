@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import type { StoredAnswer } from '../../../src/access/idempotency/answer.ts';
 import { ByteRoom } from '../../../src/core/byte-room.ts';
+import { AnswerTurns } from '../../../src/gateway/exchange/answer-turns.ts';
 import { changesOnce } from '../../../src/http/changes-once.ts';
 import { Repeats } from '../../../src/http/repeats.ts';
 import { RouteTable } from '../../../src/http/route-table.ts';
@@ -72,7 +73,7 @@ test('the server stores the answer of an internal error, but not of a refusal', 
     idempotency: { claim: async () => ({ kind: 'run', run }) },
     bodyOf: async () => ({}),
     routes: new RouteTable([]),
-    repeats: new Repeats(new ByteRoom(), () => Number.POSITIVE_INFINITY),
+    repeats: new Repeats(new ByteRoom(), new AnswerTurns(), () => Number.POSITIVE_INFINITY),
     repeatChecks: new Map(),
     changes: { giveBack() {} },
     pass: async () => new Response('the text', { status: statuses.shift()!, headers: { etag: '"a"', 'x-own': 'b' } }),
