@@ -1,5 +1,6 @@
+import { type ByteHold, ByteRoom } from '../../core/byte-room.ts';
 import type { Refusal } from '../../core/decision/refusal.ts';
-import { MINUTE_MS } from '../../core/time/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../core/time/clock.ts';
 import type { Timer, Timers } from '../../core/time/timers.ts';
 import { totalBy } from '../../host/telemetry/counts.ts';
 import type { Family } from '../../host/telemetry/families.ts';
@@ -7,17 +8,25 @@ import type { RecordLog } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 
 /**
- * How many refusals of a line of keys are stored one by one in a minute. The rest of the minute is stored as a number, one record for each error code.
+ * How many refusals of a user, or of a line of keys without a user, are stored one by one in a minute. The rest of the minute is stored as
+ * numbers, one record for each key and error code.
  */
 export const REFUSALS_A_MINUTE = 60;
+/**
+ * The most records in a day (UTC). All callers share them, and also the queue and the numbers of a minute: each caller gets at most half of
+ * what the others leave. A single caller that is refused all day has less than half.
+ */
+export const REFUSALS_A_DAY = 200_000;
 /** The most refusals that wait for the store. */
 const QUEUE_MAX = 1_000;
+/** The most keys and codes that are counted in a minute. The queue has room for all of them. */
+const COUNTED_MAX = 1_000;
 /** The most refusals that are written together, so that a hold in the same transaction waits at most a few milliseconds for them. */
 const BATCH = 50;
 /** How long refusals wait for more refusals, ms. */
 const WRITE_MS = 200;
-/** The most keys, and the most pairs of key and code, that are counted in a minute. */
-const COUNTED_MAX = 10_000;
+/** The most callers of a minute whose refusals are stored one by one. */
+const CALLERS_MAX = 10_000;
 
 interface RefusalLogOptions {
   readonly store: Pick<Store, 'commit'>;
@@ -25,6 +34,13 @@ interface RefusalLogOptions {
   readonly timers: Timers;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+}
+
+/** A refusal, or a number of refusals, with its share of the queue or of the numbers of a minute. */
+interface SharedRefusal {
+  readonly refusal: Refusal;
+  readonly caller: string;
+  readonly hold: ByteHold;
 }
 
 /**
@@ -35,12 +51,16 @@ export class RefusalLog {
   readonly #options: RefusalLogOptions;
   readonly #ends = { stored: 0, dropped: 0 };
   #minute = 0;
-  /** How many refusals of each line of keys were queued in this minute. */
+  /** How many refusals of each caller were queued in this minute. */
   readonly #queuedOf = new Map<string, number>();
   /** The refusals of this minute that are only counted, by key, code and the actions of guards. */
-  readonly #rest = new Map<string, Refusal>();
+  readonly #rest = new Map<string, SharedRefusal>();
   #restTimer: Timer | null = null;
-  #queue: Refusal[] = [];
+  #queue: SharedRefusal[] = [];
+  /** How callers share the queue, the numbers of this minute, and the records of this day. Each record counts as a byte. */
+  readonly #queued = new ByteRoom();
+  readonly #counted = new ByteRoom();
+  #today = new ByteRoom();
   #writeTimer: Timer | null = null;
   #writing: Promise<void> | null = null;
 
@@ -55,18 +75,19 @@ export class RefusalLog {
 
   /**
    * Adds a refusal of one request. Refusals without a key are only counted.
-   * @param root the top key of the key's line, whose keys share the limit of a minute
+   * @param root the top key of the key's line. All keys of a user, or of a line without a user, share the limits.
    */
   add(refusal: Refusal, root = refusal.keyId): void {
     const minute = Math.floor(refusal.time / MINUTE_MS);
-    if (minute !== this.#minute) this.#endMinute();
-    this.#minute = minute;
-    const { keyId } = refusal;
-    const queued = this.#queuedOf.get(root) ?? 0;
-    if (keyId === '' || queued >= REFUSALS_A_MINUTE || this.#queuedOf.size >= COUNTED_MAX) this.#count(refusal);
+    if (minute !== this.#minute) this.#beginMinute(minute);
+    const { keyId, user } = refusal;
+    const caller = user === null ? `line ${root}` : `user ${user}`;
+    const queued = this.#queuedOf.get(caller) ?? 0;
+    const isFull = queued >= REFUSALS_A_MINUTE || this.#queuedOf.size >= CALLERS_MAX;
+    if (keyId === '' || isFull || !this.#today.fits(caller, 1, REFUSALS_A_DAY)) this.#count(refusal, caller);
     else {
-      this.#queuedOf.set(root, queued + 1);
-      this.#enqueue(refusal);
+      this.#queuedOf.set(caller, queued + 1);
+      this.#enqueue(refusal, caller);
     }
   }
 
@@ -85,12 +106,17 @@ export class RefusalLog {
     await this.flush();
   }
 
-  #count(refusal: Refusal): void {
+  #count(refusal: Refusal, caller: string): void {
     const name = `${refusal.keyId} ${refusal.code} ${actionsOf(refusal)}`;
     const counted = this.#rest.get(name);
-    if (counted) this.#rest.set(name, { ...counted, answers: counted.answers + 1 });
-    else if (this.#rest.size >= COUNTED_MAX) this.#ends.dropped++;
-    else this.#rest.set(name, { ...refusal, ...OF_MANY });
+    if (counted) {
+      const { answers } = counted.refusal;
+      this.#rest.set(name, { ...counted, refusal: { ...counted.refusal, answers: answers + 1 } });
+      return;
+    }
+    const hold = this.#counted.hold(caller);
+    if (hold.take(1, COUNTED_MAX)) this.#rest.set(name, { refusal: { ...refusal, ...OF_MANY }, caller, hold });
+    else this.#ends.dropped++;
     this.#awaitMinute();
   }
 
@@ -112,15 +138,29 @@ export class RefusalLog {
     const rest = [...this.#rest.values()];
     this.#rest.clear();
     this.#queuedOf.clear();
-    for (const refusal of rest) this.#enqueue(refusal);
+    for (const { refusal, caller, hold } of rest) {
+      hold.leave();
+      this.#enqueue(refusal, caller);
+    }
   }
 
-  #enqueue(refusal: Refusal): void {
-    if (this.#queue.length >= QUEUE_MAX) {
+  #beginMinute(minute: number): void {
+    this.#endMinute();
+    const dayOf = (at: number) => Math.floor((at * MINUTE_MS) / DAY_MS);
+    if (dayOf(minute) !== dayOf(this.#minute)) this.#today = new ByteRoom();
+    this.#minute = minute;
+  }
+
+  #enqueue(refusal: Refusal, caller: string): void {
+    const hold = this.#queued.hold(caller);
+    const hasRoom = this.#queued.fits(caller, 1, QUEUE_MAX) && this.#today.fits(caller, 1, REFUSALS_A_DAY);
+    if (!hasRoom) {
       this.#ends.dropped += refusal.answers;
       return;
     }
-    this.#queue.push(refusal);
+    hold.take(1, QUEUE_MAX);
+    this.#today.hold(caller).take(1, REFUSALS_A_DAY);
+    this.#queue.push({ refusal, caller, hold });
     if (!this.#writing) this.#writeTimer ??= this.#options.timers.after(WRITE_MS, () => this.#write());
     this.#writeTimer?.unref();
   }
@@ -132,7 +172,8 @@ export class RefusalLog {
     if (this.#writing || this.#queue.length === 0) return;
     const { store, log } = this.#options;
     const batch = this.#queue.splice(0, BATCH);
-    const writes = batch.map(async (refusal) => {
+    const writes = batch.map(async ({ refusal, hold }) => {
+      hold.leave();
       try {
         // Each refusal is its own commit, so that the store writes them together but refuses them one by one.
         await store.commit([log.refuse(refusal)]);
