@@ -121,6 +121,10 @@ export function meaningOf(sent: string, snapshot: PolicySnapshot): Pick<NamedTar
   return meant === null || meant === name ? { model: name, alias: null } : { model: meant, alias: name };
 }
 
+/** Whether the policy states a name, also of a model that is not served here. */
+export const isStated = (name: string, { selectors, modelIndex, aliases, leftOut }: PolicySnapshot): boolean =>
+  selectors.has(name) || modelIndex.has(name) || aliases.has(name) || leftOut.some((one) => one.name === name);
+
 /**
  * Claude Code adds the suffix `[1m]` to request a window of a million tokens. Claude Code sends the name without the suffix; other clients
  * send the whole name.

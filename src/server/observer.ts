@@ -10,6 +10,7 @@ import { recordRefusals } from '../gateway/request/observe/refusals.ts';
 import type { Family } from '../host/telemetry/families.ts';
 import type { Tracer } from '../host/telemetry/tracing/start.ts';
 import { createEdgeMetrics } from '../http/edge-metrics.ts';
+import { isStated } from '../routing/model-name.ts';
 import type { Instance } from '../store/instance.ts';
 
 /**
@@ -43,7 +44,8 @@ export function openObserver(
   const routes = surfaces.flatMap((surface) => surface.routes.flatMap(pathsOf).map((path) => ({ surface, path })));
   const foreign = new Map(routes.map(({ surface, path }) => [path, surface.foreignFields ?? new Map()]));
   const dialects = new Map(routes.map(({ surface, path }) => [path, surface.name]));
-  const refused = recordRefusals({ refusals: records.refusals, now: instance.now, dialects });
+  const isModelName = (name: string) => isStated(name, lease().snapshot);
+  const refused = recordRefusals({ refusals: records.refusals, now: instance.now, isModelName, dialects });
   const reporters: RequestReporter[] = [logForeignFields(log, foreign), refused, ...more];
   if (form !== 'off') reporters.push(logRequests(log));
   if (metrics) reporters.push(chat.count, edge.count);

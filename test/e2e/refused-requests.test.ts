@@ -173,9 +173,9 @@ describe('a refused request', () => {
       const box = await start();
       const secret = `sk-proj-${'a1B2'.repeat(12)}`;
       for (const [model, shown] of [
-        [`gpt\u0007-\u202e9\n${'x'.repeat(300)}`, `gpt-9${'x'.repeat(123)}`],
+        [`gpt\u0007-\u202e9\n${'-small'.repeat(50)}`, `gpt-9${'-small'.repeat(21).slice(0, 123)}`],
         [secret, '[secret]'],
-        [`${'y'.repeat(100)} ${secret}`, `${'y'.repeat(100)} [secret]`],
+        [`${'my-'.repeat(33)} ${secret}`, `${'my-'.repeat(33)} [secret]`],
         [`abcsk-live-${'a1B2'.repeat(6)}`, 'abc[secret]'],
         [`abc${secret}`, 'abc[secret]'],
         [`9sk-${'a1B2'.repeat(6)}`, '9[secret]'],
@@ -194,10 +194,49 @@ describe('a refused request', () => {
   );
 
   test(
+    'contains neither a password that was sent as the model, nor a name in its metadata',
+    async () => {
+      const box = await start();
+      const passwords = [
+        'Tr0ub4dor&3',
+        'postgres://ada:horse-battery@db/orders',
+        'password=horse-battery',
+        'S3cr3tP4ss',
+      ];
+      const bodies = passwords.flatMap(
+        (password) =>
+          [
+            ['/v1/chat/completions', { model: password, messages }, '[secret]'],
+            ['/v1/messages', { model: password, messages, max_tokens: 9 }, '[secret]'],
+            ['/v1/chat/completions', { model: 'best', messages, metadata: { [password]: 5 } }, 'best'],
+            ['/v1/responses', { model: 'best', input: PROMPT, metadata: { [password]: { a: 1 } } }, 'best'],
+            ['/v1/embeddings', { model: 'best', input: PROMPT, metadata: { [password]: 5 } }, 'best'],
+            ['/v1/chat/completions', { model: 'best', messages, metadata: { hunter2: 5, [password]: '' } }, 'best'],
+          ] as const,
+      );
+      for (const [path, body, model] of bodies) {
+        const response = await box.post(path, body);
+        expect([path, response.status]).toEqual([path, model === 'best' ? 400 : 404]);
+        const found = await find(box, idOf(response));
+        expect(found.model).toBe(model);
+        expect(String(found.refusal?.message)).toMatch(
+          model === 'best' ? /^`metadata\.\[prompt\]` must be/ : /`\[secret\]`/,
+        );
+        for (const hidden of [...passwords, 'hunter2']) expect(JSON.stringify(found)).not.toContain(hidden);
+      }
+      const described = await box.get(`/v1/models/${encodeURIComponent(passwords[0]!)}`);
+      const found = await find(box, idOf(described));
+      expect(found.model).toBe('[secret]');
+      expect(JSON.stringify(found)).not.toContain('Tr0ub4dor');
+    },
+    PATIENCE,
+  );
+
+  test(
     'has no characters in its message that control the terminal of an operator',
     async () => {
       const box = await start();
-      const model = 'gpt\u001b]0;title\u0007\u001b[2J\u009b\u202e9';
+      const model = 'gpt\u001b]0-title\u0007\u001b[2J\u009b\u202e9';
       const response = await box.post('/v1/chat/completions', { model, messages });
       expect(response.status).toBe(404);
       const { refusal } = await find(box, idOf(response));
@@ -258,6 +297,31 @@ describe('above 60 a minute for a key', () => {
       const entries = await list(box, 'status=refused&limit=200');
       // A new minute can begin in between, and then each minute has its own limit and the numbers of the first one.
       expect(entries.filter(({ refusal }) => refusal?.answers === 1).length).toBeWithin(60, 180);
+    },
+    PATIENCE,
+  );
+
+  test(
+    'the requests of all keys of a user count together, and another caller loses none of its own',
+    async () => {
+      let now = Date.now();
+      const box = await start({ now: () => now });
+      const user = Object(await (await box.post('/admin/users', { name: 'Mallory' })).json()).id as string;
+      const keys = await Promise.all(
+        Array.from({ length: 40 }, async (_, at) => {
+          const made = await box.post('/admin/keys', { name: `key ${at}`, user });
+          return Object(await made.json()).key as string;
+        }),
+      );
+      const { key: bystander, id } = await makeKey(box);
+      now = Math.ceil(now / 60_000) * 60_000 + 5_000;
+      const flood = keys.map(async (key) => {
+        for (const model of ['none', 'none', 'none']) await chat(box, key, { model });
+      });
+      for (let n = 0; n < 25; n++) await chat(box, bystander, { model: 'none' });
+      await Promise.all(flood);
+      expect(await list(box, `user=${user}&status=refused&limit=500`)).toHaveLength(60);
+      expect(await list(box, `key=${id}&status=refused&limit=500`)).toHaveLength(25);
     },
     PATIENCE,
   );

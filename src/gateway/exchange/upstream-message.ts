@@ -1,6 +1,7 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
 import { isObject } from '../../core/json/object.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
+import { isPlainName } from '../../core/text/plain-name.ts';
 import { RUN_MIN, withoutRunsOf } from '../../core/text/runs.ts';
 import { scrubName } from '../../host/telemetry/secrets.ts';
 import type { FailedAttempt } from './failure.ts';
@@ -32,19 +33,33 @@ export function withoutTexts(message: string, texts: readonly string[]): string 
 
 /** Members that contain media instead of words. */
 const MEDIA = new Set(['data', 'file_data']);
+/** How many names of members may be names of fields. Further ones are texts of the caller, because no client sends so many fields. */
+const FIELDS_MAX = 2_000;
 
-/** Returns all texts of a body except the model's name, which many messages contain. */
+/**
+ * Returns all texts of a body except the model's name, which many messages contain. The names in `metadata`, and names that look like no
+ * field, are texts, too. Stops once there are more characters than `withoutTexts` searches.
+ */
 export function textsIn(body: unknown): string[] {
   const { model: _, ...rest } = isObject(body) ? body : { body };
+  const { metadata } = rest;
   const texts: string[] = [];
+  let size = 0;
+  let fields = 0;
+  const add = (text: string): void => {
+    if (text.length < RUN_MIN || text.startsWith('data:')) return;
+    texts.push(text);
+    size += text.length;
+  };
   const collect = (value: unknown): void => {
-    if (typeof value === 'string') {
-      if (value.length >= RUN_MIN && !value.startsWith('data:')) texts.push(value);
-    } else if (Array.isArray(value)) for (const item of value) collect(item);
+    if (size > SEARCHED_MAX) return;
+    if (typeof value === 'string') add(value);
+    else if (Array.isArray(value)) for (const item of value) collect(item);
     else if (typeof value === 'object' && value !== null) {
       for (const [name, inner] of Object.entries(value)) {
-        // A name with spaces is not the name of a field.
-        if (name.includes(' ')) collect(name);
+        if (size > SEARCHED_MAX) return;
+        const isField = value !== metadata && (name.length < RUN_MIN || (++fields <= FIELDS_MAX && isPlainName(name)));
+        if (!isField) add(name);
         if (!MEDIA.has(name)) collect(inner);
       }
     }

@@ -2,8 +2,9 @@ import type { Refusal } from '../../../core/decision/refusal.ts';
 import { parseId } from '../../../core/id.ts';
 import { isObject } from '../../../core/json/object.ts';
 import { type Caller, rootOf } from '../../../core/people/caller.ts';
+import { isPlainName } from '../../../core/text/plain-name.ts';
 import { visible } from '../../../core/text/visible.ts';
-import { scrubName } from '../../../host/telemetry/secrets.ts';
+import { SECRET, scrubName } from '../../../host/telemetry/secrets.ts';
 import { textsIn, withoutTexts } from '../../exchange/upstream-message.ts';
 import { redact } from '../../records/redact.ts';
 import type { RefusalLog } from '../../records/refusal-log.ts';
@@ -20,15 +21,17 @@ interface RefusalSink {
   readonly refusals: Pick<RefusalLog, 'add'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Whether the policy has a model, selector or alias with this name. */
+  readonly isModelName: (name: string) => boolean;
   /** The names of the dialects, by the path of their route. */
   readonly dialects: ReadonlyMap<string, string>;
 }
 
 /** Returns a reporter that records the answers with a status from 400 up that have no decision record. */
-export function recordRefusals({ refusals, now, dialects }: RefusalSink): RequestReporter {
+export function recordRefusals({ refusals, now, ...names }: RefusalSink): RequestReporter {
   return (request) => {
     if (request.answer.status < 400 || !isRecorded(request)) return;
-    refusals.add(refusalOf(request, now(), dialects), rootOf(request.caller ?? request.client.suspended ?? UNKNOWN));
+    refusals.add(refusalOf(request, now(), names), rootOf(request.caller ?? request.client.suspended ?? UNKNOWN));
   };
 }
 
@@ -44,9 +47,16 @@ function isRecorded({ client, work, answer }: RequestContext): boolean {
 
 const UNKNOWN: Pick<Caller, 'keyId' | 'labels' | 'team' | 'user'> = { keyId: '', labels: {} };
 
-function refusalOf(request: RequestContext, time: number, dialects: RefusalSink['dialects']): Refusal {
+function refusalOf(
+  request: RequestContext,
+  time: number,
+  { isModelName, dialects }: Pick<RefusalSink, 'isModelName' | 'dialects'>,
+): Refusal {
   const { method, route, operation } = request;
   const { status, code } = request.answer;
+  const named = modelIn(request);
+  const safe = safeName(named);
+  const model = isModelName(named) || isPlainName(safe) ? safe : SECRET;
   const { keyId, labels, team = null, user = null } = request.caller ?? request.client.suspended ?? UNKNOWN;
   return {
     id: request.requestNumber,
@@ -57,9 +67,9 @@ function refusalOf(request: RequestContext, time: number, dialects: RefusalSink[
     labels,
     session: request.work.run.session,
     operation,
-    model: modelIn(request),
+    model,
     code,
-    reason: reasonOf(request),
+    reason: reasonOf(request, model === SECRET ? named : ''),
     status,
     dialect: dialectAt(route, dialects),
     method,
@@ -89,24 +99,35 @@ function modelInPath({ route, answer: { url } }: RequestContext): string {
   return decoded(pathname.slice(before.length, pathname.length - after.length)).replace(/^models\//, '');
 }
 
-/** Returns the model that a request names, without characters that cannot be printed and without secrets; '' for none. */
+/** Returns the model that a request names, as it wrote it; '' for none. */
 function modelIn(request: RequestContext): string {
   const { value } = request.body;
   const inBody = isObject(value) && typeof value.model === 'string' ? value.model : '';
-  const model = modelInPath(request) || inBody;
+  return modelInPath(request) || inBody;
+}
+
+/** Returns the name of a model without characters that cannot be printed and without secrets. */
+function safeName(model: string): string {
   const printable = model.slice(0, MODEL_MAX + MARGIN).replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
   return scrubName(printable).slice(0, MODEL_MAX).toWellFormed();
 }
 
-/** Returns the message of the error without texts of the request. The message can name a model, so it is made safe to show in a terminal. */
-function reasonOf({ answer: { error, url }, body }: RequestContext): string {
+/**
+ * Returns the message of the error without texts of the request. The message can name a model, so it is made safe to show in a terminal.
+ * @param secret a name that the message must not contain; '' for none
+ */
+function reasonOf({ answer: { error, url }, body }: RequestContext, secret: string): string {
   if (!error) return '';
-  const message = withoutTexts(error.message.slice(0, REASON_MAX + MARGIN), [
-    ...textsIn(body.value),
-    ...textsInAddress(url),
-  ]);
+  const { param } = error.info;
+  const cut = error.message.slice(0, REASON_MAX + MARGIN);
+  const unnamed = param && METADATA.test(param) ? cut.replaceAll(param, 'metadata.[prompt]') : cut;
+  const safe = secret === '' ? unnamed : unnamed.replaceAll(secret, SECRET);
+  const message = withoutTexts(safe, [...textsIn(body.value), ...textsInAddress(url), secret]);
   return visible(redact(message, ['email']).slice(0, REASON_MAX));
 }
+
+/** The name of a field that the caller has chosen. */
+const METADATA = /^metadata[.[]/;
 
 /** A part of a path that is a word, such as `completions`. Any other part can be a text. */
 const PATH_WORD = /^[a-z0-9_.:-]{1,15}$/;
