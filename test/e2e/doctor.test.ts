@@ -268,3 +268,23 @@ test('servers of one database with different builds or policies are found', asyn
   await Promise.all([a.stop(), b.stop()]);
   rmSync(other, { recursive: true, force: true });
 });
+
+test('a report key gets the last run for some seconds, and calls no provider in them, while an operator gets a new run', async () => {
+  const report = await box.makeKey('--scope', 'report');
+  const read = async () =>
+    parsed(await (await box.post('/admin/doctor', {}, { headers: { authorization: `Bearer ${report}` } })).text());
+  // The clock of a server never goes back, and other tests have set it ahead.
+  const begin = Date.parse('2028-01-01T12:00:00Z');
+  let at = begin;
+  now = () => at;
+  const last = await checkedAt(box);
+  calls = 0;
+  at = begin + 4_000;
+  for (let n = 0; n < 5; n++) expect(await read()).toEqual(last);
+  expect(calls).toBe(0);
+  const corrected = await checkedAt(box);
+  expect([calls, corrected.began_at]).toEqual([2, new Date(at).toISOString()]);
+  at = begin + 10_000;
+  const later = await read();
+  expect([calls, later.began_at]).toEqual([4, new Date(at).toISOString()]);
+});

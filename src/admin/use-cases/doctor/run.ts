@@ -1,4 +1,5 @@
 import { lazy } from '../../../core/lazy.ts';
+import { isOperator } from '../../../core/people/caller.ts';
 import { messageOf } from '../../../core/thrown.ts';
 import { within } from '../../../core/time/timers.ts';
 import { scrub } from '../../../host/telemetry/secrets.ts';
@@ -12,6 +13,9 @@ import type { CheckState } from './states.ts';
 
 /** The time limit of a run, ms. A check that takes longer is reported as not made. */
 export const RUN_MS = 30_000;
+
+/** How long a report answers callers who only read, ms, so that they cannot start one run after another. */
+export const REPORT_MS = 5_000;
 
 /** A finding, with the check that found it. */
 export interface CheckFinding extends Finding {
@@ -29,14 +33,18 @@ export interface DoctorReport {
 
 /** The checks of a running server, or of a data folder. */
 export interface Doctor {
-  /** Makes all checks, or waits for the run that is in progress. Never rejects. */
-  run(): Promise<DoctorReport>;
+  /**
+   * Makes all checks, or waits for the run that is in progress. Never rejects.
+   * @param mayBeOld whether the report of a run that ended some seconds ago is an answer, too
+   */
+  run(mayBeOld?: boolean): Promise<DoctorReport>;
 }
 
 /** Makes all checks. Rejects with SignalboxError if the caller's role does not include the action. */
 export async function runDoctor({ caller }: Principal, doctor: Doctor): Promise<DoctorReport> {
   checkAction(caller, 'status.read');
-  return doctor.run();
+  // An operator who has corrected something runs the checks again.
+  return doctor.run(!isOperator(caller));
 }
 
 /** @returns how many findings are in each state */
@@ -49,10 +57,20 @@ export const countStates = (findings: readonly Pick<Finding, 'state'>[]): Readon
 /** Makes runs of the checks, one at a time. State: doctor. */
 export function openDoctor(sources: () => DoctorSources, checks: readonly Check[] = CHECKS): Doctor {
   let running: Promise<DoctorReport> | null = null;
-  const run = async (): Promise<DoctorReport> => {
-    running ??= runChecks(sources(), checks).finally(() => {
+  let last: DoctorReport | null = null;
+  const runOnce = async (given: DoctorSources): Promise<DoctorReport> => {
+    try {
+      last = await runChecks(given, checks);
+      return last;
+    } finally {
       running = null;
-    });
+    }
+  };
+  const run = async (mayBeOld = false): Promise<DoctorReport> => {
+    if (running) return running;
+    const given = sources();
+    if (mayBeOld && last && Math.abs(given.now() - last.endedAt) < REPORT_MS) return last;
+    running = runOnce(given);
     return running;
   };
   return { run };
