@@ -27,7 +27,7 @@ const counts = {
 const Settings = f.shape('The section `cache` of the active policy.', {
   partition: f.word(CACHE_PARTITIONS, 'Who shares answers.', 'key'),
   ttl_seconds: f.count('How many seconds an answer is used again.', 3_600),
-  bytes_max: f.count('The most bytes of all stored answers together.', 268_435_456),
+  bytes_max: f.count('About how many bytes all stored answers may take on disk.', 268_435_456),
   price_credits: f.as('price', f.credits('The price of a hit.', 0)),
   is_conditional: f.flag('Whether it has a `when`, so that it applies only to some requests.', false),
   sampled: f.flag('Whether it also applies to requests without `temperature: 0` or a `seed`.', false),
@@ -35,7 +35,7 @@ const Settings = f.shape('The section `cache` of the active policy.', {
 
 const Stored = f.shape('The answers in the cache.', {
   answers: f.count('How many answers are stored. Each input of a request for embeddings is an answer.', 512),
-  bytes: f.count('Their size, encrypted.', 1_843_200),
+  bytes: f.count('About how many bytes they take on disk.', 1_843_200),
   oldest_at: f.orNull(f.moment('When the answer that expires first was stored; null if there is none.')),
 });
 

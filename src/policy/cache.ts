@@ -31,7 +31,7 @@ const CacheText = closed('The cache, which answers an equal request again withou
   ),
   bytes_max: integer(
     { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 268_435_456 },
-    'The most bytes of all stored answers together. Beyond it, Signalbox deletes the answers that were not used for the longest time.',
+    'About how many bytes all stored answers may take on disk. Beyond it, Signalbox deletes the answers that were not used for the longest time.',
   ),
   sampled: boolean(
     { default: false },

@@ -18,11 +18,12 @@ export interface CachedRow {
 }
 
 /**
- * How many bytes a row takes on disk in addition to its answer, for its other columns, its indexes and the unused part of its pages. With
- * answers of 1 KB to 1 MiB, SQLite needs 300 to 1,500 bytes more, and PostgreSQL 400 bytes to 43 KB.
+ * How many bytes a row takes on disk in addition to its answer, for its other columns, its indexes and the unused part of its pages: a
+ * number of bytes, and a share of the answer. Measured in both databases, an answer of 700 bytes needs 320 to 410 bytes more, of 3 KB 1,300
+ * to 1,500, and of 1 MiB up to 43 KB.
  */
-export const ROW_BYTES = 1_024;
-export const ROW_SHARE = 16;
+export const ROW_BYTES = 640;
+export const ROW_SHARE = 8;
 
 /** About how many bytes a row takes on disk. @param answerBytes the length of its answer */
 export const bytesOnDisk = (answerBytes: number): number =>

@@ -210,7 +210,7 @@ const OF_MANY = {
 export const refusalFamilies = ({ ends }: Pick<RefusalLog, 'ends'>): readonly Family[] => [
   totalBy(
     'signalbox_refusals_total',
-    'Answers with a status from 400 up that have no decision record, by whether their record was stored, or dropped because the database was full or slow.',
+    'Answers with a status from 400 up that have no decision record, by whether their record was stored, or dropped because the database was full or slow or a limit of the log was reached.',
     'end',
     () => Object.entries(ends),
   ),

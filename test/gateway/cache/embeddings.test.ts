@@ -1,4 +1,6 @@
+import { Database } from 'bun:sqlite';
 import { beforeEach, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { AnswerCache } from '../../../src/gateway/cache/answer-cache.ts';
 import { ADDED_STEPS } from '../../../src/gateway/request/added-steps.ts';
 import type { Step } from '../../../src/gateway/request/steps.ts';
@@ -11,7 +13,7 @@ import { CACHE_HEADER } from './support.ts';
 
 const service = useEmbeddings('openai');
 
-const policyOf = () => `version: 1
+const policyOf = (cache = '{}', batch = 3) => `version: 1
 credits: { usd_per_credit: 0.001 }
 providers:
   first: { adapter: openai-compatible, base_url: "${service.url}", api_key_env: TEST_UPSTREAM_KEY }
@@ -23,9 +25,9 @@ models:
     price: { input: 1, output: 0, as_of: 2026-11-01, basis: own }
     context_window: 100
     operations: [embed]
-    embedding: { dimensions: 8, batch_inputs: 3, vector_space: s }
+    embedding: { dimensions: 8, batch_inputs: ${batch}, vector_space: s }
     latency: { ttft_ms: 100, output_tokens_per_second: 1000, basis: guessed }
-cache: {}
+cache: ${cache}
 `;
 const box = useSignalbox(() => ({ policy: policyOf() }));
 
@@ -158,4 +160,32 @@ test('many vectors of the cache keep their order, as a whole answer, with new te
   expect(listOf(await vectorsOf(partial))).toEqual(expected(texts));
   expect(service.received.flatMap(({ body }) => Object(body).input)).toEqual(['of many 70']);
   expect(listOf(await vectorsOf(await hitOf(texts)))).toEqual(expected(texts));
+});
+
+/** Stores more small entries than the cache may keep. Returns the bytes that it says they take, and those that they take in the database. */
+async function overfilled(bytesMax: number) {
+  const other = await startSignalbox({ policy: policyOf(`{ bytes_max: ${bytesMax} }`, 100), env: UPSTREAM_ENV });
+  try {
+    const send = (input: string[]) => other.post('/v1/embeddings', { model: 'small', input });
+    const words = (from: number) => Array.from({ length: 100 }, (_, at) => `word ${from + at}`);
+    for (let from = 0; from < 2_000; from += 100) {
+      expect((await send(words(from))).status).toBe(200);
+      await waitFor(async () => (await send(words(from))).headers.get(CACHE_HEADER) === 'hit');
+    }
+    const { stored } = Object(await (await other.get('/admin/cache')).json());
+    using db = new Database(join(other.data, 'signalbox.db'), { readonly: true });
+    const used = db.query<{ bytes: number }, []>(
+      "SELECT sum(pgsize) AS bytes FROM dbstat WHERE name LIKE '%cached_answers%' AND payload > 0",
+    );
+    return { stored: stored.bytes as number, used: used.get()!.bytes };
+  } finally {
+    await other.stop();
+  }
+}
+
+test('the entries take at most `bytes_max` on disk, however small they are', async () => {
+  const bytesMax = 1_048_576;
+  const { stored, used } = await overfilled(bytesMax);
+  expect(stored).toBeLessThanOrEqual(bytesMax);
+  expect(used).toBeWithin(stored / 2, stored);
 });
