@@ -6,12 +6,15 @@ const PART = new RegExp(
   String.raw`^(?:${LETTERS}(?:\d{1,2}(?:p\d{1,2})?)?\p{L}?|\d{1,8}\p{L}{0,2}|[\p{L}\d]{0,5})$`,
   'u',
 );
-/** A user with a password in an address, or an address. */
+/** A user with a password in an address, or an address. The search takes time proportional to the square of the length. */
 const ADDRESS = /:[^@/]*@|:\/\//;
+
+/** The most characters of a name. */
+const NAME_MAX = 256;
 
 /**
  * Whether a text looks like the name of a model or a field, which consists of words, versions and sizes. A text with a longer mix of letters
  * and digits, or with other signs, may be a password instead. A password that consists of words is not recognized.
  */
 export const isPlainName = (text: string): boolean =>
-  !ADDRESS.test(text) && text.split(SEPARATORS).every((part) => PART.test(part));
+  text.length <= NAME_MAX && !ADDRESS.test(text) && text.split(SEPARATORS).every((part) => PART.test(part));

@@ -14,7 +14,7 @@ import { ResponsesDialogue } from '../../../src/dialects/openai-responses/dialog
 import { readRouteBody } from '../../../src/dialects/route-body.ts';
 import { batchLine, endLine, replayedAnswer } from '../../../src/gateway/exchange/replayed-answer.ts';
 import { StopCut } from '../../../src/gateway/exchange/stop-cut.ts';
-import { loggableMessage } from '../../../src/gateway/exchange/upstream-message.ts';
+import { loggableMessage, textsIn } from '../../../src/gateway/exchange/upstream-message.ts';
 import { Meter } from '../../../src/gateway/money/meter.ts';
 import { OutputBound } from '../../../src/gateway/money/tranches.ts';
 import { AnswerId } from '../../../src/gateway/prompt/threads.ts';
@@ -297,6 +297,7 @@ export const otherReaders: readonly WorstReader[] = [
   },
   { name: 'secrets in logs', shapes: mapped(ANY_TEXTS, (text) => () => scrub(text)) },
   { name: 'secrets in names', shapes: mapped(GLUED_TEXTS, (text) => () => scrubName(text)) },
+  { name: 'plain names', shapes: mapped(ANY_TEXTS, (text) => () => textsIn({ [text]: 0, [text.slice(0, 256)]: 0 })) },
   {
     name: 'words of services',
     shapes: mapped(ANY_TEXTS, (text) => {
