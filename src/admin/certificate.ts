@@ -157,6 +157,7 @@ const other = (example: string) =>
 
 /** The result of repeating the decision. Every field is null if the decision could not be repeated. */
 export const CERTIFICATE = {
+  instead_of: field.insteadOfOrNull(),
   explanation: field.orNull(
     Type.Array(Type.String(), {
       examples: [['gpt-6-luna is the best of 2 by auto:balanced: expected quality 71 %, 0.46 Credits, 2,300 ms.']],

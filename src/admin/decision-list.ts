@@ -127,6 +127,7 @@ export const DecisionSummary = f.named(
       ),
     ),
     route_reason: f.as('reason', f.orNull(f.text('Why this model was chosen.', 'auto:balanced'))),
+    instead_of: parts.insteadOfOrNull(', for a recommendation, and in records of earlier versions'),
     policy_revision: f.as(
       'revision',
       f.orNull(f.text('The policy revision that was active when the decision was made.', '95f1a7d5f908027b')),

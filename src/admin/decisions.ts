@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import { LEFT_OUT_REASONS } from '../core/decision/decision.ts';
 import { NO_FIGURES, RECORD_STATUSES, type RecordStatus, type RecordSummary } from '../core/decision/record.ts';
 import { ERROR_CODES, ERRORS, refuse } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
@@ -61,6 +62,7 @@ const UNREADABLE: Readonly<Record<keyof RecordSummary, null>> = {
   error: null,
   attempts: null,
   ...NO_FIGURES,
+  insteadOf: null,
   refused: null,
   guards: null,
   guardedBy: null,
@@ -197,6 +199,16 @@ export const listRecords = operationsOn<DecisionReader>()({
       finding: f.word(
         GUARD_FINDINGS,
         'What a guard did, or with `guard` what that guard did: `block`, `mask`, `repair` or `flag` after a match, or `failed`.',
+      ),
+      instead_of: f.inCommand(
+        f.text(
+          'A model that the request named, but that was not called: it was left out, and a fallback was used instead.',
+        ),
+        ID,
+      ),
+      left_out: f.as(
+        'leftOut',
+        f.inCommand(f.word(LEFT_OUT_REASONS, 'Why the model that the request named was left out.'), { form: 'REASON' }),
       ),
       label: f.as(
         'labels',

@@ -37,6 +37,7 @@ export function advise(decision: Decision, snapshot: PolicySnapshot, note: strin
       quality_trade_off: tradeOff(asShown(other), asShown(choice)),
     })),
     route_reason: decision.reason,
+    ...(decision.insteadOf && { instead_of: decision.insteadOf }),
     decision_id: idText('dec_', decision.id),
     policy_revision: decision.revision,
   };
@@ -62,13 +63,15 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   const [choice] = decision.ranked;
   const id = snapshot.models[choice.model]!.id;
   const why =
-    facts.named !== null
-      ? `${id} was requested by name`
-      : eligible === 1
-        ? `${id} is the only model that can serve the request`
-        : decision.tier !== null
-          ? `${id} is the first eligible model for the ${decision.tier} tier of ${facts.model}`
-          : `${id} is the best of ${eligible} eligible models by ${reason}`;
+    decision.insteadOf !== undefined
+      ? `${id} is a fallback of ${decision.insteadOf.model}, which was left out (${decision.insteadOf.text})`
+      : facts.named !== null
+        ? `${id} was requested by name`
+        : eligible === 1
+          ? `${id} is the only model that can serve the request`
+          : decision.tier !== null
+            ? `${id} is the first eligible model for the ${decision.tier} tier of ${facts.model}`
+            : `${id} is the best of ${eligible} eligible models by ${reason}`;
   const figures = `${qualityText(choice)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
   const cappedBy = outputCappedBy(choice, snapshot.models[choice.model]!, facts);
   const capped =

@@ -97,6 +97,8 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
     choice: choice?.model ?? null,
     /** The tier that decided; null if all models were ranked, or if the request names its model. */
     tier: applied && tierEntry(applied, facts, snapshot),
+    /** The model that the request names, if a fallback of it is the choice; null otherwise. */
+    insteadOf: outcome?.insteadOf ?? null,
     /** Whether the choice is a listed fallback of a selector that has no eligible model of its own. */
     isListed,
     /** The group of rejections that determines the status of a refusal; null for a decision. */

@@ -82,7 +82,7 @@ export class Decider {
     // The fallbacks that the policy or the request lists replace the next best models.
     const listed = facts.named === null && !shortlist.isListed ? facts.fallbacks : undefined;
     const alternatives = listed === undefined ? this.#snapshot.gateway.alternatives : 0;
-    const { faulty, reason, tier } = this.#evaluation.choose(facts, context, 1 + alternatives);
+    const { faulty, reason, tier, insteadOf } = this.#evaluation.choose(facts, context, 1 + alternatives);
     if (faulty) this.faults++;
     const ranked = this.#ranked(facts);
     if (!hasChoice(ranked)) throw new Error('ranking lost every candidate');
@@ -97,6 +97,7 @@ export class Decider {
       tier: tier?.name ?? null,
       ranked,
       ...(second && { second }),
+      ...(insteadOf && { insteadOf }),
       eligible: shortlist.n,
       quality,
       estimate,

@@ -1,5 +1,5 @@
 import type { CallerWeights, Candidates, PreparedStrategy } from '../contract/strategy.ts';
-import type { RankedModel } from '../core/decision/decision.ts';
+import { fallbackReason, type InsteadOf, type RankedModel } from '../core/decision/decision.ts';
 import { allMoved, type Estimate } from '../core/decision/estimate.ts';
 import type { Readings } from '../core/decision/readings.ts';
 import { classed, declaredByTask, declaredFor } from '../core/policy/declared.ts';
@@ -13,6 +13,7 @@ import { atDifficulty } from './difficulty-effect.ts';
 import { costReference, dearestCase } from './estimate.ts';
 import { referenceOutput } from './expected-length.ts';
 import { holdToFloor, selectTop } from './rank.ts';
+import { leftOut } from './rejections.ts';
 import { Shortlist } from './shortlist.ts';
 import { type AppliedTiers, TierChoice, tiersFor } from './tiers.ts';
 
@@ -38,6 +39,8 @@ interface Choice {
   readonly belowFloor: boolean;
   readonly reason: string;
   readonly tier: AppliedTiers | null;
+  /** The model that the request names, if it was left out; absent otherwise. */
+  readonly insteadOf?: InsteadOf;
 }
 
 /**
@@ -153,7 +156,7 @@ export class Evaluation {
    */
   choose(facts: Facts, options: ChoiceOptions, most: number): Choice {
     const { reason } = options;
-    if (this.#isOrdered(facts)) return this.#takeNamed(reason);
+    if (this.#isOrdered(facts)) return this.#takeNamed(facts, reason);
     const applied = tiersFor(facts, this.#snapshot);
     if (applied && this.#takeTier(facts, applied, options, most))
       return { faulty: false, belowFloor: false, reason: `${facts.model}:${applied.name}`, tier: applied };
@@ -166,9 +169,22 @@ export class Evaluation {
     return named !== null || this.shortlist.isListed;
   }
 
-  #takeNamed(reason: string) {
+  #takeNamed(facts: Facts, reason: string): Choice {
     this.keepOrder();
-    return { faulty: false, belowFloor: false, reason, tier: null };
+    const insteadOf = facts.fallbacks && this.#insteadOf(facts);
+    if (!insteadOf) return { faulty: false, belowFloor: false, reason, tier: null };
+    return { faulty: false, belowFloor: false, reason: fallbackReason(reason), tier: null, insteadOf };
+  }
+
+  /** Returns the model that the request names, if it is not the first model of the shortlist. */
+  #insteadOf(facts: Facts): InsteadOf | undefined {
+    const { shortlist } = this;
+    const { models, modelIndex } = this.#snapshot;
+    const first = facts.named === null ? undefined : modelIndex.get(facts.model);
+    const left = shortlist.rejected.find(({ model }) => model === first);
+    if (first === undefined || !left) return undefined;
+    const inputs = { facts, readings: this.#readings!, snapshot: this.#snapshot, lastResort: shortlist.isLastResort };
+    return leftOut(models[first]!, left.rejections, inputs);
   }
 
   /** Returns the model to try in the same request if the answer of the chosen model failed; undefined for none. Call `choose` before. */

@@ -14,13 +14,13 @@ import { leastBudget, movesText, nearestModel, reasonsWithFixes } from './neares
 import {
   type DecisionInputs,
   dimensionsOf,
-  healthOf,
   languagesMissing,
   leavesUsefulOutput,
   movesFor,
   nativeToolText,
   type RefusalNames,
   rejectionsAgainst,
+  shutEndpoints,
   USUAL_NAMES,
   unpricedIn,
 } from './rejections.ts';
@@ -50,7 +50,7 @@ export function refusalError(
   const { facts } = refusal;
   if (facts.named === null && snapshot.models.every(({ found }) => found?.isNamedOnly))
     return nothingToChoose(facts, snapshot);
-  const names = request ? { ...request.names, nativeTools: request.conversation.nativeTools } : USUAL_NAMES;
+  const names = namesIn(request);
   if (refusal.group === 'health') return healthError(refusal, snapshot, now);
   if (refusal.group === 'budget') return budgetError(refusal, snapshot);
   if (refusal.group === 'context') return contextError(refusal, snapshot, names.turns);
@@ -63,10 +63,7 @@ export function refusalError(
   if (unpriced.length > 0) return unpricedError(unpriced, facts, names);
   const tool = names.nativeTools?.find(isTool);
   if (tool && onlyLacksDialect(refusal, snapshot)) return dialectToolError(tool, facts);
-  const rejected = refusal.rejected.map(({ model, rejections }) => ({
-    model: snapshot.models[model]!.id,
-    reasons: rejectionsAgainst(snapshot.models[model]!, rejections, inputs).map(({ text }) => text),
-  }));
+  const rejected = rejectedModels(refusal, snapshot, { request, caller });
   const relaxation = nearestRelaxation(refusal, snapshot, names);
   const remedies = remediesFor(refusal, snapshot, request);
   const summary = summaryOf(inputs, request, relaxation ?? remedies);
@@ -79,6 +76,27 @@ export function refusalError(
     details: { rejected, ...(relaxation && { relaxation: relaxation.text }) },
   });
 }
+
+/** A model that cannot serve a request, with each reason, as an error shows it. */
+export interface RejectedModel {
+  readonly model: string;
+  readonly reasons: readonly string[];
+}
+
+/** Returns the models that cannot serve a request, in the order in which they were checked. */
+export const rejectedModels = (
+  refusal: Refusal,
+  snapshot: PolicySnapshot,
+  { request = null, caller }: RefusedRequest,
+): readonly RejectedModel[] =>
+  refusal.rejected.map(({ model: at, rejections }) => {
+    const model = snapshot.models[at]!;
+    const reasons = rejectionsAgainst(model, rejections, { ...refusal, snapshot, names: namesIn(request), caller });
+    return { model: model.id, reasons: reasons.map(({ text }) => text) };
+  });
+
+const namesIn = (request: ModelRequest | null): RefusalNames =>
+  request ? { ...request.names, nativeTools: request.conversation.nativeTools } : USUAL_NAMES;
 
 /**
  * Says why no model can serve the request: by the reason that all models share, or by the reasons against the nearest model.
@@ -187,12 +205,8 @@ function rejectedBy({ rejected }: Refusal, ...kinds: readonly Rejection[]): Refu
 
 function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): SignalboxError {
   const { facts, readings } = refusal;
-  const shut = heldBackBy(refusal, snapshot, 'health').flatMap((model) =>
-    endpointsFor(model, facts, snapshot).map((at) => {
-      const slot = model.firstSlot + at;
-      return { model: model.id, state: healthOf(readings, slot), at: readings.retryAt[slot]! };
-    }),
-  );
+  const inputs = { facts, readings, snapshot };
+  const shut = heldBackBy(refusal, snapshot, 'health').flatMap((model) => shutEndpoints(model, inputs));
   const { named } = facts;
   const subject = named?.length === 1 ? `${quoted(named)} is` : 'Every model that could serve this request is';
   return unavailableError(subject, shut, now);

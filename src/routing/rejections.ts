@@ -1,4 +1,4 @@
-import { REJECTIONS, type Refusal, type Rejection } from '../core/decision/decision.ts';
+import { type InsteadOf, REJECTIONS, type Refusal, type Rejection } from '../core/decision/decision.ts';
 import { HEALTH, type HealthState, type Readings } from '../core/decision/readings.ts';
 import { pathText } from '../core/json/original.ts';
 import type { AskedAddOns } from '../core/money/add-ons.ts';
@@ -14,6 +14,7 @@ import { isKnownLanguage, nearestLanguage } from '../core/request/languages.ts';
 import type { FieldNames } from '../core/request/model-request.ts';
 import { didYouMean, plural } from '../core/text/text.ts';
 import type { RejectionEntry } from './certificate.ts';
+import { decisiveGroup } from './decisive-group.ts';
 import {
   affordableCap,
   expectedCost,
@@ -30,6 +31,7 @@ import { expectedInput } from './input-tokens.ts';
 import { excluderName, type ModelLists, windowAsked } from './model-name.ts';
 import { OUTPUT_NEEDS, outputsAbove } from './output-maximum.ts';
 import { endpointsFor, openEndpoints, vectorSpaceOf } from './rules.ts';
+import { earlier, shutText } from './unavailable.ts';
 
 /** The inputs that a decision or refusal is based on. */
 export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
@@ -58,13 +60,26 @@ export const USUAL_NAMES: RefusalNames = {
   dimensions: 'dimensions',
 };
 
+interface ModelRejection extends RejectionEntry {
+  readonly kind: Rejection;
+}
+
 /** Explains the bits of a rejection and names the constraints that caused them. */
-export function rejectionsAgainst(model: Model, rejections: number, inputs: DecisionInputs): RejectionEntry[] {
+export function rejectionsAgainst(model: Model, rejections: number, inputs: DecisionInputs): ModelRejection[] {
   const constraints = isSet(rejections, 'constraint') ? violatedConstraints(model, rejections, inputs) : [];
   const texts = textsFor(model, rejections, constraints, inputs);
   const rules = constraints.map(({ name, place }) => ({ name, place }));
   const kinds = (Object.keys(texts) as Rejection[]).filter((kind) => isSet(rejections, kind));
   return kinds.map((kind) => ({ kind, text: texts[kind](), rules: kind === 'constraint' ? rules : [] }));
+}
+
+/** Says why a model that the request names was left out. Of several reasons, it is the one that would last longest. */
+export function leftOut(model: Model, rejections: number, inputs: DecisionInputs): InsteadOf {
+  const group = decisiveGroup([{ model: 0, rejections }]);
+  const reasons = rejectionsAgainst(model, rejections, inputs);
+  const { kind, text } = reasons.find((one) => REJECTIONS[one.kind].group === group)!;
+  const reason = kind === 'health' ? shutEndpoints(model, inputs).reduce(earlier).state : kind;
+  return { model: model.id, reason, text };
 }
 
 function textsFor(
@@ -210,19 +225,17 @@ function capabilityText({ capabilities }: Model, needs: number): string {
   return `none of its endpoints has all of ${capabilityNames(needs).join(', ')}`;
 }
 
-const UNAVAILABLE: Readonly<Record<HealthState, string | null>> = {
-  healthy: null,
-  ejected: 'too many faults',
-  cooling: 'its provider asked for a pause',
-  misconfigured: 'its provider cannot be used',
-  out_of_credit: 'its provider account has no credit left',
-  absent: 'its server does not have the model',
-};
-
 /** Returns the reasons why the endpoints that constraints allow are unavailable, without repetitions. */
-function healthReasons(model: Model, { facts, readings, snapshot }: DecisionInputs): string {
-  const why = endpointsFor(model, facts, snapshot).map((at) => UNAVAILABLE[healthOf(readings, model.firstSlot + at)]);
-  return [...new Set(why)].filter((one) => one !== null).join(', ');
+const healthReasons = (model: Model, inputs: DecisionInputs): string =>
+  [...new Set(shutEndpoints(model, inputs).map(shutText))].join(', ');
+
+/** Returns the endpoints that constraints allow and that are unavailable. */
+export function shutEndpoints(model: Model, { facts, readings, snapshot }: DecisionInputs) {
+  return endpointsFor(model, facts, snapshot).flatMap((at) => {
+    const slot = model.firstSlot + at;
+    const state = healthOf(readings, slot);
+    return state === 'healthy' ? [] : [{ model: model.id, state, at: readings.retryAt[slot]! }];
+  });
 }
 
 export function isSet(rejections: number, kind: Rejection): boolean {

@@ -164,7 +164,7 @@ function choiceText(
   choice: CandidateEntry,
   runnerUp: CandidateEntry | undefined,
   ranked: number,
-  { reason, faulty, tieDecidedBy, preferences, isListed, tier }: Certificate,
+  { reason, faulty, tieDecidedBy, preferences, isListed, insteadOf, tier }: Certificate,
   { model: first, named }: Facts,
 ): string {
   const { model, quality, countedQuality, scoredQuality, costCredits, latencyMs } = choice;
@@ -178,8 +178,7 @@ function choiceText(
   const expected =
     quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${notes && ` (${notes})`}`;
   const figures = `${expected}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
-  const isFallback = isListed || (named !== null && model !== named[0]);
-  if (isFallback) return `${model} is a fallback of ${first}, which cannot serve the request: ${figures}.`;
+  if (isListed || insteadOf) return `${model} is a fallback of ${first}, which cannot serve the request: ${figures}.`;
   if (named !== null) return `${model} was requested by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
   if (tier) return `${model} ${tierRole(model, tier)}: ${figures}.`;

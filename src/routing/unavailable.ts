@@ -8,12 +8,24 @@ export interface UnavailableEndpoint {
   /** The ID of the endpoint's model. */
   readonly model: string;
   /** `full`: the endpoint has used a limit of the policy. */
-  readonly state: HealthState | 'full';
+  readonly state: Exclude<HealthState, 'healthy'> | 'full';
   /** The limit that is used; absent unless the state is `full`. */
   readonly shortage?: EndpointShortage;
   /** The time at which the endpoint may be tried again, in Unix ms. */
   readonly at: number;
 }
+
+const SHUT_TEXTS: Readonly<Record<Exclude<UnavailableEndpoint['state'], 'full'>, string>> = {
+  ejected: 'too many faults',
+  cooling: 'its provider asked for a pause',
+  misconfigured: 'its provider cannot be used',
+  out_of_credit: 'its provider account has no credit left',
+  absent: 'its server does not have the model',
+};
+
+/** Says why an endpoint accepts no requests, as a clause. */
+export const shutText = ({ state, shortage }: Pick<UnavailableEndpoint, 'state' | 'shortage'>): string =>
+  state === 'full' ? `its limit${shortage ? ` of ${limitText(shortage)}` : ''} is used up` : SHUT_TEXTS[state];
 
 const WAIT_MIN_MS = 1_000;
 /** How long a caller waits for a model that its server lacks, ms: until Signalbox reads the list of the server again. */
@@ -69,9 +81,12 @@ const LIMIT_WORDS: Readonly<Record<EndpointLimitName, (most: number) => string>>
 const limitText = ({ limit, most }: EndpointShortage): string => LIMIT_WORDS[limit](most);
 
 /** Whether an endpoint recovers only if the operator does something. */
-const needsOperator = ({ state }: UnavailableEndpoint): boolean => state === 'out_of_credit' || state === 'absent';
+const needsOperator = ({ state }: Recovery): boolean => state === 'out_of_credit' || state === 'absent';
 
-function earlier(one: UnavailableEndpoint, other: UnavailableEndpoint): UnavailableEndpoint {
+type Recovery = Pick<UnavailableEndpoint, 'state' | 'at'>;
+
+/** Returns which of two endpoints is available first. */
+export function earlier<T extends Recovery>(one: T, other: T): T {
   if (needsOperator(one) !== needsOperator(other)) return needsOperator(one) ? other : one;
   return other.at < one.at ? other : one;
 }

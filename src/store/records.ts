@@ -1,3 +1,4 @@
+import type { LeftOutReason } from '../core/decision/decision.ts';
 import type { Readings } from '../core/decision/readings.ts';
 import type { DecisionRecord, RecordStatus, RecordSummary } from '../core/decision/record.ts';
 import type { Refusal } from '../core/decision/refusal.ts';
@@ -43,6 +44,10 @@ export interface RecordQuery {
   readonly guard?: string;
   /** Selects only records with this finding of a guard; with `guard`, of that guard. */
   readonly finding?: GuardFinding;
+  /** Selects only records of requests that name this model, and that a fallback served because the model was left out. */
+  readonly insteadOf?: string;
+  /** Selects only records of requests whose named model was left out for this reason. */
+  readonly leftOut?: LeftOutReason;
   /** Labels of the key. A matching record has all these labels. */
   readonly labels?: Readonly<Record<string, string>>;
   /** The cursor of the page, which is `next` of the previous page. */

@@ -16,6 +16,7 @@ const NOTHING_LEARNED = { mode: 'off' as const, trust: 0, choice_by_learnt: null
 export function certificateBody(certificate: Certificate, facts: Facts) {
   const { constraints, preferences, runnerUp, baseline, isCorrected } = certificate;
   return {
+    instead_of: certificate.insteadOf,
     explanation: story(certificate, facts),
     ...lengthBody(certificate),
     answer_worth_credits: shownCredits(certificate.answerWorth),
@@ -48,6 +49,7 @@ export const lengthBody = ({ expectedLength }: { readonly expectedLength: Expect
 
 /** The members of a certificate, all null, for a decision that cannot be repeated. */
 export const NO_CERTIFICATE: Readonly<Record<keyof ReturnType<typeof certificateBody>, null>> = {
+  instead_of: null,
   explanation: null,
   expected_output_tokens: null,
   expected_output_source: null,

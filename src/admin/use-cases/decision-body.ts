@@ -56,6 +56,7 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, trace
     left_out: leftOut,
     replay: { matches, reason, endpoints: repeatsEndpoints },
     ...(certificate ? certificateBody(certificate, facts) : { ...NO_CERTIFICATE, ...lengthBody(record) }),
+    ...(outcome?.insteadOf && { instead_of: outcome.insteadOf }),
     outcome: outcome && outcomeBody(outcome, hindsight, sight),
     receipt: outcome && receiptBody(record, outcome),
     trace_url: traceUrl?.replaceAll('{decision_id}', idText('dec_', record.id)) ?? null,

@@ -1,4 +1,5 @@
 import { type SchemaOptions, type StringOptions, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { LEFT_OUT_REASONS } from '../decision/decision.ts';
 import { ANSWER_SIGNALS, FAILURE_KINDS } from '../decision/failure-kinds.ts';
 
 /**
@@ -182,12 +183,28 @@ export const policyRevision = text(
 );
 
 export const routeReason = text(
-  'Why this model was chosen, as a short and stable label: `pinned`, or the selector and the strategy. `:fallback` is appended if the first choice failed, and `:second_attempt` if its answer did not have the form that the request wants and the answer comes from a model of the strong tier. Earlier versions appended `:explored` if they picked a model other than the best at random.',
+  'Why this model was chosen, as a short and stable label: `pinned`, or the selector and the strategy. `:fallback` is appended if the first choice failed, or if the model that the request names was left out, and `:second_attempt` if its answer did not have the form that the request wants and the answer comes from a model of the strong tier. Earlier versions appended `:explored` if they picked a model other than the best at random.',
   'auto:balanced',
   'pinned',
   'auto:balanced:fallback',
   'auto:balanced',
 );
+
+const insteadOfFields = {
+  model: modelId('The model that the request names.', 'gpt-6-astra'),
+  reason: word(
+    LEFT_OUT_REASONS,
+    'Why it was left out: the kind of its rejection, as in an explanation, or the state of its endpoints. /docs/guide/route/fallback.md explains the words.',
+    'cooling',
+  ),
+  text: text('The reason in words.', 'it is unavailable for now: its provider asked for a pause'),
+};
+const INSTEAD_OF = 'The model that the request names, if it was not called and a fallback was used instead.';
+
+export const insteadOf = shape(`${INSTEAD_OF} Absent otherwise.`, insteadOfFields);
+
+export const insteadOfOrNull = (more = '') =>
+  shapeOrNull(`${INSTEAD_OF} Null otherwise${more}.`, insteadOfFields, null);
 
 export const upstreamRequestId = textOrNull(
   'The provider’s own ID of the request, for its support; null if the provider sent none.',

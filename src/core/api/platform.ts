@@ -30,6 +30,7 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
   routed_model: field.modelId('The model that answered.'),
   alias: field.aliasUsed,
   route_reason: field.routeReason,
+  instead_of: Type.Optional(field.insteadOf),
   credits_consumed: Type.Union([Type.Number(), Type.Null()], {
     description:
       'Credits charged for this request, failed attempts included, with at most 6 decimals. Null if the charge could not be stored because of a disk failure; `GET /v1/usage` counts it later.',

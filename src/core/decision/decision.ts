@@ -2,7 +2,7 @@ import type { Microcredits } from '../money/credits.ts';
 import type { TierName } from '../policy/tiers.ts';
 import type { Facts } from '../request/facts.ts';
 import type { Estimate } from './estimate.ts';
-import type { Readings } from './readings.ts';
+import { HEALTH, type HealthState, type Readings } from './readings.ts';
 
 /** The reasons why a candidate was rejected, as bits. Several rejection bits of a candidate may be set. */
 export const REJECTIONS = {
@@ -31,6 +31,29 @@ export type Rejection = keyof typeof REJECTIONS;
 /** Groups in the order in which they are removed to find the rejection that decides the HTTP status. */
 export const REJECTION_GROUPS = ['health', 'funds', 'budget', 'context', 'constraints'] as const;
 export type RejectionGroup = (typeof REJECTION_GROUPS)[number];
+
+/** Why a model was left out before any call: the kind of its rejection, and the state of its endpoints instead of `health`. */
+export type LeftOutReason = Exclude<Rejection, 'health'> | Exclude<HealthState, 'healthy'> | 'full' | 'not_set_up';
+
+const isReason = <Word extends string>(word: Word): word is Exclude<Word, 'health' | 'healthy'> =>
+  word !== 'health' && word !== 'healthy';
+
+/** `full`: a limit of its endpoints is used up. `not_set_up`: a variable of its provider is not set. */
+export const LEFT_OUT_REASONS: readonly LeftOutReason[] = [
+  ...(Object.keys(HEALTH) as HealthState[]).filter(isReason),
+  ...(Object.keys(REJECTIONS) as Rejection[]).filter(isReason),
+  'full',
+  'not_set_up',
+];
+
+/** The model that a request names, and why another model was chosen before any call. */
+export interface InsteadOf {
+  /** ID of the model that the request names. */
+  readonly model: string;
+  readonly reason: LeftOutReason;
+  /** The reason as a clause, such as `it lacks vision`. */
+  readonly text: string;
+}
 
 /** A candidate of a decision, with its estimates. */
 export interface RankedModel {
@@ -69,10 +92,12 @@ export interface Decision {
   readonly facts: Facts;
   /** Health and speed of the endpoints when the decision was made. */
   readonly readings: Readings;
-  /** A short, stable label of the reason: `auto:balanced`, `pinned`. */
+  /** A short, stable label of the reason: `auto:balanced`, `pinned`, `pinned:fallback`. */
   readonly reason: string;
   /** The tier that decided; null if all models were ranked, or if the request names its model. */
   readonly tier: TierName | null;
+  /** The model that the request names, if a fallback of it was chosen; absent otherwise. */
+  readonly insteadOf?: InsteadOf;
   /** The chosen model first, then the fallbacks. `ranked` is never empty. */
   readonly ranked: readonly [RankedModel, ...RankedModel[]];
   /**
@@ -91,6 +116,11 @@ export interface Decision {
   /** Index of the model that savings are compared with. */
   readonly baseline: number;
 }
+
+const FALLBACK = ':fallback';
+
+/** Returns the reason for a model that stands in for the first choice. */
+export const fallbackReason = (reason: string): string => (reason.endsWith(FALLBACK) ? reason : `${reason}${FALLBACK}`);
 
 /** The result if no model is eligible: every candidate with its rejections. */
 export interface Refusal {

@@ -9,6 +9,7 @@ import type { ExpectedLength } from '../request/expected-length.ts';
 import type { Facts } from '../request/facts.ts';
 import { selectorIn } from '../request/facts.ts';
 import type { Operation } from '../request/operation.ts';
+import type { InsteadOf } from './decision.ts';
 import type { Estimate } from './estimate.ts';
 import type { AnswerSignal } from './failure-kinds.ts';
 import type { Refusal, RefusedAnswer } from './refusal.ts';
@@ -104,6 +105,8 @@ export interface DecisionOutcome {
   readonly adapted?: readonly string[];
   /** Endpoints that were skipped because a limit of the policy was used up; absent for none. */
   readonly full?: readonly FullEndpoint[];
+  /** The model that the request names, if none of its endpoints was called and a fallback was tried; absent otherwise. */
+  readonly insteadOf?: InsteadOf;
   /** The verdicts of guards on the request and the answer; absent if they found nothing. */
   readonly guards?: readonly GuardVerdict[];
   /** The ID of the decision whose answer the cache repeated; absent for an answer of a model. */
@@ -232,6 +235,8 @@ export interface RecordSummary
   readonly totalMs: number | null;
   readonly inputTokens: number | null;
   readonly outputTokens: number | null;
+  /** The model that the request names, if a fallback was tried instead of it; null otherwise, and for a recommendation. */
+  readonly insteadOf: InsteadOf | null;
   /** The facts of a refusal; null for a decision. In the summary of a refusal, `reason` is the message of the error. */
   readonly refused: RefusedAnswer | null;
   /** The verdicts of guards; empty if they found nothing. */
@@ -270,6 +275,7 @@ export function summaryOf({
     totalMs: outcome?.totalMs ?? null,
     inputTokens: outcome?.usage?.inputTokens ?? null,
     outputTokens: outcome?.usage?.outputTokens ?? null,
+    insteadOf: outcome?.insteadOf ?? null,
     refused: null,
     guards: outcome?.guards ?? [],
     guardedBy: outcome?.guardedBy ?? [],
@@ -304,6 +310,7 @@ export const refusalSummary = (refusal: Refusal): RecordSummary => {
     error: code,
     attempts: 0,
     ...NO_FIGURES,
+    insteadOf: null,
     refused: { status, dialect, method, route, decision, answers },
     guards,
     guardedBy,

@@ -1,3 +1,4 @@
+import type { InsteadOf } from '../decision/decision.ts';
 import type { AnswerSignal } from '../decision/failure-kinds.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { Usage } from '../money/usage.ts';
@@ -30,6 +31,8 @@ export interface Platform {
   /** The alias that the request used as `model`; absent for none. */
   readonly alias?: string;
   readonly route_reason: string;
+  /** The model that the request names, if it was left out and a fallback was tried; absent otherwise. */
+  readonly instead_of?: InsteadOf;
   readonly credits_consumed: number;
   readonly cost_saved_credits: number;
   readonly decision_id: string;

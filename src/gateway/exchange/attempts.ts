@@ -1,6 +1,6 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
-import type { Decision, RankedModel } from '../../core/decision/decision.ts';
+import type { Decision, InsteadOf, RankedModel } from '../../core/decision/decision.ts';
 import type { AnswerSignal } from '../../core/decision/failure-kinds.ts';
 import type { AttemptRecord, SpreadRecord } from '../../core/decision/record.ts';
 import type { EndpointShortage } from '../../core/endpoint-room.ts';
@@ -18,7 +18,7 @@ import type { AnswerFailure } from './answer-check.ts';
 import { Attempt } from './attempt.ts';
 import { AttemptShare } from './attempt-share.ts';
 import { type FailedAttempt, isFinal, pauseOf, wasCalled } from './failure.ts';
-import { FallbackOrder } from './fallback-order.ts';
+import { FallbackOrder, skipped } from './fallback-order.ts';
 import { accountIn, calledBy } from './key-turns.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
 import { hasRoomFor, isRefusedAnswer, readToEnd } from './refused-answer.ts';
@@ -115,6 +115,12 @@ export class Attempts {
   /** The endpoints that were unavailable when the exchange was about to try them. */
   get shut(): readonly UnavailableEndpoint[] {
     return [...this.#shut.values()];
+  }
+
+  /** The model that the request names, if a fallback was tried and it was not; undefined otherwise. */
+  get insteadOf(): InsteadOf | undefined {
+    const { facts, insteadOf } = this.#runnable.decision;
+    return facts.fallbacks && (insteadOf ?? skipped(facts, this.records, this.shut));
   }
 
   /** Tries the endpoints of the plan until one sends content. Returns null if none does, or if the exchange has ended. */
@@ -270,7 +276,9 @@ export class Attempts {
     });
     if (reporter === 'no-budget') this.#plan.denied(step);
     else if (reporter === 'shut') {
-      this.#shut.set(health, { model: model.id, state: health.state, at: health.retryAt });
+      // The endpoint may have recovered since `begin`.
+      const state = health.state === 'healthy' ? 'ejected' : health.state;
+      this.#shut.set(health, { model: model.id, state, at: health.retryAt });
       this.#plan.shut();
     } else return reporter;
     this.#listed?.failed(way.ranked, reasonsOfRejection('health'));

@@ -262,7 +262,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
    * charged as a broken answer.
    */
   #fail(): SignalboxError {
-    const { failed, shut, last, areBilled } = this.#attempts;
+    const { failed, shut, last, areBilled, insteadOf } = this.#attempts;
     const failure = failed.at(-1)?.failure;
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
     const error = unansweredError({
@@ -272,6 +272,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       billed: cut || areBilled,
       request: this.#runnable.request,
       now: this.#parts.now(),
+      insteadOf,
     });
     this.error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
@@ -350,7 +351,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   ): DecisionOutcome {
     const error = this.isDeserted ? null : (this.error?.code ?? null);
     const cutBy = this.#answer?.growing?.cutBy ?? null;
-    const { records: attempts, share } = this.#attempts;
-    return outcomeOf(this.#runnable, running, { status, error, attempts, full: share.full, measured, charged, cutBy });
+    const { records: attempts, share, insteadOf } = this.#attempts;
+    const { full } = share;
+    return outcomeOf(this.#runnable, running, { status, error, attempts, full, insteadOf, measured, charged, cutBy });
   }
 }

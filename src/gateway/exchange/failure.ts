@@ -1,4 +1,5 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
+import type { InsteadOf } from '../../core/decision/decision.ts';
 import { type ErrorInfo, SignalboxError } from '../../core/errors.ts';
 import { isObject } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
@@ -118,10 +119,19 @@ interface UnansweredRequest {
   readonly request: ModelRequest;
   /** The time of the failure, Unix ms. */
   readonly now: number;
+  /** The model that the request names, if it was not tried; absent otherwise. */
+  readonly insteadOf?: InsteadOf;
 }
 
-/** Makes the error for a request that no attempt answered. */
-export function unansweredError({ failed, shut, model, billed, request, now }: UnansweredRequest): SignalboxError {
+/** Makes the error for a request that no attempt answered. It names each model that was tried, and a named model that was not. */
+export function unansweredError({ insteadOf, ...unanswered }: UnansweredRequest): SignalboxError {
+  const error = attemptsError(unanswered);
+  if (!insteadOf) return error;
+  const message = `${error.message} \`${insteadOf.model}\` was not tried: ${insteadOf.text}.`;
+  return new SignalboxError(error.code, message, error.info);
+}
+
+function attemptsError({ failed, shut, model, billed, request, now }: UnansweredRequest): SignalboxError {
   // An endpoint that returns after a pause is more useful to report than attempts without credit.
   if (shut.length > 0 && failed.every(({ failure }) => failure.kind === 'credit')) {
     return unavailableError('Every model that could serve this request is', shut, now);

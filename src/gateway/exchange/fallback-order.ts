@@ -1,6 +1,26 @@
-import type { Decision, RankedModel } from '../../core/decision/decision.ts';
+import type { Decision, InsteadOf, RankedModel } from '../../core/decision/decision.ts';
+import type { AttemptRecord } from '../../core/decision/record.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { Facts } from '../../core/request/facts.ts';
 import type { FallbackLists, FallbackReason } from '../../core/request/fallbacks.ts';
+import { earlier, shutText, type UnavailableEndpoint } from '../../routing/unavailable.ts';
+
+/**
+ * Returns the model that the request names, if only other models were tried because its endpoints became unavailable after the decision.
+ * @param attempts the attempts of the request
+ * @param shut the endpoints that were unavailable
+ */
+export function skipped(
+  { named, model }: Pick<Facts, 'named' | 'model'>,
+  attempts: readonly Pick<AttemptRecord, 'model'>[],
+  shut: readonly UnavailableEndpoint[],
+): InsteadOf | undefined {
+  if (named === null || attempts.length === 0 || attempts.some((one) => one.model === model)) return undefined;
+  const [first, ...others] = shut.filter((one) => one.model === model);
+  if (!first) return { model, reason: 'funds', text: 'its worst-case cost is above the Credits left in the budgets' };
+  const next = others.reduce(earlier, first);
+  return { model, reason: next.state, text: `it is unavailable for now: ${shutText(next)}` };
+}
 
 type Order = Pick<Decision, 'ranked' | 'lastResorts'>;
 

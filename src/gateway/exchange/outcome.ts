@@ -13,7 +13,7 @@ import type { ExchangeParts, RunnableRequest } from './runnable-request.ts';
 const BOOKED_WITHIN_MS = 10_000;
 
 /** How an exchange ended. The other facts of the outcome follow from the decision and from the attempt that answered. */
-interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'attempts' | 'charged'> {
+interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'attempts' | 'charged' | 'insteadOf'> {
   /** Endpoints without room for an attempt. */
   readonly full?: readonly FullEndpoint[];
   /** Null if no usage is known. */
@@ -29,7 +29,7 @@ interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'attemp
 export function outcomeOf(
   { decision, runtime: { snapshot }, clock, startedAt, guardCalls = [] }: RunnableRequest,
   running: Attempt | null,
-  { status, error, attempts, full = [], measured, charged, cutBy }: ExchangeEnd,
+  { status, error, attempts, full = [], insteadOf, measured, charged, cutBy }: ExchangeEnd,
 ): DecisionOutcome {
   const usage = measured?.usage ?? null;
   const firstAt = running?.meter.firstContentAt ?? null;
@@ -46,6 +46,7 @@ export function outcomeOf(
     usageReplaced: running?.meter.isUsageReplaced ?? false,
     adapted: adapted?.length ? adapted : undefined,
     ...(full.length > 0 && { full }),
+    insteadOf,
     ...(guardCalls.length > 0 && { guardCalls: [...guardCalls] }),
     firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
     totalMs: Math.round(clock() - startedAt),

@@ -1,3 +1,4 @@
+import { fallbackReason } from '../../core/decision/decision.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
 import { idText } from '../../core/id.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
@@ -58,7 +59,8 @@ export function platformOf(
   return {
     routed_model: model,
     alias: facts.alias ?? undefined,
-    route_reason: model === choice ? reason : `${reason}:${isSecond(outcome) ? 'second_attempt' : 'fallback'}`,
+    route_reason: model === choice ? reason : laterReason(reason, outcome),
+    instead_of: outcome.insteadOf,
     credits_consumed: toCredits(outcome.charged),
     cost_saved_credits: toCredits(outcome.saved),
     decision_id: idText('dec_', id),
@@ -79,8 +81,9 @@ function guardCredits({ guardCalls }: DecisionOutcome): number | undefined {
   return guardCalls && toCredits(guardCalls.reduce((sum, { charged }) => sum + charged, 0));
 }
 
-/** Whether the answer comes from a model that was tried because an earlier answer failed. */
-const isSecond = ({ attempts }: Pick<DecisionOutcome, 'attempts'>): boolean => attempts.at(-1)?.after !== undefined;
+/** Returns the reason for a model that was tried after the choice, because an attempt or an answer failed. */
+const laterReason = (reason: string, { attempts }: Pick<DecisionOutcome, 'attempts'>): string =>
+  attempts.at(-1)?.after === undefined ? fallbackReason(reason) : `${reason}:second_attempt`;
 
 /** Returns the receipt of an exchange whose charge is neither in the database nor in the spool. */
 export function withoutPrice(receipt: Receipt): Receipt {

@@ -1,4 +1,4 @@
-import type { Decision, Refusal } from '../../core/decision/decision.ts';
+import type { Decision, InsteadOf, Refusal } from '../../core/decision/decision.ts';
 import type { Readings } from '../../core/decision/readings.ts';
 import { type DecisionRecord, isAnsweredHere } from '../../core/decision/record.ts';
 import { idText } from '../../core/id.ts';
@@ -148,9 +148,16 @@ function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: P
   const { quality } = outcome;
   return (
     JSON.stringify(chosen(outcome, snapshot)) === JSON.stringify({ choice, fallbacks, lastResorts }) &&
-    (record.quality === null || isSameList(quality, record.quality))
+    (record.quality === null || isSameList(quality, record.quality)) &&
+    isSameInstead(outcome.insteadOf, record.outcome?.insteadOf)
   );
 }
+
+/** Records of earlier versions lack the model that was left out, and a model may also be left out after the decision. */
+const isSameInstead = (decided: InsteadOf | undefined, recorded: InsteadOf | undefined): boolean =>
+  decided === undefined ||
+  recorded === undefined ||
+  (decided.model === recorded.model && decided.reason === recorded.reason);
 
 /** Whether two lists are equal, bit for bit. */
 const isSameList = (one: Float64Array, other: Float64Array): boolean =>

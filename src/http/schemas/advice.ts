@@ -58,6 +58,7 @@ export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat req
     ),
   }),
   route_reason: field.routeReason,
+  instead_of: Type.Optional(field.insteadOf),
   decision_id: field.decisionId,
   policy_revision: field.policyRevision,
   first_hold_credits: Type.Optional(

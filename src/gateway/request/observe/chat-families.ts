@@ -74,6 +74,11 @@ export function chatFamilies(seriesMax: number, keyedMax: number) {
       help: 'Failed attempts after which another endpoint or model was tried.',
       labels: ['provider', 'model', 'upstream', 'to'],
     }),
+    leftOut: counter({
+      name: 'signalbox_named_models_left_out_total',
+      help: 'Requests for which a fallback was used, because the model that they name was left out before any call, by that model and the reason.',
+      labels: ['model', 'reason'],
+    }),
     escalations: counter({
       name: 'signalbox_escalations_total',
       help: 'Requests of conversations that a signal of failure moved to the strong tier, by signal.',

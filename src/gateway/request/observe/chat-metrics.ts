@@ -69,6 +69,7 @@ export function createChatMetrics(keyLabel: () => string | null = () => null): C
     if (outcome.cappedBy !== null) {
       families.capped.at(outcome.cappedBy, request.exchange.hasReachedCap ? 'length' : 'within').value++;
     }
+    if (outcome.insteadOf) families.leftOut.at(outcome.insteadOf.model, outcome.insteadOf.reason).value++;
     if (outcome.attempts.length > 1) countFailovers(families.failovers, outcome.attempts);
   };
   return { count, families: [...Object.values(families).map(({ family }) => family), ...rejections.families] };

@@ -1,3 +1,4 @@
+import { fallbackReason } from '../../../core/decision/decision.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord, FullEndpoint } from '../../../core/decision/record.ts';
 import type { Refusal, RefusedAnswer } from '../../../core/decision/refusal.ts';
 import { isEmpty } from '../../../core/json/object.ts';
@@ -75,6 +76,7 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'cache',
   'spared',
   'guardCalls',
+  'insteadOf',
 ]);
 const ATTEMPT = fieldsOf<UsualAttempt>()([
   'model',
@@ -200,8 +202,8 @@ function packAllFacts(facts: Facts): readonly unknown[] {
 function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
   const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced, adapted, full } =
     outcome;
-  const { guards, guardedBy, repeats, cache, spared, guardCalls } = outcome;
-  const rare = [guards, guardedBy, repeats, cache, spared, guardCalls];
+  const { guards, guardedBy, repeats, cache, spared, guardCalls, insteadOf } = outcome;
+  const rare = [guards, guardedBy, repeats, cache, spared, guardCalls, insteadOf];
   const rareCount = rare.findLastIndex((value) => value !== undefined) + 1;
   const isRare = rareCount > 0;
   const attempts = outcome.attempts.map(packAttempt);
@@ -279,10 +281,11 @@ export function decodeBody(text: string): RecordBody {
   const [seed, facts, reason, choice, fallbacks, outcome, ...last] = values;
   const [lastResorts = [], stream = 0, metadata = {}, [agent, parentAgent, sentBy = null] = [null, null], length] =
     last;
+  const named = unpackFacts(facts);
   return {
     seed,
-    facts: unpackFacts(facts),
-    reason,
+    facts: named,
+    reason: reasonIn(reason, choice, named),
     choice,
     fallbacks,
     lastResorts,
@@ -295,6 +298,10 @@ export function decodeBody(text: string): RecordBody {
     outcome: outcome && unpackOutcome(outcome),
   };
 }
+
+/** Returns the reason of a decision. Earlier versions did not add `:fallback` if the model that the request names was left out. */
+const reasonIn = (reason: string, choice: string, { named, model }: Facts): string =>
+  reason === 'pinned' && named !== null && choice !== model ? fallbackReason(reason) : reason;
 
 /** The values of a refused answer, by position. */
 export type RefusedValues = readonly [
@@ -400,7 +407,8 @@ function unpackAttempt(values: readonly unknown[]): AttemptRecord {
 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   const outcome = unpack<RawOutcome>(values, OUTCOME, EARLIER_OUTCOME);
-  const { attempts, usage, adapted, full, guards, guardedBy, repeats, cache, spared, guardCalls, ...rest } = outcome;
+  const { attempts, usage, adapted, full, guards, guardedBy, repeats, cache, spared, ...others } = outcome;
+  const { guardCalls, insteadOf, ...rest } = others;
   return {
     ...rest,
     attempts: attempts.map(unpackAttempt),
@@ -413,6 +421,7 @@ function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
     ...(cache != null && { cache }),
     ...(spared != null && { spared }),
     ...(guardCalls && { guardCalls }),
+    ...(insteadOf && { insteadOf }),
   };
 }
 

@@ -4,7 +4,7 @@ import { idAt } from '../../../core/id.ts';
 import { LOOKS_MAX, type RecordEntry, type RecordPage, type RecordQuery, UnreadableRecord } from '../../records.ts';
 import { first, type SqlReader } from '../statement.ts';
 import {
-  addVerdicts,
+  addJsonFilters,
   Conditions,
   columns,
   FILTERS,
@@ -115,8 +115,9 @@ class IndexSearch {
     const labels = Object.entries(query.labels ?? {});
     const { keyIds } = query;
     const { guard, finding } = query;
-    const isOfGuards = guard !== undefined || finding !== undefined;
-    const isAlone = labels.length === 0 && !isOfGuards && FILTERS.every(({ name }) => query[name] === undefined);
+    const { insteadOf, leftOut } = query;
+    const isOfSummary = [guard, finding, insteadOf, leftOut].some((value) => value !== undefined);
+    const isAlone = labels.length === 0 && !isOfSummary && FILTERS.every(({ name }) => query[name] === undefined);
     this.#keyIds = keyIds && (isAlone || keyIds.length <= LEADING_KEYS_MAX) ? keyIds : null;
     if (keyIds && this.#keyIds === null)
       this.#others.add('r.key_id IN (SELECT value FROM json_each(?))', JSON.stringify(keyIds));
@@ -125,7 +126,7 @@ class IndexSearch {
     if (this.#keyIds !== null) this.#lead.add('r.key_id = k.value');
     if (label) this.#lead.add('l.name = ? AND l.value = ?', ...label);
     addLabels(this.#others, labels);
-    addVerdicts(this.#others, query, 'summary');
+    addJsonFilters(this.#others, query, 'summary');
     for (const { name, column, usual } of inOrder(query)) {
       const value = query[name];
       if (value === undefined) continue;

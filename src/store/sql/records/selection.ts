@@ -51,6 +51,11 @@ const POSTGRES_VERDICTS = `json_array_elements(CASE json_typeof(r.summary::json 
 /** The same for a row of `records` that has no summary yet. */
 const BODY_VERDICTS = "json_each(CASE WHEN json_valid(r.body) THEN r.body END, '$[5][13]')";
 
+/** The model that a request named and that was left out, in the summary of a row `r`, or in the body of a row that has no summary yet. */
+const SUMMARY_INSTEAD = "json_extract(r.summary, '$[4][18]')";
+const POSTGRES_INSTEAD = '(r.summary::json -> 4 -> 18)';
+const BODY_INSTEAD = "json_extract(CASE WHEN json_valid(r.body) THEN r.body END, '$[5][19]')";
+
 const BY_ID = /CROSS JOIN (\w+) AS (\w+) ON \2\.id = (CAST\([^)]+\)|\w+\.id)/g;
 
 /**
@@ -60,6 +65,7 @@ const BY_ID = /CROSS JOIN (\w+) AS (\w+) ON \2\.id = (CAST\([^)]+\)|\w+\.id)/g;
 export const inPostgres = (sql: string): string =>
   sql
     .replaceAll(SUMMARY_VERDICTS, POSTGRES_VERDICTS)
+    .replaceAll(SUMMARY_INSTEAD, POSTGRES_INSTEAD)
     .replaceAll(BY_ID, 'CROSS JOIN LATERAL (SELECT * FROM $1 WHERE id = $3 LIMIT 1) AS $2')
     .replaceAll('json_each(?)', 'json_array_elements_text(?::json)')
     .replaceAll(/CROSS JOIN (?!LATERAL)/g, 'JOIN ')
@@ -98,8 +104,14 @@ export class Conditions {
   }
 }
 
-/** Selects records with a finding of a guard, in their summaries or in the bodies of rows that have no summary yet. */
-export function addVerdicts(
+/** Adds the filters by values that only the summary of a record has, or the body of a row that has no summary yet. */
+export function addJsonFilters(where: Conditions, query: RecordQuery, column: 'summary' | 'body'): void {
+  addVerdicts(where, query, column);
+  addInstead(where, query, column);
+}
+
+/** Selects records with a finding of a guard. */
+function addVerdicts(
   where: Conditions,
   { guard, finding }: Pick<RecordQuery, 'guard' | 'finding'>,
   column: 'summary' | 'body',
@@ -116,4 +128,18 @@ export function addVerdicts(
   // Few rows have verdicts, and a search for a text is much faster than reading the JSON.
   where.add(`r.${column} LIKE '%"guard":"%'`);
   where.add(`EXISTS (SELECT 1 FROM ${verdicts} AS g WHERE ${verdict.texts.join(' AND ')})`, ...verdict.params);
+}
+
+/** Selects records of requests whose named model was left out. */
+function addInstead(
+  where: Conditions,
+  { insteadOf, leftOut }: Pick<RecordQuery, 'insteadOf' | 'leftOut'>,
+  column: 'summary' | 'body',
+): void {
+  if (insteadOf === undefined && leftOut === undefined) return;
+  const instead = column === 'summary' ? SUMMARY_INSTEAD : BODY_INSTEAD;
+  // Few rows have it, and a search for a text is much faster than reading the JSON.
+  where.add(`r.${column} LIKE '%"reason":"%'`);
+  if (insteadOf !== undefined) where.add(`${instead} ->> 'model' = ?`, insteadOf);
+  if (leftOut !== undefined) where.add(`${instead} ->> 'reason' = ?`, leftOut);
 }

@@ -29,6 +29,7 @@ type SummaryValues = readonly [
     guardedBy?: RecordSummary['guardedBy'] | null,
     cache?: RecordSummary['cache'],
     spared?: RecordSummary['spared'],
+    insteadOf?: RecordSummary['insteadOf'],
   ],
 ];
 
@@ -47,16 +48,18 @@ export function encodeSummary(summary: RecordSummary, { named, model }: Pick<Fac
   ] as const;
   const figures = [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens] as const;
   const refused = summary.refused && packRefused(summary.refused);
-  const { guards, guardedBy, cache, spared } = summary;
+  const { guards, guardedBy, cache, spared, insteadOf } = summary;
   const isGuarded = guardedBy.length > 0 || guards.length > 0;
   const ofBody: SummaryValues[4] =
-    cache !== null
-      ? [...of, ...figures, refused, guards, guardedBy, cache, spared]
-      : isGuarded
-        ? [...of, ...figures, refused, guards, guardedBy]
-        : refused
-          ? [...of, ...figures, refused]
-          : [...of, ...figures];
+    insteadOf !== null
+      ? [...of, ...figures, refused, guards, guardedBy, cache, spared, insteadOf]
+      : cache !== null
+        ? [...of, ...figures, refused, guards, guardedBy, cache, spared]
+        : isGuarded
+          ? [...of, ...figures, refused, guards, guardedBy]
+          : refused
+            ? [...of, ...figures, refused]
+            : [...of, ...figures];
   const values: SummaryValues = [time, revision, labels, attempts, ofBody];
   return JSON.stringify(values);
 }
@@ -69,9 +72,9 @@ export function decodeSummary(text: string): RecordSummary | null {
   if (values.length !== 5) return null;
   const [time, revision, labels, attempts, ofBody] = values;
   const [isPinned, model, stream, metadata, reason, error, provider, ...figures] = ofBody;
-  const [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens, refused, guards, guardedBy, ...ofCache] =
+  const [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens, refused, guards, guardedBy, ...rest] =
     figures;
-  const [cache = null, spared = null] = ofCache;
+  const [cache = null, spared = null, insteadOf = null] = rest;
   return {
     time,
     stream: labels === null ? null : stream === 1,
@@ -94,5 +97,6 @@ export function decodeSummary(text: string): RecordSummary | null {
     guardedBy: guardedBy ?? [],
     cache,
     spared,
+    insteadOf,
   };
 }

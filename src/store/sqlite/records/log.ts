@@ -11,7 +11,14 @@ import {
   recordValues,
   refusalValues,
 } from '../../sql/records/row.ts';
-import { addVerdicts, Conditions, columns, FILTERS, type Selection, type Span } from '../../sql/records/selection.ts';
+import {
+  addJsonFilters,
+  Conditions,
+  columns,
+  FILTERS,
+  type Selection,
+  type Span,
+} from '../../sql/records/selection.ts';
 import {
   first,
   type SqlTables,
@@ -38,7 +45,7 @@ function freshSelection(query: RecordQuery, span: Span, limit: number): Selectio
   }
   if (query.keyIds) where.add('r.key_id IN (SELECT value FROM json_each(?))', JSON.stringify(query.keyIds));
   if (query.codes) where.add('r.code IN (SELECT value FROM json_each(?))', JSON.stringify(query.codes));
-  addVerdicts(where, query, 'body');
+  addJsonFilters(where, query, 'body');
   const [{ sql }, params] = where.newest('r.seq', 'records AS r', 'r.id', span, 'LIMIT ?');
   return [{ sql: `SELECT ${columns(SUMMARY)} FROM records AS r WHERE r.seq IN (${sql})` }, [...params, limit]];
 }
