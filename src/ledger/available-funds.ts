@@ -31,6 +31,8 @@ export class AvailableFunds {
   readonly room: Microcredits;
   readonly #funds: readonly DrawnFund[];
   readonly #standings: readonly FundStanding[];
+  /** The actions of the funds that limit the choice by `terms`. */
+  readonly #yielding: readonly ExhaustedAction[];
 
   /**
    * @param standings the figures of `funds`, in the same order
@@ -41,6 +43,18 @@ export class AvailableFunds {
     this.room = leastIn(standings, 'free');
     this.#funds = funds;
     this.#standings = standings;
+    this.#yielding = mayCap ? YIELDING : DOWNGRADING;
+  }
+
+  /**
+   * The terms for a request whose other models may be chosen instead, if no fund can pay for the first model: funds that neither cap nor
+   * downgrade also limit the choice. Empty if there is no such fund.
+   */
+  get strictTerms(): readonly FundFacts[] {
+    const strict = this.#standings.filter((_, i) => !this.#yielding.includes(this.#funds[i]!.onExhausted));
+    if (strict.length === 0) return [];
+    const unspent = leastIn(strict, 'unspent');
+    return this.terms.map((terms) => ({ ...terms, free: Math.min(terms.free ?? unspent, unspent) }));
   }
 
   /** @returns the hold that a request would get at once, or null if it would have to wait or could not be paid */
@@ -61,6 +75,7 @@ export class AvailableFunds {
 }
 
 const CAPPING: readonly ExhaustedAction[] = ['cap'];
+const DOWNGRADING: readonly ExhaustedAction[] = ['downgrade'];
 const YIELDING: readonly ExhaustedAction[] = ['cap', 'downgrade'];
 
 /**

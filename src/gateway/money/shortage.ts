@@ -6,6 +6,7 @@ import type { Caller } from '../../core/people/caller.ts';
 import { capital } from '../../core/text/text.ts';
 import { iso } from '../../core/time/clock.ts';
 import type { FundShortage } from '../../ledger/available-funds.ts';
+import type { RejectedModel } from '../../routing/refuse.ts';
 import type { FundingParts } from './funding.ts';
 
 /** The time in which one of the running requests is likely to end, ms. */
@@ -14,11 +15,13 @@ const CONTENDED_RETRY_MS = 1_000;
 /**
  * Makes the error of a request that no fund can pay, now or ever. The function also logs the error, because the request leaves no other
  * trace.
+ * @param rejected the models that the request names, if it names several
  */
 export function shortageError(
   shortage: FundShortage,
   caller: Caller,
   { log, ledger }: Pick<FundingParts, 'log' | 'ledger'>,
+  rejected: readonly RejectedModel[] = [],
 ): SignalboxError {
   ledger.refused(shortage);
   log.info('a request was refused: its budget or balance is too low', {
@@ -31,7 +34,19 @@ export function shortageError(
     reserved_credits: toCredits(shortage.held),
     limit_credits: toCredits(shortage.limit),
   });
-  return shortageErrorOf(shortage, caller);
+  return withModels(shortageErrorOf(shortage, caller), rejected);
+}
+
+/** Adds to an error why each of the models that a request names cannot serve it. */
+function withModels(error: SignalboxError, rejected: readonly RejectedModel[]): SignalboxError {
+  if (rejected.length === 0) return error;
+  const why = rejected.map(({ model, reasons }) => `\`${model}\`: ${reasons.join(', and ')}`).join('; ');
+  const { code, message, info } = error;
+  const details = { ...info.details, rejected };
+  return new SignalboxError(code, `${message} Neither the model that the request names nor a fallback fits. ${why}.`, {
+    ...info,
+    details,
+  });
 }
 
 /** Makes the error without logging it. */

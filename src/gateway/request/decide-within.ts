@@ -14,14 +14,29 @@ export interface FundedTrial {
   readonly funds: AvailableFunds | null;
 }
 
-/** Decides within the caller's funds. If only open holds prevent a choice, the request waits until they end. */
+/**
+ * Decides within the caller's funds. If only open holds prevent a choice, the request waits until they end. If no fund can ever pay for the
+ * model that the request names, its listed fallbacks are tried, whatever the funds do with other requests.
+ */
 export function decideWithin(
+  funds: AvailableFunds,
+  facts: Facts,
+  given: DecisionContext,
+  runtime: Pick<Runtime, 'decider' | 'snapshot'>,
+): FundedTrial {
+  const trial = decideUnder(funds.terms, funds, facts, given, runtime);
+  if (trial.shortage === null || facts.named === null || facts.fallbacks === undefined) return trial;
+  const [first, ...others] = funds.strictTerms;
+  return first === undefined ? trial : decideUnder([first, ...others], funds, facts, given, runtime);
+}
+
+function decideUnder(
+  terms: AvailableFunds['terms'],
   funds: AvailableFunds,
   facts: Facts,
   given: DecisionContext,
   { decider, snapshot }: Pick<Runtime, 'decider' | 'snapshot'>,
 ): FundedTrial {
-  const { terms } = funds;
   let outcome = decider.decide({ ...facts, funds: terms[0] }, given);
   for (let at = 1; at < terms.length && isRefusal(outcome) && outcome.group === 'funds'; at++) {
     outcome = decider.decide({ ...facts, funds: terms[at]! }, given);

@@ -14,7 +14,7 @@ import { type Runtime, strategyOf } from '../../policy/runtime/runtime.ts';
 import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
 import { chatFacts, embeddingFacts } from '../../routing/facts.ts';
 import { questionLengthOf } from '../../routing/question-length.ts';
-import { refusalError } from '../../routing/refuse.ts';
+import { refusalError, rejectedModels } from '../../routing/refuse.ts';
 import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../../routing/rules.ts';
 import { countableTexts } from '../../routing/texts.ts';
 import type { DecisionTerms } from '../money/funding.ts';
@@ -250,7 +250,11 @@ function decisionOf(
   request: ModelRequest,
   { runtime, caller }: DecisionTerms,
 ): Decision {
-  if (shortage) throw shortageError(shortage, caller, gateway);
+  if (shortage) {
+    const isOfSeveral = isRefusal(outcome) && outcome.facts.fallbacks !== undefined && outcome.facts.named !== null;
+    const rejected = isOfSeveral ? rejectedModels(outcome, runtime.snapshot, { request, caller }) : [];
+    throw shortageError(shortage, caller, gateway, rejected);
+  }
   if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, { request, now: gateway.now(), caller });
   return outcome;
 }
