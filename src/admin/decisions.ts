@@ -208,7 +208,13 @@ export const listRecords = operationsOn<DecisionReader>()({
       ),
       left_out: f.as(
         'leftOut',
-        f.inCommand(f.word(LEFT_OUT_REASONS, 'Why the model that the request named was left out.'), { form: 'REASON' }),
+        f.inCommand(
+          f.word(
+            ['any', ...LEFT_OUT_REASONS],
+            'Why the model that the request named was left out, such as `cooling` or `funds`; `any` for any reason.',
+          ),
+          { form: 'any|REASON' },
+        ),
       ),
       label: f.as(
         'labels',

@@ -47,7 +47,7 @@ export interface RecordQuery {
   /** Selects only records of requests that name this model, and that a fallback served because the model was left out. */
   readonly insteadOf?: string;
   /** Selects only records of requests whose named model was left out for this reason. */
-  readonly leftOut?: LeftOutReason;
+  readonly leftOut?: LeftOutReason | 'any';
   /** Labels of the key. A matching record has all these labels. */
   readonly labels?: Readonly<Record<string, string>>;
   /** The cursor of the page, which is `next` of the previous page. */

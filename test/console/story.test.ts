@@ -51,19 +51,23 @@ const stories: fc.Arbitrary<Told> = fc
     failures: fc.nat({ max: 2 }),
     status: fc.constantFrom('completed', 'failed', 'broken', 'abandoned'),
     isPinned: fc.boolean(),
+    isFallback: fc.boolean(),
     isReplayed: fc.boolean(),
   })
-  .map(({ candidates: all, failures, status, isPinned, isReplayed }) => {
+  .map(({ candidates: all, failures, status, isPinned, isFallback, isReplayed }) => {
     const ranked = all.filter(({ rank }) => rank !== null).map(({ model }) => model);
     const tried = ranked.slice(0, status === 'failed' ? failures : failures + 1);
     const attempts = tried.map((model, at) => ({
       ...{ model, provider: 'p', failure: at < tried.length - 1 || status === 'failed' ? 'timeout' : null },
     }));
     const [choice = ''] = ranked;
+    const leftOut = isPinned && isFallback ? all.find(({ rank }) => rank === null) : undefined;
+    const reason = { reason: 'capability', text: 'it lacks vision' };
     const told = {
+      instead_of: leftOut ? { model: leftOut.model, ...reason } : null,
       ...{ choice, route_reason: 'auto:balanced', strategy_failed: false, preferences: [] },
       choice_without_preferences: null,
-      facts: { pinned: isPinned, alias: null, model: isPinned ? choice : 'auto' },
+      facts: { pinned: isPinned, alias: null, model: isPinned ? (leftOut?.model ?? choice) : 'auto' },
       candidates: isReplayed ? all : null,
       constraints: isReplayed ? RULES : null,
       outcome: { status, error: status === 'failed' ? 'upstream_failed' : null, attempts },
@@ -89,6 +93,12 @@ function check(tell: typeof storyOf): fc.RunDetails<[Told]> {
       else
         expect(first.some((piece) => typeof piece !== 'string' && 'model' in piece && piece.model === last)).toBe(true);
       for (const text of texts) expect(text).toMatch(/^(?!.*\b(?:NaN|undefined|null|Infinity)\b).*\.$/);
+      const { pinned, model: named } = told.facts;
+      if (pinned && named !== told.choice) {
+        expect(texts.join(' ')).not.toContain('because the request named it');
+        expect(texts.some((text) => text.includes(`a fallback of ${named}, which the request named`))).toBe(true);
+        expect(texts.some((text) => text.includes(named) && text.includes('left out'))).toBe(true);
+      }
       for (const { name } of told.constraints ?? [])
         expect(texts.filter((text) => text.includes(`Rule ${name} `))).toHaveLength(1);
       for (const { model, rank, rejections } of told.candidates ?? []) {
@@ -105,11 +115,13 @@ test('the first sentence names the model that answered, and the story contains e
   expect(failed, `seed ${effort.seed}: ${JSON.stringify(counterexample)}`).toBe(false);
 });
 
-test('the law of stories detects a story that omits the failover, and a story that omits a rule', () => {
+test('the law of stories detects a story that omits the failover, a rule, or the model that was named', () => {
   const forgetsTurn: typeof storyOf = (told, cost) => storyOf({ ...told, outcome: null }, cost);
   const forgetsRule: typeof storyOf = (told, cost) =>
     storyOf(told, cost).filter((one) => !textOf(one).includes('not-dear'));
-  for (const mutant of [forgetsTurn, forgetsRule]) expect(check(mutant).failed).toBe(true);
+  const forgetsFallback: typeof storyOf = (told, cost) =>
+    storyOf({ ...told, facts: { ...told.facts, model: told.choice ?? '' } }, cost);
+  for (const mutant of [forgetsTurn, forgetsRule, forgetsFallback]) expect(check(mutant).failed).toBe(true);
 });
 
 test('the first sentence about a request that failed over mentions the failover', () => {
@@ -122,6 +134,7 @@ test('the first sentence about a request that failed over mentions the failover'
       constraints: [],
     },
     choice_without_preferences: null,
+    instead_of: null,
     facts: { pinned: false, alias: null, model: 'auto' },
     candidates: [
       { model: 'a', rank: 1, quality: 0.8, counted_quality: 0.8, cost_credits: 10, latency_ms: 500, rejections: [] },
@@ -148,6 +161,7 @@ test('the story of a running request names the model that got the request; the s
   const told = {
     ...{ choice: 'a', route_reason: 'pinned', strategy_failed: false, preferences: [], constraints: [] },
     choice_without_preferences: null,
+    instead_of: null,
     facts: { pinned: true, alias: null, model: 'a' },
     candidates: [],
     outcome: null,

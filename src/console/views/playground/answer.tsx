@@ -200,6 +200,7 @@ function Receipt({ run, usdPerCredit }: RunProps) {
         ['Released', () => books && books.state !== 'none' && text(books.sums.released.credits)],
         ['Capped by', () => textOf(parts.platform?.output_capped_by) ?? record?.outcome?.output_capped_by],
         ['Reason', () => reason && <span class="mono">{reason}</span>],
+        ['Instead of', () => record?.instead_of && `${record.instead_of.model}: ${record.instead_of.text}`],
         ['Attempts', () => attempts.join('; ')],
         ['Total time', () => endMs !== null && `${duration(Math.round(endMs)).short}, measured in this page`],
         ['Decision', ({ decisionId: id }) => id && <a href={hrefOf(`/requests/${id}`)}>{id}</a>],

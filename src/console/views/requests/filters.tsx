@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiFailure } from '../../api/failure.ts';
+import type { ReadOf } from '../../api/reads.ts';
 import { Button } from '../../design/button.tsx';
 import { useDraft } from '../../design/draft.ts';
 import { Field, Filters, Select } from '../../design/field.tsx';
@@ -20,6 +21,8 @@ export const FILTERS = [
   'session',
   'guard',
   'finding',
+  'left_out',
+  'instead_of',
 ] as const;
 type Filter = (typeof FILTERS)[number];
 
@@ -36,6 +39,39 @@ const FINDING_OPTIONS = [
   { value: 'mask', label: 'Masked' },
   { value: 'flag', label: 'Only counted' },
   { value: 'failed', label: 'Guard failed' },
+];
+type LeftOutReason = NonNullable<ReadOf<'/admin/decisions'>['data'][number]['instead_of']>['reason'];
+/** Why a named model was left out, the most frequent reasons first. */
+const LEFT_OUT: Readonly<Record<LeftOutReason, string>> = {
+  cooling: 'Rate limit of its provider',
+  full: 'Limit of its endpoints',
+  ejected: 'Too many faults',
+  misconfigured: 'Key refused',
+  out_of_credit: 'No credit at its provider',
+  absent: 'Missing at its server',
+  not_set_up: 'Provider not set up',
+  funds: 'Budget or balance',
+  budget_limit: 'budget_limit',
+  max_cost: 'max_cost_credits',
+  max_latency: 'max_latency_ms',
+  context: 'Prompt too long',
+  max_output: 'Output too long',
+  capability: 'Missing capability',
+  constraint: 'Constraint of the policy',
+  key_models: 'Not allowed for the key',
+  language: 'Programming language',
+  operation: 'Other operation',
+  dimensions: 'Dimensions of vectors',
+  vector_space: 'Other vector space',
+  thread: 'Stored conversation',
+  thoughts: 'Reasoning of another model',
+  selector: 'Not in the selector',
+  unbounded_media: 'Media without a bound',
+  unpriced: 'No price',
+};
+const LEFT_OUT_OPTIONS = [
+  { value: 'any', label: 'For any reason' },
+  ...Object.entries(LEFT_OUT).map(([value, label]) => ({ value, label })),
 ];
 /** How many options a choice has: the most used values of the period. */
 const OFFERED = 50;
@@ -67,6 +103,10 @@ export function RequestFilters({ failure }: { readonly failure: ApiFailure | nul
         <Typed name="guard" label="Guard" placeholder="Any" failure={failure} />
         {(param('guard') !== '' || param('finding') !== '') && (
           <Choice name="finding" label="Finding" all="Any" options={FINDING_OPTIONS} />
+        )}
+        <Choice name="left_out" label="Named model left out" all="All requests" options={LEFT_OUT_OPTIONS} />
+        {(param('left_out') !== '' || param('instead_of') !== '') && (
+          <Typed name="instead_of" label="Instead of" placeholder="Any model" failure={failure} />
         )}
       </Filters>
     </div>

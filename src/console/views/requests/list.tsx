@@ -143,12 +143,17 @@ export const Labels = ({ of }: { readonly of: Readonly<Record<string, string>> }
 export const GuardFindings = ({ texts }: { readonly texts: readonly string[] }) =>
   texts.length === 0 ? null : texts.map((text) => <p key={text}>{text}</p>);
 
-const Model = ({ row: { model, selector, error } }: { readonly row: Row }) => (
+const Model = ({ row: { model, selector, error, instead_of: instead } }: { readonly row: Row }) => (
   <span class="requests-model">
     {model !== '' && <Dot mark={markOf(model)} />}
     <span class="requests-name">
       <span title={error ?? undefined}>{model || <span class="dim">–</span>}</span>{' '}
       {selector !== null && selector !== 'pinned' && <span class="small dim">{selector}</span>}
+      {instead !== null && (
+        <span class="small dim" title={instead.text}>
+          instead of {instead.model}
+        </span>
+      )}
     </span>
   </span>
 );

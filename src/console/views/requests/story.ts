@@ -11,7 +11,10 @@ export type Sentence = readonly Piece[];
 
 /** The facts from which a story is made: a recorded decision, or a decision that was made again. */
 interface StoryFacts
-  extends Pick<DecisionRead, 'candidates' | 'constraints' | 'preferences' | 'choice_without_preferences'> {
+  extends Pick<
+    DecisionRead,
+    'candidates' | 'constraints' | 'preferences' | 'choice_without_preferences' | 'instead_of'
+  > {
   readonly choice: string | null;
   readonly route_reason: string | null;
   readonly strategy_failed: boolean | null;
@@ -37,17 +40,30 @@ const NAMED_MAX = 5;
 export function storyOf(of: Told, cost: WriteCost): readonly Sentence[] {
   const leftOut = [...constraintSentences(of), ...otherRejections(of)];
   const isAlone = of.candidates?.filter(({ rank }) => rank !== null).length === 1;
+  const isReasonFirst = isAlone || isFallback(of);
   return [
-    ...(of.outcome ? turnOf(of.outcome, of.choice) : []),
+    ...(of.outcome ? turnOf(of.outcome, of) : []),
     choiceSentence(of),
     ...(ENDS[of.outcome?.status ?? ''] ?? []),
-    ...(isAlone ? [...leftOut, ...comparison(of, cost)] : [...comparison(of, cost), ...leftOut]),
+    ...(of.candidates === null ? insteadSentence(of) : []),
+    ...(isReasonFirst ? [...leftOut, ...comparison(of, cost)] : [...comparison(of, cost), ...leftOut]),
     ...preferenceSentences(of),
   ];
 }
 
+/** Whether a fallback was chosen, because the model that the request names was left out. */
+const isFallback = ({ facts: { pinned, model }, choice }: StoryFacts): boolean =>
+  pinned && choice !== null && choice !== model;
+
+/** Says why the model that the request names was left out, if the candidates do not say it. */
+const insteadSentence = ({ instead_of: instead }: StoryFacts): readonly Sentence[] =>
+  instead === null ? [] : [[{ model: instead.model }, ` was left out: ${instead.text}.`]];
+
 /** Explains the failover if the first choice did not answer. */
-function turnOf({ attempts, status, error }: Outcome, choice: string | null): readonly Sentence[] {
+function turnOf(
+  { attempts, status, error }: Outcome,
+  { choice, instead_of: instead }: StoryFacts,
+): readonly Sentence[] {
   const failures = (of: Outcome['attempts']) =>
     listed(of.flatMap(({ failure }) => (failure === null ? [] : [failure.replaceAll('_', ' ')])));
   if (status === 'failed') {
@@ -57,6 +73,9 @@ function turnOf({ attempts, status, error }: Outcome, choice: string | null): re
   }
   const last = attempts.at(-1);
   if (!last || choice === null || last.model === choice) return [];
+  if (instead?.model === choice) {
+    return [['It went to ', { model: last.model }, ' instead of ', { model: choice }, `: ${instead.text}.`]];
+  }
   const why = `, the first choice, failed (${failures(attempts.slice(0, -1))}).`;
   return [['It went to ', { model: last.model }, ' after ', { model: choice }, why]];
 }
@@ -77,6 +96,8 @@ function choiceSentence(of: Told): Sentence {
   const way = `by \`${route_reason ?? facts.model}\``;
   if (facts.pinned) {
     const by = facts.alias === null ? 'by name' : `by the alias \`${facts.alias}\``;
+    if (isFallback(of))
+      return [...begin, ', a fallback of ', { model: facts.model }, `, which the request named ${by}.`];
     return [...begin, `, because the request named it ${by}.`];
   }
   if (candidates === null) return [...begin, ` ${way}.`];

@@ -141,5 +141,6 @@ function addInstead(
   // Few rows have it, and a search for a text is much faster than reading the JSON.
   where.add(`r.${column} LIKE '%"reason":"%'`);
   if (insteadOf !== undefined) where.add(`${instead} ->> 'model' = ?`, insteadOf);
-  if (leftOut !== undefined) where.add(`${instead} ->> 'reason' = ?`, leftOut);
+  if (leftOut === 'any') where.add(`${instead} ->> 'reason' IS NOT NULL`);
+  else if (leftOut !== undefined) where.add(`${instead} ->> 'reason' = ?`, leftOut);
 }
