@@ -240,3 +240,25 @@ test('each column of figures has one unit and one number of decimals', async () 
     expect([head, new Set(formats).size]).toEqual([head, 1]);
   }
 });
+
+test('a fallback that answered instead of a named model says so in the list and in its story, and the list filters by the reason', async () => {
+  const body = { model: 'claude-mirror-4', messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 40 };
+  const id = await ask({ ...body, fallbacks: ['mistral-breeze'], constraints: { max_cost_credits: 30 } });
+  const { page, faults } = await openConsole(stage, { path: '/requests' });
+  await page.getByRole('combobox', { name: 'Named model left out' }).selectOption('max_cost');
+  await waitFor(async () => (await rowsOf(page).count()) === 1);
+  expect(await rowsOf(page).first().textContent()).toContain('mistral-breeze instead of claude-mirror-4');
+  await rowsOf(page).first().click();
+  await story(page).waitFor();
+  expect(new URL(page.url()).pathname).toBe(`/console/requests/${id}`);
+  const words = (await story(page).textContent()) ?? '';
+  expect(words).toStartWith(
+    'It went to mistral-breeze, a fallback of claude-mirror-4, which the request named by name. claude-mirror-4 was left out: its expected cost',
+  );
+  if (process.env['SHOT']) await page.screenshot({ path: process.env['SHOT'] });
+  expect(await axeFinds(page)).toEqual([]);
+  await page.goBack();
+  await page.getByRole('textbox', { name: 'Instead of' }).fill('gpt-6-luna');
+  await page.getByText('No request matches').waitFor();
+  expect(faults).toEqual([]);
+});
