@@ -12,6 +12,7 @@ import { CODE_TASKS } from '../core/request/tasks.ts';
 import { atDifficulty } from './difficulty-effect.ts';
 import { costReference, dearestCase } from './estimate.ts';
 import { referenceOutput } from './expected-length.ts';
+import { absentNamed } from './model-name.ts';
 import { holdToFloor, selectTop } from './rank.ts';
 import { leftOut } from './rejections.ts';
 import { Shortlist } from './shortlist.ts';
@@ -180,7 +181,13 @@ export class Evaluation {
   #insteadOf(facts: Facts): InsteadOf | undefined {
     const { shortlist } = this;
     const { models, modelIndex } = this.#snapshot;
-    const first = facts.named === null ? undefined : modelIndex.get(facts.model);
+    if (facts.named === null) return undefined;
+    const absent = absentNamed(facts.alias, this.#snapshot);
+    if (absent) {
+      const text = `it cannot be served: ${absent.toCallers ?? 'it is left out'}`;
+      return { model: absent.name, reason: 'not_set_up', text };
+    }
+    const first = modelIndex.get(facts.model);
     const left = shortlist.rejected.find(({ model }) => model === first);
     if (first === undefined || !left) return undefined;
     const inputs = { facts, readings: this.#readings!, snapshot: this.#snapshot, lastResort: shortlist.isLastResort };

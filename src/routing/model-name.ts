@@ -4,15 +4,15 @@ import { type Caller, isOperator } from '../core/people/caller.ts';
 import { AGENT_ALIASES, aliasNames, aliasTarget } from '../core/policy/alias-names.ts';
 import { allOf } from '../core/policy/found-models.ts';
 import { modelOf } from '../core/policy/model-of.ts';
-import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import type { LeftOut, Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { SentFallbacks } from '../core/request/conversation.ts';
 import type { Facts } from '../core/request/facts.ts';
 import {
   type FallbackLists,
   keptLists,
-  listedModels,
   listsFor,
   SENT_FALLBACKS_MAX,
+  withFallbacks,
 } from '../core/request/fallbacks.ts';
 import { editDistance } from '../core/text/edit-distance.ts';
 import { capital, didYouMean } from '../core/text/text.ts';
@@ -42,20 +42,66 @@ export function targetOf(
 ): NamedTarget {
   const { model, alias } = meaningOf(name, snapshot);
   const selector = snapshot.selectors.get(model);
-  const declared = selector ?? usableModel(name, model, caller, snapshot);
-  const names = sent && snapshot.gateway.requestFallbacks ? namesIn(sent) : NO_NAMES;
-  const fallbacks =
-    sent && names.length > 0
-      ? sentLists(sent.field, names, model, caller, snapshot)
-      : declared.fallbacks && usableLists(declared.fallbacks, caller, snapshot);
+  if (!selector && !snapshot.modelIndex.has(model)) return standInFor(name, model, caller, snapshot, sent);
+  const declared = selector ?? allowedModel(model, caller, snapshot);
+  const fallbacks = listsOf(declared, model, caller, snapshot, sent);
   if (selector) return fallbacks ? { model, named: null, alias, fallbacks } : { model, named: null, alias };
   if (!fallbacks) return { model, named: [model], alias };
-  return { model, named: [model, ...listedModels(fallbacks)], alias, fallbacks };
+  return { model, named: withFallbacks(model, fallbacks), alias, fallbacks };
+}
+
+/**
+ * Returns the meaning of the name of a model that cannot be served here, for example because its provider has no key: the first model that
+ * is listed to follow its errors. The name then counts as an alias of that model.
+ * @param id the meaning of `name`
+ * @throws SignalboxError if there is no such model, no fallback for its errors, or the caller may not use the model
+ */
+function standInFor(
+  name: string,
+  id: string,
+  caller: Caller,
+  snapshot: PolicySnapshot,
+  sent: SentFallbacks | undefined,
+): NamedTarget {
+  const absent = absentModel(id, snapshot)?.model;
+  // The policy does not say which vectors could replace the vectors of another model.
+  const isReplaceable = absent !== undefined && absent.embedding === null && mayUse(caller, absent);
+  const fallbacks = isReplaceable ? listsOf(absent, id, caller, snapshot, sent) : undefined;
+  const [first] = fallbacks?.error ?? [];
+  if (!fallbacks || first === undefined) throw unknownName(name, id, caller, snapshot);
+  return { model: first, named: withFallbacks(first, fallbacks), alias: name, fallbacks };
+}
+
+/** Returns the entry of a model of the policy that cannot be served here. */
+const absentModel = (id: string, { leftOut }: PolicySnapshot): LeftOut | undefined =>
+  leftOut.find(({ kind, name }) => kind === 'model' && name === id);
+
+/** Returns the model that a request named with this name, if another model stands in for it, because it cannot be served here. */
+export const absentNamed = (alias: string | null, snapshot: PolicySnapshot): LeftOut | undefined =>
+  alias === null ? undefined : absentModel(meaningOf(alias, snapshot).model, snapshot);
+
+/** Returns the lists of the request, or else of its model or selector, without models that the caller may not use. */
+function listsOf(
+  declared: Pick<Model, 'fallbacks'>,
+  model: string,
+  caller: Caller,
+  snapshot: PolicySnapshot,
+  sent: SentFallbacks | undefined,
+): FallbackLists | undefined {
+  const names = sent && snapshot.gateway.requestFallbacks ? namesIn(sent) : NO_NAMES;
+  return sent && names.length > 0
+    ? sentLists(sent.field, names, model, caller, snapshot)
+    : declared.fallbacks && usableLists(declared.fallbacks, caller, snapshot);
 }
 
 /** @throws SignalboxError if there is no such model, or the caller may not use it */
 function usableModel(name: string, id: string, caller: Caller, snapshot: PolicySnapshot): Model {
   if (!snapshot.modelIndex.has(id)) throw unknownName(name, id, caller, snapshot);
+  return allowedModel(id, caller, snapshot);
+}
+
+/** @throws SignalboxError if the caller may not use the model */
+function allowedModel(id: string, caller: Caller, snapshot: PolicySnapshot): Model {
   const model = modelOf(id, snapshot);
   if (mayUse(caller, model)) return model;
   const message = `${capital(excluderName(caller, model))} may not use the model \`${id}\`.`;

@@ -15,7 +15,7 @@ import {
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import { CAPABILITIES, capabilityNames, missingBits } from '../core/request/capability.ts';
 import type { Facts } from '../core/request/facts.ts';
-import { keptLists, listedModels } from '../core/request/fallbacks.ts';
+import { keptLists, withFallbacks } from '../core/request/fallbacks.ts';
 import { referenceOutput } from './expected-length.ts';
 
 /** The parts of a request that only rules read. */
@@ -188,7 +188,7 @@ export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleIn
     });
   });
   const first = facts.named?.[0];
-  const named = first === undefined ? null : [first, ...(fallbacks ? listedModels(fallbacks) : [])];
+  const named = first === undefined ? null : fallbacks ? withFallbacks(first, fallbacks) : [first];
   return { ...others, named, rules, ...(fallbacks && { fallbacks }) };
 }
 

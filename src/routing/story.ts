@@ -178,7 +178,8 @@ function choiceText(
   const expected =
     quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${notes && ` (${notes})`}`;
   const figures = `${expected}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
-  if (isListed || insteadOf) return `${model} is a fallback of ${first}, which cannot serve the request: ${figures}.`;
+  if (isListed || insteadOf)
+    return `${model} is a fallback of ${insteadOf?.model ?? first}, which cannot serve the request: ${figures}.`;
   if (named !== null) return `${model} was requested by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
   if (tier) return `${model} ${tierRole(model, tier)}: ${figures}.`;

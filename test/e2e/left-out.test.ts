@@ -11,7 +11,15 @@ let box: Signalbox;
 
 /** The models `a` to `f`, of which all but `b` and `c` list fallbacks. `a` and `d` to `f` are each at their own key or limit. */
 function policyText(): string {
-  const at = { a: up.a.url, b: up.b.url, c: up.c.url, paused: up.a.url, locked: up.a.url, full: up.a.url };
+  const at = {
+    a: up.a.url,
+    b: up.b.url,
+    c: up.c.url,
+    paused: up.a.url,
+    locked: up.a.url,
+    full: up.a.url,
+    keyless: up.a.url,
+  };
   const lists = '    fallbacks: { error: [b, c], rate_limit: [b, c], context: [c] }\n';
   const models = {
     a: { endpoints: ['a'], quality: 0.9, price: { input: 100, output: 400 }, more: lists },
@@ -20,12 +28,15 @@ function policyText(): string {
     paused: { endpoints: ['paused'], more: lists },
     locked: { endpoints: ['locked'], more: lists },
     full: { endpoints: ['full'], more: lists },
+    keyless: { endpoints: ['keyless'], more: lists },
+    lonely: { endpoints: ['keyless'], more: '    fallbacks: { context: [c] }\n' },
   };
   const budgets = ['cap', 'downgrade', 'reject'].map(
     (action) =>
       `  - { name: ${action}, match: 'key.labels["budget"] == "${action}"', limit_credits: 20, each: key, window: day, on_exhausted: ${action} }`,
   );
   return testPolicy(at, models, `budgets:\n${budgets.join('\n')}\n`)
+    .replace(/( {2}keyless: \{.*api_key_env: )\w+/, '$1NOT_SET')
     .replace('upstream: full-upstream }', 'upstream: full-upstream, limits: { requests_per_minute: 1 } }')
     .replace(/( {2}c:\n[\s\S]*?context_window: )32768/, '$1200000');
 }
@@ -80,6 +91,7 @@ describe('a fallback that answers because the named model was left out', () => {
   test.each([
     ['its provider asked for a pause', { model: 'paused' }, 'cooling'],
     ['its provider refuses the key', { model: 'locked' }, 'misconfigured'],
+    ['its provider has no key', { model: 'keyless' }, 'not_set_up'],
     ['the prompt is too long', { model: 'a', ...LONG }, 'context'],
     ['a ceiling of the request excludes it', { model: 'a', constraints: { max_cost_credits: 1 } }, 'max_cost'],
     ['it does not fit the budget of the request', { model: 'a', budget_limit: 1 }, 'budget_limit'],
@@ -102,6 +114,20 @@ describe('a fallback that answers because the named model was left out', () => {
       route_reason: 'pinned:fallback',
       instead_of: { model: 'full', reason: 'full', text: expect.stringContaining('1 request a minute is used up') },
     });
+  });
+
+  test('repeats its decision, and is explained, if the provider of the model has no key', async () => {
+    const { decision_id: id, routed_model } = await platformOf({ model: 'keyless', tools });
+    expect(routed_model).toBe('c');
+    expect(await (await box.get(`/v1/decisions/${id}`)).json()).toMatchObject({
+      route_reason: 'pinned:fallback',
+      instead_of: { model: 'keyless', reason: 'not_set_up' },
+      facts: { model: 'b', alias: 'keyless' },
+      replay: { matches: true },
+      explanation: expect.arrayContaining([expect.stringContaining('c is a fallback of keyless')]),
+    });
+    const response = await chat({ model: 'lonely' });
+    expect([response.status, (await answerOf(response)).error.code]).toEqual([404, 'model_not_found']);
   });
 
   test('keeps one `:fallback` if the first fallback fails, too', async () => {

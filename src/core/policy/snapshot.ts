@@ -198,6 +198,8 @@ export interface LeftOut {
   readonly reason: string;
   /** For a model of the policy or of a server: the reason for callers, who must not see the names of environment variables. */
   readonly toCallers?: string;
+  /** For a model of the policy: what a request that names it needs to use a fallback instead. */
+  readonly model?: Pick<Model, 'id' | 'embedding' | 'fallbacks'>;
 }
 
 export interface GatewayPolicy extends AdmissionPolicy {

@@ -32,6 +32,12 @@ export const listedModels = (lists: FallbackLists): readonly string[] => [
   ...new Set(FALLBACK_REASONS.flatMap((reason) => lists[reason])),
 ];
 
+/** Returns the IDs of a named model and of its fallbacks, each once, in the order in which they are tried. */
+export const withFallbacks = (first: string, lists: FallbackLists): readonly string[] => [
+  first,
+  ...listedModels(lists).filter((id) => id !== first),
+];
+
 /** Returns the lists with only the models that `isKept` accepts; undefined if none is left. */
 export function keptLists(lists: FallbackLists, isKept: (model: string) => boolean): FallbackLists | undefined {
   const { by, error, rate_limit, context, refused } = lists;

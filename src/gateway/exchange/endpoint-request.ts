@@ -8,6 +8,7 @@ import type { Facts } from '../../core/request/facts.ts';
 import type { ModelRequest, NamedSchema } from '../../core/request/model-request.ts';
 import { type RankedUpstream, stateAccount, type Upstream } from '../../policy/runtime/upstream.ts';
 import { forcedFunction, withSchemaInstead } from '../../routing/forced-function.ts';
+import { absentNamed } from '../../routing/model-name.ts';
 import { withoutUnsupported } from '../../routing/unsupported.ts';
 import { NO_EXTRAS, shown, sortExtras } from '../money/extras.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
@@ -139,12 +140,16 @@ const isOfOther = ({ family }: Model, writer: string | null, { named }: Facts): 
 const isReadableAt = (account: string | null, writer: string | null): boolean =>
   account === null || writer === null || writer === account;
 
+/** Whether the request names this model, and not another model that it stands in for. */
+const isNamed = (id: string, { named, alias }: Facts, snapshot: PolicySnapshot): boolean =>
+  named?.[0] === id && absentNamed(alias, snapshot) === undefined;
+
 /**
  * Removes reasoning that the model cannot read: signed or encrypted reasoning goes only to the model family, and to the account, that wrote
  * it.
  */
 function readable(
-  { request, history, decision }: UnfittedRequest,
+  { request, history, decision: { facts }, runtime: { snapshot } }: UnfittedRequest,
   { id, family }: Model,
   account: string | null,
 ): Pick<EndpointRequest, 'request' | 'dropped'> {
@@ -153,7 +158,7 @@ function readable(
     const writer = history.writerOf(turn);
     // If Signalbox does not know which model wrote the reasoning in a request, a caller who names a model is responsible for sending that
     // reasoning to the model. The fallbacks of the model do not get it.
-    return writer === null ? decision.facts.named?.[0] === id : writer === family;
+    return writer === null ? isNamed(id, facts, snapshot) : writer === family;
   });
   return { request: left.request, dropped: shown(left.dropped) };
 }

@@ -122,7 +122,7 @@ function leftOutOf(
       const toCallers = `left out with its provider${names.length > 1 ? 's' : ''} ${labels.join(', ')}`;
       const missing = unsetText([...new Set(names.flatMap((name) => states.get(name)?.unset ?? []))]);
       const reason = missing === null ? toCallers : `${toCallers}: ${missing}`;
-      return { kind: 'model' as const, name: model.id, reason, toCallers };
+      return { kind: 'model' as const, name: model.id, reason, toCallers, model };
     });
   return [...providers, ...without];
 }

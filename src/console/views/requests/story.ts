@@ -45,19 +45,23 @@ export function storyOf(of: Told, cost: WriteCost): readonly Sentence[] {
     ...(of.outcome ? turnOf(of.outcome, of) : []),
     choiceSentence(of),
     ...(ENDS[of.outcome?.status ?? ''] ?? []),
-    ...(of.candidates === null ? insteadSentence(of) : []),
+    ...insteadSentence(of),
     ...(isReasonFirst ? [...leftOut, ...comparison(of, cost)] : [...comparison(of, cost), ...leftOut]),
     ...preferenceSentences(of),
   ];
 }
 
+/** The model that the request names. If it cannot be served here, its name counts as an alias of its first fallback. */
+const namedBy = ({ facts, instead_of: instead }: StoryFacts): string => instead?.model ?? facts.model;
+
 /** Whether a fallback was chosen, because the model that the request names was left out. */
-const isFallback = ({ facts: { pinned, model }, choice }: StoryFacts): boolean =>
-  pinned && choice !== null && choice !== model;
+const isFallback = (of: StoryFacts): boolean => of.facts.pinned && of.choice !== null && of.choice !== namedBy(of);
 
 /** Says why the model that the request names was left out, if the candidates do not say it. */
-const insteadSentence = ({ instead_of: instead }: StoryFacts): readonly Sentence[] =>
-  instead === null ? [] : [[{ model: instead.model }, ` was left out: ${instead.text}.`]];
+function insteadSentence({ instead_of: instead, candidates }: StoryFacts): readonly Sentence[] {
+  if (instead === null || candidates?.some(({ model }) => model === instead.model)) return [];
+  return [[{ model: instead.model }, ` was left out: ${instead.text}.`]];
+}
 
 /** Explains the failover if the first choice did not answer. */
 function turnOf(
@@ -95,9 +99,9 @@ function choiceSentence(of: Told): Sentence {
   const begin: Sentence = [isOther ? 'The first choice was ' : went, { model: choice }];
   const way = `by \`${route_reason ?? facts.model}\``;
   if (facts.pinned) {
-    const by = facts.alias === null ? 'by name' : `by the alias \`${facts.alias}\``;
-    if (isFallback(of))
-      return [...begin, ', a fallback of ', { model: facts.model }, `, which the request named ${by}.`];
+    const named = namedBy(of);
+    const by = facts.alias === null || facts.alias === named ? 'by name' : `by the alias \`${facts.alias}\``;
+    if (isFallback(of)) return [...begin, ', a fallback of ', { model: named }, `, which the request named ${by}.`];
     return [...begin, `, because the request named it ${by}.`];
   }
   if (candidates === null) return [...begin, ` ${way}.`];
