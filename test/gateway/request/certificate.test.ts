@@ -8,6 +8,7 @@ import { priorReadings, type Readings } from '../../../src/core/decision/reading
 import type { DecisionOutcome, DecisionRecord } from '../../../src/core/decision/record.ts';
 import { createIds } from '../../../src/core/id.ts';
 import { plainUsage } from '../../../src/core/money/usage.ts';
+import type { Facts } from '../../../src/core/request/facts.ts';
 import { openRecords, type Records } from '../../../src/gateway/records/records.ts';
 import { certificateOf } from '../../../src/gateway/request/certificate.ts';
 import { recordDecision } from '../../../src/gateway/request/decision-record.ts';
@@ -25,6 +26,7 @@ import { readBundle } from '../../../src/policy/runtime/source.ts';
 import { isRefusal } from '../../../src/routing/decide.ts';
 import { saveRevision } from '../../../src/server/policy-reload.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
+import { decodeBody, encodeBody } from '../../../src/store/sql/records/body.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import { recordsMigrations } from '../../../src/store/sqlite/records/schema.ts';
 import type { Deferral, Store } from '../../../src/store/store.ts';
@@ -98,6 +100,8 @@ async function load(text: string, env?: Readonly<Record<string, string | undefin
 }
 
 interface Made {
+  /** Facts in addition to the usual ones. */
+  readonly asked?: Partial<Facts>;
   readonly readings?: Readings;
   readonly outcome?: DecisionOutcome;
   readonly model?: string;
@@ -107,9 +111,9 @@ interface Made {
 /** Makes a decision and stores it. */
 async function decide(
   { runtime }: PolicyCandidate,
-  { readings, outcome, model = 'auto', estimate }: Made = {},
+  { readings, outcome, model = 'auto', estimate, asked: more }: Made = {},
 ): Promise<DecisionRecord> {
-  const asked = facts({ model });
+  const asked = facts({ model, ...more });
   const seen = readings ?? priorReadings(runtime.snapshot);
   const given = { id: nextId(), seed: '0', readings: seen, estimate, ...strategyOf(asked, runtime) };
   const decision = runtime.decider.decide(asked, given);
@@ -142,6 +146,24 @@ describe('repeating a decision of the past', () => {
     expect(certificate).toMatchObject({ choice: 'a', runnerUp: { model: 'b' }, baseline: { model: 'a' } });
     // 1,000 and 500 tokens at 1 and 3, and at 1 and 4 millicredits.
     expect(hindsight).toEqual({ runnerUp: 2_500_000, baseline: 3_000_000 });
+  });
+
+  test('a fallback of a named model that was left out is repeated, also from a record of an earlier version', async () => {
+    const lists = { by: 'policy', error: ['b'], rate_limit: [], context: [], refused: [] } as const;
+    const asked = { named: ['a', 'b'], fallbacks: lists, deniedModels: ['a'] };
+    const insteadOf = { model: 'a', reason: 'key_models', text: 'the API key, its user or its team may not use it' };
+    const outcome: DecisionOutcome = { ...USED, insteadOf: { ...insteadOf, reason: 'key_models' } };
+    const record = await decide(await load(models('a', 'b')), { model: 'a', asked, outcome });
+    expect(record).toMatchObject({ choice: 'b', reason: 'pinned:fallback', outcome: { insteadOf } });
+    const { matches, certificate } = await certificateOf(record, records, past());
+    expect(matches).toBe(true);
+    expect(certificate).toMatchObject({ reason: 'pinned:fallback', insteadOf });
+    const { insteadOf: _, ...former } = outcome;
+    const earlier = decodeBody(encodeBody({ ...record, reason: 'pinned', outcome: former }));
+    expect(earlier).toMatchObject({ reason: 'pinned:fallback', outcome: former });
+    expect((await certificateOf({ ...record, ...earlier }, records, past())).matches).toBe(true);
+    const other = { ...record, outcome: { ...outcome, insteadOf: { ...insteadOf, reason: 'funds' as const } } };
+    expect((await certificateOf(other, records, past())).matches).toBe(false);
   });
 
   test('a repeated decision uses the readings of its own time', async () => {

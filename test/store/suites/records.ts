@@ -193,6 +193,10 @@ function isMatch(record: Row, query: RecordQuery): boolean {
   const verdicts = (entry.summary?.guards ?? []).filter((one) => guard === undefined || one.guard === guard);
   if (guard !== undefined && verdicts.length === 0) return false;
   if (finding !== undefined && !verdicts.some((one) => findingsOf(one).includes(finding))) return false;
+  const { insteadOf, leftOut } = query;
+  const instead = entry.summary?.insteadOf;
+  if (insteadOf !== undefined && instead?.model !== insteadOf) return false;
+  if (leftOut !== undefined && (!instead || (leftOut !== 'any' && leftOut !== instead.reason))) return false;
   const filters = ['keyId', 'model', 'task', 'status', 'operation', 'session', 'team', 'user', 'request'] as const;
   if (filters.some((name) => query[name] !== undefined && query[name] !== entry[name])) return false;
   return Object.entries(labels).every(([name, value]) => record.labels?.[name] === value);
@@ -234,6 +238,8 @@ const made = fc.record({
     { cache: 'hit', spared: 7, repeats: 5 },
     { cache: 'hit', repeats: 5 },
     { cache: 'sampled' },
+    { insteadOf: { model: "m'1", reason: 'funds', text: 'its price is "high"' } },
+    { insteadOf: { model: 'm2', reason: 'cooling', text: 'it is paused' }, cache: 'miss' },
   ]),
   /**
    * How much later than the previous record the decision was made. The step can be negative, because records of long answers arrive late.
@@ -259,6 +265,8 @@ const queries: fc.Arbitrary<RecordQuery> = fc.record({
   labels: maybe(LABELS),
   guard: maybe(['pii', "s'crets", 'email', 'unknown']),
   finding: maybe(GUARD_FINDINGS),
+  insteadOf: maybe(["m'1", 'm2', 'm1']),
+  leftOut: maybe(['any', 'funds', 'cooling', 'context'] as const),
   newerThan: maybe([idAt(NOW) + 8_192 * 9, idAt(NOW + 100) + 3]),
   limit: few([1, 3, 50]),
   looksMax: maybe([7, 200]),
