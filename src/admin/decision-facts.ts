@@ -167,7 +167,7 @@ export const Facts = field.shape(
     max_latency_ms: field.figureOrNull('The caller’s limit on the expected latency. In ms.'),
     budget_limit: field.figureOrNull('The most that the request may spend. In Credits.'),
     max_funded_credits: field.figureOrNull(
-      'The amount that budgets with `on_exhausted: downgrade` had left; null without such a budget. In Credits.',
+      'The amount that budgets with `on_exhausted: downgrade` had left; null without such a budget. If other budgets could not pay for a named model, they count, too. In Credits.',
     ),
     capping_fund: field.shapeOrNull(
       'Of the funds that cap the output, the fund with the least money left; null if no fund does.',

@@ -72,7 +72,7 @@ export const ERRORS = {
   model_not_found: invalid(404, 'No model or selector has this name.'),
   insufficient_quota: spec('insufficient_quota', false)(
     402,
-    'A budget or balance has too little left for the request. `details` has the amounts, the time at which a budget renews, and `until` if the budget of a key ends. If a payment would help, the header `PAYMENT-REQUIRED` says how to pay.',
+    'A budget or balance has too little left for the request. `details` has the amounts, the time at which a budget renews, and `until` if the budget of a key ends. If the request names a model with fallbacks, `details.rejected` has the reasons against each. If a payment would help, the header `PAYMENT-REQUIRED` says how to pay.',
   ),
   request_exceeds_budget: spec('insufficient_quota', false)(
     402,

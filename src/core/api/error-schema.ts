@@ -105,7 +105,7 @@ const details = partialShape('Figures for programs. Which of them are present de
       model: text('ID of the model.'),
       reasons: arrayOf(Type.String(), 'Each reason that excludes the model.'),
     }),
-    'Every model, with the reasons that exclude it. With `no_eligible_model`.',
+    'Every model, with the reasons that exclude it. With `no_eligible_model`, and with `insufficient_quota` and `request_exceeds_budget` if the request names a model with fallbacks.',
   ),
   unavailable: arrayOf(
     Type.Object({

@@ -252,7 +252,10 @@ export interface CachedTokens {
 
 /** The limits that funds set on a request. The limits of funds are hard: a request whose cost has no bound may not draw on a fund. */
 export interface FundFacts {
-  /** The highest worst-case cost that funds with `downgrade` can pay, microcredits; null without such a fund. */
+  /**
+   * The highest worst-case cost that funds with `downgrade` can pay, microcredits; null without such a fund. If the other funds cannot pay
+   * for a named model, it is also the highest that they can pay.
+   */
   readonly free: Microcredits | null;
   /** The fund that caps outputs; absent without one, and in records of version 0.1. */
   readonly cap?: FundCap;
