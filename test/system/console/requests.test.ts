@@ -255,7 +255,6 @@ test('a fallback that answered instead of a named model says so in the list and 
   expect(words).toStartWith(
     'It went to mistral-breeze, a fallback of claude-mirror-4, which the request named by name. claude-mirror-4 was left out: its expected cost',
   );
-  if (process.env['SHOT']) await page.screenshot({ path: process.env['SHOT'] });
   expect(await axeFinds(page)).toEqual([]);
   await page.goBack();
   await page.getByRole('textbox', { name: 'Instead of' }).fill('gpt-6-luna');
