@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { makeCanary, Nets } from '../security/canary-support.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { forgetThreads } from '../support/dialects/anthropic-threads.ts';
+import { expectError } from '../support/error-contract.ts';
 import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
 import { testPolicy } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
@@ -72,6 +73,27 @@ async function ask(box: Signalbox, times: number): Promise<void> {
 }
 
 describe('keys of a pool', () => {
+  test('a prompt that is too long for a model is sent to it once, and then to each fallback once', async () => {
+    const tooLong: Behaviour = {
+      status: 400,
+      error: { message: 'This prompt is too long.', code: 'context_length_exceeded' },
+    };
+    first.behave(tooLong);
+    const box = await start(undefined, KEYS, (policy) =>
+      policy.replace(/endpoints: \[(.*first.*)\]/, 'endpoints: [$1, { provider: first, upstream: best-eu }]'),
+    );
+    await expectError(await chat(box), 'context_length_exceeded', 'messages');
+    expect(keysSeen()).toHaveLength(1);
+    const answered = await chat(box, { model: 'auto' });
+    expect(answered.status).toBe(200);
+    const { platform } = await answerOf(answered);
+    expect(platform.attempts.map(({ model, failure }) => `${model} ${failure ?? 'ok'}`)).toEqual([
+      'best context',
+      'plain ok',
+    ]);
+    expect(keysSeen()).toHaveLength(2);
+  });
+
   test('requests use the keys in turn', async () => {
     const box = await start();
     await ask(box, 9);

@@ -170,7 +170,7 @@ export class Plan {
     this.#current!.state = 'done';
   }
 
-  /** Notes that the model has answered, so that none of its endpoints is tried any more. */
+  /** Notes that the other endpoints of the model would give the same answer or error, so that none of them is tried any more. */
   dropModel(): void {
     const { model } = this.#current!.way.ranked;
     for (const branch of this.#branches) if (branch.way.ranked.model === model) branch.state = 'done';
@@ -193,6 +193,8 @@ export class Plan {
     if (!isOfKey({ kind })) this.#faulty.push(current.way.upstream);
     current.tries++;
     current.isSlow = tookMs > QUICK_MS;
+    // The prompt is as long for the other endpoints and keys of the model.
+    if (kind === 'context') this.dropModel();
     if (waitMs === null || LASTING.has(kind)) {
       current.state = 'done';
       return;

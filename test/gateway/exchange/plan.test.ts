@@ -31,9 +31,9 @@ interface Trial {
 }
 
 /** Carries out a plan on a fake clock. */
-function walk(decision: Decision, { meet, retriesMax = 2, random = 0.5 }: Trial) {
+function walk(decision: Decision, { meet, retriesMax = 2, random = 0.5 }: Trial, Way = Plan) {
   let now = 1_000;
-  const plan = new Plan(decision, UPSTREAMS, { retriesMax, clock: () => now, random: () => random });
+  const plan = new Way(decision, UPSTREAMS, { retriesMax, clock: () => now, random: () => random });
   const steps: string[] = [];
   const waits: number[] = [];
   for (let step = plan.next(); step !== null; step = plan.next()) {
@@ -207,39 +207,46 @@ describe('a plan of attempts', () => {
     expect(plan.hasOthers).toBe(false);
   });
 
-  test('every plan ends, tries every endpoint in its order, and stays within its limit of retries', () => {
-    const kinds = [
-      'server',
-      'connect',
-      'rate_limited',
-      'timeout',
-      'auth',
-      'malformed',
-      'shut',
-      'denied',
-      'drop',
-    ] as const;
-    fc.assert(
-      fc.property(
-        fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 }),
-        fc.array(fc.tuple(fc.constantFrom(...kinds), fc.constantFrom(0, 500, 4_000, 60_000)), { minLength: 1 }),
-        fc.integer({ min: 0, max: 5 }),
-        fc.double({ min: 0, max: 0.999, noNaN: true }),
-        (endpoints, fates, retriesMax, random) => {
-          const meet: Trial['meet'] = (_, count) => {
-            const [kind, waitMs] = fates[count % fates.length]!;
-            return kind === 'shut' || kind === 'denied' || kind === 'drop' ? kind : { failure: failure(kind), waitMs };
-          };
-          const { steps, waits } = walk(decisionOf(...endpoints), { meet, retriesMax, random });
-          const plain = [...new Set(steps.filter((step) => !step.includes(' ')))];
-          expect(plain).toEqual(
-            endpoints.flatMap((n, model) => Array.from({ length: n }, (_, at) => `${model}.${at}`)),
-          );
-          expect(steps.filter((step) => step.endsWith('again')).length).toBeLessThanOrEqual(retriesMax);
-          expect(Math.max(...waits)).toBeLessThanOrEqual(5_000);
-        },
-      ),
-      { numRuns: 500 },
-    );
+  test('every plan ends, tries every endpoint of a model until one says that the prompt is too long, and stays within its limit of retries', () => {
+    fc.assert(law(Plan), { numRuns: 500 });
+  });
+
+  test('the law of plans rejects a plan that tries the other endpoints of a model whose prompt is too long', () => {
+    class Persistent extends Plan {
+      override dropModel(): void {}
+    }
+    expect(fc.check(law(Persistent), { numRuns: 500 }).failed).toBeTrue();
   });
 });
+
+const FAILURES = ['server', 'connect', 'rate_limited', 'timeout', 'auth', 'malformed', 'context'] as const;
+const fates = fc.tuple(
+  fc.constantFrom(...FAILURES, 'shut' as const, 'denied' as const, 'drop' as const),
+  fc.constantFrom(0, 500, 4_000, 60_000),
+);
+
+/** The endpoints that a plan calls first, and its waits and retries, for any results. */
+const law = (Way: typeof Plan) =>
+  fc.property(
+    fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 }),
+    fc.array(fates, { minLength: 1 }),
+    fc.integer({ min: 0, max: 5 }),
+    fc.double({ min: 0, max: 0.999, noNaN: true }),
+    (endpoints, all, retriesMax, random) => {
+      const tooLong = new Set<number>();
+      const meet: Trial['meet'] = ({ way }, count) => {
+        expect(tooLong.has(way.ranked.model)).toBeFalse();
+        const [kind, waitMs] = all[count % all.length]!;
+        if (kind === 'context') tooLong.add(way.ranked.model);
+        return kind === 'shut' || kind === 'denied' || kind === 'drop' ? kind : { failure: failure(kind), waitMs };
+      };
+      const { steps, waits } = walk(decisionOf(...endpoints), { meet, retriesMax, random }, Way);
+      const plain = new Set(steps.filter((step) => !step.includes(' ')));
+      const inOrder = endpoints.flatMap((n, model) => Array.from({ length: n }, (_, at) => `${model}.${at}`));
+      expect([...plain]).toEqual(inOrder.filter((name) => plain.has(name)));
+      const missed = inOrder.filter((name) => !plain.has(name));
+      expect(missed.every((name) => tooLong.has(Number(name[0])))).toBeTrue();
+      expect(steps.filter((step) => step.endsWith('again')).length).toBeLessThanOrEqual(retriesMax);
+      expect(Math.max(...waits)).toBeLessThanOrEqual(5_000);
+    },
+  );
