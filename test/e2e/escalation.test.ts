@@ -82,6 +82,19 @@ test('a score below 0.5 escalates its conversation from the next request on, for
   });
 });
 
+test('a question that is sent twice escalates its conversation, and a short turn such as “continue” does not', async () => {
+  await use('{ on: [repeated_question] }');
+  for (const short of ['continue', 'yes', '1', '继续写下去吧']) {
+    const repeated = [question, 'Rome.', short, 'The river is the Tiber.', short];
+    expect(await ask(repeated), short).toMatchObject({ choice: 'small', facts: { escalation: null } });
+  }
+  for (const long of ['Which river is in Rome?', '罗马的河流叫什么？']) {
+    const repeated = [question, 'Rome.', long, 'The Tiber.', long];
+    const escalation = { signal: 'repeated_question', turns_ago: 0 };
+    expect(await ask(repeated), long).toMatchObject({ choice: 'strong', facts: { escalation } });
+  }
+});
+
 test('a score of 0.5 or more, and the score of another conversation, escalate nothing', async () => {
   await use('{ on: [low_score] }');
   await score(await ask([question]), 0.5);

@@ -42,11 +42,31 @@ export function transcriptEscalation(
   return undefined;
 }
 
-/** Whether a user's turn is the same as the user's turn directly before the last answer. */
+/** Whether a user's turn is the same question as the user's turn directly before the last answer. */
 function repeatsQuestion(turns: readonly Turn[], at: number, text: string): boolean {
   const before = turns[at - 2];
-  return before?.role === 'user' && text !== '' && text === turnText(before).trim();
+  return before?.role === 'user' && isQuestion(text) && text === turnText(before).trim();
 }
+
+/** Shorter turns, such as "continue", "yes" or "1", are often sent twice although no answer failed, in characters. */
+const QUESTION_MIN = 20;
+/** The same bound for Chinese, Japanese and Korean, which need fewer characters. */
+const DENSE_QUESTION_MIN = 8;
+const LETTERS = /\p{L}/gu;
+const DENSE_LETTERS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu;
+
+/** Whether a turn is long enough to be a question of its own. */
+function isQuestion(text: string): boolean {
+  // A character has at most two UTF-16 code units.
+  if (text.length >= 2 * QUESTION_MIN) return true;
+  const { length } = [...text];
+  return length >= QUESTION_MIN || (length >= DENSE_QUESTION_MIN && isDense(text));
+}
+
+/** Whether at least half of the letters are Chinese, Japanese or Korean. */
+const isDense = (text: string): boolean => 2 * countOf(text, DENSE_LETTERS) >= Math.max(1, countOf(text, LETTERS));
+
+const countOf = (text: string, letters: RegExp): number => text.match(letters)?.length ?? 0;
 
 /** A longer turn says more than that the answer is wrong, in UTF-16 code units. */
 const CORRECTION_MAX = 160;

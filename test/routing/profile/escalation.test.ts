@@ -14,6 +14,8 @@ const say = (role: TurnRole, text: string): Turn => ({
 });
 const answer = (...parts: ContentPart[]): Turn => ({ role: 'assistant', parts, extras: {}, at: [] });
 const call = (text: string): Turn => answer({ ...base, type: 'tool-call', id: 'c', name: 'f', arguments: text });
+/** The same turn of the user around an answer. */
+const twice = (text: string, again = text) => [say('user', text), say('assistant', 'x'), say('user', again)];
 const refusal = answer({ ...base, type: 'refusal', text: 'No.' });
 
 describe('the signals of a transcript', () => {
@@ -21,7 +23,10 @@ describe('the signals of a transcript', () => {
     ['malformed_call', [say('user', 'a'), call('{"a":'), say('user', 'b')]],
     ['refused_answer', [say('user', 'a'), refusal, say('user', 'b')]],
     ['empty_answer', [say('user', 'a'), answer(), say('user', 'b')]],
-    ['repeated_question', [say('user', 'a'), say('assistant', 'x'), say('user', ' a ')]],
+    ['repeated_question', twice('Why is the sky blue?', ' Why is the sky blue? ')],
+    ['repeated_question', twice('今天天气怎么样？')],
+    ['repeated_question', twice('用Python写一个排序')],
+    ['repeated_question', twice('스택과 큐의 차이')],
     ['correction', [say('user', 'a'), say('assistant', 'x'), say('user', 'That’s wrong, try again')]],
     ['correction', [say('user', 'a'), say('assistant', 'x'), say('user', 'Nein, das ist falsch.')]],
     ['correction', [say('user', 'a'), say('assistant', 'x'), say('user', '不对，再来')]],
@@ -32,6 +37,9 @@ describe('the signals of a transcript', () => {
 
   test.each([
     ['a first turn', [say('user', 'a')]],
+    ...['continue', 'yes', '1', 'Why is the sky red?', '🙂'.repeat(19), '继续', '天气怎么样呢？', 'continue 请'].map(
+      (text) => [`a repeated “${text}”`, twice(text)] as const,
+    ),
     ['a good call', [say('user', 'a'), call('{}'), say('user', 'b')]],
     ['a call without arguments', [say('user', 'a'), call(''), say('user', 'b')]],
     [
@@ -88,8 +96,8 @@ describe('the signals of a transcript', () => {
 });
 
 const turn = fc.constantFrom(
-  say('user', 'a'),
-  say('user', 'b'),
+  say('user', 'Why is the sky blue?'),
+  say('user', 'And why is grass green?'),
   say('assistant', 'x'),
   say('tool', 'r'),
   call('{}'),
