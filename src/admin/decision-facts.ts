@@ -76,10 +76,15 @@ export const Facts = field.shape(
       null,
     ),
     unescalated: field.shapeOrNull(
-      'A signal that did not move the conversation to the strong tier, because its key had too many escalated conversations; null for none.',
+      'A signal that did not move the conversation to the strong tier; null for none.',
       {
         signal: field.word(ESCALATION_NAMES, 'What failed.', 'correction'),
         turns_ago: field.count('The number of answers since the signal.', 0),
+        why: field.word(
+          ['share_max', 'money'],
+          'Why: the key had too many escalated conversations, or its money cannot pay for the strong tier.',
+          'share_max',
+        ),
         escalated: field.wholeOrNull('Escalated conversations of the key in the last hour; null if unknown.', 4),
         conversations: field.wholeOrNull('All conversations of the key in the last hour; null if unknown.', 20),
       },

@@ -221,11 +221,14 @@ function tierText(tier: TierEntry, { model, escalation, unescalated }: Facts): s
 const escalationText = ({ signal, turnsAgo }: Escalation): string =>
   `${ESCALATION_SIGNALS[signal]}${turnsAgo === 0 ? '' : `, ${turnsAgo === 1 ? 'one answer' : `${turnsAgo} answers`} ago`}`;
 
-function unescalatedText({ share, ...signal }: Unescalated): string {
-  const figures = share
-    ? `${share.escalated} of ${share.conversations} conversations of this key in the last hour are escalated, and \`escalate.share_max\` allows no more`
-    : 'the conversations of this key could not be counted';
-  return `The conversation was not escalated, although ${escalationText(signal)}: ${figures}. `;
+function unescalatedText(unescalated: Unescalated): string {
+  return `The conversation was not escalated, although ${escalationText(unescalated)}: ${withheldText(unescalated)}. `;
+}
+
+function withheldText({ share, isUnpaid }: Unescalated): string {
+  if (isUnpaid) return 'the money that is left cannot pay for the strong tier';
+  if (!share) return 'the conversations of this key could not be counted';
+  return `${share.escalated} of ${share.conversations} conversations of this key in the last hour are escalated, and \`escalate.share_max\` allows no more`;
 }
 
 const REASON_TEXTS: Readonly<Record<FallbackReason, string>> = {

@@ -1,7 +1,7 @@
 import type { PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
 import { type FirstTier, type SelectorTiers, TIERS, type TierName, type TierReason } from '../core/policy/tiers.ts';
 import type { Conversation } from '../core/request/conversation.ts';
-import type { Escalation, Facts } from '../core/request/facts.ts';
+import type { Escalation, Facts, Unescalated } from '../core/request/facts.ts';
 import { transcriptEscalation } from './profile/escalation.ts';
 import { reachesFloor } from './rank.ts';
 import type { Shortlist } from './shortlist.ts';
@@ -36,6 +36,11 @@ export function withEscalation(
       ? { signal: 'stuck_agent', turnsAgo: 0 }
       : transcriptEscalation(turns, most, on, tools);
   return escalation ? { ...facts, escalation } : facts;
+}
+
+/** Returns the facts of an escalated request as if it were not escalated, with the signal that had no effect, and why. */
+export function withoutEscalation({ escalation, ...facts }: Facts, why: Omit<Unescalated, keyof Escalation>): Facts {
+  return escalation ? { ...facts, unescalated: { ...escalation, ...why } } : facts;
 }
 
 /** The facts that decide the tier of a request. */

@@ -161,6 +161,35 @@ test('no more than the share of a key is escalated, a session that is escalated 
   expect(await ask(failed('c')), 'another key').toMatchObject({ choice: 'strong' });
 });
 
+test('a conversation whose budget rejects the price of the strong tier keeps its usual tier, and the decision says why', async () => {
+  const { revision } = await live.status();
+  const budget =
+    '{ name: small, each: key, match: key.labels.poor == "yes", limit_credits: 1, window: day, on_exhausted: reject }';
+  live.replace('policy.yaml', `${POLICY}escalate: { on: [correction] }\nbudgets: [${budget}]\n`);
+  await live.changedFrom(revision);
+  const key = { authorization: `Bearer ${await live.box.makeKey('--scope', 'chat,route,admin', '--label', 'poor=yes')}` };
+  const failed = [question, 'Rome.', 'That is wrong.'];
+  expect(await ask(failed, { max_tokens: 100 }), 'rich').toMatchObject({ choice: 'strong' });
+  const before = await live.metrics();
+  const decided = await ask(failed, { max_tokens: 100 }, key);
+  expect(decided).toMatchObject({
+    choice: 'small',
+    tier: { name: 'usual' },
+    facts: { escalation: null, unescalated: { signal: 'correction', why: 'money', escalated: null } },
+    replay: { matches: true },
+  });
+  expect(decided.explanation.join(' ')).toContain('cannot pay');
+  const after = await live.metrics();
+  const series = 'signalbox_escalations_withheld_total{signal="correction"}';
+  expect((after.get(series) ?? 0) - (before.get(series) ?? 0)).toBe(1);
+  const body = { model: 'auto', messages: messagesOf(failed), max_tokens: 100 };
+  const advice = await live.box.post('/v1/route', body, { headers: key });
+  expect(await advice.json()).toMatchObject({ recommended_model: 'small', route_reason: 'auto:usual' });
+  const whole = await live.box.post('/v1/chat/completions', { ...body, max_tokens: 9_000 }, { headers: key });
+  expect(whole.status, 'no model fits').toBe(402);
+  expect(await ask(failed, { max_tokens: 10 }, key), 'the strong model fits').toMatchObject({ choice: 'strong' });
+});
+
 test('the log and the metrics name the signal', async () => {
   await use('{ on: [correction], share_max: 0 }');
   const key = { authorization: `Bearer ${await live.box.makeKey('--scope', 'chat,admin')}` };

@@ -63,9 +63,10 @@ export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, trace
   };
 }
 
-const unescalatedBody = ({ signal, turnsAgo, share }: Unescalated): object => ({
+const unescalatedBody = ({ signal, turnsAgo, share, isUnpaid }: Unescalated): object => ({
   signal,
   turns_ago: turnsAgo,
+  why: isUnpaid ? 'money' : 'share_max',
   escalated: share?.escalated ?? null,
   conversations: share?.conversations ?? null,
 });

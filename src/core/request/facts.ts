@@ -141,7 +141,7 @@ export interface Facts {
   readonly escalation?: Escalation;
   /** The conversation, by which a score of the answer finds it; absent if its policy needs no conversations, and without a tier. */
   readonly conversation?: ConversationPlace;
-  /** The signal that did not escalate the session, because its key had too many escalated sessions; absent if there was none. */
+  /** The signal that did not escalate the session; absent if there was none. */
   readonly unescalated?: Unescalated;
   /** How many matches each guard found in the request; absent if no guard found one. */
   readonly guards?: GuardCounts;
@@ -157,8 +157,13 @@ export interface ConversationPlace {
 
 /** A signal without effect. */
 export interface Unescalated extends Escalation {
-  /** The sessions of the key in the last hour, and how many of them were escalated; null if they could not be counted. */
+  /**
+   * The sessions of the key in the last hour, and how many of them were escalated, which was too many; null if they could not be counted,
+   * and if money was short.
+   */
   readonly share: { readonly escalated: number; readonly conversations: number } | null;
+  /** Present if the session was not escalated because the funds of the caller cannot pay for it. */
+  readonly isUnpaid?: true;
 }
 
 /** A score below this is a signal that the answer failed. */

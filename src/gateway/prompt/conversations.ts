@@ -11,6 +11,7 @@ import {
 } from '../../core/request/facts.ts';
 import { MINUTE_MS } from '../../core/time/clock.ts';
 import type { Timer, Timers } from '../../core/time/timers.ts';
+import { withoutEscalation } from '../../routing/tiers.ts';
 import {
   CONVERSATION_MS,
   type ConversationRow,
@@ -100,8 +101,8 @@ export class Conversations {
     if (this.#find(conversation.id)?.isEscalated) return facts;
     const row = { conversation: conversation.id, keyId, seen: this.#now() };
     return this.#refusalOf(row, shareMax, isServed).then(
-      (refused) => (refused ? withoutPlace(facts, refused) : facts),
-      () => withoutPlace(facts, null),
+      (refused) => (refused ? withoutEscalation(facts, { share: refused }) : facts),
+      () => withoutEscalation(facts, { share: null }),
     );
   }
 
@@ -225,8 +226,4 @@ export class Conversations {
     this.#known.set(row.conversation, row);
     if (this.#known.size > MOST) this.#known.delete(this.#known.keys().next().value!);
   }
-}
-
-function withoutPlace({ escalation, ...facts }: Facts, share: EscalatedShare | null): Facts {
-  return { ...facts, unescalated: { ...escalation!, share } };
 }

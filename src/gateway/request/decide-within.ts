@@ -4,6 +4,7 @@ import type { AvailableFunds, FundShortage } from '../../ledger/available-funds.
 import type { Runtime } from '../../policy/runtime/runtime.ts';
 import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
 import { leastWorstCase } from '../../routing/refuse.ts';
+import { withoutEscalation } from '../../routing/tiers.ts';
 
 /** A decision that was tried within the funds of a caller. */
 export interface FundedTrial {
@@ -15,8 +16,9 @@ export interface FundedTrial {
 }
 
 /**
- * Decides within the caller's funds. If only open holds prevent a choice, the request waits until they end. If no fund can ever pay for the
- * model that the request names, its listed fallbacks are tried, whatever the funds do with other requests.
+ * Decides within the caller's funds. If only open holds prevent a choice, the request waits until they end. A conversation that is escalated
+ * keeps its first tier if the funds can pay only for this tier. If no fund can ever pay for the model that the request names, its listed
+ * fallbacks are tried, whatever the funds do with other requests.
  */
 export function decideWithin(
   funds: AvailableFunds,
@@ -25,7 +27,13 @@ export function decideWithin(
   runtime: Pick<Runtime, 'decider' | 'snapshot'>,
 ): FundedTrial {
   const trial = decideUnder(funds.terms, funds, facts, given, runtime);
-  if (trial.shortage === null || facts.named === null || facts.fallbacks === undefined) return trial;
+  if (trial.shortage === null) return trial;
+  if (facts.escalation !== undefined) {
+    const unescalated = withoutEscalation(facts, { share: null, isUnpaid: true });
+    const usual = decideUnder(funds.terms, funds, unescalated, given, runtime);
+    return usual.shortage === null && !isRefusal(usual.outcome) ? usual : trial;
+  }
+  if (facts.named === null || facts.fallbacks === undefined) return trial;
   const [first, ...others] = funds.strictTerms;
   return first === undefined ? trial : decideUnder([first, ...others], funds, facts, given, runtime);
 }

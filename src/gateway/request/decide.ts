@@ -234,7 +234,7 @@ function tryDecision(
   const trial = funds
     ? decideWithin(funds, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null, funds };
-  if (context) context.work.routing = { facts: ruled, snapshot, rejections: decider.rejections };
+  if (context) context.work.routing = { facts: trial.outcome.facts, snapshot, rejections: decider.rejections };
   if (decider.faults > faults) {
     reportOnce(gateway, runtime, strategy, `the strategy of \`${facts.model}\` returned no usable scores`, null);
   }

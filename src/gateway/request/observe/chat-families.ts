@@ -86,7 +86,7 @@ export function chatFamilies(seriesMax: number, keyedMax: number) {
     }),
     unescalated: counter({
       name: 'signalbox_escalations_withheld_total',
-      help: 'Requests of conversations that a signal did not move, because `share_max` of their key was reached, by signal.',
+      help: 'Requests of conversations that a signal did not move, because `share_max` of their key was reached or money was short, by signal.',
       labels: ['signal'],
     }),
     guardMatches: counter({
