@@ -41,6 +41,11 @@ const Spread = Type.Object(
       field.arrayOf(POSITION, 'The endpoints that probably had the conversation in their cache.', [1]),
       'Null in old records.',
     ),
+    unmeasured: field.arrayOf(
+      POSITION,
+      'The endpoints that `fastest` had to try, because their speed was not measured.',
+      [],
+    ),
     reason: field.text('Why the attempt got this endpoint.', 'Drawn by weight: 70 of 100.'),
   },
   { description: 'How the endpoint was chosen among several.' },

@@ -7,7 +7,7 @@ import { type ExpectedWriting, expectedCost, expectedLatency, expectedWriting } 
 import { chooseEndpoint, keyOfSeed, keyOfText, type SpreadCandidate, seedOfKey } from './spread.ts';
 
 /** The figures that decide between endpoints and change from one moment to the next. Records keep them. */
-type EndpointMoment = Pick<SpreadCandidate, 'weight' | 'load' | 'isWarm'>;
+type EndpointMoment = Pick<SpreadCandidate, 'weight' | 'load' | 'isWarm' | 'isUnmeasured'>;
 
 /** An endpoint of a model that may be tried. */
 interface EndpointCandidate extends SpreadCandidate {
@@ -77,6 +77,7 @@ export function recordedChoice(
 ): { readonly at: number; readonly record: SpreadRecord } {
   const { at, compared, stays } = chooseEndpoint(mode, candidates, key, draw);
   const indexOf = (nth: number): number => candidates[nth]!.at;
+  const unmeasured = candidates.filter(({ isUnmeasured }) => isUnmeasured).map((one) => one.at);
   const record: SpreadRecord = {
     mode,
     key: seedOfKey(key),
@@ -87,6 +88,7 @@ export function recordedChoice(
     compared: compared && [indexOf(compared[0]), indexOf(compared[1])],
     stays,
     warm: candidates.filter(({ isWarm }) => isWarm).map((one) => one.at),
+    ...(unmeasured.length > 0 && { unmeasured }),
   };
   return { at: indexOf(at), record };
 }
@@ -103,12 +105,13 @@ export function repeatsChoice(
   { facts, readings }: Pick<SpreadRequest, 'facts' | 'readings'>,
   snapshot: PolicySnapshot,
 ): boolean | null {
-  const { key, draw, eligible, weights, loads, warm } = record;
+  const { key, draw, eligible, weights, loads, warm, unmeasured = [] } = record;
   if (warm === undefined) return null;
   const request = { facts, readings, writing: expectedWriting(facts, snapshot, readings) };
   const candidates = eligible.map((at, nth) => {
     const own = model.endpoints[at]!;
-    const moment = { weight: weights[nth]!, load: loads[nth]!, isWarm: warm.includes(at) };
+    const is = { isWarm: warm.includes(at), isUnmeasured: unmeasured.includes(at) };
+    const moment = { weight: weights[nth]!, load: loads[nth]!, ...is };
     return spreadCandidate(model, at, saltOf(own, snapshot), moment, request);
   });
   const again = recordedChoice(model.spread ?? 'order', candidates, keyOfSeed(key), draw);

@@ -7,7 +7,7 @@ const figure = (value: number): string => String(Number(value.toPrecision(3)));
  * @param endpoint the index of the endpoint
  */
 export function spreadReason(record: SpreadRecord, endpoint: number | null): string {
-  const { mode, eligible, weights, loads, compared, stays } = record;
+  const { mode, eligible, weights, loads, compared, stays, unmeasured = [] } = record;
   const others = eligible.length - 1;
   if (stays) return 'Its cache has the conversation.';
   if (others === 0) return 'No other endpoint had room and was open.';
@@ -25,7 +25,9 @@ export function spreadReason(record: SpreadRecord, endpoint: number | null): str
       return `Less busy than endpoint ${other}: ${figureAt(loads, endpoint)} and ${figureAt(loads, other)}.`;
     }
     case 'fastest':
-      return `The fastest ${of}.`;
+      return endpoint !== null && unmeasured.includes(endpoint)
+        ? 'To measure its speed: it has fewer than three measurements.'
+        : `The fastest ${of}.`;
     case 'cheapest':
       return `The cheapest ${of}.`;
     case 'order':

@@ -16,6 +16,8 @@ export interface SpreadCandidate {
   readonly costCredits: number;
   /** Whether the endpoint's cache has the conversation of the request. */
   readonly isWarm: boolean;
+  /** Whether the request shall measure the speed of the endpoint, so that `fastest` counts the endpoint as quick as the quickest. */
+  readonly isUnmeasured?: boolean;
 }
 
 /** The choice of an endpoint, with everything that is needed to repeat it. */
@@ -70,7 +72,7 @@ function byMode(
     case 'weighted':
       return found(leastOf(candidates, group, (one) => raceTime(one, key)));
     case 'fastest':
-      return found(leastOf(candidates, group, ({ latencyMs }) => latencyMs));
+      return found(leastOf(candidates, group, ({ latencyMs, isUnmeasured }) => (isUnmeasured ? -1 : latencyMs)));
     case 'cheapest':
       return found(leastOf(candidates, group, ({ costCredits }) => costCredits));
     case 'least_busy':

@@ -167,7 +167,9 @@ test('a conversation whose budget rejects the price of the strong tier keeps its
     '{ name: small, each: key, match: key.labels.poor == "yes", limit_credits: 1, window: day, on_exhausted: reject }';
   live.replace('policy.yaml', `${POLICY}escalate: { on: [correction] }\nbudgets: [${budget}]\n`);
   await live.changedFrom(revision);
-  const key = { authorization: `Bearer ${await live.box.makeKey('--scope', 'chat,route,admin', '--label', 'poor=yes')}` };
+  const key = {
+    authorization: `Bearer ${await live.box.makeKey('--scope', 'chat,route,admin', '--label', 'poor=yes')}`,
+  };
   const failed = [question, 'Rome.', 'That is wrong.'];
   expect(await ask(failed, { max_tokens: 100 }), 'rich').toMatchObject({ choice: 'strong' });
   const before = await live.metrics();

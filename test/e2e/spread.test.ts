@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { SpreadRecord } from '../../src/core/decision/record.ts';
 import { isObject } from '../../src/core/json/object.ts';
-import { answerOf } from '../support/answers.ts';
+import { answerOf, waitFor } from '../support/answers.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
 import { PromptCache, type PromptUsage } from '../support/prompt-cache.ts';
 import type { Signalbox } from '../support/signalbox.ts';
@@ -173,6 +173,47 @@ describe('requests for a model with several endpoints', () => {
       const prompts = sumOf(({ prompt_tokens }) => prompt_tokens);
       const mean = data.reduce((sum, one) => sum + (one.cached_share ?? 0) * one.recent_share, 0);
       expect(mean).toBeCloseTo(cached / prompts, 1);
+    });
+  });
+
+  describe.each([true, false])('with `fastest` and `stream: %p`', (stream) => {
+    const send = async (box: Signalbox) => {
+      const messages = question(`Say ${Math.random()}.`);
+      const response = await box.post('/v1/chat/completions', { model: 'best', max_tokens: 20, messages, stream });
+      expect(response.status).toBe(200);
+      await response.clone().text();
+      return response;
+    };
+
+    test('try each endpoint until it has three measurements, and then go to the fastest', async () => {
+      [250, 120, 5].forEach((ms, at) => {
+        upstreams[at]!.behave({ headersAfterMs: ms });
+      });
+      await withFleet(policyOf('fastest', '', '', ''), async (box) => {
+        const [attempt] = await attemptsOf(box, await send(box));
+        expect(attempt).toMatchObject({ endpoint: 0, spread: { mode: 'fastest', unmeasured: [0, 1, 2] } });
+        expect(attempt?.spread?.reason).toContain('To measure');
+        for (let sent = 1; sent < 9; sent++) await send(box);
+        expect(counts()).toEqual([3, 3, 3]);
+        await waitFor(async () => (await attemptsOf(box, await send(box)))[0]!.endpoint === 2);
+        const [first, second, third] = counts();
+        for (let sent = 0; sent < 3; sent++) {
+          const [chosen] = await attemptsOf(box, await send(box));
+          expect(chosen).toMatchObject({
+            endpoint: 2,
+            spread: { unmeasured: [], reason: 'The fastest of 3 endpoints.' },
+          });
+        }
+        expect(counts()).toEqual([first!, second!, third! + 3]);
+      });
+    });
+
+    test('try an endpoint without measurements with one request at a time', async () => {
+      for (const upstream of upstreams) upstream.behave({ headersAfterMs: 200 });
+      await withFleet(policyOf('fastest', '', '', ''), async (box) => {
+        await Promise.all(Array.from({ length: 6 }, () => send(box)));
+        expect(counts()).toEqual([4, 1, 1]);
+      });
     });
   });
 

@@ -33,6 +33,7 @@ const fleets = fc
             load: fc.integer({ min: 0, max: 20 }),
             latencyMs: fc.integer({ min: 1, max: 5 }),
             costCredits: fc.integer({ min: 1, max: 5 }),
+            isUnmeasured: fc.integer({ min: 0, max: 3 }).map((drawn) => drawn === 0),
           })
           .map((figures) => endpoint(name, figures)),
       ),
@@ -104,13 +105,28 @@ const LAWS: Readonly<Record<string, (choose: Choose) => string | null>> = {
         expect(compared[0]).not.toBe(compared[1]);
       }),
     ),
-  'the fastest and the cheapest answer': (choose) =>
+  'an endpoint that has to be measured answers, or else the fastest': (choose) =>
     broken(
       fc.property(fleets, keys, (fleet, key) => {
         const equal = fleet.map((one) => ({ ...one, priority: 0 }));
-        const fastest = Math.min(...equal.map(({ latencyMs }) => latencyMs));
+        const chosen = equal[choose('fastest', equal, key, 0).at]!;
+        if (equal.some(({ isUnmeasured }) => isUnmeasured)) expect(chosen.isUnmeasured).toBeTrue();
+        else expect(chosen.latencyMs).toBe(Math.min(...equal.map(({ latencyMs }) => latencyMs)));
+      }),
+    ),
+  'only `fastest` measures': (choose) =>
+    broken(
+      fc.property(modes, fleets, keys, fc.nat(5), (mode, fleet, key, attempt) => {
+        if (mode === 'fastest') return;
+        const measured = fleet.map((one) => ({ ...one, isUnmeasured: false }));
+        expect(choose(mode, fleet, key, attempt)).toEqual(choose(mode, measured, key, attempt));
+      }),
+    ),
+  'the cheapest answers': (choose) =>
+    broken(
+      fc.property(fleets, keys, (fleet, key) => {
+        const equal = fleet.map((one) => ({ ...one, priority: 0 }));
         const cheapest = Math.min(...equal.map(({ costCredits }) => costCredits));
-        expect(equal[choose('fastest', equal, key, 0).at]!.latencyMs).toBe(fastest);
         expect(equal[choose('cheapest', equal, key, 0).at]!.costCredits).toBe(cheapest);
       }),
     ),
@@ -233,6 +249,13 @@ const MUTANTS: Readonly<Record<string, Choose>> = {
     chooseEndpoint(
       mode,
       all.map((one) => ({ ...one, load: -one.load })),
+      key,
+      attempt,
+    ),
+  'never tries an endpoint that was not measured': (mode, all, key, attempt) =>
+    chooseEndpoint(
+      mode,
+      all.map((one) => ({ ...one, isUnmeasured: false })),
       key,
       attempt,
     ),

@@ -21,6 +21,7 @@ interface Moment {
   readonly recovered: number;
   readonly load: number;
   readonly isWarm: boolean;
+  readonly isUnmeasured: boolean;
   readonly isLeft: boolean;
 }
 
@@ -33,6 +34,7 @@ const moment = fc.record({
   recovered: fc.constantFrom<number>(RECOVERED_SHARE_MIN, 0.55, 1, 1, 1),
   load: fc.double({ min: 0, max: 4, noNaN: true }),
   isWarm: fc.integer({ min: 0, max: 4 }).map((drawn) => drawn === 0),
+  isUnmeasured: fc.boolean(),
   isLeft: fc.integer({ min: 0, max: 4 }).map((drawn) => drawn > 0),
 });
 const fleets = fc.array(fc.tuple(endpoint, moment), { minLength: 2, maxLength: 8 });
@@ -59,13 +61,13 @@ function attemptOf({ fleet, mode, seed, draw }: typeof attempts extends fc.Arbit
   const moments: readonly Moment[] = fleet.map(([, now]) => now);
   const left = moments.flatMap(({ isLeft }, at) => (isLeft ? [at] : []));
   const candidates = (left.length > 0 ? left : [0]).map((at) => {
-    const { recovered, load, isWarm } = moments[at]!;
+    const { recovered, load, isWarm, isUnmeasured } = moments[at]!;
     const weight = weightOf(own.endpoints[at]!) * recovered;
     return spreadCandidate(
       own,
       at,
       saltOf(own.endpoints[at]!, policy),
-      { weight, load, isWarm },
+      { weight, load, isWarm, isUnmeasured },
       { ...request, writing },
     );
   });
@@ -105,7 +107,7 @@ test('an edited record does not repeat', () => {
 
 test('another key or number of the choice is found in at least half of the draws of equal endpoints', () => {
   const equal = { weight: 1, priority: 0, cost: 1 };
-  const now = { recovered: 1, load: 0, isWarm: false, isLeft: true };
+  const now = { recovered: 1, load: 0, isWarm: false, isUnmeasured: false, isLeft: true };
   const fleet = Array.from({ length: 4 }, (): [typeof equal, typeof now] => [equal, now]);
   let found = 0;
   for (let nth = 0; nth < 400; nth++) {
@@ -119,7 +121,7 @@ test('another key or number of the choice is found in at least half of the draws
 
 test('a record of an earlier version is neither equal nor different', () => {
   const equal = { weight: 1, priority: 0, cost: 1 };
-  const now = { recovered: 1, load: 0, isWarm: false, isLeft: true };
+  const now = { recovered: 1, load: 0, isWarm: false, isUnmeasured: false, isLeft: true };
   const { at, record, repeats } = attemptOf({
     fleet: [
       [equal, now],

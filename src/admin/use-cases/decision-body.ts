@@ -213,5 +213,6 @@ function isAnswer({ failure }: AttemptRecord, { status, usage }: DecisionOutcome
 const spreadBody = (spread: SpreadRecord, endpoint: number | null): object => ({
   ...spread,
   warm: spread.warm ?? null,
+  unmeasured: spread.unmeasured ?? [],
   reason: spreadReason(spread, endpoint),
 });

@@ -156,6 +156,8 @@ export interface SpreadRecord {
   readonly stays: boolean;
   /** The indexes of the endpoints that probably had the conversation in their cache; absent in records of earlier versions. */
   readonly warm?: readonly number[];
+  /** The indexes of the endpoints whose speed `fastest` had to measure; absent for none. */
+  readonly unmeasured?: readonly number[];
 }
 
 export interface AttemptRecord {

@@ -40,6 +40,7 @@ class EndpointSpread {
         weight: weightOf(endpoint) * recovered,
         load: areLimited ? usedShare(upstream, recovered) : queueOf(upstream, recovered),
         isWarm: isWarm(upstream),
+        isUnmeasured: mode === 'fastest' && health.busy === 0 && health.measuredAnswers < MEASURED_MIN,
       };
       return spreadCandidate(model, at, salt, moment, request);
     });
@@ -84,6 +85,9 @@ const usedShare = ({ room }: Upstream, recovered: number): number => 1 - (1 - (r
 /** The attempts that would run at an endpoint together with this one, in relation to its weight. */
 const queueOf = ({ health, endpoint }: Upstream, recovered: number): number =>
   (health.busy + 1) / ((endpoint.weight || 1) * recovered);
+
+/** An endpoint with fewer measured answers gets one request at a time with `fastest`, whatever its expected speed. */
+const MEASURED_MIN = 3;
 
 /** The time in which an endpoint that has recovered gets its whole share again, ms. */
 const SLOW_START_MS = 60_000;

@@ -67,7 +67,8 @@ export class EndpointAttempt implements AttemptReporter {
     if (!this.hasAnswered) this.#recordAnswer(now);
     this.#end(isWarm, now);
     endpoint.breaker.completed(this.breaker, now);
-    endpoint.speed.observeOutput(outputTokens, outputMs, totalMs, now);
+    if (totalMs === null) endpoint.speed.observeOutput(outputTokens, outputMs, now);
+    else if (this.#ttftMs === null) endpoint.speed.observeWhole(outputTokens, totalMs, isWarm, now);
     endpoint.ended(this, 'ok', now);
   }
 

@@ -1,3 +1,4 @@
+import type { DeclaredLatency } from '../../core/policy/snapshot.ts';
 import { LearnedMedian, type MedianOptions } from './learned-median.ts';
 import { HALF_LIFE_MS } from './quantile.ts';
 
@@ -14,27 +15,46 @@ const OF_ENDPOINTS = { halfLifeMs: HALF_LIFE_MS, priorAnswers: PRIOR_ANSWERS.sta
 const TTFT_MS: MedianOptions = { range: [1, 3_600_000], ...OF_ENDPOINTS };
 const RATE: MedianOptions = { range: [0.1, 100_000], ...OF_ENDPOINTS };
 
+const UNKNOWN = { ttftMs: Number.NaN, outputTokensPerSecond: Number.NaN };
+
 /** The measured speed of an endpoint. `EndpointSpeed` ignores absurd values (0, negative, NaN, infinite). */
 export class EndpointSpeed {
   readonly ttft = new LearnedMedian(TTFT_MS);
   /** The time to the first content if most of the prompt is in the provider's cache. */
   readonly warmTtft = new LearnedMedian(TTFT_MS);
   readonly rate = new LearnedMedian(RATE);
-  /** The time to the first content in the catalog of the latest snapshot that names the endpoint, in ms. */
-  assumedTtftMs = Number.NaN;
+  /** The figures in the catalog of the latest snapshot that names the endpoint. */
+  assumed: Pick<DeclaredLatency, 'ttftMs' | 'outputTokensPerSecond'> = UNKNOWN;
+
+  /** The number of answers whose speed was measured and is not forgotten. */
+  get answers(): number {
+    return Math.max(this.ttft.count + this.warmTtft.count, this.rate.count);
+  }
 
   observeTtft(ms: number, isWarm: boolean, now: number): void {
     if (ms > 0 && ms <= TTFT_MS.range[1]) (isWarm ? this.warmTtft : this.ttft).observe(ms, now);
   }
 
-  /** Records a measured output rate; all times are in ms. @param totalMs the time of an unstreamed answer; null for a stream */
-  observeOutput(tokens: number, outputMs: number, totalMs: number | null, now: number): void {
-    if (!(tokens >= TOKENS_MIN)) return;
-    const ms = totalMs === null ? outputMs : this.#outputOf(totalMs);
-    if (!(ms >= OUTPUT_MS_MIN)) return;
+  /** Records a measured output rate. Returns false if the figures are too small or absurd. @param ms the time of the output */
+  observeOutput(tokens: number, ms: number, now: number): boolean {
+    if (!(tokens >= TOKENS_MIN && ms >= OUTPUT_MS_MIN)) return false;
     const rate = (tokens * 1_000) / ms;
     const [lowest, highest] = RATE.range;
-    if (rate >= lowest && rate <= highest) this.rate.observe(rate, now);
+    if (rate < lowest || rate > highest) return false;
+    this.rate.observe(rate, now);
+    return true;
+  }
+
+  /**
+   * Records the speed of an unstreamed answer: its output rate if the output took at least half of the time; otherwise the time to the first
+   * token, which took at least the other half.
+   */
+  observeWhole(tokens: number, totalMs: number, isWarm: boolean, now: number): void {
+    const ttftMs = this.ttft.blendedWith(this.assumed.ttftMs);
+    const rest = totalMs - ttftMs;
+    if (rest >= ttftMs && this.observeOutput(tokens, rest, now)) return;
+    const outputMs = (1_000 * tokens) / this.rate.blendedWith(this.assumed.outputTokensPerSecond);
+    this.observeTtft(totalMs - Math.min(totalMs / 2, outputMs), isWarm, now);
   }
 
   publish(now: number): boolean {
@@ -42,13 +62,5 @@ export class EndpointSpeed {
     const warmTtft = this.warmTtft.publish(now);
     const rate = this.rate.publish(now);
     return ttft || warmTtft || rate;
-  }
-
-  /** Returns the output's part of an answer's time in ms; NaN if the first token may have taken most of it. */
-  #outputOf(totalMs: number): number {
-    const { ttft, assumedTtftMs } = this;
-    const ttftMs = ttft.published === null ? assumedTtftMs : ttft.blendedWith(assumedTtftMs);
-    const rest = totalMs - ttftMs;
-    return rest >= ttftMs ? rest : Number.NaN;
   }
 }

@@ -149,6 +149,10 @@ export class TrackedEndpoint implements EndpointHealth {
     return this.provider.turn;
   }
 
+  get measuredAnswers(): number {
+    return this.speed.answers;
+  }
+
   get state(): HealthState {
     return NAMES[this.healthAt(this.hub.clock())]!;
   }

@@ -136,7 +136,7 @@ export class Health {
         const { id: account, label, listedBy = account } = accountOf(stated);
         endpoint.provider.label = label;
         endpoint.provider.listedBy = ownerKey(stated.provider, listedBy);
-        endpoint.speed.assumedTtftMs = latency.ttftMs;
+        endpoint.speed.assumed = latency;
         endpoint.declared = latency;
         endpoint.room = this.room(stated, id, accountOf(stated));
       });

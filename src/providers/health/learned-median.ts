@@ -24,6 +24,8 @@ interface PublishedMedian {
 /** A median learned from observations, and its last published value, which readings use. */
 export class LearnedMedian {
   published: PublishedMedian | null = null;
+  /** The number of observations since the evidence was last forgotten. */
+  count = 0;
   readonly #learning: MedianOptions;
   #observed: DecayedQuantiles | null = null;
   #isNew = false;
@@ -37,6 +39,7 @@ export class LearnedMedian {
     this.#observed ??= new DecayedQuantiles(...range, halfLifeMs);
     this.#observed.observe(value, now);
     this.#isNew = true;
+    this.count++;
   }
 
   /** Publishes the current median. Returns whether the median changed. */
@@ -48,6 +51,7 @@ export class LearnedMedian {
     if (weight < WEIGHT_MIN) {
       this.#observed = null;
       this.published = null;
+      this.count = 0;
       return before !== null;
     }
     // Decay alone does not change a quantile.

@@ -81,6 +81,8 @@ export interface EndpointHealth {
   readonly retryAt: number;
   /** The number of attempts that have begun and not ended, on this server. */
   readonly busy: number;
+  /** The number of answers whose speed was measured and still counts, on this server. */
+  readonly measuredAnswers: number;
   /** When the endpoint last became healthy after faults, a refused key or a missing model, in ms of the clock; -Infinity for never. */
   readonly recoveredAt: number;
   /** The last pause between token counts since the endpoint last counted a prompt; null for none. */

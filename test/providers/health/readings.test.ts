@@ -312,10 +312,38 @@ describe('learning', () => {
     expect(readings.ttftMs[0]).toBe(400);
   });
 
-  test('uses no rate if the first token may have taken most of the time', () => {
+  test('uses the time to the first token of an unstreamed answer if the first token may have taken most of the time', () => {
     const { slots, publish } = watched();
-    for (let i = 0; i < 100; i++) begun(slots[0]).completed(200, 0, 700);
-    expect(publish().tokensPerSecond[0]).toBe(80);
+    const tiny = [4, 700, 650] as const;
+    const long = [200, 700, 350] as const;
+    for (const [slot, [tokens, totalMs, ttftMs]] of [tiny, long].entries()) {
+      for (let i = 0; i < 1_000; i++) begun(slots[slot as 0 | 1]).completed(tokens, 0, totalMs);
+      const readings = publish();
+      expect(readings.tokensPerSecond[slot]).toBe(80);
+      expectNear(readings.ttftMs[slot]!, ttftMs, BUCKET * 1.02);
+    }
+  });
+
+  test('uses the time to the first token of a slow unstreamed answer of few tokens', () => {
+    const { slots, publish } = watched();
+    for (let i = 0; i < 1_000; i++) begun(slots[0]).completed(2, 0, 10_025);
+    expectNear(publish().ttftMs[0]!, 10_000, BUCKET * 1.02);
+  });
+
+  test('counts the answers whose speed was measured, until they are forgotten', () => {
+    const { slots, stream, publish, time } = watched();
+    const [, second] = slots;
+    expect(second.measuredAnswers).toBe(0);
+    stream(1, 200, 50, 2);
+    begun(second).completed(100, 0, 10_000);
+    begun(second).dropped();
+    begun(second).failed({ kind: 'server', message: 'x' }, true);
+    expect(second.measuredAnswers).toBe(3);
+    publish();
+    expect(second.measuredAnswers).toBe(3);
+    time.now += 3 * 3_600_000;
+    publish();
+    expect(second.measuredAnswers).toBe(0);
   });
 
   test('uses only the time to the first content from attempts that fail or are dropped', () => {
