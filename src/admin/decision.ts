@@ -41,6 +41,7 @@ const Spread = Type.Object(
       field.arrayOf(POSITION, 'The endpoints that probably had the conversation in their cache.', [1]),
       'Null in old records.',
     ),
+    drawn: field.flag('Whether the weights of the keys of a pool decided, because their figures are equal.'),
     unmeasured: field.arrayOf(
       POSITION,
       'The endpoints that `fastest` had to try, because their speed was not measured.',

@@ -47,10 +47,17 @@ export function spreadCandidate(
     ...moment,
     at,
     salt,
+    pool: poolOf(model, at),
     priority: model.endpoints[at]!.priority ?? 0,
     latencyMs: expectedLatency(model, at, facts, readings, writing),
     costCredits: expectedCost(model, at, facts, writing),
   };
+}
+
+/** Returns the position of the first key of an endpoint. */
+function poolOf({ endpoints }: Model, at: number): number {
+  const { provider, upstream } = endpoints[at]!;
+  return endpoints.findIndex((one) => one.provider === provider && one.upstream === upstream);
 }
 
 /**
@@ -75,7 +82,7 @@ export function recordedChoice(
   key: SpreadKey,
   draw: number,
 ): { readonly at: number; readonly record: SpreadRecord } {
-  const { at, compared, stays } = chooseEndpoint(mode, candidates, key, draw);
+  const { at, compared, stays, isDrawn } = chooseEndpoint(mode, candidates, key, draw);
   const indexOf = (nth: number): number => candidates[nth]!.at;
   const unmeasured = candidates.filter(({ isUnmeasured }) => isUnmeasured).map((one) => one.at);
   const record: SpreadRecord = {
@@ -89,6 +96,7 @@ export function recordedChoice(
     stays,
     warm: candidates.filter(({ isWarm }) => isWarm).map((one) => one.at),
     ...(unmeasured.length > 0 && { unmeasured }),
+    ...(isDrawn && { isDrawn }),
   };
   return { at: indexOf(at), record };
 }
@@ -115,6 +123,8 @@ export function repeatsChoice(
     return spreadCandidate(model, at, saltOf(own, snapshot), moment, request);
   });
   const again = recordedChoice(model.spread ?? 'order', candidates, keyOfSeed(key), draw);
+  // Earlier versions took the first of equal keys.
+  if (again.record.isDrawn && !record.isDrawn) return null;
   return (
     again.at === endpoint &&
     JSON.stringify(again.record) === JSON.stringify({ ...again.record, ...record }) &&

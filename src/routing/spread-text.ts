@@ -7,13 +7,14 @@ const figure = (value: number): string => String(Number(value.toPrecision(3)));
  * @param endpoint the index of the endpoint
  */
 export function spreadReason(record: SpreadRecord, endpoint: number | null): string {
-  const { mode, eligible, weights, loads, compared, stays, unmeasured = [] } = record;
+  const { mode, eligible, weights, loads, compared, stays, unmeasured = [], isDrawn } = record;
   const others = eligible.length - 1;
   if (stays) return 'Its cache has the conversation.';
   if (others === 0) return 'No other endpoint had room and was open.';
   const of = `of ${eligible.length} endpoints`;
   const figureAt = (list: readonly number[], at: number | null): string =>
     figure(list[eligible.indexOf(at ?? -1)] ?? Number.NaN);
+  const drawn = isDrawn ? ', and its key was drawn by weight' : '';
   switch (mode) {
     case 'weighted': {
       const total = weights.reduce((sum, weight) => sum + weight, 0);
@@ -27,9 +28,9 @@ export function spreadReason(record: SpreadRecord, endpoint: number | null): str
     case 'fastest':
       return endpoint !== null && unmeasured.includes(endpoint)
         ? 'To measure its speed: it has fewer than three measurements.'
-        : `The fastest ${of}.`;
+        : `The fastest ${of}${drawn}.`;
     case 'cheapest':
-      return `The cheapest ${of}.`;
+      return `The cheapest ${of}${drawn}.`;
     case 'order':
       return `The first ${of}.`;
   }

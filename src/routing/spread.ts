@@ -16,6 +16,8 @@ export interface SpreadCandidate {
   readonly costCredits: number;
   /** Whether the endpoint's cache has the conversation of the request. */
   readonly isWarm: boolean;
+  /** The position of the first endpoint with the same provider and name: the keys of a pool have the same. */
+  readonly pool: number;
   /** Whether the request shall measure the speed of the endpoint, so that `fastest` counts the endpoint as quick as the quickest. */
   readonly isUnmeasured?: boolean;
 }
@@ -28,6 +30,8 @@ export interface SpreadChoice {
   readonly compared: readonly [number, number] | null;
   /** Whether the request stays at the endpoint whose cache has its conversation. */
   readonly stays: boolean;
+  /** Whether the weights of the keys of a pool decided, because their figures are equal. */
+  readonly isDrawn?: true;
 }
 
 /**
@@ -56,7 +60,7 @@ export function chooseEndpoint(
   );
   const at = warm[one.at]!;
   if (candidates[at]!.costCredits > candidates[chosen.at]!.costCredits) return chosen;
-  return { at, compared: chosen.compared, stays: true };
+  return { ...one, at, compared: chosen.compared, stays: true };
 }
 
 function byMode(
@@ -72,9 +76,9 @@ function byMode(
     case 'weighted':
       return found(leastOf(candidates, group, (one) => raceTime(one, key)));
     case 'fastest':
-      return found(leastOf(candidates, group, ({ latencyMs, isUnmeasured }) => (isUnmeasured ? -1 : latencyMs)));
+      return leastKey(candidates, group, key, ({ latencyMs, isUnmeasured }) => (isUnmeasured ? -1 : latencyMs));
     case 'cheapest':
-      return found(leastOf(candidates, group, ({ costCredits }) => costCredits));
+      return leastKey(candidates, group, key, ({ costCredits }) => costCredits);
     case 'least_busy':
       return lessBusy(candidates, group, attempt === 0 ? key : mixed(key, attempt));
   }
@@ -108,6 +112,27 @@ function leastOf(
     least = figure;
   }
   return best;
+}
+
+/** The endpoint with the lowest figure. If it has several keys with this figure, they are drawn by their weights. */
+function leastKey(
+  candidates: readonly SpreadCandidate[],
+  group: number,
+  key: SpreadKey,
+  figureOf: (one: SpreadCandidate) => number,
+): SpreadChoice {
+  const first = leastOf(candidates, group, figureOf);
+  const { pool } = candidates[first]!;
+  const least = figureOf(candidates[first]!);
+  const keys = candidates.flatMap((one, at) =>
+    one.pool === pool && one.priority === group && figureOf(one) === least ? [at] : [],
+  );
+  if (keys.length === 1) return found(first);
+  const drawn = drawByWeight(
+    keys.map((at) => candidates[at]!),
+    key,
+  );
+  return { ...found(keys[drawn]!), isDrawn: true };
 }
 
 /**

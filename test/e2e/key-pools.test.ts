@@ -73,6 +73,24 @@ async function ask(box: Signalbox, times: number): Promise<void> {
 }
 
 describe('keys of a pool', () => {
+  test.each(['fastest', 'cheapest'])(
+    'requests use all keys with `spread: %s`, and the record repeats the choice',
+    async (mode) => {
+      const box = await start(undefined, KEYS, (policy) =>
+        policy.replace('    endpoints:', `    spread: ${mode}\n    endpoints:`),
+      );
+      await ask(box, 60);
+      // The chance that a key gets none of the requests is less than one in ten billion.
+      expect(new Set(keysSeen())).toEqual(new Set(Object.values(KEYS)));
+      const answer = await chat(box);
+      const { platform } = await answerOf(answer);
+      expect(await (await box.get(`/v1/decisions/${platform.decision_id}`)).json()).toMatchObject({
+        replay: { matches: true, endpoints: true },
+        outcome: { attempts: [{ spread: { mode, drawn: true } }] },
+      });
+    },
+  );
+
   test('a prompt that is too long for a model is sent to it once, and then to each fallback once', async () => {
     const tooLong: Behaviour = {
       status: 400,

@@ -3,12 +3,13 @@ import fc from 'fast-check';
 import { SPREAD_MODES, type SpreadKey, type SpreadMode } from '../../src/core/policy/spread.ts';
 import { newSeed } from '../../src/gateway/request/decide.ts';
 import { chooseEndpoint, keyOfSeed, keyOfText, type SpreadCandidate } from '../../src/routing/spread.ts';
-import { tries } from '../deep/effort.ts';
+import { randomFrom, seedOf, tries } from '../deep/effort.ts';
 
 type Choose = typeof chooseEndpoint;
 
 const endpoint = (name: string, more: Partial<SpreadCandidate> = {}): SpreadCandidate => ({
   salt: keyOfText(name),
+  pool: keyOfText(name).low,
   weight: 1,
   priority: 0,
   load: 0,
@@ -171,6 +172,35 @@ function sharesBroken(choose: Choose): string | null {
   const isFair = fleet.every(({ weight }, at) => Math.abs(counts[at]! / requests - weight / 100) < 0.02);
   return isFair ? null : `shares of ${counts.join(', ')}`;
 }
+
+/** Whether equal keys of a pool get shares by their weights, within 2 % of all, beside a slower and dearer endpoint; the reason if not. */
+function poolBroken(mode: SpreadMode, choose: Choose): string | null {
+  const weights = [0.25, 0.25, 0.5];
+  const keysOfPool = weights.map((weight, at) => endpoint(`key ${at}`, { weight, pool: 1 }));
+  const fleet = [endpoint('other', { pool: 0, latencyMs: 2_000, costCredits: 2 }), ...keysOfPool];
+  const counts = [0, 0, 0, 0];
+  const requests = 20_000;
+  const random = randomFrom(seedOf('keys of a pool'));
+  const half = () => Math.floor(random() * 2 ** 32);
+  for (let sent = 0; sent < requests; sent++) counts[choose(mode, fleet, { high: half(), low: half() }, 0).at]!++;
+  const isFair = [0, ...weights].every((weight, at) => Math.abs(counts[at]! / requests - weight) < 0.02);
+  return isFair ? null : `shares of ${counts.join(', ')}`;
+}
+
+test.each(['fastest', 'cheapest'] as const)('equal keys of a pool get shares by their weights with `%s`', (mode) => {
+  expect(poolBroken(mode, chooseEndpoint)).toBeNull();
+});
+
+test('the law of pools rejects a choice that takes the first key', () => {
+  const mutant: Choose = (mode, all, key, attempt) =>
+    chooseEndpoint(
+      mode,
+      all.map((one, pool) => ({ ...one, pool })),
+      key,
+      attempt,
+    );
+  expect(poolBroken('cheapest', mutant)).not.toBeNull();
+});
 
 test('the share of each endpoint is its weight, within 2 % of all requests', () => {
   expect(sharesBroken(chooseEndpoint)).toBeNull();

@@ -42,10 +42,13 @@ const seeds = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map((bits) => bits.toS
 const attempts = fc.record({ fleet: fleets, mode: fc.constantFrom(...SPREAD_MODES), seed: seeds, draw: fc.nat(4) });
 
 /** Makes the choice of an attempt as the gateway makes it. */
-function attemptOf({ fleet, mode, seed, draw }: typeof attempts extends fc.Arbitrary<infer T> ? T : never) {
+function attemptOf(
+  { fleet, mode, seed, draw }: typeof attempts extends fc.Arbitrary<infer T> ? T : never,
+  providerOf = (at: number) => `p${at}`,
+) {
   const [first, ...others] = fleet.map(
     ([{ weight, priority, cost }], at): Endpoint => ({
-      provider: `p${at}`,
+      provider: providerOf(at),
       upstream: 'up',
       regions: [],
       price: price(cost, 4 * cost),
@@ -133,4 +136,15 @@ test('a record of an earlier version is neither equal nor different', () => {
   });
   const { warm: _, ...earlier } = record;
   expect(repeats(earlier, at)).toBeNull();
+});
+
+test('a record of an earlier version, which took the first of equal keys, is neither equal nor different', () => {
+  const equal = { weight: 1, priority: 0, cost: 1 };
+  const now = { recovered: 1, load: 0, isWarm: false, isUnmeasured: false, isLeft: true };
+  const fleet = [1, 2].map((): [typeof equal, typeof now] => [equal, now]);
+  const pool = { fleet, mode: 'cheapest', seed: '0'.repeat(16), draw: 0 } as const;
+  const { at, record, repeats } = attemptOf(pool, () => 'p');
+  expect(repeats(record, at)).toBe(true);
+  const { isDrawn, ...earlier } = record;
+  expect([isDrawn, repeats(earlier, at)]).toEqual([true, null]);
 });

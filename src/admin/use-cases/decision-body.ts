@@ -210,9 +210,13 @@ function isAnswer({ failure }: AttemptRecord, { status, usage }: DecisionOutcome
   return status !== 'failed' || usage !== null;
 }
 
-const spreadBody = (spread: SpreadRecord, endpoint: number | null): object => ({
-  ...spread,
-  warm: spread.warm ?? null,
-  unmeasured: spread.unmeasured ?? [],
-  reason: spreadReason(spread, endpoint),
-});
+function spreadBody(spread: SpreadRecord, endpoint: number | null): object {
+  const { isDrawn, warm, unmeasured, ...others } = spread;
+  return {
+    ...others,
+    warm: warm ?? null,
+    unmeasured: unmeasured ?? [],
+    drawn: isDrawn === true,
+    reason: spreadReason(spread, endpoint),
+  };
+}

@@ -158,6 +158,8 @@ export interface SpreadRecord {
   readonly warm?: readonly number[];
   /** The indexes of the endpoints whose speed `fastest` had to measure; absent for none. */
   readonly unmeasured?: readonly number[];
+  /** Present if the weights of the keys of a pool decided, because their figures are equal. */
+  readonly isDrawn?: true;
 }
 
 export interface AttemptRecord {
