@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { OPERATOR } from '../../src/core/people/caller.ts';
-import { aliasTarget } from '../../src/core/policy/alias-names.ts';
+import { AGENT_NAMES, aliasTarget } from '../../src/core/policy/alias-names.ts';
 import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { loadFacts } from '../../src/policy/models/facts.ts';
 import { meaningOf } from '../../src/routing/model-name.ts';
@@ -132,11 +132,15 @@ test('the shipped policy serves the names that Claude Code sends, with the key o
   ]);
 });
 
-test('default aliases cover models of three classes of Claude, and no other model with a public price', async () => {
+test('default aliases cover three classes of Claude and the chat models that gemini-cli names, and no other model with a public price', async () => {
   const { defaultAliases } = shippedSnapshot({});
   const table = await loadFacts();
   const ids = ['anthropic', 'openai', 'gemini', 'mistral', 'openrouter'].flatMap((service) => table.ids(service));
   const covered = ids.filter((id) => aliasTarget(defaultAliases, id) !== null);
   expect(covered.length).toBeGreaterThan(5);
-  expect(covered.filter((id) => !/^claude-(opus|sonnet|haiku)-/.test(id))).toEqual([]);
+  const others = covered.filter((id) => !/^claude-(opus|sonnet|haiku)-/.test(id));
+  expect(others).toContain('gemini-2.5-pro');
+  const named: readonly string[] = Object.values(AGENT_NAMES['gemini-cli']).flat();
+  expect(others.filter((id) => !named.includes(id))).toEqual([]);
+  expect(named.filter((name) => name.includes('*') || name.includes('embedding'))).toEqual([]);
 });
