@@ -172,14 +172,17 @@ export class Attempt {
     // slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
     this.#reporter.read(usage.inputTokens, usage.cachedInputTokens);
-    this.#reporter.completed(
-      visible,
-      meter.contentMs,
-      this.#isStream ? null : now - this.#openedAt - this.#extraMs,
-      isWarm(usage),
-    );
+    this.#reporter.completed(visible, meter.contentMs, this.#isStream ? null : this.#wholeMs(now), isWarm(usage));
     this.#learn(measured);
     return { record: this.#record(null, usage), measured };
+  }
+
+  /** Returns the time of an unstreamed answer, without the time that its reader took, ms; NaN if this time is not known. */
+  #wholeMs(now: number): number {
+    const { firstContentAt, contentMs, isOwnPace } = this.meter;
+    if (!isOwnPace) return Number.NaN;
+    const endedAt = firstContentAt === null ? now : firstContentAt + contentMs;
+    return endedAt - this.#openedAt - this.#extraMs;
   }
 
   /** Learns from a complete answer: which model wrote it, what the prompt cache has, and the usual length of answers. */

@@ -200,6 +200,20 @@ test('hidden reasoning does not count in the measured speed of an endpoint', asy
   ]);
 });
 
+test('the time of an unstreamed answer ends with its last content, however long its reader then takes', async () => {
+  const { told, at, content } = attempting({ stream: false });
+  await content(100);
+  at(5_000).completed();
+  expect(told[0]).toEqual(['completed', 1, 0, 100, false]);
+  // The reader, and not the provider, decides how fast the parts of this answer come.
+  const slow = attempting({ stream: false });
+  await slow.content(100);
+  slow.batches.push({ at: 100, parts: [said] });
+  slow.at(5_000).read();
+  slow.attempt.completed();
+  expect(slow.told[0]).toEqual(['completed', 0, 4_900, Number.NaN, false]);
+});
+
 test('with several choices, each choice may reach the output limit, and each is written at the endpoint’s speed', async () => {
   for (const choices of [1, 3]) {
     const { attempt, at, content } = attempting({ choices });
