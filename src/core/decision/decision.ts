@@ -47,13 +47,13 @@ export const LEFT_OUT_REASONS: readonly LeftOutReason[] = [
 ];
 
 /** The model that a request names, and why another model was chosen before any call. */
-export interface InsteadOf {
+export type InsteadOf = {
   /** ID of the model that the request names. */
   readonly model: string;
   readonly reason: LeftOutReason;
   /** The reason as a clause, such as `it lacks vision`. */
   readonly text: string;
-}
+};
 
 /** A candidate of a decision, with its estimates. */
 export interface RankedModel {
