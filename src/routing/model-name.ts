@@ -44,7 +44,7 @@ export function targetOf(
   const selector = snapshot.selectors.get(model);
   if (!selector && !snapshot.modelIndex.has(model)) return standInFor(name, model, caller, snapshot, sent);
   const declared = selector ?? allowedModel(model, caller, snapshot);
-  const fallbacks = listsOf(declared, model, caller, snapshot, sent);
+  const fallbacks = sent || declared.fallbacks ? listsOf(declared, model, caller, snapshot, sent) : undefined;
   if (selector) return fallbacks ? { model, named: null, alias, fallbacks } : { model, named: null, alias };
   if (!fallbacks) return { model, named: [model], alias };
   return { model, named: withFallbacks(model, fallbacks), alias, fallbacks };
