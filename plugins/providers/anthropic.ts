@@ -114,7 +114,7 @@ function countRequest(made: BuiltRequest): BuiltRequest {
 const readCount = (body: string): number | null => numberOf(objectOf(parseJson(body)).input_tokens) ?? null;
 
 /**
- * Reads `GET /models`, according to the types of @anthropic-ai/sdk 1.12.0. The limits and abilities of a model are null on servers that do
+ * Reads `GET /models`, according to the types of @anthropic-ai/sdk 1.14.0. The limits and abilities of a model are null on servers that do
  * not state them.
  */
 const modelList: ModelListAdapter = {

@@ -8,7 +8,7 @@ import { OpenAiSettings } from './openai/settings.ts';
 import { chatCompletions } from './openai-compatible/dialect.ts';
 import { PLAIN } from './openai-compatible/settings.ts';
 
-// developers.openai.com/api/docs/guides/prompt-caching; `prompt_cache_options` in the types of openai 7.55.0.
+// developers.openai.com/api/docs/guides/prompt-caching; `prompt_cache_options` in the types of openai 7.59.0.
 const PASSED = ['verbosity', 'prompt_cache_key', 'safety_identifier'];
 
 /** The settings in which OpenAI's own API differs from the servers that copied it. */

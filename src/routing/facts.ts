@@ -253,10 +253,11 @@ function outputMinOf({ operation, settings, routing, names }: ModelRequest): num
  */
 function addOnsOf(
   { nativeTools = EMPTY }: Conversation,
-  { unpriced = EMPTY }: RoutingTerms,
-  { hourCache }: Profile,
+  { unpriced: fields = EMPTY }: RoutingTerms,
+  { hourCache, unpricedCacheAt }: Profile,
   { gateway: { toolUsesMax, passthroughTools } }: PolicySnapshot,
 ): AskedAddOns | null {
+  const unpriced = unpricedCacheAt === null ? fields : [...fields, pathText(unpricedCacheAt)];
   if (!hourCache && nativeTools.length + unpriced.length === 0) return null;
   const toolUses: Record<string, number> = {};
   const unknown: string[] = [];

@@ -1,7 +1,7 @@
 import type { CallForm, Dialect, Event, Tokens, ToolText } from './dialect.ts';
 import { JUNK } from './sample-texts.ts';
 
-/** `chat.completion` and its chunks, after the types of `openai` 7.55.0, resources/chat/completions. */
+/** `chat.completion` and its chunks, after the types of `openai` 7.59.0, resources/chat/completions. */
 const frame = { id: `chatcmpl-${JUNK}`, created: 1_760_000_000, model: JUNK, system_fingerprint: JUNK };
 
 const usageOf = ({ prompt, output }: Tokens) => ({

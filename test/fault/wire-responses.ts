@@ -3,7 +3,7 @@ import type { CallForm, Dialect, Event, Tokens, ToolText } from './dialect.ts';
 import { JUNK, TEXT } from './sample-texts.ts';
 import { openai } from './wire-openai.ts';
 
-/** OpenAI's Responses and their events, after the types of `openai` 7.55.0, resources/responses/responses. */
+/** OpenAI's Responses and their events, after the types of `openai` 7.59.0, resources/responses/responses. */
 const usageOf = ({ prompt, output }: Tokens) => ({
   input_tokens: prompt,
   input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },

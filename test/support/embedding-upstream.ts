@@ -88,7 +88,7 @@ interface Wire {
 }
 
 /**
- * Fields from the types of openai 7.55.0 (resources/embeddings.d.ts); limits from developers.openai.com/api/reference/resources/embeddings.
+ * Fields from the types of openai 7.59.0 (resources/embeddings.d.ts); limits from developers.openai.com/api/reference/resources/embeddings.
  */
 const OPENAI: Wire = {
   read(path, body, { dimensions: own, batchMax }) {

@@ -21,7 +21,7 @@ const openAi = (id: string, owner = 'openai', more: object = {}) => ({
 const list = (...data: object[]) => ({ object: 'list', data });
 const can = (supported: boolean) => ({ supported });
 
-/** As in the types of @anthropic-ai/sdk 1.12.0; older servers send null. */
+/** As in the types of @anthropic-ai/sdk 1.14.0; older servers send null. */
 const claude = (id: string, more: object = {}) => ({
   ...{ type: 'model', id, display_name: id, created_at: '2025-09-29T00:00:00Z', lifecycle: 'active' },
   ...{ max_input_tokens: null, max_tokens: null, capabilities: null, deprecated_at: null, retires_at: null },

@@ -1,3 +1,5 @@
+import { isObject } from '../json/object.ts';
+
 /** Items that a service bills for an answer in addition to plain tokens. */
 export interface AddOns {
   /** The part of `cacheWriteTokens` that the service keeps for an hour instead of five minutes; absent for none. */
@@ -17,6 +19,12 @@ export interface AskedAddOns {
   /** Paths of fields that change the bill and have no price in the catalog. A request that draws on a fund may have no such field. */
   readonly unpriced: readonly string[];
 }
+
+/**
+ * Whether a mark of OpenAI keeps a prefix in the cache for longer than the 30 minutes that `cache_write` prices. Writing for 12 hours costs
+ * more, and OpenAI's usage does not say which tokens were written for how long.
+ */
+export const isLongCache = (mark: unknown): boolean => isObject(mark) && mark.ttl != null && mark.ttl !== '30m';
 
 /** No answer uses tools more often than this. A higher number of tool uses is an error of the upstream. */
 export const USES_MAX = 10_000;

@@ -27,12 +27,13 @@ export function billingOf(tool: Members, most: number | null): NativeTool['billi
 /** Whether a service tier is billed at the usual prices. */
 export const isDefaultTier = (tier: unknown): boolean => tier == null || tier === 'auto' || tier === 'default';
 
+/** Fields that change the bill with any value. */
+const UNPRICED = ['background_options', 'context_management', 'multi_agent', 'prompt_cache_options'] as const;
+
 /** Returns the paths of fields in a request that change OpenAI's bill without a price in the catalog. */
 export function unpricedIn(request: Members): readonly string[] {
-  const { context_management, prompt_cache_options, service_tier, input } = request;
-  const paths: string[] = [];
-  if (context_management != null) paths.push('context_management');
-  if (prompt_cache_options != null) paths.push('prompt_cache_options');
+  const { service_tier, input } = request;
+  const paths: string[] = UNPRICED.filter((field) => request[field] != null);
   if (!isDefaultTier(service_tier)) paths.push('service_tier');
   // A compaction makes the provider write a summary whose length the provider decides itself.
   const at = Array.isArray(input) ? input.findIndex(isCompaction) : -1;

@@ -11,7 +11,8 @@ export interface Profile
       Facts,
       'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'pdfs' | 'pages' | 'unboundedMedia' | 'needs'
     > {
-  readonly hourCache: boolean;
+  readonly hourCache: RequestSize['hourCache'];
+  readonly unpricedCacheAt: RequestSize['unpricedCacheAt'];
 }
 
 /** Reads the size and the intent of a request. The reading of a request is pure. */
@@ -39,6 +40,7 @@ export function profileOf(size: RequestSize, intent: Intent): Profile {
     hard,
     needs: size.needs,
     hourCache: size.hourCache,
+    unpricedCacheAt: size.unpricedCacheAt,
   };
 }
 

@@ -2,6 +2,7 @@ import { ListTotal } from '../../core/json/list-memory.ts';
 import { isObject } from '../../core/json/object.ts';
 import type { Members, OriginalPath } from '../../core/json/original.ts';
 import { SharedValues } from '../../core/json/shared-values.ts';
+import { isLongCache } from '../../core/money/add-ons.ts';
 import { CAPABILITIES, passthroughBit } from '../../core/request/capability.ts';
 import type { ContentPart, Conversation, FilePart, Turn } from '../../core/request/conversation.ts';
 import { DROPPABLE_SETTINGS } from '../../core/request/droppable.ts';
@@ -24,6 +25,9 @@ export const THREAD_NEEDS = CAPABILITIES.threads.bit | CAPABILITIES.anthropic_me
 /** The size of a request and the capabilities that it needs. */
 export type RequestSize = ReturnType<typeof sizeOfNothing>;
 
+const NOWHERE: OriginalPath = [];
+const noPath = (): OriginalPath | null => null;
+
 /** Returns the size of a request without messages. Callers then add the sizes of the request's parts. */
 export const sizeOfNothing = () => ({
   /** The expected number of tokens. */
@@ -40,6 +44,8 @@ export const sizeOfNothing = () => ({
   needs: 0,
   /** Whether the request wants the provider to keep a part in its cache for an hour. */
   hourCache: false,
+  /** The location of a mark that makes OpenAI write to its cache at a price that the catalog does not have; null for none. */
+  unpricedCacheAt: noPath(),
 });
 
 /** Measures a request. `measure` counts `tokens` of long texts from samples, and opens no file. */
@@ -59,13 +65,13 @@ export function measure(request: ModelRequest): RequestSize {
   if (conversation.thread?.continues) size.needs |= THREAD_NEEDS;
   if (request.toolsText !== '') {
     if (tools.length > 0) size.needs |= CAPABILITIES.tools.bit;
-    for (const { extras } of tools) markCache(size, extras);
-    for (const { at } of conversation.nativeTools ?? []) addWithin(size, request.originalAt(at), false);
+    for (const { extras, at } of tools) markCache(size, extras, at);
+    for (const { at } of conversation.nativeTools ?? []) addWithin(size, request.originalAt(at), at, false);
     size.bytes += TOOLS_MAX;
     // The gateway sends tools to the provider unchanged.
     addToolsSize(size, request);
   }
-  markCache(size, request.extras);
+  markCache(size, request.extras, NOWHERE);
   addFormat(size, request);
   if ((settings.choices ?? 1) > 1) size.needs |= CAPABILITIES.choices.bit;
   size.needs |= dialectNeeds(request);
@@ -148,25 +154,38 @@ function add(size: RequestSize, more: RequestSize): void {
   size.unboundedMedia += more.unboundedMedia;
   size.needs |= more.needs;
   if (more.hourCache) size.hourCache = true;
+  size.unpricedCacheAt ??= more.unpricedCacheAt;
 }
 
-function addTurn(size: RequestSize, { parts, name, toolCallId, extras }: Turn, request: ModelRequest): void {
+function addTurn(size: RequestSize, { parts, name, toolCallId, extras, at }: Turn, request: ModelRequest): void {
   size.tokens += TURN_EXPECTED;
   size.bytes += TURN_MAX;
   for (const part of parts) addPart(size, part, request);
   if (name) addTextSize(size, name);
   if (toolCallId) addTextSize(size, toolCallId);
-  addExtras(size, extras);
+  addExtras(size, extras, at);
+  // An earlier spoken answer is only an ID, so the number of its tokens is unknown.
+  if (isObject(extras.audio)) size.unboundedMedia++;
 }
 
-/** Reads Anthropic's mark for a prefix to cache, which several gateways accept in every dialect. */
-function markCache(size: RequestSize, { cache_control: mark }: Members): void {
+/**
+ * Reads the marks for a prefix to cache: Anthropic's, which several gateways accept in every dialect, and OpenAI's.
+ * @param at the location of the owner, or of the value that the owner is within
+ */
+function markCache(
+  size: RequestSize,
+  { cache_control: mark, prompt_cache_breakpoint: breakpoint }: Members,
+  at: OriginalPath,
+  isWithin = false,
+): void {
   if (isObject(mark) && mark.ttl === '1h') size.hourCache = true;
+  // The names of members within a value can be the caller's texts, which no record may have.
+  if (isLongCache(breakpoint)) size.unpricedCacheAt ??= isWithin ? at : [...at, 'prompt_cache_breakpoint'];
 }
 
 /** Adds extra fields, such as earlier reasoning, because the gateway sends them to the provider, which may bill them. */
-function addExtras(size: RequestSize, extras: Members): void {
-  markCache(size, extras);
+function addExtras(size: RequestSize, extras: Members, at: OriginalPath): void {
+  markCache(size, extras, at);
   for (const name in extras) {
     const value = extras[name];
     if (value != null) addTextSize(size, typeof value === 'string' ? value : JSON.stringify(value));
@@ -174,7 +193,7 @@ function addExtras(size: RequestSize, extras: Members): void {
 }
 
 function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): void {
-  addExtras(size, part.extras);
+  addExtras(size, part.extras, part.at);
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -208,7 +227,7 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): v
       const original = request.originalAt(part.at);
       addTextSize(size, JSON.stringify(original));
       // A file with a URL also has a part of its own, which counts the file.
-      if (part.kind !== 'document' && part.kind !== 'input_file') addWithin(size, original, true);
+      if (part.kind !== 'document' && part.kind !== 'input_file') addWithin(size, original, part.at, true);
     }
   }
 }
@@ -219,14 +238,15 @@ const FILES: ReadonlySet<unknown> = new Set(['document', 'input_file', 'input_au
 
 /**
  * Adds cache marks and media that are nested in a value of the request's own dialect. The bytes of such a value are no bound on its tokens.
+ * @param at the location of the outermost value
  */
-function addWithin(size: RequestSize, value: unknown, hasMedia: boolean): void {
-  if (Array.isArray(value)) for (const one of value) addWithin(size, one, hasMedia);
+function addWithin(size: RequestSize, value: unknown, at: OriginalPath, hasMedia: boolean, isWithin = false): void {
+  if (Array.isArray(value)) for (const one of value) addWithin(size, one, at, hasMedia, true);
   if (!isObject(value)) return;
-  markCache(size, value);
+  markCache(size, value, at, isWithin);
   if (hasMedia && IMAGES.has(value.type)) size.images++;
   if (hasMedia && FILES.has(value.type) && !isPlainSource(value.source)) size.unboundedMedia++;
-  for (const name in value) addWithin(size, value[name], hasMedia);
+  for (const name in value) addWithin(size, value[name], at, hasMedia, true);
 }
 
 /** Whether a document contains its text or its blocks inline. */
@@ -295,5 +315,5 @@ function addBeside(
   const owner = request.originalAt(at);
   if (!isObject(owner)) return;
   const { type: _, [String(other)]: __, ...rest } = owner;
-  addExtras(size, rest);
+  addExtras(size, rest, at);
 }

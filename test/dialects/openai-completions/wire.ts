@@ -2,7 +2,7 @@ import type { Dialect, Event, Tokens } from '../../fault/dialect.ts';
 import { JUNK } from '../../fault/sample-texts.ts';
 import { openai } from '../../fault/wire-openai.ts';
 
-/** `text_completion` and its chunks, after the types of `openai` 7.55.0, resources/completions. Everything else is as in chats. */
+/** `text_completion` and its chunks, after the types of `openai` 7.59.0, resources/completions. Everything else is as in chats. */
 const frame = { id: `cmpl-${JUNK}`, object: 'text_completion', created: 1_760_000_000, model: JUNK };
 
 const piece = (choices: readonly object[], usage: Tokens | null): Event => ({

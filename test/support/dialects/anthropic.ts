@@ -24,7 +24,7 @@ import {
 } from './dialect.ts';
 
 /**
- * The dialect of Anthropic's Messages API. Types: resources/messages/messages.d.ts and resources/shared.d.ts of @anthropic-ai/sdk 1.12.0.
+ * The dialect of Anthropic's Messages API. Types: resources/messages/messages.d.ts and resources/shared.d.ts of @anthropic-ai/sdk 1.14.0.
  */
 export const anthropic: Dialect = {
   basePath: '/v1',

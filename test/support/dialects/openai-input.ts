@@ -1,9 +1,9 @@
 import { isObject, type Json, listOf, parseJson, textOf } from '../../../plugins/providers/json.ts';
 import { checkEffort, checkSampling, membersOf, refuse, textAt } from './openai-rules.ts';
 
-/** The members of `ResponseCreateParamsBase` of openai 7.55.0, and `client_metadata`, which codex 0.169.0 sends. */
+/** The members of `ResponseCreateParamsBase` of openai 7.59.0, and `client_metadata`, which codex 0.169.0 sends. */
 const KNOWN =
-  'client_metadata access_programs background context_management conversation image include input instructions max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user';
+  'client_metadata access_programs background background_options context_management conversation image include input instructions max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user';
 
 /** Refuses every request that the Responses API refuses. */
 export function checkResponses(body: Json): void {

@@ -14,7 +14,7 @@ import {
 } from './dialect.ts';
 import { encryptedOf, itemsOf } from './openai-input.ts';
 
-/** The dialect of OpenAI's Responses. Types: resources/responses/responses.d.ts of openai 7.55.0. */
+/** The dialect of OpenAI's Responses. Types: resources/responses/responses.d.ts of openai 7.59.0. */
 
 let count = 0;
 
