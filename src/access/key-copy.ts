@@ -247,7 +247,14 @@ export class KeyCopy {
   /** Resolves when every change that was committed before the call is active, including new budgets. */
   async putInForce(): Promise<void> {
     await this.refresh();
-    // Another read of the keys may have found the changes and may still wait for the budgets of the keys.
+    await this.admission();
+  }
+
+  /**
+   * Resolves when the budgets that the last reads found are active, because another read may have found the change of this caller and may
+   * still wait for its budgets. Rejects if they could not be applied.
+   */
+  protected async admission(): Promise<void> {
     await this.#admission;
   }
 

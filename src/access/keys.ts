@@ -285,7 +285,8 @@ class StoredKeys extends KeyCopy {
       const member = isMoved ? [people.requireMembership(after)] : [];
       const condition = { version: row.version, otherAdminAt: adminLossAt(before, after, time) };
       const entry = trail.addIfUnchanged({ time, actor, action, keyId: id, details }, condition);
-      if (await this.#commit([entry, ...member, isRevoked ? keys.revoke(id, time) : keys.change(after)])) {
+      // The answer to a revocation does not wait for the budgets of other keys.
+      if (await this.#commit([entry, ...member, isRevoked ? keys.revoke(id, time) : keys.change(after)], !isRevoked)) {
         const inForce = after.parent === null ? null : this.entryOf(id)?.inForce;
         return { ...after, ...(inForce && { inForce }) };
       }
@@ -366,7 +367,7 @@ class StoredKeys extends KeyCopy {
     const ofHolder = () => (holder === null ? ofUser() : trail.addIfRoom(event, holder, HOLDER_LIMITS));
     const line = place ? trail.addIfRoomBelow(event, place) : ofHolder();
     const writes = [...first, ...member, line, keys.insert(info, hashOf(key), { parentHash: place?.hash, maker })];
-    if (await this.#commit(writes)) return info;
+    if (await this.#commit(writes, true)) return info;
     if (place) throw tooManyBelow();
     if (holder !== null) throw tooManyKeys();
     throw owner ? await this.#refusalOf(owner, time) : noMember();
@@ -379,11 +380,14 @@ class StoredKeys extends KeyCopy {
     return isFull ? tooManyOfUser(counts, owner.owner === owner.maker) : noMember();
   }
 
-  /** Commits a change. Returns false if the condition of a write does not hold. */
-  async #commit(writes: readonly Write[]): Promise<boolean> {
+  /**
+   * Commits a change. Returns false if the condition of a write does not hold.
+   * @param hasBudgets whether the change may concern budgets, which must count before the change is reported
+   */
+  async #commit(writes: readonly Write[], hasBudgets = false): Promise<boolean> {
     const isWritten = await isMet(this.store.commit(writes));
     // If the store cannot be read now, the committed change must still be reported as successful. The news of the store repeats the read.
-    await this.refresh().catch(() => {});
+    await (hasBudgets ? this.putInForce() : this.refresh()).catch(() => {});
     return isWritten;
   }
 }

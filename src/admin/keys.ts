@@ -161,7 +161,7 @@ export const makeKey = operation({
   http: 'POST /admin/keys',
   action: 'keys.change',
   summary: 'Create a key',
-  details: `${ONCE} An admin key can create any key, including a key with the scope \`admin\`. The key works as soon as its budgets are active. A lead or a member has at most 200 keys that are not revoked, and creates at most 200 within 24 hours.`,
+  details: `${ONCE} An admin key can create any key, including a key with the scope \`admin\`. The answer comes once the key works on this server. A lead or a member has at most 200 keys that are not revoked, and creates at most 200 within 24 hours.`,
   input: NewKeyInput,
   output: NewApiKey,
   answer: 'The key with its secret.',

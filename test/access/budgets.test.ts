@@ -102,6 +102,25 @@ describe('a new key with budgets', () => {
     await Promise.all([server.close(), command.close()]);
   });
 
+  test('each of two keys that are created at the same time is returned only when its budgets count', async () => {
+    using folder = tempFolder();
+    const server = await slow(folder.file);
+    const working: boolean[] = [];
+    const creating = [1, 2].map(async () => {
+      const { key } = await server.keys.create(GRANT);
+      working.push(reasonOf(server.keys, key) === null);
+    });
+    await server.changes(1);
+    await waitFor(() => server.keys.budgets().length === 2);
+    await waitFor(() => {
+      for (const { resolve } of server.ends) resolve();
+      return working.length === 2;
+    });
+    await Promise.all(creating);
+    expect(working).toEqual([true, true]);
+    await server.close();
+  });
+
   test('a new key is tried again if its budgets could not be applied', async () => {
     using folder = tempFolder();
     const server = await slow(folder.file);
