@@ -248,7 +248,7 @@ export function createApp(options: AppOptions) {
         // After an internal error, the request may have changed something, so the request stays counted.
         if (known.status < 500) changes.giveBack(request);
         const dialect = dialectFor(request, routes.at(context.route), surfaces);
-        return errorResponse(known, dialect, errorHeaders(set.headers, gateway.funding));
+        return errorResponse(known, dialect, errorHeaders(set.headers, gateway.funding), context.mayBeCharged);
       })
       .use(requests)
       // This hook comes after the request routes, which read their bodies themselves and would pay for Elysia's parser.

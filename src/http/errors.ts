@@ -8,14 +8,18 @@ import { awayError } from '../store/unwritten.ts';
 /** The SDKs of OpenAI and Anthropic ignore a longer wait, and repeat the request at once. */
 const HEEDED_WAIT_MS = 60_000;
 
-/** Maps every error to a response. An error that is not meant for callers becomes a plain status 500. */
+/**
+ * Maps every error to a response. An error that is not meant for callers becomes a plain status 500.
+ * @param mayBeCharged whether the request may have been charged: a client that repeats it by itself would pay again
+ */
 export function errorResponse(
   error: SignalboxError,
   { errorBody, requestIdHeader }: Pick<Surface, 'errorBody' | 'requestIdHeader'>,
   headers: Record<string, string> = {},
+  mayBeCharged = false,
 ): Response {
   const { retryAfterMs, retry } = error.info;
-  const canRetry = (retry ?? ERRORS[error.code].retry) && (retryAfterMs ?? 0) <= HEEDED_WAIT_MS;
+  const canRetry = !mayBeCharged && (retry ?? ERRORS[error.code].retry) && (retryAfterMs ?? 0) <= HEEDED_WAIT_MS;
   const requestId = headers['x-request-id'];
   return new Response(JSON.stringify(errorBody(withoutSecrets(error), requestId)), {
     status: error.status,

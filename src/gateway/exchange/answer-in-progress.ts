@@ -1,11 +1,16 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
+import { type Timers, within } from '../../core/time/timers.ts';
+import { USAGE_WAIT_MS } from '../../providers/completion.ts';
 import type { AnswerRoom } from '../../providers/upstream-call.ts';
 import type { MeasuredUsage } from '../money/meter.ts';
 import type { AnswerReview } from './answer-check.ts';
 import type { Attempt } from './attempt.ts';
 import type { EndedAnswer, OpenedAnswer } from './attempts.ts';
 import { GrowingAnswer, type GrowingAnswerOptions } from './growing-answer.ts';
+
+/** The time in which bytes that have arrived are read, ms. */
+const ARRIVED_MS = 20;
 
 /** A batch as it came from the provider, and the parts of it that the caller may see. */
 export interface AnswerBatch {
@@ -51,14 +56,36 @@ export class AnswerInProgress {
     return false;
   }
 
+  /** Whether all choices have finished, but not the answer: the provider's report is missing. */
+  get lacksReport(): boolean {
+    return this.running.hasFinished && this.running.whole === null;
+  }
+
+  /**
+   * Reads what the provider has already sent, for the usage of an answer that its reader does not get. An answer whose choices have all
+   * finished is read to its end, which has the provider's report.
+   * @param isOver whether the exchange has ended
+   */
+  async readRest(timers: Timers, clock: () => number, isOver: () => boolean): Promise<void> {
+    const arrivedBy = clock() + ARRIVED_MS;
+    while (!isOver()) {
+      const next = (this.growing ?? this.running).read();
+      if (next === null) return;
+      if (!(next instanceof Promise)) continue;
+      const waitMs = this.running.hasFinished ? USAGE_WAIT_MS : arrivedBy - clock();
+      const hasArrived = next.then(() => true);
+      if (waitMs <= 0 || !(await within(timers, waitMs, hasArrived, false))) return;
+    }
+  }
+
   /** Ends the attempt with a complete answer. */
   completed(): EndedAnswer {
     return { running: this.running, ...(this.growing ?? this.running).completed() };
   }
 
-  /** Returns the usage to charge for an incomplete answer, as `broken` of an attempt. */
+  /** Returns the usage to charge for an answer that its reader does not get to its end, as `broken` of an attempt. */
   broken(failure: ProviderFailure | null): MeasuredUsage {
-    return this.growing ? this.growing.broken() : this.running.broken(failure);
+    return this.running.whole ?? (this.growing ? this.growing.broken() : this.running.broken(failure));
   }
 
   /** Ends the wait for money. @param overrun the overrun of all attempts */

@@ -43,4 +43,11 @@ export interface RunningAnswer extends AnswerSource {
   readonly policy: GatewayPolicy;
   /** Whether the caller of the answer has disconnected. */
   readonly isDeserted: boolean;
+  /**
+   * Ends the answer with the error of a step. Unlike `abandon`, it first reads what the provider has already sent, so that the caller pays
+   * what the provider reports. Absent: an answer that no provider is writing, which `abandon` ends.
+   */
+  endWith?(error: SignalboxError): void;
+  /** Notes that a step begins or ends its work at parts, because this time says nothing about the length of the answer. */
+  pause?(isPaused: boolean): void;
 }

@@ -80,6 +80,11 @@ export class Attempt {
   readonly #ownMs: number;
   /** When the reader of the answer began to wait, ms on the clock; NaN while the reader does not wait. */
   #waitsSince = Number.NaN;
+  /** Whether the provider has sent the whole answer. */
+  #hasEnded = false;
+  /** How long steps have worked at the answer, ms, and since when one does, ms on the clock; NaN while none does. */
+  #pausedMs = 0;
+  #pausedSince = Number.NaN;
 
   /** Sends the request: when the constructor returns, the request is on its way. */
   constructor(
@@ -157,9 +162,17 @@ export class Attempt {
       return next;
     }
     if (next) this.meter.observe(next, now);
+    else this.#hasEnded = true;
     if (!Number.isNaN(this.#waitsSince)) this.meter.waited += now - this.#waitsSince;
     this.#waitsSince = Number.NaN;
     return next;
+  }
+
+  /** Notes that a step begins or ends its work at the answer. A provider may write meanwhile, but the time says nothing about how much. */
+  pause(isPaused: boolean): void {
+    const now = this.#runnable.clock();
+    if (!Number.isNaN(this.#pausedSince)) this.#pausedMs += now - this.#pausedSince;
+    this.#pausedSince = isPaused ? now : Number.NaN;
   }
 
   /** Ends the attempt with a complete answer. Returns the attempt's record and usage. */
@@ -287,6 +300,18 @@ export class Attempt {
     return cutUsage(this.meter, { inputTokens, outputMax: Math.min(outputMax, this.expected.outputMax) });
   }
 
+  /** Whether the provider has ended all choices. It may still report the usage. */
+  get hasFinished(): boolean {
+    return this.meter.finished >= this.#runnable.decision.facts.choices;
+  }
+
+  /** The usage of an answer that the provider has sent to its end, whatever became of it; null for any other answer. */
+  get whole(): MeasuredUsage | null {
+    const { meter } = this;
+    const isReported = this.#hasEnded || (meter.reported !== null && !meter.isOutdated);
+    return this.hasFinished && isReported ? completeUsage(meter, this.expected) : null;
+  }
+
   /**
    * Returns the usage to charge for an incomplete answer: see `brokenUsage`. If the gateway closed the connection, a provider that stops
    * generating is charged with its margin. A provider that bills the whole answer is charged with its worst case, because Signalbox does
@@ -299,10 +324,11 @@ export class Attempt {
     const isClosedHere = failure === null || failure.kind === 'timeout';
     const billing = this.#billing;
     if (isClosedHere && billing.bills === 'whole') {
-      const isWhole = this.meter.finished >= facts.choices;
-      return isWhole ? completeUsage(this.meter, this.expected) : cutUsage(this.meter, this.expected);
+      return this.hasFinished ? completeUsage(this.meter, this.expected) : cutUsage(this.meter, this.expected);
     }
-    const now = this.#runnable.clock();
+    // The time for which steps worked counts as no output: what the provider wrote meanwhile has been read, or is in its margin.
+    const clock = this.#runnable.clock();
+    const now = clock - this.#pausedMs - (Number.isNaN(this.#pausedSince) ? 0 : clock - this.#pausedSince);
     const expectedAt = this.#openedAt + readings.ttftMs[this.way.upstream.slot]! + this.#extraMs;
     const begunAt = this.meter.firstContentAt ?? (this.#mayHide ? now : expectedAt);
     const tokensPerSecond = readings.tokensPerSecond[this.way.upstream.slot]! * facts.choices;

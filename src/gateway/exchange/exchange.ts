@@ -61,6 +61,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #bytes: ByteHold | null = null;
   /** A promise that resolves once the ledger's books have answered; null if the books have already answered, or were not yet called. */
   #answering: Promise<unknown> | null = null;
+  /** Reads the rest of an answer that a step has ended, and then ends the exchange; null for none. */
+  #ends: Promise<void> | null = null;
   /** Whether Signalbox knows that the settlement is durable, or that the settlement may be lost. */
   #isConfirmed = false;
   readonly #alarm: DeadlineAlarm;
@@ -179,6 +181,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   read(): NextParts {
+    if (this.#ends) return this.#ends;
     const answer = this.#answer;
     this.#endRead();
     if (!answer || this.isOver) return this.#confirmed();
@@ -221,14 +224,43 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   abandon(reason: SignalboxError | 'caller-gone'): void {
-    // A caller that disconnects after the last batch has the whole answer.
-    if (reason === 'caller-gone') this.#endRead();
+    if (reason === 'caller-gone') {
+      // A caller that disconnects after the last batch has the whole answer.
+      this.#endRead();
+      if (this.#ends !== null || (this.#answer?.lacksReport && this.#endsAfterRest(reason))) return;
+    }
+    this.#end(reason);
+  }
+
+  endWith(error: SignalboxError): void {
+    if (!this.#endsAfterRest(error)) this.#end(error);
+  }
+
+  /** Ends the exchange once the rest of its answer was read. Returns false if there is nothing to read. */
+  #endsAfterRest(reason: SignalboxError | 'caller-gone'): boolean {
+    const answer = this.#answer;
+    if (!answer || this.#ends || this.#paid || this.#ending || this.isOver) return false;
+    const { clock, runtime } = this.#runnable;
+    const rest = answer.readRest(runtime.alarms.timers, clock, () => this.isOver);
+    this.#ends = rest.finally(() => {
+      this.#ends = null;
+      this.#end(reason);
+    });
+    return true;
+  }
+
+  /** Ends the exchange before its answer ends. */
+  #end(reason: SignalboxError | 'caller-gone'): void {
     if (this.isOver) return;
     this.isDeserted = reason === 'caller-gone';
     this.error = reason === 'caller-gone' ? callerGone() : reason;
     this.#attempts.endPause();
     const end = this.#ending ?? this.#endingOf('abandoned', this.#attempts.running);
     end('abandoned');
+  }
+
+  pause(isPaused: boolean): void {
+    this.#attempts.running?.pause(isPaused);
   }
 
   /** Ends the attempt before its provider does. @returns what settles the answer */

@@ -41,7 +41,7 @@ export abstract class WrappedAnswer implements RunningAnswer {
    */
   protected block(error: SignalboxError): void {
     this.#blocked ??= error;
-    this.#source.abandon(error);
+    this.endWith(error);
   }
 
   /** A step that may end or edit the answer leaves this as it is. */
@@ -122,5 +122,14 @@ export abstract class WrappedAnswer implements RunningAnswer {
 
   abandon(reason: SignalboxError | 'caller-gone'): void {
     this.#source.abandon(reason);
+  }
+
+  endWith(error: SignalboxError): void {
+    if (this.#source.endWith) this.#source.endWith(error);
+    else this.#source.abandon(error);
+  }
+
+  pause(isPaused: boolean): void {
+    this.#source.pause?.(isPaused);
   }
 }

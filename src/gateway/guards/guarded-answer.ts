@@ -50,6 +50,7 @@ export class GuardedAnswer extends WrappedAnswer {
 
   #shown(read: () => Awaitable<readonly StreamPart[]>): Awaitable<readonly StreamPart[]> {
     const heard = (shown: readonly StreamPart[]) => {
+      this.pause(false);
       this.#hear(shown);
       return shown;
     };
@@ -59,6 +60,7 @@ export class GuardedAnswer extends WrappedAnswer {
       this.#onRead(cause.error);
       return [];
     };
+    this.pause(true);
     try {
       return orElse(whenReady(read(), heard), blocked);
     } catch (cause) {

@@ -11,6 +11,8 @@ export class RequestGuards {
   readonly placeholders: Placeholders;
   /** The calls of guards to models, for which the caller pays. */
   readonly calls: GuardCall[] = [];
+  /** How many calls of guards to models are running. What they cost is not in `calls` yet. */
+  running = 0;
   /** The names of the guards. */
   readonly names: readonly string[];
   /** The guards that inspect the answer. */
@@ -31,6 +33,11 @@ export class RequestGuards {
   answerRead(error: SignalboxError | null): void {
     this.whenAnswerRead?.(error);
     this.whenAnswerRead = null;
+  }
+
+  /** Whether the caller pays for calls of guards, or may have to. */
+  get mayBeCharged(): boolean {
+    return this.running > 0 || this.calls.some(({ charged }) => charged > 0);
   }
 
   /** The members of the request's record that are about guards. */

@@ -47,15 +47,19 @@ export class PaidModels implements GuardModels {
     const ending = new AbortController();
     const signal = left ? AbortSignal.any([ending.signal, left]) : ending.signal;
     const ask: GuardModel['ask'] = async (question) => {
+      const { guards } = this.#prepared;
       const call = new ModelCall(this.#gateway, this.#prepared, terms, name);
+      if (guards) guards.running++;
       try {
         const { text, ...made } = await call.run(model, question, signal, msLeft);
-        this.#prepared.guards?.calls.push({ guard: name, side, ...made });
+        guards?.calls.push({ guard: name, side, ...made });
         return text;
       } catch (cause) {
         if (cause instanceof SignalboxError && UNPAID.has(cause.code)) this.unpaid ??= unpaidCall(cause, name, side);
-        if (call.made) this.#prepared.guards?.calls.push({ guard: name, side, ...call.made });
+        if (call.made) guards?.calls.push({ guard: name, side, ...call.made });
         throw cause;
+      } finally {
+        if (guards) guards.running--;
       }
     };
     return { ask, end: () => ending.abort() };

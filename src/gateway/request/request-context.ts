@@ -114,6 +114,13 @@ export class RequestContext implements Links<RequestContext> {
     return this.work.decisionId ?? this.answer.storedDecisionId;
   }
 
+  /** Whether the request may have been charged, so that a client should not repeat it by itself. */
+  get mayBeCharged(): boolean {
+    const { result, dispatchedAt } = this.exchange;
+    const isAnswered = result ? result.platform.credits_consumed !== 0 : !Number.isNaN(dispatchedAt);
+    return isAnswered || this.work.guards?.mayBeCharged === true;
+  }
+
   step(step: TraceStep): void {
     this.trace?.step(step);
   }
