@@ -181,6 +181,8 @@ test('an ambiguous, foreign, too large or too exact amount is refused at its fie
   const refusals: readonly (readonly [unknown, ErrorCode, RegExp])[] = [
     ['20,5', 'invalid_value', /20\.5 or 205/],
     ['1.000,50', 'invalid_value', /1,000\.5 or 1\.0005/],
+    ['1.000', 'invalid_value', /1,000 or 1\./],
+    ['$1.000', 'invalid_value', /1,000 USD or 1 USD/],
     ['20 EUR', 'invalid_value', /20 USD/],
     ['$0,500', 'invalid_value', /0\.5 USD or 500 USD/],
     ['0.0000001', 'invalid_value', /6 decimals/],
@@ -197,6 +199,11 @@ test('an ambiguous, foreign, too large or too exact amount is refused at its fie
   const { code, err } = await box.run('keys', 'create', '--budget', '1.000,50/month');
   expect(code).not.toBe(0);
   expect(err).toMatch(/--budget: "1\.000,50" can mean 1,000\.5 or 1\.0005/);
+  const grouped = await box.run('keys', 'create', '--budget', '1.000/day');
+  expect([grouped.code, grouped.err]).toEqual([1, expect.stringContaining('"1.000" can mean 1,000 or 1.')]);
+  // A number of JSON has no groups.
+  const made = await box.post('/admin/keys', { budgets: [{ limit_usd: 1.234, window: 'day' }] });
+  expect(made.status).toBe(200);
 });
 
 const priced = (worth: string) =>

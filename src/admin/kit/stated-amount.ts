@@ -1,6 +1,6 @@
 import type { NumberOptions } from '@sinclair/typebox';
 import { refuse } from '../../core/errors.ts';
-import { type AmountTerms, parseAmount, readAmount } from '../../core/money/amount.ts';
+import { type AmountTerms, clearNumber, parseAmount, readAmount } from '../../core/money/amount.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import { exactMillionths } from '../../core/money/exact-millionths.ts';
 import { decimalText } from '../../core/text/text.ts';
@@ -23,7 +23,8 @@ export function microcreditsIn(
   { minimum, maximum }: AmountBounds,
 ): Microcredits {
   if (typeof value === 'number' && terms.bare === 'Credits') return exactMillionths(value, path);
-  const text = typeof value === 'number' ? decimalText(value) : String(value);
+  // A number of JSON has a decimal point.
+  const text = typeof value === 'number' ? clearNumber(decimalText(value)) : String(value);
   const stated = parseAmount(text);
   if (!('problem' in stated) && stated.unit === 'Credits' && terms.bare === 'USD') {
     refuse(path, `\`${path}\` takes USD. For Credits, use \`${path.replace(/_usd$/, '_credits')}\`.`);

@@ -1,4 +1,4 @@
-import { type AmountTerms, parseAmount, readAmount, toMicrocredits } from '../../core/money/amount.ts';
+import { type AmountTerms, clearNumber, parseAmount, readAmount, toMicrocredits } from '../../core/money/amount.ts';
 import { toCredits } from '../../core/money/credits.ts';
 import { parseDecimal, plainText } from '../../core/money/decimal.ts';
 import { creditsText, decimalText } from '../../core/text/text.ts';
@@ -36,7 +36,7 @@ export function creditsToSend(text: string, terms: AmountTerms): number | string
 }
 
 /** Writes a number of Credits as a viewer types it. */
-export const typedCredits = (credits: number): string => `${decimalText(credits)} Credits`;
+export const typedCredits = (credits: number): string => `${clearNumber(decimalText(credits))} Credits`;
 
 /** Writes a typed amount for the server, which takes a number without a unit as Credits. */
 export function amountToSend(text: string): string {

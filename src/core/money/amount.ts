@@ -31,13 +31,15 @@ export const AMOUNT_LENGTH_MAX = 64;
 const UNIT = String.raw`(us\$|\$|usd|dollars?|credits?)`;
 const FORM = new RegExp(String.raw`^(-?)${UNIT}? ?(-?)(\d(?:[\d.,]*\d)?) ?${UNIT}?$`, 'i');
 const GROUPED = /^(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.\d+)?$/;
+/** A number such as `1.000`, whose point can also separate groups of three digits. */
+const AMBIGUOUS = /^[1-9]\d{0,2}\.\d{3}$/;
 /** An amount in another currency, such as `20 EUR` or `£20`. */
 const FOREIGN = /^-?(?:(?:[a-z]{3}|\p{Sc}) ?\d[\d.,]{0,60}|\d[\d.,]{0,60} ?(?:[a-z]{3}|\p{Sc}))$/iu;
 const FORMS = 'an amount such as 20, 20.50, 20,000, $20 or 20 USD';
 
 /**
  * Reads an amount such as `20`, `20,000`, `$20`, `20 USD` or `1,204.5 Credits`, perhaps with a minus. Commas may stand only between groups
- * of three digits, so that a decimal comma is never read as a separator.
+ * of three digits, so that a decimal comma is never read as a separator. A point before exactly three digits can be either, as in `1.000`.
  * @returns the amount, or what is wrong with the text and all numbers that it can mean
  */
 export function parseAmount(text: string): Amount | AmountProblem {
@@ -50,7 +52,8 @@ export function parseAmount(text: string): Amount | AmountProblem {
   }
   const unit = first ?? last;
   const sign = minus || inner || '';
-  const value = GROUPED.test(number) ? parseDecimal(sign + number.replaceAll(',', '')) : null;
+  const isClear = GROUPED.test(number) && !AMBIGUOUS.test(number);
+  const value = isClear ? parseDecimal(sign + number.replaceAll(',', '')) : null;
   return value ? { value, unit } : { problem: readingsText(number, sign, unit) };
 }
 
@@ -61,7 +64,9 @@ const unitOf = (text: string | undefined): AmountUnit | null =>
 function readingsText(number: string, sign: string, unit: AmountUnit | null): string {
   const withPoint = parseDecimal(number.replaceAll(',', ''));
   const withComma = parseDecimal(number.replaceAll('.', '').replace(',', '.'));
-  const readings = [withComma, withPoint].flatMap((one) => (one ? `${sign}${grouped(plainText(one))}` : []));
+  const readings = [withComma, withPoint].flatMap((one) =>
+    one ? `${sign}${clearNumber(grouped(plainText(one)))}` : [],
+  );
   const shown = [...new Set(readings)].map((one) => (unit === null ? one : `${one} ${unit}`));
   if (shown.length === 0) return `is not an amount. Write ${FORMS}.`;
   const rule = 'A comma may stand only between groups of three digits, and decimals follow a point.';
@@ -69,6 +74,17 @@ function readingsText(number: string, sign: string, unit: AmountUnit | null): st
     ? `has separators in wrong places. Write ${shown[0]}. ${rule}`
     : `can mean ${shown.join(' or ')}. Write one of the two. ${rule}`;
 }
+
+/** Writes a number so that `parseAmount` reads it as it is: `1.234` as `1.2340`, because its point could separate groups. */
+export const clearNumber = (number: string): string =>
+  AMBIGUOUS.test(number.replace('-', '')) ? `${number}0` : number;
+
+/**
+ * What a number in a file can mean besides its value: the end of a sentence, or null for a clear number. Programs write no zero at the end of
+ * decimals, so that only a person who means thousands writes `1.500`.
+ */
+export const problemOfNumber = (source: string): string | null =>
+  AMBIGUOUS.test(source) && source.endsWith('0') ? readingsText(source, '', null) : null;
 
 /** Writes the digits of a decimal in groups: `1,204.5`. */
 export const grouped = (digits: string): string => {

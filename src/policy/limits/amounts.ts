@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { type Amount, type AmountUnit, parseAmount, toMicrocredits } from '../../core/money/amount.ts';
+import { type Amount, type AmountUnit, parseAmount, problemOfNumber, toMicrocredits } from '../../core/money/amount.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import { type Decimal, plainText, toNumber } from '../../core/money/decimal.ts';
 import { decimalText } from '../../core/text/text.ts';
@@ -42,6 +42,7 @@ export function amountAt({ tree, path }: AmountOwner, key: string, report: Repor
   const at = valueAt(tree, key);
   if (at?.kind !== 'scalar') return null;
   const bare = bareUnit(key);
+  if (isUnclear({ tree, path }, key, report)) return null;
   if (typeof at.value !== 'string') {
     const value = typeof at.value === 'number' ? decimalAt(tree, key, report) : null;
     return value && { value, unit: bare };
@@ -56,6 +57,15 @@ export function amountAt({ tree, path }: AmountOwner, key: string, report: Repor
   const inCredits = key === 'limit_usd' ? ', or the key `limit_credits`' : '';
   report.add('bad-form', at.place, `\`${path}.${key}\` is in Credits`, { expected: `an amount of USD${inCredits}` });
   return null;
+}
+
+/** Whether a bare number can mean two amounts, such as `1.000`. `isUnclear` reports such a number. */
+function isUnclear({ tree, path }: AmountOwner, key: string, report: Report): boolean {
+  const at = valueAt(tree, key);
+  const problem = at?.kind === 'scalar' && typeof at.value === 'number' ? problemOfNumber(at.source) : null;
+  if (at?.kind !== 'scalar' || problem === null) return false;
+  report.add('bad-form', at.place, `\`${path}.${key}\`: \`${at.source}\` ${sentencePart(problem)}`);
+  return true;
 }
 
 const sentencePart = (sentence: string): string => sentence.replace(/\.$/, '');
@@ -89,8 +99,8 @@ export const TOO_SMALL = 'is less than 0.000001 Credits, so it is rounded down t
 export function creditsAt(schema: TSchema, owner: AmountOwner, key: string, context: AmountContext): number | null {
   const at = valueAt(owner.tree, key);
   if (at?.kind !== 'scalar') return null;
-  if (typeof at.value === 'number') return at.value;
   const { report } = context;
+  if (typeof at.value === 'number') return isUnclear(owner, key, report) ? null : at.value;
   const amount = amountAt(owner, key, report);
   const microcredits = amount && microcreditsOf(amount, owner, key, context);
   if (amount === null || microcredits === null) return null;

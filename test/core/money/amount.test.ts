@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type AmountTerms, readAmount } from '../../../src/core/money/amount.ts';
+import { type AmountTerms, clearNumber, readAmount } from '../../../src/core/money/amount.ts';
 import { parseDecimal } from '../../../src/core/money/decimal.ts';
 import { usdText } from '../../../src/core/money/usd.ts';
 import { creditsText } from '../../../src/core/text/text.ts';
@@ -11,19 +11,26 @@ type Reader = typeof readAmount;
 
 const worths = fc.constantFrom('0.001', '1', '0.0375', '0.123456789012', '999.9', '0.0000007');
 const amounts = fc.oneof(fc.integer({ min: -(10 ** 15), max: 10 ** 15 }), fc.integer({ min: -2_000, max: 2_000 }));
+/** Amounts with at most three decimals. */
+const thousandths = fc.integer({ min: -2_000_000, max: 2_000_000 }).map((amount) => amount * 1_000);
 const termsOf = (worth: string, bare: AmountTerms['bare'] = 'Credits'): AmountTerms => ({
   bare,
   usdPerCredit: parseDecimal(worth),
 });
 
-/** Every amount that Signalbox writes can be entered again, in Credits and in USD, and is the same to the microcredit. */
+/**
+ * Every amount that Signalbox writes can be entered again, in Credits and in USD, and is the same to the microcredit. An amount with three
+ * decimals, such as `1.234 Credits`, needs another zero.
+ */
 const roundTrip = (read: Reader) =>
-  fc.property(amounts, worths, (amount, worth) => {
-    expect(read(creditsText(amount), termsOf(worth))).toBe(amount);
-    expect(read(usdText(amount, worth), termsOf(worth))).toBe(amount);
-    expect(read(String(amount / 1e6).includes('e') ? creditsText(amount) : String(amount / 1e6), termsOf(worth))).toBe(
-      amount,
-    );
+  fc.property(fc.oneof(amounts, thousandths), worths, (amount, worth) => {
+    const again = (text: string) => {
+      const [, number = '', unit = ''] = /^(\S+)( .*)?$/.exec(text) ?? [];
+      return read(clearNumber(number) + unit, termsOf(worth));
+    };
+    expect(again(creditsText(amount))).toBe(amount);
+    expect(again(usdText(amount, worth))).toBe(amount);
+    expect(again(String(amount / 1e6).includes('e') ? creditsText(amount) : String(amount / 1e6))).toBe(amount);
   });
 
 const digits = fc.bigInt({ min: 0n, max: 10n ** 12n });
@@ -52,7 +59,7 @@ const noGuess = (read: Reader) =>
     (number, unit) => {
       const text = unit === '$' ? `$${number}` : `${number}${unit}`;
       const result = read(text, termsOf('1'));
-      const isGrouped = /^\d{1,3}(,\d{3})*(\.\d+)?$/.test(number);
+      const isGrouped = /^\d{1,3}(,\d{3})*(\.\d+)?$/.test(number) && !/^\d{1,3}\.\d{3}$/.test(number);
       if (!isGrouped) expect(typeof result).toBe('object');
       else if (typeof result === 'number') expect(result).toBe(Math.floor(Number(`${number.replaceAll(',', '')}e6`)));
     },
@@ -91,6 +98,8 @@ test('The laws of amounts detect a reader that computes with doubles and takes a
   expect(fc.check(roundTrip(byDoubles), RUNS).failed).toBeTrue();
   expect(fc.check(roundedDown(byDoubles), RUNS).failed).toBeTrue();
   expect(fc.check(noGuess(byDoubles), RUNS).failed).toBeTrue();
+  const byPoint: Reader = (text, terms) => readAmount(text.replace(/\.(\d{3})(?!\d)/, '.$10'), terms);
+  expect(fc.check(noGuess(byPoint), RUNS).failed).toBeTrue();
 });
 
 const fractionOf = (worth: AmountTerms['usdPerCredit']) => (worth ? Number(worth.digits) / 10 ** worth.scale : 1);
@@ -109,7 +118,9 @@ test.each([
   ['$-5', -5_000_000_000],
   ['1 Credit', 1_000_000],
   [' 2.5 credits ', 2_500_000],
-  ['20.000', 20_000_000],
+  ['20.0000', 20_000_000],
+  ['0.125', 125_000],
+  ['1000.000', 1_000_000_000],
 ])('%p is read as people mean it', (text, microcredits) => {
   expect(readAmount(text, USUAL)).toBe(microcredits);
 });
@@ -119,6 +130,10 @@ test.each([
   ['1.000,50', ['1,000.5', '1.0005']],
   ['$0,500', ['0.5 USD', '500 USD']],
   ['1.000.000', ['1,000,000']],
+  ['1.000', ['1,000 or 1.']],
+  ['$1.000', ['1,000 USD or 1 USD']],
+  ['-20.500 Credits', ['-20,500 Credits or -20.5 Credits']],
+  ['1.234', ['1,234 or 1.2340']],
   ['1,00,000 Credits', ['100,000 Credits']],
 ])('%p is refused with its readings', (text, readings) => {
   const result = readAmount(text, USUAL);

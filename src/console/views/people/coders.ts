@@ -1,3 +1,4 @@
+import { clearNumber } from '../../../core/money/amount.ts';
 import { listOf, membersOf } from '../../api/json.ts';
 import { amountToSend } from '../../design/amount.ts';
 import { type Coder, numberOf } from '../../kit/draft.ts';
@@ -45,7 +46,7 @@ export const NEW_BUDGET: Texts = {
 /** The limit of a budget as the viewer would type it. The conversion to USD and back is exact. */
 function limitIn(budget: unknown): string {
   const { limit_credits = '', limit_usd } = { ...membersOf(budget) };
-  return typeof limit_usd === 'string' ? limit_usd : String(limit_credits);
+  return clearNumber(typeof limit_usd === 'string' ? limit_usd : String(limit_credits));
 }
 
 /** Budgets, which are always sent as a complete list. */
