@@ -162,6 +162,8 @@ export interface ProviderFailure {
    * itself healthy.
    */
   readonly ofModel?: true;
+  /** For the kind `connect`: the connection broke after the request was sent, so the service may bill the request. */
+  readonly afterSending?: true;
   /** For the kind `rejected`: a content filter of the service refuses the prompt, so that another model may answer it. */
   readonly ofFilter?: true;
   /**

@@ -23,8 +23,9 @@ export class UpstreamError extends Error {
 export function openFailure(error: unknown, sent: boolean): ProviderFailure {
   if (error instanceof UpstreamError) return error.failure;
   const code = codeOf(error);
-  const message = sent ? 'the connection broke before an answer' : 'no connection';
-  return { kind: 'connect', message: code ? `${message} (${code})` : message };
+  const detail = code ? ` (${code})` : '';
+  if (!sent) return { kind: 'connect', message: `no connection${detail}` };
+  return { kind: 'connect', message: `the connection broke before an answer${detail}`, afterSending: true };
 }
 
 /** Returns the failure of an answer whose body broke off. */

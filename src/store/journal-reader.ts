@@ -1,4 +1,5 @@
 import type { FundTitle } from '../core/accounting/fund.ts';
+import type { RecordStatus } from '../core/decision/record.ts';
 import type { Microcredits } from '../core/money/credits.ts';
 import type { Cursor } from './cursor.ts';
 import type { StoredBalance } from './ledger-table.ts';
@@ -152,6 +153,8 @@ export interface MoneyEntry {
   /** JSON of what was billed in addition to tokens; null for nothing. */
   readonly addOns: string | null;
   readonly note: string;
+  /** How the charged request ended; absent if its record is deleted, and for entries without a record. */
+  readonly outcome?: RecordStatus;
 }
 
 /** The kinds of journal entries of a hold that have an amount. */

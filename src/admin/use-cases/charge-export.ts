@@ -22,7 +22,7 @@ export interface ChargeSources {
   readonly usdPerCredit: string | null;
 }
 
-const FIGURES = ['input_tokens', 'cached_input_tokens', 'output_tokens', 'credits', 'usd'];
+const FIGURES = ['input_tokens', 'cached_input_tokens', 'output_tokens', 'credits', 'usd', 'outcome'];
 
 /**
  * Returns a CSV table with a line for each charge and refund that a usage report with the same query sums up, in pieces. If the caller may
@@ -59,6 +59,7 @@ async function* tableOf(
     output_tokens: entry.output,
     credits: toCredits(entry.amount),
     usd: usd(entry.amount),
+    outcome: entry.outcome ?? null,
   });
   const columns = ['time', 'decision', 'kind', ...groupColumns(holders, sight), 'model', 'provider', ...FIGURES];
   yield csvRow(columns);

@@ -42,12 +42,15 @@ const FAILURE_WORDS: Readonly<Record<ProviderFailure['kind'], string>> = {
   timeout: 'it did not answer in time',
 };
 
+const BROKE_UNANSWERED = 'the connection to its provider broke after the request was sent, before an answer';
+
 /**
  * Describes a failure in words.
  * @param upstream the provider's name of the model; callers do not see it
  */
 export function failureText({ failure, sent = true }: FailedAttempt, upstream?: string): string {
   if (isUnsayable(failure, sent)) return 'it cannot accept this request, and nothing was sent';
+  if (failure.afterSending) return BROKE_UNANSWERED;
   if (failure.kind === 'not_found' && upstream !== undefined) return `${FAILURE_WORDS.not_found} \`${upstream}\``;
   return FAILURE_WORDS[failure.kind];
 }

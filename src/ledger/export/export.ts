@@ -105,6 +105,7 @@ const CELLS: Readonly<Record<string, CellOf>> = {
   agent: ({ agent }) => agent,
   team_id: ({ team }) => team,
   user_id: ({ user }) => user,
+  outcome: ({ outcome = null }) => outcome,
 };
 export const COLUMNS: readonly string[] = Object.keys(CELLS);
 

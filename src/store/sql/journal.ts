@@ -77,7 +77,7 @@ const SELECT_PAYMENTS = sql('SELECT id, state, payer, paid, fee FROM payments WH
 /**
  * The selection leaves out a settlement that charges nothing and has no tariff, and an expiry that charges nothing: neither moves money.
  */
-const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.time,
+const selectMoney = (outcome: string) => `SELECT j.seq, j.kind, j.reservation, j.amount, j.time,
       coalesce((SELECT o.amount FROM journal AS o WHERE o.seq = j.seq + 1 AND o.kind = 'overrun' AND o.reservation = j.reservation
         AND j.kind IN ('post', 'settle')), 0) AS overrun,
       coalesce(a.key_id, '') AS keyId, coalesce(a.labels, '{}') AS labels, coalesce(a.selector, '') AS selector, coalesce(a.session, '') AS session,
@@ -86,7 +86,7 @@ const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.time,
       coalesce(j.input_tokens, 0) AS input, coalesce(j.cached_input_tokens, 0) AS cached,
       coalesce(j.cache_write_tokens, 0) AS written, coalesce(j.output_tokens, 0) AS output,
       coalesce(j.reasoning_tokens, 0) AS reasoning, j.estimated, t.price, CASE WHEN j.kind IN ('post', 'settle') THEN j.note END AS addOns,
-      CASE WHEN j.kind IN ('post', 'settle') THEN '' ELSE coalesce(j.note, '') END AS note
+      CASE WHEN j.kind IN ('post', 'settle') THEN '' ELSE coalesce(j.note, '') END AS note, ${outcome} AS outcome
     FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
     WHERE j.kind IN ('post', 'settle', 'expire', 'overrun', 'correct', 'grant', 'deposit', 'fee')
       AND (j.tariff IS NOT NULL OR j.amount <> 0)
@@ -94,7 +94,14 @@ const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.time,
         ELSE j.reservation >= ?3 AND j.reservation < ?4 END
       AND (a.key_id = ?5 OR ?5 IS NULL) AND (t.model = ?6 OR ?6 IS NULL)
       AND j.seq >= ?7 AND j.seq < ?8
-    ORDER BY j.seq`);
+    ORDER BY j.seq`;
+/** A charge has the same number as the record of its request. */
+const OUTCOME = '(SELECT r.status FROM record_index AS r WHERE r.id = j.reservation)';
+/** The newest records of SQLite are not in the index yet. Only charges that are as new are searched among them. */
+const FRESH_OUTCOME = `CASE WHEN j.reservation >= (SELECT min(id) FROM records WHERE seq > (SELECT through FROM record_indexing))
+        THEN (SELECT r.status FROM records AS r WHERE r.seq > (SELECT through FROM record_indexing) AND r.id = j.reservation) END`;
+const SELECT_MONEY = sql(selectMoney(`coalesce(${OUTCOME}, ${FRESH_OUTCOME})`), { inPostgres: selectMoney(OUTCOME) });
+const SELECT_MONEY_ALONE = sql(selectMoney('NULL'));
 const SELECT_NEXT = sql('SELECT min(seq) AS seq FROM journal WHERE seq >= ?');
 /** The number of journal rows to read at once. */
 const PAGE_ROWS = 10_000;
@@ -103,8 +110,9 @@ const MONEY_PAGE_ROWS = 2_000;
 /** A number that is lower than the number of the first row. */
 export const FIRST = Number.MIN_SAFE_INTEGER;
 
-interface MoneyRow extends Omit<MoneyEntry, 'labels' | 'estimated'> {
+interface MoneyRow extends Omit<MoneyEntry, 'labels' | 'estimated' | 'outcome'> {
   readonly seq: number;
+  readonly outcome: MoneyEntry['outcome'] | null;
   readonly labels: string;
   readonly estimated: number | null;
 }
@@ -131,21 +139,27 @@ export async function* pages<Row>(
 }
 
 /** Reads the entries that move money and match a filter. Each page is the result of a bounded search, so pages can be empty. */
-async function* moneyPages(db: SqlReader, { from, to, keyId, model }: MoneyFilter): RowPages<MoneyEntry> {
+async function* moneyPages(
+  db: SqlReader,
+  hasRecords: () => Promise<boolean>,
+  { from, to, keyId, model }: MoneyFilter,
+): RowPages<MoneyEntry> {
+  const statement = (await hasRecords()) ? SELECT_MONEY : SELECT_MONEY_ALONE;
   const end = Math.min(to, Number.MAX_SAFE_INTEGER);
   const lastId = Math.min(idAt(to), Number.MAX_SAFE_INTEGER);
   const filter = [from, end, idAt(from), lastId, keyId, model];
   const nextFrom = async (seq: number) => (await first<{ seq: number | null }>(db, SELECT_NEXT, seq))?.seq ?? null;
   for (let next = await nextFrom(FIRST); next !== null; next = await nextFrom(next + MONEY_PAGE_ROWS)) {
-    const rows = await db.query<MoneyRow>(SELECT_MONEY, [...filter, next, next + MONEY_PAGE_ROWS]);
+    const rows = await db.query<MoneyRow>(statement, [...filter, next, next + MONEY_PAGE_ROWS]);
     yield rows.map(entryOf);
   }
 }
 
-const entryOf = ({ seq: _, labels, estimated, ...row }: MoneyRow): MoneyEntry => ({
+const entryOf = ({ seq: _, labels, estimated, outcome, ...row }: MoneyRow): MoneyEntry => ({
   ...row,
   labels: JSON.parse(labels) as Record<string, string>,
   estimated: estimated === 1,
+  ...(outcome && { outcome }),
 });
 
 /**
@@ -170,8 +184,14 @@ type OwnJournal = Pick<JournalReader, 'horizon' | 'checkpoint' | 'damages' | 'ba
  * The journal of a database.
  * @param own the parts that differ between the databases
  * @param least a number that is at most the number of every row. Damaged rows of SQLite can have negative numbers.
+ * @param hasRecords whether the database has the tables of records, which have the outcomes of charged requests
  */
-export const sqlJournal = (db: SqlReader, own: OwnJournal, least: number): JournalReader => ({
+export const sqlJournal = (
+  db: SqlReader,
+  own: OwnJournal,
+  least: number,
+  hasRecords: () => Promise<boolean> = async () => true,
+): JournalReader => ({
   funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST, least], ({ afterSeq, id }) => [afterSeq, id]),
   rows: () => pages<AuditRow>(db, SELECT_ROWS, [FIRST], seqOf),
   priced: () => pages<PricedRow>(db, SELECT_PRICED, [FIRST], seqOf),
@@ -182,7 +202,7 @@ export const sqlJournal = (db: SqlReader, own: OwnJournal, least: number): Journ
       tariff,
     ]),
   payments: async () => pages<PaymentRow>(db, SELECT_PAYMENTS, [FIRST], ({ id }) => [id]),
-  money: (filter) => moneyPages(db, filter),
+  money: (filter) => moneyPages(db, hasRecords, filter),
   usdPerCredit: async () => (await first<{ usdPerCredit: string | null }>(db, SELECT_UNIT))?.usdPerCredit ?? null,
   wrongCells: (now) => wrongCells(db, now),
   ...own,

@@ -7,11 +7,13 @@ import { SELECT_BALANCES } from './tables.ts';
 
 const SELECT_LAST = sql('SELECT coalesce(max(seq), 0) AS seq FROM journal');
 const SELECT_CHECKPOINT = sql('SELECT through, open, charged FROM checkpoint');
-const SELECT_HAS_PAYMENTS = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'payments'`);
+const SELECT_HAS_TABLE = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
 const CHECK_INTEGRITY = sql('PRAGMA integrity_check');
 const CHECK_FOREIGN_KEYS = sql('PRAGMA foreign_key_check');
 
 export function sqliteJournal(db: SqlReader): JournalReader {
+  // The database of a ledger can lack the tables of payments and records.
+  const hasTable = async (name: string) => (await db.query(SELECT_HAS_TABLE, [name])).length > 0;
   const journal = sqlJournal(
     db,
     {
@@ -27,10 +29,9 @@ export function sqliteJournal(db: SqlReader): JournalReader {
       },
     },
     FIRST,
+    () => hasTable('record_index'),
   );
-  // The database of a ledger can lack the tables of payments.
-  const hasPayments = async () => (await db.query(SELECT_HAS_PAYMENTS)).length > 0;
-  return { ...journal, payments: async () => ((await hasPayments()) ? journal.payments() : null) };
+  return { ...journal, payments: async () => ((await hasTable('payments')) ? journal.payments() : null) };
 }
 
 async function damagesOf(db: SqlReader): Promise<readonly string[]> {
