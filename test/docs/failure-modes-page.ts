@@ -55,10 +55,15 @@ function forBoth({ json, stream }: Fault, tell: (outcome: Outcome) => string): s
   return ofJson === ofStream ? ofJson : `JSON: ${ofJson}; stream: ${ofStream}`;
 }
 
+/** Says which others are not tried after a failure. */
+function untriedOf(outcome: Outcome): string {
+  if (outcome.ends !== 'failed' || isTakenOver(outcome, 'endpoint')) return '';
+  return isTakenOver(outcome, 'fallback') ? '; no other endpoint of the model is tried' : '; no other is tried';
+}
+
 function cellsOf(fault: Fault): string[] {
-  const isFinal = fault.json.ends === 'failed' && !isTakenOver(fault.json, 'fallback');
   return [
-    forBoth(fault, resultOf) + (isFinal ? '; no other is tried' : ''),
+    forBoth(fault, resultOf) + untriedOf(fault.json),
     forBoth(fault, ({ charged }) => CHARGES[charged]),
     forBoth(fault, (outcome) => verdictOn(outcome).replace(/^an? /, '')),
   ];

@@ -48,6 +48,9 @@ export const settingsOf = (fault: Fault, { name }: Dialect): readonly Setting[] 
 
 export const deadlinesOf = ({ deadlines = PATIENT }: Fault): Deadlines => deadlines;
 
-/** True if another endpoint answers after this failure. */
+/** True if another endpoint or model answers after this failure. A prompt that is too long is as long for the other endpoint. */
 export const isTakenOver = (outcome: Outcome, setting: Setting): boolean =>
-  setting !== 'alone' && outcome.ends === 'failed' && !isFinal(outcome);
+  setting !== 'alone' &&
+  outcome.ends === 'failed' &&
+  !isFinal(outcome) &&
+  !(setting === 'endpoint' && outcome.kind === 'context');
