@@ -1,4 +1,6 @@
 import { defineGuard, secretsIn, type TextSpan, Type } from 'signalbox/plugin';
+import { assignedIn } from './assigned-values.ts';
+import { isWords, JUDGED } from './code-words.ts';
 import { type Finder, matchesIn } from './spans.ts';
 
 /** Finds all matches of a pattern with the flag `g`. */
@@ -7,51 +9,108 @@ const by =
   (text: string): readonly TextSpan[] =>
     [...text.matchAll(pattern)].map(({ index, 0: found }) => [index, index + found.length]);
 
-/** Finds only the first group of a pattern with the flags `d` and `g`. @param fits whether the value counts */
-const valueBy =
-  (pattern: RegExp, fits: (value: string) => boolean = () => true) =>
-  (text: string): readonly TextSpan[] =>
-    [...text.matchAll(pattern)].flatMap(({ indices }) => {
-      const place = indices?.[1];
-      return place && fits(text.slice(...place)) ? [place] : [];
-    });
-
 /** The signs between the lines of a key: line ends, also escaped ones, indentation, and the signs of quotations and comments. */
 const GAP = String.raw`(?:[\s"'>|#*]|\\{1,2}["nrt])`;
+/** The end of the first line of a key, with a header or base64 on the next line, or base64 on the same line. Code that reads keys has the first line alone. */
+const KEY_FOLLOWS = String.raw`(?=[ \t]{0,8}(?:\r?\n|\\{1,2}n|\\{1,2}r\\{1,2}n){1,2}[\s"'>|#*+]{0,60}(?:[A-Za-z-]{2,20}: |[A-Za-z0-9+/=]{40}|[A-Za-z0-9+/=]{4,39}(?![A-Za-z0-9+/=]| ?=))|[ ]{1,4}[A-Za-z0-9+/=]{16})`;
 /** A key in PEM: its first line, its headers, everything after it that can be base64, and its last line. */
 const PRIVATE_KEY = new RegExp(
-  `-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----(?:${GAP}{1,40}[A-Za-z-]{2,20}: [^\\n\\\\]{1,60}){0,4}(?:${GAP}{1,40}[A-Za-z0-9+/=]+){0,2000}(?:${GAP}{0,40}-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?`,
+  `-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----${KEY_FOLLOWS}(?:${GAP}{1,40}[A-Za-z-]{2,20}: [^\\n\\\\]{1,60}){0,4}(?:${GAP}{1,40}[A-Za-z0-9+/=]+){0,2000}(?:${GAP}{0,40}-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----)?`,
   'g',
 );
 
 /** Formats that `secretsIn` does not have. */
-const OTHER_KEYS =
-  /\b(?:xox[abeprs]-[A-Za-z0-9-]{10,}|github_pat_\w{22,}|glpat-[\w-]{16,}|npm_[A-Za-z0-9]{30,}|SG\.[\w-]{16,64}\.[\w-]{16,}|ya29\.[\w-]{20,}|whsec_[A-Za-z0-9+/=]{24,}|dop_v1_[0-9a-f]{40,}|ASIA[A-Z0-9]{12,}|\d{8,10}:AA[\w-]{32,})/g;
+const OTHER_KEYS = new RegExp(
+  String.raw`\b(?:${[
+    // Slack, also its webhooks; GitHub, GitLab, npm, PyPI
+    /(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{10,}/,
+    /hooks\.slack\.com\/(?:services|workflows|triggers)\/[\w+/-]{20,}/,
+    /github_pat_\w{22,}/,
+    /glpat-[\w-]{16,}/,
+    /npm_[A-Za-z0-9]{30,}/,
+    /pypi-AgE[\w-]{24,}/,
+    // SendGrid, Google, Standard Webhooks, DigitalOcean, AWS, Telegram
+    /SG\.[\w-]{16,64}\.[\w-]{16,}/,
+    /ya29\.[\w-]{20,}/,
+    /whsec_[A-Za-z0-9+/=]{24,}/,
+    /dop_v1_[0-9a-f]{40,}/,
+    /ASIA[A-Z0-9]{12,}/,
+    /\d{8,10}:AA[\w-]{32,}/,
+    // Shopify, HashiCorp Vault, Databricks, Linear
+    /shp(?:at|ca|pa|rt|ss|tka|ua)_[0-9A-Fa-f]{24,}/,
+    /hv[brs]\.[\w-]{24,}/,
+    /(?:dapi|dose)[0-9a-f]{32}(?:-\d{1,2})?/,
+    /lin_(?:api|oauth|wh)_[A-Za-z0-9]{24,}/,
+  ]
+    .map(({ source }) => source)
+    .join('|')})`,
+  'g',
+);
 
-/** The password in the address of a server: `postgres://user:password@host`. */
-const ADDRESS_PASSWORD = /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{0,64}:([^\s/@]{1,128})@/dgi;
+/** Keys that `secretsIn` finds by a short beginning, which names in code have, too: `sk_…`. Group 1 is the part of a known key. */
+const SHORT_BEGINNING = /^[prs]k[-_](?:((?:live|test|proj|ant|or|svcacct|admin)[-_])|)|^Bearer\s+/;
 
-/** How many characters of a value decide whether the value looks random. */
-const JUDGED = 32;
+/** No name in code is that long without a sign between its words. */
+const LONG_WORD = /[A-Za-z0-9]{32}/;
 
-/** A value after the name of a credential: `api_key = "…"`. */
-const ASSIGNED =
-  /(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)["'`]?\s{0,3}(?:=>|:=|[:=])\s{0,3}["'`]?([^\s"'`,;<>${}()[\]]{8,})/dgi;
+/** Finds the formats of `secretsIn`, without names and words such as `sk_stack_of_names` and `Bearer authentication`. */
+const keysIn = (text: string): readonly TextSpan[] =>
+  secretsIn(text).flatMap((place): readonly TextSpan[] => {
+    const rest = wordsAt(text, place);
+    if (rest === null) return [place];
+    // A name can end with a key, and so can a header.
+    return secretsIn(text.slice(rest, place[1])).flatMap(([from, to]): readonly TextSpan[] => {
+      const inner: TextSpan = [rest + from, rest + to];
+      return wordsAt(text, inner) === null ? [inner] : [];
+    });
+  });
+
+/** Returns where the words begin if a place has words after a short beginning; null for a key. */
+function wordsAt(text: string, [from, to]: TextSpan): number | null {
+  const key = text.slice(from, Math.min(to, from + JUDGED));
+  const [beginning, known] = SHORT_BEGINNING.exec(key) ?? [];
+  if (beginning === undefined || (known !== undefined && !/\w/.test(text.charAt(from - 1)))) return null;
+  const rest = key.slice(beginning.length);
+  return isWords(rest) && !LONG_WORD.test(rest) ? from + beginning.length : null;
+}
+
+/** The signs of a user or password in an address. Quotes end the address. */
+const ADDRESS_SIGN = String.raw`[^\s/@"'<>\x60]`;
+/** The same without signs that come after a name and port. */
+const LONG_SIGN = String.raw`[^\s/@?#;,"'<>\x60]`;
+/** Where no other address begins. */
+const NOT_NEXT = String.raw`(?!:\/\/)`;
+/**
+ * The password in the address of a server: `postgres://user:password@host`. A user or password that is so long that no `@` may be seen after
+ * it counts, too, because no name of a server and no port is that long.
+ */
+const ADDRESS_PASSWORD = new RegExp(
+  String.raw`(?<=[a-z0-9]):\/\/(?:(?:(?!:)${ADDRESS_SIGN}){0,128}:(?:(?!\d{1,5}[?#])(${ADDRESS_SIGN}{1,128})@|((?:${NOT_NEXT}${LONG_SIGN}){129,}))|((?:(?!:)${LONG_SIGN}){129,}(?::(?:${NOT_NEXT}${ADDRESS_SIGN})*)?))`,
+  'dgi',
+);
+/** Passwords of examples, and places for a password. */
+const NO_PASSWORD =
+  /^(?:pass(?:word|wd)?|pwd|pw|secret|token|x+|\*+|\.+)$|[#$]\{|\{[\w.-]*\}|^%[sdv]|\$\(|^\$[a-z_]\w*$|^\[.*\]$/i;
+
+const addressPasswordsIn = (text: string): readonly TextSpan[] =>
+  [...text.matchAll(ADDRESS_PASSWORD)].flatMap(({ indices }) => {
+    const place = indices?.slice(1).find((group) => group !== undefined);
+    return place && !NO_PASSWORD.test(text.slice(place[0], Math.min(place[1], place[0] + JUDGED))) ? [place] : [];
+  });
 
 const CLASSES = [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z0-9]/];
 const classesIn = (text: string): number => CLASSES.filter((kind) => kind.test(text)).length;
 
-/** Whether a value can be a password. Words such as `undefined` and `required` cannot. */
-const isMixed = (value: string): boolean => classesIn(value.slice(0, JUDGED)) >= 2;
-
 /** A run without spaces that is long enough to be a key. */
 const LONG_RUN = /(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_=-]{24,}/g;
-/** The least bits a character of a random text of `JUDGED` characters has. Words and paths in any language have fewer. */
+/** How many characters of a run decide whether it looks random. */
+const RANDOM_JUDGED = 32;
+/** The least bits a character of a random text of `RANDOM_JUDGED` characters has. Words and paths in any language have fewer. */
 const BITS_MIN = 3.9;
 
 /** Whether a run looks random. Only its beginning is judged, so that the result is the same before the rest has arrived. */
 function isRandom(run: string): boolean {
-  const judged = run.slice(0, JUDGED);
+  const judged = run.slice(0, RANDOM_JUDGED);
   return classesIn(judged.replace(/[^A-Za-z0-9]/g, '')) === 3 && entropyOf(judged) >= BITS_MIN;
 }
 
@@ -68,10 +127,10 @@ const randomIn = (text: string): readonly TextSpan[] =>
 
 const FINDERS: readonly Finder[] = [
   ['private-key', by(PRIVATE_KEY)],
-  ['api-key', secretsIn],
   ['api-key', by(OTHER_KEYS)],
-  ['password', valueBy(ADDRESS_PASSWORD)],
-  ['password', valueBy(ASSIGNED, isMixed)],
+  ['api-key', keysIn],
+  ['password', addressPasswordsIn],
+  ['password', assignedIn],
 ];
 const RANDOM: Finder = ['random-text', randomIn];
 

@@ -11,6 +11,7 @@ import { doctorPage } from './doctor-page.ts';
 import { errorsPage } from './errors-page.ts';
 import { explainPicture } from './explain-picture.ts';
 import { failureModesPage } from './failure-modes-page.ts';
+import { foundSecretsPage, GUARDS_PAGE } from './found-secrets-page.ts';
 import { housePicture } from './house-picture.ts';
 import { metricsPage } from './metrics-page.ts';
 import { OWN_SERVERS, ownServersPage } from './own-servers-page.ts';
@@ -32,6 +33,7 @@ const PAGES = {
   'docs/operate/provider-faults.md': failureModesPage,
   'docs/operate/metrics.md': metricsPage,
   'docs/operate/roles.md': rolesPage,
+  [GUARDS_PAGE]: foundSecretsPage,
   'docs/pictures/decision.svg': decisionPicture,
   'docs/pictures/explain.svg': explainPicture,
   'docs/pictures/house.svg': housePicture,

@@ -13,6 +13,7 @@ import { Verdicts } from '../../src/gateway/guards/verdicts.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { tries } from '../deep/effort.ts';
 import { atOnce } from '../support/at-once.ts';
+import { madeSecrets } from '../support/made-secrets.ts';
 import { readOn } from '../support/read-request.ts';
 
 /**
@@ -71,6 +72,26 @@ const PIECES = [
     'password: Tr0ub4dor&3',
     'postgres://me:hunter22@db',
   ],
+  ...[
+    'const apiKey = process.env.API_KEY;',
+    'password = config.get("password")',
+    'password: Optional[str] = None',
+    'access_token: str = "Tr0ub4dor&3"',
+    '{\\"password\\": \\"Tr0ub4dor\\"}',
+    'token=',
+    'hunter22\n',
+    `"${'aB3dE5gH'.repeat(30)}"`,
+    'word_'.repeat(40),
+    'Bearer ',
+    'sk_stack_of_names_',
+    `https://me:${'p4'.repeat(100)}`,
+    `https://${'user'.repeat(40)}:pa`,
+    '@',
+    '(',
+    '-----BEGIN PRIVATE KEY-----',
+    '\\nMIIEow',
+  ],
+  ...madeSecrets(7, 1).map(({ text }) => text),
   ...['falcon', 'falcon heavy', 'Falcons', 'x-123', 'x-12'],
   ...[
     ' ',
@@ -194,6 +215,15 @@ describe('a guard on a stream', () => {
   test('that masks also masks a secret whose name ends another secret, which is masked first', () => {
     const answer = `Your key: sk-live-1234567890abcdefpassword: Tr0ub4dor&3 ${'and then '.repeat(60)}`;
     expect(show(GUARDS.secrets, 'mask', [...answer], true, GuardedParts).text).not.toContain('Tr0ub4dor');
+  });
+
+  test('that masks inspects the same text again if the first sign of it is the last of an earlier match', () => {
+    const address = `https://me:${'p4'.repeat(100)}`;
+    const key = `pypi-AgE${'a1B2'.repeat(40)}`;
+    const answer = `The key is (${key})${address}${address}${' and then'.repeat(10)} ${address}@db`;
+    const whole = show(GUARDS.secrets, 'mask', [answer], false, GuardedParts).text;
+    for (let at = answer.length - 64; at < answer.length; at++)
+      expect(show(GUARDS.secrets, 'mask', cutAt(answer, [at / answer.length]), true, GuardedParts).text).toBe(whole);
   });
 
   test('that blocks shows no character of the first match or after it', () => {

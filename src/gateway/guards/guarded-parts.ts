@@ -344,7 +344,9 @@ function filled(text: string, places: readonly Pick<MatchPlace, 'from' | 'to'>[]
   let out = text;
   for (const { from, to } of places) {
     const [begin, end] = [Math.max(0, from - start), to - start];
-    if (end > begin) out = `${out.slice(0, begin)}${'['.padEnd(end - begin - 1, ':')}]${out.slice(end)}`;
+    // Only the last sign of a place may be in the text.
+    const signs = `${'['.padEnd(end - begin - 1, ':')}]`.slice(begin - end);
+    if (end > begin) out = out.slice(0, begin) + signs + out.slice(end);
   }
   return out;
 }

@@ -96,6 +96,12 @@ describe('a guard that blocks the input', () => {
     expect(upstream.requests.length).toBe(calls);
   });
 
+  test('lets code that only names a credential pass', async () => {
+    const content = 'const apiKey = process.env.API_KEY;\npassword: Optional[str] = None\ntoken = config.get("token2")';
+    const answer = await box.post('/v1/chat/completions', { model: 'best', messages: [{ role: 'user', content }] });
+    expect([answer.status, await answer.text()]).toEqual([200, expect.any(String)]);
+  });
+
   test('also refuses it before a recommendation, a count of tokens and an embedding', async () => {
     const messages = [{ role: 'user', content: 'My key is AKIAIOSFODNN7EXAMPLE.' }];
     for (const [path, body] of [
