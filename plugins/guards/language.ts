@@ -20,12 +20,9 @@ type Script = keyof typeof SCRIPTS;
 const NAMES = Object.keys(SCRIPTS) as Script[];
 const LETTERS = /\p{L}/gu;
 
-/** Texts with fewer letters are not judged. */
-const LETTERS_MIN = 20;
-
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
 
-/** Finds texts of people and models that are mostly in other scripts than the allowed ones. */
+/** Finds texts of people and models that are mostly in other scripts than the allowed ones. A text with few letters is not judged. */
 export const language = defineGuard({
   name: 'language',
   status: 'alpha',
@@ -53,19 +50,26 @@ export const language = defineGuard({
         examples: [0.5],
         description: 'The share of letters in other scripts, 0 to 1, above which a message counts as a match.',
       }),
+      letters: Type.Integer({
+        minimum: 1,
+        default: 20,
+        examples: [1],
+        description:
+          'How many letters a text needs to be judged. Short texts are often names, or a single word of another language.',
+      }),
     },
     { additionalProperties: false },
   ),
   pure: true,
   window: 'message',
   sides: ['input', 'output'],
-  prepare({ scripts, share }) {
+  prepare({ scripts, share, letters: lettersMin }) {
     const other = new RegExp(`[\\p{L}--[${scripts.map((script) => SCRIPTS[script]).join('')}]]`, 'gv');
     const isOther = ({ text, kind }: GuardText): boolean => {
       const others = kind === 'text' ? count(text, other) : 0;
       if (others === 0) return false;
       const letters = count(text, LETTERS);
-      return letters >= LETTERS_MIN && others > share * letters;
+      return letters >= lettersMin && others > share * letters;
     };
     return {
       kinds: ['other-script'],

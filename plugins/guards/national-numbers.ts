@@ -80,8 +80,12 @@ function isBrazilian(signs: string): boolean {
   return check(9) === Number(signs[9]) && check(10) === Number(signs[10]);
 }
 
+/** @param form in which a space stands for any space, also one without a line break */
 const number = (form: string, flags = ''): RegExp =>
-  new RegExp(String.raw`(?<![\p{L}\p{N}])(?:${form})(?![\p{L}\p{N}])`, `gu${flags}`);
+  new RegExp(
+    String.raw`(?<![\p{L}\p{N}])(?:${form.replaceAll(' ', String.raw`\p{Zs}`)})(?![\p{L}\p{N}])`,
+    `gu${flags}`,
+  );
 
 /** National numbers by country, ISO 3166. */
 export const NATIONAL_NUMBERS = {

@@ -54,11 +54,16 @@ export function ibansIn(text: string): TextSpan[] {
   return found;
 }
 
-/** Returns the end of `length` letters and digits with optional spaces or hyphens; null if there are fewer. */
+/** Any space or dash between the groups of a number. Many languages put spaces without a line break there, U+00A0 and U+202F. */
+const SEPARATOR = String.raw`[\p{Zs}\p{Pd}]`;
+const IS_SEPARATOR = new RegExp(SEPARATOR, 'u');
+const SEPARATORS = new RegExp(SEPARATOR, 'gu');
+
+/** Returns the end of `length` letters and digits with optional separators; null if there are fewer. */
 function endOf(text: string, from: number, length: number): number | null {
   let count = 0;
   for (let at = from; at < text.length; at++) {
-    const isSeparator = text[at] === ' ' || text[at] === '-';
+    const isSeparator = !isLetterOrDigit(text[at]) && IS_SEPARATOR.test(text.charAt(at));
     if (!isLetterOrDigit(isSeparator ? text[at - 1] : text[at])) return null;
     if (!isSeparator && ++count === length) return isLetterOrDigit(text[at + 1]) ? null : at + 1;
   }
@@ -71,7 +76,7 @@ function isLetterOrDigit(sign: string | undefined): boolean {
 
 /** Whether the check digits are correct: modulo 97, the first four characters moved to the end. */
 function isIban(written: string): boolean {
-  const text = written.replace(/[ -]/g, '').toUpperCase();
+  const text = written.replace(SEPARATORS, '').toUpperCase();
   let rest = 0;
   for (const sign of text.slice(4) + text.slice(0, 4)) {
     const value = Number.parseInt(sign, 36);
@@ -80,8 +85,8 @@ function isIban(written: string): boolean {
   return rest === 1;
 }
 
-/** Groups of at least three digits, separated by spaces or hyphens. */
-const CARD_RUN = /\d{3,}(?:[ -]\d{3,})*/g;
+/** Groups of at least three digits, with a separator between them. */
+const CARD_RUN = new RegExp(String.raw`\d{3,}(?:${SEPARATOR}\d{3,})*`, 'gu');
 const CARD_MIN = 13;
 const CARD_MAX = 19;
 
@@ -154,10 +159,10 @@ function isIp(text: string): boolean {
   return isV4 || (text.includes(':') && text !== '::' && parseAddress(text) !== null);
 }
 
-const PHONE_RUN = /[+(\d][\d+()./ -]*/g;
+const PHONE_RUN = /[+(\d][\d+()./\p{Zs}-]*/gu;
 const PHONE_DIGITS_MIN = 7;
 const PHONE_START = /^(?:\+\s?\d|00|0|\()/;
-const AMERICAN = /^(?:1[-. ])?\d{3}[-. ]\d{3}[-. ]\d{4}(?!\d)/;
+const AMERICAN = /^(?:1[-.\p{Zs}])?\d{3}[-.\p{Zs}]\d{3}[-.\p{Zs}]\d{4}(?!\d)/u;
 const NO_PHONE = /^(?:\d+\.\d+|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}\1\d{2,4})$/;
 
 /**

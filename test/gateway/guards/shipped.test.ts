@@ -37,6 +37,19 @@ describe('personal-data', () => {
     ['PESEL 44051401359', 'national-pl: 44051401359'],
     ['personnummer 811218-9876', 'national-se: 811218-9876'],
     ['SSN 123-45-6789', 'national-us: 123-45-6789'],
+    ['My card is 4111\u00a01111\u00a01111\u00a01111.', 'card: 4111\u00a01111\u00a01111\u00a01111'],
+    ['My card is 4111\u202f1111\u202f1111\u202f1111.', 'card: 4111\u202f1111\u202f1111\u202f1111'],
+    ['My card is 4111\u20111111\u20111111\u20111111.', 'card: 4111\u20111111\u20111111\u20111111'],
+    [
+      'Pay to DE89\u00a03704\u00a00044\u00a00532\u00a00130\u00a000.',
+      'iban: DE89\u00a03704\u00a00044\u00a00532\u00a00130\u00a000',
+    ],
+    ['Call +49\u202f30\u202f901820.', 'phone: +49\u202f30\u202f901820'],
+    [
+      'NIR 2\u00a055\u00a008\u00a014\u00a0168\u00a0025\u00a038',
+      'national-fr: 2\u00a055\u00a008\u00a014\u00a0168\u00a0025\u00a038',
+    ],
+    ['SSN 123\u00a045\u00a06789', 'national-us: 123\u00a045\u00a06789'],
   ])('finds %j', (text, expected) => {
     expect(foundIn(guard, text)).toEqual([expected]);
   });
@@ -149,11 +162,13 @@ test('size finds texts that are too long together', () => {
 });
 
 test('language finds messages in other scripts, and no names, code or short texts', () => {
-  const guard = language.prepare({ scripts: ['latin'], share: 0.3 });
+  const guard = language.prepare({ scripts: ['latin'], share: 0.3, letters: 20 });
   expect(foundIn(guard, 'Привет, как у вас дела сегодня утром?')).toEqual(['other-script: *']);
   expect(foundIn(guard, 'What does the word привет mean, and who says it?')).toEqual([]);
   expect(foundIn(guard, 'Привет!')).toEqual([]);
   expect(foundIn(guard, 'Привет, как у вас дела сегодня утром?', 'name')).toEqual([]);
-  const both = language.prepare({ scripts: ['latin', 'cyrillic'], share: 0.3 });
+  const short = language.prepare({ scripts: ['latin'], share: 0.3, letters: 1 });
+  expect(foundIn(short, 'Привет!')).toEqual(['other-script: *']);
+  const both = language.prepare({ scripts: ['latin', 'cyrillic'], share: 0.3, letters: 20 });
   expect(foundIn(both, 'Привет, как у вас дела сегодня утром?')).toEqual([]);
 });
