@@ -62,8 +62,10 @@ const errorHeaders = (headers: HTTPHeaders, { headerNames }: Gateway['funding'])
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
 function bodyLimits({ lease }: Gateway): BodyLimits {
-  const { messagesMax, toolsMax, turnsBytesMax } = lease().snapshot.gateway;
-  return { valuesMax: VALUES_MIN + 16 * messagesMax + 64 * toolsMax, turnsBytesMax };
+  const { gateway, guards } = lease().snapshot;
+  const { messagesMax, toolsMax, turnsBytesMax } = gateway;
+  const isGuarded = guards.some(({ on }) => on.includes('input'));
+  return { valuesMax: VALUES_MIN + 16 * messagesMax + 64 * toolsMax, turnsBytesMax, isGuarded };
 }
 
 /** The routes that applications use. These routes read the bodies of their requests themselves. */

@@ -3,6 +3,9 @@ import type { TSchema } from '@sinclair/typebox';
 import { SignalboxError } from '../core/errors.ts';
 import { jsonFault } from '../core/json/fault.ts';
 import { beyondLimits, DEPTH_MAX } from '../core/json/limits.ts';
+import { longNumbersIn } from '../core/json/long-numbers.ts';
+import { isObject } from '../core/json/object.ts';
+import { setNumbers } from '../core/json/source.ts';
 import { compileCheck } from '../core/schema/validation.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { type BodyPace, LARGE_BYTES_MIN } from './body-pace.ts';
@@ -23,6 +26,8 @@ export interface BodyLimits {
   readonly valuesMax: number;
   /** The most memory of kept conversations, in bytes; 0 for none. */
   readonly turnsBytesMax: number;
+  /** Whether guards inspect the body, so that the digits of its long numbers are kept. */
+  readonly isGuarded: boolean;
 }
 
 /**
@@ -33,7 +38,7 @@ export interface BodyLimits {
 export async function readBody(
   request: Request,
   { reader, pace, conversations }: BodyReading,
-  { valuesMax, turnsBytesMax }: BodyLimits,
+  { valuesMax, turnsBytesMax, isGuarded }: BodyLimits,
   context: RequestContext,
 ): Promise<unknown> {
   // A key that is revoked while the body arrives must leave nothing in memory.
@@ -55,7 +60,10 @@ export async function readBody(
     const working = pace.work.turn(bytes.length);
     if (working) await working;
     const value = readTurn(bytes, { conversations, generation, turnsBytesMax }, valuesMax, context);
-    if (value !== null) return value;
+    if (value !== null) {
+      if (isGuarded) noteNumbers(value, bytes.toString('utf8'));
+      return value;
+    }
     text = new TextDecoder().decode(bytes);
   } else {
     text = await reader.text(request, atOnce, bytesMax, place);
@@ -67,10 +75,17 @@ export async function readBody(
   try {
     const body: unknown = JSON.parse(text);
     context.body.value = body;
+    if (isGuarded) noteNumbers(body, text);
     return body;
   } catch (cause) {
     throw new SignalboxError('invalid_json', notJson(text), { cause });
   }
+}
+
+/** Notes the digits of the long numbers in a body. @param text the JSON of the body */
+function noteNumbers(body: unknown, text: string): void {
+  const numbers = isObject(body) ? longNumbersIn(text) : null;
+  if (isObject(body) && numbers !== null) setNumbers(body, numbers);
 }
 
 /** Whether a body may be a turn of a conversation. A body that is too large to reserve its memory is read as text: then memory is short. */

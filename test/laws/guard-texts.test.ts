@@ -20,8 +20,9 @@ const NOT_INSPECTED: readonly RegExp[] = [
   /^model$/,
   // IDs that other parts of the conversation refer to.
   /(?:^|\.)(?:id|tool_call_id|tool_use_id|call_id|file_id|container|prompt_cache_key)$/,
-  // State that only its model can read.
-  /(?:^|\.)(?:signature|encrypted_content)$/,
+  // State that only its model can read, in thoughts and in results of a provider's own tools.
+  /^messages\.\d+\.(?:content|reasoning_details)\.\d+\.signature$/,
+  /^(?:input\.\d+|messages\.\d+\.content\.\d+\.content\.\d+)\.encrypted_content$/,
   /^messages\.\d+\.content\.\d+\.data$/,
   // The server of a remote tool needs its credential.
   /^tools\.\d+\.authorization$/,
@@ -150,6 +151,17 @@ describe('the texts of a request', () => {
       ['text', 'user'],
       ['text', 'user'],
     ]);
+  });
+
+  test('contain every text of arguments that are nested too deeply for a walk over their values', () => {
+    const args = `${'['.repeat(10_000)}{"a\\u0062c":"d\\u0065f"}${']'.repeat(10_000)}`;
+    const message = {
+      role: 'assistant',
+      tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: args } }],
+    };
+    const { texts } = textsOfRequest(readBody('openai-chat', { model: 'best', messages: [message] })!);
+    const own = texts.filter(({ text, isFixed }) => isFixed && (text === 'abc' || text === 'def' || text === args));
+    expect(own).toHaveLength(3);
   });
 
   test('contain the headers that a provider receives with the body', () => {

@@ -30,6 +30,9 @@ export function pathText(path: OriginalPath): string {
   return text;
 }
 
+/** Returns a text for a path. Two paths never have the same, although a caller may put any sign into the name of a member. */
+export const pathKey = (path: OriginalPath): string => JSON.stringify(path);
+
 /** Returns the value at a location of a body; undefined if the body has no such location. */
 export function valueAt(body: unknown, path: OriginalPath): unknown {
   let value = body;

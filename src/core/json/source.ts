@@ -1,4 +1,5 @@
 import { ListTotal, memoryOf } from './list-memory.ts';
+import type { LongNumbers } from './long-numbers.ts';
 import { isObject } from './object.ts';
 import type { Members } from './original.ts';
 
@@ -29,11 +30,25 @@ export const setSource = (body: object, source: BodySource): void => {
   sources.set(body, source);
 };
 
-/** Gives a changed copy of a body the source of the body, because the values that did not change have the same identity in the copy. */
+/** The long numbers of bodies that guards inspect. */
+const longNumbers = new WeakMap<object, LongNumbers>();
+
+export const numbersOf = (body: object): LongNumbers | null => longNumbers.get(body) ?? null;
+
+export const setNumbers = (body: object, numbers: LongNumbers): void => {
+  longNumbers.set(body, numbers);
+};
+
+/**
+ * Gives a changed copy of a body the source and the long numbers of the body, because the values that did not change have the same identity
+ * and location in the copy.
+ */
 export function keepSource<Copy>(body: unknown, copy: Copy): Copy {
   if (copy === body || !isObject(body) || !isObject(copy)) return copy;
   const source = sources.get(body);
   if (source !== undefined) sources.set(copy, source);
+  const numbers = longNumbers.get(body);
+  if (numbers !== undefined) longNumbers.set(copy, numbers);
   return copy;
 }
 

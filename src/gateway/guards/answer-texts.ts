@@ -1,4 +1,6 @@
 import type { GuardText } from '../../contract/guard.ts';
+import { beyondLimits } from '../../core/json/limits.ts';
+import { digitsAt, longNumbersIn } from '../../core/json/long-numbers.ts';
 import { isObject, parseJson } from '../../core/json/object.ts';
 import { type Edit, type OriginalPath, withEdits } from '../../core/json/original.ts';
 import type { Channel } from './held-parts.ts';
@@ -18,14 +20,15 @@ export interface AnswerText extends GuardText {
 export function textsOfChannel(channel: Channel, text: string): readonly AnswerText[] {
   const { kind, type } = channel;
   if (text === '') return [];
-  const parsed = type === 'tool-call' ? parseJson(text) : undefined;
+  const parsed = type === 'tool-call' ? parseArguments(text) : undefined;
   if (typeof parsed !== 'object' || parsed === null) return [{ text, role: 'assistant', kind, channel, inside: null }];
+  const numbers = longNumbersIn(text);
   const texts: AnswerText[] = [];
   const add = (value: string, inside: OriginalPath): void =>
     void texts.push({ text: value, role: 'assistant', kind, channel, inside });
   const visit = (value: unknown, at: OriginalPath): void => {
     if (typeof value === 'string') add(value, at);
-    else if (typeof value === 'number') add(String(value), at);
+    else if (typeof value === 'number') add(digitsAt(numbers, value, at), at);
     else if (Array.isArray(value)) for (const [index, item] of value.entries()) visit(item, [...at, index]);
     else if (isObject(value)) {
       // The name of a member is no value, so it has the location of a value that does not exist.
@@ -40,6 +43,10 @@ export function textsOfChannel(channel: Channel, text: string): readonly AnswerT
 }
 
 const NAME: OriginalPath = [];
+
+/** Returns the value of a call's arguments; undefined for no JSON, and for JSON that is nested too deeply for a walk over its values. */
+const parseArguments = (text: string): unknown =>
+  beyondLimits(text, Number.POSITIVE_INFINITY) === null ? parseJson(text) : undefined;
 
 /** Whether a text of an answer must not change. */
 export const isFixedText = ({ channel, inside }: AnswerText): boolean => channel.isFixed || inside === NAME;
@@ -61,7 +68,7 @@ export function changeTexts(changed: ReadonlyMap<AnswerText, string>): void {
 export function dropRepeatedNames(channel: Channel): void {
   if (channel.type !== 'tool-call') return;
   const { text } = channel;
-  const parsed = parseJson(text);
+  const parsed = parseArguments(text);
   if (typeof parsed === 'object' && parsed !== null && hasRepeatedNames(text))
     replaceText(channel, JSON.stringify(parsed));
 }

@@ -1,11 +1,12 @@
+import type { LongNumbers } from '../../core/json/long-numbers.ts';
 import { isObject, parseJson } from '../../core/json/object.ts';
-import { type Edit, type OriginalPath, valueAt, withEdits } from '../../core/json/original.ts';
+import { type Edit, type OriginalPath, pathKey, valueAt, withEdits } from '../../core/json/original.ts';
 import { isShared, noteDerivedBytes, SharedValues } from '../../core/json/shared-values.ts';
-import { type BodySource, sourceOf } from '../../core/json/source.ts';
+import { type BodySource, numbersOf, sourceOf } from '../../core/json/source.ts';
 import type { Unreadable } from '../../core/policy/guards.ts';
 import { placesOf, type Turn, type TurnRole } from '../../core/request/conversation.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
-import { hasOwnForm, keyOf, type Place, type RequestText, TextWalk } from './text-walk.ts';
+import { hasOwnForm, type Place, type RequestText, TextWalk } from './text-walk.ts';
 
 /** Every text of a request that can reach a provider. */
 export interface RequestTexts {
@@ -61,7 +62,14 @@ const MESSAGE_BYTES = 256;
 const TEXT_BYTES = 256;
 
 type PartFacts = Pick<Place, 'kind' | 'role'>;
-const placeOf = ({ kind, role }: PartFacts): Place => ({ kind, role, call: null, isFixed: false, isFree: false });
+const placeOf = ({ kind, role }: PartFacts): Place => ({
+  kind,
+  role,
+  call: null,
+  isFixed: false,
+  isFree: false,
+  isSetting: false,
+});
 const NO_TURNS: readonly Turn[] = [];
 
 class CollectedTexts implements RequestTexts {
@@ -71,6 +79,7 @@ class CollectedTexts implements RequestTexts {
   readonly texts: RequestText[] = [];
   readonly #request: ModelRequest;
   readonly #source: BodySource | undefined;
+  readonly #numbers: LongNumbers | null;
   /** The turns by the field, and by the index in the field, in which they have a location. */
   readonly #turns = new Map<string, { readonly all: Turn[]; readonly byIndex: Turn[][] }>();
   readonly #names = new Set<string>();
@@ -78,6 +87,7 @@ class CollectedTexts implements RequestTexts {
   constructor(request: ModelRequest) {
     this.#request = request;
     this.#source = sourceOf(request.original.body);
+    this.#numbers = numbersOf(request.original.body);
     for (const turn of request.conversation.turns) {
       for (const at of placesOf(turn)) this.#placeTurn(turn, at);
       for (const part of turn.parts) if (hasOwnForm(part)) this.#placeTurn(turn, part.valueAt);
@@ -93,7 +103,8 @@ class CollectedTexts implements RequestTexts {
   }
 
   body(): void {
-    const { body } = this.#request.original;
+    const { original, extras } = this.#request;
+    const { body } = original;
     const others: RequestText[] = [];
     for (const [name, value] of Object.entries(body)) {
       if (OF_THE_GATEWAY.has(name)) continue;
@@ -102,9 +113,10 @@ class CollectedTexts implements RequestTexts {
         continue;
       }
       const isDefinition = DEFINITIONS.has(name);
-      const walk = new TextWalk(this.#turns.get(name)?.all ?? NO_TURNS);
+      const walk = new TextWalk(this.#turns.get(name)?.all ?? NO_TURNS, this.#numbers);
       const place = placeOf({ kind: isDefinition ? 'definition' : 'other', role: null });
-      walk.member(body, name, [], { ...place, isFree: name === 'metadata' });
+      const isSetting = !isDefinition && !Object.hasOwn(extras, name);
+      walk.member(body, name, [], { ...place, isFree: name === 'metadata', isSetting });
       if (isDefinition) this.#add(walk);
       else {
         if (others.length === 0 && walk.texts.length > 0) this.groups.push(others);
@@ -120,7 +132,7 @@ class CollectedTexts implements RequestTexts {
     // No provider receives the names of the session and the agent, but records have them.
     for (const name of Object.values(run)) if (name !== null) this.#names.add(name);
     for (const value of Object.values(passed)) this.#names.add(value);
-    const walk = new TextWalk(NO_TURNS);
+    const walk = new TextWalk(NO_TURNS, null);
     const place = { ...placeOf({ kind: 'name', role: null }), isFixed: true };
     for (const name of this.#names) walk.add(name, [], place, null);
     this.#add(walk);
@@ -150,7 +162,7 @@ class CollectedTexts implements RequestTexts {
     const isSystem = OF_THE_SYSTEM.has(field);
     const usual = isSystem ? 'system' : embedding || conversation.isCompletion ? 'user' : null;
     if (!Array.isArray(value) || isSystem) {
-      const walk = new TextWalk(turns?.all ?? NO_TURNS);
+      const walk = new TextWalk(turns?.all ?? NO_TURNS, this.#numbers);
       walk.value(value, [field], placeOf({ kind: 'text', role: walk.roleAt([field]) ?? usual }));
       this.#add(walk);
       return;
@@ -166,7 +178,7 @@ class CollectedTexts implements RequestTexts {
       this.#add(known);
       return;
     }
-    const walk = new TextWalk(turns);
+    const walk = new TextWalk(turns, this.#numbers);
     walk.value(message, [field, index], placeOf({ kind: 'text', role }));
     this.#add(walk);
     // The text of a turn in several messages must not outlive one of them. Requests with a usual role have no turns.
@@ -202,7 +214,7 @@ export function editsOf(request: ModelRequest, changed: ReadonlyMap<RequestText,
   const inJson = new Map<string, { readonly at: OriginalPath; readonly edits: Edit[] }>();
   for (const [{ at, inside }, value] of changed) {
     if (inside === null) edits.push({ at, value });
-    else inJson.getOrInsertComputed(keyOf(at), () => ({ at, edits: [] })).edits.push({ at: inside, value });
+    else inJson.getOrInsertComputed(pathKey(at), () => ({ at, edits: [] })).edits.push({ at: inside, value });
   }
   for (const { at, edits: inner } of inJson.values()) {
     const parsed = parseJson(String(valueAt(request.original.body, at)));

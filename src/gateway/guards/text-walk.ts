@@ -1,6 +1,8 @@
 import type { GuardText, GuardTextKind } from '../../contract/guard.ts';
-import { isObject, parseJson } from '../../core/json/object.ts';
-import type { Edit, OriginalPath } from '../../core/json/original.ts';
+import { beyondLimits } from '../../core/json/limits.ts';
+import { digitsAt, type LongNumbers, longNumbersIn } from '../../core/json/long-numbers.ts';
+import { isObject, parseJson, textOf } from '../../core/json/object.ts';
+import { type Edit, type OriginalPath, pathKey } from '../../core/json/original.ts';
 import type { Unreadable } from '../../core/policy/guards.ts';
 import { type ContentPart, placesOf, type Turn, type TurnRole } from '../../core/request/conversation.ts';
 import { stateIn } from '../../core/request/wrapped-state.ts';
@@ -25,24 +27,32 @@ const IDS: ReadonlySet<string> = new Set([
 ]);
 /** The form of an ID. A text in another form is inspected like any text. */
 const ID = /^[\w.:|=+/-]{1,512}$/;
-/** Members with state that only its model can read. */
-const STATE: ReadonlySet<string> = new Set([
-  ...['encrypted_content', 'encrypted_index', 'encrypted_stdout', 'signature', 'thought_signature', 'thoughtSignature'],
+/** Members with state that only its model can read, and the types of the parts of a message that have them outside of thoughts. */
+const STATE: ReadonlyMap<string, readonly unknown[]> = new Map([
+  ['encrypted_content', ['compaction', 'web_search_result', 'advisor_redacted_result']],
+  ['encrypted_index', ['web_search_result_location']],
+  ['encrypted_stdout', ['encrypted_code_execution_result']],
+  ['signature', ['compaction']],
 ]);
+/** Members with the same state in anything that a model wrote, such as its calls. */
+const SIGNED: ReadonlySet<string> = new Set(['thought_signature', 'thoughtSignature']);
+/** The types of thoughts. */
+const THOUGHT_TYPES: readonly unknown[] = ['thinking', 'reasoning', 'redacted_thinking'];
+/** The types of thoughts whose member `data` is encrypted. */
+const SEALED_TYPES: readonly unknown[] = ['redacted_thinking', 'reasoning.encrypted'];
 /** Members of a tool with the credentials that its server needs. */
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'authorization_token', 'headers']);
 /** Members with any JSON: arguments, schemas and members that callers name. In it, no name has a meaning. */
 const FREE: ReadonlySet<string> = new Set([
   ...['input', 'arguments', 'parameters', 'input_schema', 'schema', 'metadata'],
-  ...['args', 'response', 'parametersJsonSchema', 'responseSchema', 'responseJsonSchema'],
+  ...['args', 'response', 'parametersJsonSchema', 'responseSchema', 'responseJsonSchema', 'input_examples'],
 ]);
 /** Members with thoughts of a model. They are signed, or their model needs them unchanged. */
 const THOUGHTS: ReadonlySet<string> = new Set(['thinking', 'reasoning_details', 'extra_content']);
+/** A string in JSON. */
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
 /** A number with fewer digits is never personal data. */
 const NUMBER_MIN = 1_000_000;
-
-/** Two locations never have the same key, although a caller may put any sign into the name of a member. */
-export const keyOf = (path: OriginalPath): string => JSON.stringify(path);
 
 /** The facts about a value that follow from its place in the body. */
 export interface Place {
@@ -52,6 +62,8 @@ export interface Place {
   readonly isFixed: boolean;
   /** Whether the value is any JSON, in which no name has a meaning. */
   readonly isFree: boolean;
+  /** Whether the value belongs to a setting that Signalbox knows, such as `seed`, whose numbers are never personal data. */
+  readonly isSetting: boolean;
 }
 
 /** Whether a walk reads the value of a part differently from any other value. */
@@ -65,39 +77,40 @@ export class TextWalk {
   readonly rewrites: Edit[] = [];
   /** The names of members, tools and kinds that were seen, each once. */
   readonly names = new Set<string>();
+  readonly #numbers: LongNumbers | null;
   readonly #parts = new Map<string, ContentPart>();
   readonly #roles = new Map<string, { readonly role: TurnRole; readonly call: string | null }>();
 
-  /** @param turns that have a location in this part of the body */
-  constructor(turns: readonly Turn[]) {
+  /** @param turns that have a location in this part of the body @param numbers of the body */
+  constructor(turns: readonly Turn[], numbers: LongNumbers | null) {
+    this.#numbers = numbers;
     for (const turn of turns) {
       const { role, toolCallId: call = null } = turn;
-      for (const at of placesOf(turn)) this.#roles.set(keyOf(at), { role, call });
-      for (const part of turn.parts) if (hasOwnForm(part)) this.#parts.set(keyOf(part.valueAt), part);
+      for (const at of placesOf(turn)) this.#roles.set(pathKey(at), { role, call });
+      for (const part of turn.parts) if (hasOwnForm(part)) this.#parts.set(pathKey(part.valueAt), part);
     }
   }
 
   /** The role of a turn at a location. */
   roleAt(at: OriginalPath): TurnRole | undefined {
-    return this.#roles.get(keyOf(at))?.role;
+    return this.#roles.get(pathKey(at))?.role;
   }
 
   value(value: unknown, at: OriginalPath, place: Place): void {
-    const key = keyOf(at);
+    const key = pathKey(at);
     const turn = at.length <= 4 ? this.#roles.get(key) : undefined;
     const here = turn ? { ...place, role: turn.role, call: turn.call } : place;
     const part = this.#parts.get(key);
     if (part) this.#part(part, value, at, here);
     else if (typeof value === 'string') this.add(value, at, here, null);
-    else if (typeof value === 'number') this.#number(value, at, here, null);
+    else if (typeof value === 'number') this.#number(value, digitsAt(this.#numbers, value, at), at, here, null);
     else if (Array.isArray(value)) for (const [index, item] of value.entries()) this.value(item, [...at, index], here);
     else if (isObject(value)) this.#object(value, at, here);
   }
 
   #object(value: Readonly<Record<string, unknown>>, at: OriginalPath, place: Place): void {
     const { type } = value;
-    const isThought = !place.isFree && (type === 'thinking' || type === 'reasoning' || type === 'redacted_thinking');
-    const here: Place = isThought ? { ...place, kind: 'reasoning', isFixed: true } : place;
+    const here = isOfMessage(place) && THOUGHT_TYPES.includes(type) ? thought(place) : place;
     for (const name of Object.keys(value)) this.member(value, name, at, here);
     if (!place.isFree && (value.file_id != null || type === 'file')) this.unreadable.add('files');
   }
@@ -108,9 +121,10 @@ export class TextWalk {
     const value = owner[name];
     const path = [...at, name];
     if (place.isFree) this.value(value, path, place);
-    else if (STATE.has(name) || isSealed(owner, name)) this.#state(value, path, place);
+    else if (isState(owner, name, place)) this.#state(value, path, place);
     else if (typeof value === 'string' && isFixedName(owner, name)) this.names.add(value);
-    else if (name === 'data' && owner.type === 'base64' && !this.#parts.has(keyOf(path))) this.unreadable.add('files');
+    else if (name === 'data' && owner.type === 'base64' && !this.#parts.has(pathKey(path)))
+      this.unreadable.add('files');
     else if (!isUninspected(name, value, place)) this.value(value, path, placeOfMember(name, value, place));
   }
 
@@ -130,6 +144,10 @@ export class TextWalk {
 
   /** Walks over a string that is the JSON of a call's arguments. */
   #json(text: string, at: OriginalPath, place: Place): void {
+    if (beyondLimits(text, Number.POSITIVE_INFINITY) !== null) {
+      this.#deepJson(text, at, { ...place, isFixed: true });
+      return;
+    }
     const parsed = parseJson(text);
     if (typeof parsed !== 'object' || parsed === null) {
       this.add(text, at, place, null);
@@ -137,20 +155,25 @@ export class TextWalk {
     }
     // Of two members with the same name, a model reads both, but only one is inspected.
     if (hasRepeatedNames(text)) this.rewrites.push({ at, value: JSON.stringify(parsed) });
-    this.#inside(parsed, at, [], place);
+    const numbers = longNumbersIn(text);
+    const visit = (value: unknown, inside: OriginalPath): void => {
+      if (typeof value === 'string') this.add(value, at, place, inside);
+      else if (typeof value === 'number') this.#number(value, digitsAt(numbers, value, inside), at, place, inside);
+      else if (Array.isArray(value)) for (const [index, item] of value.entries()) visit(item, [...inside, index]);
+      else if (isObject(value)) {
+        for (const [name, member] of Object.entries(value)) {
+          this.names.add(name);
+          visit(member, [...inside, name]);
+        }
+      }
+    };
+    visit(parsed, []);
   }
 
-  #inside(value: unknown, at: OriginalPath, inside: OriginalPath, place: Place): void {
-    if (typeof value === 'string') this.add(value, at, place, inside);
-    else if (typeof value === 'number') this.#number(value, at, place, inside);
-    else if (Array.isArray(value))
-      for (const [index, item] of value.entries()) this.#inside(item, at, [...inside, index], place);
-    else if (isObject(value)) {
-      for (const [name, member] of Object.entries(value)) {
-        this.names.add(name);
-        this.#inside(member, at, [...inside, name], place);
-      }
-    }
+  /** Adds the texts of JSON that is nested too deeply for a walk over its values: the whole text, and each string in it. */
+  #deepJson(text: string, at: OriginalPath, place: Place): void {
+    this.add(text, at, place, null);
+    for (const [token] of text.matchAll(STRING)) this.add(textOf(parseJson(token)), at, place, null);
   }
 
   /** Notes state that only its model can read. The gateway can read the state that it wrapped itself. */
@@ -161,8 +184,9 @@ export class TextWalk {
     else if (typeof value === 'object') this.value(value, at, place);
   }
 
-  #number(value: number, at: OriginalPath, place: Place, inside: OriginalPath | null): void {
-    if (place.isFree && Math.abs(value) >= NUMBER_MIN) this.add(String(value), at, place, inside);
+  /** @param digits of the number, as the caller wrote it */
+  #number(value: number, digits: string, at: OriginalPath, place: Place, inside: OriginalPath | null): void {
+    if ((place.isFree || !place.isSetting) && Math.abs(value) >= NUMBER_MIN) this.add(digits, at, place, inside);
   }
 
   add(text: string, at: OriginalPath, place: Place, inside: OriginalPath | null): void {
@@ -182,8 +206,7 @@ const isUninspected = (name: string, value: unknown, { kind }: Place): boolean =
 
 /** Returns what is known about a member of a structured value. */
 function placeOfMember(name: string, value: unknown, place: Place): Place {
-  // The field `thinking` of a request is an object with settings, but in a message it is a text.
-  if (THOUGHTS.has(name) && (name !== 'thinking' || !isObject(value))) return thought(place);
+  if (THOUGHTS.has(name) && isOfMessage(place)) return thought(place);
   if (!FREE.has(name) || typeof value !== 'object') return place;
   const isArguments = place.kind !== 'definition' && (name === 'input' || name === 'arguments');
   return { ...place, isFree: true, ...(isArguments && { kind: 'tool_arguments' }) };
@@ -191,8 +214,16 @@ function placeOfMember(name: string, value: unknown, place: Place): Place {
 
 const thought = (place: Place): Place => ({ ...place, kind: 'reasoning', isFixed: true });
 
-/** Whether a member has encrypted data, as in `redacted_thinking` and `reasoning.encrypted`. */
-const isSealed = ({ type }: Readonly<Record<string, unknown>>, name: string): boolean =>
-  name === 'data' && typeof type === 'string' && /redacted|encrypted/.test(type);
+/** Whether a value is a part of a message, and neither arguments nor the value of a member with any JSON. */
+const isOfMessage = ({ kind, isFree }: Place): boolean => !isFree && (kind === 'text' || kind === 'reasoning');
+
+/** Whether a member is state that only its model can read. Elsewhere, a member with the same name is a text. */
+function isState({ type }: Readonly<Record<string, unknown>>, name: string, place: Place): boolean {
+  if (!isOfMessage(place)) return false;
+  if (name === 'data') return SEALED_TYPES.includes(type);
+  if (SIGNED.has(name)) return place.kind === 'reasoning' || place.role === 'assistant';
+  const types = STATE.get(name);
+  return types !== undefined && (place.kind === 'reasoning' || types.includes(type));
+}
 
 const isAddress = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(text);

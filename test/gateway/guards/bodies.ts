@@ -5,7 +5,7 @@ export const FULL_BODIES: Readonly<Record<string, object>> = {
     user: 'user-7',
     metadata: { team: 'search' },
     stop: ['END'],
-    prediction_hint: { note: 'unknown member' },
+    prediction_hint: { note: 'unknown member', signature: 's', encrypted_content: 'e' },
     messages: [
       { role: 'system', content: 'Be brief.' },
       { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }] },
@@ -92,7 +92,12 @@ export const FULL_BODIES: Readonly<Record<string, object>> = {
       },
     ],
     tools: [
-      { name: 'look', description: 'Looks.', input_schema: { type: 'object', properties: { at: { type: 'string' } } } },
+      {
+        name: 'look',
+        description: 'Looks.',
+        input_schema: { type: 'object', properties: { at: { type: 'string' } } },
+        input_examples: [{ at: 'x', signature: 's', encrypted_content: 'e', thought_signature: 't' }],
+      },
       { type: 'web_search_20250305', name: 'web_search', allowed_domains: ['a.example'] },
     ],
     tool_choice: { type: 'tool', name: 'look' },

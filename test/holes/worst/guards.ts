@@ -41,6 +41,17 @@ const SECRETS: TextShapes = {
   'names of passwords': of('password='),
   'addresses of servers': of('a://b:c@'),
   'one address': of('postgres://a:'),
+  'a long password in an address': (parts) => `postgres://a:${'b'.repeat(parts)}`,
+  'a long user in an address': (parts) => `postgres://${'b'.repeat(parts)}`,
+  'names in a value': of('token:'),
+  'names in a secret': (parts) => `token="${'a1B2token='.repeat(parts)}`,
+  'names and quotes': of('token="'),
+  'types of credentials': of('token: a '),
+  'words of a value': (parts) => `token=${'word_'.repeat(parts)}`,
+  'short beginnings': of('sk_list_of_names '),
+  'one name with short beginnings': of('sk_list_'),
+  'words after bearers': of('Bearer authentication '),
+  'first lines of keys': of('-----BEGIN PRIVATE KEY-----\n'),
   'random runs': of('aB3dE5gH7jK9mN1pQ3rS5tU7 '),
 };
 
@@ -79,7 +90,7 @@ const PREPARED: Readonly<Record<string, PreparedGuard>> = {
     longest_match: 256,
   }),
   size: size.prepare({ characters: 1_000 }),
-  language: language.prepare({ scripts: ['latin'], share: 0.3 }),
+  language: language.prepare({ scripts: ['latin'], share: 0.3, letters: 20 }),
   'json-schema': jsonSchema.prepare({
     schema: { type: 'array', items: { type: 'number' } },
     tools: true,
@@ -247,6 +258,10 @@ export const guardReaders: readonly WorstReader[] = [
         'members of arguments': (parts) =>
           chat(call(`{${Array.from({ length: parts }, (_, at) => `"m${at}":"v"`).join()}}`)),
         'repeated members of arguments': (parts) => chat(call(`{${'"m":"v",'.repeat(parts)}"n":1}`)),
+        'long numbers in arguments': (parts) => chat(call(`[${'4111111111111111110,'.repeat(parts)}1]`)),
+        'one long number in arguments': (parts) => chat(call(`[${'4'.repeat(parts)}]`)),
+        'points of numbers in arguments': (parts) => chat(call(`["${': 1.1.'.repeat(parts)}"]`)),
+        'levels of arguments': (parts) => chat(call(`${'['.repeat(parts)}1${']'.repeat(parts)}`)),
         'escapes in arguments': (parts) => chat(call(`{"m":"${'\\"'.repeat(parts)}"}`)),
       },
       (request) => () => textsOfRequest(request),
