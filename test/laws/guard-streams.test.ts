@@ -7,7 +7,8 @@ import type { PreparedGuard } from '../../src/contract/guard.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { GuardAction, GuardRule } from '../../src/core/policy/guards.ts';
 import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
-import { AnswerBlocked, GuardedParts } from '../../src/gateway/guards/guarded-parts.ts';
+import { GuardChain } from '../../src/gateway/guards/guard-chain.ts';
+import { AnswerBlocked } from '../../src/gateway/guards/held-parts.ts';
 import { Placeholders } from '../../src/gateway/guards/placeholders.ts';
 import { Verdicts } from '../../src/gateway/guards/verdicts.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
@@ -129,7 +130,7 @@ interface Shown {
   readonly isBlocked: boolean;
 }
 
-type Holder = new (...of: ConstructorParameters<typeof GuardedParts>) => Pick<GuardedParts, 'add' | 'end'>;
+type Holder = new (...of: ConstructorParameters<typeof GuardChain>) => Pick<GuardChain, 'add' | 'end'>;
 
 /** Sends pieces of an answer through a guard. */
 function show(
@@ -187,15 +188,15 @@ const blocksBefore = (Held: Holder) =>
   });
 
 /** Inspects each part alone. */
-class PartByPart extends GuardedParts {
+class PartByPart extends GuardChain {
   override add(parts: readonly StreamPart[]): readonly StreamPart[] {
     return [...atOnce(super.add(parts)), ...atOnce(this.end())];
   }
 }
 
 /** Shows a text as soon as no match is in it. */
-class WithoutWindow extends GuardedParts {
-  constructor(...[guards, isStream, context]: ConstructorParameters<typeof GuardedParts>) {
+class WithoutWindow extends GuardChain {
+  constructor(...[guards, isStream, context]: ConstructorParameters<typeof GuardChain>) {
     super(
       guards.map((one) => ({ ...one, prepared: { ...one.prepared, reach: 1 } })),
       isStream,
@@ -209,12 +210,12 @@ const fails = (property: fc.IProperty<unknown>, name: string): boolean =>
 
 describe('a guard on a stream', () => {
   test('that masks shows the same text however the answer is cut', () => {
-    fc.assert(masksAlike(GuardedParts), tries('guard-masks', 400, 20_000));
+    fc.assert(masksAlike(GuardChain), tries('guard-masks', 400, 20_000));
   });
 
   test('that masks also masks a secret whose name ends another secret, which is masked first', () => {
     const answer = `Your key: sk-live-1234567890abcdefpassword: Tr0ub4dor&3 ${'and then '.repeat(60)}`;
-    expect(show(GUARDS.secrets, 'mask', [...answer], true, GuardedParts).text).not.toContain('Tr0ub4dor');
+    expect(show(GUARDS.secrets, 'mask', [...answer], true, GuardChain).text).not.toContain('Tr0ub4dor');
   });
 
   test('that masks inspects the same text again if the first sign of it is the last of an earlier match', () => {
@@ -227,7 +228,7 @@ describe('a guard on a stream', () => {
   });
 
   test('that blocks shows no character of the first match or after it', () => {
-    fc.assert(blocksBefore(GuardedParts), tries('guard-blocks', 400, 20_000));
+    fc.assert(blocksBefore(GuardChain), tries('guard-blocks', 400, 20_000));
   });
 
   test('that blocks or masks delays the text by at most its reach and 48 characters, unless a match is still growing', () => {
@@ -235,7 +236,7 @@ describe('a guard on a stream', () => {
       fc.property(guards, cuts, (guard, shares) => {
         const answer = 'A plain sentence with nothing in it. '.repeat(40);
         const pieces = cutAt(answer, shares);
-        const { steps } = show(guard, 'mask', pieces, true, GuardedParts);
+        const { steps } = show(guard, 'mask', pieces, true, GuardChain);
         let arrived = 0;
         for (const [at, piece] of pieces.entries()) {
           arrived += piece.length;
@@ -251,7 +252,7 @@ describe('a guard on a stream', () => {
     fc.assert(
       fc.property(guards, answers, cuts, (guard, answer, shares) => {
         const pieces = cutAt(answer, shares);
-        const { text, steps } = show(guard, 'flag', pieces, true, GuardedParts);
+        const { text, steps } = show(guard, 'flag', pieces, true, GuardChain);
         expect(text).toBe(answer);
         let arrived = 0;
         for (const [at, piece] of pieces.entries()) {

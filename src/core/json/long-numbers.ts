@@ -61,3 +61,10 @@ export function digitsAt(numbers: LongNumbers | null, value: number, at: Origina
   const isLong = numbers !== null && Math.abs(value) >= Number.MAX_SAFE_INTEGER;
   return (isLong ? numbers.get(pathKey(at)) : undefined) ?? String(value);
 }
+
+/** Returns a number of a JSON text as guards read it: with all of its digits, however long it is. */
+export function numberText(written: string): string {
+  const value = Number(written);
+  const digits = Math.abs(value) >= Number.MAX_SAFE_INTEGER ? digitsOf(written) : null;
+  return digits ?? String(value);
+}

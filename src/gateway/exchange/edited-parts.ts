@@ -1,14 +1,14 @@
 import type { EventPlace, PassedPart, StreamPart } from '../../contract/parts.ts';
 import { inputOf, isObject, parseJson } from '../../core/json/object.ts';
-import { valueAt, withEdits } from '../../core/json/original.ts';
+import { type Edit, type OriginalPath, valueAt, withEdits } from '../../core/json/original.ts';
 
 /** A part of an answer with text that the caller reads. */
 type TextualPart = Extract<StreamPart, { readonly place?: EventPlace }>;
 
 /**
- * Returns a batch with changed texts, each also changed in the event that it was read from. Only this function may change an answer that
- * may be passed through unchanged. It adds and removes no part; text that waits for later text moves into a later part. State parts stay as
- * their model wrote them, including the thoughts in them.
+ * Returns a batch with changed texts, each also changed in the event that it was read from. Only the functions of this file may change an
+ * answer that may be passed through unchanged. `withTexts` adds and removes no part; text that waits for later text moves into a later part.
+ * State parts stay as their model wrote them, including the thoughts in them.
  * @param textFor returns the new text for a part, or the same text for no change
  */
 export function withTexts(
@@ -43,4 +43,35 @@ function withText(passed: PassedPart, { at, isEscaped }: EventPlace, text: strin
 function unescaped(text: string): string {
   const value = parseJson(`"${text}"`);
   return typeof value === 'string' ? value : text;
+}
+
+/**
+ * Returns a batch without probabilities of tokens, which repeat the text. In events that are passed on, their lists become empty.
+ */
+export function withoutLogprobs(parts: readonly StreamPart[]): readonly StreamPart[] {
+  if (!parts.some(mayHaveLogprobs)) return parts;
+  return parts.flatMap((part): readonly StreamPart[] => {
+    if (part.type === 'logprobs') return [];
+    if (part.type !== 'passthrough') return [part];
+    const edits: Edit[] = [];
+    findLogprobs(part.event, [], edits);
+    return edits.length === 0 ? [part] : [{ ...part, event: withEdits(part.event, edits), json: undefined }];
+  });
+}
+
+const mayHaveLogprobs = (part: StreamPart): boolean =>
+  part.type === 'logprobs' || (part.type === 'passthrough' && (part.json?.includes('"logprobs"') ?? true));
+
+/** The types of the objects of the Responses API that have the probabilities of a text. */
+const OF_TEXT = /^(?:response\.)?output_text/;
+
+function findLogprobs(value: unknown, at: OriginalPath, edits: Edit[]): void {
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) findLogprobs(item, [...at, index], edits);
+  if (!isObject(value)) return;
+  const { type, logprobs } = value;
+  if (typeof type === 'string' && OF_TEXT.test(type) && Array.isArray(logprobs) && logprobs.length > 0)
+    edits.push({ at: [...at, 'logprobs'], value: [] });
+  for (const name of ['part', 'item', 'response', 'output', 'content']) {
+    if (typeof value[name] === 'object') findLogprobs(value[name], [...at, name], edits);
+  }
 }

@@ -1,7 +1,8 @@
 import type { GuardForm } from '../../contract/guard.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { AnswerText } from './answer-texts.ts';
-import { Channel, type EndedChoice } from './held-parts.ts';
+import { Channel } from './channel.ts';
+import type { EndedChoice } from './held-parts.ts';
 
 /** The parts of a request that say which form its answer should have. */
 export type FormRequest = Pick<ModelRequest, 'conversation' | 'settings'>;
@@ -25,7 +26,7 @@ export function formTexts(
     role: 'assistant',
     kind: channel.kind,
     channel,
-    inside: null,
+    token: null,
     ...(form && { form }),
     ...isCut,
   });

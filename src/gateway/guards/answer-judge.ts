@@ -1,7 +1,8 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Timers } from '../../core/time/timers.ts';
-import { AnswerBlocked, GuardedParts } from './guarded-parts.ts';
+import { GuardChain } from './guard-chain.ts';
+import { AnswerBlocked } from './held-parts.ts';
 import { Placeholders } from './placeholders.ts';
 import type { RequestGuards } from './request-guards.ts';
 import { Verdicts } from './verdicts.ts';
@@ -24,7 +25,7 @@ export function answerJudge(guards: RequestGuards | null, request: ModelRequest,
       timers,
       onFailure: () => {},
     };
-    const held = new GuardedParts(judging, false, context);
+    const held = new GuardChain(judging, false, context);
     try {
       // Pure guards do not wait.
       held.add(parts);

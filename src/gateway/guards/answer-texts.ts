@@ -1,72 +1,84 @@
 import type { GuardText } from '../../contract/guard.ts';
 import { beyondLimits } from '../../core/json/limits.ts';
-import { digitsAt, longNumbersIn } from '../../core/json/long-numbers.ts';
-import { isObject, parseJson } from '../../core/json/object.ts';
-import { type Edit, type OriginalPath, withEdits } from '../../core/json/original.ts';
-import type { Channel } from './held-parts.ts';
+import { numberText } from '../../core/json/long-numbers.ts';
+import { parseJson } from '../../core/json/object.ts';
+import type { Channel } from './channel.ts';
 import { hasRepeatedNames } from './repeated-names.ts';
 
-/** A text of a complete channel. The arguments of a call have a text for each value in them. */
+/** A string or a number in a JSON text, with its place. */
+interface JsonToken {
+  readonly from: number;
+  readonly to: number;
+  /** Whether the string is the name of a member. */
+  readonly isName: boolean;
+}
+
+/** A text of a complete channel. A channel with JSON has a text for each value and each name in it. */
 export interface AnswerText extends GuardText {
   readonly channel: Channel;
-  /** The location of the text in the arguments; null if the text is the whole channel. */
-  readonly inside: OriginalPath | null;
+  /** The place of the text in the JSON of its channel; null if the text is the whole channel. */
+  readonly token: JsonToken | null;
 }
+
+/** A string or a number of valid JSON. */
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+const COLON = /\s*:/y;
 
 /**
  * Returns the texts of a complete channel; none if it is empty.
  * @param text the text of the channel, with or without its edits
  */
 export function textsOfChannel(channel: Channel, text: string): readonly AnswerText[] {
-  const { kind, type } = channel;
+  const { kind } = channel;
   if (text === '') return [];
-  const parsed = type === 'tool-call' ? parseArguments(text) : undefined;
-  if (typeof parsed !== 'object' || parsed === null) return [{ text, role: 'assistant', kind, channel, inside: null }];
-  const numbers = longNumbersIn(text);
+  const textIn = (value: string, token: JsonToken | null): AnswerText => ({
+    text: value,
+    role: 'assistant',
+    kind,
+    channel,
+    token,
+  });
+  if (!channel.isJson || parseJson(text) === undefined) return [textIn(text, null)];
   const texts: AnswerText[] = [];
-  const add = (value: string, inside: OriginalPath): void =>
-    void texts.push({ text: value, role: 'assistant', kind, channel, inside });
-  const visit = (value: unknown, at: OriginalPath): void => {
-    if (typeof value === 'string') add(value, at);
-    else if (typeof value === 'number') add(digitsAt(numbers, value, at), at);
-    else if (Array.isArray(value)) for (const [index, item] of value.entries()) visit(item, [...at, index]);
-    else if (isObject(value)) {
-      // The name of a member is no value, so it has the location of a value that does not exist.
-      for (const [name, member] of Object.entries(value)) {
-        add(name, NAME);
-        visit(member, [...at, name]);
-      }
-    }
-  };
-  visit(parsed, []);
-  return texts.filter((one) => one.text !== '');
+  for (const { 0: written, index: from } of text.matchAll(TOKEN)) {
+    const to = from + written.length;
+    COLON.lastIndex = to;
+    const value = written.startsWith('"') ? String(JSON.parse(written)) : numberText(written);
+    if (value !== '') texts.push(textIn(value, { from, to, isName: COLON.test(text) }));
+  }
+  return texts;
 }
-
-const NAME: OriginalPath = [];
 
 /** Returns the value of a call's arguments; undefined for no JSON, and for JSON that is nested too deeply for a walk over its values. */
 const parseArguments = (text: string): unknown =>
   beyondLimits(text, Number.POSITIVE_INFINITY) === null ? parseJson(text) : undefined;
 
 /** Whether a text of an answer must not change. */
-export const isFixedText = ({ channel, inside }: AnswerText): boolean => channel.isFixed || inside === NAME;
+export const isFixedText = ({ channel, token }: AnswerText): boolean =>
+  channel.isFixed || (channel.type === 'tool-call' && token !== null && token.isName);
 
-/** Gives texts of complete channels new values. @param changed the new value of each text that changes */
+/** Gives texts of complete channels new values. A changed number of JSON becomes a string. @param changed the new value of each text */
 export function changeTexts(changed: ReadonlyMap<AnswerText, string>): void {
-  const inJson = new Map<Channel, Edit[]>();
-  for (const [{ channel, inside }, value] of changed) {
-    if (inside === null) replaceText(channel, value);
-    else inJson.getOrInsertComputed(channel, () => []).push({ at: inside, value });
+  const inJson = new Map<Channel, (JsonToken & { readonly value: string })[]>();
+  for (const [{ channel, token }, value] of changed) {
+    if (token === null) replaceText(channel, value);
+    else inJson.getOrInsertComputed(channel, () => []).push({ ...token, value });
   }
   for (const [channel, edits] of inJson) {
-    const parsed = parseJson(editedText(channel, 0, channel.text.length));
-    if (typeof parsed === 'object' && parsed !== null) replaceText(channel, JSON.stringify(withEdits(parsed, edits)));
+    const text = editedText(channel, 0, channel.length);
+    let out = '';
+    let last = 0;
+    for (const { from, to, value } of edits.sort((a, b) => a.from - b.from)) {
+      out += text.slice(last, from) + JSON.stringify(value);
+      last = to;
+    }
+    replaceText(channel, out + text.slice(last));
   }
 }
 
-/** Writes the arguments of a call without repeated names: of two members with the same name, only one is inspected. */
+/** Writes JSON without repeated names: of two members with the same name, a reader may take either. */
 export function dropRepeatedNames(channel: Channel): void {
-  if (channel.type !== 'tool-call') return;
+  if (!channel.isJson) return;
   const { text } = channel;
   const parsed = parseArguments(text);
   if (typeof parsed === 'object' && parsed !== null && hasRepeatedNames(text))
@@ -74,7 +86,7 @@ export function dropRepeatedNames(channel: Channel): void {
 }
 
 function replaceText(channel: Channel, value: string): void {
-  channel.edits = [{ from: 0, to: channel.text.length, value }];
+  channel.edits = [{ from: 0, to: channel.length, value }];
 }
 
 /** Returns a part of a channel's text with the edits that begin in it. */

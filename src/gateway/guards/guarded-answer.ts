@@ -3,12 +3,14 @@ import { type Awaitable, orElse, whenReady } from '../../core/awaitable.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { WrappedAnswer } from '../exchange/wrapped-answer.ts';
-import { AnswerBlocked } from './guarded-parts.ts';
-import type { HeldParts } from './held-parts.ts';
+import { AnswerBlocked, type HeldParts } from './held-parts.ts';
+
+/** What guards an answer: one guarding of its parts, or several in a row. */
+type GuardingParts = Pick<HeldParts, 'add' | 'end' | 'leave'>;
 
 /** An answer whose parts are held back until they are safe to show. */
 export class GuardedAnswer extends WrappedAnswer {
-  readonly #parts: HeldParts;
+  readonly #parts: GuardingParts;
   readonly #hear: (parts: readonly StreamPart[]) => void;
   readonly #onRead: (error: SignalboxError | null) => void;
 
@@ -18,7 +20,7 @@ export class GuardedAnswer extends WrappedAnswer {
    */
   constructor(
     source: RunningAnswer,
-    parts: HeldParts,
+    parts: GuardingParts,
     hear: (parts: readonly StreamPart[]) => void = () => {},
     onRead: (error: SignalboxError | null) => void = () => {},
   ) {

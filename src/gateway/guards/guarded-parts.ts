@@ -1,8 +1,9 @@
 import type { GuardMatch, GuardText, GuardWindow } from '../../contract/guard.ts';
+import type { StreamPart } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
-import type { SignalboxError } from '../../core/errors.ts';
 import type { GuardRule } from '../../core/policy/guards.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
+import { withoutLogprobs } from '../exchange/edited-parts.ts';
 import { type FormRequest, formTexts } from './answer-form.ts';
 import {
   type AnswerText,
@@ -12,23 +13,15 @@ import {
   isFixedText,
   textsOfChannel,
 } from './answer-texts.ts';
+import { type Channel, type ChannelType, firstEdit, RECENT } from './channel.ts';
 import { blockedAnswer, guardFailed } from './guard-errors.ts';
 import { type MatchPlace, mergedPlaces } from './guard-input.ts';
 import type { GuardModels, OpenModel } from './guard-model.ts';
 import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
 import { OpenService } from './guard-service.ts';
-import { type Channel, type EndedChoice, firstEdit, HeldParts, RECENT } from './held-parts.ts';
+import { AnswerBlocked, type EndedChoice, HeldParts, type HeldRoom } from './held-parts.ts';
 import { type Placeholders, withoutPlaceholders } from './placeholders.ts';
 import type { Verdicts } from './verdicts.ts';
-
-/** Thrown when a guard blocks an answer. */
-export class AnswerBlocked extends Error {
-  readonly error: SignalboxError;
-  constructor(error: SignalboxError) {
-    super(error.message);
-    this.error = error;
-  }
-}
 
 export interface OutputContext {
   /** The request that is answered. */
@@ -39,6 +32,8 @@ export interface OutputContext {
   readonly timers: Timers;
   /** The models that guards call; absent if no guard may call one. */
   readonly models?: GuardModels | undefined;
+  /** The memory for what is held back; absent if something else counts the whole answer. */
+  readonly room?: HeldRoom | undefined;
   onFailure(guard: RunningGuard, cause: unknown): void;
 }
 
@@ -46,6 +41,8 @@ export interface OutputContext {
 const CONTEXT = 256;
 /** So many characters arrive before the guards inspect a text again, so that small parts cost little. */
 const STEP = 48;
+/** The same for guards that flag, for which nothing waits. */
+const FLAG_STEP = 4_096;
 const ROUNDS_MAX = 8;
 
 /** A match in a text of an answer, with its guard. */
@@ -55,16 +52,20 @@ interface AnswerMatch extends MatchPlace {
 }
 
 /**
- * Runs guards on an answer. A guard that blocks or masks delays a stream by its `reach`; with `buffer: whole`, without a `reach` or without
- * a stream, it inspects the whole answer before anything is shown, as does a guard that is not pure. A guard that flags inspects the whole answer and delays nothing. The
- * arguments of a call are inspected when they are complete.
+ * Runs guards on an answer that all see alike: guards that flag, or guards that block and then at most one that changes texts. A guard that
+ * blocks or masks delays a stream by its `reach`; with `buffer: whole`, without a `reach` or without a stream, it inspects the whole answer
+ * before anything is shown, as does a guard that is not pure. A guard that flags delays nothing. The arguments of a call, and a text that is
+ * masked and that the request wants as JSON, are inspected when they are complete.
  */
 export class GuardedParts extends HeldParts {
-  readonly #acting: readonly RunningGuard[];
-  readonly #flagging: readonly RunningGuard[];
+  readonly #guards: readonly RunningGuard[];
+  /** Whether the guards only count matches. */
+  readonly #flags: boolean;
   readonly #context: OutputContext;
   /** Whether the whole answer is inspected at once. */
   readonly #isWhole: boolean;
+  /** Whether texts are inspected as JSON, so that masks keep them JSON. */
+  readonly #masksJson: boolean;
   readonly #reach: number;
   /** The time that each guard has used, ms. */
   readonly #used = new Map<RunningGuard, number>();
@@ -75,42 +76,63 @@ export class GuardedParts extends HeldParts {
   /** The model of the guard that runs now; null for none. */
   #model: OpenModel | null = null;
   #isLeft = false;
+  /** Whether guards that flag have failed, because no memory was left for the texts that they read at the end. */
+  #hasGivenUp = false;
 
   constructor(guards: readonly RunningGuard[], isStream: boolean, context: OutputContext) {
-    super();
-    this.#acting = guards.filter(({ rule }) => rule.onMatch !== 'flag');
-    this.#flagging = guards.filter(({ rule }) => rule.onMatch === 'flag');
+    super(context.room);
+    const { answerFormat } = context.request.settings;
+    this.#guards = guards;
+    this.#flags = guards.every(({ rule }) => rule.onMatch === 'flag');
     this.#context = context;
-    this.#isWhole =
-      !isStream ||
-      this.#acting.some(({ rule, prepared }) => !rule.isPure || rule.buffersWhole || prepared.reach === undefined);
-    this.#reach = Math.max(0, ...this.#acting.map(({ prepared }) => prepared.reach ?? 0));
+    this.#isWhole = !isStream || guards.some(readsWhole);
+    this.#masksJson =
+      answerFormat !== undefined && answerFormat.type !== 'text' && guards.some(({ rule }) => rule.onMatch === 'mask');
+    this.#reach = Math.max(0, ...guards.map(({ prepared }) => prepared.reach ?? 0));
+  }
+
+  override add(parts: readonly StreamPart[]): Awaitable<readonly StreamPart[]> {
+    if (this.#hasGivenUp) return parts;
+    return super.add(this.#flags ? parts : withoutLogprobs(parts));
   }
 
   protected get endsEarly(): boolean {
     return !this.#isWhole;
   }
 
+  protected override get holdsBack(): boolean {
+    return !this.#flags;
+  }
+
   protected override get dropsBroken(): boolean {
-    return this.#acting.some(({ rule }) => rule.window === 'form');
+    return !this.#flags && this.#guards.some(({ rule }) => rule.window === 'form');
+  }
+
+  protected keeps(type: ChannelType): boolean {
+    return this.#isWhole || this.isJson(type);
+  }
+
+  protected override isJson(type: ChannelType): boolean {
+    return type === 'tool-call' || (type === 'text' && this.#masksJson);
+  }
+
+  /** An answer of which guards only count matches does not end for lack of memory. */
+  protected override crowded(room: HeldRoom): void {
+    if (!this.#flags) super.crowded(room);
+    this.#hasGivenUp = true;
+    this.forget();
+    for (const guard of this.#guards) this.#failed(guard, new GuardFailure('no memory was left for the answer'));
   }
 
   protected grow(channel: Channel, isOver: boolean): void {
-    if (this.#acting.length === 0) {
-      channel.safeTo = Number.POSITIVE_INFINITY;
-      return;
-    }
     // Other channels are inspected when their choice finishes.
-    if (!this.#isWhole && channel.type !== 'tool-call') this.#inspectWindow(channel, isOver);
+    if (!channel.isWhole) this.#inspectWindow(channel, isOver);
   }
 
   protected finish(ended: EndedChoice): Awaitable<void> {
-    return whenReady(this.#inspectWhole(ended, this.#flagging), () => {
-      const { channels } = ended;
-      if (this.#acting.length > 0) for (const channel of channels) dropRepeatedNames(channel);
-      const together = this.#isWhole ? channels : channels.filter(({ type }) => type === 'tool-call');
-      return this.#inspectWhole({ ...ended, channels: together }, this.#acting);
-    });
+    const channels = ended.channels.filter(({ isWhole }) => isWhole);
+    if (!this.#flags) for (const channel of channels) dropRepeatedNames(channel);
+    return this.#inspectWhole({ ...ended, channels }, this.#guards);
   }
 
   override leave(): void {
@@ -124,7 +146,7 @@ export class GuardedParts extends HeldParts {
     const { safeTo, length: end } = channel;
     const inspected = this.#inspected.get(channel) ?? 0;
     // A match that keeps growing is inspected ever more rarely, because inspecting it for each part would take quadratic time.
-    const step = Math.max(STEP, (inspected - safeTo - this.#reach) >> 2);
+    const step = Math.max(this.#flags ? FLAG_STEP : STEP, (inspected - safeTo - this.#reach) >> 2);
     if (end === safeTo || (!isOver && end - inspected < step)) return;
     this.#inspected.set(channel, end);
     const start = contextStart(channel);
@@ -145,20 +167,21 @@ export class GuardedParts extends HeldParts {
 
   /**
    * Returns the matches in the text of a channel from `start` on that end after the shown text. The guards first inspect the text as it
-   * came, because a word under a placeholder can decide what follows. A placeholder can reveal another match, so they inspect the text again
-   * with each match replaced by the signs of a placeholder.
+   * came, because a word under a placeholder can decide what follows. A placeholder can reveal another match, so a guard that masks inspects
+   * the text again with each match replaced by the signs of a placeholder.
    */
   #matchesFrom(start: number, channel: Channel): readonly AnswerMatch[] {
     const { kind, safeTo } = channel;
     const edits = channel.edits.slice(firstEdit(channel, start));
+    const masking = this.#guards.filter(({ rule }) => rule.onMatch === 'mask');
     const found: AnswerMatch[] = [];
     const came = channel.textFrom(start);
     let text = came;
     for (let round = 0; ; round++) {
       const window = [{ text, role: 'assistant' as const, kind }];
-      const more = this.#acting.flatMap((guard) =>
+      const more = (round === 0 ? this.#guards : masking).flatMap((guard) =>
         this.#callPure(guard, window).flatMap((match): readonly AnswerMatch[] => {
-          if (!match.at) return [];
+          if (!match.at) return this.#flags ? [] : this.#block(guard.rule, [match]);
           const [from, to] = [Math.max(safeTo, start + match.at.from), start + match.at.to];
           // The signs that replace a match may look like the match.
           const isKnown = [...edits, ...found].some((place) => place.from <= from && to <= place.to);
@@ -168,6 +191,7 @@ export class GuardedParts extends HeldParts {
       if (more.length === 0 && (round > 0 || edits.length === 0)) return found;
       if (round === ROUNDS_MAX) this.#block(more[0]!.guard.rule, [more[0]!.match]);
       found.push(...more);
+      if (masking.length === 0) return found;
       text = filled(came, [...edits, ...found], start);
     }
   }
@@ -176,9 +200,12 @@ export class GuardedParts extends HeldParts {
   #act(channel: Channel, place: MatchPlace, found: readonly AnswerMatch[]): void {
     const { verdicts, placeholders } = this.#context;
     const here = found.filter(({ from, to }) => place.from <= from && to <= place.to);
-    const blocking = here.find(({ guard: { rule } }) => rule.onMatch === 'block' || channel.isFixed);
+    const blocking = here.find(
+      ({ guard: { rule } }) => rule.onMatch === 'block' || (rule.onMatch === 'mask' && channel.isFixed),
+    );
     for (const { guard, match } of here) verdicts.add(guard.rule, 'output', [match], blocking ? 'block' : undefined);
     if (blocking) throw new AnswerBlocked(blockedAnswer(blocking.guard.rule, [blocking.match]));
+    if (this.#flags) return;
     const { from, to, kind } = place;
     const value = placeholders.of(kind, channel.textFrom(from).slice(0, to - from));
     channel.edits.push({ from, to, value });
@@ -201,8 +228,7 @@ export class GuardedParts extends HeldParts {
   /** Runs a guard on complete channels. @returns whether it has changed a text */
   #hasChanged(guard: RunningGuard, ended: EndedChoice, round: number): Awaitable<boolean> {
     const { rule } = guard;
-    const textOf = (channel: Channel) =>
-      rule.onMatch === 'flag' ? channel.text : editedText(channel, 0, channel.text.length);
+    const textOf = (channel: Channel) => editedText(channel, 0, channel.length);
     const texts =
       rule.window === 'form'
         ? formTexts(ended, this.#context.request, textOf)
@@ -316,6 +342,10 @@ export class GuardedParts extends HeldParts {
     return [];
   }
 }
+
+/** Whether a guard inspects only whole answers. */
+export const readsWhole = ({ rule, prepared: { reach } }: RunningGuard): boolean =>
+  !rule.isPure || reach === undefined || (rule.buffersWhole && rule.onMatch !== 'flag');
 
 /** Returns texts as a guard sees them. A guard cannot reach their channels. */
 const windowOf = (texts: readonly GuardText[]): GuardWindow => ({

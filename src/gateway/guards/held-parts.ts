@@ -1,76 +1,29 @@
-import type { GuardTextKind } from '../../contract/guard.ts';
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import type { SignalboxError } from '../../core/errors.ts';
 import type { Members } from '../../core/json/original.ts';
 import { withTexts } from '../exchange/edited-parts.ts';
+import { Channel, type ChannelType, firstEdit } from './channel.ts';
 
-/** A new text for a place in the text of a channel. */
-export interface ChannelEdit {
-  readonly from: number;
-  readonly to: number;
-  readonly value: string;
-}
-
-type ChannelType = 'text' | 'refusal' | 'reasoning' | 'tool-call' | 'name' | 'state' | 'unread';
-
-/** How many characters before the shown end stay available. */
-export const RECENT = 512;
-
-/** One text of an answer, which arrives in pieces: the text of a choice, or the arguments of one call. */
-export class Channel {
-  readonly type: ChannelType;
-  readonly choice: number;
-  /** The end of the text that may be shown, with the edits before it. */
-  safeTo = 0;
-  /** The edits in order, without overlap. */
-  edits: ChannelEdit[] = [];
-  length = 0;
-  #pieces: string[] = [];
-  /** The end of the text, which is kept apart because joining all pieces for each part would take quadratic time. */
-  #recent = '';
-  #recentFrom = 0;
-  /** Whether the text is complete, and may be shown with its edits. */
-  isOver = false;
-  /** Whether the text must not change: names, signed thoughts, and members that no part contains. */
-  isFixed: boolean;
-  /** The name of the called tool; empty for other channels. */
-  tool = '';
-
-  constructor(type: ChannelType, choice: number) {
-    this.type = type;
-    this.choice = choice;
-    this.isFixed = type === 'name' || type === 'state' || type === 'unread';
-  }
-
-  /** The whole text so far. */
-  get text(): string {
-    if (this.#pieces.length > 1) this.#pieces = [this.#pieces.join('')];
-    return this.#pieces[0] ?? '';
-  }
-
-  append(text: string): void {
-    this.#pieces.push(text);
-    this.#recent += text;
-    this.length += text.length;
-  }
-
-  /** Returns the text from an offset on. @param from at most `RECENT` characters before `safeTo` */
-  textFrom(from: number): string {
-    const least = this.safeTo - RECENT;
-    if (least - this.#recentFrom > RECENT) {
-      this.#recent = this.#recent.slice(least - this.#recentFrom);
-      this.#recentFrom = least;
-    }
-    return this.#recent.slice(from - this.#recentFrom);
-  }
-
-  get kind(): GuardTextKind {
-    if (this.type === 'tool-call') return 'tool_arguments';
-    if (this.type === 'state') return 'reasoning';
-    if (this.type === 'unread') return 'other';
-    return this.type === 'refusal' ? 'text' : this.type;
+/** Thrown when an answer ends here, because a guard blocks it or because no memory is left for it. */
+export class AnswerBlocked extends Error {
+  readonly error: SignalboxError;
+  constructor(error: SignalboxError) {
+    super(error.message);
+    this.error = error;
   }
 }
+
+/** The memory for what is held back of an answer, or kept of it. */
+export interface HeldRoom {
+  /** Reserves memory, or releases it if `bytes` is negative. @returns false if there is no memory */
+  take(bytes: number): boolean;
+  /** Returns the error of an answer without memory. */
+  error(): SignalboxError;
+}
+
+/** Memory is reserved in these steps, bytes. Less is not counted, so that a guard that holds only a window back reserves nothing. */
+const RESERVE_STEP = 65_536;
 
 /** A choice of an answer that has ended. */
 export interface EndedChoice {
@@ -94,7 +47,12 @@ interface Piece {
 interface Unit {
   readonly parts: readonly StreamPart[];
   readonly pieces: readonly Piece[];
+  /** The estimated memory, bytes. */
+  readonly bytes: number;
 }
+
+/** The memory of a part that is held back, in addition to its text, bytes. */
+const PART_BYTES = 512;
 
 /**
  * Holds parts of an answer back until their texts are safe to show, and shows them in their order. Whole parts are held back, so an event of a
@@ -103,8 +61,17 @@ interface Unit {
 export abstract class HeldParts {
   readonly #queue: Unit[] = [];
   readonly #open = new Map<string, Channel>();
-  /** The channels of each choice that has not finished. */
+  /** The channels of each choice that has not finished, without channels that were over before. */
   readonly #choices = new Map<number, Channel[]>();
+  /** Absent if the memory is not counted, because something else counts the whole answer. */
+  readonly #room: HeldRoom | undefined;
+  /** The estimated memory of the parts that are held back and of the texts that are kept, and what is reserved for them, bytes. */
+  #bytes = 0;
+  #reserved = 0;
+
+  constructor(room?: HeldRoom) {
+    this.#room = room;
+  }
 
   /**
    * Called when the text of a channel has grown, or is over. Sets `safeTo` and `edits`.
@@ -115,9 +82,23 @@ export abstract class HeldParts {
   protected abstract get endsEarly(): boolean;
   /** Called before the channels of a choice are over. */
   protected abstract finish(ended: EndedChoice): Awaitable<void>;
+  /** Whether a text is inspected when it is complete, so that the whole text is kept. */
+  protected abstract keeps(type: ChannelType): boolean;
+  /** Whether a complete text is inspected as JSON. */
+  protected isJson(type: ChannelType): boolean {
+    return type === 'tool-call';
+  }
+  /** Whether parts wait until their texts are safe to show. Otherwise they are shown at once. */
+  protected get holdsBack(): boolean {
+    return true;
+  }
   /** Whether the rest of an answer that broke off is never shown. */
   protected get dropsBroken(): boolean {
     return false;
+  }
+  /** Called if there is no memory for more of the answer. */
+  protected crowded(room: HeldRoom): void {
+    throw new AnswerBlocked(room.error());
   }
 
   /** Ends everything that is in progress, because no reader waits for it. */
@@ -128,13 +109,13 @@ export abstract class HeldParts {
     const finished: Omit<EndedChoice, 'channels'>[] = [];
     for (let at = 0; at < parts.length; ) {
       const end = unitEnd(parts, at);
-      const unit = parts.slice(at, end);
-      this.#queue.push({ parts: unit, pieces: unit.flatMap((part) => this.#piecesOf(part)) });
-      for (const part of unit) if (part.type === 'finish') finished.push(part);
+      this.#take(parts.slice(at, end));
       at = end;
     }
+    for (const part of parts) if (part.type === 'finish') finished.push(part);
+    this.#reserve();
     for (const channel of this.#open.values()) if (!channel.isOver) this.grow(channel, false);
-    return whenReady(this.#finish(finished), () => this.#release());
+    return whenReady(this.#finish(finished), () => (this.holdsBack ? this.#release() : this.#passed(parts)));
   }
 
   /** Ends all texts. Returns the rest of the parts. */
@@ -144,6 +125,31 @@ export abstract class HeldParts {
     return whenReady(this.#finish(broken), () => this.#release());
   }
 
+  #take(parts: readonly StreamPart[]): void {
+    const pieces = parts.flatMap((part) => this.#piecesOf(part));
+    if (!this.holdsBack) return;
+    const bytes = this.#room ? parts.reduce((sum, part) => sum + bytesOf(part), 0) : 0;
+    this.#queue.push({ parts, pieces, bytes });
+    this.#bytes += bytes;
+  }
+
+  #reserve(): void {
+    const room = this.#room;
+    const bytes = this.#bytes - (this.#bytes % RESERVE_STEP);
+    if (!room || bytes === this.#reserved) return;
+    if (room.take(bytes - this.#reserved)) this.#reserved = bytes;
+    else this.crowded(room);
+  }
+
+  /** Forgets all texts. */
+  protected forget(): void {
+    this.#open.clear();
+    this.#choices.clear();
+    this.#room?.take(-this.#reserved);
+    this.#bytes = 0;
+    this.#reserved = 0;
+  }
+
   /** Finishes choices, one after the other. */
   #finish([ended, ...others]: readonly Omit<EndedChoice, 'channels'>[]): Awaitable<void> {
     if (ended === undefined) return;
@@ -151,7 +157,10 @@ export abstract class HeldParts {
     const channels = this.#choices.get(choice) ?? [];
     this.#choices.delete(choice);
     return whenReady(this.finish({ choice, reason, channels }), () => {
-      for (const channel of channels) this.#close(channel);
+      for (const channel of channels) {
+        this.#close(channel);
+        if (channel.isWhole) this.#bytes -= channel.length;
+      }
       for (const [key, channel] of this.#open) if (channel.choice === choice) this.#open.delete(key);
       return this.#finish(others);
     });
@@ -164,13 +173,28 @@ export abstract class HeldParts {
     channel.isOver = true;
   }
 
+  /** Closes a channel whose choice goes on. */
+  #closeEarly(channel: Channel): void {
+    this.#close(channel);
+    const channels = this.#choices.get(channel.choice);
+    channels?.splice(channels.indexOf(channel), 1);
+  }
+
   #release(): readonly StreamPart[] {
     const shown: StreamPart[] = [];
     let count = 0;
     for (; this.#queue[count]?.pieces.every(isSafe); count++) {
-      for (const part of editedUnit(this.#queue[count]!)) shown.push(part);
+      const unit = this.#queue[count]!;
+      for (const part of editedUnit(unit)) shown.push(part);
+      for (const { channel, to } of unit.pieces) channel.shownTo = to;
+      this.#bytes -= unit.bytes;
     }
     if (count > 0) this.#queue.splice(0, count);
+    return this.#passed(shown);
+  }
+
+  #passed(shown: readonly StreamPart[]): readonly StreamPart[] {
+    for (const channel of this.#open.values()) channel.forget();
     return shown;
   }
 
@@ -181,7 +205,7 @@ export abstract class HeldParts {
       case 'reasoning':
         return [this.#piece(this.#channel(part.type, part), part.text, part)];
       case 'tool-call': {
-        const pieces = part.name === undefined ? [] : [this.#piece(new Channel('name', part.choice), part.name, null)];
+        const pieces = part.name === undefined ? [] : [this.#piece(this.#made('name', part.choice), part.name, null)];
         const call = this.#channel(part.type, part, part.index);
         call.tool += part.name ?? '';
         return [...pieces, this.#piece(call, part.arguments, part)];
@@ -200,12 +224,10 @@ export abstract class HeldParts {
   #piece(channel: Channel, text: string, part: StreamPart | null): Piece {
     const from = channel.length;
     channel.append(text);
+    if (channel.isWhole) this.#bytes += text.length;
     // Thoughts that are passed through are signed.
     if (part?.type === 'reasoning' && part.place) channel.isFixed = true;
-    if (channel.type === 'name') {
-      this.#choices.getOrInsertComputed(channel.choice, () => []).push(channel);
-      if (this.endsEarly) this.#close(channel);
-    }
+    if (channel.type === 'name' && this.endsEarly) this.#closeEarly(channel);
     return { channel, from, to: channel.length, part };
   }
 
@@ -215,15 +237,17 @@ export abstract class HeldParts {
       for (const passing of ['reasoning', 'state', 'unread'] as const) {
         const key = `${passing} ${choice} 0`;
         const channel = this.#open.get(key);
-        if (channel) this.#close(channel);
+        if (channel) this.#closeEarly(channel);
         this.#open.delete(key);
       }
     }
-    return this.#open.getOrInsertComputed(`${type} ${choice} ${index}`, () => {
-      const made = new Channel(type, choice);
-      this.#choices.getOrInsertComputed(choice, () => []).push(made);
-      return made;
-    });
+    return this.#open.getOrInsertComputed(`${type} ${choice} ${index}`, () => this.#made(type, choice));
+  }
+
+  #made(type: ChannelType, choice: number): Channel {
+    const channel = new Channel(type, choice, { isWhole: this.keeps(type), isJson: this.isJson(type) });
+    this.#choices.getOrInsertComputed(choice, () => []).push(channel);
+    return channel;
   }
 }
 
@@ -233,6 +257,22 @@ function unitEnd(parts: readonly StreamPart[], at: number): number {
   if (parts[at]!.type !== 'passthrough') return end;
   while (end < parts.length && parts[end]!.type !== 'passthrough') end++;
   return end;
+}
+
+/** Estimates the memory of a part that is held back. */
+function bytesOf(part: StreamPart): number {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+    case 'reasoning':
+      return PART_BYTES + part.text.length;
+    case 'tool-call':
+      return PART_BYTES + part.arguments.length;
+    case 'passthrough':
+      return PART_BYTES + (part.json ?? JSON.stringify(part.event)).length;
+    default:
+      return PART_BYTES + JSON.stringify(part).length;
+  }
 }
 
 const isSafe = ({ channel, to }: Piece): boolean => channel.isOver || (channel.safeTo > 0 && to <= channel.safeTo);
@@ -256,17 +296,6 @@ function editedPiece({ channel, from, to }: Piece, text: string): string {
     at = Math.min(edit.to, to);
   }
   return out + text.slice(at - from);
-}
-
-/** Returns the index of the first edit that ends after an offset. */
-export function firstEdit({ edits }: Channel, offset: number): number {
-  let [low, high] = [0, edits.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (edits[middle]!.to <= offset) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** Members of state that are no text. */

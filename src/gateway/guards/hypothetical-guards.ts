@@ -7,7 +7,8 @@ import type { Timers } from '../../core/time/timers.ts';
 import { guardInput } from './guard-input.ts';
 import type { RunningGuard } from './guard-runtime.ts';
 import { isActive, scopeOf } from './guard-scope.ts';
-import { AnswerBlocked, GuardedParts } from './guarded-parts.ts';
+import { GuardChain } from './guard-chain.ts';
+import { AnswerBlocked } from './held-parts.ts';
 import { Placeholders } from './placeholders.ts';
 import { Verdicts } from './verdicts.ts';
 
@@ -51,7 +52,7 @@ export function guardHypothetical(
   try {
     const request = guardInput(given, on('input'), context);
     if (request instanceof Promise) return none;
-    if (answer !== null) guardText(answer, new GuardedParts(on('output'), false, { ...context, request }));
+    if (answer !== null) guardText(answer, new GuardChain(on('output'), false, { ...context, request }));
     return { request, verdicts, refusal: null };
   } catch (cause) {
     if (!(cause instanceof SignalboxError)) throw cause;
@@ -60,7 +61,7 @@ export function guardHypothetical(
 }
 
 /** Inspects the text of an answer that is never shown. */
-function guardText(text: string, parts: GuardedParts): void {
+function guardText(text: string, parts: GuardChain): void {
   try {
     parts.add([
       { type: 'text', choice: 0, text },

@@ -1,6 +1,7 @@
 import type { UnmaskPlace } from '../../core/policy/guards.ts';
-import { type AnswerText, changeTexts, textsOfChannel } from './answer-texts.ts';
-import { type Channel, type EndedChoice, HeldParts } from './held-parts.ts';
+import { type AnswerText, changeTexts, isFixedText, textsOfChannel } from './answer-texts.ts';
+import type { Channel, ChannelType } from './channel.ts';
+import { type EndedChoice, HeldParts, type HeldRoom } from './held-parts.ts';
 import { PLACEHOLDER, PLACEHOLDER_MAX, type Placeholders } from './placeholders.ts';
 
 /** The beginning of a text that may become a placeholder. */
@@ -12,14 +13,18 @@ export class UnmaskedParts extends HeldParts {
   readonly #placeholders: Placeholders;
 
   /** @param places the places in which any placeholder becomes a value */
-  constructor(places: readonly UnmaskPlace[], placeholders: Placeholders) {
-    super();
+  constructor(places: readonly UnmaskPlace[], placeholders: Placeholders, room?: HeldRoom) {
+    super(room);
     this.#places = new Set(places);
     this.#placeholders = placeholders;
   }
 
   protected get endsEarly(): boolean {
     return true;
+  }
+
+  protected keeps(type: ChannelType): boolean {
+    return type === 'tool-call' && this.#places.has('tool_arguments');
   }
 
   protected grow(channel: Channel, isOver: boolean): void {
@@ -47,7 +52,7 @@ export class UnmaskedParts extends HeldParts {
       if (channel.type !== 'tool-call') continue;
       for (const text of textsOfChannel(channel, channel.text)) {
         const value = text.text.replace(PLACEHOLDER, (one) => this.#placeholders.valueAt('tool_arguments', one) ?? one);
-        if (value !== text.text && !channel.isFixed) changed.set(text, value);
+        if (value !== text.text && !isFixedText(text)) changed.set(text, value);
       }
     }
     changeTexts(changed);

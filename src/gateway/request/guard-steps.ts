@@ -1,18 +1,21 @@
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import { rootOf } from '../../core/people/caller.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { Log } from '../../host/telemetry/log.ts';
+import { crowdedError } from '../exchange/failure.ts';
 import { unmaskableAnswer } from '../guards/guard-errors.ts';
+import { GuardChain } from '../guards/guard-chain.ts';
 import { guardInput } from '../guards/guard-input.ts';
 import type { RunningGuard } from '../guards/guard-runtime.ts';
 import { isActive, scopeOf } from '../guards/guard-scope.ts';
 import { GuardedAnswer } from '../guards/guarded-answer.ts';
-import { GuardedParts } from '../guards/guarded-parts.ts';
 import { KeptMatches } from '../guards/kept-matches.ts';
 import { Placeholders } from '../guards/placeholders.ts';
 import { RequestGuards } from '../guards/request-guards.ts';
 import { UnmaskedParts } from '../guards/unmasked-parts.ts';
 import type { PreparedRequest } from './prepared.ts';
+import type { ServedRequest } from './served.ts';
 import type { PreparingStep, Step } from './steps.ts';
 
 /** The step that runs the guards of the policy on a request. Without guards it does nothing. */
@@ -77,19 +80,46 @@ export const guardAnswer: Step = (served, next) => {
       const { timers } = prepared.runtime.alarms;
       const { request } = prepared;
       const models = prepared.models ?? undefined;
-      const context = { request, verdicts, placeholders, clock: gateway.clock, timers, models, onFailure };
-      const parts = new GuardedParts(guards.output, request.stream, context);
+      const room = roomOf(served);
+      const context = { request, verdicts, placeholders, clock: gateway.clock, timers, models, room, onFailure };
       shown = new GuardedAnswer(
         shown,
-        parts,
+        new GuardChain(guards.output, request.stream, context),
         (released) => exchange?.recorder.hearGuarded(released),
-        (error) => guards.answerRead(error),
+        (error) => {
+          room?.leave();
+          guards.answerRead(error);
+        },
       );
     }
     const places = guards.unmasking.flatMap(({ rule }) => rule.unmask);
-    return places.length === 0 ? shown : new GuardedAnswer(shown, new UnmaskedParts(places, guards.placeholders));
+    if (places.length === 0) return shown;
+    const room = roomOf(served);
+    const parts = new UnmaskedParts(places, guards.placeholders, room);
+    return new GuardedAnswer(shown, parts, undefined, () => room?.leave());
   });
 };
+
+/**
+ * Returns the memory for what guards hold back of a stream, which counts like the answers of providers. An answer without streaming is
+ * counted while it arrives, and an answer of the cache until it was read.
+ */
+function roomOf({ gateway, prepared, terms, exchange }: ServedRequest) {
+  const { request, runtime } = prepared;
+  if (!request.stream || !exchange) return undefined;
+  const { answersBytesMax } = runtime.snapshot.gateway;
+  const hold = gateway.answers.hold(rootOf(terms.caller));
+  let isOver = false;
+  return {
+    take: (bytes: number) => isOver || hold.take(bytes, answersBytesMax),
+    error: () => crowdedError(request.names.outputTokensMax),
+    /** Releases the memory at the end of the answer; it may be called again. */
+    leave() {
+      isOver = true;
+      hold.leave();
+    },
+  };
+}
 
 const logFailure =
   (log: Log) =>

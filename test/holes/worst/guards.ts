@@ -11,7 +11,8 @@ import { words } from '../../../plugins/guards/words.ts';
 import type { GuardService, PreparedGuard } from '../../../src/contract/guard.ts';
 import type { GuardRule } from '../../../src/core/policy/guards.ts';
 import { createCompletion } from '../../../src/dialects/openai-chat/surface.ts';
-import { AnswerBlocked, GuardedParts } from '../../../src/gateway/guards/guarded-parts.ts';
+import { GuardChain } from '../../../src/gateway/guards/guard-chain.ts';
+import { AnswerBlocked } from '../../../src/gateway/guards/held-parts.ts';
 import { Placeholders } from '../../../src/gateway/guards/placeholders.ts';
 import { textsOfRequest } from '../../../src/gateway/guards/request-texts.ts';
 import { Verdicts } from '../../../src/gateway/guards/verdicts.ts';
@@ -197,7 +198,7 @@ function stream(prepared: PreparedGuard, text: string): void {
     timers: processTimers,
     onFailure: () => {},
   };
-  const parts = new GuardedParts([{ rule, prepared }], true, context);
+  const parts = new GuardChain([{ rule, prepared }], true, context);
   try {
     for (let at = 0; at < text.length; at += 8) parts.add([{ type: 'text', choice: 0, text: text.slice(at, at + 8) }]);
     parts.end();
