@@ -55,19 +55,29 @@ export class OutputFound {
     this.chars += text.length;
   }
 
+  /** The texts that were found. */
+  get texts(): readonly string[] {
+    return this.#texts;
+  }
+
   /**
    * Returns the output found; undefined for none.
    * @param chars the maximum number of characters, counted from the end of its texts
+   * @param isKnown whether a text was returned before; a text before these characters that is not known is also returned
    */
-  last(chars = this.chars, stateChars = this.stateChars): UnreadOutput | undefined {
-    if (chars === 0 && stateChars === 0) return undefined;
+  last(
+    chars = this.chars,
+    stateChars = this.stateChars,
+    isKnown: (text: string) => boolean = () => true,
+  ): UnreadOutput | undefined {
     const texts: string[] = [];
     let left = this.chars - chars;
     for (const text of this.#texts) {
-      if (text.length > left) texts.push(left > 0 ? text.slice(left) : text);
-      left = Math.max(0, left - text.length);
+      if (left <= 0 || !isKnown(text)) texts.push(text);
+      else if (text.length > left) texts.push(text.slice(left));
+      left -= text.length;
     }
-    return { texts, stateChars };
+    return texts.length === 0 && stateChars === 0 ? undefined : { texts, stateChars };
   }
 }
 

@@ -78,10 +78,10 @@ export type StreamPart =
        */
       readonly usage?: Usage;
       /**
-       * Whether the gateway changed a text in this event. Later events that repeat the text then get the same change. Adapters leave
-       * `isEdited` out.
+       * Whether the gateway reads the texts of the answer from here on, and may change them. Later events that repeat a text then repeat
+       * its pieces as the caller got them. Adapters leave `mayBeEdited` out.
        */
-      readonly isEdited?: true;
+      readonly mayBeEdited?: true;
     }
   /**
    * Output of a translated answer that no other part contains, such as blocks and members that no dialect of the gateway can express.

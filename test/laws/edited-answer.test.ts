@@ -205,7 +205,7 @@ describe.each(FORMS)('$name', (form) => {
 
 /** Each mutant changes one of the two copies of a text and not the other. */
 const withoutMark = (parts: readonly StreamPart[]): readonly StreamPart[] =>
-  parts.map((part) => (part.type === 'passthrough' ? { ...part, isEdited: undefined } : part));
+  parts.map((part) => (part.type === 'passthrough' ? { ...part, mayBeEdited: undefined } : part));
 const mutants: Readonly<Record<string, { readonly change: Change; readonly of: readonly string[] }>> = {
   'changes only the part': {
     change: (parts, textFor) =>
@@ -230,7 +230,7 @@ const mutants: Readonly<Record<string, { readonly change: Change; readonly of: r
     change: (parts, textFor) =>
       withTexts(parts, textFor).map((part, at) => {
         const { place } = Object(parts[at + 1]);
-        if (part.type !== 'passthrough' || !part.isEdited || !place?.isEscaped) return part;
+        if (part.type !== 'passthrough' || !part.mayBeEdited || !place?.isEscaped) return part;
         return { ...part, event: { ...part.event, delta: JSON.stringify(part.event.delta).slice(1, -1) } };
       }),
     of: ['a stream of Responses'],
@@ -244,7 +244,7 @@ const mutants: Readonly<Record<string, { readonly change: Change; readonly of: r
         return next;
       });
       return edited.map((part, at) => {
-        if (part.type !== 'passthrough' || !part.isEdited) return part;
+        if (part.type !== 'passthrough' || !part.mayBeEdited) return part;
         const before = JSON.stringify(Object(parts[at]).event);
         const json = said.reduce((text, [from, to]) => text.replaceAll(`:${from}`, `:${to}`), before);
         return { ...part, event: JSON.parse(json) };

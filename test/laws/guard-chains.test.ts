@@ -58,7 +58,13 @@ const guardOf = (plugin: string, onMatch: GuardRule['onMatch'], buffersWhole = f
 /** Pieces of answers, in which matches of several guards overlap. */
 const PIECES = [
   ...['ada@example.com', 'falcon@example.com', 'bob.falcon@mail.example.org', 'ada@example.com, ', 'falcon', 'falcon '],
-  ...['falcon heavy', 'heavy@example.com', '4111 1111 1111 1111', 'password: falcon@example.com1', 'token = Tr0ub4dor&3'],
+  ...[
+    'falcon heavy',
+    'heavy@example.com',
+    '4111 1111 1111 1111',
+    'password: falcon@example.com1',
+    'token = Tr0ub4dor&3',
+  ],
   ...['sk-live-1234567890abcdef', 'AKIAIOSFODNN7EXAMPLE', '[email:aaaaaaaaaaaa]', 'email', ' ', ' ', '. ', '\n', 'ä'],
   'The answer is a long text without anything in it. '.repeat(6),
 ];
@@ -93,7 +99,13 @@ const contextOf = (verdicts: Verdicts, request = TEXT) => ({
 });
 
 /** Sends pieces of an answer through a list of guards. */
-function show(guards: readonly RunningGuard[], pieces: readonly string[], isStream: boolean, Held: Chained, request = TEXT) {
+function show(
+  guards: readonly RunningGuard[],
+  pieces: readonly string[],
+  isStream: boolean,
+  Held: Chained,
+  request = TEXT,
+) {
   const verdicts = new Verdicts();
   const parts = new Held(guards, isStream, contextOf(verdicts, request));
   let text = '';
@@ -175,7 +187,15 @@ test('guards that flag leave all parts as they are, at once', () => {
 });
 
 const LEAVES = fc.oneof(
-  fc.constantFrom(...PIECES.slice(0, 8), 'a\nbob@mail.org', '"bob@mail.org\\', 4111111111111111, 12345678901234567890n, 0.5, true),
+  fc.constantFrom(
+    ...PIECES.slice(0, 8),
+    'a\nbob@mail.org',
+    '"bob@mail.org\\',
+    4111111111111111,
+    12345678901234567890n,
+    0.5,
+    true,
+  ),
   fc.string({ maxLength: 5 }),
 );
 type Json = string | number | bigint | boolean | readonly Json[] | { readonly [name: string]: Json };
@@ -210,13 +230,21 @@ const expectedShape = (value: unknown): unknown => {
   if (typeof value === 'object' && value !== null)
     return Object.entries(value).map(([name, one]) => [expectedShape(name), expectedShape(one)]);
   if (value === 4111111111111111) return '*';
-  return typeof value === 'string' ? show([guardOf('personal', 'mask')], [value], false, GuardChain).text.replace(/\[[a-z-]+:[a-p]{12}\]/g, '*') : value;
+  return typeof value === 'string'
+    ? show([guardOf('personal', 'mask')], [value], false, GuardChain).text.replace(/\[[a-z-]+:[a-p]{12}\]/g, '*')
+    : value;
 };
 
 const staysJson = (request: typeof TEXT) =>
   fc.property(values, cuts, fc.boolean(), (value, shares, isStream) => {
     const answer = written(value);
-    const { text, isBlocked } = show([guardOf('personal', 'mask')], cutAt(answer, shares), isStream, GuardChain, request);
+    const { text, isBlocked } = show(
+      [guardOf('personal', 'mask')],
+      cutAt(answer, shares),
+      isStream,
+      GuardChain,
+      request,
+    );
     expect(isBlocked).toBeFalse();
     expect(shapeOf(JSON.parse(text))).toEqual(expectedShape(JSON.parse(answer)));
     if (answer.includes('12345678901234567890')) expect(text).toContain('12345678901234567890');

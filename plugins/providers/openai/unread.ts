@@ -16,6 +16,8 @@ const READ: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['function_call', new Set(['name', 'arguments'])],
   ['custom_tool_call', new Set(['name', 'input'])],
 ]);
+/** Members of an event that repeat what other parts contain; `part` is an entry of the content of an item. */
+const REPEATED: ReadonlySet<string> = new Set(['text', 'refusal', 'arguments', 'input', 'name', 'part']);
 const READ_OF_CONTENT: ReadonlySet<string> = new Set(['text', 'refusal']);
 const CONTENT: ReadonlySet<string> = new Set(['content']);
 const NONE: ReadonlySet<string> = new Set();
@@ -67,6 +69,10 @@ export class UnreadOfStream {
   readonly #items = new Map<unknown, OutputCount>();
   /** The counts of characters of all items together. */
   readonly #all = noOutput();
+  /** The texts that were returned. A text that differs from them is returned even if it is not longer. */
+  readonly #returned = new Set<string>();
+  /** The texts that were returned in pieces, by the index of the item and of the part of its content. */
+  readonly #pieces = new Map<string, string>();
 
   /** @param read the parts that were read from the event */
   of(type: string, event: Json, read: readonly StreamPart[]): UnreadOutput | undefined {
@@ -83,11 +89,18 @@ export class UnreadOfStream {
       if (areShown(read)) this.#say(said, Math.max(0, output.read.chars - said.read), 0, 0);
       return this.#beyond(said, output.unread);
     }
-    if (REPEAT.test(type)) return undefined;
+    if (REPEAT.test(type))
+      return this.#beyond(said, new OutputFound().add(event, REPEATED).add(event.part, READ_OF_CONTENT));
     const found = new OutputFound().add(event);
     if (!PIECE.test(type)) return this.#beyond(said, found);
     this.#say(said, 0, found.chars, found.stateChars);
-    return found.last();
+    const output = found.last();
+    for (const text of output?.texts ?? []) {
+      const place = `${at} ${event.content_index}`;
+      if (typeof delta === 'string') this.#pieces.set(place, (this.#pieces.get(place) ?? '') + text);
+      else this.#returned.add(text);
+    }
+    return output;
   }
 
   #say(said: OutputCount, read: number, unread: number, state: number): void {
@@ -116,6 +129,14 @@ export class UnreadOfStream {
     const chars = Math.max(0, whole.chars - said.unread);
     const stateChars = Math.max(0, whole.stateChars - said.state);
     this.#say(said, 0, chars, stateChars);
-    return whole.last(chars, stateChars);
+    const output = whole.last(chars, stateChars, (text) => this.#isReturned(text));
+    for (const text of whole.texts) this.#returned.add(text);
+    return output;
+  }
+
+  #isReturned(text: string): boolean {
+    if (this.#returned.has(text)) return true;
+    for (const joined of this.#pieces.values()) if (joined === text) return true;
+    return false;
   }
 }

@@ -11,3 +11,6 @@ export function errorBody({ code, message, info: { param, details, beside } }: S
     error: { message, type: row.type, param: param ?? null, code: row.code ?? code, ...(details && { details }) },
   };
 }
+
+/** The member `error` of the body of an error response. */
+export type ApiError = ReturnType<typeof errorBody>['error'];

@@ -1,3 +1,4 @@
+import type { ApiError } from '../../core/api/error.ts';
 import { idText } from '../../core/id.ts';
 import type { Members } from '../../core/json/original.ts';
 import type { Usage } from '../../core/money/usage.ts';
@@ -9,7 +10,7 @@ export interface ResponseState {
   readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
   readonly completedAt: number | null;
   readonly incompleteReason: string | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly error: Pick<ApiError, 'code' | 'message' | 'details'> | null;
   /** The output items as JSON, joined by commas. */
   readonly output: string;
   readonly usage: object | null;

@@ -129,19 +129,20 @@ class ResponseEventWriter implements EventWriter {
    * unfinished items.
    */
   error(error: SignalboxError, platform: Receipt['platform'] | null): string {
-    const { code, message, type, param } = errorBody(error).error;
+    const told = errorBody(error).error;
     if (this.#passed) {
-      this.#passed.fail({ type, code, message, param }, platform);
+      this.#passed.fail(told, platform);
       return this.#taken();
     }
     this.#begin();
     // OpenAI's own clients read the members of the error event; clients of Open Responses read the object in it.
-    const flat = JSON.stringify({ code, message, param, error: { type, code, message, param } });
-    this.#emit('error', flat.slice(1, -1));
+    const { type: _, ...members } = told;
+    this.#emit('error', JSON.stringify({ ...members, error: told }).slice(1, -1));
+    const { code, message, details } = told;
     const state: ResponseState = {
       ...IN_PROGRESS,
       status: 'failed',
-      error: { code, message },
+      error: { code, message, ...(details && { details }) },
       output: this.#items.text,
       platform,
     };

@@ -36,7 +36,7 @@ const isTextual = (part: StreamPart): part is TextualPart => TEXTUAL.has(part.ty
 function withText(passed: PassedPart, { at, isEscaped }: EventPlace, text: string): PassedPart {
   const before = valueAt(passed.event, at);
   const value = isObject(before) ? inputOf(text) : isEscaped ? unescaped(text) : text;
-  return { ...passed, event: withEdits(passed.event, [{ at, value }]), json: undefined, isEdited: true };
+  return { ...passed, event: withEdits(passed.event, [{ at, value }]), json: undefined, mayBeEdited: true };
 }
 
 /** Returns a text without the escapes of a JSON string; the same text if its escapes are incomplete. */

@@ -33,9 +33,7 @@ export class GuardChain {
     const stage = this.#stages[at];
     if (!stage || (parts.length === 0 && !isEnd)) return parts;
     const added = parts.length === 0 ? parts : stage.add(parts);
-    const shown = isEnd
-      ? whenReady(added, (first) => whenReady(stage.end(), (rest) => [...first, ...rest]))
-      : added;
+    const shown = isEnd ? whenReady(added, (first) => whenReady(stage.end(), (rest) => [...first, ...rest])) : added;
     return whenReady(shown, (next) => this.#passed(next, isEnd, at + 1));
   }
 }

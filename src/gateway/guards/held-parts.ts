@@ -68,6 +68,8 @@ export abstract class HeldParts {
   /** The estimated memory of the parts that are held back and of the texts that are kept, and what is reserved for them, bytes. */
   #bytes = 0;
   #reserved = 0;
+  /** Whether the first event that is passed on has the mark of an answer that may be edited. */
+  #hasMarked = false;
 
   constructor(room?: HeldRoom) {
     this.#room = room;
@@ -125,12 +127,20 @@ export abstract class HeldParts {
     return whenReady(this.#finish(broken), () => this.#release());
   }
 
-  #take(parts: readonly StreamPart[]): void {
+  #take(given: readonly StreamPart[]): void {
+    const parts = this.#hasMarked || !this.holdsBack ? given : this.#marked(given);
     const pieces = parts.flatMap((part) => this.#piecesOf(part));
     if (!this.holdsBack) return;
     const bytes = this.#room ? parts.reduce((sum, part) => sum + bytesOf(part), 0) : 0;
     this.#queue.push({ parts, pieces, bytes });
     this.#bytes += bytes;
+  }
+
+  /** Marks the first event that is passed on, so that later events repeat only texts that were inspected. */
+  #marked([first, ...others]: readonly StreamPart[]): readonly StreamPart[] {
+    if (first?.type !== 'passthrough') return first ? [first, ...others] : [];
+    this.#hasMarked = true;
+    return [{ ...first, mayBeEdited: true }, ...others];
   }
 
   #reserve(): void {
@@ -205,7 +215,7 @@ export abstract class HeldParts {
       case 'reasoning':
         return [this.#piece(this.#channel(part.type, part), part.text, part)];
       case 'tool-call': {
-        const pieces = part.name === undefined ? [] : [this.#piece(this.#made('name', part.choice), part.name, null)];
+        const pieces = part.name === undefined ? [] : [this.#complete('name', part.choice, part.name)];
         const call = this.#channel(part.type, part, part.index);
         call.tool += part.name ?? '';
         return [...pieces, this.#piece(call, part.arguments, part)];
@@ -215,7 +225,10 @@ export abstract class HeldParts {
       case 'unread':
         return [this.#piece(this.#channel('unread', part), part.unread.texts.join(''), null)];
       case 'passthrough':
-        return part.unread ? [this.#piece(this.#channel('unread', part), part.unread.texts.join(''), null)] : [];
+        if (!part.unread) return [];
+        if (PIECE.test(String(part.event.type)))
+          return [this.#piece(this.#channel('unread', part), part.unread.texts.join(''), null)];
+        return part.unread.texts.map((text) => this.#complete('unread', part.choice, text));
       default:
         return [];
     }
@@ -227,8 +240,15 @@ export abstract class HeldParts {
     if (channel.isWhole) this.#bytes += text.length;
     // Thoughts that are passed through are signed.
     if (part?.type === 'reasoning' && part.place) channel.isFixed = true;
-    if (channel.type === 'name' && this.endsEarly) this.#closeEarly(channel);
     return { channel, from, to: channel.length, part };
+  }
+
+  /** Adds a text that is complete and that nothing continues. */
+  #complete(type: ChannelType, choice: number, text: string): Piece {
+    const channel = this.#made(type, choice);
+    const piece = this.#piece(channel, text, null);
+    if (this.endsEarly) this.#closeEarly(channel);
+    return piece;
   }
 
   #channel(type: ChannelType, { choice }: { readonly choice: number }, index = 0): Channel {
@@ -250,6 +270,9 @@ export abstract class HeldParts {
     return channel;
   }
 }
+
+/** The types of events that are passed on and that continue a text. */
+const PIECE = /delta$/;
 
 /** Returns the end of the unit that begins at an index: an event with its parts, or a single part. */
 function unitEnd(parts: readonly StreamPart[], at: number): number {
