@@ -1,4 +1,5 @@
 import type { EventPlace, PassedPart, StreamPart } from '../../contract/parts.ts';
+import { idText } from '../../core/id.ts';
 import { inputOf, isObject, parseJson } from '../../core/json/object.ts';
 import { type Edit, type OriginalPath, valueAt, withEdits } from '../../core/json/original.ts';
 
@@ -43,6 +44,20 @@ function withText(passed: PassedPart, { at, isEscaped }: EventPlace, text: strin
 function unescaped(text: string): string {
   const value = parseJson(`"${text}"`);
   return typeof value === 'string' ? value : text;
+}
+
+/** Returns parts in which the events that are passed on name another answer. @param decision the ID of the decision of that answer */
+export function withAnswerId(parts: readonly StreamPart[], decision: number): readonly StreamPart[] {
+  return parts.map((part) => {
+    if (part.type !== 'passthrough') return part;
+    const { type, object, message, response } = part.event;
+    const edits: Edit[] = [];
+    if (type === 'message') edits.push({ at: ['id'], value: idText('msg_', decision) });
+    if (object === 'response') edits.push({ at: ['id'], value: idText('resp_', decision) });
+    if (isObject(message)) edits.push({ at: ['message', 'id'], value: idText('msg_', decision) });
+    if (isObject(response)) edits.push({ at: ['response', 'id'], value: idText('resp_', decision) });
+    return edits.length === 0 ? part : { ...part, event: withEdits(part.event, edits), json: undefined };
+  });
 }
 
 /**

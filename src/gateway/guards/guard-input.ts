@@ -61,7 +61,8 @@ export function guardInput(
 ): Awaitable<ModelRequest> {
   let guarded = new GuardedRequest(given, context.kept);
   for (let at = 0; at < guards.length; at++) {
-    const next = runGuard(guards[at]!, guarded, context);
+    const guard = guards[at]!;
+    const next = runGuard(guard, guarded.for(guard), context);
     if (next instanceof Promise) {
       const rest = guards.slice(at + 1);
       return next.then(({ request }) => guardInput(request, rest, context));
@@ -79,10 +80,16 @@ class GuardedRequest {
   readonly #windows = new Map<GuardWindowKind, readonly (readonly RequestText[])[]>();
 
   constructor(given: ModelRequest, kept: EarlierMatches | null) {
-    const read = textsOfRequest(given);
     this.#kept = kept;
-    this.request = read.rewrites.length === 0 ? given : edited(given, read.rewrites, kept);
-    this.texts = read.rewrites.length === 0 ? read : textsOfRequest(this.request);
+    this.request = given;
+    this.texts = textsOfRequest(given);
+  }
+
+  /** Returns the request for a guard, which sees one of two members with the same name. A guard that flags changes nothing. */
+  for({ rule }: RunningGuard): GuardedRequest {
+    const { rewrites } = this.texts;
+    if (rewrites.length === 0 || rule.onMatch === 'flag') return this;
+    return new GuardedRequest(edited(this.request, rewrites, this.#kept), this.#kept);
   }
 
   /** Returns the texts of each window of a kind. */

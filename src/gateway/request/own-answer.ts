@@ -14,6 +14,7 @@ import type { NextParts } from '../../providers/upstream-call.ts';
 import { chatFacts, embeddingFacts } from '../../routing/facts.ts';
 import { overloadedBy } from '../../store/unwritten.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
+import { withAnswerId } from '../exchange/edited-parts.ts';
 import type { FundedHold } from '../money/funding.ts';
 import { platformOf } from '../money/receipt.ts';
 import { withGuards } from './decide.ts';
@@ -26,7 +27,9 @@ export interface OwnAnswer {
   readonly reason: string;
   /** The model that the answer names. */
   readonly model: string;
-  /** The parts, or a function that returns the next ones, like `read` of an answer source. */
+  /**
+   * The parts, or a function that returns the next ones, like `read` of an answer source. Events that are passed on get the ID of this answer.
+   */
   readonly parts: readonly StreamPart[] | (() => NextParts);
   readonly usage: Usage;
   /** The price, microcredits. */
@@ -242,10 +245,10 @@ class WrittenAnswer implements RunningAnswer {
   async open(): Promise<void> {}
 
   read(): NextParts {
-    const parts = this.#left;
-    if (typeof parts === 'function') return parts();
-    this.#left = null;
-    return parts;
+    const left = this.#left;
+    if (typeof left !== 'function') this.#left = null;
+    const next = typeof left === 'function' ? left() : left;
+    return next === null || next instanceof Promise ? next : withAnswerId(next, this.decision);
   }
 
   abandon(reason: SignalboxError | 'caller-gone'): void {

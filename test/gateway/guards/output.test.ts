@@ -107,6 +107,95 @@ describe('a guard that flags', () => {
   });
 });
 
+describe('a guard that flags what is hard to keep as it is', () => {
+  const FLAG =
+    '  - { name: dry-run, guard: personal-data, settings: { kinds: [email] }, on: [input, output], on_match: flag }';
+  const ARGUMENTS = `{"to":"${EMAIL}", "to" : "none", "n": 12345678901234567890}`;
+  const tools = [{ type: 'function', function: { name: 'mail', parameters: { type: 'object' } } }];
+  const history = [
+    { role: 'user', content: `I am ${EMAIL}.` },
+    {
+      role: 'assistant',
+      tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'mail', arguments: ARGUMENTS } }],
+    },
+    { role: 'tool', tool_call_id: 'call_1', content: 'Sent.' },
+  ];
+
+  /** Returns what the provider and the caller get, without the names and the time of the answer. */
+  const exchange = async (guards: string, stream: boolean) => {
+    const box = await startGuarded(upstream.url, guards);
+    try {
+      upstream.next({ toolCalls: [{ name: 'mail', arguments: ARGUMENTS, id: 'call_2' }] });
+      const response = await box.post('/v1/chat/completions', { model: 'best', messages: history, tools, stream });
+      const answer = (await response.text()).replaceAll(
+        /chatcmpl-\w+|"created":\d+|,"platform":\{.*?\}\]?(?=\}\n|\}$)/gs,
+        '',
+      );
+      return { sent: upstream.requests.at(-1)!.text, answer };
+    } finally {
+      await box.stop();
+    }
+  };
+
+  test.each([false, true])('leaves every byte of the request and of the answer (stream: %p)', async (stream) => {
+    const flagged = await exchange(FLAG, stream);
+    expect(flagged).toEqual(
+      await exchange(FLAG.replace('input, output', 'input').replace('name: dry', 'when: "false", name: dry'), stream),
+    );
+    expect(flagged.sent).toContain(JSON.stringify(ARGUMENTS));
+  });
+});
+
+describe('guards in a list', () => {
+  const LIST = (first: string, second: string) =>
+    [first, second]
+      .map((action, at) => {
+        const [plugin, settings] = at === 0 ? ['personal-data', '{ kinds: [email] }'] : ['words', '{ deny: [quxley] }'];
+        return `  - { name: g${at}, guard: ${plugin}, settings: ${settings}, on: [output], on_match: ${action} }`;
+      })
+      .join('\n');
+
+  test.each(WAYS)('see an answer as the guards before them left it: %s', async (_, way) => {
+    const box = await startGuarded(upstream.url, LIST('mask', 'block'));
+    try {
+      upstream.next({ text: LETTERS });
+      const { text } = await contentOf(way, await send(way, box, 'Say it.'));
+      expect(text).toContain('[email:');
+      upstream.next({ text: [...LETTERS, 'And quxley.'] });
+      expect(await (await send(way, box, 'Say it.')).text()).toMatch(/content_blocked/i);
+    } finally {
+      await box.stop();
+    }
+  });
+});
+
+describe('a guard that masks an answer that the request wants as JSON', () => {
+  const MASK =
+    '  - { name: pii, guard: personal-data, settings: { kinds: [email, card] }, on: [output], on_match: mask }';
+
+  test.each([false, true])('keeps it JSON (stream: %p)', async (stream) => {
+    const box = await startGuarded(upstream.url, MASK);
+    try {
+      const text =
+        '{ "card": 4111111111111111, "big": 12345678901234567890, "text": "a\\nbob@example.com",\n"bob@example.com": 1 }';
+      upstream.next({ text: [...text] });
+      const messages = [{ role: 'user', content: 'Go.' }];
+      const body = { model: 'best', messages, response_format: { type: 'json_object' }, stream };
+      const shown = await (await box.post('/v1/chat/completions', body)).text();
+      const chunks = stream ? [...shown.matchAll(/^data: (\{.*)$/gm)].map(([, one]) => one!) : [shown];
+      const answer = chunks
+        .map((one) => JSON.parse(one).choices?.[0])
+        .map((choice) => (choice?.delta ?? choice?.message)?.content ?? '')
+        .join('');
+      const masked = answer.replaceAll(/\[([a-z]+):[a-p]{12}\]/g, '[$1]');
+      expect(JSON.parse(masked)).toMatchObject({ card: '[card]', text: 'a\n[email]', '[email]': 1 });
+      expect(masked).toContain('"big": 12345678901234567890');
+    } finally {
+      await box.stop();
+    }
+  });
+});
+
 describe('arguments of a call with two members of the same name', () => {
   const SECRET = 'ghp_aB3dE5gH7jK9mN1pQ3rS5tU7vW9xY1zA3bC5';
   const GUARD = '  - { name: no-secrets, guard: secrets, on: [output], on_match: block }';
