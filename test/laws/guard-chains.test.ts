@@ -6,12 +6,13 @@ import { size } from '../../plugins/guards/size.ts';
 import { words } from '../../plugins/guards/words.ts';
 import type { PreparedGuard } from '../../src/contract/guard.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
+import { SignalboxError } from '../../src/core/errors.ts';
 import type { GuardRule, GuardVerdict } from '../../src/core/policy/guards.ts';
 import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
 import { GuardChain } from '../../src/gateway/guards/guard-chain.ts';
 import type { RunningGuard } from '../../src/gateway/guards/guard-runtime.ts';
 import { GuardedParts } from '../../src/gateway/guards/guarded-parts.ts';
-import { AnswerBlocked } from '../../src/gateway/guards/held-parts.ts';
+import { AnswerBlocked, type HeldRoom } from '../../src/gateway/guards/held-parts.ts';
 import { Placeholders } from '../../src/gateway/guards/placeholders.ts';
 import { Verdicts } from '../../src/gateway/guards/verdicts.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
@@ -93,10 +94,24 @@ const requestWith = (more: object) =>
   readOn(createCompletion, { model: 'm', messages: [{ role: 'user', content: 'Hi.' }], ...more }).request;
 const [TEXT, JSON_WANTED] = [requestWith({}), requestWith({ response_format: { type: 'json_object' } })];
 
-const contextOf = (verdicts: Verdicts, request = TEXT) => ({
+const contextOf = (verdicts: Verdicts, request = TEXT, room: HeldRoom = ampleRoom()) => ({
   ...{ request, verdicts, placeholders: new Placeholders(() => new Uint8Array(32)) },
-  ...{ clock: () => 0, timers: processTimers, onFailure: () => {} },
+  ...{ clock: () => 0, timers: processTimers, onFailure: () => {}, room },
 });
+
+/** Returns a room with any memory, in which more was never released than reserved. */
+function ampleRoom(): HeldRoom {
+  let held = 0;
+  return {
+    take(bytes) {
+      held += bytes;
+      expect(held).toBeGreaterThanOrEqual(0);
+      return true;
+    },
+    error: crowdedAnswer,
+  };
+}
+const crowdedAnswer = () => new SignalboxError('overloaded', 'No memory is left.');
 
 /** Sends pieces of an answer through a list of guards. */
 function show(
@@ -184,6 +199,41 @@ test('guards that flag leave all parts as they are, at once', () => {
     }),
     tries('guard-flags-alike', 100, 2_000),
   );
+});
+
+describe('without memory for what a guard keeps of a stream', () => {
+  const room: HeldRoom = { take: (bytes) => bytes <= 0, error: crowdedAnswer };
+  const piece = 'The answer goes on. '.repeat(100);
+
+  /** Sends 1 MB through a guard. @returns the shown characters, and the code of the error that ended the answer */
+  const sendLong = (guard: RunningGuard, verdicts = new Verdicts()) => {
+    const parts = new GuardChain([guard], true, contextOf(verdicts, TEXT, room));
+    let chars = 0;
+    try {
+      for (let at = 0; at < 500; at++)
+        for (const part of atOnce(parts.add([partOf(piece)]))) if (part.type === 'text') chars += part.text.length;
+      return { chars, error: null, failed: verdicts.all.map(({ failed }) => failed) };
+    } catch (cause) {
+      if (!(cause instanceof AnswerBlocked)) throw cause;
+      return { chars, error: cause.error.code, failed: verdicts.all.map(({ failed }) => failed) };
+    }
+  };
+
+  test('a guard with a window needs none', () => {
+    for (const action of ['block', 'mask', 'flag'] as const) {
+      const { chars, error } = sendLong(guardOf('secrets', action));
+      expect(error).toBeNull();
+      expect(chars).toBeGreaterThan(500 * piece.length - 1_000 - piece.length);
+    }
+  });
+
+  test('a guard that reads the whole answer ends it, and a guard that flags only fails', () => {
+    expect(sendLong(guardOf('secrets', 'mask', true))).toMatchObject({ chars: 0, error: 'overloaded' });
+    const { rule, prepared } = guardOf('size', 'flag');
+    const counted = sendLong({ rule: { ...rule, onFailure: 'flag' }, prepared });
+    expect(counted).toEqual({ chars: 500 * piece.length, error: null, failed: [true] });
+    expect(sendLong({ rule, prepared })).toMatchObject({ error: 'guard_failed' });
+  });
 });
 
 const LEAVES = fc.oneof(

@@ -64,7 +64,7 @@ export const ADMISSION_KEYS = {
   ),
   answers_bytes_max: integer(
     { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 268_435_456 },
-    'The most bytes in memory of providers’ JSON answers, and of stored answers that are sent again. One caller can never hold more bytes than remain free. Above the limit, requests get 503 `overloaded`, and are charged like a request whose answer was cut off. Repeats are not charged.',
+    'The most bytes in memory of providers’ JSON answers, of stored answers that are sent again, and of streams that guards hold back. One caller can never hold more bytes than remain free. Above the limit, requests get 503 `overloaded`, and are charged like a request whose answer was cut off. Repeats are not charged.',
   ),
   queue_max: integer(
     { minimum: 0, maximum: 10_000, default: 500 },
