@@ -27,7 +27,10 @@ interface TextKind {
   readonly part?: string;
   /** The type of the items that have the text themselves. */
   readonly item?: string;
-  /** Whether guards read the pieces of this text, or the whole item if it comes without pieces. They read the texts of other kinds in every event. */
+  /**
+   * Whether a reader of the answer gets the pieces of this text, or the whole item if it comes without pieces. Texts of other kinds are unread
+   * output, which is read in every event.
+   */
   readonly isRead: boolean;
 }
 

@@ -30,7 +30,7 @@ const isPart = (value: unknown): value is StreamPart => isObject(value) && typeo
 
 /** Returns the line of a batch, including its line end. */
 export function batchLine(batch: readonly StreamPart[]): string {
-  // Output tokens that were already counted are not counted again.
+  // Callers never get these parts. Events that are passed on keep their output, because guards read it.
   const shown = batch.filter(({ type }) => type !== 'unread');
   return `${JSON.stringify(shown.map(storedPart))}\n`;
 }
@@ -38,7 +38,7 @@ export function batchLine(batch: readonly StreamPart[]): string {
 function storedPart(part: StreamPart): unknown {
   if (part.type === 'text' && part.choice === 0 && !part.place) return part.text;
   if (part.type !== 'passthrough') return part;
-  const { event, unread: _, ...others } = part;
+  const { event, ...others } = part;
   return part.json === undefined ? { ...others, event } : others;
 }
 

@@ -130,6 +130,7 @@ export class GuardedParts extends HeldParts {
   }
 
   protected finish(ended: EndedChoice): Awaitable<void> {
+    if (this.#hasGivenUp) return;
     const channels = ended.channels.filter(({ isWhole }) => isWhole);
     if (!this.#flags) for (const channel of channels) dropRepeatedNames(channel);
     return this.#inspectWhole({ ...ended, channels }, this.#guards);
