@@ -10,8 +10,8 @@ const OPENING = /(?:[bBrRuUfFL@$]{0,2}|\\{0,2})(["'`])/y;
 const QUOTED: Readonly<Record<string, RegExp>> = { '"': /[^\s"]+/y, "'": /[^\s']+/y, '`': /[^\s`]+/y };
 const BARE = /[^\s"'`,;<>${}()[\]]+/y;
 
-/** A value in a query, before the next field: `token=…&scope=`. */
-const BEFORE_FIELD = /[^&]*(?=&\w+=)/y;
+/** The next field after a value in a query: `token=…&scope=`. */
+const NEXT_FIELD = /&\w+=/;
 
 const VALUE_MIN = 8;
 const LETTER = /[A-Za-z]/;
@@ -58,7 +58,7 @@ function valueAt(text: string, from: number): TextSpan | null {
   const value = withoutEscape(head.slice(0, Math.min(headEnd, JUDGED)), quoted !== undefined);
   if (value.length < VALUE_MIN || !LETTER.test(value) || isLetters(value)) return null;
   const after = start + value.length;
-  const judged = value.slice(0, endOf(BEFORE_FIELD, value, 0) ?? value.length);
+  const judged = value.split(NEXT_FIELD, 1)[0]!;
   if (!(quoted ? isSecret(judged, isLong) : isBareSecret(judged, text, isLong ? null : after))) return null;
   if (!isLong) return [start, after];
   const end = endOf(run, text, start) ?? after;
