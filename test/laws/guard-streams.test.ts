@@ -222,9 +222,9 @@ describe('a guard on a stream', () => {
     const address = `https://me:${'p4'.repeat(100)}`;
     const key = `pypi-AgE${'a1B2'.repeat(40)}`;
     const answer = `The key is (${key})${address}${address}${' and then'.repeat(10)} ${address}@db`;
-    const whole = show(GUARDS.secrets, 'mask', [answer], false, GuardedParts).text;
+    const whole = show(GUARDS.secrets, 'mask', [answer], false, GuardChain).text;
     for (let at = answer.length - 64; at < answer.length; at++)
-      expect(show(GUARDS.secrets, 'mask', cutAt(answer, [at / answer.length]), true, GuardedParts).text).toBe(whole);
+      expect(show(GUARDS.secrets, 'mask', cutAt(answer, [at / answer.length]), true, GuardChain).text).toBe(whole);
   });
 
   test('that blocks shows no character of the first match or after it', () => {
