@@ -120,7 +120,7 @@ test('the law of stories detects a story that omits the failover, a rule, or the
   const forgetsRule: typeof storyOf = (told, cost) =>
     storyOf(told, cost).filter((one) => !textOf(one).includes('not-dear'));
   const forgetsFallback: typeof storyOf = (told, cost) =>
-    storyOf({ ...told, facts: { ...told.facts, model: told.choice ?? '' } }, cost);
+    storyOf({ ...told, instead_of: null, facts: { ...told.facts, model: told.choice ?? '' } }, cost);
   for (const mutant of [forgetsTurn, forgetsRule, forgetsFallback]) expect(check(mutant).failed).toBe(true);
 });
 
