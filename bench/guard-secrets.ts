@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { secrets } from '../plugins/guards/secrets.ts';
+import { finished } from '../src/contract/guard-steps.ts';
 import { table } from './stats.ts';
 
 /**
@@ -33,7 +34,7 @@ interface Found {
 function findIn(file: string, text: string): Found[] {
   const matches = guard.check({ side: 'input', texts: [{ text, role: 'user', kind: 'text' }] });
   if (matches instanceof Promise) throw new Error('the guard waits');
-  return matches.flatMap(({ kind, at }): Found[] => {
+  return finished(matches).flatMap(({ kind, at }): Found[] => {
     if (!at) return [];
     const line = text.slice(0, at.from).split('\n').length;
     const [before, found] = [text.slice(text.lastIndexOf('\n', at.from) + 1, at.from), text.slice(at.from, at.to)];

@@ -1,4 +1,4 @@
-import type { TextSpan } from 'signalbox/plugin';
+import type { TextFinder, TextSpan } from 'signalbox/plugin';
 import { isWords, JUDGED } from './code-words.ts';
 
 /** The name of a credential, also with quotes, brackets and a type, and the sign before its value: `api_key: str = `. */
@@ -30,20 +30,20 @@ const LONG_NUMBER = /\d\d[!?@#$%^&*~.]*$/;
 const SIZE = /(?:16|32|64|128|256|384|512)$/;
 
 /** Finds values after the name of a credential: `api_key = "…"`. References, calls, types, words and texts with a place for a value do not count. */
-export function assignedIn(text: string): readonly TextSpan[] {
-  const found: TextSpan[] = [];
-  let last = 0;
+export const findAssigned: TextFinder = (text, from, until, found) => {
+  let last = found.at(-1)?.[1] ?? 0;
   // The value before a name can end with the name, so the search goes on within it.
-  NAMED.lastIndex = 0;
-  while (NAMED.test(text)) {
-    const from = NAMED.lastIndex;
-    const place = from < last ? null : valueAt(text, from);
+  NAMED.lastIndex = from;
+  for (let name = NAMED.exec(text); name !== null && name.index < until; name = NAMED.exec(text)) {
+    const start = NAMED.lastIndex;
+    const place = start < last ? null : valueAt(text, start);
+    if (start > until || (place && place[1] > until)) return name.index;
     if (place === null) continue;
     found.push(place);
     last = place[1];
   }
-  return found;
-}
+  return until;
+};
 
 /** Returns the place of a value that counts; null for none. */
 function valueAt(text: string, from: number): TextSpan | null {

@@ -10,8 +10,11 @@ import {
   Type,
 } from 'signalbox/plugin';
 
-/** The steps that the check of one answer may take: some tens of milliseconds. */
-const STEPS_MAX = 1_000_000;
+/** The steps that the check of one answer may take, and the longest answer, in characters: each about ten milliseconds. */
+const STEPS_MAX = 250_000;
+const LONGEST = 524_288;
+/** The most characters of all texts of an answer that are repaired: at most about 20 milliseconds. */
+const REPAIRED_MAX = 16_384;
 
 /** Finds answers that are not the JSON that the policy or the request wants, and repairs slips such as a comma too many. */
 export const jsonSchema = defineGuard({
@@ -54,8 +57,15 @@ export const jsonSchema = defineGuard({
     return {
       kinds: ['invalid-json', 'schema-mismatch'],
       asksAgain: repairs > 0,
+      longest: LONGEST,
       check({ texts }) {
         const budget = { left: STEPS_MAX };
+        let repairable = REPAIRED_MAX;
+        const repairedOf = ({ text, isCut }: GuardText): string | null => {
+          if (!repair || isCut || text.length > repairable) return null;
+          repairable -= text.length;
+          return repairedJson(text);
+        };
         const fits = (schema: Members | null, value: unknown): boolean => {
           const isFitting = schema === null || fitsSchema(schema, value, budget);
           if (budget.left < 0) throw new Error('the check of the schema takes too many steps');
@@ -66,7 +76,7 @@ export const jsonSchema = defineGuard({
           if (!form) return [];
           const kind = faultOf(text, (value) => fits(form.schema, value));
           if (kind === null) return [];
-          const repaired = repair && !text.isCut ? repairedJson(text.text) : null;
+          const repaired = repairedOf(text);
           if (repaired === null || !fits(form.schema, parseJson(repaired))) return [{ kind }];
           return [{ kind, at: { text: index, from: 0, to: text.text.length }, repaired }];
         });

@@ -20,7 +20,21 @@ type Script = keyof typeof SCRIPTS;
 const NAMES = Object.keys(SCRIPTS) as Script[];
 const LETTERS = /\p{L}/gu;
 
-const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
+/** The characters that are counted without a pause. */
+const PART = 16_384;
+const LOW_SURROGATE = /^[\uDC00-\uDFFF]/;
+
+function* count(text: string, pattern: RegExp): Generator<void, number> {
+  let sum = 0;
+  for (let at = 0; at < text.length; ) {
+    // A part never ends between the two halves of a character.
+    const end = at + PART + (LOW_SURROGATE.test(text.charAt(at + PART)) ? 1 : 0);
+    sum += text.slice(at, end).match(pattern)?.length ?? 0;
+    at = end;
+    if (at < text.length) yield;
+  }
+  return sum;
+}
 
 /** Finds texts of people and models that are mostly in other scripts than the allowed ones. A text with few letters is not judged. */
 export const language = defineGuard({
@@ -65,15 +79,22 @@ export const language = defineGuard({
   sides: ['input', 'output'],
   prepare({ scripts, share, letters: lettersMin }) {
     const other = new RegExp(`[\\p{L}--[${scripts.map((script) => SCRIPTS[script]).join('')}]]`, 'gv');
-    const isOther = ({ text, kind }: GuardText): boolean => {
-      const others = kind === 'text' ? count(text, other) : 0;
+    function* isOther({ text, kind }: GuardText): Generator<void, boolean> {
+      const others = kind === 'text' ? yield* count(text, other) : 0;
       if (others === 0) return false;
-      const letters = count(text, LETTERS);
+      const letters = yield* count(text, LETTERS);
       return letters >= lettersMin && others > share * letters;
-    };
+    }
     return {
       kinds: ['other-script'],
-      check: ({ texts }) => (texts.some(isOther) ? [{ kind: 'other-script' }] : []),
+      takesSteps: true,
+      *check({ texts }) {
+        for (const text of texts) {
+          if (yield* isOther(text)) return [{ kind: 'other-script' }];
+          yield;
+        }
+        return [];
+      },
     };
   },
 });

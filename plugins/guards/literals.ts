@@ -1,4 +1,4 @@
-import type { TextSpan } from 'signalbox/plugin';
+import { patternFinder, type TextFinder, type TextSpan } from 'signalbox/plugin';
 
 /** The next characters of texts with a common beginning. */
 interface Branch {
@@ -12,9 +12,13 @@ const branch = (): Branch => ({ next: new Map(), isEnd: false });
 /**
  * Makes a search for any of some texts. The texts are joined at their common beginnings, so each place of the searched text is compared with
  * at most one of them, and the search takes time in proportion to the searched text.
+ * @param counts whether a place counts; default: every place
  */
-export function literalSearch(texts: readonly string[], isCaseBlind: boolean): (text: string) => readonly TextSpan[] {
-  if (texts.length === 0) return () => [];
+export function literalFinder(
+  texts: readonly string[],
+  isCaseBlind: boolean,
+  counts: (text: string, place: TextSpan) => boolean = () => true,
+): TextFinder {
   const root = branch();
   for (const text of texts) {
     let at = root;
@@ -22,7 +26,10 @@ export function literalSearch(texts: readonly string[], isCaseBlind: boolean): (
     at.isEnd = true;
   }
   const pattern = new RegExp(sourceOf(root), isCaseBlind ? 'giu' : 'gu');
-  return (text) => [...text.matchAll(pattern)].map(({ index, 0: found }) => [index, index + found.length]);
+  return patternFinder(pattern, ({ index, 0: found }, text) => {
+    const place = [index, index + found.length] as const;
+    return counts(text, place) ? place : null;
+  });
 }
 
 /** Writes what can follow. The longest text that matches counts. */

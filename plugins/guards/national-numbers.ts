@@ -1,4 +1,4 @@
-import type { TextSpan } from 'signalbox/plugin';
+import { patternFinder, type TextFinder } from 'signalbox/plugin';
 
 /** A national number of persons. */
 interface NationalNumber {
@@ -129,16 +129,12 @@ const WORD_WITHIN = 40;
 const PLAIN_DIGITS = /^\d+$/;
 
 /** Belgian and Brazilian numbers without separators have no word of their own, so they need a correct check of two digits. */
-export const nationalNumbersIn =
-  (country: Country) =>
-  (text: string): readonly TextSpan[] => {
-    const { form, isValid, word }: NationalNumber = NATIONAL_NUMBERS[country];
-    const found: TextSpan[] = [];
-    for (const { index, 0: written } of text.matchAll(form)) {
-      if (!isValid(written.toUpperCase().replace(/[^A-Z0-9]/g, ''))) continue;
-      const isNamed =
-        !word || !PLAIN_DIGITS.test(written) || word.test(text.slice(Math.max(0, index - WORD_WITHIN), index));
-      if (isNamed) found.push([index, index + written.length]);
-    }
-    return found;
-  };
+export const findNationalNumbers = (country: Country): TextFinder => {
+  const { form, isValid, word }: NationalNumber = NATIONAL_NUMBERS[country];
+  return patternFinder(form, ({ index, 0: written }, text) => {
+    if (!isValid(written.toUpperCase().replace(/[^A-Z0-9]/g, ''))) return null;
+    const isNamed =
+      !word || !PLAIN_DIGITS.test(written) || word.test(text.slice(Math.max(0, index - WORD_WITHIN), index));
+    return isNamed ? [index, index + written.length] : null;
+  });
+};

@@ -1,15 +1,15 @@
-import { cardsIn, defineGuard, emailsIn, ibansIn, ipsIn, phonesIn, Type } from 'signalbox/plugin';
-import { type Country, NATIONAL_NUMBERS, nationalNumbersIn } from './national-numbers.ts';
+import { defineGuard, findCards, findEmails, findIbans, findIps, findPhones, Type } from 'signalbox/plugin';
+import { type Country, findNationalNumbers, NATIONAL_NUMBERS } from './national-numbers.ts';
 import { type Finder, matchesIn } from './spans.ts';
 
 /** The finders in the order of their certainty, the most certain first. `national` stands for all chosen countries. */
 const FINDERS = {
-  email: emailsIn,
-  iban: ibansIn,
-  card: cardsIn,
+  email: findEmails,
+  iban: findIbans,
+  card: findCards,
   national: null,
-  ip: ipsIn,
-  phone: phonesIn,
+  ip: findIps,
+  phone: findPhones,
 } as const;
 
 type Kind = keyof typeof FINDERS;
@@ -57,11 +57,12 @@ export const personalData = defineGuard({
   prepare({ kinds, countries }) {
     const finders = KINDS.filter((kind) => kinds.includes(kind)).flatMap((kind): Finder[] => {
       const find = FINDERS[kind];
-      return find ? [[kind, find]] : countries.map((country) => [`national-${country}`, nationalNumbersIn(country)]);
+      return find ? [[kind, find]] : countries.map((country) => [`national-${country}`, findNationalNumbers(country)]);
     });
     return {
       kinds: finders.map(([kind]) => kind),
       reach: REACH,
+      takesSteps: true,
       check: (window) => matchesIn(window, finders),
     };
   },

@@ -1,13 +1,15 @@
-import { defineGuard, secretsIn, type TextSpan, Type } from 'signalbox/plugin';
-import { assignedIn } from './assigned-values.ts';
+import {
+  defineGuard,
+  findSecrets,
+  patternFinder,
+  secretsIn,
+  type TextFinder,
+  type TextSpan,
+  Type,
+} from 'signalbox/plugin';
+import { findAssigned } from './assigned-values.ts';
 import { isWords, JUDGED } from './code-words.ts';
 import { type Finder, matchesIn } from './spans.ts';
-
-/** Finds all matches of a pattern with the flag `g`. */
-const by =
-  (pattern: RegExp) =>
-  (text: string): readonly TextSpan[] =>
-    [...text.matchAll(pattern)].map(({ index, 0: found }) => [index, index + found.length]);
 
 /** The signs between the lines of a key: line ends, also escaped ones, indentation, and the signs of quotations and comments. */
 const GAP = String.raw`(?:[\s"'>|#*]|\\{1,2}["nrt])`;
@@ -54,16 +56,24 @@ const SHORT_BEGINNING = /^[prs]k[-_](?:((?:live|test|proj|ant|or|svcacct|admin)[
 const LONG_WORD = /[A-Za-z0-9]{32}/;
 
 /** Finds the formats of `secretsIn`, without names and words such as `sk_stack_of_names` and `Bearer authentication`. */
-const keysIn = (text: string): readonly TextSpan[] =>
-  secretsIn(text).flatMap((place): readonly TextSpan[] => {
+const findKeys: TextFinder = (text, from, until, found) => {
+  const places: TextSpan[] = [];
+  const next = findSecrets(text, from, until, places);
+  for (const place of places) {
     const rest = wordsAt(text, place);
-    if (rest === null) return [place];
-    // A name can end with a key, and so can a header.
-    return secretsIn(text.slice(rest, place[1])).flatMap(([from, to]): readonly TextSpan[] => {
-      const inner: TextSpan = [rest + from, rest + to];
-      return wordsAt(text, inner) === null ? [inner] : [];
-    });
-  });
+    if (rest === null) found.push(place);
+    else if (place[1] > rest) addInner(text, rest, place[1], found);
+  }
+  return next;
+};
+
+/** Finds keys after words: a name can end with a key, and so can a header. */
+function addInner(text: string, from: number, to: number, found: TextSpan[]): void {
+  for (const [begin, end] of secretsIn(text.slice(from, to))) {
+    const inner: TextSpan = [from + begin, from + end];
+    if (wordsAt(text, inner) === null) found.push(inner);
+  }
+}
 
 /** Returns where the words begin if a place has words after a short beginning; null for a key. */
 function wordsAt(text: string, [from, to]: TextSpan): number | null {
@@ -92,11 +102,10 @@ const ADDRESS_PASSWORD = new RegExp(
 const NO_PASSWORD =
   /^(?:pass(?:word|wd)?|pwd|pw|secret|token|x+|\*+|\.+)$|[#$]\{|\{[\w.-]*\}|^%[sdv]|\$\(|^\$[a-z_]\w*$|^\[.*\]$/i;
 
-const addressPasswordsIn = (text: string): readonly TextSpan[] =>
-  [...text.matchAll(ADDRESS_PASSWORD)].flatMap(({ indices }) => {
-    const place = indices?.slice(1).find((group) => group !== undefined);
-    return place && !NO_PASSWORD.test(text.slice(place[0], Math.min(place[1], place[0] + JUDGED))) ? [place] : [];
-  });
+const findAddressPasswords = patternFinder(ADDRESS_PASSWORD, ({ indices }, text) => {
+  const place = indices?.slice(1).find((group) => group !== undefined);
+  return place && !NO_PASSWORD.test(text.slice(place[0], Math.min(place[1], place[0] + JUDGED))) ? place : null;
+});
 
 const CLASSES = [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z0-9]/];
 const classesIn = (text: string): number => CLASSES.filter((kind) => kind.test(text)).length;
@@ -122,17 +131,16 @@ function entropyOf(text: string): number {
   return bits;
 }
 
-const randomIn = (text: string): readonly TextSpan[] =>
-  by(LONG_RUN)(text).filter(([from, to]) => isRandom(text.slice(from, to)));
+const findRandom = patternFinder(LONG_RUN, ({ index, 0: run }) => (isRandom(run) ? [index, index + run.length] : null));
 
-const FINDERS: readonly Finder[] = [
-  ['private-key', by(PRIVATE_KEY)],
-  ['api-key', by(OTHER_KEYS)],
-  ['api-key', keysIn],
-  ['password', addressPasswordsIn],
-  ['password', assignedIn],
+export const FINDERS: readonly Finder[] = [
+  ['private-key', patternFinder(PRIVATE_KEY)],
+  ['api-key', patternFinder(OTHER_KEYS)],
+  ['api-key', findKeys],
+  ['password', findAddressPasswords],
+  ['password', findAssigned],
 ];
-const RANDOM: Finder = ['random-text', randomIn];
+const RANDOM: Finder = ['random-text', findRandom];
 
 /** Finds keys, tokens and passwords. */
 export const secrets = defineGuard({
@@ -157,6 +165,7 @@ export const secrets = defineGuard({
     return {
       kinds: [...new Set(finders.map(([kind]) => kind))],
       reach: 192,
+      takesSteps: true,
       check: (window) => matchesIn(window, finders),
     };
   },

@@ -20,6 +20,8 @@ export const size = defineGuard({
   sides: ['input', 'output'],
   prepare: ({ characters }) => ({
     kinds: ['too-long'],
+    // It reads no text, only its length.
+    longest: Number.MAX_SAFE_INTEGER,
     check: ({ texts }) =>
       texts.reduce((sum, { text }) => sum + text.length, 0) > characters ? [{ kind: 'too-long' }] : [],
   }),

@@ -1,6 +1,14 @@
-import { defineGuard, type LinearPattern, linearPattern, type TextSpan, Type } from 'signalbox/plugin';
-import { literalSearch } from './literals.ts';
-import { type Finder, matchesIn, outside } from './spans.ts';
+import {
+  defineGuard,
+  type LinearPattern,
+  linearPattern,
+  patternSize,
+  type TextFinder,
+  type TextSpan,
+  Type,
+} from 'signalbox/plugin';
+import { literalFinder } from './literals.ts';
+import { type Finder, matchesIn } from './spans.ts';
 
 const list = (example: readonly string[], description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 512 }), {
@@ -53,32 +61,57 @@ export const words = defineGuard({
   sides: ['input', 'output'],
   prepare({ deny, patterns, allow, case_sensitive: isSensitive, longest_match: longest }) {
     if (deny.length + patterns.length === 0) throw new Error('state at least one text in `deny` or `patterns`');
-    const denied = literalSearch(deny, !isSensitive);
-    const allowed = literalSearch(allow, !isSensitive);
-    const compiled = patterns.map((source) => compile(source));
-    const without = (text: string, found: readonly TextSpan[]): readonly TextSpan[] =>
-      allow.length === 0 || found.length === 0 ? found : outside(allowed(text), found);
+    const except = allow.length > 0 ? literalFinder(allow, !isSensitive) : undefined;
     const finders: Finder[] = [
-      [
-        'word',
-        (text) =>
-          without(
-            text,
-            denied(text).filter((place) => isWhole(text, place)),
-          ),
-      ],
-      ...compiled.map((pattern): Finder => ['pattern', (text) => without(text, pattern.matches(text))]),
+      ...(deny.length > 0 ? [['word', literalFinder(deny, !isSensitive, isWhole), except] satisfies Finder] : []),
+      ...patternFinders(patterns, longest, except),
     ];
     const lengths = [...deny, ...allow].map(({ length }) => length + 1);
+    const reach = Math.max(...lengths, patterns.length > 0 ? longest : 0);
     return {
       kinds: ['word', 'pattern'],
-      reach: Math.max(...lengths, patterns.length > 0 ? longest : 0),
-      check: (window) => matchesIn(window, finders),
+      reach,
+      takesSteps: true,
+      check: (window) => matchesIn(window, finders, reach),
     };
   },
 });
 
-function compile(source: string): LinearPattern {
+/** The most steps of all patterns of a guard together. */
+const STEPS_MAX = 32_768;
+/** The most steps of a pattern, multiplied by the characters of its longest match, which one step of the search looks at. */
+const WORK_MAX = 1_048_576;
+/** The characters that one step of a search looks at, multiplied by the steps of the pattern. */
+const AT_ONCE = 65_536;
+const CHARACTERS_MIN = 64;
+const CHARACTERS_MAX = 16_384;
+
+/**
+ * Makes the finders of patterns. A pattern is compiled for its first search, because many policies are only checked.
+ * @throws Error for a pattern that is not valid, and for patterns that are too large
+ */
+function patternFinders(sources: readonly string[], longest: number, except: TextFinder | undefined): Finder[] {
+  let steps = 0;
+  return sources.map((source): Finder => {
+    valid(source);
+    const size = patternSize(source);
+    steps += size;
+    if (size * longest > WORK_MAX)
+      throw new Error(
+        `the pattern \`${source}\` is too large: it has ${size} steps, and with \`longest_match: ${longest}\` at most ${Math.floor(WORK_MAX / longest)} are possible`,
+      );
+    if (steps > STEPS_MAX)
+      throw new Error(`the patterns are too large together: with \`${source}\` they have more than 32,768 steps`);
+    let compiled: TextFinder | null = null;
+    const find: TextFinder = (text, from, until, found) => {
+      compiled ??= valid(source).find;
+      return compiled(text, from, until, found);
+    };
+    return ['pattern', find, except, Math.min(CHARACTERS_MAX, Math.max(CHARACTERS_MIN, Math.ceil(AT_ONCE / size)))];
+  });
+}
+
+function valid(source: string): LinearPattern {
   try {
     return linearPattern(source);
   } catch (cause) {

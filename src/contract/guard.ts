@@ -100,6 +100,9 @@ export interface GuardModel {
   ask(question: GuardQuestion): Promise<string>;
 }
 
+/** The work of a pure guard in steps of some milliseconds. The last step has the matches. */
+export type GuardSteps = Iterator<void, readonly GuardMatch[]>;
+
 export interface PreparedGuard {
   /** Every kind of match that the guard reports, such as `email`: lower-case letters, digits and dashes. Records and metrics show them. */
   readonly kinds: readonly string[];
@@ -108,8 +111,18 @@ export interface PreparedGuard {
    * at `from` in every text that goes on for at least `reach` characters after `from`, and the match must end in the same place if the text
    * goes on for `reach` characters after its end. Streams are delayed by this number of characters. Without `reach`, the guard needs whole
    * texts, and a stream that it may block or mask shows nothing before its end.
+   *
+   * The host inspects long texts of a pure guard with `reach` in parts, so that other requests are served in between. What the guard finds in a
+   * text must therefore not depend on the other texts of the window, nor on characters that come more than `reach` before the match.
    */
   readonly reach?: number;
+  /** Whether `check` returns steps for long texts. The host then does not cut the texts of the guard into parts. */
+  readonly takesSteps?: true;
+  /**
+   * The longest window that a pure guard without `reach` and steps inspects, in characters of all texts together: so many that `check`
+   * takes at most 50 ms. The guard counts as failed for a longer one. Default: 262,144.
+   */
+  readonly longest?: number;
   /**
    * Whether the model is asked once more if this guard would block its answer, and the policy does not only count. The caller pays for both
    * answers. Only for pure guards.
@@ -117,7 +130,7 @@ export interface PreparedGuard {
   readonly asksAgain?: boolean;
   /**
    * Inspects a window. The matches may be in any order and may overlap. A guard with `pure: true` returns the same matches for the same
-   * window, and no promise.
+   * window, and no promise. With `takesSteps`, it may return steps instead of matches.
    * @param service the service of a plugin with `service`; absent for other plugins
    * @param model the model of a plugin with `model`; absent for other plugins
    */
@@ -125,7 +138,7 @@ export interface PreparedGuard {
     window: GuardWindow,
     service?: GuardService,
     model?: GuardModel,
-  ): readonly GuardMatch[] | Promise<readonly GuardMatch[]>;
+  ): readonly GuardMatch[] | Promise<readonly GuardMatch[]> | GuardSteps;
 }
 
 export interface GuardPlugin<Settings extends TObject = TObject> {

@@ -34,9 +34,21 @@ export { estimateTokens } from '../core/request/tokens.ts';
 export { isWrappedState } from '../core/request/wrapped-state.ts';
 export { type CheckBudget, fitsSchema } from '../core/schema/fits.ts';
 export { referenced, type StructuredSchema, structuredSchema } from '../core/schema/structured.ts';
-export { type LinearPattern, linearPattern } from '../core/text/linear-pattern.ts';
-export { cardsIn, emailsIn, ibansIn, ipsIn, phonesIn, type TextSpan } from '../core/text/personal.ts';
-export { secretsIn } from '../core/text/secret-shapes.ts';
+export { type LinearPattern, linearPattern, patternSize } from '../core/text/linear-pattern.ts';
+export {
+  cardsIn,
+  emailsIn,
+  findCards,
+  findEmails,
+  findIbans,
+  findIps,
+  findPhones,
+  ibansIn,
+  ipsIn,
+  phonesIn,
+} from '../core/text/personal.ts';
+export { allIn, patternFinder, stepsIn, type TextFinder, type TextSpan } from '../core/text/search.ts';
+export { findSecrets, secretsIn } from '../core/text/secret-shapes.ts';
 export { defineEstimator } from './former-estimator.ts';
 export * from './guard.ts';
 export * from './model-server.ts';

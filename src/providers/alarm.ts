@@ -1,5 +1,6 @@
 import { LinkedSet, type Links } from '../core/linked-set.ts';
 import type { Timer, Timers } from '../core/time/timers.ts';
+import { Turns } from '../host/turns.ts';
 
 /** The longest delay that setTimeout accepts, in ms. */
 const TIMEOUT_MAX = 2_147_483_647;
@@ -16,6 +17,8 @@ export interface AlarmOwner {
  */
 export class Alarms {
   readonly timers: Timers;
+  /** The turns of long work, which all requests share. */
+  readonly turns = new Turns();
   readonly #set = new LinkedSet<DeadlineAlarm>();
   /** The time at which the timer fires, in ms of performance.now; Infinity if it is not set. */
   #firesAt = Number.POSITIVE_INFINITY;

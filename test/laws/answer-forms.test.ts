@@ -12,6 +12,7 @@ import { AnswerBlocked } from '../../src/gateway/guards/held-parts.ts';
 import { Placeholders } from '../../src/gateway/guards/placeholders.ts';
 import { Verdicts } from '../../src/gateway/guards/verdicts.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
+import { AT_ONCE } from '../../src/host/turns.ts';
 import { tries } from '../deep/effort.ts';
 import { atOnce } from '../support/at-once.ts';
 import { readOn } from '../support/read-request.ts';
@@ -91,6 +92,7 @@ function show(
     placeholders: new Placeholders(() => new Uint8Array(32)),
     clock: () => 0,
     timers: processTimers,
+    turns: AT_ONCE,
     onFailure: () => {},
   });
   let text = '';

@@ -16,6 +16,7 @@ import { AnswerBlocked, type HeldRoom } from '../../src/gateway/guards/held-part
 import { Placeholders } from '../../src/gateway/guards/placeholders.ts';
 import { Verdicts } from '../../src/gateway/guards/verdicts.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
+import { AT_ONCE } from '../../src/host/turns.ts';
 import { tries } from '../deep/effort.ts';
 import { atOnce } from '../support/at-once.ts';
 import { readOn } from '../support/read-request.ts';
@@ -96,7 +97,7 @@ const [TEXT, JSON_WANTED] = [requestWith({}), requestWith({ response_format: { t
 
 const contextOf = (verdicts: Verdicts, request = TEXT, room: HeldRoom = ampleRoom()) => ({
   ...{ request, verdicts, placeholders: new Placeholders(() => new Uint8Array(32)) },
-  ...{ clock: () => 0, timers: processTimers, onFailure: () => {}, room },
+  ...{ clock: () => 0, turns: AT_ONCE, timers: processTimers, onFailure: () => {}, room },
 });
 
 /** Returns a room with any memory, in which more was never released than reserved. */

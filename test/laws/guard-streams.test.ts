@@ -4,6 +4,7 @@ import { personalData } from '../../plugins/guards/personal-data.ts';
 import { secrets } from '../../plugins/guards/secrets.ts';
 import { words } from '../../plugins/guards/words.ts';
 import type { PreparedGuard } from '../../src/contract/guard.ts';
+import { finished } from '../../src/contract/guard-steps.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { GuardAction, GuardRule } from '../../src/core/policy/guards.ts';
 import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
@@ -12,6 +13,7 @@ import { AnswerBlocked } from '../../src/gateway/guards/held-parts.ts';
 import { Placeholders } from '../../src/gateway/guards/placeholders.ts';
 import { Verdicts } from '../../src/gateway/guards/verdicts.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
+import { AT_ONCE } from '../../src/host/turns.ts';
 import { tries } from '../deep/effort.ts';
 import { atOnce } from '../support/at-once.ts';
 import { madeSecrets } from '../support/made-secrets.ts';
@@ -147,6 +149,7 @@ function show(
     placeholders: new Placeholders(() => new Uint8Array(32)),
     clock: () => 0,
     timers: processTimers,
+    turns: AT_ONCE,
     onFailure: () => {},
   });
   let text = '';
@@ -176,7 +179,7 @@ const masksAlike = (Held: Holder) =>
 const firstMatch = (guard: PreparedGuard, answer: string): number => {
   const found = guard.check({ side: 'output', texts: [{ text: answer, role: 'assistant', kind: 'text' }] });
   if (found instanceof Promise) throw new Error('a shipped guard returned a promise');
-  return Math.min(answer.length, ...found.flatMap(({ at }) => at?.from ?? []));
+  return Math.min(answer.length, ...finished(found).flatMap(({ at }) => at?.from ?? []));
 };
 
 const blocksBefore = (Held: Holder) =>

@@ -15,6 +15,7 @@ import type { RequestText } from '../../src/gateway/guards/text-walk.ts';
 import { Verdicts } from '../../src/gateway/guards/verdicts.ts';
 import { Affinity } from '../../src/gateway/prompt/affinity.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
+import { AT_ONCE } from '../../src/host/turns.ts';
 import { KeptConversations } from '../../src/http/kept-conversations.ts';
 import { tries } from '../deep/effort.ts';
 
@@ -118,6 +119,7 @@ class World {
       verdicts,
       placeholders,
       timers: processTimers,
+      turns: AT_ONCE,
       clock: () => 0,
       signal: () => undefined,
       onFailure: () => {},

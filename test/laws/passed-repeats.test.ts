@@ -15,6 +15,7 @@ import { AnswerBlocked } from '../../src/gateway/guards/held-parts.ts';
 import { Placeholders } from '../../src/gateway/guards/placeholders.ts';
 import { Verdicts } from '../../src/gateway/guards/verdicts.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
+import { AT_ONCE } from '../../src/host/turns.ts';
 import { tries } from '../deep/effort.ts';
 import { atOnce } from '../support/at-once.ts';
 import { RECEIPT } from '../support/caller-message.ts';
@@ -95,7 +96,7 @@ function shown(form: Form, told: readonly Event[], isStream: boolean, { before, 
   const writer = isStream ? events!.writer(IDENTITY) : json(IDENTITY);
   const chain = new GuardChain([GUARD], true, {
     ...{ request, verdicts: new Verdicts(), placeholders: new Placeholders(() => new Uint8Array(32)) },
-    ...{ clock: () => 0, timers: processTimers, onFailure: () => {} },
+    ...{ clock: () => 0, turns: AT_ONCE, timers: processTimers, onFailure: () => {} },
   });
   let out = '';
   try {

@@ -1,5 +1,6 @@
 import { secrets } from '../../plugins/guards/secrets.ts';
 import type { PreparedGuard } from '../../src/contract/guard.ts';
+import { finished } from '../../src/contract/guard-steps.ts';
 import { madeSecrets } from './made-secrets.ts';
 
 /** Returns the places that a guard finds in a text. */
@@ -9,7 +10,7 @@ export function placesIn(
 ): readonly { readonly from: number; readonly to: number }[] {
   const found = guard.check({ side: 'input', texts: [{ text, role: 'user', kind: 'text' }] });
   if (found instanceof Promise) throw new Error('the guard returned a promise');
-  return found.flatMap(({ at }) => at ?? []);
+  return finished(found).flatMap(({ at }) => at ?? []);
 }
 
 /** How many secrets of a group were made, how many a guard found completely, and texts with others. */

@@ -1,33 +1,32 @@
 import { parseAddress } from '../net/address.ts';
+import { allIn, patternFinder, type TextFinder, type TextSpan } from './search.ts';
 
-/** The start and end of a match, in UTF-16 units. */
-export type TextSpan = readonly [from: number, to: number];
-
-const DIGIT = /\d/g;
-const digitsIn = (text: string): number => text.match(DIGIT)?.length ?? 0;
+export type { TextSpan } from './search.ts';
 
 const LOCAL = /[\p{L}\p{N}_.!#$%&'*+/=?^`{|}~-]/u;
-const DOMAIN = /[\p{L}\p{N}.-]+/uy;
+/** The name of a host and the signs after it, as long as a sentence or a line of a table can make them. */
+const DOMAIN = /[\p{L}\p{N}.-]{1,320}/uy;
 const LOCAL_MAX = 64;
+const DOMAIN_MAX = 253;
 /** The pattern matches only from the first character of a run, because matching from each character would take quadratic time. */
 const DOMAIN_END = /(?<![.-])[.-]+$/;
 const TOP_LEVEL = /\.[\p{L}][\p{L}\p{N}-]*\p{L}$/u;
 
 /** Finds e-mail addresses: searches in both directions from each `@`. */
-export function emailsIn(text: string): TextSpan[] {
-  const found: TextSpan[] = [];
-  let last = 0;
-  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
-    let from = at;
-    while (from > last && at - from < LOCAL_MAX && LOCAL.test(text[from - 1]!)) from--;
+export const findEmails: TextFinder = (text, from, until, found) => {
+  let last = from;
+  for (let at = text.indexOf('@', from); at >= 0; at = text.indexOf('@', at + 1)) {
+    let begin = at;
+    while (begin > last && at - begin < LOCAL_MAX && LOCAL.test(text[begin - 1]!)) begin--;
+    if (begin >= until) break;
     DOMAIN.lastIndex = at + 1;
     const domain = DOMAIN.exec(text)?.[0].replace(DOMAIN_END, '') ?? '';
-    if (from === at || !TOP_LEVEL.test(domain)) continue;
+    if (begin === at || domain.length > DOMAIN_MAX || !TOP_LEVEL.test(domain)) continue;
     last = at + 1 + domain.length;
-    found.push([from, last]);
+    found.push([begin, last]);
   }
-  return found;
-}
+  return Math.max(last, until);
+};
 
 /** The length of IBANs by country. */
 const IBAN_LENGTHS = new Map(
@@ -40,10 +39,12 @@ RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 
 );
 const IBAN_START = /(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}/g;
 
-export function ibansIn(text: string): TextSpan[] {
-  const found: TextSpan[] = [];
-  let last = 0;
-  for (const { index, 0: start } of text.matchAll(IBAN_START)) {
+export const findIbans: TextFinder = (text, from, until, found) => {
+  let last = from;
+  IBAN_START.lastIndex = from;
+  for (let match = IBAN_START.exec(text); match !== null; match = IBAN_START.exec(text)) {
+    const { index, 0: start } = match;
+    if (index >= until) break;
     const length = IBAN_LENGTHS.get(start.slice(0, 2).toUpperCase());
     if (length === undefined || index < last) continue;
     const end = endOf(text, index, length);
@@ -51,8 +52,8 @@ export function ibansIn(text: string): TextSpan[] {
     last = end;
     found.push([index, last]);
   }
-  return found;
-}
+  return Math.max(last, until);
+};
 
 /** Any space or dash between the groups of a number. Many languages put spaces without a line break there, U+00A0 and U+202F. */
 const SEPARATOR = String.raw`[\p{Zs}\p{Pd}]`;
@@ -85,41 +86,43 @@ function isIban(written: string): boolean {
   return rest === 1;
 }
 
-/** Groups of at least three digits, with a separator between them. */
-const CARD_RUN = new RegExp(String.raw`\d{3,}(?:${SEPARATOR}\d{3,})*`, 'gu');
+/** The beginning of a group of at least three digits. */
+const CARD_START = /(?<!\d)\d{3}/g;
 const CARD_MIN = 13;
 const CARD_MAX = 19;
 
 /**
- * Finds card numbers: 13 to 19 digits with a correct check digit and no adjacent digit. The search also finds several card numbers in a
- * row.
+ * Finds card numbers: 13 to 19 digits with a correct check digit and no adjacent digit, in groups of at least three with a space or a dash
+ * between them. The search also finds several card numbers in a row.
  */
-export function cardsIn(text: string): TextSpan[] {
-  const found: TextSpan[] = [];
-  for (const { index, 0: run } of text.matchAll(CARD_RUN)) {
-    if (run.length < CARD_MIN) continue;
-    for (let at = 0; at < run.length; ) {
-      const end = isDigit(run[at]) && !isDigit(run[at - 1]) ? cardEnd(run, at) : null;
-      if (end !== null) found.push([index + at, index + end]);
-      at = end ?? at + 1;
-    }
+export const findCards: TextFinder = (text, from, until, found) => {
+  let last = from;
+  CARD_START.lastIndex = from;
+  for (let match = CARD_START.exec(text); match !== null && match.index < until; match = CARD_START.exec(text)) {
+    const end = cardEnd(text, match.index);
+    if (end === null) continue;
+    found.push([match.index, end]);
+    CARD_START.lastIndex = last = end;
   }
-  return found;
-}
+  return Math.max(last, until);
+};
 
 const isDigit = (sign: string | undefined): boolean => sign !== undefined && sign >= '0' && sign <= '9';
 
-/** Returns the end of the longest card number from here; null if there is none. */
-function cardEnd(run: string, from: number): number | null {
+/** Returns the end of the longest card number from the beginning of a group; null if there is none. */
+function cardEnd(text: string, from: number): number | null {
   const digits: number[] = [];
   let end: number | null = null;
-  for (let at = from; at < run.length && digits.length < CARD_MAX; at++) {
-    if (!isDigit(run[at])) continue;
-    digits.push(Number(run[at]));
-    if (digits.length >= CARD_MIN && !isDigit(run[at + 1]) && isLuhn(digits)) end = at + 1;
+  for (let at = from; ; at++) {
+    for (; isDigit(text[at]); at++) if (digits.push(Number(text[at])) > CARD_MAX) return end;
+    if (digits.length >= CARD_MIN && isLuhn(digits)) end = at;
+    const isFollowed = IS_SEPARATOR.test(text.charAt(at)) && hasGroup(text, at + 1);
+    if (!isFollowed) return end;
   }
-  return end;
 }
+
+const hasGroup = (text: string, at: number): boolean =>
+  isDigit(text[at]) && isDigit(text[at + 1]) && isDigit(text[at + 2]);
 
 function isLuhn(digits: readonly number[]): boolean {
   let sum = 0;
@@ -132,22 +135,20 @@ function isLuhn(digits: readonly number[]): boolean {
 
 const IP_RUN = /[0-9A-Fa-f:.]+/g;
 const IP_LENGTH_MAX = 45;
-/** The pattern matches only from the first character of a run, like `DOMAIN_END`. */
-const IP_END = /(?<![.:])[.:]+$/;
+/** The most characters of an address with a port. */
+const WITH_PORT_MAX = IP_LENGTH_MAX + 6;
 
 /** Finds IPv4 and IPv6 addresses, without the punctuation after them and without a port. */
-export function ipsIn(text: string): TextSpan[] {
-  const found: TextSpan[] = [];
-  for (const { index, 0: run } of text.matchAll(IP_RUN)) {
-    if (run.length < 2 || !/[.:]/.test(run) || isWordPart(text[index - 1]) || isWordPart(text[index + run.length])) {
-      continue;
-    }
-    const bare = run.replace(IP_END, '');
-    const address = [run, run.replace(/[.:]$/, ''), bare, bare.replace(/:\d+$/, '')].find(isIp);
-    if (address !== undefined) found.push([index, index + address.length]);
-  }
-  return found;
-}
+export const findIps: TextFinder = patternFinder(IP_RUN, ({ index, 0: run }, text) => {
+  if (run.length < 2 || !/[.:]/.test(run) || isWordPart(text[index - 1]) || isWordPart(text[index + run.length]))
+    return null;
+  let end = run.length;
+  while (end > 0 && (run[end - 1] === '.' || run[end - 1] === ':')) end--;
+  if (end > WITH_PORT_MAX) return null;
+  const bare = run.slice(0, end);
+  const address = [run, run.replace(/[.:]$/, ''), bare, bare.replace(/:\d+$/, '')].find(isIp);
+  return address === undefined ? null : [index, index + address.length];
+});
 
 const isWordPart = (sign: string | undefined): boolean => sign !== undefined && /[\w]/.test(sign);
 
@@ -169,14 +170,18 @@ const NO_PHONE = /^(?:\d+\.\d+|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,
  * Finds numbers that start like phone numbers, `+49`, `0049`, `030`, `(030)`, or have the American format, with extensions. The search
  * prefers false positives to missed numbers.
  */
-export function phonesIn(text: string): TextSpan[] {
-  const found: TextSpan[] = [];
-  for (const { index, 0: run } of text.matchAll(PHONE_RUN)) {
-    const written = run.slice(0, lastDigit(run) + 1);
-    if (digitsIn(written) < PHONE_DIGITS_MIN || NO_PHONE.test(written) || isWordPart(text[index - 1])) continue;
-    if (PHONE_START.test(written) || AMERICAN.test(written)) found.push([index, index + written.length]);
-  }
-  return found;
+export const findPhones: TextFinder = patternFinder(PHONE_RUN, ({ index, 0: run }, text) => {
+  if (isWordPart(text[index - 1]) || !(PHONE_START.test(run) || AMERICAN.test(run))) return null;
+  const written = run.slice(0, lastDigit(run) + 1);
+  if (!hasDigits(written) || NO_PHONE.test(written)) return null;
+  return [index, index + written.length];
+});
+
+/** Whether a text has the digits of a phone number. */
+function hasDigits(text: string): boolean {
+  let count = 0;
+  for (let at = 0; at < text.length && count < PHONE_DIGITS_MIN; at++) if (isDigit(text[at])) count++;
+  return count === PHONE_DIGITS_MIN;
 }
 
 function lastDigit(run: string): number {
@@ -184,3 +189,9 @@ function lastDigit(run: string): number {
   while (at >= 0 && !isDigit(run[at])) at--;
   return at;
 }
+
+export const emailsIn = (text: string): TextSpan[] => allIn(findEmails, text);
+export const ibansIn = (text: string): TextSpan[] => allIn(findIbans, text);
+export const cardsIn = (text: string): TextSpan[] => allIn(findCards, text);
+export const ipsIn = (text: string): TextSpan[] => allIn(findIps, text);
+export const phonesIn = (text: string): TextSpan[] => allIn(findPhones, text);

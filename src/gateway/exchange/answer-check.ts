@@ -1,4 +1,5 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { AnswerSignal } from '../../core/decision/failure-kinds.ts';
 import { parseJson } from '../../core/json/object.ts';
 import type { EscalationSignal } from '../../core/request/facts.ts';
@@ -13,18 +14,18 @@ export interface AnswerReview {
   /** Whether the answer has not failed, whatever follows. */
   readonly isSettled: boolean;
   /** Returns how a complete first answer failed; null if it did not. */
-  signal(): AnswerSignal | null;
+  signal(): Awaitable<AnswerSignal | null>;
   /** Returns why the complete answer of a second attempt is no use; null if it is good. */
-  failure(): AnswerFailure | null;
+  failure(): Awaitable<AnswerFailure | null>;
 }
 
 /** Reads an answer that a guard may block. */
 export class GuardReview implements AnswerReview {
   readonly isSettled = false;
-  readonly #judge: (parts: readonly StreamPart[]) => boolean;
+  readonly #judge: (parts: readonly StreamPart[]) => Awaitable<boolean>;
   readonly #parts: StreamPart[] = [];
 
-  constructor(judge: (parts: readonly StreamPart[]) => boolean) {
+  constructor(judge: (parts: readonly StreamPart[]) => Awaitable<boolean>) {
     this.#judge = judge;
   }
 
@@ -32,14 +33,14 @@ export class GuardReview implements AnswerReview {
     for (const part of parts) this.#parts.push(part);
   }
 
-  signal(): AnswerSignal | null {
+  signal(): Awaitable<AnswerSignal | null> {
     // A second answer would end at the same output limit.
     const isCut = this.#parts.some((part) => part.type === 'finish' && part.reason === 'length');
     return isCut ? null : this.failure();
   }
 
-  failure(): AnswerSignal | null {
-    return this.#judge(this.#parts) ? 'broken_schema' : null;
+  failure(): Awaitable<AnswerSignal | null> {
+    return whenReady(this.#judge(this.#parts), (isBlocked) => (isBlocked ? 'broken_schema' : null));
   }
 }
 

@@ -152,7 +152,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const { hold } = this.funded;
     const isOver = () => this.isOver;
     const check = reviewOf(false);
-    const signal = (await answer.readAhead(check, isOver)) ? check.signal() : null;
+    const signal = (await answer.readAhead(check, isOver)) ? await check.signal() : null;
     if (signal === null || clock() + second.latencyMs > this.deadlineAt) return;
     if (!(await hasRoomFor(second, answer.running, hold, decision.facts)) || this.isOver) return;
     const first = answer.completed();
@@ -167,8 +167,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       const nextCheck = reviewOf(true);
       const isWhole = await next.readAhead(nextCheck, isOver);
       if (this.isOver) return;
-      const failure = isWhole ? nextCheck.failure() : opened.running.meter.failure;
-      if (failure === null) return;
+      const failure = isWhole ? await nextCheck.failure() : opened.running.meter.failure;
+      if (failure === null || this.isOver) return;
       this.#answer = null;
       if (typeof failure === 'string') await this.#attempts.leaveSecond(next.completed(), failure);
       else await this.#attempts.breakSecond(opened.running, failure, next.broken(failure));

@@ -1,4 +1,5 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import type { Awaitable } from '../../core/awaitable.ts';
 import type { ByteRoom } from '../../core/byte-room.ts';
 import type { Decision } from '../../core/decision/decision.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
@@ -70,5 +71,5 @@ export interface RunnableRequest {
   /** The calls of guards to models for this request so far; absent for a request without guards. */
   readonly guardCalls?: readonly GuardCall[] | undefined;
   /** Whether a guard would block a complete answer, so that the model is asked once more; absent or null if no guard wants it. */
-  readonly judge?: ((parts: readonly StreamPart[]) => boolean) | null;
+  readonly judge?: ((parts: readonly StreamPart[]) => Awaitable<boolean>) | null;
 }

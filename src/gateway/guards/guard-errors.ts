@@ -2,6 +2,7 @@ import type { GuardMatch } from '../../contract/guard.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { type OriginalPath, pathText } from '../../core/json/original.ts';
 import type { GuardRule, Unreadable } from '../../core/policy/guards.ts';
+import { GuardFailure } from './guard-runtime.ts';
 
 /** Returns the names and numbers of matches: `2 email, 1 card`. */
 const countsText = (matches: readonly GuardMatch[]): string => {
@@ -57,12 +58,18 @@ export const blockedAnswer = ({ name }: GuardRule, matches: readonly GuardMatch[
   );
 
 /** The error for a guard that failed. Only the log has the cause. */
-export const guardFailed = ({ name }: GuardRule, side: 'input' | 'output', cause: unknown): SignalboxError =>
-  new SignalboxError(
-    'guard_failed',
-    `The guard \`${name}\` could not inspect the ${side === 'input' ? 'request' : 'answer'}. Try again; if the error stays, tell the operator of the gateway.`,
-    { cause, details: { guard: name, side } },
-  );
+export function guardFailed({ name }: GuardRule, side: 'input' | 'output', cause: unknown): SignalboxError {
+  const isTooLong = cause instanceof GuardFailure && cause.isTooLong;
+  const what = side === 'input' ? 'request' : 'answer';
+  const advice = isTooLong
+    ? `The ${what} has more text than the guard can inspect. Shorten it.`
+    : 'Try again; if the error stays, tell the operator of the gateway.';
+  return new SignalboxError('guard_failed', `The guard \`${name}\` could not inspect the ${what}. ${advice}`, {
+    cause,
+    details: { guard: name, side },
+    ...(isTooLong && { retry: false }),
+  });
+}
 
 /** The error for a request whose answer a guard may change, and which asks for a second form of the same text. */
 export const unmaskableAnswer = ({ name }: GuardRule, param: string): SignalboxError =>

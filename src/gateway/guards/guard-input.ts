@@ -1,13 +1,15 @@
 import type { GuardMatch, GuardWindow } from '../../contract/guard.ts';
-import type { Awaitable } from '../../core/awaitable.ts';
+import { lengthOf } from '../../contract/guard-steps.ts';
+import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { Edit, OriginalPath } from '../../core/json/original.ts';
 import type { GuardWindowKind } from '../../core/policy/guards.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
+import { TURN_MS, type WorkTurns } from '../../host/turns.ts';
 import { callerGone } from '../exchange/failure.ts';
 import { blockedRequest, guardFailed, unreadableRequest } from './guard-errors.ts';
 import type { GuardModels } from './guard-model.ts';
-import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
+import { callGuard, GuardFailure, type GuardWork, MATCHES_AT_ONCE, type RunningGuard } from './guard-runtime.ts';
 import { OpenService } from './guard-service.ts';
 import type { KeptMatches } from './kept-matches.ts';
 import { type Placeholders, withoutPlaceholders } from './placeholders.ts';
@@ -36,6 +38,7 @@ export interface InputContext {
   readonly verdicts: Verdicts;
   readonly placeholders: Placeholders;
   readonly timers: Timers;
+  readonly turns: WorkTurns;
   /** Milliseconds on a clock whose value never decreases. */
   readonly clock: () => number;
   /** The matches in a running conversation; null if every guard inspects every text. */
@@ -50,7 +53,7 @@ export interface InputContext {
 
 /**
  * Runs guards on a request, one after the other. A later guard sees the request as the earlier guards left it. The result is a promise only
- * if a guard returns one.
+ * if a guard returns one, or if the texts are so long that the guards take several turns of the event loop.
  * @returns the request in the form in which models may receive it
  * @throws SignalboxError `content_blocked` or `guard_failed`, and the error of a caller that has disconnected while a guard waited
  */
@@ -97,6 +100,11 @@ class GuardedRequest {
     return this.#windows.getOrInsertComputed(kind, () => windowsOf(kind, this.texts));
   }
 
+  /** The characters of all texts. */
+  get length(): number {
+    return lengthOf(this.texts.texts);
+  }
+
   with(changed: ReadonlyMap<RequestText, string>): GuardedRequest {
     return new GuardedRequest(edited(this.request, editsOf(this.request, changed), this.#kept), this.#kept);
   }
@@ -138,50 +146,72 @@ function rounds(
   context: InputContext,
   round = 0,
 ): Awaitable<GuardedRequest> {
-  const found = inspect(guard, given, deadline, context);
-  const act = (matches: readonly FoundMatch[]): Awaitable<GuardedRequest> => {
-    if (matches.length === 0) return given;
-    const masked = applied(guard, given, matches, round, context);
-    return masked === given ? given : rounds(guard, masked, deadline, context, round + 1);
+  const { turns, clock } = context;
+  const check = () => {
+    if (clock() > deadline) throw late(guard);
   };
-  return found instanceof Promise ? found.then(act) : act(found);
+  return whenReady(inspect(guard, given, deadline, context), (matches) => {
+    if (matches.length === 0) return given;
+    const steps = applied(guard, given, matches, round, context);
+    return whenReady(turns.run(steps, given.length, clock, check), (masked) =>
+      masked === given ? given : rounds(guard, masked, deadline, context, round + 1),
+    );
+  });
 }
 
-/** Carries out the guard's action. @returns the same request for `flag` */
-function applied(
+/** Carries out the guard's action, in steps. @returns the same request for `flag` */
+function* applied(
   { rule }: RunningGuard,
   given: GuardedRequest,
   found: readonly FoundMatch[],
   round: number,
   { verdicts, placeholders }: InputContext,
-): GuardedRequest {
+): Generator<void, GuardedRequest> {
   const matches = found.map(({ match }) => match);
   const fixed = found.find(({ text }) => text === null || text.isFixed);
   const isBlocked = rule.onMatch === 'block' || (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX));
+  yield;
   verdicts.add(rule, 'input', matches, isBlocked ? 'block' : rule.onMatch);
   if (isBlocked) throw blockedRequest(rule, matches, (fixed ?? found[0]!).at);
   if (rule.onMatch === 'flag') return given;
-  const byText = Map.groupBy(found, ({ text }) => text!);
-  const changed = new Map([...byText].map(([text, all]) => [text, masked(text.text, all, rule, placeholders)]));
+  yield;
+  const places = new Map<RequestText, MatchPlace[]>();
+  for (let at = 0; at < found.length; at++) {
+    const { match, text } = found[at]!;
+    if (match.at && text) places.getOrInsertComputed(text, () => []).push({ kind: match.kind, ...match.at });
+    if (at % MATCHES_AT_ONCE === 0) yield;
+  }
+  const changed = new Map<RequestText, string>();
+  const textFor = (kind: string, value: string) => placeholders.of(kind, value, rule.unmask);
+  for (const [text, all] of places) changed.set(text, yield* replaced(text.text, all, textFor));
   return given.with(changed);
 }
 
-/** Replaces the matches in a text. Matches that overlap have one placeholder. */
-function masked(
+/**
+ * Replaces places in a text, in steps. Places that overlap become one, with the kind of the first.
+ * @param textFor returns the new text of a place
+ */
+export function* replaced(
   text: string,
-  found: readonly FoundMatch[],
-  { unmask }: RunningGuard['rule'],
-  placeholders: Placeholders,
-): string {
-  const places = found.flatMap(({ match: { kind, at } }) => (at ? { kind, from: at.from, to: at.to } : []));
-  let out = '';
+  places: readonly MatchPlace[],
+  textFor: (kind: string, value: string) => string,
+): Generator<void, string> {
+  const parts: string[] = [];
   let last = 0;
-  for (const { kind, from, to } of mergedPlaces(places)) {
-    out += text.slice(last, from) + placeholders.of(kind, text.slice(from, to), unmask);
+  let count = 0;
+  const merged = mergedPlaces(places);
+  yield;
+  for (const { kind, from, to } of merged) {
+    parts.push(text.slice(last, from), textFor(kind, text.slice(from, to)));
     last = to;
+    if (++count % REPLACED_AT_ONCE === 0) yield;
   }
-  return out + text.slice(last);
+  parts.push(text.slice(last));
+  return parts.join('');
 }
+
+/** Places that are replaced in one step. Each takes some microseconds. */
+const REPLACED_AT_ONCE = 256;
 
 /** A place in a text, with the kind of its match. */
 export interface MatchPlace {
@@ -206,7 +236,7 @@ function inspect(
   guard: RunningGuard,
   given: GuardedRequest,
   deadline: number,
-  { timers, clock, placeholders, kept, models, signal }: InputContext,
+  { timers, turns, clock, placeholders, kept, models, signal }: InputContext,
 ): Awaitable<readonly FoundMatch[]> {
   const found: FoundMatch[] = [];
   const msLeft = () => deadline - clock();
@@ -214,31 +244,48 @@ function inspect(
   const model = models?.open(guard, 'input', msLeft) ?? null;
   const windows = given.windows(guard.rule.window).values();
   let isOver = false;
-  const note = (window: readonly RequestText[], matches: readonly GuardMatch[]): void => {
+  const work: GuardWork = {
+    turns,
+    clock,
+    check() {
+      if (isOver || clock() > deadline) throw late(guard);
+    },
+  };
+  const add = (window: readonly RequestText[], matches: readonly GuardMatch[]): void => {
     for (const match of withoutPlaceholders(matches, window, placeholders)) {
       const text = match.at ? window[match.at.text]! : null;
       found.push({ match, text, at: (text ?? window[0]!).at });
     }
-    if (clock() > deadline) throw late(guard);
+    work.check();
+  };
+  const note = (window: readonly RequestText[], matches: readonly GuardMatch[], isKnown = false): Awaitable<void> => {
+    if (matches.length > MATCHES_AT_ONCE)
+      return turns.run(
+        inGroups(matches, (group) => add(window, group)),
+        given.length,
+        clock,
+        work.check,
+      );
+    add(window, matches);
+    if (!isKnown) kept?.keep(guard, window, matches);
   };
   /** Calls the guard for one window after the other. */
   const callNext = (): Awaitable<void> => {
+    const until = clock() + TURN_MS;
     for (let next = windows.next(); !next.done && !isOver; next = windows.next()) {
       const window = next.value;
       const known = kept?.find(guard, window);
-      const matches = known ?? callGuard(guard, asWindow(window), service, model);
-      if (matches instanceof Promise)
-        return matches.then((all) => {
-          note(window, all);
-          return callNext();
-        });
-      note(window, matches);
-      if (!known) kept?.keep(guard, window, matches);
+      const matches = known ?? callGuard(guard, asWindow(window), work, service, model);
+      if (matches instanceof Promise) return matches.then((all) => whenReady(note(window, all), callNext));
+      const noted = note(window, matches, known !== undefined);
+      if (noted instanceof Promise) return noted.then(callNext);
+      if (clock() > until) return whenReady(turns.next(given.length), callNext);
     }
   };
   const first = callNext();
   if (!(first instanceof Promise)) return found;
-  const others = Array.from({ length: WAITING_MAX - 1 }, async () => callNext());
+  // The matches of a pure guard are in the order of the texts.
+  const others = Array.from({ length: guard.rule.isPure ? 0 : WAITING_MAX - 1 }, async () => callNext());
   const all = Promise.all([first, ...others]).then(() => found);
   const leaving = whileConnected(signal(), all);
   return within<readonly FoundMatch[] | null>(timers, Math.max(1, deadline - clock()), leaving, null)
@@ -251,6 +298,14 @@ function inspect(
       service?.end();
       model?.end();
     });
+}
+
+/** Handles matches in groups, one in each step. */
+function* inGroups(matches: readonly GuardMatch[], handle: (group: readonly GuardMatch[]) => void): Generator<void> {
+  for (let at = 0; at < matches.length; at += MATCHES_AT_ONCE) {
+    handle(matches.slice(at, at + MATCHES_AT_ONCE));
+    yield;
+  }
 }
 
 /** Waits for `work`. @throws SignalboxError, by rejecting, as soon as the caller disconnects */

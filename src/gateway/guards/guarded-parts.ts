@@ -1,8 +1,10 @@
 import type { GuardMatch, GuardText, GuardWindow } from '../../contract/guard.ts';
+import { lengthOf, PART } from '../../contract/guard-steps.ts';
 import type { StreamPart } from '../../contract/parts.ts';
-import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import { type Awaitable, orElse, whenReady } from '../../core/awaitable.ts';
 import type { GuardRule } from '../../core/policy/guards.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
+import { TURN_MS, type WorkTurns } from '../../host/turns.ts';
 import { withoutLogprobs } from '../exchange/edited-parts.ts';
 import { type FormRequest, formTexts } from './answer-form.ts';
 import {
@@ -15,7 +17,7 @@ import {
 } from './answer-texts.ts';
 import { type Channel, type ChannelType, firstEdit, RECENT } from './channel.ts';
 import { blockedAnswer, guardFailed } from './guard-errors.ts';
-import { type MatchPlace, mergedPlaces } from './guard-input.ts';
+import { type MatchPlace, mergedPlaces, replaced } from './guard-input.ts';
 import type { GuardModels, OpenModel } from './guard-model.ts';
 import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
 import { OpenService } from './guard-service.ts';
@@ -30,6 +32,7 @@ export interface OutputContext {
   readonly placeholders: Placeholders;
   readonly clock: () => number;
   readonly timers: Timers;
+  readonly turns: WorkTurns;
   /** The models that guards call; absent if no guard may call one. */
   readonly models?: GuardModels | undefined;
   /** The memory for what is held back; absent if something else counts the whole answer. */
@@ -124,9 +127,9 @@ export class GuardedParts extends HeldParts {
     for (const guard of this.#guards) this.#failed(guard, new GuardFailure('no memory was left for the answer'));
   }
 
-  protected grow(channel: Channel, isOver: boolean): void {
+  protected grow(channel: Channel, isOver: boolean): Awaitable<void> {
     // Other channels are inspected when their choice finishes.
-    if (!channel.isWhole) this.#inspectWindow(channel, isOver);
+    if (!channel.isWhole) return this.#inspectNew(channel, isOver);
   }
 
   protected finish(ended: EndedChoice): Awaitable<void> {
@@ -142,59 +145,106 @@ export class GuardedParts extends HeldParts {
     this.#model?.end();
   }
 
-  /** Inspects the end of a text, and sets how much of the text may be shown. */
-  #inspectWindow(channel: Channel, isOver: boolean): void {
-    const { safeTo, length: end } = channel;
-    const inspected = this.#inspected.get(channel) ?? 0;
-    // A match that keeps growing is inspected ever more rarely, because inspecting it for each part would take quadratic time.
-    const step = Math.max(this.#flags ? FLAG_STEP : STEP, (inspected - safeTo - this.#reach) >> 2);
-    if (end === safeTo || (!isOver && end - inspected < step)) return;
-    this.#inspected.set(channel, end);
-    const start = contextStart(channel);
-    const found = this.#matchesFrom(start, channel);
-    const limit = isOver ? end : end - this.#reach;
-    let safe = Math.max(safeTo, limit);
-    const final: MatchPlace[] = [];
-    for (const place of mergedPlaces(found)) {
-      if (place.to > limit) {
-        safe = Math.min(safe, Math.max(safeTo, place.from));
-        break;
-      }
-      final.push(place);
+  /** Inspects what is new in a text: a long piece in parts. */
+  #inspectNew(channel: Channel, isOver: boolean): Awaitable<void> {
+    const { clock, turns } = this.#context;
+    const until = clock() + TURN_MS;
+    for (;;) {
+      const inspected = this.#inspected.get(channel) ?? 0;
+      const end = Math.min(channel.length, Math.max(channel.safeTo, inspected) + Math.max(PART, this.#stepOf(channel)));
+      const isEnd = end === channel.length;
+      const inspecting = this.#inspectWindow(channel, end, isOver && isEnd);
+      if (isEnd) return inspecting;
+      if (inspecting instanceof Promise || clock() > until)
+        return whenReady(inspecting, () => whenReady(turns.next(PART), () => this.#inspectNew(channel, isOver)));
     }
-    for (const place of final) this.#act(channel, place, found);
-    channel.safeTo = safe;
   }
 
   /**
-   * Returns the matches in the text of a channel from `start` on that end after the shown text. The guards first inspect the text as it
-   * came, because a word under a placeholder can decide what follows. A placeholder can reveal another match, so a guard that masks inspects
-   * the text again with each match replaced by the signs of a placeholder.
+   * Returns how much of a text must arrive before it is inspected again. A match that keeps growing is inspected ever more rarely, because
+   * inspecting it for each part would take quadratic time.
    */
-  #matchesFrom(start: number, channel: Channel): readonly AnswerMatch[] {
+  #stepOf(channel: Channel): number {
+    return Math.max(
+      this.#flags ? FLAG_STEP : STEP,
+      ((this.#inspected.get(channel) ?? 0) - channel.safeTo - this.#reach) >> 2,
+    );
+  }
+
+  /**
+   * Inspects a text up to an end, and sets how much of the text may be shown. @param isOver whether the text has no further characters
+   */
+  #inspectWindow(channel: Channel, end: number, isOver: boolean): Awaitable<void> {
+    const { safeTo } = channel;
+    const inspected = this.#inspected.get(channel) ?? 0;
+    if (end === safeTo || (!isOver && end - inspected < this.#stepOf(channel))) return;
+    this.#inspected.set(channel, end);
+    const start = contextStart(channel);
+    const came = channel.textFrom(start).slice(0, end - start);
+    return whenReady(this.#matchesFrom(start, channel, came), (found) => {
+      const limit = isOver ? end : end - this.#reach;
+      let safe = Math.max(safeTo, limit);
+      const final: MatchPlace[] = [];
+      for (const place of mergedPlaces(found)) {
+        if (place.to > limit) {
+          safe = Math.min(safe, Math.max(safeTo, place.from));
+          break;
+        }
+        final.push(place);
+      }
+      for (const place of final) this.#act(channel, place, found);
+      channel.safeTo = safe;
+    });
+  }
+
+  /**
+   * Returns the matches in a text from `start` of a channel on that end after the shown text. The guards first inspect the text as it
+   * came, because a word under a placeholder can decide what follows. A placeholder can reveal another match, so they inspect the text again
+   * with each match replaced by the signs of a placeholder.
+   */
+  #matchesFrom(
+    start: number,
+    channel: Channel,
+    came: string,
+    text = came,
+    found: readonly AnswerMatch[] = [],
+    round = 0,
+  ): Awaitable<readonly AnswerMatch[]> {
     const { kind, safeTo } = channel;
     const edits = channel.edits.slice(firstEdit(channel, start));
     const masking = this.#guards.filter(({ rule }) => rule.onMatch === 'mask');
-    const found: AnswerMatch[] = [];
-    const came = channel.textFrom(start);
-    let text = came;
-    for (let round = 0; ; round++) {
-      const window = [{ text, role: 'assistant' as const, kind }];
-      const more = (round === 0 ? this.#guards : masking).flatMap((guard) =>
-        this.#callPure(guard, window).flatMap((match): readonly AnswerMatch[] => {
-          if (!match.at) return this.#flags ? [] : this.#block(guard.rule, [match]);
-          const [from, to] = [Math.max(safeTo, start + match.at.from), start + match.at.to];
-          // The signs that replace a match may look like the match.
-          const isKnown = [...edits, ...found].some((place) => place.from <= from && to <= place.to);
-          return to > safeTo && !isKnown ? [{ kind: match.kind, from, to, guard, match }] : [];
-        }),
-      );
+    const known = [...edits, ...found];
+    const window = [{ text, role: 'assistant' as const, kind }];
+    // The signs that replace a match may look like the match.
+    const isNew = ({ from, to }: MatchPlace): boolean =>
+      to > safeTo && !known.some((place) => place.from <= from && to <= place.to);
+    return whenReady(this.#callAll(round === 0 ? this.#guards : masking, window, start, safeTo), (all) => {
+      const more = all.filter(isNew);
       if (more.length === 0 && (round > 0 || edits.length === 0)) return found;
       if (round === ROUNDS_MAX) this.#block(more[0]!.guard.rule, [more[0]!.match]);
-      found.push(...more);
-      if (masking.length === 0) return found;
-      text = filled(came, [...edits, ...found], start);
-    }
+      const now = [...found, ...more];
+      if (masking.length === 0) return now;
+      return this.#matchesFrom(start, channel, came, filled(came, [...edits, ...now], start), now, round + 1);
+    });
+  }
+
+  /** Calls guards one after the other, and returns their matches with places in the channel of the text. */
+  #callAll(
+    [guard, ...others]: readonly RunningGuard[],
+    window: readonly GuardText[],
+    start: number,
+    safeTo: number,
+  ): Awaitable<readonly AnswerMatch[]> {
+    if (!guard) return [];
+    return whenReady(this.#callPure(guard, window), (matches) => {
+      const placed = matches.flatMap((match): readonly AnswerMatch[] => {
+        const { kind, at } = match;
+        if (!at) return this.#flags ? [] : this.#block(guard.rule, [match]);
+        return [{ kind, from: Math.max(safeTo, start + at.from), to: start + at.to, guard, match }];
+      });
+      if (others.length === 0) return placed;
+      return whenReady(this.#callAll(others, window, start, safeTo), (more) => [...placed, ...more]);
+    });
   }
 
   /** Carries out the actions of the guards that found a place. */
@@ -236,17 +286,20 @@ export class GuardedParts extends HeldParts {
         : ended.channels.flatMap((channel) => textsOfChannel(channel, textOf(channel)));
     if (texts.length === 0) return false;
     const matches = rule.isPure ? this.#callPure(guard, texts) : this.#callWaiting(guard, texts);
-    return whenReady(matches, (found) => this.#actOnWhole(guard, texts, found, round));
+    return whenReady(matches, (found) => {
+      if (found.length === 0) return false;
+      const { turns, clock } = this.#context;
+      return turns.run(this.#actOnWhole(guard, texts, found, round), lengthOf(texts), clock);
+    });
   }
 
-  /** Carries out the action of a guard on complete channels. @returns whether it has changed a text */
-  #actOnWhole(
+  /** Carries out the action of a guard on complete channels, in steps. @returns whether it has changed a text */
+  *#actOnWhole(
     { rule }: RunningGuard,
     texts: readonly AnswerText[],
     matches: readonly GuardMatch[],
     round: number,
-  ): boolean {
-    if (matches.length === 0) return false;
+  ): Generator<void, boolean> {
     if (this.#hasRepaired(rule, texts, matches, round)) return true;
     const fixed = matches.some(({ at }) => at === undefined || isFixedText(texts[at.text]!));
     const isBlocked = rule.onMatch === 'block' || (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX));
@@ -254,10 +307,10 @@ export class GuardedParts extends HeldParts {
     this.#context.verdicts.add(rule, 'output', matches);
     if (rule.onMatch === 'flag') return false;
     const changed = new Map<AnswerText, string>();
-    for (const [index, text] of texts.entries()) {
-      const places = matches.flatMap(({ kind, at }) => (at?.text === index ? { kind, from: at.from, to: at.to } : []));
-      if (places.length > 0) changed.set(text, this.#masked(text.text, places));
-    }
+    const byText = new Map<AnswerText, MatchPlace[]>();
+    for (const { kind, at } of matches)
+      if (at) byText.getOrInsertComputed(texts[at.text]!, () => []).push({ kind, from: at.from, to: at.to });
+    for (const [text, places] of byText) changed.set(text, yield* replaced(text.text, places, this.#placeholderOf));
     changeTexts(changed);
     return true;
   }
@@ -276,27 +329,25 @@ export class GuardedParts extends HeldParts {
     return true;
   }
 
-  #masked(text: string, places: readonly MatchPlace[]): string {
-    let out = '';
-    let last = 0;
-    for (const { kind, from, to } of mergedPlaces(places)) {
-      out += text.slice(last, from) + this.#context.placeholders.of(kind, text.slice(from, to));
-      last = to;
-    }
-    return out + text.slice(last);
-  }
+  readonly #placeholderOf = (kind: string, value: string): string => this.#context.placeholders.of(kind, value);
 
-  #callPure(guard: RunningGuard, texts: readonly GuardText[]): readonly GuardMatch[] {
-    const { clock } = this.#context;
+  #callPure(guard: RunningGuard, texts: readonly GuardText[]): Awaitable<readonly GuardMatch[]> {
+    const { clock, turns } = this.#context;
     const { rule } = guard;
     const begun = clock();
-    try {
-      const matches = callGuard(guard, windowOf(texts));
-      if (matches instanceof Promise) throw new GuardFailure('it returned a promise for an answer');
-      const used = (this.#used.get(guard) ?? 0) + clock() - begun;
-      this.#used.set(guard, used);
-      if (used > rule.deadlineMs) throw new GuardFailure(`it took more than ${rule.deadlineMs} ms`);
+    const used = this.#used.get(guard) ?? 0;
+    const check = () => {
+      if (this.#isLeft || used + clock() - begun > rule.deadlineMs)
+        throw new GuardFailure(`it took more than ${rule.deadlineMs} ms`);
+    };
+    const inspected = (matches: readonly GuardMatch[]): readonly GuardMatch[] => {
+      this.#used.set(guard, used + clock() - begun);
+      check();
       return withoutPlaceholders(matches, texts, this.#context.placeholders);
+    };
+    try {
+      const matches = whenReady(callGuard(guard, windowOf(texts), { turns, clock, check }), inspected);
+      return orElse(matches, (cause) => this.#failed(guard, cause));
     } catch (cause) {
       return this.#failed(guard, cause);
     }
@@ -304,7 +355,7 @@ export class GuardedParts extends HeldParts {
 
   /** Calls a guard that may return a promise. */
   async #callWaiting(guard: RunningGuard, texts: readonly GuardText[]): Promise<readonly GuardMatch[]> {
-    const { clock, timers, placeholders, models } = this.#context;
+    const { clock, timers, turns, placeholders, models } = this.#context;
     const { rule } = guard;
     const begun = clock();
     const deadline = begun + rule.deadlineMs - (this.#used.get(guard) ?? 0);
@@ -314,7 +365,8 @@ export class GuardedParts extends HeldParts {
     [this.#service, this.#model] = [service, model];
     try {
       if (this.#isLeft) this.leave();
-      const found = Promise.resolve(callGuard(guard, windowOf(texts), service, model));
+      const work = { turns, clock, check: () => {} };
+      const found = Promise.resolve(callGuard(guard, windowOf(texts), work, service, model));
       const wait = Math.max(1, deadline - clock());
       const matches = await within<readonly GuardMatch[] | null>(timers, wait, found, null);
       if (matches === null || clock() > deadline) throw new GuardFailure(`it took more than ${rule.deadlineMs} ms`);

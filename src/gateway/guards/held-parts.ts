@@ -70,6 +70,8 @@ export abstract class HeldParts {
   #reserved = 0;
   /** Whether the first event that is passed on has the mark of an answer that may be edited. */
   #hasMarked = false;
+  /** The channels that the latest batch of parts has ended. */
+  #ended: Channel[] = [];
 
   constructor(room?: HeldRoom) {
     this.#room = room;
@@ -79,7 +81,7 @@ export abstract class HeldParts {
    * Called when the text of a channel has grown, or is over. Sets `safeTo` and `edits`.
    * @param isOver whether no further text of the channel follows
    */
-  protected abstract grow(channel: Channel, isOver: boolean): void;
+  protected abstract grow(channel: Channel, isOver: boolean): Awaitable<void>;
   /** Whether a name or a thought is over as soon as something else follows it. Otherwise it is over when its choice finishes. */
   protected abstract get endsEarly(): boolean;
   /** Called before the channels of a choice are over. */
@@ -116,8 +118,20 @@ export abstract class HeldParts {
     }
     for (const part of parts) if (part.type === 'finish') finished.push(part);
     this.#reserve();
-    for (const channel of this.#open.values()) if (!channel.isOver) this.grow(channel, false);
-    return whenReady(this.#finish(finished), () => (this.holdsBack ? this.#release() : this.#passed(parts)));
+    const ended = this.#ended.values();
+    if (this.#ended.length > 0) this.#ended = [];
+    return whenReady(this.#closeAll(ended), () =>
+      whenReady(this.#growAll(this.#open.values()), () =>
+        whenReady(this.#finish(finished), () => (this.holdsBack ? this.#release() : this.#passed(parts))),
+      ),
+    );
+  }
+
+  #growAll(channels: Iterator<Channel, undefined>): Awaitable<void> {
+    for (let next = channels.next(); !next.done; next = channels.next()) {
+      const growing = next.value.isOver ? undefined : this.grow(next.value, false);
+      if (growing instanceof Promise) return growing.then(() => this.#growAll(channels));
+    }
   }
 
   /** Ends all texts. Returns the rest of the parts. */
@@ -155,6 +169,7 @@ export abstract class HeldParts {
   protected forget(): void {
     this.#open.clear();
     this.#choices.clear();
+    this.#ended = [];
     this.#room?.take(-this.#reserved);
     this.#bytes = 0;
     this.#reserved = 0;
@@ -167,25 +182,29 @@ export abstract class HeldParts {
     const channels = this.#choices.get(choice) ?? [];
     this.#choices.delete(choice);
     return whenReady(this.finish({ choice, reason, channels }), () => {
-      for (const channel of channels) {
-        this.#close(channel);
-        if (channel.isWhole) this.#bytes -= channel.length;
-      }
-      for (const [key, channel] of this.#open) if (channel.choice === choice) this.#open.delete(key);
-      return this.#finish(others);
+      return whenReady(this.#closeAll(channels.values()), () => {
+        for (const channel of channels) if (channel.isWhole) this.#bytes -= channel.length;
+        for (const [key, channel] of this.#open) if (channel.choice === choice) this.#open.delete(key);
+        return this.#finish(others);
+      });
     });
   }
 
-  #close(channel: Channel): void {
-    if (channel.isOver) return;
-    this.grow(channel, true);
-    channel.safeTo = channel.length;
-    channel.isOver = true;
+  #closeAll(channels: Iterator<Channel, undefined>): Awaitable<void> {
+    for (let next = channels.next(); !next.done; next = channels.next()) {
+      const channel = next.value;
+      if (channel.isOver) continue;
+      const closing = whenReady(this.grow(channel, true), () => {
+        channel.safeTo = channel.length;
+        channel.isOver = true;
+      });
+      if (closing instanceof Promise) return closing.then(() => this.#closeAll(channels));
+    }
   }
 
-  /** Closes a channel whose choice goes on. */
-  #closeEarly(channel: Channel): void {
-    this.#close(channel);
+  /** Ends a channel whose choice goes on. */
+  #endEarly(channel: Channel): void {
+    this.#ended.push(channel);
     const channels = this.#choices.get(channel.choice);
     channels?.splice(channels.indexOf(channel), 1);
   }
@@ -247,7 +266,7 @@ export abstract class HeldParts {
   #complete(type: ChannelType, choice: number, text: string): Piece {
     const channel = this.#made(type, choice);
     const piece = this.#piece(channel, text, null);
-    if (this.endsEarly) this.#closeEarly(channel);
+    if (this.endsEarly) this.#endEarly(channel);
     return piece;
   }
 
@@ -257,7 +276,7 @@ export abstract class HeldParts {
       for (const passing of ['reasoning', 'state', 'unread'] as const) {
         const key = `${passing} ${choice} 0`;
         const channel = this.#open.get(key);
-        if (channel) this.#closeEarly(channel);
+        if (channel) this.#endEarly(channel);
         this.#open.delete(key);
       }
     }

@@ -1,9 +1,11 @@
+import { type Awaitable, orElse, whenReady } from '../../core/awaitable.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { toCredits } from '../../core/money/credits.ts';
 import type { Caller } from '../../core/people/caller.ts';
 import type { GuardCall, GuardSide, GuardVerdict } from '../../core/policy/guards.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Timers } from '../../core/time/timers.ts';
+import type { WorkTurns } from '../../host/turns.ts';
 import { GuardChain } from './guard-chain.ts';
 import { guardInput } from './guard-input.ts';
 import type { RunningGuard } from './guard-runtime.ts';
@@ -24,6 +26,7 @@ export interface HypotheticalVerdicts {
 /**
  * Runs the pure guards of a policy on a request that is never sent. Guards that are not pure do not run, because they may call a service.
  * @param answer the text that a model would answer; null if guards inspect only the request
+ * @param turns the result is a promise only if they are turns of the event loop
  */
 export function guardHypothetical(
   given: ModelRequest,
@@ -32,8 +35,9 @@ export function guardHypothetical(
     guards,
     alarms: { timers },
   }: { readonly guards: readonly RunningGuard[]; readonly alarms: { readonly timers: Timers } },
-  answer: string | null = null,
-): HypotheticalVerdicts {
+  answer: string | null,
+  turns: WorkTurns,
+): Awaitable<HypotheticalVerdicts> {
   const verdicts = new Verdicts();
   const none = { request: given, verdicts, refusal: null };
   if (guards.length === 0) return none;
@@ -44,32 +48,45 @@ export function guardHypothetical(
     verdicts,
     placeholders: new Placeholders(() => NO_SECRET),
     timers,
+    turns,
     clock: () => performance.now(),
     kept: null,
     signal: () => undefined,
     onFailure: () => {},
   };
-  try {
-    const request = guardInput(given, on('input'), context);
-    if (request instanceof Promise) return none;
-    if (answer !== null) guardText(answer, new GuardChain(on('output'), false, { ...context, request }));
-    return { request, verdicts, refusal: null };
-  } catch (cause) {
+  const guarded = (request: ModelRequest): Awaitable<HypotheticalVerdicts> =>
+    whenReady(
+      answer === null ? undefined : guardText(answer, new GuardChain(on('output'), false, { ...context, request })),
+      () => ({ request, verdicts, refusal: null }),
+    );
+  const refused = (cause: unknown): HypotheticalVerdicts => {
     if (!(cause instanceof SignalboxError)) throw cause;
     return { ...none, refusal: cause };
+  };
+  try {
+    return orElse(whenReady(guardInput(given, on('input'), context), guarded), refused);
+  } catch (cause) {
+    return refused(cause);
   }
 }
 
 /** Inspects the text of an answer that is never shown. */
-function guardText(text: string, parts: GuardChain): void {
+function guardText(text: string, parts: GuardChain): Awaitable<void> {
+  const blocked = (cause: unknown): void => {
+    // The verdicts say which guard blocks the answer.
+    if (!(cause instanceof AnswerBlocked)) throw cause;
+  };
   try {
-    parts.add([
+    const shown = parts.add([
       { type: 'text', choice: 0, text },
       { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' },
     ]);
+    return orElse(
+      whenReady(shown, () => {}),
+      blocked,
+    );
   } catch (cause) {
-    // The verdicts say which guard blocks the answer.
-    if (!(cause instanceof AnswerBlocked)) throw cause;
+    blocked(cause);
   }
 }
 

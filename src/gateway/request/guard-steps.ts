@@ -46,6 +46,7 @@ function runGuards(prepared: PreparedRequest, guards: readonly RunningGuard[]): 
       placeholders,
       models: prepared.models ?? undefined,
       timers: runtime.alarms.timers,
+      turns: runtime.alarms.turns,
       clock: () => performance.now(),
       kept: KeptMatches.of(request, guards),
       signal: () => prepared.leaving,
@@ -77,11 +78,11 @@ export const guardAnswer: Step = (served, next) => {
     if (guards.output.length > 0) {
       const { verdicts, placeholders } = guards;
       const onFailure = logFailure(gateway.log);
-      const { timers } = prepared.runtime.alarms;
+      const { timers, turns } = prepared.runtime.alarms;
       const { request } = prepared;
       const models = prepared.models ?? undefined;
       const room = roomOf(served);
-      const context = { request, verdicts, placeholders, clock: gateway.clock, timers, models, room, onFailure };
+      const context = { request, verdicts, placeholders, clock: gateway.clock, timers, turns, models, room, onFailure };
       shown = new GuardedAnswer(
         shown,
         new GuardChain(guards.output, request.stream, context),

@@ -154,7 +154,7 @@ function decide(served: ServedRequest): void | Promise<void> {
       clock: gateway.clock,
       startedAt,
       guardCalls: context.work.guards?.calls,
-      judge: answerJudge(context.work.guards, request, runtime.alarms.timers),
+      judge: answerJudge(context.work.guards, request, runtime.alarms),
       ...decided,
     };
   };

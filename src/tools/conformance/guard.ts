@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { GuardMatch, GuardPlugin, GuardText, GuardWindow, PreparedGuard } from '../../contract/guard.ts';
 import { matchFault } from '../../contract/guard-matches.ts';
+import { checkPure, finished, isSteps, LONGEST } from '../../contract/guard-steps.ts';
 import { deepFreeze } from '../../policy/freeze.ts';
 import { isEqual, type Law, quote, shortJson } from './law.ts';
 import { optionsFrom, optionsLaw, preparedLaws } from './schema-values.ts';
@@ -74,7 +75,7 @@ const checked = (guard: PreparedGuard, window: GuardWindow): readonly GuardMatch
   const matches = guard.check(window);
   if (matches instanceof Promise)
     throw new Error('`check` returns a promise, but a pure guard must return the matches');
-  return matches;
+  return finished(matches);
 };
 
 /** A text in which guards find nothing. */
@@ -85,6 +86,45 @@ const pureWindows = ({ plugin }: GuardSubject) => (plugin.pure ? windows(plugin)
 
 const matchText = ({ at }: GuardMatch, { texts }: GuardWindow): string =>
   at === undefined ? 'the window' : quote(texts[at.text]!.text.slice(at.from, at.to));
+
+/** Matches in an order that depends on nothing but the matches. */
+const inOrder = (matches: readonly GuardMatch[]): readonly string[] =>
+  matches.map((match) => JSON.stringify(match)).sort();
+
+/** The length of a part with which the law of long texts is tried. Signalbox itself uses longer ones. */
+const SHORT_PART = 256;
+/** The longest time that a guard may stop the server, ms. */
+const PAUSE_MS = 50;
+/** A slow machine can delay a step, but never in each of these runs. */
+const PAUSE_RUNS = 5;
+const LONG = 2_000_000;
+
+/** Texts that are slow for many guards. */
+const LONG_PIECES = [
+  '4111 1111 1111 1112 ',
+  'ada@example.com ',
+  'a',
+  'password=',
+  'Plain words follow here. ',
+] as const;
+
+/** Returns the longest time without a pause, ms; of each step the shortest time of several runs. */
+function longestPause(guard: PreparedGuard, window: GuardWindow): number {
+  const least: number[] = [];
+  for (let run = 0; run < PAUSE_RUNS; run++) {
+    let steps: ReturnType<PreparedGuard['check']> | null = null;
+    for (let at = 0, done = false; !done; at++) {
+      const begun = performance.now();
+      if (steps === null) steps = checkPure(guard, window);
+      else if (isSteps(steps)) done = steps.next().done === true;
+      done ||= !isSteps(steps);
+      least[at] = Math.min(least[at] ?? Number.POSITIVE_INFINITY, performance.now() - begun);
+      if (least[at]! > PAUSE_MS) break;
+    }
+    if (least.every((ms) => ms <= PAUSE_MS)) break;
+  }
+  return least.reduce((most, ms) => Math.max(most, ms), 0);
+}
 
 /** The laws for every guard, the simplest first. */
 export const GUARD_LAWS: readonly Law<GuardSubject>[] = [
@@ -186,5 +226,44 @@ export const GUARD_LAWS: readonly Law<GuardSubject>[] = [
       return null;
     },
     describe,
+  }),
+  lawOf<GuardWindow>({
+    name: 'parts',
+    says: 'a guard with `reach` finds the same in parts of a long text as in the whole text',
+    cases: (subject) =>
+      pureWindows(subject)?.map(({ side, texts }) => ({
+        side,
+        texts: texts.map((one) => ({ ...one, text: one.text.repeat(8) })),
+      })) ?? null,
+    fault(guard, window) {
+      if (guard.reach === undefined || guard.takesSteps) return null;
+      const whole = checked(guard, window);
+      const found = checkPure(guard, window, SHORT_PART);
+      const parts = found instanceof Promise ? [] : finished(found);
+      return isEqual(inOrder(parts), inOrder(whole))
+        ? null
+        : `in parts, the matches are ${shortJson(parts)} instead of ${shortJson(whole)}`;
+    },
+    describe,
+  }),
+  lawOf<string>({
+    name: 'pauses',
+    says: `a guard stops the server for at most ${PAUSE_MS} ms, however long a text is`,
+    isOnce: true,
+    cases: ({ plugin }) => (plugin.pure ? fc.constant('texts of many megabytes') : null),
+    fault(guard, _, { plugin }) {
+      const { takesSteps, reach, longest = LONGEST } = guard;
+      const length = takesSteps || reach !== undefined ? LONG : Math.min(LONG, longest);
+      for (const piece of LONG_PIECES) {
+        const text = piece.repeat(Math.floor(length / piece.length));
+        const form = plugin.window === 'form' ? { form: { schema: null } } : {};
+        const texts = [{ text, role: 'assistant' as const, kind: 'text' as const, ...form }];
+        const ms = longestPause(guard, { side: plugin.sides[0]!, texts });
+        if (ms > PAUSE_MS)
+          return `it takes ${Math.round(ms)} ms without a pause for ${text.length} characters of ${quote(piece)}`;
+      }
+      return null;
+    },
+    describe: (what) => what,
   }),
 ];

@@ -9,6 +9,7 @@ import { KeptMatches } from '../../../src/gateway/guards/kept-matches.ts';
 import { Placeholders } from '../../../src/gateway/guards/placeholders.ts';
 import { Verdicts } from '../../../src/gateway/guards/verdicts.ts';
 import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
+import { AT_ONCE } from '../../../src/host/turns.ts';
 import { KeptConversations } from '../../../src/http/kept-conversations.ts';
 import { answerOf } from '../../support/answers.ts';
 import { keptBy } from '../../support/kept-conversations.ts';
@@ -59,6 +60,7 @@ function turn(
     verdicts: new Verdicts(),
     placeholders: new Placeholders(() => Buffer.from(keyId)),
     timers: processTimers,
+    turns: AT_ONCE,
     clock: () => 0,
     kept: KeptMatches.of(request, guards),
     signal: () => undefined,

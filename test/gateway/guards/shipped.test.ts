@@ -5,12 +5,13 @@ import { secrets } from '../../../plugins/guards/secrets.ts';
 import { size } from '../../../plugins/guards/size.ts';
 import { words } from '../../../plugins/guards/words.ts';
 import type { GuardTextKind, PreparedGuard } from '../../../src/contract/guard.ts';
+import { finished } from '../../../src/contract/guard-steps.ts';
 
 /** Returns the found texts with their kinds. */
 function foundIn(guard: PreparedGuard, text: string, kind: GuardTextKind = 'text'): string[] {
   const found = guard.check({ side: 'input', texts: [{ text, role: 'user', kind }] });
   if (found instanceof Promise) throw new Error('a shipped guard returned a promise');
-  return found.map((match) => `${match.kind}: ${match.at ? text.slice(match.at.from, match.at.to) : '*'}`);
+  return finished(found).map((match) => `${match.kind}: ${match.at ? text.slice(match.at.from, match.at.to) : '*'}`);
 }
 
 const COUNTRIES = ['be', 'br', 'de', 'es', 'fr', 'gb', 'it', 'nl', 'pl', 'se', 'us'] as const;

@@ -5,6 +5,7 @@ import { guardRequest } from '../../../src/gateway/request/guard-steps.ts';
 import { PreparedRequest } from '../../../src/gateway/request/prepared.ts';
 import type { Log } from '../../../src/host/telemetry/log.ts';
 import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
+import { AT_ONCE } from '../../../src/host/turns.ts';
 import type { Runtime } from '../../../src/policy/runtime/runtime.ts';
 import { waitFor } from '../../support/answers.ts';
 import { chatRequest } from '../../support/model-request.ts';
@@ -27,7 +28,7 @@ const RULE: GuardRule = {
 const runtimeWith = (deny: readonly string[]): Runtime => {
   const settings = { deny: [...deny], patterns: [], allow: [], case_sensitive: false, longest_match: 256 };
   const guards = deny.length === 0 ? [] : [{ rule: RULE, prepared: words.prepare(settings), apiKey: null }];
-  return { guards, alarms: { timers: processTimers } } as unknown as Runtime;
+  return { guards, alarms: { timers: processTimers, turns: AT_ONCE } } as unknown as Runtime;
 };
 
 test('a request that is prepared again under another policy has only the verdicts of this policy', () => {

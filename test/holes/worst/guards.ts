@@ -17,6 +17,7 @@ import { Placeholders } from '../../../src/gateway/guards/placeholders.ts';
 import { textsOfRequest } from '../../../src/gateway/guards/request-texts.ts';
 import { Verdicts } from '../../../src/gateway/guards/verdicts.ts';
 import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
+import { AT_ONCE } from '../../../src/host/turns.ts';
 import type { Shape } from '../../support/in-time.ts';
 import { readOn } from '../../support/read-request.ts';
 import { mapped, type WorstReader } from './reader.ts';
@@ -196,6 +197,7 @@ function stream(prepared: PreparedGuard, text: string): void {
     placeholders,
     clock: () => 0,
     timers: processTimers,
+    turns: AT_ONCE,
     onFailure: () => {},
   };
   const parts = new GuardChain([{ rule, prepared }], true, context);

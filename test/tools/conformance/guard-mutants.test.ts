@@ -1,18 +1,19 @@
 import { describe } from 'bun:test';
 import { personalData } from '../../../plugins/guards/personal-data.ts';
 import type { GuardMatch, GuardPlugin, GuardWindow, PreparedGuard } from '../../../src/contract/guard.ts';
+import { finished } from '../../../src/contract/guard-steps.ts';
 import { GUARD_LAWS, type GuardSubject } from '../../../src/tools/conformance/guard.ts';
 import { testMutants } from './support.ts';
 
 const sound: GuardPlugin = personalData;
 const of = (plugin: GuardPlugin): GuardSubject => ({ plugin });
 
-/** A shipped guard, with a mistake. */
+/** A shipped guard that takes no steps, with a mistake. */
 const wrong = (mistake: (real: PreparedGuard) => Partial<PreparedGuard>): GuardSubject =>
   of({
     ...sound,
     prepare(settings) {
-      const real = sound.prepare(settings);
+      const { takesSteps: _, ...real } = sound.prepare(settings);
       return { ...real, ...mistake(real) };
     },
   });
@@ -22,7 +23,7 @@ const checking = (check: (window: GuardWindow, found: readonly GuardMatch[]) => 
 
 function foundBy(guard: PreparedGuard, window: GuardWindow): readonly GuardMatch[] {
   const found = guard.check(window);
-  return found instanceof Promise ? [] : found;
+  return found instanceof Promise ? [] : finished(found);
 }
 
 let calls = 0;
@@ -76,6 +77,16 @@ describe('guard laws:', () => {
       [
         'finds matches only in whole texts',
         checking(({ texts }, found) => found.filter(({ at }) => at && texts[at.text]!.text.endsWith('.'))),
+      ],
+    ],
+    parts: [['finds only the first match of a window', checking((_, found) => found.slice(0, 1))]],
+    pauses: [
+      [
+        'takes time with the square of a text',
+        checking(({ texts }, found) => {
+          for (let at = 0; at < texts[0]!.text.length; at++) texts[0]!.text.match(/[a-z]x/g);
+          return found;
+        }),
       ],
     ],
   });

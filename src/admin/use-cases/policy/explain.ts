@@ -74,7 +74,7 @@ export async function explainRequest(
   { lengths, readings, recall, counter }: ExplanationSources,
 ) {
   const runtime = runtimeFor(whole, given.request.model);
-  const { hypothetical, verdicts, refusal } = guarded(given, runtime);
+  const { hypothetical, verdicts, refusal } = await guarded(given, runtime);
   if (refusal) throw refusal;
   const { request } = hypothetical;
   const { turns } = request.conversation;

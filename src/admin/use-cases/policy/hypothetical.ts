@@ -3,7 +3,7 @@ import type { Estimate } from '../../../core/decision/estimate.ts';
 import type { Readings } from '../../../core/decision/readings.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import { type Caller, type CallerLevel, OPERATOR } from '../../../core/people/caller.ts';
-import type { GuardCounts } from '../../../core/policy/guards.ts';
+import type { GuardCounts, GuardVerdict } from '../../../core/policy/guards.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import type { Difficulty, Facts } from '../../../core/request/facts.ts';
 import type { ModelRequest } from '../../../core/request/model-request.ts';
@@ -11,10 +11,15 @@ import { UsageError } from '../../../core/usage-error.ts';
 import { partitionOf } from '../../../gateway/cache/cache-name.ts';
 import { skipOf } from '../../../gateway/cache/cache-scope.ts';
 import { scopeOf } from '../../../gateway/guards/guard-scope.ts';
-import { guardHypothetical, NO_ORIGIN } from '../../../gateway/guards/hypothetical-guards.ts';
+import {
+  guardHypothetical,
+  type HypotheticalVerdicts,
+  NO_ORIGIN,
+} from '../../../gateway/guards/hypothetical-guards.ts';
 import { checkRequest } from '../../../gateway/request/check-request.ts';
 import { decideWithin, type FundedTrial } from '../../../gateway/request/decide-within.ts';
 import { countInput, decisiveTokenizers } from '../../../gateway/request/exact-count.ts';
+import { AT_ONCE } from '../../../host/turns.ts';
 import type { AvailableFunds } from '../../../ledger/available-funds.ts';
 import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
 import { createTokenCounter, PATIENT_COUNT_MS, type TokenCounter } from '../../../providers/tokenizer/counter.ts';
@@ -111,11 +116,34 @@ function hypotheticalCaller({ id: keyId, labels, models, notModels, ...of }: Hyp
  * Runs the guards of a policy on a hypothetical request.
  * @returns the request after masks, with the numbers of matches
  */
-export function guarded(hypothetical: HypotheticalRequest, runtime: Runtime) {
-  const { request: given, key, caller = hypotheticalCaller(key), answer } = hypothetical;
-  const { request, verdicts, refusal } = guardHypothetical(given, caller, runtime, answer);
-  return { hypothetical: { ...hypothetical, request, guards: verdicts.inputCounts }, verdicts: verdicts.all, refusal };
+export async function guarded(hypothetical: HypotheticalRequest, runtime: Runtime): Promise<GuardedHypothetical> {
+  const { request, key, caller = hypotheticalCaller(key), answer = null } = hypothetical;
+  return told(hypothetical, await guardHypothetical(request, caller, runtime, answer, runtime.alarms.turns));
 }
+
+/** Does the same as `guarded`, without a pause. */
+export function guardedAtOnce(hypothetical: HypotheticalRequest, runtime: Runtime): GuardedHypothetical {
+  const { request, key, caller = hypotheticalCaller(key), answer = null } = hypothetical;
+  const found = guardHypothetical(request, caller, runtime, answer, AT_ONCE);
+  if (found instanceof Promise) throw new Error('a pure guard waited');
+  return told(hypothetical, found);
+}
+
+/** What the guards of a policy found in a hypothetical request. */
+interface GuardedHypothetical {
+  readonly hypothetical: HypotheticalRequest;
+  readonly verdicts: readonly GuardVerdict[];
+  readonly refusal: SignalboxError | null;
+}
+
+const told = (
+  hypothetical: HypotheticalRequest,
+  { request, verdicts, refusal }: HypotheticalVerdicts,
+): GuardedHypothetical => ({
+  hypothetical: { ...hypothetical, request, guards: verdicts.inputCounts },
+  verdicts: verdicts.all,
+  refusal,
+});
 
 /** Whether the cache of the policy applies to a hypothetical request, after guards. */
 export function isCachedFor(

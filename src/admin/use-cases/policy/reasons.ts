@@ -18,7 +18,7 @@ import { isRefusal } from '../../../routing/decide.ts';
 import type { ModelLists } from '../../../routing/model-name.ts';
 import { violatedConstraints } from '../../../routing/rejections.ts';
 import { vectorSpaceOf } from '../../../routing/rules.ts';
-import { decideFor, guarded, hypotheticalFacts, isCachedFor } from './hypothetical.ts';
+import { decideFor, guardedAtOnce, hypotheticalFacts, isCachedFor } from './hypothetical.ts';
 
 /** The time of cases and requests without a time: a Wednesday noon. The time is constant so that results do not depend on the clock. */
 export const USUAL_TIME = '2026-01-07T12:00:00Z';
@@ -43,7 +43,7 @@ function guardedCase({ given }: PolicyCase, runtime: Runtime) {
   const { time, team, user, answer } = given;
   const request = requestOf(given);
   const key = { ...given.key, team: team?.id, user: user?.id, levels: levelsIn(given, runtime) };
-  return guarded({ request, key, timeMs: Date.parse(time ?? USUAL_TIME), answer }, runtime);
+  return guardedAtOnce({ request, key, timeMs: Date.parse(time ?? USUAL_TIME), answer }, runtime);
 }
 
 /** Returns what the guards of the policy found in a case's request and answer; nothing if the API would refuse its body. */

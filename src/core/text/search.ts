@@ -1,0 +1,64 @@
+/** The start and end of a match, in UTF-16 units. */
+export type TextSpan = readonly [from: number, to: number];
+
+/**
+ * Finds matches in order, without overlap, and adds them to `found`.
+ * @param from where the search begins; what comes before can still decide whether something is a match
+ * @param until the search stops at the first place that something after `until` can decide; the length of the text for a whole text
+ * @returns where a search of a longer text with the same beginning has to continue
+ */
+export type TextFinder = (text: string, from: number, until: number, found: TextSpan[]) => number;
+
+/** Finds all matches in a text. */
+export function allIn(find: TextFinder, text: string): TextSpan[] {
+  const found: TextSpan[] = [];
+  find(text, 0, text.length, found);
+  return found;
+}
+
+/**
+ * Makes a finder of a pattern with the flag `g`, which matches no empty text.
+ * @param spanOf returns the place that counts in a match of the pattern; null for none. Default: the whole match
+ */
+export const patternFinder =
+  (
+    pattern: RegExp,
+    spanOf: (match: RegExpExecArray, text: string) => TextSpan | null = ({ index, 0: found }) => [
+      index,
+      index + found.length,
+    ],
+  ): TextFinder =>
+  (text, from, until, found) => {
+    pattern.lastIndex = from;
+    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+      if (match.index + match[0].length > until) return Math.min(match.index, until);
+      const span = spanOf(match, text);
+      if (span) found.push(span);
+    }
+    return until;
+  };
+
+/** Characters that one step of a search looks at. */
+const STEP = 16_384;
+
+/**
+ * Finds all matches in a text in steps of some thousand characters. The result is the same as of `allIn`. A match that goes on is searched
+ * again from its beginning, each time in twice the text.
+ * @param ahead how many characters after a place can decide whether a match begins there
+ * @param step the characters that one step looks at
+ */
+export function* stepsIn(find: TextFinder, text: string, ahead: number, step = STEP): Generator<void, TextSpan[]> {
+  const found: TextSpan[] = [];
+  let size = step;
+  for (let at = 0; ; ) {
+    const end = at + size + ahead;
+    if (end >= text.length) {
+      find(text, at, text.length, found);
+      return found;
+    }
+    const next = find(text.slice(0, end), at, at + size, found);
+    size = next > at ? step : 2 * size;
+    at = next;
+    yield;
+  }
+}

@@ -1,0 +1,95 @@
+import { expect, test } from 'bun:test';
+import { expectError } from '../../support/error-contract.ts';
+import { leastOf } from '../../support/in-time.ts';
+import { useUpstream } from '../../support/use.ts';
+import { PLACEHOLDER, startGuarded } from './support.ts';
+
+const upstream = useUpstream();
+
+/** Reading a body of 10 MB takes some of this, too. Without turns, the guard alone takes seconds. */
+const TURN_MS = 500;
+
+/** Returns the longest time between two turns of the event loop while something runs, ms. */
+async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let last = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  }, 1);
+  try {
+    await work();
+    return longest;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+const ask = (content: string) => ({ model: 'best', messages: [{ role: 'user', content }] });
+const personal = (rest: string) => `  - { name: pii, guard: personal-data, on: [input, output], ${rest} }`;
+
+test('a body of 9.9 MB without a match lets other requests in, whether the guard ends in time or not', async () => {
+  const box = await startGuarded(upstream.url, personal('on_match: block, deadline_ms: 1000'));
+  try {
+    const text = '4111 1111 1111 1112 '.repeat(495_000);
+    expect(await leastOf(TURN_MS, () => longestTurn(() => box.post('/v1/route', ask(text))))).toBeLessThan(TURN_MS);
+  } finally {
+    await box.stop();
+  }
+});
+
+test('a guard that inspects a long text in turns ends at its deadline', async () => {
+  const box = await startGuarded(upstream.url, personal('on_match: block, deadline_ms: 20'));
+  try {
+    await expectError(await box.post('/v1/route', ask('4111 1111 1111 1112 '.repeat(495_000))), 'guard_failed');
+  } finally {
+    await box.stop();
+  }
+});
+
+test('a long request and a long answer are masked everywhere', async () => {
+  const box = await startGuarded(upstream.url, personal('on_match: mask, deadline_ms: 60000'));
+  try {
+    const text = `${'Nothing is in this sentence. '.repeat(250)}Write to ada@example.com. `.repeat(12);
+    upstream.next({ text });
+    const response = await box.post('/v1/chat/completions', ask(text));
+    if (response.status !== 200) throw new Error(await response.text());
+    const sent = upstream.requests.at(-1)!.text;
+    const shown = await response.text();
+    for (const one of [sent, shown]) {
+      expect(one).not.toContain('ada@example.com');
+      expect(new Set(one.match(PLACEHOLDER)).size).toBe(1);
+      expect(one.match(PLACEHOLDER)).toHaveLength(12);
+    }
+  } finally {
+    await box.stop();
+  }
+});
+
+test('an answer that is longer than its guard can inspect says so, and is not tried again', async () => {
+  const box = await startGuarded(
+    upstream.url,
+    '  - { name: form, guard: json-schema, settings: { schema: { type: object } }, on: [output], on_match: block }',
+  );
+  try {
+    upstream.next({ text: `{"a": "${'x'.repeat(600_000)}"}` });
+    const response = await box.post('/v1/chat/completions', ask('Hi.'));
+    if (response.status !== 503) throw new Error(await response.text());
+    expect(response.headers.get('x-should-retry')).toBe('false');
+    expect(await response.text()).toContain('more text than the guard can inspect');
+  } finally {
+    await box.stop();
+  }
+});
+
+test('patterns that take much memory are refused before they are compiled', async () => {
+  const patterns = Array.from({ length: 900 }, (_, at) => `(a|b|c${at}){1,300}`);
+  const before = process.memoryUsage().rss;
+  const guard = (settings: object) =>
+    `  - { name: w, guard: words, on_match: flag, settings: ${JSON.stringify(settings)} }`;
+  const errorFor = (settings: object) => startGuarded(upstream.url, guard(settings)).then(() => '', String);
+  expect(await errorFor({ patterns })).toContain('too large together');
+  expect(await errorFor({ patterns: ['(?:(?:a{1,30}){1,30}){1,30}'] })).toContain('at most 4,096');
+  expect(process.memoryUsage().rss - before).toBeLessThan(200_000_000);
+});
