@@ -158,11 +158,14 @@ export const ERRORS = {
     503,
     'The gateway’s account at the provider has no credit left, and no other provider can serve the request. Its operator has to add credit there.',
   ),
-  upstream_failed: upstream(502, 'Every attempt at a provider failed, or the answer broke off.'),
+  upstream_failed: upstream(
+    502,
+    'Every attempt at a provider failed, or the answer broke off. If the provider refuses the API key of the gateway, requests get this error without another attempt until the operator corrects the key.',
+  ),
   upstream_timeout: upstream(504, 'The model did not answer in time, or stopped sending.'),
   no_healthy_model: unavailable(
     503,
-    'Every model that could serve the request is unavailable for now, for example because its provider refuses the API key of the gateway.',
+    'Every model that could serve the request is unavailable for now, for example because a model server does not have it.',
   ),
   overloaded: unavailable(
     503,

@@ -18,7 +18,7 @@ export interface UnavailableEndpoint {
 const SHUT_TEXTS: Readonly<Record<Exclude<UnavailableEndpoint['state'], 'full'>, string>> = {
   ejected: 'too many faults',
   cooling: 'its provider asked for a pause',
-  misconfigured: 'its provider cannot be used',
+  misconfigured: 'its provider refuses the API key of this gateway',
   out_of_credit: 'its provider account has no credit left',
   absent: 'its server does not have the model',
 };
@@ -33,8 +33,9 @@ const ABSENT_MS = 30_000;
 
 /**
  * Creates the error for a request whose endpoints are all unavailable. The endpoint that becomes available first determines the error: if
- * its provider returned 429, the caller receives the rest of that pause. An endpoint without credit counts only if all other endpoints have
- * no credit either, because it does not recover by waiting.
+ * its provider returned 429, the caller receives the rest of that pause. Endpoints that wait for the operator determine the error only if no
+ * other is left. If a key is refused, the error is the same as for the attempt that was refused: clients that wait for a `retry-after`
+ * would not show it.
  *
  * @param subject the subject of the message, such as `` `gpt` is ``
  * @param endpoints at least one
@@ -50,6 +51,10 @@ export function unavailableError(
   const models = [...byModel.values()];
   const first = models.reduce(earlier);
   const details = { unavailable: models.map(({ model, state }) => ({ model, state })) };
+  if (first.state === 'misconfigured') {
+    const message = `${subject} unavailable: the provider of \`${first.model}\` refuses the API key of this gateway. The operator must correct the key.`;
+    return new SignalboxError('upstream_failed', message, { retry: false, details });
+  }
   if (first.state === 'absent') {
     const message = `${subject} unavailable: the server of \`${first.model}\` does not have the model. The operator must add the model to that server.`;
     return new SignalboxError('no_healthy_model', message, { retryAfterMs: ABSENT_MS, details });
@@ -68,7 +73,7 @@ export function unavailableError(
     const message = `${subject} unavailable for now. The provider of \`${first.model}\` is limiting the request rate. ${again}`;
     return new SignalboxError('upstream_rate_limited', message, { retryAfterMs, details });
   }
-  const message = `${subject} unavailable for now. The provider of \`${first.model}\` cannot be used. ${again}`;
+  const message = `${subject} unavailable for now. The provider of \`${first.model}\` failed too often. ${again}`;
   return new SignalboxError('no_healthy_model', message, { retryAfterMs, details });
 }
 
@@ -80,13 +85,17 @@ const LIMIT_WORDS: Readonly<Record<EndpointLimitName, (most: number) => string>>
 
 const limitText = ({ limit, most }: EndpointShortage): string => LIMIT_WORDS[limit](most);
 
-/** Whether an endpoint recovers only if the operator does something. */
-const needsOperator = ({ state }: Recovery): boolean => state === 'out_of_credit' || state === 'absent';
-
 type Recovery = Pick<UnavailableEndpoint, 'state' | 'at'>;
 
-/** Returns which of two endpoints is available first. */
+/** States that end only if the operator does something, in the order in which they determine the error. */
+const OPERATOR_STATES: readonly Recovery['state'][] = ['misconfigured', 'absent', 'out_of_credit'];
+
+/** Whether an endpoint recovers by waiting. */
+export const recovers = ({ state }: Pick<Recovery, 'state'>): boolean => !OPERATOR_STATES.includes(state);
+
+/** Returns which of two endpoints determines the error: the endpoint that is available first. */
 export function earlier<T extends Recovery>(one: T, other: T): T {
-  if (needsOperator(one) !== needsOperator(other)) return needsOperator(one) ? other : one;
+  const [place, otherPlace] = [OPERATOR_STATES.indexOf(one.state), OPERATOR_STATES.indexOf(other.state)];
+  if (place !== otherPlace) return place < otherPlace ? one : other;
   return other.at < one.at ? other : one;
 }

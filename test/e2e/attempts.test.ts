@@ -109,8 +109,23 @@ describe('a provider that refuses its key', () => {
     });
     const asked = first.requests.length + second.requests.length;
     for (let i = 0; i < 3; i++) {
-      const { details } = await expectError(await chat(), 'no_healthy_model');
+      const again = await chat({ stream: i === 1 });
+      expect([again.headers.has('retry-after'), again.headers.has('retry-after-ms')]).toEqual([false, false]);
+      const { details, message } = await expectError(again, 'upstream_failed', null, false);
       expect(details).toEqual({ unavailable: [{ model: 'best', state: 'misconfigured' }] });
+      expect(message).toBe(
+        '`best` is unavailable: the provider of `best` refuses the API key of this gateway. The operator must correct the key.',
+      );
+    }
+    for (const [path, body] of [
+      ['/v1/messages', { messages: [{ role: 'user', content: 'Hi' }], max_tokens: 20 }],
+      ['/v1/responses', { input: 'Hi', store: false }],
+      ['/v1/responses', { input: 'Hi', store: false, stream: true }],
+    ] as const) {
+      const again = await box.post(path, { model: 'best', ...body });
+      const headers = [again.headers.get('x-should-retry'), again.headers.has('retry-after')];
+      expect([again.status, ...headers]).toEqual([502, 'false', false]);
+      expect(await again.text()).toContain('refuses the API key of this gateway');
     }
     expect(first.requests.length + second.requests.length).toBe(asked);
     expect(alarms()).toHaveLength(2);

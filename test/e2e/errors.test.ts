@@ -283,8 +283,8 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    'no_healthy_model',
-    'the only provider refuses the key',
+    'upstream_failed',
+    'the only provider has refused the key before',
     null,
     async () => {
       const fresh = await three.afresh();
@@ -292,6 +292,7 @@ const cases: readonly Case[] = [
       await chatWith(fresh, { model: 'best' });
       return chatWith(fresh, { model: 'best' });
     },
+    false,
   ],
   [
     'upstream_failed',
@@ -334,10 +335,10 @@ const cases: readonly Case[] = [
 
 /**
  * Codes with a test of their own, in error-details.test.ts, key-changes.test.ts, hostile.test.ts, policy.test.ts, idempotency.test.ts,
- * test/sign-in, test/security and test/http.
+ * model-servers.test.ts, test/sign-in, test/security and test/http.
  */
 const OWN_TEST: readonly string[] =
-  'not_signed_in wrong_origin wrong_host key_suspended conflict in_flight thread_not_found idempotency_key_reused idempotency_answer_unavailable precondition_failed policy_invalid request_timeout length_required upstream_timeout upstream_out_of_credit overloaded internal_error payment_required payment_invalid agent_wallet_mismatch unsupported_x402_version payment_unavailable payment_unsettled learning_off nothing_to_score feedback_conflict feedback_window_over content_blocked guard_failed'.split(
+  'not_signed_in wrong_origin wrong_host key_suspended conflict in_flight thread_not_found idempotency_key_reused idempotency_answer_unavailable precondition_failed policy_invalid request_timeout length_required upstream_timeout upstream_out_of_credit no_healthy_model overloaded internal_error payment_required payment_invalid agent_wallet_mismatch unsupported_x402_version payment_unavailable payment_unsettled learning_off nothing_to_score feedback_conflict feedback_window_over content_blocked guard_failed'.split(
     ' ',
   );
 

@@ -123,6 +123,30 @@ describe('the key of a provider in a file', () => {
     mounted.remove();
   });
 
+  test('a key that the provider has refused is not tried again, and the key that replaces it in the file is used without a reload', async () => {
+    await startWithFile(OLD);
+    upstream.behave((request) => (keyOf(request) === NEW ? {} : { fail: 'auth' }));
+    const refused = async () => [(await chat()).status, upstream.requests.length];
+    expect([await refused(), await refused(), await refused()]).toEqual([
+      [502, 1],
+      [502, 1],
+      [502, 1],
+    ]);
+    replace(file, NEW);
+    await waitFor(async () => (await chat()).status === 200, SEEN_MS);
+    // No request tried the old key once more.
+    expect(upstream.requests.map(keyOf)).toEqual([OLD, NEW]);
+    // The provider refuses its new key, too; a reload tries the key at once.
+    upstream.behave({ fail: 'auth' });
+    expect([await refused(), await refused()]).toEqual([
+      [502, 3],
+      [502, 3],
+    ]);
+    upstream.behave({});
+    expect((await reload()).status).toBe(200);
+    expect(await keySent()).toBe(NEW);
+  });
+
   test('a provider’s key is read without a single line end, and with everything else', async () => {
     for (const [text, key] of [
       ['a-key-of-the-test', 'a-key-of-the-test'],

@@ -19,7 +19,7 @@ const TIMES_IF_BUSY = 20;
 const REFUSALS: Readonly<Record<Verdict, { readonly code: ErrorCode; readonly waits: boolean }>> = {
   none: { code: 'no_healthy_model', waits: true },
   'a fault': { code: 'no_healthy_model', waits: true },
-  misconfigured: { code: 'no_healthy_model', waits: true },
+  misconfigured: { code: 'upstream_failed', waits: false },
   'a cool-down': { code: 'upstream_rate_limited', waits: true },
   'out of credit': { code: 'upstream_out_of_credit', waits: false },
 };

@@ -83,10 +83,14 @@ describe('the shortlist', () => {
     expect(error.message).toContain('60 s');
   });
 
-  test('the request is refused with 503 if the endpoint that becomes available first is not cooling down', () => {
-    const error = errorOf(two, under(two, ['misconfigured', 'cooling', 'cooling']));
-    expect(error).toMatchObject({ code: 'no_healthy_model', status: 503 });
-    expect(error.info.retryAfterMs).toBe(60_000);
+  test('a refused key determines the error only if no endpoint recovers by waiting, and the error then says not to retry', () => {
+    expect(errorOf(two, under(two, ['misconfigured', 'cooling', 'misconfigured'])).code).toBe('upstream_rate_limited');
+    for (const other of ['misconfigured', 'absent', 'out_of_credit'] as const) {
+      const error = errorOf(two, under(two, [other, 'misconfigured', other]));
+      expect(error).toMatchObject({ code: 'upstream_failed', status: 502, info: { retry: false } });
+      expect(error.info.retryAfterMs).toBeUndefined();
+      expect(error.message).toContain('refuses the API key of this gateway');
+    }
   });
 
   test('an endpoint without credit determines the error only if no other is left, and the error then has no Retry-After', () => {
@@ -129,10 +133,10 @@ const anyState = fc.constantFrom<HealthState>(
   'out_of_credit',
 );
 
-/** The error if the endpoint that becomes available first is in this state. */
+/** The error if this state determines it, in the order in which states determine errors. */
 const CODES: Partial<Record<HealthState, ErrorCode>> = {
   cooling: 'upstream_rate_limited',
-  misconfigured: 'no_healthy_model',
+  misconfigured: 'upstream_failed',
   out_of_credit: 'upstream_out_of_credit',
 };
 
@@ -165,8 +169,8 @@ test('for any catalog and health, the eligible models are exactly the models tha
             0,
             endpoints.reduce((sum, n) => sum + n),
           );
-          const first = all.find((state) => state !== 'out_of_credit') ?? 'out_of_credit';
-          expect(errorOf(from, outcome).code).toBe(CODES[first]!);
+          const decisive = (['cooling', 'misconfigured', 'out_of_credit'] as const).find((one) => all.includes(one))!;
+          expect(errorOf(from, outcome).code).toBe(CODES[decisive]!);
           return;
         }
         seen[

@@ -236,7 +236,9 @@ describe('a story', () => {
     };
     expect(out('ejected')).toBe('a was rejected because it is unavailable for now: too many faults.');
     expect(out('cooling')).toBe('a was rejected because it is unavailable for now: its provider asked for a pause.');
-    expect(out('misconfigured')).toBe('a was rejected because it is unavailable for now: its provider cannot be used.');
+    expect(out('misconfigured')).toBe(
+      'a was rejected because it is unavailable for now: its provider refuses the API key of this gateway.',
+    );
   });
 
   test('omits the lead by part if the strategy gives the parts of only one model', () => {

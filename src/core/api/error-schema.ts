@@ -115,7 +115,7 @@ const details = partialShape('Figures for programs. Which of them are present de
         'State of the endpoint that will be available first: its provider requested a pause (`cooling`), refuses the API key (`misconfigured`), has no credit left (`out_of_credit`), does not have the model (`absent`), or failed too often (`ejected`).',
       ),
     }),
-    'The models that could serve the request if they were healthy. With `no_healthy_model`, and with `upstream_rate_limited` and `upstream_out_of_credit` if no provider was called.',
+    'The models that could serve the request if they were healthy. With `no_healthy_model`, and with `upstream_rate_limited`, `upstream_out_of_credit` and `upstream_failed` if no provider was called.',
   ),
   limit: text(
     'The rate limit that is used up: the name of a limit in the policy, the name of a setting, the level that the limit belongs to, `api-key` or `parent-key`. With `rate_limit_exceeded`.',

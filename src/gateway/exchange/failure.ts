@@ -7,7 +7,7 @@ import type { Model } from '../../core/policy/snapshot.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { unknownToService } from '../../policy/runtime/wildcard-runtime.ts';
 import type { EndpointHealth } from '../../providers/health/types.ts';
-import { type UnavailableEndpoint, unavailableError } from '../../routing/unavailable.ts';
+import { recovers, shutText, type UnavailableEndpoint, unavailableError } from '../../routing/unavailable.ts';
 
 /** A failed attempt, for the record, the log and the final answer. */
 export interface FailedAttempt {
@@ -28,7 +28,7 @@ export interface FailedAttempt {
 
 /** Describes each kind of failure in words for people. Fields and metrics use the kinds themselves. */
 const FAILURE_WORDS: Readonly<Record<ProviderFailure['kind'], string>> = {
-  auth: 'its provider refuses the API key of this gateway',
+  auth: shutText({ state: 'misconfigured' }),
   credit: 'the account at its provider has no credit left for it',
   rejected: 'its provider refuses the request',
   context: 'the prompt is too long',
@@ -135,8 +135,9 @@ export function unansweredError({ insteadOf, ...unanswered }: UnansweredRequest)
 }
 
 function attemptsError({ failed, shut, model, billed, request, now }: UnansweredRequest): SignalboxError {
-  // An endpoint that returns after a pause is more useful to report than attempts without credit.
-  if (shut.length > 0 && failed.every(({ failure }) => failure.kind === 'credit')) {
+  // An endpoint that returns after a pause is more useful to report than attempts that only the operator can help.
+  const ofOperator = shut.some(recovers) ? ['credit', 'auth'] : ['credit'];
+  if (shut.length > 0 && failed.every(({ failure }) => ofOperator.includes(failure.kind))) {
     return unavailableError('Every model that could serve this request is', shut, now);
   }
   const last = failed.at(-1)?.failure;

@@ -123,9 +123,22 @@ describe('a request that no attempt answered, some of whose endpoints were unava
     ]);
   });
 
-  test('the error is 503 if another endpoint returns first, or none will return', () => {
-    expect(errorOf([], [cooling, refused])).toMatchObject({ code: 'no_healthy_model', info: { retryAfterMs: 30_000 } });
+  test('a refused key is reported only if no other endpoint returns', () => {
+    expect(errorOf([], [cooling, refused]).code).toBe('upstream_rate_limited');
+    expect(errorOf([], [refused, empty])).toMatchObject({ code: 'upstream_failed', info: { retry: false } });
     expect(errorOf([], [empty]).code).toBe('upstream_out_of_credit');
+  });
+
+  test('the error is the same for the attempt that finds a refused key and for the requests after it', () => {
+    const denied = attempt('c', { kind: 'auth', message: 'no', status: 401 });
+    for (const others of [[], [cooling], [refused]]) {
+      const [first, later] = [errorOf([denied], others), errorOf([], [refused, ...others])];
+      expect([first.code, first.info.retry, first.info.retryAfterMs]).toEqual([
+        later.code,
+        later.info.retry,
+        later.info.retryAfterMs,
+      ]);
+    }
   });
 
   test('the error says to wait for the other endpoints although one attempt found no credit', () => {
