@@ -1,10 +1,13 @@
 import { measuredModels } from '../../../core/decision/readings.ts';
+import { SignalboxError } from '../../../core/errors.ts';
 import type { PolicyCase } from '../../../core/policy/case.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
+import { OPERATIONS } from '../../../core/request/operation.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { byNearness, listNames } from '../../../policy/hints/nearest.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
+import { isRefusal } from '../../../routing/decide.ts';
 import { meaningOf } from '../../../routing/model-name.ts';
 import { type Mismatch, mismatches } from './mismatches.ts';
 import { type CaseOutcome, outcomeOf } from './reasons.ts';
@@ -32,6 +35,8 @@ export function runCase(policyCase: PolicyCase, runtime: Runtime): CaseRun {
   if (missing.length > 0) return { case: policyCase, outcome: null, missing, failures: [] };
   const own = runtimeFor(runtime, policyCase.given.model);
   const outcome = outcomeOf(policyCase, own);
+  const unchosen = expectsChoice(policyCase) ? undeclaredIn(outcome, own.snapshot) : [];
+  if (unchosen.length > 0) return { case: policyCase, outcome: null, missing: unchosen, failures: [] };
   return { case: policyCase, outcome, missing, failures: mismatches(policyCase, outcome, own, runtime) };
 }
 
@@ -56,6 +61,22 @@ function unservedIn({ given, expect }: PolicyCase, snapshot: PolicySnapshot): Un
     ...[...models].filter((id) => !isServed(id)).map((id) => unservedPart('model', id, snapshot)),
     ...(isMissing ? [unservedPart('provider', expect.provider, snapshot)] : []),
   ];
+}
+
+/** Whether `expect` has keys that depend on the models from which a selector chooses. */
+const expectsChoice = ({ expect }: PolicyCase): boolean =>
+  [expect.reason, expect.tier, expect.refused, expect.cached].some((one) => one !== null) ||
+  [expect.costBelowCredits, expect.latencyBelowMs, expect.qualityAbove].some((one) => one !== null);
+
+/**
+ * Returns the selector that refused a request, if the policy declares no model that can serve such a request here. Only models that are
+ * found could answer, and cases never see them.
+ */
+function undeclaredIn(outcome: CaseOutcome, { models }: PolicySnapshot): UnservedPart[] {
+  if (outcome instanceof SignalboxError || !isRefusal(outcome) || outcome.facts.named !== null) return [];
+  const { model: name, operation } = outcome.facts;
+  const isDeclared = models.some((one) => !one.found && (one.operations & OPERATIONS[operation].bit) !== 0);
+  return isDeclared ? [] : [{ name, reason: `the policy declares no model here that ${OPERATIONS[operation].means}` }];
 }
 
 function unservedPart(kind: 'model' | 'provider', name: string, { leftOut }: PolicySnapshot): UnservedPart {
