@@ -23,6 +23,8 @@ export interface ServedFacts {
   readonly parameters?: number;
   readonly capabilities?: readonly Capability[];
   readonly operation?: Operation;
+  /** Whether the model fills the gap between two texts, as editors need it to complete code. */
+  readonly inserts?: boolean;
   /** The length of a vector, for a model that embeds. */
   readonly dimensions?: number;
   /** Whether another machine runs the model, so that requests leave the server. */

@@ -135,15 +135,23 @@ const SAME_REASON = 'The reason is the same for each model';
 /**
  * Creates the error for a selector that has no models to choose from: the policy serves models only by name, or no model was found yet.
  */
-function nothingToChoose({ model }: Facts, { wildcards, models, providers }: PolicySnapshot): SignalboxError {
-  const names = [...models.map(({ id }) => id), ...(wildcards?.patterns ?? []).map(({ id }) => `${id.slice(0, -1)}…`)];
+function nothingToChoose({ model }: Facts, { wildcards, models, providers, found }: PolicySnapshot): SignalboxError {
+  const servers = [...providers.values()].filter(({ discover }) => discover).map(({ name }) => name);
+  // The models of a pattern at a model server are those that are found.
+  const patterns = (wildcards?.patterns ?? []).filter(({ endpoints: [{ provider }] }) => !servers.includes(provider));
+  const names = [...models.map(({ id }) => id), ...patterns.map(({ id }) => `${id.slice(0, -1)}…`)];
   const named = names
     .slice(0, NAMES_SHOWN)
     .map((name) => `\`${name}\``)
     .join(', ');
   if (names.length === 0) {
-    const servers = [...providers.values()].filter(({ discover }) => discover).map(({ name }) => name);
-    const text = `\`${model}\` has no models to choose from: no model was found at ${servers.join(', ')} yet.`;
+    const silent = servers.filter((name) => !found?.servers.some(({ provider }) => provider === name));
+    const others = servers.filter((name) => !silent.includes(name));
+    const reasons = [
+      ...(silent.length > 0 ? [`${AND.format(silent)} ${silent.length === 1 ? 'has' : 'have'} not answered yet`] : []),
+      ...(others.length > 0 ? [`no model for chats was found at ${AND.format(others)} yet`] : []),
+    ];
+    const text = `\`${model}\` has no models to choose from: ${reasons.join(', and ')}.`;
     return new SignalboxError('no_healthy_model', text, { retryAfterMs: FIND_AGAIN_MS, details: { unavailable: [] } });
   }
   const message = `\`${model}\` chooses from the models that the policy lists, but this server can serve none of them. Name a model instead: ${named}.`;

@@ -32,6 +32,7 @@ const FoundFile = Type.Object({
             parameters: nullable(Type.Number({ minimum: 0 })),
             capabilities: Type.Array(oneOf(CAPABILITY_NAMES)),
             operation: oneOf(OPERATION_NAMES),
+            inserts: Type.Optional(Type.Boolean()),
             dimensions: nullable(tokens),
             since: Type.Number(),
           }),

@@ -103,6 +103,7 @@ async function startPolicy(
     kept: readFound(data),
     keep: foundWriter(data, log),
     warn: (message, fields) => log.warn(message, fields),
+    info: (message, fields) => log.info(message, fields),
   });
   const tools: ServerPolicyTools = {
     ...judgeTools(host),

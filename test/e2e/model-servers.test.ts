@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf, waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
 import { type FakeModel, FakeModelServer, type ServerKind } from '../support/model-servers.ts';
 import { type Signalbox, type StartOptions, startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
 
@@ -111,11 +112,14 @@ describe('a policy that declares no model', () => {
     expect(await chat(signalbox, 'auto')).toMatchObject({ status: 200, model: 'box/smol' });
   }, 60_000);
 
-  test('starts without an answer of the server, says that no model was found, and serves as soon as one is found', async () => {
+  test('starts without an answer of the server, says that it has not answered, and serves as soon as a model is found', async () => {
     const server = fake('ollama', SMOL);
     server.override = () => new Response('busy', { status: 500 });
     const signalbox = await start({ policy: policyFor(), env: envOf(server) });
-    expect(await chat(signalbox, 'auto')).toMatchObject({ status: 503, code: 'no_healthy_model' });
+    const messages = [{ role: 'user', content: 'Say hello.' }];
+    const refused = await signalbox.post('/v1/chat/completions', { model: 'auto', messages });
+    const { message } = await expectError(refused, 'no_healthy_model');
+    expect(message).toBe('`auto` has no models to choose from: box has not answered yet.');
     expect((await signalbox.get('/readyz')).status).toBe(200);
     server.override = () => null;
     await reload(signalbox);

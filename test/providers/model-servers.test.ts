@@ -44,7 +44,7 @@ function found(kind: ServerKind, models: readonly FakeModel[], memory = NOTHING)
 describe('each program tells what it serves', () => {
   test('Ollama: the context in use counts before `num_ctx`, and capabilities are as stated', () => {
     const { server } = found('ollama', [
-      { name: 'smol:latest', inUse: 2_048, numCtx: 8_192, capabilities: ['completion', 'tools'] },
+      { name: 'smol:latest', inUse: 2_048, numCtx: 8_192, capabilities: ['completion', 'tools', 'insert'] },
       {
         name: 'qwen:8b',
         numCtx: 6_000,
@@ -74,6 +74,7 @@ describe('each program tells what it serves', () => {
           operation: 'chat',
           dimensions: null,
           capabilities: ['json_schema'],
+          inserts: false,
         },
         {
           upstream: 'qwen:8b',
@@ -83,6 +84,7 @@ describe('each program tells what it serves', () => {
           operation: 'chat',
           dimensions: null,
           capabilities: ['reasoning', 'vision'],
+          inserts: false,
           parameters: 8_000_000_000,
         },
         {
@@ -93,6 +95,7 @@ describe('each program tells what it serves', () => {
           operation: 'chat',
           dimensions: null,
           capabilities: ['json_schema', 'tools'],
+          inserts: true,
         },
       ].map((one) => ({ parameters: 134_520_000, since: 1_000, ...one })),
     ] as never);
@@ -144,11 +147,16 @@ describe('each program tells what it serves', () => {
     });
   });
 
-  test('the smallest context that the same weights were seen to use stays', () => {
-    const small = found('ollama', [{ name: 'a:1b', inUse: 2_048, digest: 'a'.repeat(64) }]);
-    const memory = { ...NOTHING, contexts: small.contexts };
-    const [model] = found('ollama', [{ name: 'b:1b', inUse: 8_192, digest: 'a'.repeat(64) }], memory).server.models;
-    expect(model?.contextWindow).toBe(2_048);
+  test('the context that weights used last stays while they are not loaded, and a loaded model that states another context is believed', () => {
+    const digest = 'a'.repeat(64);
+    const contextAfter = (before: ReadonlyMap<string, number>, model: object) =>
+      found('ollama', [{ name: 'b:1b', digest, ...model }], { ...NOTHING, contexts: before });
+    const { contexts: small } = found('ollama', [{ name: 'a:1b', inUse: 2_048, digest }]);
+    const resting = contextAfter(small, {});
+    expect(resting.server.models[0]?.contextWindow).toBe(2_048);
+    for (const inUse of [8_192, 1_024]) {
+      expect(contextAfter(resting.contexts, { inUse }).server.models[0]?.contextWindow).toBe(inUse);
+    }
   });
 
   test('names of the same weights have the smallest context that any of them uses', () => {

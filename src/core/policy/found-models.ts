@@ -17,6 +17,8 @@ export interface FoundModel {
   readonly parameters: number | null;
   readonly capabilities: readonly Capability[];
   readonly operation: Operation;
+  /** Whether the model fills the gap between two texts; absent if the server does not state it. */
+  readonly inserts?: boolean;
   /** The length of a vector; null for a model that does not embed. */
   readonly dimensions: number | null;
   /** When the model was first found, ms since 1970. */
@@ -39,7 +41,10 @@ export interface FoundModels {
   readonly hash: string;
   /** By provider, ascending. */
   readonly servers: readonly FoundServer[];
-  /** The providers at which a model for chats was ever found, ascending. With one of them set up, simulated models do not serve. */
+  /**
+   * The providers at which a model for chats was ever found, or whose server has not answered yet, ascending. With one of them set up,
+   * simulated models do not serve.
+   */
   readonly used: readonly string[];
 }
 
@@ -49,6 +54,8 @@ export interface FoundMark {
   /** Whether selectors never choose the model, so that it serves only requests that name it. */
   readonly isNamedOnly: boolean;
   readonly isContextGuessed: boolean;
+  /** False if the server states that the model does not fill the gap between two texts. */
+  readonly inserts?: boolean;
   /** When the model was first found, ms since 1970. */
   readonly since: number;
 }

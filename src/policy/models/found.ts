@@ -32,8 +32,34 @@ export const QUALITY_BY_SIZE: readonly { readonly below: number; readonly qualit
 /** The guessed share of good answers of a model whose number of parameters is unknown. */
 export const QUALITY_OF_UNKNOWN_SIZE = 0.5;
 
-export const qualityOf = ({ parameters }: Pick<FoundModel, 'parameters'>): number =>
-  parameters === null ? QUALITY_OF_UNKNOWN_SIZE : QUALITY_BY_SIZE.find(({ below }) => parameters < below)!.quality;
+/** The row of the table for a model of unknown size. */
+const ROW_OF_UNKNOWN_SIZE = QUALITY_BY_SIZE.findIndex(({ quality }) => quality === QUALITY_OF_UNKNOWN_SIZE);
+
+/** By how many rows of the table a model counts as larger or smaller than it is. */
+const ROWS_FOR_SKILL = 2;
+
+/** The facts of a found model that decide its guessed quality. */
+type GuessedFrom = Pick<FoundModel, 'parameters' | 'capabilities' | 'inserts'>;
+
+function qualityBySize({ parameters }: GuessedFrom, rows = 0): number {
+  const row = parameters === null ? ROW_OF_UNKNOWN_SIZE : QUALITY_BY_SIZE.findIndex(({ below }) => parameters < below);
+  return QUALITY_BY_SIZE[Math.min(Math.max(row + rows, 0), QUALITY_BY_SIZE.length - 1)]!.quality;
+}
+
+/** Whether a model reads images but neither calls tools nor reasons, so that it was probably trained to describe images. */
+const describesImages = ({ capabilities }: GuessedFrom): boolean =>
+  capabilities.includes('vision') && !capabilities.includes('tools') && !capabilities.includes('reasoning');
+
+/** Returns the guessed share of good answers of a model for chats, for tasks without a guess of their own. */
+export const qualityOf = (model: GuessedFrom): number =>
+  qualityBySize(model, describesImages(model) ? -ROWS_FOR_SKILL : 0);
+
+/** Returns the guessed shares of good answers by task. A model that fills gaps in texts was trained for code. */
+const qualitiesOf = (model: GuessedFrom): Readonly<Record<string, number>> => ({
+  default: qualityOf(model),
+  ...(model.inserts && { coding: qualityBySize(model, ROWS_FOR_SKILL) }),
+  ...(describesImages(model) && { vision: qualityBySize(model) }),
+});
 
 /** The smallest maximum of output tokens, unless the whole context is smaller. */
 const OUTPUT_MIN = 1_024;
@@ -94,7 +120,8 @@ export function draftFound(found: FoundModels | null, context: FoundContext): Fo
       const draft = draftOne(id, model, setup, parsed.wildcards, ofModels);
       if (!draft) return [];
       const isContextGuessed = model.isContextGuessed && !states(id, provider, 'context_window');
-      const mark = { provider, isNamedOnly: true, isContextGuessed, since: model.since };
+      const { inserts, since } = model;
+      const mark = { provider, isNamedOnly: true, isContextGuessed, since, ...(inserts === false && { inserts }) };
       return [{ ...draft, model: { ...draft.model, found: mark } }];
     });
   });
@@ -129,7 +156,7 @@ function draftOne(
     operations: [model.operation],
     capabilities: model.capabilities,
     ...(embeds && { embedding: { dimensions: model.dimensions } }),
-    quality: { default: embeds ? 1 : qualityOf(model), basis: 'guessed' },
+    quality: { ...(embeds ? { default: 1 } : qualitiesOf(model)), basis: 'guessed' },
   };
   const more: Record<string, Tree> = {};
   for (const [key, value] of Object.entries(facts)) more[key] = treeOf(value, place);

@@ -8,7 +8,7 @@ import type {
   Provider,
   ProviderAccount,
 } from '../../core/policy/snapshot.ts';
-import { lackingBits, PASSTHROUGH_BITS } from '../../core/request/capability.ts';
+import { CAPABILITIES, lackingBits, PASSTHROUGH_BITS } from '../../core/request/capability.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { SourceSpan } from '../diagnostics.ts';
 import { limitsAtKey } from '../models/endpoint-limits.ts';
@@ -25,8 +25,8 @@ export type Availability = Pick<PolicySnapshot, 'providers' | 'models' | 'leftOu
 
 /**
  * Leaves out providers whose environment variables are not set, and models without a provider. A provider with `serve: when_alone` is left
- * out if any other provider can serve a model, or if models were once found at a provider that is still set up.
- * @param everUsed the providers at which a model for chats was ever found
+ * out if any other provider can serve a model, or if models were once found at a provider that is still set up, or its server is silent.
+ * @param everUsed `used` of the found models
  */
 export function selectAvailable(
   states: ReadonlyMap<string, ProviderSetup>,
@@ -168,10 +168,10 @@ export function* narrowCapabilities(
 ): Generator<undefined, readonly ModelDraft[]> {
   /** Providers whose adapter failed, so that each provider is reported once. */
   const failed = new Set<string>();
-  const narrowed = ({ provider, upstream, capabilities }: Endpoint, traits: ModelTraits): number => {
+  const narrowed = ({ provider, upstream, capabilities }: Endpoint, traits: ModelTraits, lacking: number): number => {
     const state = states.get(provider);
     try {
-      const passed = lackingBits(state?.passes?.(traits, upstream) ?? []) & PASSTHROUGH_BITS;
+      const passed = lackingBits(state?.passes?.(traits, upstream) ?? []) & PASSTHROUGH_BITS & ~lacking;
       return (capabilities & ~lackingBits(state?.lacks?.(traits, upstream) ?? [])) | passed;
     } catch (error) {
       if (!state || failed.has(provider)) return capabilities;
@@ -183,10 +183,11 @@ export function* narrowCapabilities(
   };
   return yield* inSteps(drafts, (draft) => {
     const traits = traitsOf(draft.model);
-    const { declarable = 0 } = draft.model;
+    const { declarable = 0, found } = draft.model;
+    const lacking = found?.inserts === false ? CAPABILITIES.suffix.bit : 0;
     let expressed = 0;
     const endpoints = draft.endpoints.map((one) => {
-      const all = narrowed({ ...one.endpoint, capabilities: one.endpoint.capabilities | declarable }, traits);
+      const all = narrowed({ ...one.endpoint, capabilities: one.endpoint.capabilities | declarable }, traits, lacking);
       expressed |= all & declarable;
       const capabilities = all & ~declarable;
       return capabilities === one.endpoint.capabilities ? one : { ...one, endpoint: { ...one.endpoint, capabilities } };

@@ -79,7 +79,7 @@ async function following(...models: readonly FakeModel[]) {
   const health = new Health({ clock, now: clock, random: () => 0, onChange: () => {} });
   const servers = new ModelServers({
     ...{ health, network: new UpstreamNetwork(), env: () => undefined, timers, now: clock, clock },
-    ...{ kept: null, keep: () => {}, warn: () => {} },
+    ...{ kept: null, keep: () => {}, warn: () => {}, info: () => {} },
   });
   opened.push(servers, fake);
   await servers.begin((await built(toolsFor(fake.url))).runtime);

@@ -66,6 +66,7 @@ function factsOf({ details, capabilities, remote_host, ...one }: Json): ServedFa
     parameters: parametersIn(objectOf(details).parameter_size),
     operation: words ? operationOf(words) : undefined,
     capabilities: words ? capabilitiesOf(words) : undefined,
+    inserts: words?.has('insert'),
     runsElsewhere: isRemote || undefined,
   });
 }

@@ -20,7 +20,7 @@ const NAME = new RegExp(ITEM_NAME.pattern);
 export interface ServerMemory {
   /** When each model was first found, ms since 1970, by the server's name. */
   readonly since: ReadonlyMap<string, number>;
-  /** The smallest context that each model was seen to use, in tokens, by the identity of its weights. */
+  /** The context that each model used when it was last seen loaded, in tokens, by the identity of its weights. */
   readonly contexts: ReadonlyMap<string, number>;
   /** The facts that the list lacks, by digest. */
   readonly details: ReadonlyMap<string, ServedFacts>;
@@ -44,7 +44,7 @@ const identityOf = ({ digest, upstream }: Pick<ServedModel, 'digest' | 'upstream
 export function foundList(provider: string, list: ServedList, memory: ServerMemory, now: number): FoundList {
   const models = new Map<string, FoundModel>();
   const listed = list.models.slice(0, MODELS_MAX);
-  const contexts = smallestContexts(listed, memory);
+  const contexts = contextsInUse(listed, memory);
   let leftOut = list.models.length - listed.length;
   for (const one of listed) {
     const facts: ServedModel = { ...memory.details.get(one.digest ?? ''), ...one };
@@ -80,22 +80,28 @@ function digestsIn(listed: readonly ServedModel[]): FoundServer['digests'] {
   return [...digests].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** Returns the smallest context that the weights of each listed model were seen to use. Several names can have the same weights. */
-function smallestContexts(listed: readonly ServedModel[], memory: ServerMemory): ReadonlyMap<string, number> {
+/**
+ * Returns the context that the weights of each listed model use, or used when they were last loaded. Several names can have the same
+ * weights: the smallest context of their loaded models counts.
+ */
+function contextsInUse(listed: readonly ServedModel[], memory: ServerMemory): ReadonlyMap<string, number> {
   const contexts = new Map<string, number>();
   for (const one of listed) {
-    const identity = identityOf(one);
     const { contextInUse } = { ...memory.details.get(one.digest ?? ''), ...one };
-    const seen = [contexts.get(identity), memory.contexts.get(identity), contextInUse];
-    const smallest = Math.min(...seen.filter((tokens) => tokens !== undefined));
-    if (smallest !== Number.POSITIVE_INFINITY) contexts.set(identity, smallest);
+    if (contextInUse === undefined) continue;
+    const identity = identityOf(one);
+    contexts.set(identity, Math.min(contexts.get(identity) ?? contextInUse, contextInUse));
+  }
+  for (const identity of new Set(listed.map(identityOf))) {
+    const before = memory.contexts.get(identity);
+    if (before !== undefined && !contexts.has(identity)) contexts.set(identity, before);
   }
   return contexts;
 }
 
 /** Returns null for an embedding model whose length of vectors is unknown, because a policy needs it. */
 function foundModel(name: string, facts: ServedModel, inUse: number | undefined): Omit<FoundModel, 'since'> | null {
-  const { upstream, operation = 'chat', dimensions, parameters = null, capabilities = [] } = facts;
+  const { upstream, operation = 'chat', inserts, dimensions, parameters = null, capabilities = [] } = facts;
   const stated = inUse ?? facts.contextWindow;
   const embeds = operation === 'embed';
   if (embeds && (dimensions === undefined || dimensions > DIMENSIONS_MAX)) return null;
@@ -107,6 +113,7 @@ function foundModel(name: string, facts: ServedModel, inUse: number | undefined)
     parameters,
     capabilities: embeds ? [] : [...capabilities].sort(),
     operation,
+    ...(inserts !== undefined && !embeds && { inserts }),
     dimensions: embeds ? dimensions! : null,
   };
 }

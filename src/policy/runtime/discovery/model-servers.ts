@@ -52,6 +52,8 @@ export interface ModelServersOptions {
   keep(models: KeptModels): void;
   /** Reports a server that does not answer, or a list that is not used completely. Each problem is reported once. */
   warn(message: string, fields: Readonly<Record<string, string>>): void;
+  /** Reports a model whose context has changed. */
+  info(message: string, fields: Readonly<Record<string, string>>): void;
 }
 
 interface WatchedServer {
@@ -210,12 +212,15 @@ export class ModelServers {
     if (this.#servers.get(keyOf(one)) !== one) return;
     if (typeof answers === 'string') {
       health.listed(one.provider, one.origin, null);
-      this.#report(one, answers, 'the models of a server cannot be listed; its last list stays');
+      const last = one.found ? 'its last list stays' : 'no earlier list is known, so it serves no found model';
+      this.#report(one, answers, `the models of a server cannot be listed; ${last}`);
       return;
     }
     const since = new Map((one.found?.models ?? []).map((model) => [model.upstream, model.since]));
     const { contexts, details } = { contexts: one.contexts, details: answers.details };
     const { server, leftOut, ...seen } = foundList(one.provider, answers.list, { since, contexts, details }, now());
+    for (const fields of changedContexts(one.found, server))
+      this.#options.info('the context of a model changed', fields);
     Object.assign(one, { found: server, contexts: seen.contexts, details });
     const { addCommand } = one.server.reader;
     const remedyFor = (upstream: string) => lackText(one.provider, upstream, addCommand);
@@ -243,7 +248,9 @@ export class ModelServers {
     for (const { provider, models } of servers)
       if (models.some(({ operation }) => operation === 'chat')) this.#used.add(provider);
     const before = this.#input;
-    const content = { servers, used: [...this.#used].sort() };
+    // No simulated model answers in place of a server that has not answered yet.
+    const silent = [...this.#servers.values()].flatMap(({ found, provider }) => (found === null ? [provider] : []));
+    const content = { servers, used: [...this.#used.union(new Set(silent))].sort() };
     const text = foundText(content);
     const isNone = servers.length === 0 && content.used.length === 0;
     this.#input = isNone ? null : { hash: hashOf(text).slice(0, HASH_LENGTH), ...content };
@@ -290,6 +297,17 @@ const EMPTY = JSON.stringify({ servers: [], used: [] });
 
 const keyOf = ({ provider, origin }: Pick<WatchedServer, 'provider' | 'origin'>): string =>
   JSON.stringify([provider, origin]);
+
+/** Returns the models whose context differs from the last list: `states 32,768; 4,096 before`. */
+function changedContexts(before: FoundServer | null, after: FoundServer): Readonly<Record<string, string>>[] {
+  const known = new Map((before?.models ?? []).map(({ upstream, contextWindow }) => [upstream, contextWindow]));
+  return after.models.flatMap(({ upstream, name, contextWindow }) => {
+    const former = known.get(upstream);
+    if (former === undefined || former === contextWindow) return [];
+    const context = `states ${contextWindow.toLocaleString('en')}; ${former.toLocaleString('en')} before`;
+    return [{ model: `${after.provider}/${name}`, context }];
+  });
+}
 
 /** Whether models were added or names got other weights, so that a build should not wait. */
 function isAddition(before: FoundModels | null, after: FoundModels | null): boolean {
