@@ -14,6 +14,7 @@ import {
   editablePolicies,
   forgetPolicies,
   SHIPPED_POLICIES,
+  unusedPolicies,
 } from './server/shipped-policies.ts';
 import { databaseIn, requireStore } from './store/open.ts';
 import { StoreError } from './store/store.ts';
@@ -285,7 +286,9 @@ async function policyCommand(command: PolicyArguments, host: CommandHost): Promi
   const { folder, folderFlags, data, database } = command;
   const [{ judge: tools }, stored] = await Promise.all([toolsHere(host), factsFor(command, host)]);
   const judge = { ...tools, ...stored };
-  return { ...host, judge, folder, folderFlags, shippedFolder: defaultPolicies.forCommands(data), database };
+  const shippedFolder = defaultPolicies.forCommands(data);
+  const unusedFolder = folder === shippedFolder ? unusedPolicies(folder, data) : null;
+  return { ...host, judge, folder, folderFlags, shippedFolder, unusedFolder, database };
 }
 
 async function doctor(

@@ -76,6 +76,7 @@ export const language = defineGuard({
   ),
   pure: true,
   window: 'message',
+  locates: false,
   sides: ['input', 'output'],
   prepare({ scripts, share, letters: lettersMin }) {
     const other = new RegExp(`[\\p{L}--[${scripts.map((script) => SCRIPTS[script]).join('')}]]`, 'gv');

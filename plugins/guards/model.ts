@@ -63,6 +63,7 @@ export const model = defineGuard({
   pure: false,
   model: true,
   window: 'all',
+  locates: false,
   sides: ['input', 'output'],
   prepare({ check, instructions, texts: read, match, pass, output_tokens: outputTokensMax }) {
     const [matching, passing] = [match.toLowerCase(), pass.toLowerCase()];

@@ -17,6 +17,7 @@ export const size = defineGuard({
   ),
   pure: true,
   window: 'all',
+  locates: false,
   sides: ['input', 'output'],
   prepare: ({ characters }) => ({
     kinds: ['too-long'],

@@ -160,6 +160,8 @@ export interface GuardPlugin<Settings extends TObject = TObject> {
   /** Present if the guard calls a model, which the policy names. The guard is not pure. */
   readonly model?: true;
   readonly window: GuardWindowKind;
+  /** False if no match has a place. A policy that wants to mask such matches gets a warning, because they block. */
+  readonly locates?: false;
   /** The sides that the guard can inspect. */
   readonly sides: readonly GuardSide[];
   prepare(settings: Static<Settings>): PreparedGuard;

@@ -12,6 +12,16 @@ const COMPARED_MAX = 60;
 /** A path with at most this many wrong letters counts as a typing mistake, and not as a path of another API. */
 const SLIP_MAX = 2;
 
+/** Paths of LiteLLM's management API, and the path with the same purpose. */
+export const PEER_PATHS: readonly (readonly [path: RegExp, own: string, command: string])[] = [
+  [/^\/key\/generate$/, 'POST /admin/keys', 'keys create'],
+  [/^\/key\//, '/admin/keys', 'keys'],
+  [/^\/user\//, '/admin/users', 'users'],
+  [/^\/team\//, '/admin/teams', 'teams'],
+  [/^\/(?:global\/)?spend(?:\/|$)/, 'GET /admin/usage', 'ledger usage'],
+  [/^\/model\/(?:info|new|delete|update)$/, 'GET /v1/models', 'policy explain'],
+];
+
 /** The error for an unknown path. The error names the path that the caller probably meant. */
 export function nothingAt(path: string, routes: RouteTable): SignalboxError {
   return new SignalboxError('not_found', `There is nothing at ${printable(path)}. ${helpFor(path, routes)}`);
@@ -26,6 +36,8 @@ function helpFor(path: string, routes: RouteTable): string {
       ? `Use ${printable(right)}. The base URL of a client ends with /v1.`
       : `Use ${printable(right)}.`;
   }
+  const peer = PEER_PATHS.find(([known]) => known.test(below));
+  if (peer) return `In Signalbox this is ${peer[1]}, or the command \`signalbox ${peer[2]}\`.`;
   const meant = path.length > COMPARED_MAX ? null : nearestIn(routes, [plain, right]);
   const other = UNSERVED.find((api) => api.path.test(below) || api.path.test(plain));
   if (meant !== null && (!other || editDistance(right, meant, SLIP_MAX) <= SLIP_MAX)) return capital(didYouMean(meant));

@@ -2,7 +2,8 @@ import type { AlertPolicy, AlertRule, AlertTrigger, AlertWebhook } from '../core
 import { checkValue, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { listNames } from './hints/nearest.ts';
-import type { Environment } from './providers/providers.ts';
+import { OF_WEBHOOK, reviewPrivateHost } from './providers/addresses.ts';
+import { type Environment, PLACEHOLDER } from './providers/providers.ts';
 import type { Report } from './report.ts';
 import {
   AlertMembers,
@@ -161,7 +162,7 @@ const SECRET_MIN = 16;
  * Reports environment variables of webhooks that are not set or hold an unusable value. Messages about these variables never show a value.
  */
 function reviewWebhooks({ webhooks }: AlertPolicy, env: Environment, report: Report): void {
-  for (const { name, place, urlEnv, secretEnv } of webhooks) {
+  for (const { name, place, urlEnv, secretEnv, allowPrivate } of webhooks) {
     const [url, secret] = [urlEnv, secretEnv].map((variable) => variable && env.get(variable)?.trim());
     const unset = [...(url ? [] : [urlEnv]), ...(secretEnv && !secret ? [secretEnv] : [])];
     if (unset.length > 0) {
@@ -183,6 +184,9 @@ function reviewWebhooks({ webhooks }: AlertPolicy, env: Environment, report: Rep
           expected: 'https:// or http:// with a host, without user and password',
         },
       );
+    }
+    if (url && isWebAddress(url) && !allowPrivate && url !== PLACEHOLDER) {
+      reviewPrivateHost(url, `the address in \`${urlEnv}\` of webhook \`${name}\``, place, OF_WEBHOOK, report);
     }
     if (secret && secret.length < SECRET_MIN) {
       report.add(

@@ -4,44 +4,48 @@ import { DAY_MS } from '../core/time/clock.ts';
 import { guardViewOf } from './cel/types.ts';
 import { checkValue } from './check.ts';
 import { expressionAt } from './rules/drafts.ts';
-import { boolean, closed, integer, number, oneOfExplained, optional } from './schema/parts.ts';
+import { boolean, closed, integer, number, oneOfExplained, optional, writtenAs } from './schema/parts.ts';
 import { isEmpty, statedSubject } from './schema/section-checks.ts';
 import { type DraftContext, defineSection, type SectionContext } from './schema/section-definition.ts';
 
-const CacheText = closed('The cache, which answers an equal request again without a model. Default: no cache.', {
-  when: optional.expression(
-    'Condition for requests that the cache applies to: CEL over `request`, `key`, `team` and `user`, as in `guards`. Default: all requests. If the condition fails, the cache does not apply.',
-    'request.model == "faq"',
-    'key.labels.department == "support"',
-  ),
-  partition: oneOfExplained({
-    means: {
-      key: 'The requests of one key. Entries are encrypted with the secret of the key.',
-      team: 'The keys of a team that have equal rights: labels, lists of models and rules that apply.',
-      everyone: 'All keys that have equal rights.',
-    } satisfies Record<CachePartition, string>,
-    default: 'key',
-    examples: ['team'],
-    description:
-      'Who shares entries. `key`: the requests of one key. `team`: the keys of a team with equal rights. `everyone`: all keys with equal rights.',
-  }),
-  ttl_seconds: integer(
-    { minimum: 1, maximum: (30 * DAY_MS) / 1_000, default: 3_600 },
-    'How many seconds an answer is used again. `records.retention_days` also limits it.',
-  ),
-  bytes_max: integer(
-    { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 268_435_456 },
-    'About how many bytes all stored answers may take on disk. Beyond it, Signalbox deletes the answers that were not used for the longest time.',
-  ),
-  sampled: boolean(
-    { default: false },
-    'Whether the cache also applies to requests without `temperature: 0` or `seed`. A model answers them differently each time, and the cache would repeat one answer.',
-  ),
-  price_credits: number(
-    { minimum: 0, maximum: 1_000_000, default: 0 },
-    'The price of an answer from the cache, in Credits. At 0 it is served even if a budget is exhausted.',
-  ),
-});
+const CacheText = closed(
+  'The cache, which answers an equal request again without a model. Default: no cache.',
+  {
+    when: optional.expression(
+      'Condition for requests that the cache applies to: CEL over `request`, `key`, `team` and `user`, as in `guards`. Default: all requests. If the condition fails, the cache does not apply.',
+      'request.model == "faq"',
+      'key.labels.department == "support"',
+    ),
+    partition: oneOfExplained({
+      means: {
+        key: 'The requests of one key. Entries are encrypted with the secret of the key.',
+        team: 'The keys of a team that have equal rights: labels, lists of models and rules that apply.',
+        everyone: 'All keys that have equal rights.',
+      } satisfies Record<CachePartition, string>,
+      default: 'key',
+      examples: ['team'],
+      description:
+        'Who shares entries. `key`: the requests of one key. `team`: the keys of a team with equal rights. `everyone`: all keys with equal rights.',
+    }),
+    ttl_seconds: integer(
+      { minimum: 1, maximum: (30 * DAY_MS) / 1_000, default: 3_600 },
+      'How many seconds an answer is used again. `records.retention_days` also limits it.',
+    ),
+    bytes_max: integer(
+      { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 268_435_456 },
+      'About how many bytes all stored answers may take on disk. Beyond it, Signalbox deletes the answers that were not used for the longest time.',
+    ),
+    sampled: boolean(
+      { default: false },
+      'Whether the cache also applies to requests without `temperature: 0` or `seed`. A model answers them differently each time, and the cache would repeat one answer.',
+    ),
+    price_credits: number(
+      { minimum: 0, maximum: 1_000_000, default: 0 },
+      'The price of an answer from the cache, in Credits. At 0 it is served even if a budget is exhausted.',
+    ),
+  },
+  writtenAs('partition: key'),
+);
 
 /** The section `cache`. */
 export const CACHE = defineSection({

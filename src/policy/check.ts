@@ -8,7 +8,7 @@ import { messageOf } from '../core/thrown.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { keyRemedy } from './hints/key-remedies.ts';
 import { listNames, nearest, nearestHint } from './hints/nearest.ts';
-import { insteadOf, type KeyRemedy } from './hints/peer-keys.ts';
+import { insteadOf, pluginKeyHint, type UnknownKey } from './hints/peer-keys.ts';
 import { example, formHint, typeHint } from './hints/value-hints.ts';
 import type { Report } from './report.ts';
 import { literalsOf } from './schema/parts.ts';
@@ -50,18 +50,20 @@ export function checkValue<Schema extends TSchema>(
 function intendedKey(error: ValueError, subject: Subject): string | null {
   const { type, path, schema } = error;
   if (type !== ValueErrorType.ObjectAdditionalProperties) return null;
-  const meant = remedyFor(error, subject)?.meant ?? nearest(stepsOf(path).at(-1) ?? '', propertiesOf(schema));
+  const meant =
+    keyRemedy(unknownKey(error, subject))?.meant ?? nearest(stepsOf(path).at(-1) ?? '', propertiesOf(schema));
   return meant === null ? null : `${path.slice(0, path.lastIndexOf('/'))}/${meant}`;
 }
 
-function remedyFor({ path, schema }: ValueError, { tree }: Subject): KeyRemedy | undefined {
+function unknownKey({ path, schema }: ValueError, subject: Subject): UnknownKey {
   const steps = stepsOf(path);
-  return keyRemedy({
+  return {
     key: steps.at(-1) ?? '',
-    value: valueAt(tree, ...steps),
-    owner: valueAt(tree, ...steps.slice(0, -1)),
+    value: valueAt(subject.tree, ...steps),
+    name: subject.path.slice(subject.path.indexOf('.') + 1),
+    owner: valueAt(subject.tree, ...steps.slice(0, -1)),
     known: propertiesOf(schema),
-  });
+  };
 }
 
 const propertiesOf = ({ properties }: TSchema): string[] => Object.keys(objectOf(properties));
@@ -111,19 +113,20 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
     return;
   }
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
-    const remedy = remedyFor(error, subject);
+    const unknown = unknownKey(error, subject);
+    const remedy = keyRemedy(unknown);
     const { schema } = error;
     const hasForm = schema.patternProperties !== undefined && typeof schema.expected === 'string';
     const details = hasForm
       ? { expected: String(schema.expected) }
-      : insteadOf(last, propertiesOf(schema), remedy, subject.unknownHint);
+      : insteadOf(last, unknown.known, remedy, subject.unknownHint ?? pluginKeyHint(unknown));
     report.add('unknown-key', keyPlace(subject, steps), `${owner} has no key \`${last}\``, details);
     return;
   }
   const tree = valueAt(subject.tree, ...steps);
   // A missing value was already reported as a missing key.
   if (!tree) return;
-  const [code, problem, details] = problemOf(error, tree, last);
+  const [code, problem, details] = problemOf(error, tree, last || subject.path);
   report.add(code, tree.place, `\`${nameOf(subject.path, subject.tree, steps)}\` ${problem}`, details);
 }
 

@@ -20,6 +20,7 @@ import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './models/emb
 import { reviewFigure } from './models/figures.ts';
 import { draftFound, judgeFound, withChoices } from './models/found.ts';
 import { priceFound } from './models/found-prices.ts';
+import { reviewImages } from './models/images.ts';
 import { compileReference } from './models/reference-price.ts';
 import { compileWildcards } from './models/wildcard-models.ts';
 import type { PublicFigures } from './models/wildcard-names.ts';
@@ -168,12 +169,11 @@ function* compile(
   check.metered(parsed.meteredLabel);
   const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const reportedRuns = check.condition(parsed.reportedRuns, 'limit');
-  if (ledger) checkLedgerState(parsed, ledger, report);
-  if (teams) reviewTeams(parsed.people, teams, report);
-  if (started) reviewStart(parsed, started, report);
+  checkState(parsed, { ledger, teams, started }, report);
   if (today !== undefined) {
     if (!onlyServing) reviewFigures(parsed, { today, facts }, report);
     check.teams.review();
+    reviewImages(parsed, report);
     if (teams && teamsWithKeys) reviewReplacedTeams(parsed.people.teams, teams, teamsWithKeys, report);
   }
   // `compile` checks whether anything can be served only if the policy is otherwise valid.
@@ -282,6 +282,17 @@ function assembleSnapshot(
     cases,
     leftOut,
   };
+}
+
+/** Reports what does not fit the stored state or the running server, as far as they are known. */
+function checkState(
+  parsed: ParsedPolicy,
+  { ledger, teams, started }: Pick<LoadContext, 'ledger' | 'teams' | 'started'>,
+  report: Report,
+): void {
+  if (ledger) checkLedgerState(parsed, ledger, report);
+  if (teams) reviewTeams(parsed.people, teams, report);
+  if (started) reviewStart(parsed, started, report);
 }
 
 /** Warns about a changed setting that applies only after a restart. */

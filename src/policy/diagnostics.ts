@@ -98,7 +98,8 @@ const WARNINGS = {
     'A budget has a name that answers and reports use for a balance, the maximum output of a model or the budgets of keys.',
   'budget-renamed':
     'A budget is new, and a budget that the ledger counts is gone. If you renamed it, its spending is counted again from the entries.',
-  'no-such-team': 'An expression compares `team.name` with a name that no team has now.',
+  'no-such-team':
+    'An expression compares `team.name` with a name that no team has now, or with one that resembles the name of a declared team.',
   'team-replaced':
     'A team with keys is no longer declared, and the policy declares a new team. A team that is renamed without `formerly` starts without keys and with new budget windows.',
   'two-meanings-of-team':
@@ -108,8 +109,13 @@ const WARNINGS = {
   'after-abort-idle': 'A key of `after_abort` has no effect, because `after_abort` does not say `bills: stops`.',
   'spread-idle': 'A `weight` or `priority` of an endpoint has no effect with the `spread` of its model.',
   'webhook-unset': 'An environment variable of an alert webhook is not set, so the webhook cannot send.',
+  'guard-cannot-mask': 'A guard is to mask matches, but its plugin does not say where they are, so every match blocks.',
+  'idle-fallback':
+    'A fallback cannot replace its model: it is listed for long prompts and has no larger context window, it lacks `tools`, or those who may use the model may not use the fallback.',
+  'uncounted-images':
+    'The policy has budgets, but no model with `vision` states `image_tokens_max`, so requests with images that a budget pays for are refused with 422.',
   'private-host':
-    'The host of a provider or of an issuer of tokens probably leads to a private network, where Signalbox sends no requests by default.',
+    'The host of a provider, a guard’s service, a webhook or an issuer of tokens leads, or probably leads to a private network, where Signalbox sends no requests by default.',
   'address-without-path':
     'The address of a provider has only a host, but services of its kind have their API at a path such as `/v1`.',
   'short-key':

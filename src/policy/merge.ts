@@ -1,7 +1,8 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { nearest } from './hints/nearest.ts';
-import { insteadOf, LITELLM_SECTIONS, peerKey } from './hints/peer-keys.ts';
+import { LITELLM_SECTIONS } from './hints/peer-key-table.ts';
+import { insteadOf, peerKey } from './hints/peer-keys.ts';
 import type { Report } from './report.ts';
 import { isEmpty, reportWrongKind, type Sections } from './schema/section-checks.ts';
 import { SECTIONS, type SectionName } from './schema/sections.ts';
@@ -53,8 +54,9 @@ function intendedSection(
   report: Report,
 ): SectionName | null {
   // One diagnostic is enough for a whole LiteLLM configuration.
-  if (LITELLM_SECTIONS.has(key) && key !== [...stated].find((one) => LITELLM_SECTIONS.has(one))) return null;
-  const remedy = peerKey(key, NAMES);
+  const litellm = [...stated].find((one) => LITELLM_SECTIONS.has(one));
+  if (litellm !== undefined && key !== litellm && (LITELLM_SECTIONS.has(key) || key === 'guardrails')) return null;
+  const remedy = peerKey({ key, known: NAMES, value });
   report.add('unknown-key', place, `there is no section \`${key}\``, insteadOf(key, NAMES, remedy));
   const meant = remedy?.meant ?? nearest(key, NAMES);
   const isMeant = meant !== null && isSection(meant) && !stated.has(meant) && kindOf(meant) === value.kind;

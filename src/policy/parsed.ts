@@ -12,7 +12,7 @@ import type { ConvertedAmount } from './limits/amounts.ts';
 import { draftBudgets, readProxies, readSocketBytes } from './limits/drafts.ts';
 import { mergeFiles } from './merge.ts';
 import { openingsOf } from './models/discover.ts';
-import { checkFallbacks } from './models/fallbacks.ts';
+import { checkFallbacks, reviewFallbacks } from './models/fallbacks.ts';
 import { draftModels, type ModelDraft } from './models/models.ts';
 import { decimalAt } from './models/prices.ts';
 import { derivedReference } from './models/reference-price.ts';
@@ -83,6 +83,8 @@ export function parseWith(readYaml: YamlReader, given: readonly PolicyFile[]) {
 
 const isHosted = ({ data }: NamedItem<ProviderText>) => statesKey(data) || data?.preset !== undefined;
 
+const withoutStar = (pattern: string): string => pattern.slice(0, -1);
+
 function checkSections(context: CheckContext) {
   const { sections, start } = context;
   const version = readVersion(context);
@@ -112,6 +114,8 @@ function checkSections(context: CheckContext) {
   const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;
   const budgets = draftBudgets(money, zone);
   const preferences = draftPreferences(context);
+  const people = draftPeople(money, zone, { ids, starts: [...openings, ...patterns.map(withoutStar)] });
+  reviewFallbacks({ named, drafts, people }, context.report);
   const publicUrl = readPublicUrl(context);
   reviewLearning(context);
   const own = draftSections({ ...money, publicUrl, budgetNames: budgets.map(({ name }) => name) });
@@ -152,10 +156,7 @@ function checkSections(context: CheckContext) {
     defaultAliases: agentAliases(values.defaultAliases),
     constraints,
     preferences,
-    people: draftPeople(money, zone, {
-      ids,
-      starts: [...openings, ...wildcards.map(({ pattern }) => pattern.slice(0, -1))],
-    }),
+    people,
     budgets,
     own,
     /** Selects the requests whose texts are stored; null for all requests, or if no texts are stored. */

@@ -293,12 +293,14 @@ function agentHint(name: string): string | null {
  * @param caller who states the list; the warnings suggest only models that the caller may use
  */
 export function listWarnings(list: readonly string[], caller: ModelLists, snapshot: PolicySnapshot): string[] {
-  const { models, wildcards, selectors, providers } = snapshot;
+  const { models, wildcards, selectors, providers, leftOut } = snapshot;
+  /** Models that cannot be served here may serve later, so a list can name them. */
+  const absent = leftOut.flatMap(({ kind, name }) => (kind === 'model' ? [{ id: name }] : []));
   const entries = new Set([
     ...[...models, ...(wildcards?.patterns ?? [])].map(({ id }) => id),
     ...[...providers.values()].flatMap(({ name, discover }) => (discover ? [allOf(name)] : [])),
   ]);
-  const usable = () => [...models, ...(wildcards?.listed() ?? [])].filter((one) => mayUse(caller, one));
+  const usable = () => [...models, ...(wildcards?.listed() ?? []), ...absent].filter((one) => mayUse(caller, one));
   return list.flatMap((entry) => {
     if (entries.has(entry) || isLeftOut(entry, snapshot)) return [];
     if (wildcards && (wildcards.meaning(entry) === entry || wildcards.leftOut(entry) !== null)) return [];

@@ -108,8 +108,7 @@ function textsFor(
         .join(', and '),
     max_cost: () => `its expected cost of ${shownCredits(figures().costCredits)} Credits is above max_cost_credits`,
     max_latency: () => `its expected latency of ${shownMs(figures().latencyMs)} ms is above max_latency_ms`,
-    unbounded_media: () =>
-      'the tokens of images, audio or files have no upper bound on it, so Signalbox cannot enforce a budget or budget_limit',
+    unbounded_media: () => unboundedText(model, facts),
     unpriced: () =>
       `it has no price for ${unpricedIn(model, facts, names).join(', ')}, so Signalbox cannot enforce a budget or budget_limit`,
     context: () => contextText(model, inputs),
@@ -127,6 +126,18 @@ export function dimensionsOf({ embedding }: Model): string {
   if (embedding === null) return 'none';
   const { dimensions, dimensionsMin } = embedding;
   return dimensions === dimensionsMin ? `${dimensions}` : `${dimensionsMin} to ${dimensions}`;
+}
+
+/** Says that the cost of media has no upper bound, and which figures the policy lacks for it. */
+function unboundedText(model: Model, { images, audioBytes, pdfs, unboundedMedia }: Facts): string {
+  const missing = [
+    images > 0 && model.imageTokensMax === null && 'image_tokens_max',
+    audioBytes > 0 && model.audioTokensPerSecondMax === null && 'audio_tokens_per_second_max',
+    pdfs > 0 && model.pageTokensMax === null && 'page_tokens_max',
+    pdfs > 0 && model.pagesMax.length === 0 && 'pages_max',
+  ].flatMap((key) => (key ? `\`${key}\`` : []));
+  const remedy = unboundedMedia > 0 || missing.length === 0 ? '' : `: the model states no ${missing.join(' and no ')}`;
+  return `the tokens of images, audio or files have no upper bound on it, so Signalbox cannot enforce a budget or budget_limit${remedy}`;
 }
 
 function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySnapshot): string {

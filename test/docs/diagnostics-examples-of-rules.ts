@@ -174,6 +174,11 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
       mend: 'State only the sides that the plugin can inspect.',
       correction: ['on: [output]', 'on: [input]'],
     },
+    'guard-cannot-mask': {
+      golden: 'guard-cannot-mask',
+      mend: 'Write `on_match: block` or `on_match: flag`.',
+      correction: ['on_match: mask', 'on_match: block'],
+    },
     'guard-unmask': {
       golden: 'guard-without-mask',
       mend: 'Remove `unmask`, or mask the input.',

@@ -128,8 +128,18 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'private-host': {
       golden: 'private-host',
-      mend: 'Add `allow_private_network: true` to the provider.',
+      mend: 'Add `allow_private_network: true` to the provider, `service` or webhook in the hint.',
       correction: ['gpu-box:8000/v1"', 'gpu-box:8000/v1", allow_private_network: true'],
+    },
+    'idle-fallback': {
+      golden: 'fallback-idle',
+      mend: 'Name a model that can replace the first one, or give it what it lacks.',
+      correction: ['{ context: [tiny], error: [plain] }', '[large]'],
+    },
+    'uncounted-images': {
+      golden: 'images-under-a-budget',
+      mend: 'State `image_tokens_max`: the most input tokens that the provider counts for one image.',
+      correction: ['    capabilities: [vision]\n', '    capabilities: [vision]\n    image_tokens_max: 1600\n'],
     },
     'address-without-path': {
       golden: 'address-without-path',

@@ -268,6 +268,7 @@ function commandIn(folder: string): PolicyCommand {
     judge: judgeTools({ ...host, now: Date.now }),
     folder,
     shippedFolder: folder,
+    unusedFolder: null,
     folderFlags: [],
     database: join(folder, 'none.db'),
     terminal: false,

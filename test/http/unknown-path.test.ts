@@ -46,6 +46,12 @@ test('the error for an unknown path names the path that was probably meant', () 
   expect(Object.fromEntries(Object.keys(cases).map((path) => [path, help(path)]))).toEqual(cases);
 });
 
+test('the error for a path of LiteLLM’s management names the path and the command of Signalbox', () => {
+  expect(help('/key/generate')).toBe('In Signalbox this is POST /admin/keys, or the command `signalbox keys create`.');
+  expect(help('/v1/key/info')).toBe('In Signalbox this is /admin/keys, or the command `signalbox keys`.');
+  expect(help('/global/spend/report')).toContain('`signalbox ledger usage`');
+});
+
 test('the error for a path of another API names that API, with or without /v1', () => {
   const apis = {
     '/v1/messages/batches': 'this part of Anthropic’s API',

@@ -32,6 +32,7 @@ export const webhook = defineGuard({
   pure: false,
   service: {},
   window: 'all',
+  locates: false,
   sides: ['input', 'output'],
   prepare: ({ headers }) => ({
     kinds: ['denied'],

@@ -54,6 +54,13 @@ function joinNumbers(args: readonly string[], options: FlagSpecs): string[] {
   return joined;
 }
 
+/** Flags of other tools, and what to write instead. */
+const PEER_FLAGS: Readonly<Record<string, string>> = {
+  'alert-at': alertRuleHint([]),
+  config:
+    'the configuration is a folder of policy files: write `--policies FOLDER`. For a LiteLLM configuration, run `signalbox import litellm FILE`',
+};
+
 /** Flags that are parsed before the flags of a command. */
 const GLOBAL_FLAGS = ['data', 'help'];
 
@@ -61,7 +68,8 @@ const GLOBAL_FLAGS = ['data', 'help'];
 function rewordedFault(message: string, known: readonly string[]): string {
   const [, unknown] = /^Unknown option '--([^']+)'/.exec(message) ?? [];
   const meant = unknown === undefined ? null : nearest(unknown, [...known, ...GLOBAL_FLAGS]);
-  if (unknown === 'alert-at') return `Unknown option '--alert-at'. ${capital(alertRuleHint([]))}.`;
+  const peer = unknown === undefined || !Object.hasOwn(PEER_FLAGS, unknown) ? undefined : PEER_FLAGS[unknown];
+  if (peer !== undefined) return `Unknown option '--${unknown}'. ${capital(peer)}.`;
   if (meant !== null && meant !== unknown) return `Unknown option '--${unknown}'. ${capital(didYouMean(`--${meant}`))}`;
   const [, valueless] = /^Option '(--?[^' ]+)[^']*' argument (?:is ambiguous|missing)/.exec(message) ?? [];
   if (valueless !== undefined) return `${valueless} needs a value.`;

@@ -2,10 +2,10 @@ import { type KeyFunds, visibleBalance } from '../../access/key-body.ts';
 import { holderOf } from '../../access/key-entry.ts';
 import type { Window } from '../../core/accounting/window.ts';
 import { unendedBudgets } from '../../core/people/caller.ts';
-import { capital, didYouMean } from '../../core/text/text.ts';
 import { holderBudgetUses } from '../../ledger/holder-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { similarName } from '../../routing/model-name.ts';
+import { parsePolicy } from '../../policy/load.ts';
+import { nameHint, similarName } from '../../routing/model-name.ts';
 import type { KeyInfo, KeyRow } from '../../store/keys.ts';
 import { readStore } from '../../store/open.ts';
 
@@ -56,15 +56,21 @@ export async function storedUsdPerCredit(database: string): Promise<string | nul
 }
 
 /**
- * Returns a warning for each entry of a list of models that resembles a model of the policy that served last, but is none. Models that this
- * policy declares and could not serve are not known here, so other unknown names get no warning.
+ * Returns a warning for each entry of a list of models that the policy that served last neither served nor declares, with the nearest
+ * names. A policy with wildcards or found models may serve other names, so there only a name that resembles a known name gets a warning.
  */
 export async function storedModelWarnings(database: string, list: readonly string[]): Promise<readonly string[]> {
   using reader = await readStore(database, ['records']);
   const [last] = await reader.records.revisions.findByPrefix('');
-  const models = last === undefined ? [] : ((await reader.records.revisions.find(last))?.models ?? []);
-  return list.flatMap((entry) => {
-    const meant = models.includes(entry) ? null : similarName(entry, models);
-    return meant === null ? [] : [`The policy has no model \`${entry}\`. ${capital(didYouMean(meant))}`];
+  const revision = last === undefined ? null : await reader.records.revisions.find(last);
+  const served = new Set(revision?.models);
+  const unknown = list.filter((entry) => !served.has(entry));
+  if (!revision || unknown.length === 0) return [];
+  const { modelIds, wildcards, openings } = parsePolicy(JSON.parse(revision.source));
+  const models = [...new Set([...served, ...modelIds.keys()])];
+  const isOpen = wildcards.length + openings.length > 0;
+  return unknown.flatMap((entry) => {
+    if (modelIds.has(entry) || (isOpen && similarName(entry, models) === null)) return [];
+    return [`The policy has no model \`${entry}\`.${nameHint(entry, models)}`];
   });
 }

@@ -12,8 +12,15 @@ import {
 import { messageOf } from '../../core/thrown.ts';
 import { guardViewOf } from '../cel/types.ts';
 import { checkOptions } from '../check.ts';
-import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from '../providers/addresses.ts';
-import type { Environment } from '../providers/providers.ts';
+import {
+  ADDRESS,
+  normalUrl,
+  OF_GUARD,
+  refuseForbidden,
+  reportNoAddress,
+  reviewPrivateHost,
+} from '../providers/addresses.ts';
+import { type Environment, PLACEHOLDER } from '../providers/providers.ts';
 import type { Report } from '../report.ts';
 import { expressionAt } from '../rules/drafts.ts';
 import {
@@ -21,11 +28,13 @@ import {
   closed,
   integer,
   itemName,
+  meaning,
   oneOf,
   oneOfExplained,
   optional,
   string,
   VARIABLE_NAME,
+  writtenAs,
 } from '../schema/parts.ts';
 import { emptyMap, type NamedItem } from '../schema/section-checks.ts';
 import { defineList } from '../schema/section-definition.ts';
@@ -63,80 +72,89 @@ const ServiceText = closed('The service that the plugin calls.', {
   ),
 });
 
-const GuardText = closed('A guard, which inspects the texts of requests and answers.', {
-  name: itemName('Name of the guard, in records, metrics and messages.', 'personal-data'),
-  guard: string(
-    { minLength: 1, maxLength: 64, example: 'personal-data' },
-    'The plugin: `secrets`, `personal-data`, `words`, `size`, `language`, `json-schema`, `model`, `presidio`, `lakera`, `webhook`, or a plugin of your own.',
-  ),
-  settings: Type.Record(Type.String(), Type.Unknown(), {
-    default: {},
-    examples: [{ kinds: ['email', 'card'] }],
-    description: 'The settings of the plugin.',
-  }),
-  service: Type.Optional(ServiceText),
-  model: optional.string(
-    { minLength: 1, maxLength: 256, example: 'small' },
-    'The model or selector of the policy that the plugin `model` calls. The caller of the request pays for the call.',
-  ),
-  when: optional.expression(
-    'Condition for requests that the guard inspects: CEL over `request`, `key`, `team` and `user`. Default: all requests. If the condition fails, the guard inspects the request.',
-    'key.labels.department == "support"',
-    'request.headers["x-data-class"] != "public"',
-  ),
-  on: words(
-    GUARD_SIDES,
-    ['input'],
-    ['input', 'output'],
-    'What the guard inspects. `input`: messages, tools and all other texts of the request. `output`: the answer.',
-  ),
-  on_match: oneOfExplained({
-    means: {
-      block: 'Refuses the request, or ends the answer before the match.',
-      mask: 'Replaces the match with a placeholder such as `[email:kdmfabclpgeh]`. A match that cannot be replaced blocks.',
-      flag: 'Changes nothing, and counts the match in the record, the log and the metrics.',
-    },
-    examples: ['mask'],
-    description:
-      'What happens with a match. `block`: the request is refused, or the answer ends before it. `mask`: a placeholder replaces it. `flag`: it is only counted.',
-  }),
-  on_failure: oneOfExplained({
-    means: {
-      block: 'Refuses the request, or ends the answer.',
-      flag: 'Continues as if the guard had found nothing, and counts the failure.',
-    },
-    default: 'block',
-    examples: ['flag'],
-    description:
-      'What happens if the guard fails or takes too long. `block`: the request is refused. `flag`: the failure is only counted.',
-  }),
-  deadline_ms: integer(
-    { minimum: 1, maximum: 60_000, default: 1_000 },
-    'The longest time that the guard may take for a request, or for an answer, in milliseconds.',
-  ),
-  buffer: oneOfExplained({
-    means: {
-      window: 'A stream is delayed only by the characters that the guard needs to recognize a match.',
-      whole: 'A stream shows nothing before the guard has inspected the whole answer.',
-    },
-    default: 'window',
-    examples: ['whole'],
-    description:
-      'How much of a stream is held back. `window`: the characters that the guard needs to recognize a match. `whole`: everything until the end of the answer.',
-  }),
-  unmask: words(
-    UNMASK_PLACES,
-    [],
-    ['text'],
-    'Places of an answer in which placeholders become the values of the request again: `text` and `tool_arguments`. A prompt can make a model write a placeholder into a URL, which then contains the value.',
-  ),
-  refuse: words(
-    UNREADABLE,
-    [],
-    ['images', 'files'],
-    'Kinds of content that no guard can read, and for which this guard refuses a request: `images`, `audio`, `files`, `tokens` (inputs of embeddings that are not texts), `encrypted` (reasoning that only its model can read).',
-  ),
-});
+const GuardText = closed(
+  'A guard, which inspects the texts of requests and answers.',
+  {
+    name: itemName('Name of the guard, in records, metrics and messages.', 'personal-data'),
+    guard: string(
+      { minLength: 1, maxLength: 64, example: 'personal-data' },
+      'The plugin: `secrets`, `personal-data`, `words`, `size`, `language`, `json-schema`, `model`, `presidio`, `lakera`, `webhook`, or a plugin of your own.',
+    ),
+    settings: Type.Record(Type.String(), Type.Unknown(), {
+      default: {},
+      examples: [{ kinds: ['email', 'card'] }],
+      description: 'The settings of the plugin.',
+    }),
+    service: Type.Optional(ServiceText),
+    model: optional.string(
+      { minLength: 1, maxLength: 256, example: 'small' },
+      'The model or selector of the policy that the plugin `model` calls. The caller of the request pays for the call.',
+    ),
+    when: optional.expression(
+      'Condition for requests that the guard inspects: CEL over `request`, `key`, `team` and `user`. Default: all requests. If the condition fails, the guard inspects the request.',
+      'key.labels.department == "support"',
+      'request.headers["x-data-class"] != "public"',
+    ),
+    on: words(
+      GUARD_SIDES,
+      ['input'],
+      ['input', 'output'],
+      'What the guard inspects. `input`: messages, tools and all other texts of the request. `output`: the answer.',
+    ),
+    on_match: oneOfExplained({
+      means: {
+        block: 'Refuses the request, or ends the answer before the match.',
+        mask: 'Replaces the match with a placeholder such as `[email:kdmfabclpgeh]`. A match that cannot be replaced blocks.',
+        flag: 'Changes nothing, and counts the match in the record, the log and the metrics.',
+      },
+      examples: ['mask'],
+      hints: {
+        ...meaning('mask', 'redact anonymize anonymise replace hash'),
+        ...meaning('block', 'deny reject refuse stop error'),
+        ...meaning('flag', 'log warn report monitor allow'),
+      },
+      description:
+        'What happens with a match. `block`: the request is refused, or the answer ends before it. `mask`: a placeholder replaces it. `flag`: it is only counted.',
+    }),
+    on_failure: oneOfExplained({
+      means: {
+        block: 'Refuses the request, or ends the answer.',
+        flag: 'Continues as if the guard had found nothing, and counts the failure.',
+      },
+      default: 'block',
+      examples: ['flag'],
+      description:
+        'What happens if the guard fails or takes too long. `block`: the request is refused. `flag`: the failure is only counted.',
+    }),
+    deadline_ms: integer(
+      { minimum: 1, maximum: 60_000, default: 1_000 },
+      'The longest time that the guard may take for a request, or for an answer, in milliseconds.',
+    ),
+    buffer: oneOfExplained({
+      means: {
+        window: 'A stream is delayed only by the characters that the guard needs to recognize a match.',
+        whole: 'A stream shows nothing before the guard has inspected the whole answer.',
+      },
+      default: 'window',
+      examples: ['whole'],
+      description:
+        'How much of a stream is held back. `window`: the characters that the guard needs to recognize a match. `whole`: everything until the end of the answer.',
+    }),
+    unmask: words(
+      UNMASK_PLACES,
+      [],
+      ['text'],
+      'Places of an answer in which placeholders become the values of the request again: `text` and `tool_arguments`. A prompt can make a model write a placeholder into a URL, which then contains the value.',
+    ),
+    refuse: words(
+      UNREADABLE,
+      [],
+      ['images', 'files'],
+      'Kinds of content that no guard can read, and for which this guard refuses a request: `images`, `audio`, `files`, `tokens` (inputs of embeddings that are not texts), `encrypted` (reasoning that only its model can read).',
+    ),
+  },
+  writtenAs('name: {value}, guard: {value}, on_match: block'),
+);
 
 const WHY_GUARDED = 'it decides which texts leave for providers';
 
@@ -162,6 +180,7 @@ export const GUARDS = defineList({
     const service = serviceOf(plugin, draft, env, report);
     if (!settings || service === null || !isUsable(plugin, draft, settings, report)) return null;
     if (!hasItsModel(plugin, draft, report)) return null;
+    reviewMask(plugin, draft, report);
     const { pure: isPure, window } = plugin;
     return {
       ...draft.rule,
@@ -185,6 +204,7 @@ function draftGuard(named: NamedItem<typeof GuardText.static>) {
     plugin: data?.guard ?? '',
     pluginPlace: placeAt(tree, 'guard'),
     onPlace: placeAt(tree, 'on'),
+    matchPlace: placeAt(tree, 'on_match'),
     maskPlace: placeAt(tree, 'unmask'),
     path,
     service: data?.service,
@@ -233,6 +253,13 @@ function isUsable(
     report.add('plugin-failed', subject.tree.place, `guard \`${name}\` does not accept its settings: ${refusal}`);
   }
   return report.found.length === before;
+}
+
+/** Warns about a guard that is to mask matches whose places its plugin does not report. */
+function reviewMask({ name, locates }: GuardPlugin, { rule, path, matchPlace }: GuardDraft, report: Report): void {
+  if (locates !== false || rule?.onMatch !== 'mask') return;
+  const message = `the guard plugin \`${name}\` does not say where a match is, so \`${path}\` masks nothing and blocks`;
+  report.add('guard-cannot-mask', matchPlace, message, { hint: 'write `on_match: block`' });
 }
 
 /** Whether the policy names a model exactly if the plugin calls one. `hasItsModel` reports a mistake. */
@@ -291,7 +318,7 @@ function serviceOf(
   const written = urlEnv ? variable : (url ?? called.url);
   if (!written) {
     report.add('missing-key', place, `\`${path}.service\` needs the key \`url\` or \`url_env\``, {
-      hint: `the guard plugin \`${name}\` calls a service`,
+      hint: `the guard plugin \`${name}\` calls a service: write \`service: { url: "http://127.0.0.1:5002", allow_private_network: true }\` with its address`,
     });
     return null;
   }
@@ -303,7 +330,7 @@ function serviceOf(
     return null;
   }
   refuseForbidden(address, what, place, report);
-  if (!allowPrivate) reviewPrivateName(address, what, place, report, 'service of the guard');
+  if (!allowPrivate && written !== PLACEHOLDER) reviewPrivateHost(address, what, place, OF_GUARD, report);
   return { url: address, apiKeyEnv, allowPrivate };
 }
 

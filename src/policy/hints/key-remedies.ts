@@ -13,11 +13,11 @@ export function keyRemedy(unknown: UnknownKey): KeyRemedy | undefined {
   if (spaced !== undefined) return { hint: spaced };
   const ofWildcard = wildcardRemedy(unknown);
   if (ofWildcard) return ofWildcard;
-  const peer = peerKey(key, known);
+  const peer = peerKey(unknown);
   const hint =
     ownerHint(key, written, known) ?? twinHint(peer?.meant ?? key, written, known) ?? commaHint(key, unknown.owner);
   if (hint !== undefined) return { hint, meant: peer?.meant };
-  return peer ?? alertRemedy(unknown) ?? ruleRemedy(unknown) ?? priceRemedy(unknown) ?? usdKeyHint(key, written, known);
+  return usdKeyHint(key, written, known) ?? peer ?? alertRemedy(unknown) ?? ruleRemedy(unknown) ?? priceRemedy(unknown);
 }
 
 /** Keys of a model that a wildcard cannot have, because they name other models or several endpoints. */

@@ -1,11 +1,15 @@
 import { didYouMean } from '../../core/text/text.ts';
-import type { Tree } from '../yaml/tree.ts';
+import { entryOf, type Tree } from '../yaml/tree.ts';
 import { listNames, nearestHint } from './nearest.ts';
+import { PEER_KEYS } from './peer-key-table.ts';
+import { filled, writtenValue } from './written.ts';
 
 /** An unknown key of a map. */
 export interface UnknownKey {
   readonly key: string;
   readonly value: Tree | undefined;
+  /** The name of the part of the policy that has the map, such as the ID of a model. */
+  readonly name: string;
   /** The map that has the unknown key. */
   readonly owner: Tree | undefined;
   /** The keys that the map may have. */
@@ -19,66 +23,33 @@ export interface KeyRemedy {
   readonly meant?: string | undefined;
 }
 
-/** Keys and sections of other tools, and what to write in Signalbox instead. */
-interface PeerKeys {
-  readonly words: readonly string[];
-  /** The key with this meaning. The entry applies only where this key is known; without `meant`, the entry applies everywhere. */
-  readonly meant?: string;
-  /** Without `hint`, the hint is `did you mean …?` with the intended key. */
-  readonly hint?: string;
-}
-
-const words = (text: string): readonly string[] => text.split(' ');
-
-/** Sections of a LiteLLM configuration. */
-export const LITELLM_SECTIONS: ReadonlySet<string> = new Set(
-  words('model_list litellm_settings router_settings general_settings environment_variables'),
-);
-
-const FALLBACKS =
-  'write `fallbacks` in the model or selector that it belongs to: a list of models, or one list for each of `error`, `rate_limit`, `context` and `refused`';
-
-const PEER_KEYS: readonly PeerKeys[] = [
-  {
-    words: [...LITELLM_SECTIONS],
-    hint: 'this is a LiteLLM configuration: `signalbox import litellm FILE` converts it to a policy',
-  },
-  { words: words('fallback fallbacks fallback_models default_fallbacks context_window_fallbacks'), hint: FALLBACKS },
-  {
-    words: ['default_model'],
-    hint: 'there is no default model: callers send the name of a selector as `model`, such as `auto`. To define your own choice, add a selector: `selectors: { mine: { strategy: auto } }`',
-  },
-  { words: ['rpm'], hint: 'write `requests_per_minute`' },
-  { words: ['tpm'], hint: 'write `tokens_per_minute`' },
-  { words: words('rules rule policies policy'), meant: 'constraints' },
-  { words: words('if match condition conditions'), meant: 'when' },
-  { words: words('if when condition conditions'), meant: 'match' },
-  { words: words('period duration budget_duration interval'), meant: 'window' },
-  { words: words('max_tokens max_output_tokens max_completion_tokens'), meant: 'max_output' },
-  {
-    words: words('max_input_tokens context_length max_context_length context_size'),
-    meant: 'context_window',
-    hint: `${didYouMean('context_window')} It counts the tokens of input and output together`,
-  },
-  {
-    words: words('type kind api_type provider_type custom_llm_provider'),
-    meant: 'adapter',
-    hint: `${didYouMean('adapter')} For a service that Signalbox knows, write \`preset\` instead, such as \`preset: openai\``,
-  },
-  {
-    words: ['quality_floor'],
-    meant: 'quality_enough',
-    hint: 'in version 2, this strategy calls it `quality_enough`: the quality that is always good enough. `quality_floor` is the minimum quality of the other strategies',
-  },
-  { words: words('api_base api_url endpoint url host'), meant: 'base_url' },
+/** Maps that name a plugin whose own keys are below another key. */
+const OF_PLUGINS: readonly { readonly plugin: string; readonly below: string }[] = [
+  { plugin: 'guard', below: 'settings' },
+  { plugin: 'strategy', below: 'options' },
 ];
 
-/** Returns what to write instead of a key that other tools have; undefined for other keys. @param known the keys that are allowed here */
-export function peerKey(key: string, known: readonly string[]): KeyRemedy | undefined {
-  const found = PEER_KEYS.find(
-    ({ words, meant }) => words.includes(key) && (meant === undefined || known.includes(meant)),
+/** Returns the hint for a key that resembles no known key, in a map whose plugin may have the key. */
+export function pluginKeyHint({ key, value, owner, known }: UnknownKey): string | undefined {
+  const found = OF_PLUGINS.find(({ plugin }) => known.includes(plugin) && owner && entryOf(owner, plugin));
+  return (
+    found &&
+    `keys of the plugin are in \`${found.below}\`: write \`${found.below}: { ${key}: ${writtenValue(value)} }\``
   );
-  return found && { hint: found.hint ?? didYouMean(`${found.meant}`), meant: found.meant };
+}
+
+/** A key that may be one of other tools. */
+type PeerKey = Pick<UnknownKey, 'key' | 'known'> & Partial<UnknownKey>;
+
+/** Returns what to write instead of a key that other tools have; undefined for other keys. */
+export function peerKey({ key, known, value, name = '…' }: PeerKey): KeyRemedy | undefined {
+  const found = PEER_KEYS.find(({ words, meant, beside }) => {
+    const isHere = [meant, beside].every((one) => one === undefined || known.includes(one));
+    return isHere && words.includes(key);
+  });
+  if (found === undefined) return undefined;
+  const { meant, hint = didYouMean(`${meant}`) } = found;
+  return { hint: filled(hint, { value: writtenValue(value), name }), meant };
 }
 
 /**
@@ -93,4 +64,5 @@ export const insteadOf = (key: string, known: readonly string[], remedy?: KeyRem
 
 /** Whether a map states a key, or a word with which other tools express it. */
 export const isStated = (tree: Tree, key: string): boolean =>
-  tree.kind === 'map' && tree.entries.some((entry) => entry.key === key || peerKey(entry.key, [key])?.meant === key);
+  tree.kind === 'map' &&
+  tree.entries.some((entry) => entry.key === key || peerKey({ key: entry.key, known: [key] })?.meant === key);

@@ -2,18 +2,19 @@ import type { TSchema } from '@sinclair/typebox';
 import { SchemaCheck } from '../../core/schema/check.ts';
 import { VARIABLE_NAME } from '../schema/parts.ts';
 import { alternativesIn, missingSpaceHint, usdIn } from '../yaml/slip-hints.ts';
-import type { ListTree, MapTree, Tree } from '../yaml/tree.ts';
+import type { ListTree, MapTree, ScalarTree, Tree } from '../yaml/tree.ts';
 import { modelTest } from './key-remedies.ts';
+import { filled, writtenValue } from './written.ts';
 
-/** Returns a hint for a value of the wrong type. */
+/** Returns a hint for a value of the wrong type. @param key its key, or the path of an item of a list, such as `guards[0]` */
 export function typeHint(schema: TSchema, tree: Tree, key: string): string | undefined {
-  if (tree.kind === 'list') return asFilter(schema, namesOf(tree), key) ?? example(schema);
+  if (tree.kind === 'list') return asFilter(schema, namesOf(tree), key) ?? asTwin(schema, tree) ?? example(schema);
   if (tree.kind === 'map') return (schema.type === 'array' && dashHint(schema.items, tree)) || example(schema);
   if (schema.type === 'object' && tree.value !== null) {
     return (
       missingSpaceHint(tree.source, Object.keys(schema.properties ?? {})) ??
       asFilter(schema, alternativesIn(tree.source) ?? [], key) ??
-      asMap(schema, tree.source, key) ??
+      asMap(schema, tree, key) ??
       example(schema)
     );
   }
@@ -46,11 +47,19 @@ function asFilter({ properties = {} }: TSchema, names: readonly string[], key: s
   return `write \`models: { require: '${modelTest(names)}' }\``;
 }
 
-/** Returns a hint for a text where a map belongs that has the text in one of its keys: `write \`team: { name: search }\``. */
-function asMap({ writtenAs }: TSchema, text: string, key: string): string | undefined {
+/** Returns a hint for a value where a map belongs that has the value in its keys: `write \`team: { name: search }\``. */
+function asMap({ writtenAs }: TSchema, tree: ScalarTree, key: string): string | undefined {
   if (typeof writtenAs !== 'string') return undefined;
-  return `write \`${key}: { ${writtenAs}: ${/^\w[\w-]*$/.test(text) ? text : JSON.stringify(text)} }\``;
+  const keys = filled(writtenAs, { value: writtenValue(tree) });
+  if (keys === writtenAs && OFF.test(tree.source)) return `leave \`${key}\` out to turn it off`;
+  return `write \`${key.endsWith(']') ? '- ' : `${key}: `}{ ${keys} }\``;
 }
+
+const OFF = /^(?:false|off|no|none)$/i;
+
+/** Returns a hint for a list in a key that takes one value, if another key takes several. */
+const asTwin = ({ listedIn }: TSchema, tree: ListTree): string | undefined =>
+  typeof listedIn === 'string' ? `write \`${listedIn}: ${writtenValue(tree)}\`` : undefined;
 
 /**
  * Returns a hint for a map where a list of maps belongs: its first line with a dash. `dashHint` returns undefined for a list of other

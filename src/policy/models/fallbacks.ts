@@ -1,9 +1,12 @@
+import type { Model } from '../../core/policy/snapshot.ts';
+import { CAPABILITIES } from '../../core/request/capability.ts';
 import { FALLBACK_REASONS, type FallbackLists, listsFor } from '../../core/request/fallbacks.ts';
 import type { SourceSpan } from '../diagnostics.ts';
+import type { PeopleDraft } from '../people/people.ts';
 import type { Report } from '../report.ts';
 import type { FallbacksText } from '../schema/fallbacks.ts';
 import type { NamedItem } from '../schema/section-checks.ts';
-import { type Tree, valueAt } from '../yaml/tree.ts';
+import { type ScalarTree, type Tree, valueAt } from '../yaml/tree.ts';
 
 /** Returns the lists that a model or selector states; undefined if it states none. */
 export function readFallbacks(stated: FallbacksText | undefined): FallbackLists | undefined {
@@ -66,4 +69,92 @@ function listsIn(value: Tree | undefined): (readonly Tree[])[] {
   if (value?.kind === 'list') return [value.items];
   if (value?.kind !== 'map') return [];
   return value.entries.flatMap(({ value: list }) => (list.kind === 'list' ? [list.items] : []));
+}
+
+type ComparedModel = Pick<Model, 'id' | 'contextWindow' | 'capabilities'>;
+
+/** The models of a policy, and the people who may use them. */
+interface ComparedParts {
+  readonly named: readonly NamedItem<unknown>[];
+  readonly drafts: readonly { readonly model: ComparedModel }[];
+  readonly people: PeopleDraft;
+}
+
+/** Warns about fallbacks that cannot replace their model. Fallbacks of selectors are not compared. */
+export function reviewFallbacks({ named, drafts, people }: ComparedParts, report: Report): void {
+  const models = drafts.map(({ model }) => model);
+  const byId = new Map(models.map((model) => [model.id, model]));
+  for (const { name, tree } of named) {
+    const owner = byId.get(name);
+    const stated = valueAt(tree, 'fallbacks');
+    if (!owner || !stated) continue;
+    for (const item of namesIn(valueAt(stated, 'context'))) {
+      const fallback = byId.get(item.source);
+      if (fallback) reviewWindow(fallback, owner, models, item, report);
+    }
+    const first = new Map(listsIn(stated).flatMap((list) => list.filter(isName).map((item) => [item.source, item])));
+    for (const [id, { place }] of first) {
+      const fallback = byId.get(id);
+      if (!fallback || fallback === owner) continue;
+      reviewTools(fallback, owner, models, place, report);
+      reviewAllowed(fallback, owner, people, place, report);
+    }
+  }
+}
+
+const isName = (item: Tree): item is ScalarTree => item.kind === 'scalar';
+const namesIn = (list: Tree | undefined): readonly ScalarTree[] =>
+  list?.kind === 'list' ? list.items.filter(isName) : [];
+
+function reviewWindow(
+  fallback: ComparedModel,
+  owner: ComparedModel,
+  models: readonly ComparedModel[],
+  { place }: ScalarTree,
+  report: Report,
+): void {
+  if (fallback === owner || fallback.contextWindow > owner.contextWindow) return;
+  const largest = models.reduce((most, one) => (one.contextWindow > most.contextWindow ? one : most));
+  const message = `a prompt that is too long for \`${owner.id}\` is also too long for \`${fallback.id}\`: their context windows have ${count(owner.contextWindow)} and ${count(fallback.contextWindow)} tokens`;
+  const hint =
+    largest.contextWindow > owner.contextWindow
+      ? `write \`context: [${largest.id}]\`, whose window has ${count(largest.contextWindow)} tokens`
+      : `no model of the policy has a larger window: remove \`${fallback.id}\` from \`context\``;
+  report.add('idle-fallback', place, message, { hint });
+}
+
+const count = (tokens: number): string => tokens.toLocaleString('en');
+
+const hasTools = ({ capabilities }: ComparedModel): boolean => (capabilities & CAPABILITIES.tools.bit) !== 0;
+
+function reviewTools(
+  fallback: ComparedModel,
+  owner: ComparedModel,
+  models: readonly ComparedModel[],
+  place: SourceSpan,
+  report: Report,
+): void {
+  if (!hasTools(owner) || hasTools(fallback)) return;
+  const other = models.find((one) => one !== owner && hasTools(one));
+  const message = `\`${owner.id}\` has \`tools\`, but its fallback \`${fallback.id}\` does not, so no request with tools falls back to it`;
+  const hint = `add \`tools\` to the \`capabilities\` of \`${fallback.id}\` if it can call tools${other ? `, or name a model that can, such as \`${other.id}\`` : ''}`;
+  report.add('idle-fallback', place, message, { hint });
+}
+
+function reviewAllowed(
+  fallback: ComparedModel,
+  owner: ComparedModel,
+  { organization, teams }: PeopleDraft,
+  place: SourceSpan,
+  report: Report,
+): void {
+  const levels = [
+    { who: 'the organization', path: 'organization.models', models: organization.models },
+    ...teams.map(({ name, models }) => ({ who: `the team \`${name}\``, path: `teams.${name}.models`, models })),
+  ];
+  const excluding = levels.filter(({ models }) => models?.includes(owner.id) && !models.includes(fallback.id));
+  for (const { who, path } of excluding) {
+    const message = `${who} may use \`${owner.id}\`, but not its fallback \`${fallback.id}\``;
+    report.add('idle-fallback', place, message, { hint: `add \`${fallback.id}\` to \`${path}\`` });
+  }
 }

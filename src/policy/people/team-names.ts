@@ -1,11 +1,12 @@
 import type { NamedTeam, TeamNames } from '../../core/people/people.ts';
+import { didYouMean } from '../../core/text/text.ts';
 import { type ASTNode, accessesOf, literalOf, nodesOf, pathOf } from '../cel/ast.ts';
 import type { CheckedExpression, Program } from '../cel/check.ts';
 import { comparedTexts } from '../cel/references.ts';
 import { environmentOf } from '../cel/types.ts';
 import type { SourceSpan } from '../diagnostics.ts';
 import type { NamedLabel } from '../hints/misspelt-values.ts';
-import { nearestHint } from '../hints/nearest.ts';
+import { nearest, nearestHint } from '../hints/nearest.ts';
 import type { NamedParts } from '../named-parts.ts';
 import type { Report } from '../report.ts';
 import { namesAfterRenames } from './team-renames.ts';
@@ -37,6 +38,7 @@ export function createTeamChecker(
     ids.set(name, found?.id ?? null);
     if (found) reviewFormer(name, found, place);
     else if (known && !declared.has(name)) report.addUnknown('team', name, names(), place);
+    else if (!known && !imagined.has(name)) reviewSimilar(name, declared, place, report);
     return found?.id ?? name;
   }
 
@@ -101,11 +103,11 @@ export function createTeamChecker(
 
     /** Warns about names that no team has now, in expressions that read the current name. */
     reviewNames({ ast, placeOf }: CheckedExpression<unknown>): void {
-      if (!known) return;
       for (const { text, path, literal } of comparedTexts(ast)) {
         if (path !== 'team.name' || text === '' || declared.has(text) || imagined.has(text)) continue;
-        const found = known.get(text);
+        const found = known?.get(text);
         if (found) reviewFormer(text, found, placeOf(literal));
+        else if (!known) reviewSimilar(text, declared, placeOf(literal), report);
         else {
           const hint = report.mayCompare(known.size) ? nearestHint(text, names()) : undefined;
           report.add('no-such-team', placeOf(literal), `there is no team \`${text}\``, { hint });
@@ -125,6 +127,15 @@ export function createTeamChecker(
       });
     },
   };
+}
+
+/** Warns about a name that resembles the name of a declared team, for a check that does not know the other teams. */
+function reviewSimilar(name: string, declared: ReadonlySet<string>, place: SourceSpan, report: Report): void {
+  const meant = !declared.has(name) && report.mayCompare(declared.size) ? nearest(name, declared) : null;
+  if (meant === null) return;
+  report.add('no-such-team', place, `the policy declares no team \`${name}\``, {
+    hint: `${didYouMean(meant)} If the API manages a team of this name, ignore the warning`,
+  });
 }
 
 const LABEL = 'key.labels.';

@@ -1,7 +1,6 @@
-import { addressClass, literalAddress } from '../../core/net/address-class.ts';
 import type { IssuerKeys, KeySet } from '../../core/people/token-issuer.ts';
 import type { SourceSpan } from '../diagnostics.ts';
-import { ADDRESS, normalUrl, refuseForbidden, reviewPrivateName } from '../providers/addresses.ts';
+import { ADDRESS, normalUrl, OF_ISSUER, refuseForbidden, reviewPrivateHost } from '../providers/addresses.ts';
 import type { Report } from '../report.ts';
 import { type ExpressionDraft, expressionAt } from '../rules/drafts.ts';
 import type { NamedItem } from '../schema/section-checks.ts';
@@ -99,20 +98,11 @@ function addressOfKeys(text: string, { what, place, allowPrivate }: KeyAddress, 
       },
     );
   }
-  if (!allowPrivate && isPrivate(url)) {
-    report.add('private-host', place, `${what} leads to a private network, where Signalbox reads no keys by default`, {
-      hint: 'if it is yours, add `allow_private_network: true` to the issuer',
-    });
-  } else if (!allowPrivate) reviewPrivateName(url, what, place, report, 'issuer');
+  if (!allowPrivate) reviewPrivateHost(url, what, place, OF_ISSUER, report);
   return url;
 }
 
 const isThisMachine = (url: string): boolean => /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(new URL(url).hostname);
-
-function isPrivate(url: string): boolean {
-  const address = literalAddress(new URL(url).hostname);
-  return isThisMachine(url) || (address !== null && addressClass(address) === 'private');
-}
 
 const PUBLIC_KINDS: readonly unknown[] = ['RSA', 'EC', 'OKP'];
 

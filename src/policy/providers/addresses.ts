@@ -42,24 +42,35 @@ function withScheme(text: string): string | null {
 /** Host names that only private networks resolve: a single word, or an ending that does not exist on the internet. */
 const PRIVATE_NAME = /^[^.]+$|\.(?:local|lan|internal|intranet|corp|home|home\.arpa|svc)$/i;
 
-/** Warns about a host name that probably leads to a private network, because requests go there only if the provider allows it. */
-export function reviewPrivateName(
+/** The part of a policy that names an address. */
+interface AddressOwner {
+  readonly words: string;
+  /** Whether `localhost` and numeric addresses need no permission. */
+  readonly mayName: boolean;
+  /** Whether messages may not show the address. */
+  readonly isSecret?: boolean;
+}
+export const OF_PROVIDER: AddressOwner = { words: 'provider', mayName: true };
+export const OF_GUARD: AddressOwner = { words: 'service of the guard', mayName: false };
+export const OF_ISSUER: AddressOwner = { words: 'issuer', mayName: false };
+export const OF_WEBHOOK: AddressOwner = { words: 'webhook', mayName: false, isSecret: true };
+
+/** Warns about a host in a private network, because requests go there only if its owner in the policy allows it. */
+export function reviewPrivateHost(
   url: string,
   what: string,
   place: SourceSpan,
+  { words, mayName, isSecret = false }: AddressOwner,
   report: Report,
-  owner = 'provider',
 ): void {
   const { hostname } = new URL(url);
-  if (literalAddress(hostname) || hostname === 'localhost' || !PRIVATE_NAME.test(hostname)) return;
-  report.add(
-    'private-host',
-    place,
-    `${what} probably leads to a private network, where Signalbox sends no requests by default`,
-    {
-      hint: `if \`${hostname}\` is yours, add \`allow_private_network: true\` to the ${owner}`,
-    },
-  );
+  const literal = literalAddress(hostname);
+  const isCertain = hostname === 'localhost' || (literal !== null && addressClass(literal) === 'private');
+  if (isCertain ? mayName : literal || !PRIVATE_NAME.test(hostname)) return;
+  const leads = isCertain ? 'leads to this machine or a private network' : 'probably leads to a private network';
+  report.add('private-host', place, `${what} ${leads}, where Signalbox sends no requests by default`, {
+    hint: `if ${isSecret ? 'the host' : `\`${hostname}\``} is yours, add \`allow_private_network: true\` to the ${words}`,
+  });
 }
 
 /** Reports a literal IP address that is forbidden. Signalbox checks host names when it connects to them. */

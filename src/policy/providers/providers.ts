@@ -16,7 +16,15 @@ import { ProviderText } from '../schema/policy.ts';
 import { emptyMap, type NamedItem } from '../schema/section-checks.ts';
 import type { LanguageVersion } from '../versions.ts';
 import { placeAt, valueAt } from '../yaml/tree.ts';
-import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPath, reviewPrivateName } from './addresses.ts';
+import {
+  ADDRESS,
+  normalUrl,
+  OF_PROVIDER,
+  refuseForbidden,
+  reportNoAddress,
+  reviewPath,
+  reviewPrivateHost,
+} from './addresses.ts';
 import { KEYS_MAX, keysIn, namesOf, poolOf, variablesOf } from './key-pool.ts';
 import { findService, isServiceAddress, type ProviderService, usualPath } from './service.ts';
 
@@ -281,7 +289,7 @@ function resolveAddress(
   ) => {
     if (usual !== null && isStated && scope.isReviewed) reviewPath(written, address, usual, place, scope.report);
     refuseForbidden(url, source, place, scope.report);
-    if (!isPermitted) reviewPrivateName(url, source, place, scope.report);
+    if (!isPermitted) reviewPrivateHost(url, source, place, OF_PROVIDER, scope.report);
     refusePathOfCall(url, address, place, scope.report);
   };
   checkExcluded(ProviderText, { path, tree }, scope.report);

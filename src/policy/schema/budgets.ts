@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { ExhaustedAction, WindowKind } from '../../core/money/budget.ts';
-import { closed, excludes, integer, itemName, needsOneOf, number, oneOfExplained, optional } from './parts.ts';
+import { closed, excludes, integer, itemName, meaning, needsOneOf, number, oneOfExplained, optional } from './parts.ts';
 
 /** The highest limit of a budget, Credits. */
 const LIMIT_CREDITS_MAX = 1_000_000_000;
@@ -59,6 +59,7 @@ export const BudgetText = closed(
       } satisfies Record<ExhaustedAction, string>,
       default: 'cap',
       examples: ['downgrade'],
+      hints: { ...meaning('reject', 'block deny refuse stop error'), ...meaning('cap', 'truncate limit') },
       description:
         'What happens if the worst case of a request does not fit into the budget. `cap` caps the output at what the budget can pay, but not below the shortest useful answer of the task. `reject` refuses the request with 402. `downgrade` chooses only from models whose worst case fits, and caps the output if there are none.',
     }),

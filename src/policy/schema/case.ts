@@ -66,7 +66,7 @@ const CaseKeyText = closed(
       }),
     ),
   },
-  { default: {}, ...writtenAs('id') },
+  { default: {}, ...writtenAs('id: {value}') },
 );
 
 const GIVEN = {
@@ -91,7 +91,7 @@ const GIVEN = {
         name: string({ minLength: 1, maxLength: 128, example: 'search' }, 'Name of the team.'),
         id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the team.'),
       },
-      writtenAs('name'),
+      writtenAs('name: {value}'),
     ),
   ),
   user: Type.Optional(
@@ -102,7 +102,7 @@ const GIVEN = {
         id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the user.'),
         role: oneOf(USER_ROLES, { default: 'member', examples: ['lead'], description: 'Role of the user.' }),
       },
-      writtenAs('name'),
+      writtenAs('name: {value}'),
     ),
   ),
   escalated: Type.Optional(

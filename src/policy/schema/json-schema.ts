@@ -50,6 +50,7 @@ const FOR_THE_LOADER: ReadonlySet<string> = new Set([
   'formerDefault',
   'hints',
   'isFormer',
+  'listedIn',
   'writtenAs',
 ]);
 

@@ -22,6 +22,7 @@ import {
   optional,
   string,
   texts,
+  writtenAs,
 } from './parts.ts';
 
 const BASIS_OF_PRICE = {
@@ -69,31 +70,35 @@ const TierText = closed('A price for requests with long inputs.', {
   ...LINE,
 });
 
-export const PriceText = closed('Price of the model, in USD per 1M tokens.', {
-  ...LINE,
-  per_request: optional.number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD for each request.'),
-  tool_uses: Type.Optional(
-    Type.Record(
-      Type.String({ minLength: 1 }),
-      number({ minimum: 0, maximum: 1000, example: 0.01 }, 'USD for each use of the tool.'),
-      {
-        description: 'Prices of the tools that the service runs itself, by name, such as `web_search`.',
-      },
+export const PriceText = closed(
+  'Price of the model, in USD per 1M tokens.',
+  {
+    ...LINE,
+    per_request: optional.number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD for each request.'),
+    tool_uses: Type.Optional(
+      Type.Record(
+        Type.String({ minLength: 1 }),
+        number({ minimum: 0, maximum: 1000, example: 0.01 }, 'USD for each use of the tool.'),
+        {
+          description: 'Prices of the tools that the service runs itself, by name, such as `web_search`.',
+        },
+      ),
     ),
-  ),
-  tiers: Type.Array(TierText, {
-    default: [],
-    maxItems: 16,
-    description: 'Prices of requests with long inputs, in ascending order.',
-  }),
-  as_of: Type.Optional(day('Date on which you checked the price.')),
-  basis: oneOfExplained({
-    means: BASIS_OF_PRICE,
-    default: 'unverified',
-    examples: ['vendor-list'],
-    description: 'Source of the price.',
-  }),
-});
+    tiers: Type.Array(TierText, {
+      default: [],
+      maxItems: 16,
+      description: 'Prices of requests with long inputs, in ascending order.',
+    }),
+    as_of: Type.Optional(day('Date on which you checked the price.')),
+    basis: oneOfExplained({
+      means: BASIS_OF_PRICE,
+      default: 'unverified',
+      examples: ['vendor-list'],
+      description: 'Source of the price.',
+    }),
+  },
+  writtenAs('input: {value}, output: …'),
+);
 export type PriceText = Static<typeof PriceText>;
 
 const ENDPOINT = {
@@ -187,6 +192,7 @@ const QualityText = Type.Object(
   {
     additionalProperties: share('Share of good answers for the task, 0 to 1.'),
     description: 'Share of good answers, by task.',
+    ...writtenAs('default: {value}'),
   },
 );
 

@@ -10,6 +10,7 @@ import {
   Type,
 } from '@sinclair/typebox';
 import { AMOUNT_LENGTH_MAX } from '../../core/money/amount.ts';
+import { didYouMean } from '../../core/text/text.ts';
 
 /** A map in which unknown keys are errors. */
 export const closed = <Keys extends TProperties>(description: string, keys: Keys, options: ObjectOptions = {}) =>
@@ -19,8 +20,11 @@ export const closed = <Keys extends TProperties>(description: string, keys: Keys
 export const closedOrEmpty = <Keys extends TProperties>(description: string, keys: Keys) =>
   closed(description, keys, { default: {} });
 
-/** Schema options for a map that people state as one text: the hint writes the text as the value of this key. */
-export const writtenAs = (key: string) => ({ writtenAs: key });
+/** Schema options for a map that people state as one value: the hint writes these keys, with the value in place of `{value}`. */
+export const writtenAs = (keys: string) => ({ writtenAs: keys });
+
+/** Schema options for a value that people state as a list: the hint writes this key with the list. */
+export const listedIn = (key: string) => ({ listedIn: key });
 
 /** Joins words to a choice: `a, b or c`. */
 export const either = (keys: readonly string[]): string => keys.join(', ').replace(/, ([^,]*)$/, ' or $1');
@@ -62,6 +66,10 @@ interface WordOptions extends SchemaOptions {
   /** Hints for particular wrong words. */
   readonly hints?: Readonly<Record<string, string>>;
 }
+
+/** Hints for words of other tools that mean one of the accepted words. */
+export const meaning = (word: string, words: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(words.split(' ').map((other) => [other, didYouMean(word)]));
 
 /** A union of string literals. */
 export const oneOf = <const Word extends string>(words: readonly Word[], options: WordOptions): TUnsafe<Word> =>

@@ -11,6 +11,7 @@ import {
   closed,
   excludes,
   integer,
+  listedIn,
   needsOneOf,
   number,
   oneOf,
@@ -198,7 +199,7 @@ const PROVIDER = {
     'Name of the environment variable that holds the base URL. While it is not set, Signalbox leaves the provider out.',
   ),
   api_key_env: optional.string(
-    { ...VARIABLE_NAME, example: 'OPENAI_API_KEY' },
+    { ...VARIABLE_NAME, ...listedIn('api_keys_env'), example: 'OPENAI_API_KEY' },
     'Name of the environment variable that holds the API key, never the key itself. While it is not set, Signalbox leaves the provider out.',
   ),
   api_keys_env: Type.Optional(

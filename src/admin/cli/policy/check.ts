@@ -4,6 +4,7 @@ import { bothAmounts } from '../../../core/money/budget-words.ts';
 import { TIERS, tierText } from '../../../core/policy/tiers.ts';
 import { DIFFICULTIES } from '../../../core/request/facts.ts';
 import { painter } from '../../../core/text/paint.ts';
+import { shellWord } from '../../../core/text/shell-word.ts';
 import { plural } from '../../../core/text/text.ts';
 import { visible } from '../../../core/text/visible.ts';
 import { UsageError } from '../../../core/usage-error.ts';
@@ -37,11 +38,23 @@ export async function runCheck(args: readonly string[], options: PolicyCommand):
   // The JSON output names files as the API does. The text output names paths that an editor can open.
   const bundle = values.json ? namedBundle(files) : files;
   const choices: SettingName | null = values.choices ? (values.here ? 'here' : 'all_set') : null;
-  const check = await checkPolicy(folder, bundle, options.judge, { unread: await unreadFiles(folder), choices });
+  const unread = [
+    ...(positionals.length === 0 ? unusedText(options.unusedFolder) : []),
+    ...(await unreadFiles(folder)),
+  ];
+  const check = await checkPolicy(folder, bundle, options.judge, { unread, choices });
   const isWrong = check.errors > 0 || (values.strict && check.warnings + check.not_read.length > 0);
   const form = { folder, all: values.all || values.strict, colour: options.terminal, choices };
   return { text: values.json ? jsonText(check) : asText(check, bundle, form), code: isWrong ? 2 : 0 };
 }
+
+/** Says that a policy folder is not the checked one, although its author probably means it. */
+const unusedText = (folder: string | null): string[] => {
+  if (folder === null) return [];
+  const [check, serve] = ['policy check', 'serve --policies'].map((words) => `${commandName()} ${words}`);
+  const word = shellWord(folder);
+  return [`${folder} (a server uses these files only if you name them: \`${check} ${word}\`, \`${serve} ${word}\`)`];
+};
 
 /** Warnings that may explain an error, such as an option of another strategy or a misspelt value. */
 const CAUSES: ReadonlySet<Diagnostic['code']> = new Set(['former-option', 'misspelt-value']);

@@ -5,6 +5,8 @@ import type { PolicyWorkspace } from '../../use-cases/policy/tools.ts';
 export interface PolicyCommand extends PolicyWorkspace {
   /** The default of `folder`. */
   readonly shippedFolder: string;
+  /** A folder with policy files in the current folder that the default does not use; null if there is none. */
+  readonly unusedFolder: string | null;
   /** The flags in the arguments that name the policy folder and the data folder. */
   readonly folderFlags: readonly string[];
   /** Whether the output is a terminal. If it is, the output has colours, and lines fit the width of the terminal. */

@@ -1,0 +1,259 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shipped } from '../../../plugins/index.ts';
+import { GOLDEN } from '../../policy/golden.ts';
+import { runHere } from '../../support/run-here.ts';
+import { temporaryFolder, writePolicy } from '../../support/signalbox.ts';
+
+/**
+ * Mistakes of newcomers that `signalbox policy check` answers with the line to write. `line` is a part of the message, and `fixed` is the
+ * policy in which the author has written this line.
+ */
+interface Mistake {
+  readonly wrong: string;
+  readonly line: string;
+  readonly fixed: string;
+}
+
+const FACTS =
+  'provider: sim, price: { input: 1, output: 2, as_of: 2026-10-07, basis: own }, context_window: 8192, max_output: 2048';
+const QUALITY = 'quality: { default: 0.5, basis: guessed }';
+const model = (more: string, quality = QUALITY) => `models:\n  mine: { ${FACTS}, ${quality}${more} }\n`;
+const guard = (more: string) => `guards:\n  - { name: g, ${more} }\n`;
+const budget = (more: string) => `budgets:\n  - { name: b, window: month, ${more} }\n`;
+const selector = (more: string) => `selectors:\n  mine: { strategy: auto${more} }\n`;
+const provider = (more: string) =>
+  `providers:\n  own: { adapter: openai-compatible, base_url: "https://own.example/v1"${more} }\n${model('').replace('provider: sim', 'provider: own')}`;
+const PRESIDIO = 'guard: presidio, on_match: mask';
+
+const ERRORS: Readonly<Record<string, Mistake>> = {
+  'weights on a model': {
+    wrong: model(', weights: { a: 3, b: 1 }'),
+    line: 'spread: weighted, endpoints: [{ provider: …, weight: 3 }, { provider: …, weight: 1 }]',
+    fixed: model(
+      ', spread: weighted, endpoints: [{ provider: sim, weight: 3 }, { provider: cloud, weight: 1 }]',
+    ).replace('provider: sim, price', 'price'),
+  },
+  'a list under `api_key_env`': {
+    wrong: provider(', api_key_env: [ONE_KEY, OTHER_KEY]'),
+    line: 'api_keys_env: [ONE_KEY, OTHER_KEY]',
+    fixed: provider(', api_keys_env: [ONE_KEY, OTHER_KEY]'),
+  },
+  '`kinds` beside `guard`': {
+    wrong: guard('guard: personal-data, on_match: mask, kinds: [email]'),
+    line: 'settings: { kinds: [email] }',
+    fixed: guard('guard: personal-data, on_match: mask, settings: { kinds: [email] }'),
+  },
+  '`url` beside `guard`': {
+    wrong: guard(`${PRESIDIO}, url: "http://127.0.0.1:5002"`),
+    line: 'service: { url: "http://127.0.0.1:5002" }',
+    fixed: guard(`${PRESIDIO}, service: { url: "http://127.0.0.1:5002", allow_private_network: true }`),
+  },
+  'a guard as a word': {
+    wrong: 'guards:\n  - secrets\n',
+    line: '- { name: secrets, guard: secrets, on_match: block }',
+    fixed: 'guards:\n  - { name: secrets, guard: secrets, on_match: block }\n',
+  },
+  '`on_match: redact`': {
+    wrong: guard('guard: secrets, on_match: redact'),
+    line: 'did you mean `mask`?',
+    fixed: guard('guard: secrets, on_match: mask'),
+  },
+  '`cache: true`': {
+    wrong: 'cache: true\n',
+    line: 'cache: { partition: key }',
+    fixed: 'cache: { partition: key }\n',
+  },
+  '`cache` in a model': {
+    wrong: model(', cache: true'),
+    line: 'cache: { when: request.model == "mine" }',
+    fixed: `${model('')}cache: { when: request.model == "mine" }\n`,
+  },
+  '`tiers` at the top': {
+    wrong: 'tiers: { usual: [tiny], strong: [large] }\n',
+    line: 'selectors: { auto: { strategy: auto, tiers: { usual: [tiny], strong: [large] } } }',
+    fixed: 'selectors: { auto: { strategy: auto, tiers: { usual: [tiny], strong: [large] } } }\n',
+  },
+  '`routing` at the top': {
+    wrong: 'routing: { strategy: cheapest }\n',
+    line: 'selectors: { mine: { strategy: auto } }',
+    fixed: 'selectors: { mine: { strategy: auto } }\n',
+  },
+  '`escalate` in a selector': {
+    wrong: selector(', escalate: { on: [correction] }'),
+    line: 'escalate: { on: [correction] }',
+    fixed: `${selector('')}escalate: { on: [correction] }\n`,
+  },
+  '`weights` in a selector': {
+    wrong: selector(', weights: { cost: 0.5 }'),
+    line: 'options: { cost: 0.5 }',
+    fixed: selector(', options: { cost: 0.5 }'),
+  },
+  'a number as `quality`': {
+    wrong: model('', 'quality: 0.6'),
+    line: 'quality: { default: 0.6 }',
+    fixed: model('', 'quality: { default: 0.6 }'),
+  },
+  '`on_exceeded`': {
+    wrong: budget('limit_credits: 50000, on_exceeded: reject'),
+    line: 'on_exhausted',
+    fixed: budget('limit_credits: 50000, on_exhausted: reject'),
+  },
+  '`on_exhausted: block`': {
+    wrong: budget('limit_credits: 50000, on_exhausted: block'),
+    line: 'did you mean `reject`?',
+    fixed: budget('limit_credits: 50000, on_exhausted: reject'),
+  },
+  '`timeout_ms` in a model': {
+    wrong: model(', timeout_ms: 20000'),
+    line: 'deadlines: { total_ms: 20000 }',
+    fixed: model(', deadlines: { total_ms: 20000 }'),
+  },
+  '`timeout_ms` in a provider': {
+    wrong: provider(', timeout_ms: 20000'),
+    line: 'deadlines: { total_ms: … }',
+    fixed: model(', deadlines: { total_ms: 20000 }'),
+  },
+  '`limit: 20` in a budget': {
+    wrong: budget('limit: 20'),
+    line: 'limit_usd: 20',
+    fixed: budget('limit_usd: 20'),
+  },
+  '`limit: 20` in a rate limit': {
+    wrong: 'rate_limits:\n  - { name: calls, limit: 20 }\n',
+    line: 'requests_per_minute: 20',
+    fixed: 'rate_limits:\n  - { name: calls, requests_per_minute: 20 }\n',
+  },
+  '`guardrails`': {
+    wrong: guard('guard: secrets, on_match: block').replace('guards', 'guardrails'),
+    line: 'did you mean `guards`?',
+    fixed: guard('guard: secrets, on_match: block'),
+  },
+};
+
+const fallbacks = (more: string, tags = '') => `${model(more)}  other: { ${FACTS}, ${QUALITY}${tags} }\n`;
+const WEBHOOK = 'url_env: OPS_WEBHOOK_URL, format: slack';
+const alerts = (more: string) =>
+  `alerts: { webhooks: { ops: { ${more} } }, rules: [{ name: down, on: provider_down, to: [ops] }] }\n`;
+const eyes = (more: string) => model(`, capabilities: [vision]${more}`) + budget('limit_credits: 50000');
+const team = (name: string) =>
+  `teams: [{ name: search }]\nconstraints:\n  - { name: r, when: team.name == "${name}", require: model.id == "tiny" }\n`;
+
+/** Policies that load, and of which a part cannot work. */
+const WARNINGS: Readonly<Record<string, Mistake>> = {
+  'a webhook on a private address': {
+    wrong: alerts(WEBHOOK),
+    line: 'allow_private_network: true',
+    fixed: alerts(`${WEBHOOK}, allow_private_network: true`),
+  },
+  'the service of a guard on this machine': {
+    wrong: guard(`${PRESIDIO}, service: { url: "http://localhost:5002" }`),
+    line: 'allow_private_network: true',
+    fixed: guard(`${PRESIDIO}, service: { url: "http://localhost:5002", allow_private_network: true }`),
+  },
+  '`vision` without `image_tokens_max` under a budget': {
+    wrong: eyes(''),
+    line: 'image_tokens_max: 1600',
+    fixed: eyes(', image_tokens_max: 1600'),
+  },
+  'a fallback for long prompts that is no larger': {
+    wrong: fallbacks(', fallbacks: { context: [tiny] }'),
+    line: 'context: [large]',
+    fixed: fallbacks(', fallbacks: { context: [large] }'),
+  },
+  'a fallback without the tools of its model': {
+    wrong: fallbacks(', capabilities: [tools], fallbacks: [other]'),
+    line: 'add `tools` to the `capabilities` of `other`',
+    fixed: fallbacks(', capabilities: [tools], fallbacks: [other]', ', capabilities: [tools]'),
+  },
+  'a fallback that the team may not use': {
+    wrong: `${fallbacks(', fallbacks: [other]')}teams: [{ name: search, models: [mine] }]\n`,
+    line: 'add `other` to `teams.search.models`',
+    fixed: `${fallbacks(', fallbacks: [other]')}teams: [{ name: search, models: [mine, other] }]\n`,
+  },
+  'a `webhook` guard with `mask`': {
+    wrong: guard('guard: webhook, on_match: mask, service: { url: "https://guard.example" }'),
+    line: 'on_match: block',
+    fixed: guard('guard: webhook, on_match: block, service: { url: "https://guard.example" }'),
+  },
+  'a misspelt team, without a server': {
+    wrong: team('serch'),
+    line: 'did you mean `search`?',
+    fixed: team('search'),
+  },
+};
+
+const BASE = readFileSync(join(GOLDEN, 'base.yaml'), 'utf8')
+  .replace('version: 1', 'version: 2')
+  .replace('tools, vision', 'tools');
+const NOW = () => Date.parse('2026-10-08T12:00:00Z');
+const ENV = { OPS_WEBHOOK_URL: 'http://10.0.0.5/hook' };
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+async function check(text: string) {
+  const folder = writePolicy({ 'base.yaml': BASE, 'p.yaml': text });
+  folders.push(folder);
+  return runHere(['policy', 'check', folder], ENV, '', NOW);
+}
+
+describe('signalbox policy check', () => {
+  test.each(Object.entries(ERRORS))('%s: the message has the line to write, which is right', async (_, mistake) => {
+    const { code, out } = await check(mistake.wrong);
+    expect([code, out]).toEqual([2, expect.stringContaining(mistake.line)]);
+    expect((await check(mistake.fixed)).out).toContain('nothing wrong');
+  });
+
+  test.each(Object.entries(WARNINGS))('%s: a warning has the line to write, which is right', async (_, mistake) => {
+    const { code, out } = await check(mistake.wrong);
+    expect([code, out]).toEqual([0, expect.stringMatching(/2 files.* 1 warning/)]);
+    expect(out).toContain(mistake.line);
+    expect((await check(mistake.fixed)).out).toContain('nothing wrong');
+  });
+
+  test('the settings of every shipped guard are named with their place if they are beside `guard`', async () => {
+    const settings = shipped.flatMap((plugin) =>
+      plugin.kind === 'guard' ? Object.keys(plugin.settings.properties).map((key) => [plugin.name, key] as const) : [],
+    );
+    // Other sections call a condition `match`, so beside `guard` it means `when`.
+    const unique = settings.filter(([, key]) => key !== 'match');
+    expect(unique.length).toBeGreaterThan(8);
+    const text = unique.map(([name, key], at) => `  - { name: g${at}, guard: ${name}, on_match: block, ${key}: x }\n`);
+    const { out } = await check(`guards:\n${text.join('')}`);
+    for (const [, key] of unique) expect(out).toContain(`write \`settings: { ${key}: x }\``);
+  });
+
+  test('`users:` and `keys:` lead to the commands', async () => {
+    const { out } = await check('users: [{ name: ada }]\nkeys: [{ name: app }]\n');
+    expect(out).toContain('signalbox users create --name NAME --email ADDRESS');
+    expect(out).toContain('signalbox keys create --name NAME');
+  });
+
+  test('a folder `policies` that is not the checked one is named, with both commands', async () => {
+    const home = temporaryFolder();
+    folders.push(home);
+    mkdirSync(join(home, 'policies'));
+    writeFileSync(join(home, 'policies', 'mine.yaml'), BASE);
+    const before = process.cwd();
+    process.chdir(home);
+    try {
+      const { out, code } = await runHere(['policy', 'check'], {}, '', NOW);
+      expect(code).toBe(0);
+      expect(out).toMatch(/Not read: \S+policies \(.*policy check \S+policies.*serve --policies \S+policies/);
+      expect((await runHere(['policy', 'check', 'policies'], {}, '', NOW)).out).not.toContain('Not read');
+      expect((await runHere(['policy', 'check', '--strict'], {}, '', NOW)).code).toBe(2);
+    } finally {
+      process.chdir(before);
+    }
+  });
+});
+
+test('`serve --config` leads to `--policies` and to the import', async () => {
+  const { err } = await runHere(['serve', '--config', 'config.yaml']);
+  expect(err).toContain('--policies FOLDER');
+  expect(err).toContain('signalbox import litellm FILE');
+});
