@@ -134,7 +134,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     'idle-fallback': {
       golden: 'fallback-idle',
       mend: 'Name a model that can replace the first one, or give it what it lacks.',
-      correction: ['{ context: [tiny], error: [plain] }', '[large]'],
+      correction: ['{ context: [tiny], error: [plain] }', '{ error: [tiny] }'],
     },
     'uncounted-images': {
       golden: 'images-under-a-budget',

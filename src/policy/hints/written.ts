@@ -27,7 +27,7 @@ function inline(tree: Tree): string {
 }
 
 /** Writes a text with quotes where YAML needs them. */
-export const writtenText = (text: string): string => (PLAIN.test(text) ? text : JSON.stringify(text));
+const writtenText = (text: string): string => (PLAIN.test(text) ? text : JSON.stringify(text));
 
 /** Replaces placeholders such as `{value}` in the text of a hint. */
 export const filled = (template: string, parts: Readonly<Record<string, string>>): string =>
