@@ -72,8 +72,8 @@ function scoreOf({ pageTitle, title, text, otherWords = '' }: GuideSection, word
   let [found, score] = [0, 0];
   for (const word of words) {
     const count = Math.min(COUNT_MAX, body.split(word).length - 1);
-    const heading = `${name} ${otherWords}`.includes(word) ? 20 : 0;
-    const own = heading + (pageName.includes(word) ? 10 : 0) + count;
+    const named = (otherWords.includes(word) ? 40 : 0) + (name.includes(word) ? 20 : 0);
+    const own = named + (pageName.includes(word) ? 10 : 0) + count;
     if (own > 0) found++;
     score += own;
   }
