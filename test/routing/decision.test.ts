@@ -229,13 +229,13 @@ test('a refusal because of funds never requires more than the budget_limit of th
   expect(leastWorstCase(refusal, from)).toBe(3_000_000);
 });
 
-test('Retry-After ends when the first endpoint of any model becomes available', () => {
+test('Retry-After ends when the first endpoint of any model becomes available that recovers by waiting', () => {
   const from = snapshot([withEndpoints('a', 3, 0.5), withEndpoints('b', 1, 0.5)]);
   const states: HealthState[] = ['cooling', 'misconfigured', 'cooling', 'cooling'];
   const readings = { ...readingsOf(from, states), retryAt: Float64Array.of(9_000, 4_000, 7_000, 8_000) };
   const { info } = refusalError(outcomeOf(from, facts(), byQuality, readings) as Refusal, from, { now: 1_000 });
-  expect(info.retryAfterMs).toBe(3_000);
-  expect(info.details).toMatchObject({ unavailable: [{ state: 'misconfigured' }, { state: 'cooling' }] });
+  expect(info.retryAfterMs).toBe(6_000);
+  expect(info.details).toMatchObject({ unavailable: [{ model: 'a', state: 'cooling' }, { model: 'b', state: 'cooling' }] });
 });
 
 test('a rule whose condition throws applies, and the error is reported', () => {

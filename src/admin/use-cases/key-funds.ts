@@ -4,7 +4,6 @@ import type { Window } from '../../core/accounting/window.ts';
 import { unendedBudgets } from '../../core/people/caller.ts';
 import { holderBudgetUses } from '../../ledger/holder-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { parsePolicy } from '../../policy/load.ts';
 import { nameHint, similarName } from '../../routing/model-name.ts';
 import type { KeyInfo, KeyRow } from '../../store/keys.ts';
 import { readStore } from '../../store/open.ts';
@@ -66,6 +65,7 @@ export async function storedModelWarnings(database: string, list: readonly strin
   const served = new Set(revision?.models);
   const unknown = list.filter((entry) => !served.has(entry));
   if (!revision || unknown.length === 0) return [];
+  const { parsePolicy } = await import('../../policy/load.ts');
   const { modelIds, wildcards, openings } = parsePolicy(JSON.parse(revision.source));
   const models = [...new Set([...served, ...modelIds.keys()])];
   const isOpen = wildcards.length + openings.length > 0;
