@@ -1,4 +1,4 @@
-import { isObject, listOf, textOf } from '../../core/json/object.ts';
+import { isObject, listOf, objectsIn, textOf } from '../../core/json/object.ts';
 import { type Edit, type Members, type OriginalPath, withEdits } from '../../core/json/original.ts';
 import { GatheredText } from '../../core/text/gathered-text.ts';
 import { wholeResponse } from './whole-response.ts';
@@ -161,12 +161,16 @@ export class PassedItems {
     return name === undefined || shown === undefined || shown === name ? [] : [{ at: ['name'], value: shown }];
   }
 
-  #ofResponse(event: Members, { output }: Members): Edit[] {
+  #ofResponse(event: Members, { output, output_text: texts = null }: Members): Edit[] {
+    const given = listOf(output);
     const isKnown = this.#open.size + this.#done.size + this.#texts.size > 0;
-    if (!isKnown || !Array.isArray(output) || output.length === 0) return [];
-    // Only the last event has the output.
-    const value = wholeResponse(event) ? output.flatMap((item: unknown, at) => this.#shownItem(item, at)) : [];
-    return [{ at: ['response', 'output'], value }];
+    // Only the last event has the output. The output of an answer without events was read as a whole.
+    const whole = wholeResponse(event) ? given.flatMap((item, at) => this.#shownItem(item, at)) : [];
+    const shown = isKnown ? whole : given;
+    const edits: Edit[] = isKnown && given.length > 0 ? [{ at: ['response', 'output'], value: shown }] : [];
+    // Some servers repeat all texts of the output in one member.
+    if (texts !== null) edits.push({ at: ['response', 'output_text'], value: textsIn(shown) });
+    return edits;
   }
 
   #shownItem(item: unknown, at: number): readonly unknown[] {
@@ -219,6 +223,13 @@ const begun = (kind: TextKind, event: Members): PassedText => ({
   text: new GatheredText(),
   hasEnded: false,
 });
+
+/** Returns the texts of the messages in an output, as one text. */
+const textsIn = (output: readonly unknown[]): string =>
+  objectsIn(output)
+    .flatMap(({ content }) => objectsIn(content))
+    .map(({ type, text }) => (type === 'output_text' ? textOf(text) : ''))
+    .join('');
 
 /** Returns the index of the item of an event. */
 const indexOf = ({ output_index: at }: Members): number => (typeof at === 'number' ? at : 0);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { isObject } from '../../../src/core/json/object.ts';
 import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 import { useUpstream } from '../../support/use.ts';
@@ -108,6 +109,34 @@ describe('a denied word', () => {
   test('without a guard, all events stay as their provider wrote them', async () => {
     send(eventsOf('All is well.', { 'response.output_text.done': 'The falcon flies.' }));
     expect(await ask('none', true)).toContain('falcon');
+  });
+});
+
+describe('all texts of the output in one member `output_text`', () => {
+  const ANSWERS = { mask: TEXT, block: 'All is well.' };
+  test.each((['mask', 'block'] as const).flatMap((guard) => [true, false].map((stream) => [guard, stream] as const)))(
+    'repeat what the caller got (guard: %p, stream: %p)',
+    async (guard, stream) => {
+      const text = ANSWERS[guard];
+      const told = `${text} The falcon flies.`;
+      const events = eventsOf(text).map((event) =>
+        isObject(event.response) ? { ...event, response: { ...event.response, output_text: told } } : event,
+      );
+      if (stream) send(events);
+      else upstream.next({ raw: [JSON.stringify(events.at(-1)?.response)] });
+      const shown = await ask(guard, stream);
+      expect([shown.includes('falcon flies'), shown.includes('ada@example.com')]).toEqual([false, false]);
+      const repeats = [...shown.matchAll(/"output_text":"([^"]*)"/g)].map(([, repeat]) => repeat);
+      const texts = [...shown.matchAll(/"text":"([^"]+)"/g)].map(([, one]) => one);
+      expect(repeats).toEqual(stream ? ['', texts.at(-1)] : texts);
+    },
+  );
+
+  test('stay without a guard', async () => {
+    upstream.next({
+      raw: [JSON.stringify({ ...responseOf([itemOf(TEXT)], 'completed'), usage: USAGE, output_text: 'Other.' })],
+    });
+    expect(await ask('none', false)).toContain('"output_text":"Other."');
   });
 });
 
