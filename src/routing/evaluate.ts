@@ -12,7 +12,7 @@ import { CODE_TASKS } from '../core/request/tasks.ts';
 import { atDifficulty } from './difficulty-effect.ts';
 import { costReference, dearestCase } from './estimate.ts';
 import { referenceOutput } from './expected-length.ts';
-import { absentNamed } from './model-name.ts';
+import { absentInstead } from './model-name.ts';
 import { holdToFloor, selectTop } from './rank.ts';
 import { leftOut } from './rejections.ts';
 import { Shortlist } from './shortlist.ts';
@@ -182,11 +182,8 @@ export class Evaluation {
     const { shortlist } = this;
     const { models, modelIndex } = this.#snapshot;
     if (facts.named === null) return undefined;
-    const absent = absentNamed(facts.alias, this.#snapshot);
-    if (absent) {
-      const text = `it cannot be served: ${absent.toCallers ?? 'it is left out'}`;
-      return { model: absent.name, reason: 'not_set_up', text };
-    }
+    const absent = absentInstead(facts, this.#snapshot);
+    if (absent) return absent;
     const first = modelIndex.get(facts.model);
     const left = shortlist.rejected.find(({ model }) => model === first);
     if (first === undefined || !left) return undefined;

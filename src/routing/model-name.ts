@@ -1,3 +1,4 @@
+import type { InsteadOf } from '../core/decision/decision.ts';
 import { refuse, SignalboxError } from '../core/errors.ts';
 import { levelName } from '../core/money/holder.ts';
 import { type Caller, isOperator } from '../core/people/caller.ts';
@@ -79,6 +80,17 @@ const absentModel = (id: string, { leftOut }: PolicySnapshot): LeftOut | undefin
 /** Returns the model that a request named with this name, if another model stands in for it, because it cannot be served here. */
 export const absentNamed = (alias: string | null, snapshot: PolicySnapshot): LeftOut | undefined =>
   alias === null ? undefined : absentModel(meaningOf(alias, snapshot).model, snapshot);
+
+/** Says why the model that a request names is not used, if another model stands in for it, because it cannot be served here. */
+export function absentInstead(
+  { named, alias }: Pick<Facts, 'named' | 'alias'>,
+  snapshot: PolicySnapshot,
+): InsteadOf | undefined {
+  const absent = named === null ? undefined : absentNamed(alias, snapshot);
+  if (!absent) return undefined;
+  const text = `it cannot be served: ${absent.toCallers ?? 'it is left out'}`;
+  return { model: absent.name, reason: 'not_set_up', text };
+}
 
 /** Returns the lists of the request, or else of its model or selector, without models that the caller may not use. */
 function listsOf(

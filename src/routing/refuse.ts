@@ -1,4 +1,4 @@
-import { REJECTIONS, type Refusal, type Rejection } from '../core/decision/decision.ts';
+import { type InsteadOf, REJECTIONS, type Refusal, type Rejection } from '../core/decision/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { pathText } from '../core/json/original.ts';
 import { type Microcredits, toCredits } from '../core/money/credits.ts';
@@ -9,7 +9,7 @@ import type { Facts } from '../core/request/facts.ts';
 import type { ModelRequest } from '../core/request/model-request.ts';
 import { affordableCap, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
 import { expectedInput } from './input-tokens.ts';
-import { type ModelLists, windowAsked } from './model-name.ts';
+import { absentInstead, type ModelLists, windowAsked } from './model-name.ts';
 import { leastBudget, movesText, nearestModel, reasonsWithFixes } from './nearest-model.ts';
 import {
   type DecisionInputs,
@@ -42,10 +42,20 @@ export interface RefusedRequest {
  * Converts a refusal into an error. The message names the nearest model with the reasons against it, and the smallest change that would
  * make a model eligible. The details contain the reasons for each model.
  */
-export function refusalError(
+export function refusalError(refusal: Refusal, snapshot: PolicySnapshot, refused: RefusedRequest = {}): SignalboxError {
+  const error = errorOf(refusal, snapshot, refused);
+  const absent = absentInstead(refusal.facts, snapshot);
+  return absent ? withUntried(error, absent) : error;
+}
+
+/** Adds to an error why the model that the request names was not tried. */
+export const withUntried = ({ code, message, info }: SignalboxError, { model, text }: InsteadOf): SignalboxError =>
+  new SignalboxError(code, `${message} \`${model}\` was not tried: ${text}.`, info);
+
+function errorOf(
   refusal: Refusal,
   snapshot: PolicySnapshot,
-  { request = null, now = 0, caller }: RefusedRequest = {},
+  { request = null, now = 0, caller }: RefusedRequest,
 ): SignalboxError {
   const { facts } = refusal;
   if (facts.named === null && snapshot.models.every(({ found }) => found?.isNamedOnly))
@@ -83,17 +93,23 @@ export interface RejectedModel {
   readonly reasons: readonly string[];
 }
 
-/** Returns the models that cannot serve a request, in the order in which they were checked. */
-export const rejectedModels = (
+/**
+ * Returns the models that cannot serve a request, in the order in which they were checked. A model that the request names and that cannot
+ * be served here is the first.
+ */
+export function rejectedModels(
   refusal: Refusal,
   snapshot: PolicySnapshot,
   { request = null, caller }: RefusedRequest,
-): readonly RejectedModel[] =>
-  refusal.rejected.map(({ model: at, rejections }) => {
+): readonly RejectedModel[] {
+  const absent = absentInstead(refusal.facts, snapshot);
+  const rejected = refusal.rejected.map(({ model: at, rejections }) => {
     const model = snapshot.models[at]!;
     const reasons = rejectionsAgainst(model, rejections, { ...refusal, snapshot, names: namesIn(request), caller });
     return { model: model.id, reasons: reasons.map(({ text }) => text) };
   });
+  return absent ? [{ model: absent.model, reasons: [absent.text] }, ...rejected] : rejected;
+}
 
 const namesIn = (request: ModelRequest | null): RefusalNames =>
   request ? { ...request.names, nativeTools: request.conversation.nativeTools } : USUAL_NAMES;

@@ -147,6 +147,19 @@ describe('a fallback that answers because the named model was left out', () => {
 });
 
 describe('a model that was left out', () => {
+  test.each([
+    ['no model fits the ceiling of the request', { constraints: { max_cost_credits: 0.000001 } }, null, 422],
+    ['no model fits the budget', { max_tokens: 8000 }, 'reject', 402],
+  ])('is named in the error if its provider has no key, and %s', async (_, body, budget, status) => {
+    const response = await chat({ model: 'keyless', ...body }, budget === null ? undefined : await keyFor(budget));
+    const { error } = await answerOf(response);
+    expect(response.status).toBe(status);
+    expect(error.message).toContain('`keyless`');
+    expect(error.message).toContain('it cannot be served: left out with its provider keyless');
+    expect(error.message).not.toContain('NOT_SET');
+    expect(error.details).toMatchObject({ rejected: [{ model: 'keyless' }, { model: 'b' }, { model: 'c' }] });
+  });
+
   test('is in the record, its explanation, `decisions show` and the list, and its decision repeats', async () => {
     const { decision_id: id } = await platformOf({ model: 'paused' });
     const seen = { route_reason: 'pinned:fallback', instead_of: PAUSED };

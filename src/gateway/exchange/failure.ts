@@ -7,7 +7,8 @@ import type { Model } from '../../core/policy/snapshot.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { unknownToService } from '../../policy/runtime/wildcard-runtime.ts';
 import type { EndpointHealth } from '../../providers/health/types.ts';
-import { recovers, shutText, type UnavailableEndpoint, unavailableError } from '../../routing/unavailable.ts';
+import { withUntried } from '../../routing/refuse.ts';
+import { recovers, type UnavailableEndpoint, unavailableError } from '../../routing/unavailable.ts';
 
 /** A failed attempt, for the record, the log and the final answer. */
 export interface FailedAttempt {
@@ -129,9 +130,7 @@ interface UnansweredRequest {
 /** Makes the error for a request that no attempt answered. It names each model that was tried, and a named model that was not. */
 export function unansweredError({ insteadOf, ...unanswered }: UnansweredRequest): SignalboxError {
   const error = attemptsError(unanswered);
-  if (!insteadOf) return error;
-  const message = `${error.message} \`${insteadOf.model}\` was not tried: ${insteadOf.text}.`;
-  return new SignalboxError(error.code, message, error.info);
+  return insteadOf ? withUntried(error, insteadOf) : error;
 }
 
 function attemptsError({ failed, shut, model, billed, request, now }: UnansweredRequest): SignalboxError {
