@@ -8,7 +8,7 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 import { unknownToService } from '../../policy/runtime/wildcard-runtime.ts';
 import type { EndpointHealth } from '../../providers/health/types.ts';
 import { withUntried } from '../../routing/refuse.ts';
-import { recovers, type UnavailableEndpoint, unavailableError } from '../../routing/unavailable.ts';
+import { recovers, shutText, type UnavailableEndpoint, unavailableError } from '../../routing/unavailable.ts';
 
 /** A failed attempt, for the record, the log and the final answer. */
 export interface FailedAttempt {

@@ -96,7 +96,7 @@ const SHORT_PART = 256;
 /** The longest time that a guard may stop the server, ms. */
 const PAUSE_MS = 50;
 /** A slow machine can delay a step, but never in each of these runs. */
-const PAUSE_RUNS = 5;
+const PAUSE_RUNS = 10;
 const LONG = 2_000_000;
 
 /** Texts that are slow for many guards. */
