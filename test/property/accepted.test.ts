@@ -4,7 +4,7 @@ import type { HttpCall, ProviderCall } from '../../src/contract/provider.ts';
 import { ChatRequest } from '../../src/core/api/chat-request.ts';
 import type { GatewayPolicy } from '../../src/core/policy/snapshot.ts';
 import type { ModelRequest } from '../../src/core/request/model-request.ts';
-import { dropNulls } from '../../src/core/schema/nullable.ts';
+import { toRead } from '../../src/core/schema/nullable.ts';
 import { compileCheck } from '../../src/core/schema/validation.ts';
 import { checkChat, checkToolKinds } from '../../src/dialects/openai-chat/check.ts';
 import { readChatRequest } from '../../src/dialects/openai-chat/reader.ts';
@@ -27,7 +27,7 @@ import { abilities, answerTo, onTheWire, refusalOf, SUBJECTS, type Subject, trai
 const { runs, seed, proved } = effort('accepted', 20, 40_000);
 
 const check = compileCheck(ChatRequest);
-const withoutNulls = dropNulls(ChatRequest);
+const withoutNulls = toRead(ChatRequest);
 const LIMITS = { messagesMax: 2_048, toolsMax: 256, allowPrivateImageUrls: false } as GatewayPolicy;
 
 /** Whether the gateway itself accepts a request. */

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { isObject } from '../../plugins/providers/json.ts';
 import { ChatRequest } from '../../src/core/api/chat-request.ts';
 import { RouteChat, RouteQuery } from '../../src/core/api/route-query.ts';
-import { dropNulls } from '../../src/core/schema/nullable.ts';
+import { toRead } from '../../src/core/schema/nullable.ts';
 import { readChat, readRoute } from '../../src/dialects/openai-chat/read-body.ts';
 import { anyRequest } from '../../src/tools/conformance/requests.ts';
 import { tries } from '../deep/effort.ts';
@@ -49,7 +49,7 @@ function withNulls(body: Body, places: readonly string[]): Body {
   return copy;
 }
 
-const clean = dropNulls(ChatRequest);
+const clean = toRead(ChatRequest);
 /** Random requests without any null or undefined. */
 const requests = anyRequest({ ofMessage: fc.constant({}), ofCall: () => ({}) })
   .filter((request) => Value.Check(ChatRequest, request))

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { STOP_CHARS_MAX } from '../request/stop-search.ts';
-import { nullable, nullableMembers } from '../schema/nullable.ts';
+import { nullable, nullableMembers, textMembers } from '../schema/nullable.ts';
 import { openShape, tagged, word } from './parts.ts';
 import { ROUTING_FIELDS } from './routing-fields.ts';
 
@@ -129,7 +129,7 @@ export const ChatRequest = openShape(
       Type.String({ description: 'How much the model reasons before it answers, such as `low`, `medium` or `high`.' }),
     ),
     user: nullable(Type.String()),
-    metadata: nullable(nullableMembers(Type.String())),
+    metadata: nullable(textMembers()),
     ...ROUTING_FIELDS,
   },
   { $id: 'ChatCompletionRequest' },

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { isObject } from '../json/object.ts';
-import { nullable, nullableMembers, onlyNull } from '../schema/nullable.ts';
+import { nullable, onlyNull, textMembers } from '../schema/nullable.ts';
 import { ChatRequest } from './chat-request.ts';
 import { Dimensions, Input } from './embedding-query.ts';
 import { ROUTING_FIELDS } from './routing-fields.ts';
@@ -63,7 +63,7 @@ export const RouteQuery = Type.Object(
       Type.String({ description: 'The end user, as in a chat request. Only rules of the policy read it.' }),
     ),
     metadata: nullable(
-      nullableMembers(Type.String(), {
+      textMembers({
         description: 'Metadata, as in a chat request. Only rules of the policy read it.',
       }),
     ),

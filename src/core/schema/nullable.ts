@@ -3,9 +3,11 @@ import { isObject } from '../json/object.ts';
 
 /** Marks a schema made by `nullable`. */
 const DROPS_NULL = Symbol('null is the same as absent');
+/** Marks the schema of the members of `textMembers`. */
+const JOINS_TEXTS = Symbol('a list of texts is the same as one text');
 
 /**
- * An optional member for which null means the same as absent. `dropNulls` removes such nulls before any code reads the value, so the static
+ * An optional member for which null means the same as absent. `toRead` removes such nulls before any code reads the value, so the static
  * type has no null.
  */
 export const nullable = <T extends TSchema>(schema: T) =>
@@ -15,6 +17,15 @@ export const nullable = <T extends TSchema>(schema: T) =>
 export const nullableMembers = <T extends TSchema>(member: T, options: SchemaOptions = {}) =>
   Type.Unsafe<Record<string, Static<T>>>(
     Type.Record(Type.String(), Object.assign(Type.Union([member, Type.Null()]), { [DROPS_NULL]: true }), options),
+  );
+
+/** A map of texts. A member that is null counts as absent. A list of texts, such as tags, becomes one text with commas. */
+export const textMembers = (options: SchemaOptions = {}) =>
+  Type.Unsafe<Record<string, string>>(
+    nullableMembers(
+      Object.assign(Type.Union([Type.String(), Type.Array(Type.String())]), { [JOINS_TEXTS]: true }),
+      options,
+    ),
   );
 
 /** A member that must be absent or null, because it belongs to another form of the body. */
@@ -30,21 +41,23 @@ export function withoutNull(schema: TSchema): TSchema {
   return { ...schema, properties: Object.fromEntries(stated) };
 }
 
-/** Describes which nulls in a value are to be dropped. */
+/** Describes which nulls in a value are to be dropped, and which lists become texts. */
 interface Plan {
   readonly nullable: ReadonlySet<string>;
   /** Whether any member of the object may be null. The names in a map are not known in advance. */
   readonly isMap: boolean;
+  /** Whether the object is a map in which a list of texts becomes one text. */
+  readonly joinsTexts: boolean;
   readonly members: ReadonlyMap<string, Plan>;
   /** The plan for each item of a list. */
   readonly items: Plan | null;
 }
 
 /**
- * Returns a function that drops the nulls of nullable members, at any depth, from values that satisfy the schema. The returned function
- * returns a value without such nulls as it is. The returned function never changes its input.
+ * Returns a function that drops the nulls of nullable members and joins the lists of `textMembers`, at any depth, in values that satisfy
+ * the schema. The returned function returns a value without such nulls and lists as it is. The returned function never changes its input.
  */
-export function dropNulls<T extends TSchema>(schema: T): (value: Static<T>) => Static<T> {
+export function toRead<T extends TSchema>(schema: T): (value: Static<T>) => Static<T> {
   const plan = planOf(schema);
   return (value) => (plan === null ? value : (without(value, plan) as Static<T>));
 }
@@ -53,7 +66,9 @@ function planOf(schema: TSchema): Plan | null {
   const variants: readonly TSchema[] | undefined = schema.anyOf;
   if (variants) return variants.map(planOf).reduce(both, null);
   const items = isSchema(schema.items) ? planOf(schema.items) : null;
-  const isMap = Object.values<TSchema>(schema.patternProperties ?? {}).some((one) => Reflect.has(one, DROPS_NULL));
+  const inMap = Object.values<TSchema>(schema.patternProperties ?? {}).filter((one) => Reflect.has(one, DROPS_NULL));
+  const isMap = inMap.length > 0;
+  const joinsTexts = inMap.some(({ anyOf }) => Reflect.has(anyOf[0], JOINS_TEXTS));
   const nullable = new Set<string>();
   const members = new Map<string, Plan>();
   for (const [name, property] of Object.entries<TSchema>(schema.properties ?? {})) {
@@ -62,7 +77,7 @@ function planOf(schema: TSchema): Plan | null {
     if (plan !== null) members.set(name, plan);
   }
   const isNone = nullable.size + members.size === 0 && items === null && !isMap;
-  return isNone ? null : { nullable, isMap, members, items };
+  return isNone ? null : { nullable, isMap, joinsTexts, members, items };
 }
 
 const isSchema = (value: unknown): value is TSchema => isObject(value);
@@ -78,6 +93,7 @@ function both(a: Plan | null, b: Plan | null): Plan | null {
   return {
     nullable: new Set([...a.nullable, ...b.nullable]),
     isMap: a.isMap || b.isMap,
+    joinsTexts: a.joinsTexts || b.joinsTexts,
     members,
     items: both(a.items, b.items),
   };
@@ -94,6 +110,9 @@ function without(value: unknown, plan: Plan): unknown {
       if (!plan.isMap && !plan.nullable.has(name)) continue;
       kept ??= { ...value };
       delete kept[name];
+    } else if (plan.joinsTexts && Array.isArray(before)) {
+      kept ??= { ...value };
+      kept[name] = before.join(',');
     } else if (typeof before === 'object') {
       const inner = plan.members.get(name);
       if (inner === undefined) continue;

@@ -10,7 +10,7 @@ import { misspelt } from '../text/edit-distance.ts';
 import { didYouMean } from '../text/text.ts';
 import { SchemaCheck } from './check.ts';
 import { mostTelling, stepsOf, TEXT_REMEDY } from './errors.ts';
-import { dropNulls } from './nullable.ts';
+import { toRead } from './nullable.ts';
 
 /**
  * Compiles a schema to a check that throws the *one* most helpful error. For a union, the most helpful error is the error of the variant
@@ -27,7 +27,7 @@ export function compileCheck(schema: TSchema): (value: unknown) => void {
 }
 
 /**
- * Compiles a schema to a function that checks a body, as `compileCheck` does, and returns it without the nulls that mean absence.
+ * Compiles a schema to a function that checks a body, as `compileCheck` does, and returns it without the nulls that mean absence, and with joined texts (`textMembers`).
  * @param list the member with the messages. Shared messages that the schema has accepted are not checked again. The schema must not limit
  * the number of messages, except by `minItems: 1`.
  */
@@ -36,7 +36,7 @@ export function compileRead<T extends TSchema>(schema: T, list: string | null = 
   let drop: ((body: Static<T>) => Static<T>) | null = null;
   const read = (body: unknown): Static<T> => {
     check(body);
-    drop ??= dropNulls(schema);
+    drop ??= toRead(schema);
     return keepSource(body, drop(body));
   };
   return list === null ? read : readOnlyNew(read, list, acceptedBy(schema.properties[list]));

@@ -29,7 +29,11 @@ export const MESSAGES_READER: RequestReader<MessagesRequest> = {
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,
   settings: settingsOf,
-  routing: (body) => ({ ...routingOf(body, metadataOf(body)), unpriced: unpricedIn(body), unnamed: unnamedIn(body) }),
+  routing: (body) => ({
+    ...routingOf(body, body.metadata ?? undefined),
+    unpriced: unpricedIn(body),
+    unnamed: unnamedIn(body),
+  }),
   extras: (body) => extrasOf(body, KNOWN_FIELDS),
   answerFormat: ({ schema }) => ({ type: 'json_schema', schema }),
 };
@@ -44,7 +48,7 @@ function settingsOf(body: MessagesRequest): ModelSettings {
     answerFormat: formatOf(body),
     reasoningEffort: effortOf(body),
     parallelToolCalls: isSingle(body) ? false : undefined,
-    user: body.metadata?.user_id ?? undefined,
+    user: body.metadata?.user_id,
   };
 }
 
@@ -94,10 +98,4 @@ function unnamedIn({ output_config: output, thinking }: MessagesRequest): readon
     ...unnamedMembers('thinking', thinking, OF_THINKING),
     ...(thinking && !KINDS_OF_THINKING.has(thinking.type) ? ['thinking.type'] : []),
   ];
-}
-
-/** Returns the metadata without nulls, for use in the policy's rules. */
-function metadataOf({ metadata }: MessagesRequest): Readonly<Record<string, string>> | undefined {
-  if (metadata == null) return undefined;
-  return Object.fromEntries(Object.entries(metadata).filter((entry): entry is [string, string] => entry[1] !== null));
 }

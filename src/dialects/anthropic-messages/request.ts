@@ -2,10 +2,11 @@ import { type Static, Type } from '@sinclair/typebox';
 import { openShape, optional, otherThan, tagged } from '../../core/api/parts.ts';
 import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../../core/api/routing-fields.ts';
 import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/request/stop-search.ts';
+import { textMembers } from '../../core/schema/nullable.ts';
 
 /**
  * The request of Anthropic's Messages, with Signalbox's additions. The schema allows unknown fields and block types, which are passed on
- * unchanged to Anthropic's own models. The schema keeps nulls, because the body may be passed on unchanged.
+ * unchanged to Anthropic's own models. Outside of `metadata`, the schema keeps nulls, because the body may be passed on unchanged.
  */
 
 const CacheControl = openShape(
@@ -156,7 +157,7 @@ export const MessagesRequest = openShape(
     top_k: optional(Type.Integer({ minimum: 0 })),
     stop_sequences: optional(Type.Array(Type.String({ maxLength: STOP_CHARS_MAX }), { maxItems: STOPS_MAX })),
     metadata: optional(
-      Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()]), {
+      textMembers({
         description: '`user_id` is sent to Anthropic’s models. The policy’s rules can use the other members.',
       }),
     ),

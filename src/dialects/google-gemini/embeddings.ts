@@ -9,7 +9,7 @@ import type { OriginalPath } from '../../core/json/original.ts';
 import type { Receipt } from '../../core/request/answer.ts';
 import type { EmbeddingInput } from '../../core/request/embedding.ts';
 import { type ModelRequest, modelRequest, type RequestReader } from '../../core/request/model-request.ts';
-import { nullable, nullableMembers } from '../../core/schema/nullable.ts';
+import { nullable, textMembers } from '../../core/schema/nullable.ts';
 import { compileRead } from '../../core/schema/validation.ts';
 import { invalid, unsupported } from '../refusals.ts';
 import type { AnswerRoute, AnswerWriter } from '../surface.ts';
@@ -28,7 +28,7 @@ const OF_TEXT = {
 };
 const OF_REQUEST = {
   model: nullable(ModelName),
-  metadata: nullable(nullableMembers(Type.String())),
+  metadata: nullable(textMembers()),
   ...ROUTING_FIELDS,
 };
 

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { openShape } from '../../core/api/parts.ts';
 import { ROUTING_FIELDS } from '../../core/api/routing-fields.ts';
 import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/request/stop-search.ts';
-import { nullable, nullableMembers } from '../../core/schema/nullable.ts';
+import { nullable, textMembers } from '../../core/schema/nullable.ts';
 
 /** The requests of Google's Gemini API, with Signalbox's additions. `plainBody` writes a body in this form first. */
 
@@ -143,9 +143,7 @@ export const GenerateRequest = Type.Object(
     tools: nullable(Type.Array(Tool)),
     toolConfig: nullable(ToolConfig),
     generationConfig: nullable(GenerationConfig),
-    metadata: nullable(
-      nullableMembers(Type.String(), { description: 'Texts for the policy’s rules. An addition of Signalbox.' }),
-    ),
+    metadata: nullable(textMembers({ description: 'Texts for the policy’s rules. An addition of Signalbox.' })),
     ...ROUTING_FIELDS,
   },
   { additionalProperties: true, $id: 'GenerateContentRequest' },

@@ -9,7 +9,7 @@ import { checkSpelling } from '../../core/api/spelling.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { Conversation } from '../../core/request/conversation.ts';
 import { type ModelRequest, modelRequest, type RequestReader } from '../../core/request/model-request.ts';
-import { nullable, nullableMembers } from '../../core/schema/nullable.ts';
+import { nullable, textMembers } from '../../core/schema/nullable.ts';
 import { compileRead } from '../../core/schema/validation.ts';
 import { OPENAI_CLIENT } from '../openai-client.ts';
 import type { AnswerDocs, AnswerRoute, Surface } from '../surface.ts';
@@ -35,7 +35,7 @@ const EmbeddingsRequest = Type.Object(
       }),
     ),
     user: nullable(Type.String()),
-    metadata: nullable(nullableMembers(Type.String())),
+    metadata: nullable(textMembers()),
     ...ROUTING_FIELDS,
   },
   { additionalProperties: true, $id: 'EmbeddingsRequest' },

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { openShape, optional, otherThan, tagged, word } from '../../core/api/parts.ts';
 import { ROUTING_FIELDS } from '../../core/api/routing-fields.ts';
 import { USES_MAX } from '../../core/money/add-ons.ts';
-import { nullable, nullableMembers } from '../../core/schema/nullable.ts';
+import { nullable, textMembers } from '../../core/schema/nullable.ts';
 
 /**
  * The request of OpenAI's Responses, with Signalbox's additions. The schema of the request is its check, its static type and its
@@ -183,7 +183,7 @@ export const ResponsesRequest = openShape(
     ),
     safety_identifier: nullable(Type.String()),
     user: nullable(Type.String()),
-    metadata: nullable(nullableMembers(Type.String())),
+    metadata: nullable(textMembers()),
     background: inert('Only `false`.'),
     previous_response_id: inert('Must be null, because responses are not stored.'),
     conversation: inert('Must be null, because conversations are not stored.'),

@@ -8,7 +8,7 @@ import {
   MODEL_CAPABILITIES,
   OF_EVERY_DIALECT,
 } from '../../core/request/capability.ts';
-import { dropNulls } from '../../core/schema/nullable.ts';
+import { toRead } from '../../core/schema/nullable.ts';
 import { readChatRequest } from '../../dialects/openai-chat/reader.ts';
 import { deepFreeze } from '../../policy/freeze.ts';
 import { anyRequest } from './requests.ts';
@@ -36,7 +36,7 @@ export const calls: fc.Arbitrary<ProviderCall> = fc
     upstream: upstreams,
     body: anyRequest(NO_STATE)
       .filter((request) => Value.Check(ChatRequest, request))
-      .map(dropNulls(ChatRequest)),
+      .map(toRead(ChatRequest)),
     extras: fc.constantFrom({}, {}, { top_k: 5 }),
     stream: fc.boolean(),
     outputCap: caps,

@@ -9,7 +9,7 @@ import { mayChoose } from '../../../core/policy/found-models.ts';
 import type { GuardVerdict } from '../../../core/policy/guards.ts';
 import type { Facts } from '../../../core/request/facts.ts';
 import type { ModelRequest } from '../../../core/request/model-request.ts';
-import { dropNulls } from '../../../core/schema/nullable.ts';
+import { toRead } from '../../../core/schema/nullable.ts';
 import { orElse } from '../../../core/thrown.ts';
 import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
@@ -23,7 +23,7 @@ import { decideFor, guardedAtOnce, hypotheticalFacts, isCachedFor } from './hypo
 /** The time of cases and requests without a time: a Wednesday noon. The time is constant so that results do not depend on the clock. */
 export const USUAL_TIME = '2026-01-07T12:00:00Z';
 
-const dropped = dropNulls(RouteRequest);
+const dropped = toRead(RouteRequest);
 
 /**
  * Returns the facts of a case's request, and the rules that apply to it.
