@@ -118,27 +118,30 @@ selectors: { auto: { strategy: auto, aliases: [opus-5, opus, opus-5-*, opus-*] }
 
 test('the shipped policy serves the names that Claude Code sends, with the key of any provider', () => {
   const NAMES = ['opus', 'sonnet', 'haiku', 'claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'];
+  const fables = ['fable', 'claude-fable-5-1', 'claude-fable-5-2[1m]'];
   const dated = ['claude-haiku-4-5-20251001', 'claude-opus-5-5-20260922', 'claude-opus-5-5[1m]', 'opus[1m]'];
   const meant = (env: Record<string, string>) =>
-    [...NAMES, ...dated].map((name) => meaningOf(name, shippedSnapshot(env)).model);
+    [...NAMES, ...dated, ...fables].map((name) => meaningOf(name, shippedSnapshot(env)).model);
   expect(meant({ OPENAI_API_KEY: 'key-of-the-test' })).toEqual([
     ...['auto', 'auto', 'auto-cheap', 'auto', 'auto', 'auto-cheap'],
     ...['auto-cheap', 'auto', 'auto', 'auto'],
+    ...['auto', 'auto', 'auto'],
   ]);
   expect(meant({ ANTHROPIC_API_KEY: 'key-of-the-test' })).toEqual([
     ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'],
     ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'],
     ...['claude-haiku-4-5', 'claude-opus-5-5', 'claude-opus-5-5', 'claude-opus-5-5'],
+    ...['claude-fable-5-1', 'claude-fable-5-1', 'auto'],
   ]);
 });
 
-test('default aliases cover three classes of Claude and the chat models that gemini-cli names, and no other model with a public price', async () => {
+test('default aliases cover four classes of Claude and the chat models that gemini-cli names, and no other model with a public price', async () => {
   const { defaultAliases } = shippedSnapshot({});
   const table = await loadFacts();
   const ids = ['anthropic', 'openai', 'gemini', 'mistral', 'openrouter'].flatMap((service) => table.ids(service));
   const covered = ids.filter((id) => aliasTarget(defaultAliases, id) !== null);
   expect(covered.length).toBeGreaterThan(5);
-  const others = covered.filter((id) => !/^claude-(opus|sonnet|haiku)-/.test(id));
+  const others = covered.filter((id) => !/^claude-(fable|opus|sonnet|haiku)-/.test(id));
   expect(others).toContain('gemini-2.5-pro');
   const named: readonly string[] = Object.values(AGENT_NAMES['gemini-cli']).flat();
   expect(others.filter((id) => !named.includes(id))).toEqual([]);

@@ -28,7 +28,7 @@ export const aliasTarget = ({ names, patterns }: AliasNames, name: string): stri
  */
 export const AGENT_NAMES = {
   'claude-code': {
-    auto: ['claude-auto', 'opus', 'claude-opus-*', 'sonnet', 'claude-sonnet-*'],
+    auto: ['claude-auto', 'fable', 'claude-fable-*', 'opus', 'claude-opus-*', 'sonnet', 'claude-sonnet-*'],
     'auto-cheap': ['claude-auto-cheap', 'haiku', 'claude-haiku-*'],
     'auto-fast': ['claude-auto-fast'],
   },
