@@ -125,6 +125,47 @@ describe.each(['fallbacks', 'models'])('a request with `%s`', (field) => {
   });
 });
 
+describe('a request with `models` and without `model`', () => {
+  const { model: _, ...unnamed } = CHAT;
+  const { model: __, ...unnamedResponse } = RESPONSE;
+
+  test('names the first as its model and the others as fallbacks, in chats and Responses', async () => {
+    for (const [path, body] of [
+      ['/v1/chat/completions', unnamed],
+      ['/v1/responses', unnamedResponse],
+    ] as const)
+      for (const model of [{}, { model: null }]) {
+        up.a.next(failing);
+        expect(await tried(await box.post(path, { ...body, ...model, models: ['a', 'b'] }))).toEqual([
+          'a rate_limited',
+          'b ok',
+        ]);
+        await Bun.sleep(5);
+      }
+    expect(up.b.requests.at(-1)?.body).not.toHaveProperty('models');
+    expect(await tried(await box.post('/v1/chat/completions', { ...unnamed, models: ['b'] }))).toEqual(['b ok']);
+  });
+
+  test('gets the advice for the first from `/v1/route`', async () => {
+    const { messages } = CHAT;
+    const advice = (await (await box.post('/v1/route', { messages, models: ['b', 'c'] })).json()) as object;
+    expect(advice).toMatchObject({ recommended_model: 'b' });
+  });
+
+  test('needs a name in the list, and the field `models`', async () => {
+    for (const [list, param] of [
+      [{ models: [] }, 'models'],
+      [{ models: [5] }, 'models'],
+      [{ models: 'a' }, 'models'],
+      [{ fallbacks: ['a'] }, 'model'],
+    ] as const) {
+      const response = await box.post('/v1/chat/completions', { ...unnamed, ...list });
+      const { error } = await answerOf(response);
+      expect([response.status, error.param]).toEqual([400, param]);
+    }
+  });
+});
+
 test('the `fallbacks` of a Messages request keep the meaning that they have at Anthropic', async () => {
   up.a.next(failing);
   const body = { model: 'b', messages: CHAT.messages, max_tokens: 100, fallbacks: [{ model: 'unknown' }] };

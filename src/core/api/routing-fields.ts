@@ -1,5 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox';
+import { isObject, listOf } from '../json/object.ts';
 import type { Members } from '../json/original.ts';
+import { keepSource } from '../json/source.ts';
 import { ADDRESS_PATTERN } from '../money/holder-address.ts';
 import type { RoutingTerms, SentFallbacks } from '../request/conversation.ts';
 import { SENT_FALLBACKS_MAX } from '../request/fallbacks.ts';
@@ -96,7 +98,7 @@ const FALLBACK_FIELDS = {
     'The models to try next, in this order, if the model fails, is rate-limited or has no room for the prompt. The list replaces the fallbacks of the policy, or the next best models of a selector. With `gateway.request_fallbacks: false` in the policy, this is an unknown field.',
   ),
   models: FallbackList(
-    "OpenRouter's name of `fallbacks`. It may also contain `model` itself. `fallbacks` counts if a request has both.",
+    "OpenRouter's name of `fallbacks`. It may also contain `model` itself. In a request without `model`, the first entry is the model. `fallbacks` counts if a request has both.",
   ),
 };
 
@@ -125,6 +127,13 @@ interface StatedRouting {
 export function sentFallbacks({ fallbacks, models }: Members): SentFallbacks | undefined {
   if (fallbacks != null) return { field: 'fallbacks', value: fallbacks };
   return models == null ? undefined : { field: 'models', value: models };
+}
+
+/** Returns a body whose `model` is the first entry of its `models`, as at OpenRouter, if the body states no `model`. */
+export function withFirstOfModels(body: unknown): unknown {
+  if (!isObject(body) || body.model != null) return body;
+  const [model] = listOf(body.models);
+  return typeof model === 'string' ? keepSource(body, { ...body, model }) : body;
 }
 
 /** Reads the fields that Signalbox adds to a request. */

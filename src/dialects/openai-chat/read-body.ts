@@ -1,5 +1,6 @@
 import { ChatRequest, KNOWN_FIELDS } from '../../core/api/chat-request.ts';
 import { isRouteChat, RouteChat, RouteQuery, type RouteRequest } from '../../core/api/route-query.ts';
+import { withFirstOfModels } from '../../core/api/routing-fields.ts';
 import { checkSpelling } from '../../core/api/spelling.ts';
 import { isObject } from '../../core/json/object.ts';
 import { compileRead } from '../../core/schema/validation.ts';
@@ -16,7 +17,8 @@ const ROUTE_FIELDS = Object.keys(RouteChat.properties);
  * Reads the body of a chat request.
  * @throws SignalboxError for the field at fault.
  */
-export function readChat(body: unknown): ChatRequest {
+export function readChat(sent: unknown): ChatRequest {
+  const body = withFirstOfModels(sent);
   checkNames(body, KNOWN_FIELDS);
   if (isObject(body) && body.messages == null) checkTurns(body);
   checkToolKinds(body);
@@ -34,7 +36,8 @@ function checkNames(body: unknown, known: readonly string[]): void {
  * Reads the body of `POST /v1/route`. `readRoute` reads a body with messages like a chat request.
  * @throws SignalboxError for the field at fault.
  */
-export function readRoute(body: unknown): RouteRequest {
+export function readRoute(sent: unknown): RouteRequest {
+  const body = withFirstOfModels(sent);
   if (!isRouteChat(body)) return checkedQuery(body);
   checkNames(body, ROUTE_FIELDS);
   checkToolKinds(body);

@@ -1,3 +1,4 @@
+import { withFirstOfModels } from '../../core/api/routing-fields.ts';
 import { checkSpelling } from '../../core/api/spelling.ts';
 import { isObject } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
@@ -13,7 +14,8 @@ const checked = compileRead(ResponsesRequest, 'input');
  * Reads the body of a Responses request.
  * @throws SignalboxError for the field at fault.
  */
-export function readResponses(body: unknown): ResponsesRequest {
+export function readResponses(sent: unknown): ResponsesRequest {
+  const body = withFirstOfModels(sent);
   checkSpelling(body, KNOWN_FIELDS);
   checkInput(body);
   const request = checked(isFrame(body) ? keepSource(body, ofFrame(body)) : body);
