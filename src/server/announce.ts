@@ -1,4 +1,6 @@
 import { checkCommand } from '../admin/use-cases/policy/folder-words.ts';
+import { isLoopbackHost } from '../core/net/loopback.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { plural } from '../core/text/text.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import { type ServingProvider, servingText } from '../policy/runtime/candidate.ts';
@@ -102,4 +104,37 @@ export function announce(start: Start, firstKey: FirstKey | null, log: Log, out:
   if (leftOut.length > 0) {
     log.info('some providers are not used', { providers: leftOut.join(', '), reasons: reasonsCommand(policies) });
   }
+}
+
+const KEY_ENDING = /_API_KEY$/;
+
+/**
+ * Warns of each variable with the address of a provider that the policy does not use, although it uses the provider's key. SDKs read such
+ * variables as `OPENAI_BASE_URL`; Signalbox reads only the variables that the policy names.
+ * @param here the address of this server: clients on the same machine may have set the variable to it
+ */
+export function warnOfUnusedAddresses(
+  { providers }: Pick<PolicySnapshot, 'providers'>,
+  env: (name: string) => string | undefined,
+  here: string,
+  log: Log,
+): void {
+  const used = new Set([...providers.values()].map(({ baseUrl }) => placeOf(baseUrl ?? undefined)));
+  for (const { name, accounts } of providers.values()) {
+    const key = accounts[0].apiKeyEnv;
+    if (key === null || !KEY_ENDING.test(key)) continue;
+    const variable = key.replace(KEY_ENDING, '_BASE_URL');
+    const place = placeOf(env(variable));
+    if (place === null || used.has(place) || place === placeOf(here)) continue;
+    const write = `base_url_env: ${variable}`;
+    log.warn('the policy does not use an address in the environment', { variable, provider: name, write });
+  }
+}
+
+/** Returns the host and port of an address, the same for all names of this machine; null for no address. */
+function placeOf(address: string | undefined): string | null {
+  const url = URL.parse(address ?? '');
+  if (url === null) return null;
+  const isHere = isLoopbackHost(url.hostname) || url.hostname === '0.0.0.0' || url.hostname === '[::]';
+  return `${url.protocol}//${isHere ? 'localhost' : url.hostname}:${url.port}`;
 }

@@ -39,7 +39,7 @@ import { PromptReader } from '../routing/profile/prompt-reader.ts';
 import type { OpenStore, StoreLock } from '../store/driver.ts';
 import { dataFolders, isShared, lockStore, placeOfStore } from '../store/open.ts';
 import { openAlerts } from './alerts.ts';
-import { announce } from './announce.ts';
+import { announce, warnOfUnusedAddresses } from './announce.ts';
 import { consoleHint, openConsole } from './console.ts';
 import { type DataPlace, makeDataFolder, stateOnDisk } from './data.ts';
 import { watchDefects } from './defects.ts';
@@ -213,7 +213,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const console = consoleHint(first.runtime.snapshot, address, keyPlace);
   const reach = { address, console, database, policies: resolve(tools.folder), policiesFrom: options.policiesFrom };
   announce({ ...reach, simulated: isSimulated(gateway), ...(await whoAnswers(first, out)) }, firstKey, log, out);
-  warnOfPayments(gateway, log);
+  warnOfSetup(gateway, first, { ...host, address }, log);
   void settle(opened.rehearse(), gateway, host);
   around.parent?.serving({ ...shutdown, address, metrics, reload: () => onHangup() });
 }
@@ -271,7 +271,13 @@ async function shareLimits(
   return { rates, newest: new NewestLimits(rates, news, ownRank) };
 }
 
-function warnOfPayments(gateway: X402Gateway, log: Log): void {
+function warnOfSetup(
+  gateway: X402Gateway,
+  { runtime }: PolicyCandidate,
+  { env, address }: Pick<Host, 'env'> & { readonly address: string },
+  log: Log,
+): void {
+  warnOfUnusedAddresses(runtime.snapshot, env, address, log);
   if (gateway.payments.policy && isSimulated(gateway))
     log.warn('payments are on, but only simulated models serve: no provider has a key');
 }
