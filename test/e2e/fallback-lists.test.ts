@@ -166,3 +166,23 @@ test('a decision shows the lists and why a fallback was chosen, and a selector u
   up.a.next({ status: 500 });
   expect(await tried(box, await chat(box, { model: 'mine' }))).toEqual(['a server', 'b ok']);
 });
+
+test.each(['cap', 'reject', 'downgrade'])(
+  'a budget with `on_exhausted: %s` that can pay for nothing uses the fallback that costs nothing',
+  async (action) => {
+    const budget = `budgets: [{ name: all, limit_credits: 0.001, window: total, on_exhausted: ${action} }]\n`;
+    const at = { a: up.a.url, b: up.b.url, c: up.c.url };
+    const models = {
+      a: { endpoints: ['a'], quality: 0.9, more: '    fallbacks: [c, b]\n' },
+      b: { endpoints: ['b'], quality: 0.5, price: { input: 0, output: 0 } },
+      c: { endpoints: ['c'], quality: 0.7 },
+    };
+    const box = await start(testPolicy(at, models, budget));
+    const { platform } = await answerOf(await chat(box));
+    expect(platform).toMatchObject({
+      routed_model: 'b',
+      route_reason: 'pinned:fallback',
+      instead_of: { reason: 'funds' },
+    });
+  },
+);
