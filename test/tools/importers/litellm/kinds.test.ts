@@ -73,3 +73,37 @@ describe('wildcards', () => {
     ]);
   });
 });
+
+describe('what newer versions of LiteLLM can configure', () => {
+  const ROUTERS = ['complexity_router', 'quality_router', 'adaptive_router', 'a-semantic-router'];
+
+  test.each(ROUTERS)('the entry of the router %s is left out, and the report has the selector to write', (router) => {
+    const text = `model_list:
+  - { model_name: small, litellm_params: { model: openai/gpt-4o } }
+  - { model_name: smart, litellm_params: { model: auto_router/${router}, auto_router_default_model: small } }
+`;
+    const { report, files } = imported(text);
+    expect(report.problems).toEqual([]);
+    expect(outcomeOf(text, 'model_list[1].model_name')?.note).toContain('selectors: { NAME: { strategy: auto } }');
+    expect(errorsIn(files)).toEqual([]);
+  });
+
+  test('settings that Signalbox has in another form, or always, are reported with what to write', () => {
+    const text = `model_list:
+  - model_name: small
+    litellm_params: { model: openai/gpt-4o, itpm: 1000, otpm: 500, rpd: 10000 }
+    model_info: { access_windows: [{ start: "08:00", end: "18:00" }], blocked: false }
+router_settings:
+  fallback_on_unsupported_params: true
+  routing_groups: [{ group_name: g, models: [small], routing_strategy: least-busy }]
+litellm_settings: { default_soft_budget: 5, budget_rollover: true, store_audit_logs: true, banned_keywords_list: [x] }
+general_settings: { disable_budget_reservation: true, user_header_name: x-user, max_request_size_mb: 3 }
+policies: { a: {} }
+prompts: []
+`;
+    const { keys } = imported(text).report;
+    const unknown = /does not know|Signalbox adds none|does not use this fact/;
+    expect(keys.filter(({ note }) => unknown.test(note ?? '')).map(({ path }) => path)).toEqual([]);
+    expect(keys.find(({ path }) => path === 'litellm_settings.default_soft_budget')?.note).toContain('alert_at');
+  });
+});
