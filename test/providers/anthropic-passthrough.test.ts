@@ -7,8 +7,8 @@ import { createMessage } from '../../src/dialects/anthropic-messages/surface.ts'
 import { providerCall } from '../support/provider-call.ts';
 import { readOn } from '../support/read-request.ts';
 
-function passed(body: object, call: Partial<ProviderCall> = {}): HttpCall {
-  const { request } = readOn(createMessage, body);
+function passed(body: object, call: Partial<ProviderCall> = {}, headers = new Headers()): HttpCall {
+  const { request } = readOn(createMessage, body, headers);
   return passRequest({
     ...providerCall(),
     upstream: 'claude-haiku-5-5',
@@ -138,4 +138,29 @@ describe('a request that is passed on unchanged', () => {
       expect(sentOf({ messages }, { upstream: 'claude-haiku-4-5' }).messages).toEqual(older);
     },
   );
+});
+
+describe('the version 2026-10-21 of Anthropic’s API, which refuses temperature, top_p and top_k', () => {
+  const SAMPLING = { temperature: 0.3, top_p: 0.9, top_k: 5 };
+  const body = { model: 'auto', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }], ...SAMPLING };
+  // This model accepts the three fields with the earlier version.
+  const sent = (version: string | null, isSelected: true | undefined) => {
+    const headers = new Headers(version === null ? {} : { 'anthropic-version': version });
+    const call = passed(body, { upstream: 'claude-haiku-4-5', isSelected }, headers);
+    const { temperature, top_p, top_k } = JSON.parse(call.body);
+    return { temperature, top_p, top_k, dropped: call.dropped };
+  };
+
+  test.each(['2026-10-21', '2027-01-01'])(
+    'a selector’s request with the version %s is sent without the fields',
+    (version) => {
+      expect<unknown>(sent(version, true)).toEqual({ dropped: ['temperature', 'top_p', 'top_k'] });
+    },
+  );
+
+  test('a request with an earlier version keeps the fields, and so does a request that names its model', () => {
+    expect(sent('2023-06-01', true)).toEqual({ ...SAMPLING, dropped: [] });
+    expect(sent(null, true)).toEqual({ ...SAMPLING, dropped: [] });
+    expect(sent('2026-10-21', undefined)).toEqual({ ...SAMPLING, dropped: [] });
+  });
 });

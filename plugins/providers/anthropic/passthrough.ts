@@ -35,7 +35,7 @@ export function passRequest(call: ProviderCall): HttpCall {
   body.messages = withoutForeignState(body.messages);
   body.messages = withReminders(body.messages, rules.inlineSystem);
   const dropped: string[] = [];
-  if (isSelected) fit(body, rules, dropped);
+  if (isSelected) fit(body, rules, request.headers.passed['anthropic-version'] ?? '', dropped);
   // The caller's own thinking budget may exceed the caller's own cap, because thinking between tool calls counts over several requests.
   if (cap !== request.original.body.max_tokens) limitThinking(body, cap, dropped);
   const headers = { ...HEADERS, ...request.headers.passed };
@@ -108,8 +108,11 @@ function isForeign(block: unknown): boolean {
   return block.type === 'redacted_thinking' && isWrappedState(textOf(block.data));
 }
 
+/** The version of Anthropic's API since which it refuses `temperature`, `top_p` and `top_k` for every model. */
+const WITHOUT_SAMPLING = '2026-10-21';
+
 /** Adapts fields that the chosen model rejects, because the caller could not know which model would be chosen. */
-function fit(body: Body, rules: ModelRules, dropped: string[]): void {
+function fit(body: Body, rules: ModelRules, version: string, dropped: string[]): void {
   const { thinking, output_config: output } = body;
   const type = isObject(thinking) ? thinking.type : undefined;
   if (type === 'adaptive' && !rules.adaptive) drop(body, 'thinking', dropped);
@@ -123,7 +126,7 @@ function fit(body: Body, rules: ModelRules, dropped: string[]): void {
       else delete body.output_config;
     } else if (effort === 'xhigh' && !rules.xhigh) body.output_config = { ...output, effort: 'high' };
   }
-  if (!rules.fixedSampling) return;
+  if (!rules.fixedSampling && version < WITHOUT_SAMPLING) return;
   for (const field of ['temperature', 'top_p', 'top_k']) if (body[field] != null) drop(body, field, dropped);
 }
 
