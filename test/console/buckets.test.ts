@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { isSparse, labelledBuckets } from '../../src/console/charts/buckets.ts';
+import { basesOf } from '../../src/console/charts/scale.ts';
 import { clockTime } from '../../src/console/design/format.ts';
+import { axisOf } from '../../src/console/shell/axis.ts';
 import { seedOf } from '../deep/effort.ts';
 
 const SEED = seedOf('labels of a time axis');
@@ -54,4 +56,24 @@ test('a chart draws bars if only a few of its buckets have a value, and lines ot
   expect(isSparse([{ values: Array.from({ length: 24 }, () => null) }], 24)).toBe(true);
   // A bucket counts once, even if several lines have a value there.
   expect(isSparse([...values(5, 24), ...values(5, 24)], 24)).toBe(true);
+});
+
+test('a bucket is incomplete only if it ends after the last count, so the last day of a past period is complete', () => {
+  const days = ['2026-11-01', '2026-11-02', '2026-11-03'].map((day) => `${day}T00:00:00.000Z`);
+  const pendingFrom = (counted: string) =>
+    axisOf({ times: days, to: '2026-11-04T00:00:00.000Z', first_at: null, counted_until: `${counted}:00.000Z` })
+      .pendingFrom;
+  expect(pendingFrom('2026-11-30T08:00')).toBe(3);
+  expect(pendingFrom('2026-11-04T00:00')).toBe(3);
+  expect(pendingFrom('2026-11-03T23:59')).toBe(2);
+  expect(pendingFrom('2026-11-02T12:00')).toBe(1);
+  expect(pendingFrom('2026-10-31T12:00')).toBe(0);
+});
+
+test('stacked bars begin where the bars before them end, and gaps count as nothing', () => {
+  expect(basesOf([{ values: [1, null] }, { values: [2, 3] }, { values: [4, 5] }])).toEqual([
+    [0, 0],
+    [1, 0],
+    [3, 3],
+  ]);
 });

@@ -12,7 +12,7 @@ import {
   usd,
   type WrittenFigure,
 } from '../../src/console/design/format.ts';
-import { markOf, marksOf } from '../../src/console/design/marks.ts';
+import { knowModels, markOf, marksOf } from '../../src/console/design/marks.ts';
 
 const SEED = 471_147;
 
@@ -112,6 +112,35 @@ describe('the console writes figures as a person would', () => {
     const { failed, counterexample } = colours(marksOf);
     expect([failed, counterexample]).toEqual([false, null]);
     expect(marksOf(['', 'a'])('')).toBe('mark-other');
+  });
+
+  /** Every view colours some of the models of the installation, alone or together. Eight models never share a colour. */
+  const everywhere = (of: Colours) =>
+    fc.check(
+      fc.property(fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), { maxLength: 8 }), (all) => {
+        knowModels(() => all);
+        const alone = all.map((name) => of([name])(name));
+        const some = all.filter((_, at) => at % 2 === 0);
+        return (
+          new Set(alone).size === all.length &&
+          Bun.deepEquals(all.map(of(all)), alone) &&
+          Bun.deepEquals(
+            some.map(of(some)),
+            alone.filter((_, at) => at % 2 === 0),
+          )
+        );
+      }),
+      { numRuns: 300, seed },
+    );
+
+  test(`up to eight models have different colours, and each the same in every view (seed ${seed})`, () => {
+    try {
+      const { failed, counterexample } = everywhere(marksOf);
+      expect([failed, counterexample]).toEqual([false, null]);
+      expect(everywhere(MUTANTS['by place']!).failed).toBe(true);
+    } finally {
+      knowModels(() => []);
+    }
   });
 
   const MUTANTS: Readonly<Record<string, Colours>> = {

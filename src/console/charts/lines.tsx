@@ -5,7 +5,7 @@ import { inkOf } from '../design/marks.ts';
 import type { TermName } from '../design/terms.ts';
 import { isSparse, longBucketName } from './buckets.ts';
 import { Plot } from './frame.tsx';
-import { pathOf, type Scale, scaled, ticksTo } from './scale.ts';
+import { basesOf, pathOf, type Scale, scaled, ticksTo } from './scale.ts';
 import { TimeAxis } from './time-axis.tsx';
 
 export interface ChartLine {
@@ -32,6 +32,8 @@ interface LinesProps {
   /** The moment before which no data exist, in ms since 1970. Buckets that end before this moment are gaps. */
   readonly knownFrom?: number;
   readonly height?: number;
+  /** Whether the values are shares of a sum, which the chart draws as stacked bars. */
+  readonly isStacked?: boolean;
 }
 
 const [TOP, BOTTOM, RIGHT] = [12, 24, 8];
@@ -42,15 +44,20 @@ const [TOP, BOTTOM, RIGHT] = [12, 24, 8];
  */
 export function Lines(props: LinesProps) {
   const { heading, label, times, write, pendingFrom = times.length, knownFrom = 0, height = 216 } = props;
+  const { isStacked = false } = props;
   const lines = dashed(props.lines).map((line) => ({
     ...line,
     values: line.values.map((value, bucket) => ((times[bucket + 1] ?? Infinity) <= knownFrom ? null : value)),
   }));
   const valueAt = ({ values }: ChartLine, bucket: number) => write(values[bucket] ?? null);
-  const ticks = ticksTo(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
+  const bases = isStacked ? basesOf(lines) : null;
+  const tops = lines.flatMap(({ values }, place) =>
+    values.map((value, at) => (value ?? 0) + (bases?.[place]?.[at] ?? 0)),
+  );
+  const ticks = ticksTo(Math.max(0, ...tops));
   const tickTexts = ticks.map((tick) => write(tick)).map((figure, _, all) => inColumn(all)(figure).short);
   const left = 12 + 7 * Math.max(...tickTexts.map(({ length }) => length));
-  const hasBars = isSparse(lines, times.length);
+  const hasBars = isStacked || isSparse(lines, times.length);
   // A bar needs half a bucket on each side, and a line begins at the edge.
   const [first, last] = hasBars ? [-0.5, times.length - 0.5] : [0, Math.max(1, times.length - 1)];
   const y = scaled(0, ticks.at(-1) ?? 1, height - BOTTOM, TOP);
@@ -80,7 +87,7 @@ export function Lines(props: LinesProps) {
           <li class="chart-when">{at === null && isKnown ? 'Last complete' : nameOf(at ?? latest)}</li>
           {lines.map((line) => (
             <li key={line.name}>
-              <LineKey line={line} />
+              {hasBars ? <BarKey line={line} /> : <LineKey line={line} />}
               {line.term ? <Explained term={line.term}>{line.name}</Explained> : line.name}{' '}
               <b>{valueAt(line, at ?? latest).short}</b>
             </li>
@@ -106,9 +113,10 @@ export function Lines(props: LinesProps) {
               hasBars ? (
                 <LineBars
                   key={line.name}
-                  {...{ line, x, y, pendingFrom, at, place }}
-                  width={barWidth(x(1) - x(0), lines.length)}
-                  of={lines.length}
+                  {...{ line, x, y, pendingFrom, at }}
+                  bases={bases?.[place] ?? null}
+                  width={isStacked ? stackWidth(x(1) - x(0)) : barWidth(x(1) - x(0), lines.length)}
+                  shift={isStacked ? -0.5 : place - lines.length / 2}
                 />
               ) : (
                 <LinePath key={line.name} {...{ line, x, y, pendingFrom, at }} />
@@ -140,6 +148,12 @@ const LineKey = ({ line: { mark, dash } }: { readonly line: DashedLine }) => (
   </svg>
 );
 
+const BarKey = ({ line: { mark } }: { readonly line: DashedLine }) => (
+  <svg style={inkOf(mark)} width="8" height="8" aria-hidden="true">
+    <rect width="8" height="8" rx="2" fill="currentColor" />
+  </svg>
+);
+
 interface LinePathProps {
   readonly line: DashedLine;
   readonly x: Scale;
@@ -153,16 +167,20 @@ const [BAR_MIN, BAR_MAX] = [4, 32];
 const barWidth = (bucket: number, lines: number): number =>
   Math.max(BAR_MIN, Math.min(BAR_MAX, (bucket * 0.7) / Math.max(1, lines)));
 
+/** Stacked bars never cover the next bucket. */
+const stackWidth = (bucket: number): number => Math.max(1, Math.min(BAR_MAX, bucket < 4 ? bucket : bucket * 0.8));
+
 interface LineBarsProps extends LinePathProps {
   /** The width of a bar, px. */
   readonly width: number;
-  /** The position of the line among all lines, whose bars are next to each other. */
-  readonly place: number;
-  readonly of: number;
+  /** Where a bar begins, in bars from the middle of its bucket. */
+  readonly shift: number;
+  /** The value at which each bar begins; null if all begin at zero. */
+  readonly bases: readonly number[] | null;
 }
 
-/** The values of a line as bars from zero. */
-function LineBars({ line: { mark, values }, x, y, pendingFrom, at, width, place, of }: LineBarsProps) {
+/** The values of a line as bars from zero, or from the bars of other lines. */
+function LineBars({ line: { mark, values }, x, y, pendingFrom, at, width, shift, bases }: LineBarsProps) {
   return (
     <g style={inkOf(mark)} fill="currentColor">
       {values.map(
@@ -172,10 +190,10 @@ function LineBars({ line: { mark, values }, x, y, pendingFrom, at, width, place,
             <rect
               key={bucket}
               class={bucket >= pendingFrom && bucket !== at ? 'chart-bar chart-bar-pending' : 'chart-bar'}
-              x={x(bucket) + (place - of / 2) * width}
-              y={y(value)}
-              width={Math.max(2, width - 1)}
-              height={Math.max(1, y(0) - y(value))}
+              x={x(bucket) + shift * width}
+              y={y(value + (bases?.[bucket] ?? 0))}
+              width={bases ? width : Math.max(2, width - 1)}
+              height={bases ? y(0) - y(value) : Math.max(1, y(0) - y(value))}
             />
           ),
       )}

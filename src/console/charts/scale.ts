@@ -40,6 +40,14 @@ export function pathOf(values: readonly (number | null)[], x: Scale, y: Scale, f
     .join('');
 }
 
+/** Where each value of each line begins if the lines are stacked: at the sum of the values of the lines before it. */
+export const basesOf = (
+  lines: readonly { readonly values: readonly (number | null)[] }[],
+): readonly (readonly number[])[] =>
+  lines.map(({ values }, place) =>
+    values.map((_, bucket) => lines.slice(0, place).reduce((sum, line) => sum + (line.values[bucket] ?? 0), 0)),
+  );
+
 interface Tradeoff {
   readonly cost: number;
   readonly quality: number;

@@ -1,6 +1,7 @@
 import type { WrittenFigure } from '../design/format.ts';
 import { inkOf, marksOf } from '../design/marks.ts';
 import { Plot } from './frame.tsx';
+import { type NamedCircle, placeLabels } from './labels.ts';
 import { logTicks, paretoFront, type Scale, scaled } from './scale.ts';
 
 export interface ScatterPoint {
@@ -85,6 +86,9 @@ export function Scatter({ heading, points: given, writeCost, writeQuality, write
     >
       {(width, at) => {
         const x = xIn(width);
+        const circleOf = (point: ScatterPoint) => {
+          return { name: point.name, x: x(point.cost), y: y(point.quality), radius: radius(point) };
+        };
         return (
           <>
             <ScatterAxes {...{ x, y, width, low, high, worst, best, writeCost, writeQuality }} />
@@ -97,11 +101,11 @@ export function Scatter({ heading, points: given, writeCost, writeQuality, write
             {points.map((point, place) => (
               <ScatterCircle
                 key={point.name}
-                {...{ point, x: x(point.cost), y: y(point.quality), radius: radius(point), isShown: place === at }}
+                {...{ point, ...circleOf(point), isShown: place === at }}
                 mark={point.reason === null ? markOf(point.name) : 'mark-other'}
-                isRight={x(point.cost) > width / 2}
               />
             ))}
+            <ScatterLabels {...{ points, circleOf, width }} shown={at === null ? undefined : points[at]} />
           </>
         );
       }}
@@ -116,34 +120,52 @@ interface CircleProps {
   readonly radius: number;
   readonly mark: string;
   readonly isShown: boolean;
-  /** Whether the name is written to the left of the circle, because there is room. */
-  readonly isRight: boolean;
 }
 
-const ScatterCircle = ({ point, x, y, radius, mark, isShown, isRight }: CircleProps) => (
-  <g style={inkOf(mark)}>
-    <circle
-      cx={x}
-      cy={y}
-      r={radius}
-      fill={point.reason === null ? 'currentColor' : 'none'}
-      fill-opacity={point.isChosen ? 1 : 0.35}
-      stroke="currentColor"
-      stroke-width={isShown ? 3 : 1.5}
-      stroke-dasharray={point.reason === null ? undefined : '2 2'}
-    />
-    {(point.isChosen || isShown) && (
-      <text
-        class="chart-name"
-        x={x + (isRight ? -1 : 1) * (radius + 6)}
-        y={y + 4}
-        text-anchor={isRight ? 'end' : 'start'}
-      >
-        {point.name}
-      </text>
-    )}
-  </g>
+const ScatterCircle = ({ point, x, y, radius, mark, isShown }: CircleProps) => (
+  <circle
+    style={inkOf(mark)}
+    cx={x}
+    cy={y}
+    r={radius}
+    fill={point.reason === null ? 'currentColor' : 'none'}
+    fill-opacity={point.isChosen ? 1 : 0.35}
+    stroke="currentColor"
+    stroke-width={isShown ? 3 : 1.5}
+    stroke-dasharray={point.reason === null ? undefined : '2 2'}
+  />
 );
+
+interface LabelsProps extends Pick<ScatterProps, 'points'> {
+  /** The point under the pointer, which is named first. */
+  readonly shown: ScatterPoint | undefined;
+  readonly circleOf: (point: ScatterPoint) => NamedCircle;
+  readonly width: number;
+}
+
+/** The names beside the circles: first the point under the pointer and the choice, then the models that could be chosen. */
+function ScatterLabels({ points, shown, circleOf, width }: LabelsProps) {
+  const rank = (point: ScatterPoint): number =>
+    point === shown ? 3 : point.isChosen ? 2 : Number(point.reason === null);
+  const ranked = points.toSorted((one, other) => rank(other) - rank(one));
+  const left = new Set(points.flatMap(({ name, reason }) => (reason === null ? [] : [name])));
+  const plot = { left: LEFT, right: width, top: 12, bottom: HEIGHT - BOTTOM + 4 };
+  return (
+    <>
+      {placeLabels(ranked.map(circleOf), plot).map(({ name, x, y, anchor }) => (
+        <text
+          key={name}
+          class={left.has(name) ? 'chart-label' : 'chart-label chart-name'}
+          x={x}
+          y={y}
+          text-anchor={anchor}
+        >
+          {name}
+        </text>
+      ))}
+    </>
+  );
+}
 
 const stateOf = ({ isChosen, reason }: ScatterPoint): WrittenFigure => {
   const short = isChosen ? 'chosen' : reason === null ? 'possible' : 'left out';

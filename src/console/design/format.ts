@@ -42,6 +42,10 @@ export function figure(value: number | null, unit = ''): WrittenFigure {
 export const plural = (count: number, noun: string): string =>
   `${figure(count).short} ${noun}${count === 1 ? '' : 's'}`;
 
+/** Writes a ratio with the precision that people compare with: `5.3`, `12`. */
+export const timesText = (times: number): string =>
+  figure(times < 10 ? Math.round(times * 10) / 10 : Math.round(times)).short;
+
 /** Writes a share, 0 to 1, in percent. */
 export function percent(share: number | null): WrittenFigure {
   if (share === null || !Number.isFinite(share)) return NONE;

@@ -6,7 +6,8 @@ import type { TermName } from '../design/terms.ts';
 
 /** A main figure of a view, which has at most four main figures. */
 export interface ViewFigure<Data> {
-  readonly label: string;
+  /** The name of the figure, which can depend on the data; `data` is null until they are read. */
+  readonly label: string | ((data: Data | null) => string);
   /** The glossary term that explains the label. */
   readonly term?: TermName;
   readonly value: (data: Data) => WrittenFigure;
@@ -29,10 +30,10 @@ interface FiguresProps<Data> {
  */
 export const Figures = <Data,>({ of: { data, failure }, figures }: FiguresProps<Data>) => (
   <Heroes>
-    {figures.map(({ label, term, value, notes }) => (
+    {figures.map(({ label, term, value, notes }, at) => (
       <Hero
-        key={label}
-        label={label}
+        key={at}
+        label={typeof label === 'string' ? label : label(data)}
         term={term}
         failure={failure}
         value={data && value(data)}

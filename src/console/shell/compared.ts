@@ -1,4 +1,4 @@
-import { figure } from '../design/format.ts';
+import { timesText } from '../design/format.ts';
 import { range } from './range.ts';
 
 /** Names the period before the selected one, to compare with: `7 days before`. */
@@ -6,10 +6,6 @@ export const periodBefore = (): string => {
   const { label } = range.value;
   return `${label.startsWith('Last ') ? label.slice('Last '.length) : 'period'} before`;
 };
-
-/** Writes a ratio with the precision that people compare with: `5.3`, `12`. */
-export const timesText = (times: number): string =>
-  figure(times < 10 ? Math.round(times * 10) / 10 : Math.round(times)).short;
 
 /** Above this ratio the earlier period had almost nothing, so a ratio is meaningless. */
 const TIMES_MAX = 100;

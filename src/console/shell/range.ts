@@ -53,17 +53,6 @@ function daysLabel(first: Date, last: Date): string {
     : `${dayLabel.format(first)} to ${dayLabel.format(last)}`;
 }
 
-/** The day in the viewer's time zone, `YYYY-MM-DD`. */
-export const dayOf = (date: Date): string =>
-  [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-');
-
-/** The first and the last day of the calendar month before a time, in the viewer's time zone. @param now ms since 1970 */
-export function lastMonth(now: number): { readonly from: string; readonly to: string } {
-  const today = new Date(now);
-  const [year, month] = [today.getFullYear(), today.getMonth()];
-  return { from: dayOf(new Date(year, month - 1, 1)), to: dayOf(new Date(year, month, 0)) };
-}
-
 export const viewerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /**

@@ -8,6 +8,7 @@ import { Failure, NoPermission, Skeleton } from '../design/states.tsx';
 import { Toasts } from '../design/toast.tsx';
 import { Coded } from '../design/written.tsx';
 import { VIEWS } from '../views.ts';
+import { useModelColours } from './models.ts';
 import { Rail } from './rail.tsx';
 import { AddressError, followLinks, hrefOf, hrefWith, path } from './router.ts';
 import { mayView, openSession, session } from './session.ts';
@@ -34,6 +35,7 @@ export function Shell() {
     document.addEventListener('click', followLinks);
     return () => document.removeEventListener('click', followLinks);
   }, []);
+  useModelColours(now.state === 'in' && mayView('models.list'));
   useEffect(() => {
     const title = now.state === 'out' ? 'Sign in' : (view?.title ?? 'Not found');
     document.title = `${title} · Signalbox`;

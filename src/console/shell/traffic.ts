@@ -6,6 +6,7 @@ import type { ReadOf } from '../api/reads.ts';
 import { RENEWAL_MS, type Resource, useResource } from '../api/resource.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../design/format.ts';
 import { endsOf, isRangeStated, RANGES, type RangeName, range, stateRange, type TimeRange } from './range.ts';
+import { reachOfViewer } from './session.ts';
 import type { ConsoleView } from './view.ts';
 
 export type TrafficReport = ReadOf<'/admin/traffic'>;
@@ -69,14 +70,19 @@ export function rangeOverAll(firstAt: string | null, now: number): RangeName {
 /** A minimal query, because only the time of the first request is needed. */
 const firstQuery = (now: number): Query => ({ from: new Date(now).toISOString(), step: 'day', points: 'false' });
 
+const useFirst = (isWanted: boolean) =>
+  useResource('/admin/traffic', firstQuery(Math.floor(Date.now() / STEPS.day) * STEPS.day), { isWanted });
+
+/** When the first request was counted, ISO 8601; null if there is none, or the viewer may not know. */
+export const useFirstAt = (): string | null => useFirst(reachOfViewer('traffic.read') !== null).data?.first_at ?? null;
+
 /**
  * Writes a range into the address if the view needs one and the address has none.
  * @returns whether the view can be shown
  */
 export function useOpeningRange(view: Pick<ConsoleView, 'range'> | null, isOpen: boolean): boolean {
   const isWanted = isOpen && view?.range === 'all' && !isRangeStated();
-  const day = Math.floor(Date.now() / STEPS.day) * STEPS.day;
-  const { data, failure } = useResource('/admin/traffic', firstQuery(day), { isWanted });
+  const { data, failure } = useFirst(isWanted);
   useEffect(() => {
     if (!isOpen || view?.range === undefined || isRangeStated()) return;
     if (view.range === 'last' || failure) stateRange();
@@ -109,18 +115,4 @@ export function useTraffic(options: TrafficOptions = {}): Resource<TrafficReport
     every: isBefore ? null : RENEWAL_MS,
     isWanted,
   });
-}
-
-/**
- * Converts the buckets of a report for a line chart: their start times in ms since 1970; the moment before which zero means "no data"; and
- * the index of the first incomplete bucket, or the number of buckets if all are complete.
- */
-export function axisOf(report: Pick<TrafficReport, 'times' | 'first_at' | 'counted_until'>) {
-  const times = report.times.map((time) => Date.parse(time));
-  const growing = times.findIndex((_, at) => (times[at + 1] ?? Infinity) > Date.parse(report.counted_until));
-  return {
-    times,
-    pendingFrom: Math.max(0, growing),
-    knownFrom: report.first_at === null ? Number.POSITIVE_INFINITY : Date.parse(report.first_at),
-  };
 }

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Field, Select } from '../design/field.tsx';
-import { DAY_MS } from '../design/format.ts';
-import { chooseDays, chooseRange, dayOf, lastMonth, RANGES, type RangeName, range } from './range.ts';
+import { daysShown, lastMonth } from './days.ts';
+import { chooseDays, chooseRange, RANGES, type RangeName, range } from './range.ts';
+import { useFirstAt } from './traffic.ts';
 
 interface ViewHeadProps {
   /** A noun. */
@@ -42,14 +43,15 @@ function RangePicker() {
   const { name, days } = range.value;
   const [draft, setDraft] = useState(days);
   const month = lastMonth(Date.now());
+  const firstAt = useFirstAt();
   // The address has the days, so that a link to a month shows the same month later.
   const isMonth = days?.from === month.from && days.to === month.to;
   const choose = (next: Choice) => {
     if (next === 'last-month') return chooseDays(month.from, month.to);
     if (next !== 'days') return chooseRange(next);
-    const week = { from: dayOf(new Date(Date.now() - 6 * DAY_MS)), to: dayOf(new Date()) };
-    setDraft(week);
-    chooseDays(week.from, week.to);
+    const shown = daysShown(range.value, firstAt, Date.now());
+    setDraft(shown);
+    chooseDays(shown.from, shown.to);
   };
   const edit = (part: Partial<{ from: string; to: string }>) => {
     const next = { from: days?.from ?? '', to: days?.to ?? '', ...draft, ...part };

@@ -59,6 +59,16 @@ test('other views open with the last chosen time range, and views without a time
   expect(new URL(people.page.url()).search).toBe('');
 });
 
+test('the choice of days begins with the shown days, from the first day with a request', async () => {
+  const { page } = await openConsole(stage, { path: '/money?range=90d' });
+  await page.getByLabel('Time range').selectOption({ label: 'Chosen days' });
+  await page.waitForURL(/[?&]from=/);
+  const { searchParams } = new URL(page.url());
+  // The test began a moment ago, perhaps before midnight.
+  const days = (Date.parse(searchParams.get('to')!) - Date.parse(searchParams.get('from')!)) / DAY_MS;
+  expect(days).toBeWithin(0, 2);
+});
+
 test('a view opens even if the time of the first request cannot be read', async () => {
   const { page } = await openConsole(stage);
   await page.route('**/admin/traffic*', (route) => route.fulfill({ status: 503, json: { error: { message: 'No.' } } }));

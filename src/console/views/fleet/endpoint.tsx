@@ -6,10 +6,11 @@ import { Panel } from '../../design/panel.tsx';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { creditsText, When } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
+import { axisOf } from '../../shell/axis.ts';
 import { range } from '../../shell/range.ts';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { axisOf, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
+import { type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 import { attemptsOf, type EndpointLine, EndpointState, slownessOf } from './endpoint-words.tsx';
 
 interface EndpointPanelProps {

@@ -3,12 +3,12 @@ import type { Resource } from '../../api/resource.ts';
 import { ShareBar } from '../../charts/bars.tsx';
 import { LoadedCard } from '../../design/card.tsx';
 import { Select } from '../../design/field.tsx';
-import { duration, figure, percent, plural } from '../../design/format.ts';
+import { duration, figure, percent, plural, timesText } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Empty, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { When, Written } from '../../design/written.tsx';
-import { periodBefore, timesText } from '../../shell/compared.ts';
+import { periodBefore } from '../../shell/compared.ts';
 import {
   type DegradedProvider,
   degradedProviders,

@@ -7,6 +7,7 @@ import { markOf } from '../../design/marks.ts';
 import { Empty, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Dot } from '../../design/tag.tsx';
+import { modelsIn } from '../../shell/models.ts';
 import { hrefWith, param } from '../../shell/router.ts';
 import {
   accessText,
@@ -16,10 +17,6 @@ import {
   ModelPanel,
   useModelHolders,
 } from './model-panel.tsx';
-
-/** Removes selectors and aliases. */
-const modelsIn = (data: readonly ModelLine[]): readonly ModelLine[] =>
-  data.filter(({ owned_by, id, display_name }) => owned_by !== 'signalbox' && id === display_name);
 
 /** The models that the viewer may use, with the figures to compare them by. */
 export function Models() {

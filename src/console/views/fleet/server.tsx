@@ -4,7 +4,7 @@ import { Card, LoadedCard } from '../../design/card.tsx';
 import { duration, plural } from '../../design/format.ts';
 import { Table } from '../../design/table.tsx';
 import { State } from '../../design/tag.tsx';
-import { When } from '../../design/written.tsx';
+import { Coded, When } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { hrefOf } from '../../shell/router.ts';
 
@@ -139,7 +139,7 @@ const Reload = ({ policy }: Pick<ServerProps, 'policy'>) => (
               'Last reload',
               ({ time, cause, message }) => (
                 <>
-                  <When at={time} /> {CAUSES[cause] ?? cause}: {message}
+                  <When at={time} /> {CAUSES[cause] ?? cause}: <Coded text={message} />
                 </>
               ),
             ],

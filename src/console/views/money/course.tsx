@@ -3,15 +3,16 @@ import { percent, usd } from '../../design/format.ts';
 import { marksOf } from '../../design/marks.ts';
 import { Empty } from '../../design/states.tsx';
 import { TERMS } from '../../design/terms.ts';
+import { axisOf } from '../../shell/axis.ts';
 import { compared } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
-import { axisOf, type TrafficReport } from '../../shell/traffic.ts';
+import type { TrafficReport } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
 
 /** How many lines to show. An additional line shows the sum of all other lines. */
 export const LINES = 6;
 
-/** Spend over time: compared with the baseline, or divided among the keys, teams, models … that spend most. */
+/** Spend over time: compared with the baseline, or as bars that the keys, teams, models … that spend most share. */
 export function Course({ report }: { readonly report: TrafficReport }) {
   const { total, series } = report;
   if (total.whole.credits === 0 && total.whole.requests === 0) {
@@ -56,6 +57,7 @@ export function Course({ report }: { readonly report: TrafficReport }) {
       {...axisOf(report)}
       lines={uniquelyNamed(lines)}
       write={usd}
+      isStacked={report.by !== null}
     />
   );
 }

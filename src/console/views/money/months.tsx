@@ -6,8 +6,8 @@ import { monthTime, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { type Column, columnsOf } from '../../kit/columns.tsx';
-import { dayOf } from '../../shell/range.ts';
-import type { TrafficReport } from '../../shell/traffic.ts';
+import { dayOf } from '../../shell/days.ts';
+import { type TrafficReport, useFirstAt } from '../../shell/traffic.ts';
 import { usdPerCredit } from '../overview/measures.ts';
 import { DimensionField, ExportLink, NoLabel, SecondField, secondIn, ZoneField, zoneIn } from './dimension-field.tsx';
 import { type Amount, holderOf, isBooked, isCounted, NO_AMOUNT, noneOf, nounOf, type SpendDimension } from './spend.ts';
@@ -143,18 +143,21 @@ function MonthSpend({ by, and, zone, period, rows, starts }: MonthSpendProps) {
   const totals = starts.map((_, at) =>
     rows.reduce((sum, { amounts }) => plus(sum, amounts[at] ?? NO_AMOUNT), NO_AMOUNT),
   );
+  const knownFrom = Date.parse(useFirstAt() ?? '') || 0;
   const [current, last] = [totals.at(-1) ?? NO_AMOUNT, totals.at(-2) ?? NO_AMOUNT];
+  const isNew = (starts.at(-1)?.getTime() ?? 0) <= knownFrom;
   if (rows.length === 0) return <Empty title="No spend yet">Each month with charges gets a column here.</Empty>;
   return (
     <>
       <section class="card money-plot" aria-label="Spend by month">
         <Lines
-          heading={`Spend is ${usd(current.usd).short} this month so far. It was ${usd(last.usd).short} last month.`}
+          heading={`Spend is ${usd(current.usd).short} this month so far.${isNew ? '' : ` It was ${usd(last.usd).short} last month.`}`}
           label="Spend"
           times={starts.map((start) => start.getTime())}
           lines={[{ name: 'Spend', mark: 'accent', values: totals.map((total) => Number(total.usd)) }]}
           write={usd}
           pendingFrom={MONTHS - 1}
+          knownFrom={knownFrom}
         />
       </section>
       <section class="card" aria-labelledby="months">
@@ -162,7 +165,12 @@ function MonthSpend({ by, and, zone, period, rows, starts }: MonthSpendProps) {
           <h2 id="months">{title}</h2>
           <ExportLink {...{ by, and, zone, period }} step="month" />
         </div>
-        <Table label={title} rows={rows} keyOf={({ id }) => id ?? '~others'} columns={monthColumns(by, and, starts)} />
+        <Table
+          label={title}
+          rows={rows}
+          keyOf={({ id }) => id ?? '~others'}
+          columns={monthColumns(by, and, starts, knownFrom)}
+        />
       </section>
     </>
   );
@@ -172,6 +180,7 @@ const monthColumns = (
   by: SpendDimension,
   and: SpendDimension | null,
   starts: readonly Date[],
+  knownFrom: number,
 ): readonly TableColumn<MonthRow>[] =>
   columnsOf([
     { head: nounOf(by), name: ({ name }) => name || noneOf(by) },
@@ -189,7 +198,9 @@ const monthColumns = (
       const phone = ({ 1: 'fact', 2: 'second' } as const)[starts.length - at];
       return {
         head: monthTime(start.getTime()) + (at === starts.length - 1 ? ', so far' : ''),
-        money: ({ amounts }) => amounts[at] ?? NO_AMOUNT,
+        // Before its first request, this installation knows of no spend.
+        money: ({ amounts }) =>
+          (starts[at + 1]?.getTime() ?? Infinity) <= knownFrom ? null : (amounts[at] ?? NO_AMOUNT),
         ...(phone && { phone }),
       };
     }),

@@ -1,8 +1,8 @@
-import { figure, NONE, percent, usd, type WrittenFigure } from '../../design/format.ts';
+import { figure, NONE, usd, type WrittenFigure } from '../../design/format.ts';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
 import { type Column, columnsOf } from '../../kit/columns.tsx';
-import { timesText } from '../../shell/compared.ts';
+import { partOf } from './change.ts';
 import { nounOf, riseOf, type SpendDimension, type SpenderRow, savedOf } from './spend.ts';
 
 interface SpendTableProps {
@@ -73,19 +73,10 @@ const signed = (rise: WrittenFigure): WrittenFigure =>
 
 /** The change in whole percent: `+18 %`, `−3 %`, `0 %`; `new` if nothing was spent before. */
 function risePercent({ whole, before }: SpenderRow): string {
-  if (!before || before.credits <= 0) return whole.credits > 0 ? 'new' : '';
+  if (!before) return '';
+  if (before.credits <= 0) return whole.credits > 0 ? 'new' : '';
   const share = Math.round((whole.credits / before.credits - 1) * 100);
   return `${share > 0 ? '+' : share < 0 ? '−' : ''}${figure(Math.abs(share)).exact} %`;
-}
-
-/** The change relative to the period before: `+18 %`, `4.2 ×`, `new`. */
-export function partOf({ whole, before }: SpenderRow): string {
-  if (!before || before.credits <= 0) return whole.credits > 0 ? 'new' : '';
-  const times = whole.credits / before.credits;
-  if (times >= 2) return `${timesText(times)} ×`;
-  const share = Math.round((times - 1) * 100) / 100;
-  if (share === 0) return 'same';
-  return `${share > 0 ? '+' : '−'}${percent(Math.abs(share)).short}`;
 }
 
 /** The change as a part of a sentence: `spends 4.2 times as much as before`. */

@@ -3,8 +3,10 @@ import type { Action, Reach } from '../../../admin/use-cases/roles.ts';
 import type { ReadOf } from '../../api/reads.ts';
 import { type Resource, useResource } from '../../api/resource.ts';
 import { DAY_MS } from '../../design/format.ts';
-import { dayOf, endsOf, range, type TimeRange, viewerZone } from '../../shell/range.ts';
+import { dayOf } from '../../shell/days.ts';
+import { endsOf, range, type TimeRange, viewerZone } from '../../shell/range.ts';
 import { isToldApart, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
+import { isBeforeCounted } from './change.ts';
 
 /** The dimension by which spend is divided. A label dimension has the label's name after the colon. */
 export type SpendDimension = 'key' | 'team' | 'user' | 'model' | 'provider' | 'task' | `label:${string}`;
@@ -65,10 +67,17 @@ export const nounOf = (by: SpendDimension): string => DIMENSION_NAMES[by] ?? `La
 export const noneOf = (by: SpendDimension): string => `no ${nounOf(by).toLowerCase()}`;
 
 /** The rows of counted traffic. The last row is the sum of all rows that are not listed. */
-const rowsOfTraffic = ({ series, other }: TrafficReport, by: SpendDimension): readonly SpenderRow[] => [
-  ...series.map(({ value, name, whole, before }) => ({ id: value, name: name || noneOf(by), whole, before })),
-  ...(other ? [{ id: null, name: 'all others', whole: other.whole, before: other.before }] : []),
-];
+function rowsOfTraffic(report: TrafficReport, by: SpendDimension): readonly SpenderRow[] {
+  const { series, other } = report;
+  const wasCounted = isBeforeCounted(report);
+  const rowOf = (id: string | null, name: string, { whole, before }: TrafficReport['total']) => {
+    return { id, name, whole, before: wasCounted ? before : null };
+  };
+  return [
+    ...series.map((line) => rowOf(line.value, line.name || noneOf(by), line)),
+    ...(other ? [rowOf(null, 'all others', other)] : []),
+  ];
+}
 
 /** The ID and name of a group in a dimension. */
 export function holderOf({ group }: Pick<UsageGroup, 'group'>, by: SpendDimension): { id: string; name: string } {

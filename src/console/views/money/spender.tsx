@@ -15,6 +15,8 @@ import { range } from '../../shell/range.ts';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { useTraffic } from '../../shell/traffic.ts';
+import { savedFigure, savedLabel } from '../overview/saved.ts';
+import { partOf } from './change.ts';
 import { Course, wholeDays } from './course.tsx';
 import { ChargesLink, isReportKey } from './dimension-field.tsx';
 import {
@@ -31,7 +33,7 @@ import {
   savedOf,
   useSpend,
 } from './spend.ts';
-import { partOf, SpendTable } from './spend-table.tsx';
+import { SpendTable } from './spend-table.tsx';
 
 /**
  * The dimensions by which each dimension can be divided, the most useful first. Tasks are missing, because only decision records have them.
@@ -74,7 +76,7 @@ export function Spender({ holder, reach, row }: SpenderProps) {
     <Panel title={`${nounOf(by)} ${name}`} closeHref={hrefWith({ open: null })}>
       <div class="stack">
         {sums ? (
-          <Sums name={name} id={by === 'key' || by === 'team' || by === 'user' ? id : ''} sums={sums} />
+          <Sums id={(by === 'key' || by === 'team' || by === 'user') && id !== name ? id : ''} sums={sums} />
         ) : (
           !isOwnTraffic && (
             <Empty title="Nothing was charged">
@@ -95,23 +97,22 @@ export function Spender({ holder, reach, row }: SpenderProps) {
 }
 
 interface SumsProps {
-  readonly name: string;
   readonly id: string;
   readonly sums: Pick<SpenderRow, 'whole' | 'before'>;
 }
 
-function Sums({ name, id, sums: { whole, before } }: SumsProps) {
+function Sums({ id, sums: { whole, before } }: SumsProps) {
   const saved = savedOf(whole);
   const change = compared(whole.credits, before?.credits ?? null);
   return (
     <>
       <p>
         <b>
-          {name} spent {usd(whole.usd).short} in {range.value.phrase}
+          {usd(whole.usd).short} in {range.value.phrase}
           {saved !== null && (
             <>
-              {' '}
-              and saved {usd(saved.usd).short} against the <Explained term="baseline">baseline</Explained>
+              , {savedFigure(saved.usd).short} {saved.credits < 0 ? 'more' : 'less'} than the{' '}
+              <Explained term="baseline">baseline</Explained>
             </>
           )}
           .
@@ -123,9 +124,14 @@ function Sums({ name, id, sums: { whole, before } }: SumsProps) {
         facts={[
           ['Spend', bothText],
           ['Before', () => before && bothText(before), '–'],
-          [<Explained key="saved" term="saved" />, () => saved && bothText(saved)],
+          [
+            <Explained key="saved" term="saved">
+              {savedLabel(saved?.credits ?? 0)}
+            </Explained>,
+            () => saved && bothText({ usd: saved.usd.replace('-', ''), credits: Math.abs(saved.credits) }),
+          ],
           ['Requests', () => <Written value={figure(whole.requests)} />],
-          ['ID', () => id !== '' && id !== name && <Copy text={id} label="ID" />],
+          ['ID', () => id !== '' && <Copy text={id} label="ID" />],
         ]}
       />
     </>

@@ -10,6 +10,7 @@ import { compared, periodBefore } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
 import { hrefWith, param } from '../../shell/router.ts';
 import { type TrafficReport, useTraffic } from '../../shell/traffic.ts';
+import { savedFigure, savedLabel } from '../overview/saved.ts';
 import { Course, LINES, wholeDays } from './course.tsx';
 import { ChargesLink, DimensionField, ExportLink, NoLabel } from './dimension-field.tsx';
 import {
@@ -74,9 +75,9 @@ const FIGURES: readonly ViewFigure<TrafficReport>[] = [
     ],
   },
   {
-    label: 'Saved',
+    label: (report) => savedLabel(report?.total.whole.saved_credits ?? 0),
     term: 'saved',
-    value: ({ total: { whole } }) => usd(whole.saved_usd),
+    value: ({ total: { whole } }) => savedFigure(whole.saved_usd),
     notes: ({ total: { whole } }) => savedNotes(whole),
   },
   {
@@ -101,9 +102,10 @@ function savedNotes({ usd: spent, saved_usd, credits, saved_credits }: TrafficRe
   const baseline = credits + saved_credits;
   if (baseline <= 0) return ['no baseline yet'];
   return [
-    creditsText(saved_credits),
+    creditsText(Math.abs(saved_credits)),
     <Explained key="part" term="baseline">
-      {percent(saved_credits / baseline).short} of the baseline, {usd(Number(spent) + Number(saved_usd)).short}
+      {percent(Math.abs(saved_credits) / baseline).short} of the baseline,{' '}
+      {usd(Number(spent) + Number(saved_usd)).short}
     </Explained>,
   ];
 }
@@ -173,6 +175,7 @@ function riseSentence(by: SpendDimension, rows: readonly SpenderRow[]): string {
   const noun = nounOf(by);
   const [most] = rows;
   if (rows.length === 0) return `Spend by ${noun.toLowerCase()}`;
+  if (most?.before === null) return `${noun} ${most.name} spends most: ${usd(most.whole.usd).short}.`;
   if (!most || most.id === null || (riseOf(most) ?? 0) <= 0) return `No ${noun.toLowerCase()} spends more than before.`;
   return `${noun} ${most.name} ${riseText(most)}.`;
 }

@@ -146,11 +146,13 @@ const WORDS: Readonly<Record<string, string>> = {
 function policyItems({ last_reload, warnings }: ReadOf<'/admin/policy'>): readonly AttentionItem[] {
   const [first] = warnings;
   const item = { word: 'Policy', href: hrefOf('/policies') };
-  const refused = `The last policy edit was refused: ${last_reload.message}`;
+  const refused = <Coded text={`The last policy edit was refused: ${last_reload.message}`} />;
   const warned =
-    warnings.length === 1
-      ? `The policy has a warning: ${first?.message}`
-      : `The policy has ${warnings.length} warnings`;
+    warnings.length === 1 ? (
+      <Coded text={`The policy has a warning: ${first?.message}`} />
+    ) : (
+      `The policy has ${warnings.length} warnings`
+    );
   return [
     ...(last_reload.result === 'refused' ? [{ ...item, id: 'reload', tone: 'bad' as const, text: refused }] : []),
     ...(first ? [{ ...item, id: 'warnings', tone: 'warn' as const, text: warned }] : []),
@@ -168,7 +170,7 @@ function alertItems({ data, webhooks }: ReadOf<'/admin/alerts'>, now: number): r
     href,
     text: (
       <>
-        {latest.text} <When at={latest.time} />
+        <Coded text={latest.text} /> <When at={latest.time} />
       </>
     ),
   };

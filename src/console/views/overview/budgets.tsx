@@ -1,13 +1,14 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { LoadedCard } from '../../design/card.tsx';
-import { clockTime, dayTime, isAddress, percent, shortAddress } from '../../design/format.ts';
+import { clockTime, dayTime, isAddress, percent } from '../../design/format.ts';
 import { Empty } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
 import { moneyFigure } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
+import { fundName } from './fund-name.ts';
 
 export type FundUsage = ReadOf<'/admin/ledger'>['funds'][number];
 
@@ -21,10 +22,6 @@ export function emptyAt(
   if (spent >= limit) return now;
   return runs_out_at === null ? null : Date.parse(runs_out_at);
 }
-
-/** The name of a fund for people. */
-export const fundName = ({ name, title }: FundUsage): string =>
-  isAddress(name) ? title.replace(name, shortAddress(name)) : title;
 
 /** A fund at the beginning of a sentence: `Budget “month of team search”`, `The balance of key app`. */
 export const fundSubject = (fund: FundUsage): string =>

@@ -5,10 +5,11 @@ import { figure } from '../../design/format.ts';
 import { marksOf } from '../../design/marks.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Tabs } from '../../design/tabs.tsx';
+import { axisOf } from '../../shell/axis.ts';
 import { range } from '../../shell/range.ts';
 import { hrefOf, param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import { axisOf, isToldApart, type TrafficReport } from '../../shell/traffic.ts';
+import { isToldApart, type TrafficReport } from '../../shell/traffic.ts';
 import { SendOne } from '../requests/list.tsx';
 import {
   type ChartDimension,

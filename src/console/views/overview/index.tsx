@@ -18,6 +18,7 @@ import { Budgets } from './budgets.tsx';
 import { Course, Refused } from './course.tsx';
 import { dimensionOf, ratio, usdPerCredit } from './measures.ts';
 import { Providers } from './providers.tsx';
+import { savedFigure, savedLabel } from './saved.ts';
 
 /** The state of the gateway at a glance: money, speed, health, and what the viewer should do. */
 export default function Overview() {
@@ -84,16 +85,16 @@ function Figures({ traffic, before }: FiguresProps) {
         notes={now && [creditsText(now.credits), compared(now.credits, then?.credits ?? null)]}
       />
       <Hero
-        label="Saved"
+        label={savedLabel(now?.saved_credits ?? 0)}
         term="saved"
         failure={failure}
-        value={now && usd(now.saved_usd)}
+        value={now && savedFigure(now.saved_usd)}
         notes={
           now &&
           (baseline > 0
             ? [
                 <Explained key="part" term="baseline">
-                  {percent(now.saved_credits / baseline).short} of the baseline
+                  {percent(Math.abs(now.saved_credits) / baseline).short} of the baseline
                 </Explained>,
                 `the baseline is ${usd(Number(now.usd) + Number(now.saved_usd)).short}`,
               ]
