@@ -106,6 +106,29 @@ describe('a key', () => {
     expect(await page.content()).not.toContain(secret.slice(-20));
   });
 
+  test('the list shows what each key spent, and how full its fullest budget is', async () => {
+    const { id, key } = await made('/admin/keys', {
+      name: 'spending-app',
+      budgets: [{ limit_credits: 1_000, window: 'month' }],
+    });
+    const messages = [{ role: 'user', content: 'Say hello.' }];
+    const body = JSON.stringify({ model: 'mistral-breeze', messages, max_tokens: 40 });
+    const headers = { ...withKey(key).headers, 'content-type': 'application/json' };
+    const answer = await fetch(`${stage.box.url}/v1/chat/completions`, { method: 'POST', body, headers });
+    expect([answer.status, (await answer.text()).length > 0]).toEqual([200, true]);
+    const { series } = await waitFor(async () => {
+      const traffic = JSON.parse(await (await stage.box.get(`/admin/traffic?by=key&key=${id}&step=day`)).text());
+      return traffic.series.length > 0 && traffic.total.whole.credits > 0 ? traffic : null;
+    });
+    const page = await open('/keys');
+    const row = page.getByRole('row', { name: /spending-app/ });
+    const cells = (await row.locator('td').allTextContents()).map((text) => text.trim());
+    const [spend = '', budget = ''] = cells.slice(-3);
+    expect(Number(spend.slice(1))).toBeCloseTo(Number(series[0].whole.usd), 4);
+    expect(budget).toMatch(/^\d[\d.]* %$/);
+    expect(await axeFinds(page)).toEqual([]);
+  });
+
   test('a refused value is reported at its field, which gets the focus, and other input stays', async () => {
     const page = await open('/keys/new');
     await page.getByLabel('Name', { exact: true }).fill('half-made');

@@ -8,8 +8,9 @@ import { type Fact, Facts } from '../../kit/show.tsx';
 import { hrefOf, hrefWith, param } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { GrantForm } from './grant.tsx';
-import { Budgets } from './headroom.tsx';
+import { Budgets, fullestFundColumn, useFunds } from './headroom.tsx';
 import { keyParts } from './key-form.tsx';
+import { spendColumn, useKeySpend } from './key-spend.tsx';
 import { KeyTree } from './key-tree.tsx';
 import { KeyUsage } from './key-usage.tsx';
 import { KeyState, KeyTitle, ownerText } from './marks.tsx';
@@ -34,6 +35,7 @@ export function KeysTab({ id }: { readonly id: string | null }) {
   const users = useUsers(param('team') || null).data;
   const nameOf = { team: namesIn(teams), user: namesIn(useUsers().data) };
   const isWide = reachOfViewer('keys.read') !== 'own';
+  const [fundsOf, spendOf] = [useFunds(), useKeySpend()];
   return (
     <Listing
       path="/admin/keys"
@@ -59,13 +61,14 @@ export function KeysTab({ id }: { readonly id: string | null }) {
       mayMake={reachOfViewer('keys.change') !== null}
       columns={[
         { head: 'Key', cell: (key) => <KeyTitle of={key} />, sort: keyName },
-        { of: 'state', cell: ({ state }) => <KeyState state={state} />, phone: 'fact' },
+        { of: 'state', cell: ({ state }) => <KeyState state={state} />, phone: 'more' },
         {
           head: 'Belongs to',
           cell: (key) => ownerText(key, nameOf.team, nameOf.user) || <span class="dim">No owner</span>,
         },
-        { of: 'scopes', sort: false },
-        { of: 'last_used_at', none: 'Never', phone: 'second' },
+        { of: 'last_used_at', none: 'Never', phone: 'more' },
+        spendColumn(spendOf),
+        { ...fullestFundColumn<KeyAnswer>(({ id, budgets }) => ({ budgets, funds: fundsOf(id) })), phone: 'more' },
         { of: 'expires_at', none: 'Never' },
       ]}
       empty={['No key yet', 'An application needs a key to send requests. Create the first key.']}
