@@ -78,7 +78,11 @@ const stories: fc.Arbitrary<Told> = fc
 
 const textOf = (sentence: Sentence): string =>
   sentence
-    .map((piece) => (typeof piece === 'string' ? piece : 'model' in piece ? piece.model : piece.rule.name))
+    .map((piece) => {
+      if (typeof piece === 'string') return piece;
+      if ('model' in piece) return piece.model;
+      return 'rule' in piece ? piece.rule.name : piece.decision;
+    })
     .join('');
 
 function check(tell: typeof storyOf): fc.RunDetails<[Told]> {
@@ -153,7 +157,38 @@ test('the first sentence about a request that failed over mentions the failover'
     'It went to b after a, the first choice, failed (timeout).',
     'The first choice was a, the best of 2 models that could serve the request, by `auto:balanced`.',
     'a was expected to have a quality of 80 %, cost 10 Credits and finish in 500 ms.',
-    'The next best, b, was expected to be 10 points worse, 4 times more expensive and 25 % faster.',
+    'The next best, b, was expected to be 10 points worse, 4 times more expensive and 20 % faster.',
+  ]);
+});
+
+test('a price or a time is compared with that of the choice, so 40 % less is 40 % cheaper', () => {
+  const compare = (cost: number, latency: number): string => {
+    const candidate = { quality: 0.8, counted_quality: 0.8, rejections: [] };
+    const told = {
+      ...{ choice: 'a', route_reason: 'auto:balanced', strategy_failed: false, preferences: [], constraints: [] },
+      ...{ choice_without_preferences: null, instead_of: null, outcome: null },
+      facts: { pinned: false, alias: null, model: 'auto' },
+      candidates: [
+        { ...candidate, model: 'a', rank: 1, cost_credits: 10, latency_ms: 1_000 },
+        { ...candidate, model: 'b', rank: 2, cost_credits: cost, latency_ms: latency },
+      ],
+    } as unknown as Told;
+    return textOf(storyOf(told, String).at(-1)!);
+  };
+  expect(compare(6, 1_400)).toEndWith('was expected to be 40 % cheaper and 40 % slower.');
+  expect(compare(14, 600)).toEndWith('was expected to be 40 % more expensive and 40 % faster.');
+  expect(compare(5, 2_000)).toEndWith('was expected to be 2 times cheaper and 2 times slower.');
+});
+
+test('a request that the cache answered names the decision whose answer it got, and no reason of a choice', () => {
+  const told = {
+    ...{ choice: 'a', route_reason: null, strategy_failed: null, preferences: null, constraints: null },
+    ...{ choice_without_preferences: null, instead_of: null, candidates: null, status: 'completed' },
+    facts: { pinned: true, alias: null, model: 'a' },
+    outcome: { status: 'completed', error: null, attempts: [], repeats: 'dec_1', cache: 'hit' },
+  } as unknown as Told;
+  expect(storyOf(told, String)).toEqual([
+    ['The cache repeated the answer that ', { model: 'a' }, ' gave to an equal request, ', { decision: 'dec_1' }, '.'],
   ]);
 });
 

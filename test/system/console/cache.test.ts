@@ -48,6 +48,12 @@ test('the cache is shown with its hit share, savings and size, by model and key,
   await page.waitForURL('**/requests?**model=mistral-breeze*');
   await page.goto(`${stage.box.url}/console/requests/${hit}`);
   await page.locator('.panel').getByText('Answered from the cache').waitFor();
+  // A hit is as good as any other answer: it has no warning, and names the request whose answer it got.
+  expect(await page.locator('.panel .notice').count()).toBe(0);
+  const story = page.locator('.requests-answer');
+  expect(await story.textContent()).toMatch(/^The cache repeated the answer that mistral-breeze gave .* dec_\w+\. $/);
+  await story.getByRole('link').click();
+  await page.locator('.panel').getByText('Answered by a model, and could be stored').waitFor();
   expect(faults).toEqual([]);
 });
 

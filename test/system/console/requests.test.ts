@@ -245,7 +245,7 @@ test('a fallback that answered instead of a named model says so in the list and 
   const body = { model: 'claude-mirror-4', messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 40 };
   const id = await ask({ ...body, fallbacks: ['mistral-breeze'], constraints: { max_cost_credits: 30 } });
   const { page, faults } = await openConsole(stage, { path: '/requests' });
-  await page.getByRole('combobox', { name: 'Named model left out' }).selectOption('max_cost');
+  await page.getByRole('combobox', { name: 'Named model' }).selectOption('max_cost');
   await waitFor(async () => (await rowsOf(page).count()) === 1);
   expect(await rowsOf(page).first().textContent()).toContain('mistral-breeze instead of claude-mirror-4');
   await rowsOf(page).first().click();

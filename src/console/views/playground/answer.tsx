@@ -4,7 +4,7 @@ import { Explained } from '../../design/explained.tsx';
 import { duration, figure, NONE } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
 import { NamedState, type StateWords } from '../../design/tag.tsx';
-import { creditsText } from '../../design/written.tsx';
+import { Coded, creditsText } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { hrefOf } from '../../shell/router.ts';
 import { costWriter } from '../requests/candidates.tsx';
@@ -50,7 +50,7 @@ export function AnswerCard({ run, usdPerCredit, onStop }: RunProps & { onStop():
       {failure && (
         <div class="notice notice-bad" role="alert">
           <span>
-            {failure.message} <code>{failure.code}</code>
+            <Coded text={failure.message} /> <code>{failure.code}</code>
             {failure.field && (
               <>
                 {' '}

@@ -2,7 +2,7 @@ import { Button } from '../../design/button.tsx';
 import { Explained } from '../../design/explained.tsx';
 import { duration, figure, percent, plural, usd } from '../../design/format.ts';
 import { Failure, Partial, Skeleton } from '../../design/states.tsx';
-import { creditsText } from '../../design/written.tsx';
+import { Coded, creditsText } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
 import { placeHref } from '../policies/places.ts';
@@ -31,7 +31,9 @@ export function DecisionCard({ explained, hasText, isReadable }: DecisionCardPro
     <section class="card playground-decision" aria-label="Decision">
       {failure ? (
         <div class="notice" role="status">
-          <span>This decision is for an earlier request, because the latest failed: {failure.message}</span>
+          <span>
+            This decision is for an earlier request, because the latest failed: <Coded text={failure.message} />
+          </span>
           <Button onClick={retry}>Try again</Button>
         </div>
       ) : (
@@ -176,7 +178,7 @@ function placeOf({ rank, rejections }: Candidate) {
       {rejections.map(({ text, rules }, at) => (
         <span key={text}>
           {at > 0 && '; '}
-          {text}
+          <Coded text={text} />
           {rules.map((rule) => {
             const place = `${rule.file}:${rule.line}`;
             return <span key={place + rule.name}> {seesPolicy ? <a href={placeHref(rule)}>{place}</a> : place}</span>;

@@ -3,7 +3,7 @@ import { Field, Filters, Select } from '../../design/field.tsx';
 import { plural, type WrittenFigure } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { moneyFigure, Written } from '../../design/written.tsx';
+import { Coded, moneyFigure, Written } from '../../design/written.tsx';
 import { param, setParams } from '../../shell/router.ts';
 import { changesBody, draft } from './draft.ts';
 import { Diagnostics } from './file.tsx';
@@ -47,7 +47,8 @@ export function ChoicesPage() {
             )}
             {tiers && tiers.length > 0 && <TierTable tiers={tiers} />}
             <p class="small dim">
-              {noteText(setting)} {reference && referenceText(reference)} {reference?.explanation.join(' ')}
+              {noteText(setting)} {reference && referenceText(reference)}{' '}
+              <Coded text={reference?.explanation.join(' ') ?? ''} />
             </p>
           </section>
         )

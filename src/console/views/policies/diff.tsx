@@ -5,7 +5,7 @@ import { duration, NONE, percent, plural, usd } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State, Tag } from '../../design/tag.tsx';
-import { moneyFigure } from '../../design/written.tsx';
+import { Coded, moneyFigure } from '../../design/written.tsx';
 import { hrefWith, param, setParams } from '../../shell/router.ts';
 import { changes, draft, type PolicyFiles } from './draft.ts';
 import { Diagnostics } from './file.tsx';
@@ -84,7 +84,11 @@ function Outcome({ found }: { readonly found: Difference }) {
       {broken.map(({ name, kind, message, diagnostics }) => (
         <section class="card stack-tight" key={name}>
           <h2>{SIDE_NAMES[kind] ?? `Revision ${shortOf(name)}`} has errors, so its decisions cannot be compared.</h2>
-          {message && <p>{message}</p>}
+          {message && (
+            <p>
+              <Coded text={message} />
+            </p>
+          )}
           <Diagnostics found={diagnostics ?? []} withFile />
         </section>
       ))}

@@ -87,7 +87,11 @@ export function FilePage({ files, name, judgement, mayEdit }: FilePageProps) {
             {isReadOnly ? '' : 'Press Escape, then Tab to leave the editor. Ctrl-Space completes a word. '}
             {isLoading ? 'Checking …' : result && !failure ? summaryOf(diagnostics) : ''}
           </p>
-          {failure && <p class="field-error">Not checked: {failure.message}</p>}
+          {failure && (
+            <p class="field-error">
+              Not checked: <Coded text={failure.message} />
+            </p>
+          )}
           <Diagnostics found={diagnostics} />
         </div>
       )}

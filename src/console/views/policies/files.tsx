@@ -7,7 +7,7 @@ import { plural } from '../../design/format.ts';
 import { Loaded } from '../../design/states.tsx';
 import { Table } from '../../design/table.tsx';
 import { State } from '../../design/tag.tsx';
-import { When } from '../../design/written.tsx';
+import { Coded, When } from '../../design/written.tsx';
 import { go } from '../../shell/router.ts';
 import { draft, edit, namesOf, type PolicyFiles, textOf } from './draft.ts';
 import { countOf, Diagnostics } from './file.tsx';
@@ -88,7 +88,7 @@ export function FilesPage({ files, judgement, mayEdit }: FilesPageProps) {
       )}
       {failure && (
         <p class="field-error" role="alert">
-          The files could not be checked: {failure.message}
+          The files could not be checked: <Coded text={failure.message} />
         </p>
       )}
     </div>
@@ -100,7 +100,7 @@ const LastReload = () => (
     {({ last_reload: { result, time, message }, models }) => (
       <p class="dim">
         {plural(models, 'model')} served. Last reload <When at={time} />: {result === 'refused' && 'refused. '}
-        {message}
+        <Coded text={message} />
       </p>
     )}
   </Loaded>

@@ -2,7 +2,7 @@ import { Waterfall, type WaterfallSpan } from '../../charts/waterfall.tsx';
 import { duration } from '../../design/format.ts';
 import { Table } from '../../design/table.tsx';
 import { State } from '../../design/tag.tsx';
-import { creditsText } from '../../design/written.tsx';
+import { Coded, creditsText } from '../../design/written.tsx';
 import type { DecisionRead } from './story.ts';
 
 type Outcome = NonNullable<DecisionRead['outcome']>;
@@ -60,7 +60,7 @@ export function Attempts({ outcome }: { readonly outcome: Outcome }) {
                   )}
                   {(status !== null || message) && (
                     <span class="requests-failure small dim">
-                      {[status, message].filter((part) => part !== null && part !== '').join(': ')}
+                      <Coded text={[status, message].filter((part) => part !== null && part !== '').join(': ')} />
                     </span>
                   )}
                 </span>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { Scatter } from '../../charts/scatter.tsx';
 import { duration, figure, NONE, percent, usd, type WrittenFigure } from '../../design/format.ts';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { creditsText } from '../../design/written.tsx';
+import { Coded, creditsText } from '../../design/written.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
 import { revisionHref } from '../policies/places.ts';
 import type { Candidate, Rule } from './story.ts';
@@ -104,7 +104,7 @@ export const DecidedCandidates = ({ candidates, choice, cost, revision, isToday 
             </span>
             {rejections.map(({ text, rules }) => (
               <span key={text} class="small dim">
-                {rules.length === 0 ? text : 'left out by '}
+                {rules.length === 0 ? <Coded text={text} /> : 'left out by '}
                 {rules.map((rule, at) => (
                   <span key={`${rule.file}:${rule.line}`}>
                     {at > 0 && ', '}

@@ -8,7 +8,7 @@ import { exactTime, figure, percent, usd } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Empty, Failure, Loaded, Partial, Skeleton } from '../../design/states.tsx';
 import { NamedState, type StateWords } from '../../design/tag.tsx';
-import { creditsText, When } from '../../design/written.tsx';
+import { Coded, creditsText, When } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
@@ -87,7 +87,12 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
           sentences={storyOf(decision, (credits) => cost(credits).short)}
           answers={outcome?.attempts.length === 0 ? 2 : 1}
         />
-        {replay.matches === null && <Partial>Some reasons are not known: {replay.reason}</Partial>}
+        {/* A hit of the cache has no decision of its own that could be repeated. */}
+        {replay.matches === null && !outcome?.repeats && (
+          <Partial>
+            Some reasons are not known: <Coded text={replay.reason ?? ''} />
+          </Partial>
+        )}
         {replay.matches === false && (
           <Partial>
             Repeating the decision gave another result, because the record or its policy was changed. The reasons shown
@@ -98,7 +103,9 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
           <details class="requests-more">
             <summary>The decision in full</summary>
             {decision.explanation.map((sentence) => (
-              <p key={sentence}>{sentence}</p>
+              <p key={sentence}>
+                <Coded text={sentence} />
+              </p>
             ))}
           </details>
         )}

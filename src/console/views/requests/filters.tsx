@@ -70,8 +70,8 @@ const LEFT_OUT: Readonly<Record<LeftOutReason, string>> = {
   unpriced: 'No price',
 };
 const LEFT_OUT_OPTIONS = [
-  { value: 'any', label: 'For any reason' },
-  ...Object.entries(LEFT_OUT).map(([value, label]) => ({ value, label })),
+  { value: 'any', label: 'Left out' },
+  ...Object.entries(LEFT_OUT).map(([value, label]) => ({ value, label: `Left out: ${label}` })),
 ];
 /** How many options a choice has: the most used values of the period. */
 const OFFERED = 50;
@@ -104,7 +104,7 @@ export function RequestFilters({ failure }: { readonly failure: ApiFailure | nul
         {(param('guard') !== '' || param('finding') !== '') && (
           <Choice name="finding" label="Finding" all="Any" options={FINDING_OPTIONS} />
         )}
-        <Choice name="left_out" label="Named model left out" all="All requests" options={LEFT_OUT_OPTIONS} />
+        <Choice name="left_out" label="Named model" all="Any" options={LEFT_OUT_OPTIONS} />
         {(param('left_out') !== '' || param('instead_of') !== '') && (
           <Typed name="instead_of" label="Instead of" placeholder="Any model" failure={failure} />
         )}

@@ -6,7 +6,7 @@ import { markOf } from '../../design/marks.ts';
 import { Empty, Failure, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Dot, NamedState, type StateWords } from '../../design/tag.tsx';
-import { moneyFigure, When } from '../../design/written.tsx';
+import { Coded, moneyFigure, When } from '../../design/written.tsx';
 import { hrefOf, hrefWith, type Params } from '../../shell/router.ts';
 import { mayView } from '../../shell/session.ts';
 
@@ -74,7 +74,9 @@ export function RequestList({ list, current, isFiltered }: RequestListProps) {
       />
       {failure && failure.field === null && (
         <div class="notice" role="status">
-          <span>Older requests could not be loaded: {failure.message}</span>
+          <span>
+            Older requests could not be loaded: <Coded text={failure.message} />
+          </span>
           <Button onClick={hasMore ? list.more : list.renew}>Try again</Button>
         </div>
       )}
@@ -141,7 +143,13 @@ export const Labels = ({ of }: { readonly of: Readonly<Record<string, string>> }
 
 /** The findings of guards in a request, in sentences; nothing if they found nothing. */
 export const GuardFindings = ({ texts }: { readonly texts: readonly string[] }) =>
-  texts.length === 0 ? null : texts.map((text) => <p key={text}>{text}</p>);
+  texts.length === 0
+    ? null
+    : texts.map((text) => (
+        <p key={text}>
+          <Coded text={text} />
+        </p>
+      ));
 
 const Model = ({ row: { model, selector, error, instead_of: instead } }: { readonly row: Row }) => (
   <span class="requests-model">

@@ -5,8 +5,8 @@ export type DecisionRead = ReadOf<'/admin/decisions/dec_'>;
 export type Candidate = NonNullable<DecisionRead['candidates']>[number];
 export type Rule = Candidate['rejections'][number]['rules'][number];
 
-/** A part of a sentence: text, the name of a model, or a rule with its location in the policy. */
-type Piece = string | { readonly model: string } | { readonly rule: Rule };
+/** A part of a sentence: text, the name of a model, a rule with its location in the policy, or the ID of another decision. */
+type Piece = string | { readonly model: string } | { readonly rule: Rule } | { readonly decision: string };
 export type Sentence = readonly Piece[];
 
 /** The facts from which a story is made: a recorded decision, or a decision that was made again. */
@@ -41,6 +41,8 @@ export function storyOf(of: Told, cost: WriteCost): readonly Sentence[] {
   const leftOut = [...constraintSentences(of), ...otherRejections(of)];
   const isAlone = of.candidates?.filter(({ rank }) => rank !== null).length === 1;
   const isReasonFirst = isAlone || isFallback(of);
+  const repeated = of.outcome?.repeats ?? null;
+  if (repeated !== null) return [cacheSentence(of, repeated)];
   return [
     ...(of.outcome ? turnOf(of.outcome, of) : []),
     choiceSentence(of),
@@ -50,6 +52,18 @@ export function storyOf(of: Told, cost: WriteCost): readonly Sentence[] {
     ...preferenceSentences(of),
   ];
 }
+
+/** A hit has no decision of its own. @param repeated the decision whose answer the cache repeated */
+const cacheSentence = ({ choice }: Told, repeated: string): Sentence =>
+  choice === null || choice === ''
+    ? ['The cache repeated the answer to an equal request, ', { decision: repeated }, '.']
+    : [
+        'The cache repeated the answer that ',
+        { model: choice },
+        ' gave to an equal request, ',
+        { decision: repeated },
+        '.',
+      ];
 
 /** The model that the request names. If it cannot be served here, its name counts as an alias of its first fallback. */
 const namedBy = ({ facts, instead_of: instead }: StoryFacts): string => instead?.model ?? facts.model;
@@ -137,6 +151,7 @@ function comparison({ candidates, choice, facts }: StoryFacts, cost: WriteCost):
   return [first, ['The next best, ', { model: next.model }, than]];
 }
 
+/** Compares with `one`: a share of it, such as "40 % cheaper", or from the double or half on, a number of times. */
 function times(other: number, one: number, above: string, below: string): string {
   const word = other > one ? above : below;
   const [most, least] = [Math.max(other, one), Math.min(other, one)];
@@ -144,8 +159,8 @@ function times(other: number, one: number, above: string, below: string): string
   if (least <= 0) return word;
   const by = most / least;
   if (by < 1.01) return '';
-  const isPart = by < 1.95;
-  return `${figure(isPart ? Math.round((by - 1) * 100) : Number(by.toPrecision(2))).short} ${isPart ? '%' : 'times'} ${word}`;
+  if (by >= 1.95) return `${figure(Number(by.toPrecision(2))).short} times ${word}`;
+  return `${Math.round((Math.abs(other - one) / one) * 100)} % ${word}`;
 }
 
 function constraintSentences({ constraints, candidates }: StoryFacts): readonly Sentence[] {

@@ -21,6 +21,13 @@ export function Told({ sentences, revision, answers = 1 }: ToldProps) {
       {sentence.map((piece, place) => {
         if (typeof piece === 'string') return <Coded key={place} text={piece} />;
         if ('model' in piece) return <b key={place}>{piece.model}</b>;
+        if ('decision' in piece) {
+          return (
+            <a key={place} href={hrefWith({ again: null }, `/requests/${piece.decision}`)}>
+              {piece.decision}
+            </a>
+          );
+        }
         return <RuleLink key={place} rule={piece.rule} revision={revision} />;
       })}{' '}
     </span>
