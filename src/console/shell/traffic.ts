@@ -5,6 +5,7 @@ import type { Query } from '../api/base.ts';
 import type { ReadOf } from '../api/reads.ts';
 import { RENEWAL_MS, type Resource, useResource } from '../api/resource.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../design/format.ts';
+import { recall } from './memory.ts';
 import { endsOf, isRangeStated, RANGES, type RangeName, range, stateRange, type TimeRange } from './range.ts';
 import { reachOfViewer } from './session.ts';
 import type { ConsoleView } from './view.ts';
@@ -81,11 +82,13 @@ export const useFirstAt = (): string | null => useFirst(reachOfViewer('traffic.r
  * @returns whether the view can be shown
  */
 export function useOpeningRange(view: Pick<ConsoleView, 'range'> | null, isOpen: boolean): boolean {
-  const isWanted = isOpen && view?.range === 'all' && !isRangeStated();
+  // A browser that has no last range would open an empty list if the last day has no request.
+  const isOverAll = view?.range === 'all' || (view?.range === 'last' && recall('range') === null);
+  const isWanted = isOpen && isOverAll && !isRangeStated();
   const { data, failure } = useFirst(isWanted);
   useEffect(() => {
     if (!isOpen || view?.range === undefined || isRangeStated()) return;
-    if (view.range === 'last' || failure) stateRange();
+    if (!isOverAll || failure) stateRange();
     else if (data) stateRange(rangeOverAll(data.first_at, Date.now()));
   });
   return !isWanted;
