@@ -207,11 +207,21 @@ function unpricedError(
   { tools }: RefusalNames,
 ): SignalboxError {
   const least = unpriced.reduce((one, other) => (other.length < one.length ? other : one));
+  const [field] = addOns?.unpriced ?? [];
+  const remedy =
+    field === undefined ? 'Leave it out, or ask the operator to add its price to the policy.' : remedyFor(field);
   return new SignalboxError(
     'unsupported_parameter',
-    `No eligible model has a price for ${least.join(', ')}, so Signalbox could not enforce a budget. Leave it out, or ask the operator to add its price to the policy.`,
-    { param: addOns?.unpriced[0] ?? (addOns?.rereadings ? tools : 'cache_control') },
+    `No eligible model has a price for ${least.join(', ')}, so Signalbox could not enforce a budget. ${remedy}`,
+    { param: field ?? (addOns?.rereadings ? tools : 'cache_control') },
   );
+}
+
+/** What a caller can do about a field whose price no policy can state. */
+function remedyFor(field: string): string {
+  if (/prompt_cache_(?:breakpoint|options\.ttl)$/.test(field))
+    return 'Use a `ttl` of `30m`: a policy cannot state other prices.';
+  return 'Leave it out: a policy cannot state its price.';
 }
 
 /** A request without a known price counts as more expensive than any fund allows. */

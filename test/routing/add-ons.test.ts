@@ -33,7 +33,7 @@ describe('charges in addition to tokens', () => {
     const { code, message, info } = refusalError(outcome, both);
     expect([code, info.param]).toEqual(['unsupported_parameter', 'service_tier']);
     expect(message).toBe(
-      'No eligible model has a price for `service_tier`, so Signalbox could not enforce a budget. Leave it out, or ask the operator to add its price to the policy.',
+      'No eligible model has a price for `service_tier`, so Signalbox could not enforce a budget. Leave it out: a policy cannot state its price.',
     );
   });
 
