@@ -59,8 +59,14 @@ export const FundStatus = f.named('FundStatus', 'A window of a budget, or the ba
   ...terms.forecast(52_010.5, '52.0105', '2026-11-04T00:00:00.000Z'),
   runs_out_at: f.orNull(
     f.moment(
-      'When the fund runs out at the average rate of the window or at the rate of the last 24 hours, whichever is sooner. Null if all of it is spent already, if it does not run out before the window ends, before `forecast_from`, and for a total or a balance.',
+      'When the fund runs out at the average rate of the window or at the rate of the last 24 hours, whichever is sooner. Null if all of it is spent already, if it refuses requests, if it does not run out before the window ends, before `forecast_from`, and for a total or a balance.',
       '2026-11-28T14:00:00.000Z',
+    ),
+  ),
+  refuses_since: f.orNull(
+    f.moment(
+      'Since when this server refuses requests because too little of the fund is left, although it is not used up. Null if the fund is used up or has paid since, and after a restart until the next refusal.',
+      '2026-11-28T13:20:00.000Z',
     ),
   ),
   open_reservations: f.count('The number of running requests that hold Credits of this fund.', 3),
@@ -90,7 +96,7 @@ export const LedgerStatus = f.named('LedgerStatus', 'The current state of the le
   ),
   funds: f.list(
     FundStatus,
-    'First the budgets that are used up, then the funds that run out first, then the fullest; at most 1,000. A budget of the policy that no request has used yet has an empty subject.',
+    'First the budgets that are used up and the funds that refuse requests, then the funds that run out first, then the fullest; at most 1,000. A budget of the policy that no request has used yet has an empty subject.',
   ),
   funds_total: f.count('The number of funds.', 3),
   has_more: f.flag('Whether more funds follow.', false),
@@ -103,7 +109,7 @@ export const showLedger = operation({
   action: 'ledger.read',
   summary: 'Show charges, holds and funds',
   details:
-    'Returns all charges and the amounts that running requests hold. Also returns every budget window and balance: how much is left, when it runs out at the current rate, how many requests hold it and since when, and when it renews. The budgets that are used up come first, then the funds that run out first, then the fullest. The list includes budgets of teams, users and keys that no request has used yet.',
+    'Returns all charges and the amounts that running requests hold. Also returns every budget window and balance: how much is left, when it runs out at the current rate, since when it refuses requests, how many requests hold it and since when, and when it renews. The budgets that are used up and the funds that refuse requests come first, then the funds that run out first, then the fullest. The list includes budgets of teams, users and keys that no request has used yet.',
   input: f.body('Which funds.', {
     name: f.optional(f.text('Only funds with this name. If there are none, the operation returns an error.')),
     limit: f.pageSize({ most: FUNDS_MAX, unlessGiven: FUNDS_MAX }),
@@ -116,7 +122,7 @@ export const showLedger = operation({
   prints: {
     columns: [
       ...['title', 'name', 'limit_credits', 'limit_usd', 'spent_credits', 'held_credits'],
-      ...['spent_usd', 'runs_out_at', 'open_reservations', 'renews_at'],
+      ...['spent_usd', 'runs_out_at', 'refuses_since', 'open_reservations', 'renews_at'],
     ],
     sum: (body: Readonly<Record<string, unknown>>) =>
       `${body.charged_credits} Credits (${body.charged_usd} USD) charged, ${body.held_credits} Credits held by ${body.open_reservations} open request${body.open_reservations === 1 ? '' : 's'}.\n`,

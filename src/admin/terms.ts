@@ -2,7 +2,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, LIMIT_MAX, NO_LIMITS, ONE_LINE, statedLimits, TEXT_MAX } from '../access/terms.ts';
 import { refuse } from '../core/errors.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/money/budget.ts';
-import { budgetTermsText, type StatedBudget } from '../core/money/budget-words.ts';
+import { bothAmounts, budgetTermsText, type StatedBudget } from '../core/money/budget-words.ts';
 import type { Microcredits } from '../core/money/credits.ts';
 import type { KeyBudget as BudgetOfKey, BudgetUse } from '../core/people/caller.ts';
 import type { HolderTerms, MemberTerms } from '../core/people/people.ts';
@@ -167,7 +167,9 @@ export const forecast = (credits: number, dollars: string, from: string) => ({
 /** The members of a JSON budget that commands print. */
 interface SpentBudget extends StatedBudget {
   readonly spent_credits: number;
+  readonly spent_usd: string | null;
   readonly forecast_credits: number | null;
+  readonly forecast_usd: string | null;
 }
 
 /** A budget with the amount that is spent. */
@@ -179,9 +181,10 @@ const status = {
   renews_at: f.orNull(f.moment('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z')),
 };
 const statusText = {
-  text: ({ spent_credits, forecast_credits, ...budget }: SpentBudget) => {
-    const expected = forecast_credits === null ? '' : `, ${forecast_credits} expected by the end of the window`;
-    return `${budgetTermsText(budget)}: ${spent_credits} Credits spent in this window${expected}`;
+  text: ({ spent_credits, spent_usd, forecast_credits, forecast_usd, ...budget }: SpentBudget) => {
+    const forecast = forecast_credits === null ? '' : bothAmounts(forecast_credits, forecast_usd);
+    const expected = forecast && `, ${forecast} expected by the end of the window`;
+    return `${budgetTermsText(budget)}: ${bothAmounts(spent_credits, spent_usd)} spent in this window${expected}`;
   },
 };
 export const BudgetStatus = f.inCommand(f.shape('A budget with the amount that is spent.', status), statusText);

@@ -13,6 +13,7 @@ export interface FundShortage
   extends Pick<FundBlock, 'why'>,
     Pick<FundTitle, 'kind' | 'name' | 'subject' | 'window'>,
     Pick<FundStanding, 'limit' | 'spent' | 'held'> {
+  readonly title: FundTitle;
   /** The level that owns the budget; null for a balance and for a budget of the policy. */
   readonly level: HolderKind | null;
   /** The time zone of the budget's windows; null for a balance. */
@@ -124,6 +125,7 @@ export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundSh
   const { kind, name, subject, window, ends, definition } = fund.title;
   const { limit, spent, held } = fund;
   return {
+    title: fund.title,
     why,
     kind,
     name,

@@ -29,7 +29,7 @@ import type { OpenHolds } from './open-holds.ts';
 import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
 import { type CountedTerms, isOfPolicy, PolicyTerms } from './policy-terms.ts';
 import { RecentSpend } from './recent-spend.ts';
-import { Refusals } from './refusals.ts';
+import { type FundRefusal, Refusals } from './refusals.ts';
 import { type LedgerSample, sampleLedger } from './sample.ts';
 import { drawnWindows, type LedgerStatus, statusOf } from './status.ts';
 
@@ -104,6 +104,7 @@ export class Ledger {
   #preparing: Promise<void> = Promise.resolve();
   /** The active policy's rule for holds whose process has crashed. */
   #onCrash: LedgerTerms['ledger']['onCrash'];
+  #usdPerCredit: string;
   /** When the active terms end, ms since 1970. No hold is granted after this time before new terms are active. */
   #until = Number.POSITIVE_INFINITY;
   #renew: (at: number) => Promise<void> = async () => {};
@@ -132,6 +133,7 @@ export class Ledger {
     this.#recent = new RecentSpend({ books, lines }, () => this.#funds.budgetWindows.map(({ budget }) => budget));
     this.#terms = new PolicyTerms(books);
     this.#onCrash = terms.ledger.onCrash;
+    this.#usdPerCredit = terms.usdPerCredit;
     this.#options = options;
     this.#latest = timeOfId(idsAbove);
     const hasBalance = (holder: string) => books.balanceOf(holder) !== null;
@@ -279,9 +281,27 @@ export class Ledger {
     return this.#desk.earmark(request, this.#accountFor(request), expected);
   }
 
-  /** Counts a request that was refused because a fund lacked money. */
+  /** Counts a request that was refused because a fund lacked money. The first one reports that the budget has reached its limit. */
   refused(shortage: FundShortage): void {
     this.#refusals.count(shortage);
+    const time = this.#time;
+    if (!this.#refusals.keep(shortage, time)) return;
+    const { definition, name, subject } = shortage.title;
+    const windows = this.#funds.budgetWindows.find(
+      ({ budget }) => budget.name === name && budget.definition === definition,
+    );
+    const fund = windows?.fundAt(subject, time);
+    if (fund) this.#notifier.lookAtRefusing(fund);
+  }
+
+  /** Why a fund refuses requests although it is not used up, as far as this process knows; null if it pays for requests. */
+  refusalOf(fund: Pick<FundStanding, 'title' | 'spent' | 'limit'>): FundRefusal | null {
+    return this.#refusals.current({ ...fund, unspent: fund.limit - fund.spent });
+  }
+
+  /** The value of a Credit in USD. */
+  get usdPerCredit(): string {
+    return this.#usdPerCredit;
   }
 
   /**
@@ -341,6 +361,7 @@ export class Ledger {
     return () => {
       this.#funds.use(windowsAt(this.#time));
       this.#onCrash = terms.ledger.onCrash;
+      this.#usdPerCredit = terms.usdPerCredit;
       this.#until = terms.until ?? Number.POSITIVE_INFINITY;
       prepared.dispose();
       this.#contention.wakeAll();

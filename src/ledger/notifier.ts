@@ -1,4 +1,5 @@
 import type { FundStanding } from '../core/accounting/fund.ts';
+import type { Microcredits } from '../core/money/credits.ts';
 import type { LedgerBooks } from '../store/books.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import type { BudgetWindows } from './funds.ts';
@@ -44,18 +45,28 @@ export class LedgerNotifier {
     }
   }
 
+  /**
+   * Reports a budget that refuses a request as if all of it were spent. Each process reports its own refusals, because no other process
+   * knows them.
+   */
+  lookAtRefusing(fund: DrawnFund): void {
+    const [standing] = this.#options.books.standing([fund]);
+    if (standing) this.#report(fund, standing, Math.max(standing.spent, standing.limit));
+  }
+
   /** Reports budgets that have reached a fraction of their limit. */
   look(funds: readonly DrawnFund[]): void {
     const { books, onAlert, leads = always } = this.#options;
     if (!onAlert || !leads()) return;
     const standings = books.standing(funds);
-    for (let i = 0; i < funds.length; i++) {
-      const standing = standings[i]!;
-      const fraction = funds[i]!.reached(standing.spent);
-      if (fraction === null) continue;
-      try {
-        onAlert(standing, fraction);
-      } catch {}
-    }
+    for (let i = 0; i < funds.length; i++) this.#report(funds[i]!, standings[i]!, standings[i]!.spent);
+  }
+
+  #report(fund: DrawnFund, standing: FundStanding, spent: Microcredits): void {
+    const fraction = fund.reached(spent);
+    if (fraction === null) return;
+    try {
+      this.#options.onAlert?.(standing, fraction);
+    } catch {}
   }
 }

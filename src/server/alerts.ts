@@ -14,12 +14,12 @@ import { alertEvent } from '../admin/use-cases/events.ts';
 import type { FundStanding } from '../core/accounting/fund.ts';
 import type { AttemptRecord } from '../core/decision/record.ts';
 import { lazy } from '../core/lazy.ts';
-import type { Microcredits } from '../core/money/credits.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RequestReporter } from '../gateway/request/observe/observer.ts';
 import type { Family } from '../host/telemetry/families.ts';
 import { forecastOf } from '../ledger/forecast.ts';
 import { titleText } from '../ledger/fund-words.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { firstError } from '../policy/diagnostics.ts';
 import type { PolicyStatus } from '../policy/runtime/status.ts';
 import type { Health } from '../providers/health/health.ts';
@@ -61,9 +61,9 @@ export function openAlerts(
     const time = now();
     watches = watchProviders(watches, health.samples(), time);
     return {
-      // All instances share the budgets and keys, so only one instance checks budgets and keys. Each instance has its own providers and
-      // policy.
-      budgets: lazy(() => (lead.isHeld ? budgetsAt(time) : [])),
+      // All instances share the budgets and keys, so only one instance checks budgets and keys. Each instance has its own providers,
+      // policy and refused requests.
+      budgets: lazy(() => budgetsAt(time).filter(({ refused }) => lead.isHeld || refused !== null)),
       keys: lazy(() => (lead.isHeld ? keys.expiringAfter(time).flatMap(expiringKey) : [])),
       providers: [...watches.values()],
       refusal: refusalOf(policy.status()),
@@ -76,9 +76,7 @@ export function openAlerts(
     };
   };
   const budgetsAt = (time: number) =>
-    gateway.ledger
-      .drawnWindows()
-      .map((fund) => budgetReading(fund, called(fund), time, gateway.ledger.recentSpend(fund.title)));
+    gateway.ledger.drawnWindows().map((fund) => budgetReading(fund, called(fund), time, gateway.ledger));
   const called = ({ title: { subject } }: FundStanding) =>
     people.team(subject)?.name ?? (people.user(subject)?.name || null);
   const terms = () => gateway.lease().snapshot.alerts;
@@ -132,16 +130,18 @@ function endpointShare({
   };
 }
 
-/** @param recent microcredits charged in the last 24 hours; null if not known */
 function budgetReading(
-  { title, limit, spent }: FundStanding,
+  fund: FundStanding,
   called: string | null,
   now: number,
-  recent: Microcredits | null,
+  ledger: Pick<Ledger, 'recentSpend' | 'refusalOf' | 'usdPerCredit'>,
 ): BudgetWindowReading {
+  const { title, limit, spent } = fund;
   const { name, subject, starts, ends } = title;
-  const forecast = forecastOf(spent, title, now, recent).expected;
-  return { name, subject, called, title: titleText(title, called), limit, spent, starts, ends, forecast };
+  const forecast = forecastOf(spent, title, now, ledger.recentSpend(title)).expected;
+  const refused = ledger.refusalOf(fund)?.needed ?? null;
+  const figures = { limit, spent, starts, ends, forecast, refused, usdPerCredit: ledger.usdPerCredit };
+  return { name, subject, called, title: titleText(title, called), ...figures };
 }
 
 const expiringKey = ({

@@ -1,6 +1,7 @@
 import type { FundStanding } from '../core/accounting/fund.ts';
 import { idText } from '../core/id.ts';
 import { toCredits } from '../core/money/credits.ts';
+import { usdWriter } from '../core/money/usd.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { iso } from '../core/time/clock.ts';
 import type { Log } from '../host/telemetry/log.ts';
@@ -46,13 +47,18 @@ export function logRecovered(log: Log, { ids, charged, held }: OrphansClosed): v
   });
 }
 
-export function logAlert(log: Log, { title, spent, limit }: FundStanding, fraction: number): void {
+/** @param usdPerCredit the value of a Credit in USD */
+export function logAlert(log: Log, fund: FundStanding, fraction: number, usdPerCredit: string | null): void {
+  const { title, spent, limit } = fund;
+  const usd = usdWriter(usdPerCredit);
   log.warn('a budget has reached an alert threshold', {
     budget: title.name,
     subject: title.subject,
     share: fraction,
     spent_credits: toCredits(spent),
+    spent_usd: usd(spent) ?? undefined,
     limit_credits: toCredits(limit),
+    limit_usd: usd(limit) ?? undefined,
     renews: Number.isFinite(title.ends) ? iso(title.ends) : undefined,
   });
 }

@@ -113,8 +113,9 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
     const rateLimits = statedLimits(snapshot);
     return { budgets: [...budgets, ...own], ledger, usdPerCredit, rateLimits, until: firstEnd(ofKeys), at };
   };
+  const books = await store.openBooks(now);
   const ledger = await openLedger({
-    books: await store.openBooks(now),
+    books,
     terms: terms(snapshot),
     now,
     idsAbove,
@@ -123,7 +124,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, resources
     timers,
     lines,
     onAlarm: (message, details) => log.error(message, details),
-    onAlert: (fund, fraction) => logAlert(log, fund, fraction),
+    onAlert: (fund, fraction) => logAlert(log, fund, fraction, books.state().usdPerCredit),
     ...(store.leaders && { leads: () => lead.isHeld }),
   });
   logRecovered(log, ledger.recovered);

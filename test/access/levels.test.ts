@@ -132,7 +132,9 @@ describe('rate limits', () => {
 });
 
 describe('a refusal for money', () => {
+  const title = { kind: 'budget', name: 'team-month', subject: 'team_1', definition: '', starts: 0, ends: 1 } as const;
   const short = (over: Partial<FundShortage>): FundShortage => ({
+    title,
     ...{ why: 'exhausted', kind: 'budget', name: 'team-month', subject: 'team_1', window: 'month', level: 'team' },
     ...{ limit: 1_000_000, spent: 900_000, held: 0, needed: 200_000, renewsAt: null, timeZone: 'UTC' },
     ...over,
@@ -142,24 +144,28 @@ describe('a refusal for money', () => {
     const { levels, people, key } = setUp();
     people.now(SEARCH, ADA, ORGANIZATION);
     const bound = levels.of(key);
-    const team = shortageErrorOf(short({}), bound);
-    expect(team.message).toStartWith('The monthly budget of the team `search` has spent 0.9 of its 1 Credit.');
+    const team = shortageErrorOf(short({}), bound, '0.001');
+    expect(team.message).toStartWith(
+      'The monthly budget of the team `search` has spent 0.9 of its 1 Credit (0.0009 of 0.001 USD).',
+    );
     expect(team.info.details).toMatchObject({
       budget: 'team-month',
       subject: 'team_1',
       level: 'team',
       spent_credits: 0.9,
+      spent_usd: '0.0009',
+      limit_usd: '0.001',
     });
     const user = short({ name: 'user-day', subject: 'user_1', level: 'user', window: 'day', limit: 100_000 });
-    expect(shortageErrorOf(user, bound).message).toStartWith(
-      'The daily budget of the user `Ada` is 0.1 Credits in total',
+    expect(shortageErrorOf(user, bound, '0.001').message).toStartWith(
+      'The daily budget of the user `Ada` is 0.1 Credits (0.0001 USD) in total',
     );
     const all = short({ name: 'organization-total', subject: '', level: 'organization', window: 'total' });
-    expect(shortageErrorOf(all, bound).message).toStartWith('The budget of the organization has spent 0.9');
+    expect(shortageErrorOf(all, bound, '0.001').message).toStartWith('The budget of the organization has spent 0.9');
     const own = short({ name: 'key-week', subject: 'key', level: 'key', window: 'week' });
-    expect(shortageErrorOf(own, bound).message).toStartWith('The weekly budget of this API key has spent 0.9');
+    expect(shortageErrorOf(own, bound, '0.001').message).toStartWith('The weekly budget of this API key has spent 0.9');
     const ofPolicy = short({ name: 'ours', subject: 'x', level: null });
-    expect(shortageErrorOf(ofPolicy, bound).message).toStartWith('The budget `ours` of `x` has spent 0.9');
+    expect(shortageErrorOf(ofPolicy, bound, '0.001').message).toStartWith('The budget `ours` of `x` has spent 0.9');
   });
 
   test('the error about a budget shows no amounts of a key above the caller’s', () => {
@@ -171,11 +177,11 @@ describe('a refusal for money', () => {
         { name: 'each', subject: 'root', level: null },
         { name: 'each-run', subject: 'root/session', level: null },
       ] as const) {
-        const { message, info } = shortageErrorOf(short({ why, ...fund, needed: 5_000 }), key);
+        const { message, info } = shortageErrorOf(short({ why, ...fund, needed: 5_000 }), key, '0.001');
         expect(message).toContain('of the parent key `root` of this API key');
         expect(message).not.toMatch(/0\.9|1 Credit/);
-        const figures = Object.keys(info.details ?? {}).filter((name) => name.endsWith('_credits'));
-        expect(figures).toEqual(['needed_credits']);
+        const figures = Object.keys(info.details ?? {}).filter((name) => /_(credits|usd)$/.test(name));
+        expect(figures).toEqual(['needed_credits', 'needed_usd']);
       }
     }
   });

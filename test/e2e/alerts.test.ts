@@ -123,10 +123,10 @@ describe('alerts of a server', () => {
       .sort();
     expect(slack).toEqual([
       expect.stringMatching(
-        /^Signalbox, budgets: Budget “all-month” has spent \d+ % of its 1,000 Credits; the budget renews at/,
+        /^Signalbox, budgets: Budget “all-month” has spent \d+ % of its 1,000 Credits \(1 USD\); the budget renews at/,
       ),
       expect.stringMatching(
-        /^Signalbox, forecast: Budget “all-month” will probably spend [\d.,]+ Credits, \d+ % of its limit;/,
+        /^Signalbox, forecast: Budget “all-month” will probably spend [\d.,]+ Credits \([\d.]+ USD\), \d+ % of its limit;/,
       ),
     ]);
   });

@@ -55,9 +55,15 @@ describe('a budget that is spent', () => {
       spent_credits: 0.884,
       reserved_credits: 0,
       needed_credits: 0.442,
+      limit_usd: '0.001',
+      spent_usd: '0.000884',
+      reserved_usd: '0',
+      needed_usd: '0.000442',
       renews_at: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)).toISOString(),
     });
-    expect(message).toStartWith('The budget `team` of `spent` has spent 0.884 of its 1 Credit. It renews at ');
+    expect(message).toStartWith(
+      'The budget `team` of `spent` has spent 0.884 of its 1 Credit (0.000884 of 0.001 USD). It renews at ',
+    );
     expect(response.headers.get('retry-after')).toBeNull();
     expect(response.headers.get('x-should-retry')).toBe('false');
     expect([purse.gate.requests.length, await rows()]).toEqual([sent, written]);
@@ -107,6 +113,10 @@ describe('a budget with `on_exhausted: downgrade`', () => {
     spent_credits: 4.966,
     reserved_credits: 0,
     needed_credits: 0.0442,
+    limit_usd: '0.005',
+    spent_usd: '0.004966',
+    reserved_usd: '0',
+    needed_usd: '0.0000442',
     renews_at: null,
   };
 

@@ -182,7 +182,7 @@ describe('keys show and keys log', () => {
     expect(out).toMatch(/^models +plain$/m);
     expect(out).toMatch(/^last used +never$/m);
     expect(out).toMatch(/^limits +requests per minute 60, tokens per minute 100,000, concurrent streams 4$/m);
-    expect(out).toMatch(/^budget +500 Credits \(0\.5 USD\) a month, .*: 0 Credits spent in this window/m);
+    expect(out).toMatch(/^budget +500 Credits \(0\.5 USD\) a month, .*: 0 Credits \(0 USD\) spent in this window/m);
     expect(out).toMatch(/^expires +20/m);
     const [entry] = JSON.parse((await box.run('keys', 'log', '--key', id, '--json')).out).data;
     expect(entry).toMatchObject({

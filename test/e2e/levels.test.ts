@@ -152,10 +152,10 @@ test('commands show the spending of the budgets of a team and a user as the API 
   const served = await bodyOf<Shown>(await box.get(`/admin/teams/${team.id}`));
   expect(served.budgets.map(({ spent_credits }) => spent_credits)).toEqual([spent]);
   expect(await run('teams', 'show', 'printed')).toMatch(
-    /^budget +90 Credits \(0\.09 USD\) a day, .* Credits spent in this window/m,
+    /^budget +90 Credits \(0\.09 USD\) a day, .* Credits \(0\.\d+ USD\) spent in this window/m,
   );
   expect(await run('users', 'show', user.id)).toMatch(
-    /^in force +budgets 40 Credits \(0\.04 USD\) a day, .* Credits spent in this window/m,
+    /^in force +budgets 40 Credits \(0\.04 USD\) a day, .* Credits \(0\.\d+ USD\) spent in this window/m,
   );
 });
 

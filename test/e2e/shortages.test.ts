@@ -29,7 +29,9 @@ describe('a request that costs more than a whole budget', () => {
     const { details, message } = await expectError(response, 'request_exceeds_budget');
     expect(details).toMatchObject({ budget: 'small', window: 'day', limit_credits: 0.4, needed_credits: 0.442 });
     expect(details).toMatchObject({ spent_credits: 0, reserved_credits: 0 });
-    expect(message).toStartWith('The budget `small` is 0.4 Credits in total, so this request can never fit.');
+    expect(message).toStartWith(
+      'The budget `small` is 0.4 Credits (0.0004 USD) in total, so this request can never fit.',
+    );
     expect(response.headers.get('retry-after')).toBeNull();
     const advice = { model: 'best', messages: hello, max_tokens: 100 };
     expect(await expectError(await purse.route(key, advice), 'request_exceeds_budget')).toMatchObject({ details });

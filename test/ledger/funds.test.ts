@@ -57,6 +57,7 @@ describe('what funds allow', () => {
       await held(opened.ledger, order(30));
       const renewsAt = MIDNIGHT;
       expect(await refused(opened.ledger, order(51))).toEqual({
+        title: expect.objectContaining({ name: 'all', subject: '', ends: MIDNIGHT }),
         why: 'exhausted',
         kind: 'budget',
         name: 'all',

@@ -6,8 +6,16 @@ import type { BudgetWindowReading, PolicyRefusal, PolicySplit } from './readings
 /** The sentences of alerts, in plain text. */
 
 const percent = (share: number): string => `${Math.floor(share * 100 + 1e-9)} %`;
-const credits = (amount: Microcredits): string =>
-  `${toCredits(amount).toLocaleString('en', { maximumFractionDigits: 2 })} Credits`;
+/** Writes an amount with at least two decimals, and two digits that are not 0: `1,204.50`, `0.0031`. */
+const rounded = (amount: number): string =>
+  amount !== 0 && Math.abs(amount) < 0.1
+    ? amount.toLocaleString('en', { maximumSignificantDigits: 2 })
+    : amount.toLocaleString('en', { maximumFractionDigits: 2 });
+/** Writes an amount in both units: `31,204.5 Credits (31.2 USD)`. */
+const amountText = (amount: Microcredits, { usdPerCredit }: Pick<BudgetWindowReading, 'usdPerCredit'>): string => {
+  const usd = usdPerCredit === null ? '' : ` (${rounded(toCredits(amount) * Number(usdPerCredit))} USD)`;
+  return `${rounded(toCredits(amount))} Credits${usd}`;
+};
 const day = (timeMs: number): string => `${iso(timeMs).slice(0, 16).replace('T', ' ')} UTC`;
 const until = (ends: number): string => (Number.isFinite(ends) ? `; the budget renews at ${day(ends)}` : '');
 
@@ -21,10 +29,12 @@ function lengthOf(ms: number): string {
 const titleOf = ({ title }: BudgetWindowReading): string => `Budget “${title}”`;
 
 export const budgetShare = (one: BudgetWindowReading): string =>
-  `${titleOf(one)} has spent ${percent(one.spent / one.limit)} of its ${credits(one.limit)}${until(one.ends)}.`;
+  one.refused === null || one.spent >= one.limit
+    ? `${titleOf(one)} has spent ${percent(one.spent / one.limit)} of its ${amountText(one.limit, one)}${until(one.ends)}.`
+    : `${titleOf(one)} refuses requests: ${amountText(one.limit - one.spent, one)} of its ${amountText(one.limit, one)} are left, and a request needs ${amountText(one.refused, one)}${until(one.ends)}.`;
 
 export const budgetForecast = (one: BudgetWindowReading, forecast: Microcredits): string =>
-  `${titleOf(one)} will probably spend ${credits(forecast)}, ${percent(forecast / one.limit)} of its limit; it has spent ${credits(one.spent)}${until(one.ends)}.`;
+  `${titleOf(one)} will probably spend ${amountText(forecast, one)}, ${percent(forecast / one.limit)} of its limit; it has spent ${amountText(one.spent, one)}${until(one.ends)}.`;
 
 export const keyExpiry = (name: string, id: string, expiresAt: number, now: number): string =>
   `Key ${name} (${id}) expires in ${lengthOf(expiresAt - now)}, at ${day(expiresAt)}.`;

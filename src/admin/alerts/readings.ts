@@ -20,6 +20,10 @@ export interface BudgetWindowReading {
   readonly ends: number;
   /** The amount that will be spent by the end of the window at the current rate; null if it cannot be computed yet. */
   readonly forecast: Microcredits | null;
+  /** The least amount that a request needed which the budget refuses now, although it is not used up; null if it pays for requests. */
+  readonly refused: Microcredits | null;
+  /** The value of a Credit in USD; null if it is unknown. */
+  readonly usdPerCredit: string | null;
 }
 
 /** A key that still works and will expire. Times are ms since 1970. */

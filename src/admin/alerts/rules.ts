@@ -1,4 +1,5 @@
 import { toCredits } from '../../core/money/credits.ts';
+import { usdWriter } from '../../core/money/usd.ts';
 import type { AlertSubject } from '../../core/people/alert.ts';
 import type { AlertRule } from '../../core/policy/alerts.ts';
 import { DAY_MS, iso } from '../../core/time/clock.ts';
@@ -120,7 +121,8 @@ class RuleJudge {
       const until = Math.min(one.ends + DAY_MS, FOREVER);
       const idOf = (step: number | 'forecast') => this.#id(one.name, one.subject, one.starts, step);
       if (at) {
-        const step = at.findLast((share) => one.spent >= share * one.limit);
+        // A budget that refuses requests counts as used up, although an amount that is too small for a request is left.
+        const step = at.findLast((share) => one.spent >= share * one.limit || (share === 1 && one.refused !== null));
         if (step === undefined) continue;
         // A rule does not report a lower threshold after a higher threshold, even if the limit was raised in between.
         if (at.some((share) => share >= step && this.#memory.marks.has(idOf(share)))) continue;
@@ -129,6 +131,7 @@ class RuleJudge {
         this.#note(idOf('forecast'), until, lines.budgetForecast(one, one.forecast), {
           ...details,
           forecast_credits: toCredits(one.forecast),
+          forecast_usd: usdWriter(one.usdPerCredit)(one.forecast),
         });
       }
     }
@@ -249,12 +252,23 @@ class RuleJudge {
   }
 }
 
-const budgetDetails = ({ name, subject, called, limit, spent, starts, ends }: BudgetWindowReading): AlertSubject => ({
+const budgetDetails = ({
+  name,
+  subject,
+  called,
+  limit,
+  spent,
+  starts,
+  ends,
+  usdPerCredit,
+}: BudgetWindowReading): AlertSubject => ({
   budget: name,
   subject,
   subject_name: called,
   spent_credits: toCredits(spent),
+  spent_usd: usdWriter(usdPerCredit)(spent),
   limit_credits: toCredits(limit),
+  limit_usd: usdWriter(usdPerCredit)(limit),
   window_starts: starts === 0 ? null : iso(starts),
   window_ends: Number.isFinite(ends) ? iso(ends) : null,
 });

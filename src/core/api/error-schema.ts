@@ -15,6 +15,7 @@ import {
   textList,
   textOrNull,
   tokens,
+  usd,
   word,
 } from './parts.ts';
 
@@ -48,6 +49,10 @@ const shortage = {
     `The most that this request can cost; or, if its output can be capped, the cost of the shortest useful answer. ${WITH_SHORTAGE}`,
     3.1,
   ),
+  limit_usd: usd(`The same as \`limit_credits\`. ${WITH_SHORTAGE}`, '50'),
+  spent_usd: usd(`The same as \`spent_credits\`. ${WITH_SHORTAGE}`, '49.9985'),
+  reserved_usd: usd(`The same as \`reserved_credits\`. ${WITH_SHORTAGE}`, '0.0005'),
+  needed_usd: usd(`The same as \`needed_credits\`. ${WITH_SHORTAGE}`, '0.0031'),
   renews_at: textOrNull(
     `When the budget’s next window begins, ISO 8601; null if the window never ends. ${WITH_SHORTAGE}`,
     '2026-11-30T23:00:00.000Z',

@@ -1,7 +1,8 @@
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
-import { timeZoneText } from '../../core/money/budget-words.ts';
+import { bothAmounts, timeZoneText } from '../../core/money/budget-words.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import { levelName } from '../../core/money/holder.ts';
+import { usdWriter } from '../../core/money/usd.ts';
 import type { Caller } from '../../core/people/caller.ts';
 import { capital } from '../../core/text/text.ts';
 import { iso } from '../../core/time/clock.ts';
@@ -34,7 +35,7 @@ export function shortageError(
     reserved_credits: toCredits(shortage.held),
     limit_credits: toCredits(shortage.limit),
   });
-  return withModels(shortageErrorOf(shortage, caller), rejected);
+  return withModels(shortageErrorOf(shortage, caller, ledger.usdPerCredit), rejected);
 }
 
 /** Adds to an error why each of the models that a request names cannot serve it. */
@@ -49,35 +50,46 @@ function withModels(error: SignalboxError, rejected: readonly RejectedModel[]): 
   });
 }
 
-/** Makes the error without logging it. */
-export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller): SignalboxError {
+/** Makes the error without logging it. @param usdPerCredit the value of a Credit in USD */
+export function shortageErrorOf(shortage: FundShortage, caller: PayingCaller, usdPerCredit: string): SignalboxError {
   const { kind, why, name, subject, window, level, needed, limit, spent, held } = shortage;
   const above = keyAbove(shortage, caller);
-  if (above !== null) return shortageAbove(shortage, above);
+  const usd = usdWriter(usdPerCredit);
+  if (above !== null) return shortageAbove(shortage, above, usd);
+  const both = (amount: Microcredits) => bothAmounts(toCredits(amount), usd(amount));
   const until = endOf(shortage, caller);
   const details = {
     ...(kind === 'budget' ? { budget: name, subject, window, ...(level && { level }) } : { balance: name }),
-    limit_credits: toCredits(limit),
-    spent_credits: toCredits(spent),
-    reserved_credits: toCredits(held),
-    needed_credits: toCredits(needed),
+    ...amountsIn({ limit, spent, reserved: held, needed }, usd),
     renews_at: shortage.renewsAt === null ? null : iso(shortage.renewsAt),
     ...(until !== undefined && { until: iso(until) }),
   };
-  const cost = `This request needs ${credits(needed)}; a lower limit on its output reduces this amount.`;
+  const cost = `This request needs ${both(needed)}; a lower limit on its output reduces this amount.`;
   // A balance has no fixed total: it grows with every grant.
   if (kind === 'budget' && needed > limit) {
-    const never = `${capital(fundText({ ...shortage, subject: level ? subject : '' }, caller))} is ${credits(limit)} in total, so this request can never fit.${endText(until)}`;
+    const never = `${capital(fundText({ ...shortage, subject: level ? subject : '' }, caller))} is ${both(limit)} in total, so this request can never fit.${endText(until)}`;
     return new SignalboxError('request_exceeds_budget', `${never} ${cost}`, { details });
   }
   if (why === 'exhausted')
-    return new SignalboxError('insufficient_quota', `${stateOf(shortage, caller)} ${cost}`, { details });
-  const busy = `Requests in progress have reserved ${credits(held)}, which leaves ${credits(limit - spent - held)}.`;
-  return new SignalboxError('budget_contended', `${stateOf(shortage, caller)} ${busy} ${cost}`, {
+    return new SignalboxError('insufficient_quota', `${stateOf(shortage, caller, usd)} ${cost}`, { details });
+  const busy = `Requests in progress have reserved ${both(held)}, which leaves ${both(limit - spent - held)}.`;
+  return new SignalboxError('budget_contended', `${stateOf(shortage, caller, usd)} ${busy} ${cost}`, {
     details,
     retryAfterMs: CONTENDED_RETRY_MS,
   });
 }
+
+/** Writes an amount in USD. */
+type WriteUsd = (amount: Microcredits) => string | null;
+
+/** The members of `details` for amounts, in Credits and in USD. */
+const amountsIn = (amounts: Readonly<Record<string, Microcredits>>, usd: WriteUsd) =>
+  Object.fromEntries(
+    Object.entries(amounts).flatMap(([name, amount]) => [
+      [`${name}_credits`, toCredits(amount)] as const,
+      [`${name}_usd`, usd(amount)] as const,
+    ]),
+  );
 
 /** Whether the request stays too expensive even if it waits for open holds to end. */
 export const isShortageCode = (code: ErrorCode): boolean =>
@@ -95,11 +107,11 @@ const endOf = ({ level, window, timeZone, limit }: FundShortage, { budgets = [] 
     : undefined;
 
 /** Makes the error if a fund of a parent key is too low. It shows no figures, because they belong to the parent key. */
-function shortageAbove(shortage: FundShortage, above: string): SignalboxError {
+function shortageAbove(shortage: FundShortage, above: string, usd: WriteUsd): SignalboxError {
   const { kind, why, name, window, level, needed, subject, renewsAt } = shortage;
   const details = {
     ...(kind === 'balance' ? { balance: name } : { budget: name, subject, window, ...(level && { level }) }),
-    needed_credits: toCredits(needed),
+    ...amountsIn({ needed }, usd),
     renews_at: renewsAt === null ? null : iso(renewsAt),
   };
   const named = kind === 'budget' && level === null ? `budget \`${name}\`` : `${adjectiveOf(window)}${kind}`;
@@ -108,7 +120,7 @@ function shortageAbove(shortage: FundShortage, above: string): SignalboxError {
     const message = `Requests in progress have reserved what is left of the ${fund}.`;
     return new SignalboxError('budget_contended', message, { details, retryAfterMs: CONTENDED_RETRY_MS });
   }
-  const message = `The ${fund} has too little left for this request, which needs ${credits(needed)}.`;
+  const message = `The ${fund} has too little left for this request, which needs ${bothAmounts(toCredits(needed), usd(needed))}.`;
   return new SignalboxError('insufficient_quota', `${message}${renewsText(renewsAt)}`, { details });
 }
 
@@ -124,13 +136,14 @@ function keyAbove({ kind, level, name, subject }: FundShortage, { keyId, line = 
 }
 
 /** Describes the fund that is too low. */
-function stateOf(shortage: FundShortage, caller: PayingCaller): string {
+function stateOf(shortage: FundShortage, caller: PayingCaller, usd: WriteUsd): string {
   const { kind, limit, spent, renewsAt } = shortage;
-  const figures = `${toCredits(spent)} of its ${credits(limit)}`;
+  const ofLimit = bothAmounts(toCredits(limit), null);
+  const inUsd = ` (${usd(spent)} of ${usd(limit)} USD)`;
   const end = endText(endOf(shortage, caller));
   if (kind !== 'balance')
-    return `${capital(fundText(shortage, caller))} has spent ${figures}.${renewsText(renewsAt)}${end}`;
-  return `This key has spent ${toCredits(spent)} of the ${credits(limit)} granted to it.`;
+    return `${capital(fundText(shortage, caller))} has spent ${toCredits(spent)} of its ${ofLimit}${inUsd}.${renewsText(renewsAt)}${end}`;
+  return `This key has spent ${toCredits(spent)} of the ${ofLimit} granted to it${inUsd}.`;
 }
 
 const endText = (until: number | undefined): string =>
@@ -149,6 +162,3 @@ function fundText({ name, subject, window, timeZone, level }: FundShortage, { le
 
 const ADJECTIVES = { day: 'daily ', week: 'weekly ', month: 'monthly ', total: '' } as const;
 const adjectiveOf = (window: FundShortage['window']): string => (window ? ADJECTIVES[window] : '');
-
-const credits = (amount: Microcredits): string =>
-  `${toCredits(amount)} ${toCredits(amount) === 1 ? 'Credit' : 'Credits'}`;

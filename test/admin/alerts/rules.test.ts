@@ -41,6 +41,18 @@ describe('a share of a budget', () => {
     ]);
   });
 
+  test('a budget that refuses requests is reported at 1, in both units, before it is used up', () => {
+    const refusing = budget(0.97, { refused: 442_000, usdPerCredit: '0.001' });
+    expect(
+      new House([rule({ on: 'budget_share', at: [0.99], budgets: [] })]).lines({ budgets: [refusing] }, NOON),
+    ).toEqual([]);
+    const house = shares();
+    expect(house.lines({ budgets: [refusing] }, NOON)).toEqual([
+      'alert: Budget “month of search” refuses requests: 0.03 Credits (0.00003 USD) of its 1 Credits (0.001 USD) are left, and a request needs 0.44 Credits (0.00044 USD); the budget renews at 2026-12-01 00:00 UTC.',
+    ]);
+    expect(house.lines({ budgets: [budget(1)] }, NOON + GATHER_MS)).toEqual([]);
+  });
+
   test('a budget without an end is reported only once', () => {
     const house = new House([rule({ on: 'budget_share', at: [1], budgets: [] })]);
     const endless = { budgets: [budget(1, { subject: '', starts: 0, ends: Number.POSITIVE_INFINITY })] };

@@ -206,6 +206,8 @@ describe('an alert', () => {
             subject: 'team_7',
             subject_name: 'R&D <a>',
             spent_credits: 0.9,
+            spent_usd: null,
+            limit_usd: null,
             limit_credits: 1,
             at: 0.8,
           },

@@ -28,6 +28,8 @@ export const budget = (share: number, more: Partial<BudgetWindowReading> = {}): 
     ends: END,
   },
   forecast: null,
+  refused: null,
+  usdPerCredit: null,
   ...more,
 });
 

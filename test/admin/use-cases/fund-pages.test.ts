@@ -10,6 +10,7 @@ const fund = (name: string, subject: string, spent: number, limit: number): Fund
   ...{ limit, spent, held: 0 },
   holds: { open: 0, oldestAt: 0 },
   recent: null,
+  refusal: null,
 });
 const namesIn = (funds: readonly FundUse[]): string[] => funds.map(({ title }) => title.name);
 

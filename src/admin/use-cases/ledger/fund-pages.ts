@@ -4,6 +4,7 @@ import { parseJson } from '../../../core/json/object.ts';
 import type { Microcredits } from '../../../core/money/credits.ts';
 import { isUsedUp, runsOutAt } from '../../../ledger/forecast.ts';
 import type { FundHolds } from '../../../ledger/open-holds.ts';
+import type { FundRefusal } from '../../../ledger/refusals.ts';
 import { pageOfList } from '../pages.ts';
 
 /** A window of a budget, or a balance, with the running requests that hold Credits of it. */
@@ -11,6 +12,8 @@ export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' 
   readonly holds: FundHolds;
   /** Microcredits charged in the last 24 hours; null if not known. */
   readonly recent: Microcredits | null;
+  /** Why the fund refuses requests although it is not used up; null if it pays for requests, or if it is not known. */
+  readonly refusal: FundRefusal | null;
   /** The current name of the key, team or user whose ID is `subject`; null if there is none, or if the caller may not see it. */
   readonly subjectName?: string | null;
   /** The name of the key that has the balance; null if there is none, or if the caller may not see it. */
@@ -27,7 +30,7 @@ export interface FundPage {
   readonly after: string | null;
 }
 
-/** The position of a fund in the list: when it runs out (0 for a budget that is used up), how full it is, and its names. */
+/** The position of a fund in the list: when it runs out (0 for a budget that is used up or refuses requests), how full it is, and its names. */
 type Rank = readonly [runsOutAt: number, usedShare: number, kind: string, name: string, subject: string];
 
 interface RankedFund {
@@ -39,7 +42,7 @@ const usedShare = ({ spent, held, limit }: FundUse): number => (spent + held) / 
 
 function rankOf(use: FundUse, now: number): Rank {
   const { kind, name, subject } = use.title;
-  const isOver = kind === 'budget' && isUsedUp(use.spent, use.limit);
+  const isOver = (kind === 'budget' && isUsedUp(use.spent, use.limit)) || use.refusal !== null;
   return [
     isOver ? 0 : (runsOutAt(use.spent, use.limit, use.title, now, use.recent) ?? Number.MAX_VALUE),
     usedShare(use),
@@ -49,7 +52,7 @@ function rankOf(use: FundUse, now: number): Rank {
   ];
 }
 
-/** Sorts funds: budgets that are used up come first, then the fund that runs out first; the others follow, the fullest first. */
+/** Sorts funds: budgets that are used up, and funds that refuse requests, come first, then the fund that runs out first; the others follow, the fullest first. */
 function compareRanks(a: Rank, b: Rank): number {
   if (a[0] !== b[0]) return a[0] - b[0];
   if (a[1] !== b[1]) return b[1] - a[1];

@@ -18,19 +18,20 @@ import type { FundUse } from './fund-pages.ts';
 
 /** Adds the running requests to the funds of a running ledger. */
 export const usesOf = (
-  ledger: Pick<Ledger, 'openHolds' | 'recentSpend'>,
-  funds: readonly Omit<FundUse, 'holds' | 'recent'>[],
+  ledger: Pick<Ledger, 'openHolds' | 'recentSpend' | 'refusalOf'>,
+  funds: readonly Omit<FundUse, 'holds' | 'recent' | 'refusal'>[],
 ): FundUse[] => {
   const holds = ledger.openHolds();
   return funds.map(({ title, limit, spent, held }) => {
-    return { title, limit, spent, held, holds: holds.of(title), recent: ledger.recentSpend(title) };
+    const refusal = ledger.refusalOf({ title, limit, spent });
+    return { title, limit, spent, held, holds: holds.of(title), recent: ledger.recentSpend(title), refusal };
   });
 };
 
 /** Returns the overview of a running ledger, as far as a caller may see it. @param usdPerCredit of the active policy */
 export async function overviewOf(
   by: Principal,
-  ledger: Pick<Ledger, 'status' | 'openHolds' | 'recentSpend' | 'readRecent'>,
+  ledger: Pick<Ledger, 'status' | 'openHolds' | 'recentSpend' | 'readRecent' | 'refusalOf'>,
   usdPerCredit: string,
   sight: Sight,
   names: HolderNames,
@@ -96,7 +97,7 @@ export function overviewNamed(all: LedgerOverview, name: string | undefined): Le
 }
 
 /** A fund as answers show it. @param now ms since 1970 */
-export function fundStatus({ title, limit, spent, held, holds, recent, ...called }: FundUse, now: number) {
+export function fundStatus({ title, limit, spent, held, holds, recent, refusal, ...called }: FundUse, now: number) {
   const { subjectName = null, keyName = null } = called;
   const { kind, name, subject, starts, ends } = title;
   const { expected, knownFrom } = forecastOf(spent, title, now, recent);
@@ -113,7 +114,9 @@ export function fundStatus({ title, limit, spent, held, holds, recent, ...called
     left: limit - spent - held,
     forecast: expected,
     forecastFrom: knownFrom,
-    runsOutAt: runsOutAt(spent, limit, title, now, recent),
+    // A fund that pays for no request does not run out later.
+    runsOutAt: refusal ? null : runsOutAt(spent, limit, title, now, recent),
+    refusesSince: refusal?.since ?? null,
     openReservations: holds.open,
     oldestReservationSeconds: holds.open === 0 ? null : holdAge(holds, now) / 1_000,
     starts: starts === 0 ? null : starts,
@@ -154,8 +157,8 @@ export async function storedOverview(
     charged: audit.totals.charged,
     held: open.reduce((sum, { reserved, charged }) => sum + reserved - charged, 0),
     open: open.length,
-    // Only a running server knows which charges of the last 24 hours count in which fund.
-    funds: usesOf({ openHolds: () => holds, recentSpend: () => null }, [
+    // Only a running server knows which charges of the last 24 hours count in which fund, and which requests were refused.
+    funds: usesOf({ openHolds: () => holds, recentSpend: () => null, refusalOf: () => null }, [
       ...drawnOn,
       ...balances,
       ...unusedFunds(budgets, drawnOn, now),

@@ -130,7 +130,7 @@ function explained(
     // Whether the money of the key is considered.
     isFunded: funds !== null,
     // The error with which the request is refused because its key has too little money; null for none.
-    shortage: shortage && shortageErrorOf(shortage, { keyId: key?.id ?? '' }),
+    shortage: shortage && shortageErrorOf(shortage, { keyId: key?.id ?? '' }, snapshot.usdPerCredit),
   };
 }
 

@@ -11,7 +11,7 @@ import { periodBefore } from '../../shell/compared.ts';
 import { type DegradedProvider, degradedText, type SlowProvider, timesSlower } from '../../shell/providers.ts';
 import { hrefOf } from '../../shell/router.ts';
 import { isSick } from '../fleet/endpoint-words.tsx';
-import { emptyAt, type FundUsage, fundHref, fundKey, fundSubject } from './budgets.tsx';
+import { emptyAt, type FundUsage, fundHref, fundKey, fundSubject, isRefusing } from './budgets.tsx';
 
 interface AttentionItem {
   readonly id: string;
@@ -119,7 +119,8 @@ function fundItem(fund: FundUsage, now: number): readonly AttentionItem[] {
   const isSpent = at <= now;
   const text = isSpent ? (
     <>
-      {fundSubject(fund)} has no Credits left
+      {fundSubject(fund)}{' '}
+      {isRefusing(fund) ? 'has too little left for requests, and refuses them' : 'has no Credits left'}
       {fund.renews_at !== null && (
         <>
           ; it renews <When at={fund.renews_at} />

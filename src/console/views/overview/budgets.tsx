@@ -14,12 +14,17 @@ export type FundUsage = ReadOf<'/admin/ledger'>['funds'][number];
 
 const FUNDS_SHOWN = 6;
 
-/** When a fund is empty at the current rate of spending, in ms since 1970; null if that is after its window, or not known. */
-export function emptyAt(
-  { limit_credits: limit, spent_credits: spent, runs_out_at }: FundUsage,
-  now: number,
-): number | null {
-  if (spent >= limit) return now;
+/** Whether a fund refuses requests because too little of it is left, although it is not used up. */
+export const isRefusing = ({ limit_credits: limit, spent_credits: spent, refuses_since }: FundUsage): boolean =>
+  refuses_since !== null && spent < limit;
+
+/**
+ * When a fund is empty at the current rate of spending, in ms since 1970; null if that is after its window, or not known. A fund that
+ * refuses requests counts as empty.
+ */
+export function emptyAt(fund: FundUsage, now: number): number | null {
+  const { limit_credits: limit, spent_credits: spent, runs_out_at } = fund;
+  if (spent >= limit || isRefusing(fund)) return now;
   return runs_out_at === null ? null : Date.parse(runs_out_at);
 }
 
@@ -52,6 +57,7 @@ const soonText = (at: number, now: number): string =>
 
 function stateOf(fund: FundUsage, now: number): readonly [Tone, string] {
   if (fund.spent_credits >= fund.limit_credits) return ['bad', 'Spent'];
+  if (isRefusing(fund)) return ['bad', 'Refuses requests'];
   const at = emptyAt(fund, now);
   if (at !== null) return ['warn', `Empty ${soonText(at, now)}`];
   if (fund.forecast_usd !== null) return ['good', 'Will last'];
@@ -150,6 +156,7 @@ export function budgetsSentence(sorted: readonly FundUsage[], now: number): stri
   const [first] = sorted;
   if (!first) return 'Budgets';
   const at = emptyAt(first, now);
+  if (isRefusing(first)) return `${fundSubject(first)} refuses requests, because too little of it is left.`;
   if (at !== null && at <= now) return `${fundSubject(first)} is empty.`;
   if (at !== null) return `${fundSubject(first)} will be empty first, ${soonText(at, now)}, at this rate.`;
   const isAll = sorted.every(({ kind }) => kind === 'balance');

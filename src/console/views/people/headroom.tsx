@@ -19,9 +19,14 @@ type BudgetTerms = Pick<Budget, 'window' | 'time_zone' | 'on_exhausted' | 'limit
 type BudgetUse = Pick<Fund, 'limit_usd' | 'limit_credits' | 'spent_usd' | 'spent_credits'> & {
   readonly label: string;
 } & {
-  readonly [Member in 'held_usd' | 'held_credits' | 'forecast_usd' | 'forecast_credits' | 'runs_out_at' | 'renews_at']:
-    | Fund[Member]
-    | null;
+  readonly [Member in
+    | 'held_usd'
+    | 'held_credits'
+    | 'forecast_usd'
+    | 'forecast_credits'
+    | 'runs_out_at'
+    | 'refuses_since'
+    | 'renews_at']: Fund[Member] | null;
 };
 
 const UNTOLD = {
@@ -30,6 +35,7 @@ const UNTOLD = {
   forecast_usd: null,
   forecast_credits: null,
   runs_out_at: null,
+  refuses_since: null,
   renews_at: null,
 };
 
@@ -42,7 +48,12 @@ function usageOf(budget: Budget, funds: readonly Fund[]): BudgetUse {
   return {
     ...UNTOLD,
     ...budget,
-    ...(fund && { held_usd: fund.held_usd, held_credits: fund.held_credits, runs_out_at: fund.runs_out_at }),
+    ...(fund && {
+      held_usd: fund.held_usd,
+      held_credits: fund.held_credits,
+      runs_out_at: fund.runs_out_at,
+      refuses_since: fund.refuses_since,
+    }),
     label: [
       WINDOWS[window],
       time_zone === 'UTC' || window === 'total' ? '' : timeZoneText(time_zone),
@@ -110,6 +121,7 @@ const shareOf = ({ spent_credits, held_credits, limit_credits }: BudgetUse): num
 
 function stateOf(use: BudgetUse): readonly [tone: Tone, text: string] {
   if (use.spent_credits >= use.limit_credits) return ['bad', 'Spent'];
+  if (use.refuses_since !== null) return ['bad', 'Refuses requests'];
   if (use.runs_out_at !== null) return ['warn', `Runs out ${soon(use.runs_out_at)}`];
   if ((use.forecast_credits ?? 0) > use.limit_credits) return ['warn', 'Empty too early'];
   if (use.forecast_usd !== null) return ['good', `${usd(use.forecast_usd).short} by the end`];
