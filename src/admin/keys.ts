@@ -25,9 +25,10 @@ import {
 } from './key-fields.ts';
 import type { ValueOf } from './kit/fields.ts';
 import * as f from './kit/fields.ts';
-import { type Call, notFound, type Operation, operationsOn } from './kit/operation.ts';
+import { type Call, notFound, type Operation, type OperationHost, operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 import { KEYS_LOG, type TrailReader } from './trail.ts';
+import { unusableBudgets } from './use-cases/budget-warnings.ts';
 import { changeKey, notThere, suspendKey } from './use-cases/key-change.ts';
 import { isSearch, pageOfKeys } from './use-cases/key-pages.ts';
 import {
@@ -46,7 +47,7 @@ import { holderOf, type Places } from './use-cases/places.ts';
 import { checkGivable } from './use-cases/reach.ts';
 
 /** The services that operations on keys use. */
-export interface KeyServices {
+export interface KeyServices extends Pick<OperationHost, 'budgetAdvice'> {
   readonly keys: KeyAdmin & Pick<Keys, 'suspend' | 'resume'>;
   readonly people: People;
   readonly store: Pick<GrantStore, 'ledger'>;
@@ -75,6 +76,11 @@ async function status(call: Call, { keys, fundsOf }: KeyServices) {
     balance: balance && { ...balance, left: balance.granted - balance.spent },
   };
 }
+
+/** Warns about budgets of a key that fit no request. */
+const warnOfBudgets = ({ budgetAdvice }: KeyServices, _call: Call, _input: unknown, key: WarnedKey) =>
+  key.state === 'valid' ? unusableBudgets([key], budgetAdvice?.() ?? null) : [];
+type WarnedKey = Parameters<typeof unusableBudgets>[0][number] & { readonly state: string };
 
 const ONCE = 'Only this answer contains the secret, because the server stores only its hash.';
 /** The part of the JSON answer that commands print. */
@@ -122,6 +128,10 @@ export const listKeys = operation({
       ...['team', 'user', 'parent', 'wallet'],
     ],
   },
+  warn({ budgetAdvice }, _call, _input, { data }) {
+    const valid = data.filter(({ state }) => state === 'valid');
+    return unusableBudgets(valid, budgetAdvice?.() ?? null);
+  },
   async run({ keys, people, searches }, { by, now }, input) {
     const { state = null, search = null, hasModels = null, labels = {}, after = null, limit = null, ...stated } = input;
     const { team, user, ...others } = stated;
@@ -143,6 +153,7 @@ export const showKey = operation({
   output: ApiKeyStatus,
   answer: 'The key.',
   isTagged: true,
+  warn: warnOfBudgets,
   run: (services, call) => status(call, services),
 });
 
@@ -183,6 +194,7 @@ export const makeKey = operation({
   },
   isTagged: true,
   prints: printOnce,
+  warn: warnOfBudgets,
   run: async ({ keys, people }, call, input) =>
     issuedKey(await createKey(call.by, keys, grantOf(people, call, input)), call),
   checkRepeat({ people }, call, input) {
@@ -217,6 +229,7 @@ export const alterKey = operation({
   },
   isTagged: true,
   takesTags: true,
+  warn: warnOfBudgets,
   async run(
     { keys, people },
     { by, id, now, tags, reach },

@@ -10,6 +10,7 @@ import {
 } from '../admin/kit/operation.ts';
 import { isMap, parsedValue, wordsOf } from '../admin/kit/values.ts';
 import { WARNINGS_HEADER } from '../admin/use-cases/operator-socket.ts';
+import { leastCost } from '../routing/least-cost.ts';
 import { listWarnings } from '../routing/model-name.ts';
 import { bodyIn } from './body.ts';
 import { credentialsIn } from './credentials.ts';
@@ -31,6 +32,11 @@ export function operationRoutes<Services>(
   const host: OperationHost = {
     usdPerCredit: () => gateway.lease().snapshot.usdPerCredit,
     modelWarnings: (list, caller) => listWarnings(list, caller, gateway.lease().snapshot),
+    budgetAdvice() {
+      const { snapshot } = gateway.lease();
+      const { usdPerCredit } = snapshot;
+      return { usdPerCredit, leastCost: (lists, onExhausted) => leastCost(snapshot, lists, onExhausted) };
+    },
   };
   const callOf = (request: Request, id: string): Call => ({
     by: principalOf(request),

@@ -5,6 +5,7 @@ import { parseDecimal } from '../../core/money/decimal.ts';
 import { usdWriter } from '../../core/money/usd.ts';
 import type { Caller } from '../../core/people/caller.ts';
 import { compileCheck } from '../../core/schema/validation.ts';
+import type { BudgetAdvice } from '../use-cases/budget-warnings.ts';
 import type { Principal } from '../use-cases/principal.ts';
 import { type Action, checkAction, type Reach } from '../use-cases/roles.ts';
 import { decode, encode, statesUsd, takesUsd, type ValueOf } from './fields.ts';
@@ -29,6 +30,8 @@ export interface OperationHost {
   usdPerCredit(): string | null | Promise<string | null>;
   /** Returns warnings for a list of models that a caller states; absent if the host does not know the policy. */
   modelWarnings?(list: readonly string[], caller: Caller): readonly string[] | Promise<readonly string[]>;
+  /** Returns what budgets must pay for; absent if the host does not know the policy. */
+  budgetAdvice?(): BudgetAdvice;
 }
 
 /** The table that a command prints for a list. */

@@ -16,6 +16,9 @@ const inZone = (window: WindowKind, timeZone: string): string =>
   window === 'total' || timeZone === 'UTC' ? '' : `, ${timeZoneText(timeZone)}`;
 
 const PER: Readonly<Record<WindowKind, string>> = { day: 'a day', week: 'a week', month: 'a month', total: 'in total' };
+/** Writes the window of a budget after its amount: `a day`, `in total`. */
+export const perWindow = (window: WindowKind): string => PER[window];
+
 const THEN: Readonly<Record<ExhaustedAction, string>> = {
   cap: 'then shorter answers',
   reject: 'then refusals',

@@ -1,0 +1,41 @@
+import type { ExhaustedAction } from '../core/money/budget.ts';
+import type { Microcredits } from '../core/money/credits.ts';
+import { costBound } from '../core/money/price.ts';
+import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import { taskUseful } from './estimate.ts';
+import { type ModelLists, mayUse } from './model-name.ts';
+
+/** The most input tokens of a prompt of a few words, with the tokens that dialects add around it. */
+const SHORT_PROMPT_TOKENS = 48;
+
+/** What a short chat request costs at most with the cheapest model. */
+export interface LeastCost {
+  readonly amount: Microcredits;
+  readonly model: string;
+}
+
+/**
+ * Returns the least amount that a budget must have for a short chat request that states no limit on its output: with `reject`, the worst
+ * case; otherwise the cost of the shortest useful answer.
+ * @param lists the models that the sender may use
+ * @returns null if the sender may use no chat model
+ */
+export function leastCost(
+  { models, wildcards, tasks }: Pick<PolicySnapshot, 'models' | 'wildcards' | 'tasks'>,
+  lists: ModelLists,
+  onExhausted: ExhaustedAction,
+): LeastCost | null {
+  let least: LeastCost | null = null;
+  for (const model of [...models, ...(wildcards?.listed() ?? [])]) {
+    if (model.embedding !== null || !mayUse(lists, model)) continue;
+    const output = onExhausted === 'reject' ? model.defaultMaxOutput : usefulOf(model, tasks);
+    for (const { price } of model.endpoints) {
+      const amount = costBound(price, SHORT_PROMPT_TOKENS, Math.min(output, model.maxOutput));
+      if (least === null || amount < least.amount) least = { amount, model: model.id };
+    }
+  }
+  return least;
+}
+
+const usefulOf = (model: Model, tasks: PolicySnapshot['tasks']): number =>
+  Math.min(...tasks.map((task) => taskUseful(model, task)));
