@@ -1,5 +1,6 @@
 import { describe, expect } from 'bun:test';
 import { parseExport, writeExport } from '../../src/admin/cli/ledger/export.ts';
+import { FULL_SIGHT } from '../../src/admin/use-cases/sight.ts';
 import type { SqlWrite } from '../../src/store/sql/statement.ts';
 import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
@@ -270,7 +271,7 @@ ledgerTest(
       const write = async (part: string): Promise<void> => {
         text += part;
       };
-      await writeExport(parseExport(args, NOON), reader.journal, () => null, write);
+      await writeExport(parseExport(args, NOON), reader.journal, { nameOf: () => null, sight: FULL_SIGHT }, write);
       reader.close();
       return readCsv(text);
     };

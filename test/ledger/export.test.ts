@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseExport, writeExport } from '../../src/admin/cli/ledger/export.ts';
 import { csvRow } from '../../src/admin/use-cases/csv.ts';
+import { FULL_SIGHT } from '../../src/admin/use-cases/sight.ts';
 import type { Tariff } from '../../src/core/accounting/entry.ts';
 import { idAt } from '../../src/core/id.ts';
 import { type Decimal, parseDecimal, plainText } from '../../src/core/money/decimal.ts';
@@ -121,7 +122,7 @@ async function exported(...args: string[]): Promise<string> {
     const write = async (part: string): Promise<void> => {
       text += part;
     };
-    await writeExport(parseExport(args, NOON), reader.journal, () => null, write);
+    await writeExport(parseExport(args, NOON), reader.journal, { nameOf: () => null, sight: FULL_SIGHT }, write);
   } finally {
     reader.close();
   }

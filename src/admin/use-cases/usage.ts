@@ -240,9 +240,19 @@ export function groupOf(
 }
 
 /** A wallet has no name, only its address. */
-function keyName(id: string, sight: Sight): string | null {
+export function keyName(id: string, sight: Sight): string | null {
   const name = sight.nameOf(id);
   return name === id ? null : name;
+}
+
+/** Loads the names of the keys in groups. Rejects with StoreError. */
+export async function learnKeys(
+  sight: Pick<Sight, 'learn'>,
+  by: readonly Grouping[],
+  groups: readonly Pick<UsageGroup, 'names'>[],
+): Promise<void> {
+  const at = by.indexOf('key');
+  if (at >= 0) await sight.learn(groups.map(({ names }) => names[at] ?? ''));
 }
 
 /** The report as the caller may see it. Groups have named members instead of columns. */

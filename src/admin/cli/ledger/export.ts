@@ -3,9 +3,11 @@ import { COLUMNS, exportedLines, type Line, usdCell } from '../../../ledger/expo
 import type { JournalReader, MoneyEntry } from '../../../store/journal-reader.ts';
 import { type Writer, writeTable } from '../../use-cases/csv.ts';
 import { groupingsIn } from '../../use-cases/report/grouping.ts';
-import { entriesOf, groupColumns, groupOf, type HolderNames, storedPages } from '../../use-cases/usage.ts';
+import type { Sight } from '../../use-cases/sight.ts';
+import { entriesOf, groupColumns, groupOf, keyName, learnKeys, storedPages } from '../../use-cases/usage.ts';
 import { type UsageGroup, UsageSums } from '../../use-cases/usage-sums.ts';
 import { choiceOf, LIST, pairsOf, parseFlags, TEXT } from '../arguments.ts';
+import type { StoredNames } from './holders.ts';
 import { flagMonth, flagPeriod, inFlags } from './period.ts';
 
 /** The flags that select and group entries of the ledger. */
@@ -43,7 +45,7 @@ export function parseExport(args: readonly string[], now: number) {
 export async function writeExport(
   { filter, by, timeZone, format }: ReturnType<typeof parseExport>,
   journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,
-  nameOf: HolderNames,
+  { nameOf, sight }: StoredNames,
   write: Writer,
 ): Promise<void> {
   const unit = await journal.usdPerCredit();
@@ -51,25 +53,31 @@ export async function writeExport(
     const sums = new UsageSums(by, timeZone);
     for await (const page of storedPages(journal, filter)) for (const spending of page) sums.add(spending);
     const usd = usdCell(unit);
-    const lines = sums.groups().map((group) => sumLine(groupOf(by, group.names, nameOf), group, usd));
-    return writeTable([...groupColumns(by), ...SUM_COLUMNS], [lines], format, write);
+    const groups = sums.groups();
+    await learnKeys(sight, by, groups);
+    const lines = groups.map((group) => sumLine(groupOf(by, group.names, nameOf, sight), group, usd));
+    return writeTable([...groupColumns(by, sight), ...SUM_COLUMNS], [lines], format, write);
   }
   const lineOf = exportedLines(unit);
   const namedLineOf = (entry: MoneyEntry): Line => ({
     ...lineOf(entry),
+    key_name: keyName(entry.keyId, sight),
     team_name: nameOf('team', entry.team),
     user_name: nameOf('user', entry.user),
   });
   return writeTable(
-    [...COLUMNS, 'team_name', 'user_name'],
-    linesOf(entriesOf(journal, filter), namedLineOf),
+    [...COLUMNS, 'key_name', 'team_name', 'user_name'],
+    linesOf(entriesOf(journal, filter), sight, namedLineOf),
     format,
     write,
   );
 }
 
-async function* linesOf(pages: ReturnType<typeof entriesOf>, lineOf: ReturnType<typeof exportedLines>) {
-  for await (const page of pages) yield page.map(lineOf);
+async function* linesOf(pages: ReturnType<typeof entriesOf>, sight: Sight, lineOf: ReturnType<typeof exportedLines>) {
+  for await (const page of pages) {
+    await sight.learn(page.map(({ keyId }) => keyId));
+    yield page.map(lineOf);
+  }
 }
 
 const SUM_COLUMNS = [

@@ -1,7 +1,39 @@
 import type { StoreReader } from '../../../store/driver.ts';
 import type { Team, User } from '../../../store/people.ts';
 import { StoreError } from '../../../store/store.ts';
+import { FULL_SIGHT, type Sight } from '../../use-cases/sight.ts';
 import type { HolderNames } from '../../use-cases/usage.ts';
+
+/** The names in a store. */
+export interface StoredNames {
+  readonly nameOf: HolderNames;
+  readonly sight: Sight;
+}
+
+/**
+ * Sees everything, with the names of the keys in a store. A database of an earlier version has none.
+ * @param keysNow returns the keys of the store that is open when names are learned
+ */
+export function storedSight(keysNow: () => Pick<StoreReader['keys'], 'names'>): Sight {
+  const names = new Map<string, string | null>();
+  return {
+    ...FULL_SIGHT,
+    knowsKeys: true,
+    nameOf: (id) => FULL_SIGHT.nameOf(id) ?? names.get(id) ?? null,
+    async learn(ids) {
+      const unknown = [...new Set(ids)].filter((id) => id !== '' && !names.has(id));
+      if (unknown.length === 0) return;
+      const found = await keysNow()
+        .names(unknown)
+        .catch((error: unknown) => {
+          if (error instanceof StoreError) return [];
+          throw error;
+        });
+      for (const id of unknown) names.set(id, null);
+      for (const { id, name } of found) names.set(id, name);
+    },
+  };
+}
 
 /** The teams and users in a store, for commands that read its ledger. */
 export class StoredPeople {

@@ -18,15 +18,14 @@ import { refund, refundable } from '../../use-cases/ledger/refund.ts';
 import { storedOverview } from '../../use-cases/ledger/status.ts';
 import { ownersIn } from '../../use-cases/people.ts';
 import { notServed } from '../../use-cases/served.ts';
-import { FULL_SIGHT } from '../../use-cases/sight.ts';
-import { type HolderNames, storedUsage } from '../../use-cases/usage.ts';
+import { type HolderNames, learnKeys, storedUsage } from '../../use-cases/usage.ts';
 import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
 import { commandsOf } from '../operations.ts';
 import type { CommandOutput, CommandResult } from '../result.ts';
 import { operator } from '../user.ts';
 import { auditOutput, holderText, reportText, verdict, waitingText } from './audit.ts';
 import { parseExport, writeExport } from './export.ts';
-import { StoredPeople } from './holders.ts';
+import { StoredPeople, storedSight } from './holders.ts';
 
 /** The inputs of every command on the ledger. */
 export interface LedgerCommand extends BooksFiles {
@@ -90,28 +89,36 @@ async function exportEntries(args: readonly string[], command: LedgerCommand): P
   await reading(command, async (reader) => {
     const people = await StoredPeople.of(reader);
     const filter = { ...query.filter, ...ownersIn(people, operator(), query.filter) };
-    await writeExport({ ...query, filter }, reader.journal, people.nameOf, command.write);
+    const names = { nameOf: people.nameOf, sight: storedSight(() => reader.keys) };
+    await writeExport({ ...query, filter }, reader.journal, names, command.write);
   });
   return '';
 }
 
-/** The services for reports on a database. Names of teams and users come from the most recent report. */
+/** The services for reports on a database. Names of keys, teams and users come from the most recent report. */
 function servicesIn(command: LedgerCommand): LedgerServices & UsageServices & OperationHost {
   let nameOf: HolderNames = () => null;
+  let keys: Pick<StoreReader['keys'], 'names'> = { names: async () => [] };
+  const sight = storedSight(() => keys);
   const readingNames = <T>(read: (reader: StoreReader, people: StoredPeople) => Promise<T>) =>
     reading(command, async (reader) => {
       const people = await StoredPeople.of(reader);
       nameOf = people.nameOf;
+      keys = reader.keys;
       return await read(reader, people);
     });
   return {
     usdPerCredit: () => storedUsdPerCredit(command.file),
-    sightOf: () => FULL_SIGHT,
+    sightOf: () => sight,
     namesFor: () => nameOf,
     // The `report` service has already found the people whose names these filters give.
     ownersOf: (_, { team, user }) => ({ ...(team != null && { team }), ...(user != null && { user }) }),
     report: (by, query) =>
-      readingNames((reader, people) => storedUsage(by, reader.journal, { ...query, ...ownersIn(people, by, query) })),
+      readingNames(async (reader, people) => {
+        const report = await storedUsage(by, reader.journal, { ...query, ...ownersIn(people, by, query) });
+        await learnKeys(sight, query.by, report.groups);
+        return report;
+      }),
     overview: (by) =>
       readingNames(async (reader) => {
         const { funds, ...sums } = await storedOverview(by, reader, command.now());
