@@ -13,6 +13,7 @@ import { GROUPINGS, type Grouping, groupingsIn } from './use-cases/report/groupi
 import { periodOf, type StatedPeriod, type UsagePeriod } from './use-cases/report/period.ts';
 import { checkShown, type Sight } from './use-cases/sight.ts';
 import { type HolderNames, type UsageQuery, type UsageReport, usageAnswer, usageCsv } from './use-cases/usage.ts';
+import { usageRows } from './use-cases/usage-rows.ts';
 
 /** The services for reports on usage and traffic. */
 export interface ReportServices {
@@ -158,6 +159,7 @@ export const reportUsage = operation({
   errorField: 'by',
   prints: {
     columns: ['group', 'charges', 'input_tokens', 'output_tokens', 'credits', 'usd'],
+    rows: usageRows,
     sum: ({ from, to, total_credits, total_usd, counted_until }: Readonly<Record<string, string>>) =>
       `From ${from} to before ${to}: ${total_credits} Credits, ${total_usd} USD.\nCounted until ${f.minuteText(counted_until!)}.\n`,
   },

@@ -89,6 +89,13 @@ describe('GET /admin/usage and signalbox ledger usage', () => {
       const text = (await box.run('ledger', 'usage', '--by', 'label:team')).out;
       expect(text).toContain('LABEL:TEAM');
       expect(text).toContain('0.588 Credits, 0.000588 USD.');
+      const rows = (await box.run('ledger', 'usage', '--by', 'label:team,model')).out.split('\n');
+      expect(rows.slice(1, 5).map((row) => row.trim().split(/ {2,}/))).toEqual([
+        ['legal', '-', '1', '0', '0', '-0.100', '-0.000100'],
+        ['legal', 'best', '2', '20', '100', '0.344', '0.000344'],
+        ['legal', 'subtotal', '3', '20', '100', '0.244', '0.000244'],
+        ['search', 'best', '2', '20', '100', '0.344', '0.000344'],
+      ]);
     },
     PATIENCE,
   );

@@ -20,21 +20,22 @@ export function usdWriter(usdPerCredit: string | null): (amount: Microcredits) =
   return (amount) => (worth ? plainText(usdOf(amount, worth)) : amount === 0 ? '0' : null);
 }
 
-/** The fewest decimals of USD amounts shown to people. */
-const CENTS = 2;
-
-/** Writes the amounts of one column in USD for people. All amounts of the column have the same number of decimals, and none is rounded. */
-export function usdColumn(amounts: readonly Microcredits[], usdPerCredit: string | null): string[] {
-  const write = usdWriter(usdPerCredit);
-  const parts = amounts.map((amount) => write(amount)?.split('.') ?? null);
-  const decimals = Math.max(CENTS, ...parts.map((part) => part?.[1]?.length ?? 0));
+/**
+ * Writes the amounts of one column for people. All have the same number of decimals, and none is rounded.
+ * @param amounts exact decimals in plain notation; null for an unknown amount
+ * @param least the fewest decimals
+ */
+export function equalDecimals(amounts: readonly (string | null)[], least: number): string[] {
+  const parts = amounts.map((amount) => amount?.split('.') ?? null);
+  const decimals = Math.max(least, ...parts.map((part) => part?.[1]?.length ?? 0));
   return parts.map((part) => {
     if (part === null) return '-';
     const [whole = '', fraction = ''] = part;
-    return `${whole.replace(/\B(?=(?:\d{3})+$)/g, ',')}.${fraction.padEnd(decimals, '0')}`;
+    const grouped = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
+    return decimals === 0 ? grouped : `${grouped}.${fraction.padEnd(decimals, '0')}`;
   });
 }
 
 /** Writes an amount in USD for people, such as `1,204.50 USD`. */
 export const usdText = (amount: Microcredits, usdPerCredit: string | null): string =>
-  `${usdColumn([amount], usdPerCredit)[0]} USD`;
+  `${equalDecimals([usdWriter(usdPerCredit)(amount)], 2)[0]} USD`;

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Microcredits } from '../../../src/core/money/credits.ts';
-import { usdColumn, usdText, usdWriter } from '../../../src/core/money/usd.ts';
+import { equalDecimals, usdText, usdWriter } from '../../../src/core/money/usd.ts';
 import { fraction } from '../../ledger/csv-support.ts';
 
 const amounts = fc.array(fc.integer({ min: -(10 ** 14), max: 10 ** 14 }), { minLength: 2, maxLength: 20 });
@@ -30,8 +30,8 @@ test('the law of USD amounts detects a writer that computes with doubles', () =>
 });
 
 test('A column for people has the same number of decimals in each row, at least cents, and rounds no amount', () => {
-  expect(usdColumn([1_234_567_000_000, -500_000, 0], '1')).toEqual(['1,234,567.00', '-0.50', '0.00']);
-  expect(usdColumn([172_000, 1_000_000_000], '0.001')).toEqual(['0.000172', '1.000000']);
-  expect(usdColumn([1, 0], null)).toEqual(['-', '0.00']);
+  expect(equalDecimals(['1234567', '-0.5', '0'], 2)).toEqual(['1,234,567.00', '-0.50', '0.00']);
+  expect(equalDecimals(['0.000172', '1'], 2)).toEqual(['0.000172', '1.000000']);
+  expect(equalDecimals([null, '0'], 0)).toEqual(['-', '0']);
   expect(usdText(1_234_500_000, '0.001')).toBe('1.2345 USD');
 });
