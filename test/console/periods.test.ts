@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test';
 import { daysShown } from '../../src/console/shell/days.ts';
-import { isBeforeCounted, partOf } from '../../src/console/views/money/change.ts';
 import { fundName } from '../../src/console/views/overview/fund-name.ts';
 import { savedFigure, savedLabel } from '../../src/console/views/overview/saved.ts';
 
@@ -18,15 +17,6 @@ test('the choice of days opens with the shown period, from the first day with a 
   expect(daysShown(chosen, day(6), NOW)).toEqual({ from: '2026-11-06', to: '2026-11-08' });
   // A period without any request stays as it is.
   expect(daysShown(chosen, day(18), NOW)).toEqual(chosen.days);
-});
-
-test('spend is not compared with days before the first request', () => {
-  expect(isBeforeCounted({ first_at: day(2), from: day(3) })).toBe(true);
-  expect(isBeforeCounted({ first_at: day(3), from: day(3) })).toBe(false);
-  expect(isBeforeCounted({ first_at: null, from: day(3) })).toBe(false);
-  const amount = { credits: 1_000 };
-  expect(partOf({ whole: amount, before: null })).toBe('');
-  expect(partOf({ whole: amount, before: { credits: 0 } })).toBe('new');
 });
 
 test('spend above the baseline is named as such, and no saving is negative', () => {

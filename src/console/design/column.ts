@@ -101,3 +101,25 @@ function sizesOf(amounts: readonly FigureAmount[]): Sizes {
   );
   return { all: sizes, least: most === 0 ? 1 : least, most: most || 1, isWhole: sizes.every(Number.isInteger) };
 }
+
+/** The parts of a table's column that decide its format. */
+interface FormattedColumn<Row> {
+  readonly id: string;
+  readonly figure?: (row: Row) => WrittenFigure;
+  readonly formatWith?: string;
+}
+
+/** The format of each column. All figures of a column, and of columns that are formatted together, have one format. */
+export function formatsOf<Row>(
+  columns: readonly FormattedColumn<Row>[],
+  rows: readonly Row[],
+): ReadonlyMap<string, ReturnType<typeof inColumn> | undefined> {
+  const groups = Map.groupBy(columns, ({ id, formatWith }) => formatWith ?? `own ${id}`);
+  return new Map(
+    [...groups.values()].flatMap((group) => {
+      const figures = group.flatMap(({ figure }) => (figure ? rows.map(figure) : []));
+      const format = inColumn(figures);
+      return group.map(({ id, figure }) => [id, figure && format] as const);
+    }),
+  );
+}

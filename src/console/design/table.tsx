@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { go } from '../shell/router.ts';
 import { Button } from './button.tsx';
-import { inColumn } from './column.ts';
+import { formatsOf, type inColumn } from './column.ts';
 import { Explained } from './explained.tsx';
 import { NONE, type WrittenFigure } from './format.ts';
 import type { TermName } from './terms.ts';
@@ -20,6 +20,8 @@ export interface TableColumn<Row> {
   readonly isFigure?: boolean;
   /** Returns the figure of a row. The column is aligned to the right, and all its rows use one format. */
   readonly figure?: (row: Row) => WrittenFigure;
+  /** Columns with the same text write all their figures in one common format, such as the months of a year. */
+  readonly formatWith?: string;
   /** Renders the cell of a row from its formatted figure; by default it shows the figure. */
   readonly cell?: (row: Row, figure: WrittenFigure) => ComponentChildren;
   /**
@@ -51,6 +53,8 @@ interface TableProps<Row> {
   readonly order?: TableOrder;
   /** How many rows to show until the viewer asks for all; by default all. */
   readonly first?: number;
+  /** The row with the sums of all rows. It stays at the end. */
+  readonly total?: Row;
 }
 
 interface TableOrder {
@@ -72,6 +76,7 @@ export function Table<Row>({
   onEnd = null,
   order: firstOrder,
   first: few = rows.length,
+  total,
 }: TableProps<Row>) {
   const columns = given.map(filledIn);
   const [isWhole, setWhole] = useState(false);
@@ -79,7 +84,7 @@ export function Table<Row>({
   const all = sortedRows(rows, columns.find(({ id }) => id === order?.id)?.sort, order?.isDown ?? false);
   const sorted = isWhole ? all : all.slice(0, few);
   const { body, first, end, before, behind } = useWindow(sorted.length, sorted.length >= WINDOWED_MIN, onEnd);
-  const formats = new Map(columns.map(({ id, figure }) => [id, figure && inColumn(rows.map(figure))]));
+  const formats = formatsOf(columns, total === undefined ? rows : [...rows, total]);
   const main = columns.find(({ phone }) => phone === 'main')?.id ?? columns[0]?.id;
   const turn = ({ id, isFigure }: FilledColumn<Row>) =>
     setOrder((now) => (now?.id !== id ? { id, isDown: isFigure === true } : { id, isDown: !now.isDown }));
@@ -123,6 +128,22 @@ export function Table<Row>({
           })}
           <Space height={behind} />
         </tbody>
+        {total !== undefined && (
+          <tfoot>
+            <tr class="is-sum">
+              {columns.map((column) => (
+                <Cell
+                  key={column.id}
+                  column={column}
+                  row={total}
+                  format={formats.get(column.id)}
+                  href={undefined}
+                  isMain={column.id === main}
+                />
+              ))}
+            </tr>
+          </tfoot>
+        )}
       </table>
       {rows.length > few && (
         <div class="table-more">

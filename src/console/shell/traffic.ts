@@ -5,6 +5,7 @@ import type { Query } from '../api/base.ts';
 import type { ReadOf } from '../api/reads.ts';
 import { RENEWAL_MS, type Resource, useResource } from '../api/resource.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../design/format.ts';
+import { withKnownBefore } from './known-before.ts';
 import { recall } from './memory.ts';
 import { endsOf, isRangeStated, RANGES, type RangeName, range, stateRange, type TimeRange } from './range.ts';
 import { reachOfViewer } from './session.ts';
@@ -114,8 +115,9 @@ interface TrafficOptions {
 /** Reads traffic in the selected time range, and refreshes it while the page is visible. */
 export function useTraffic(options: TrafficOptions = {}): Resource<TrafficReport> {
   const { isBefore = false, isWanted = true } = options;
-  return useResource('/admin/traffic', trafficQuery(range.value, Date.now(), options), {
+  const { data, ...resource } = useResource('/admin/traffic', trafficQuery(range.value, Date.now(), options), {
     every: isBefore ? null : RENEWAL_MS,
     isWanted,
   });
+  return { ...resource, data: data && withKnownBefore(data) };
 }

@@ -14,9 +14,9 @@ import {
   settled,
 } from './stage.ts';
 
-/** Tests of the view Money, operated as a person would. Two days ago a key spent little; today the same key spends a lot on one model. */
+/** Tests of the view Money, operated as a person would. Before the compared periods, another key sends a request. Two days ago a key spent little; today the same key spends a lot on one model. */
 const DAY_MS = 86_400_000;
-let shift = -1.5 * DAY_MS;
+let shift = -2.5 * DAY_MS;
 let stage: ConsoleStage;
 let ids: Readonly<Record<'steady' | 'rising', string>>;
 
@@ -36,6 +36,8 @@ const idOf = (secret: string): string => secret.split('_')[2]!;
 beforeAll(async () => {
   stage = await openStage(0, CONSOLE_POLICY, {}, () => Date.now() + shift);
   const { box } = stage;
+  await spend(box, await box.makeKey('--name', 'first'), 'mistral-breeze', 1);
+  shift = -1.5 * DAY_MS;
   const label = ['--label', 'app=shop'];
   const steady = await box.makeKey('--name', 'nightly', '--team', 'search', ...label);
   const rising = await box.makeKey('--name', '=billing-app', '--team', 'search');

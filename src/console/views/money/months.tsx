@@ -170,6 +170,7 @@ function MonthSpend({ by, and, zone, period, rows, starts }: MonthSpendProps) {
           rows={rows}
           keyOf={({ id }) => id ?? '~others'}
           columns={monthColumns(by, and, starts, knownFrom)}
+          total={{ id: '~total', name: 'Total', and: null, amounts: totals }}
         />
       </section>
     </>
@@ -201,6 +202,7 @@ const monthColumns = (
         // Before its first request, this installation knows of no spend.
         money: ({ amounts }) =>
           (starts[at + 1]?.getTime() ?? Infinity) <= knownFrom ? null : (amounts[at] ?? NO_AMOUNT),
+        formatWith: 'months',
         ...(phone && { phone }),
       };
     }),

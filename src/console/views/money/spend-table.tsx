@@ -2,8 +2,8 @@ import { figure, NONE, usd, type WrittenFigure } from '../../design/format.ts';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
 import { type Column, columnsOf } from '../../kit/columns.tsx';
-import { partOf } from './change.ts';
-import { nounOf, riseOf, type SpendDimension, type SpenderRow, savedOf } from './spend.ts';
+import { riseOf } from './rise.ts';
+import { nounOf, type SpendDimension, type SpenderRow, savedOf } from './spend.ts';
 
 interface SpendTableProps {
   readonly label: string;
@@ -77,12 +77,4 @@ function risePercent({ whole, before }: SpenderRow): string {
   if (before.credits <= 0) return whole.credits > 0 ? 'new' : '';
   const share = Math.round((whole.credits / before.credits - 1) * 100);
   return `${share > 0 ? '+' : share < 0 ? '−' : ''}${figure(Math.abs(share)).exact} %`;
-}
-
-/** The change as a part of a sentence: `spends 4.2 times as much as before`. */
-export function riseText(row: SpenderRow): string {
-  const part = partOf(row);
-  if (part === 'new') return `spends ${usd(row.whole.usd).short} and spent nothing before`;
-  const sum = `${usd(row.whole.usd).short}, up from ${usd(row.before?.usd ?? null).short}`;
-  return part.endsWith('×') ? `spends ${part.slice(0, -2)} times as much as before: ${sum}` : `spends ${sum}`;
 }

@@ -4,9 +4,10 @@ import type { ReadOf } from '../../api/reads.ts';
 import { type Resource, useResource } from '../../api/resource.ts';
 import { DAY_MS } from '../../design/format.ts';
 import { dayOf } from '../../shell/days.ts';
+import { isKnownFrom } from '../../shell/known-before.ts';
 import { endsOf, range, type TimeRange, viewerZone } from '../../shell/range.ts';
-import { isToldApart, type TrafficReport, useTraffic } from '../../shell/traffic.ts';
-import { isBeforeCounted } from './change.ts';
+import { isToldApart, type TrafficReport, useFirstAt, useTraffic } from '../../shell/traffic.ts';
+import { riseOf } from './rise.ts';
 
 /** The dimension by which spend is divided. A label dimension has the label's name after the colon. */
 export type SpendDimension = 'key' | 'team' | 'user' | 'model' | 'provider' | 'task' | `label:${string}`;
@@ -69,9 +70,8 @@ export const noneOf = (by: SpendDimension): string => `no ${nounOf(by).toLowerCa
 /** The rows of counted traffic. The last row is the sum of all rows that are not listed. */
 function rowsOfTraffic(report: TrafficReport, by: SpendDimension): readonly SpenderRow[] {
   const { series, other } = report;
-  const wasCounted = isBeforeCounted(report);
   const rowOf = (id: string | null, name: string, { whole, before }: TrafficReport['total']) => {
-    return { id, name, whole, before: wasCounted ? before : null };
+    return { id, name, whole, before };
   };
   return [
     ...series.map((line) => rowOf(line.value, line.name || noneOf(by), line)),
@@ -95,24 +95,25 @@ const NO_SUMS: Sums = {
   saved_credits: null,
 };
 
-/** The rows of usage in two periods, including spenders that appear in only one period. */
+/**
+ * The rows of usage in two periods, including spenders that appear in only one period.
+ * @param before null if the period before began before the installation
+ */
 function rowsOfUsage(
   now: readonly UsageGroup[],
-  before: readonly UsageGroup[],
+  before: readonly UsageGroup[] | null,
   by: SpendDimension,
 ): readonly SpenderRow[] {
   const rows = new Map<string, SpenderRow>();
+  const none = before && NO_AMOUNT;
   const put = (group: UsageGroup, part: Partial<SpenderRow>) => {
     const holder = holderOf(group, by);
-    rows.set(holder.id, { ...(rows.get(holder.id) ?? { ...holder, whole: NO_SUMS, before: NO_AMOUNT }), ...part });
+    rows.set(holder.id, { ...(rows.get(holder.id) ?? { ...holder, whole: NO_SUMS, before: none }), ...part });
   };
   for (const group of now) put(group, { whole: { ...NO_SUMS, ...group, requests: group.charges } });
-  for (const group of before) put(group, { before: group });
+  for (const group of before ?? []) put(group, { before: group });
   return [...rows.values()];
 }
-
-/** How much more a row spends than before, in Credits; null if the earlier spend is not known. */
-export const riseOf = ({ whole, before }: SpenderRow): number | null => before && whole.credits - before.credits;
 
 /** Puts the row with the largest rise first and the row with the sum of all other rows last. */
 const sortedRows = (rows: readonly SpenderRow[]): readonly SpenderRow[] =>
@@ -202,7 +203,10 @@ export function useSpend(by: SpendDimension, reach: Reach, of: Holder | null = n
   const isAsked = asked.isAsked || reach !== 'all' || (of !== null && isSmall(of, range.value));
   const isWanted = !isTraffic && by !== 'label:' && isAsked;
   const usage = useResource('/admin/usage', { ...query, ...days }, { isWanted });
-  const before = useResource('/admin/usage', { ...query, ...daysOf(range.value, now, 1) }, { isWanted });
+  const earlier = daysOf(range.value, now, 1);
+  const before = useResource('/admin/usage', { ...query, ...earlier }, { isWanted });
+  const firstAt = useFirstAt();
+  const isKnown = isKnownFrom(new Date(`${earlier.from}T23:59:59`).getTime(), firstAt);
   if (isTraffic) {
     return {
       ...traffic,
@@ -218,7 +222,7 @@ export function useSpend(by: SpendDimension, reach: Reach, of: Holder | null = n
     failure: usage.failure ?? before.failure,
     data:
       usage.data && before.data
-        ? { rows: sortedRows(rowsOfUsage(groupsIn(usage.data), groupsIn(before.data), by)), days }
+        ? { rows: sortedRows(rowsOfUsage(groupsIn(usage.data), isKnown ? groupsIn(before.data) : null, by)), days }
         : null,
     renew() {
       usage.renew();

@@ -16,9 +16,9 @@ import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { useTraffic } from '../../shell/traffic.ts';
 import { savedFigure, savedLabel } from '../overview/saved.ts';
-import { partOf } from './change.ts';
 import { Course, wholeDays } from './course.tsx';
 import { ChargesLink, isReportKey } from './dimension-field.tsx';
+import { partOf } from './rise.ts';
 import {
   type Amount,
   DIMENSION_NAMES,

@@ -13,18 +13,18 @@ import { type TrafficReport, useTraffic } from '../../shell/traffic.ts';
 import { savedFigure, savedLabel } from '../overview/saved.ts';
 import { Course, LINES, wholeDays } from './course.tsx';
 import { ChargesLink, DimensionField, ExportLink, NoLabel } from './dimension-field.tsx';
+import { riseSentence } from './rise.ts';
 import {
   daysOf,
   isCounted,
   nounOf,
   openText,
-  riseOf,
   type SpendDimension,
   type SpenderRow,
   type Sums,
   useSpend,
 } from './spend.ts';
-import { riseText, SpendTable } from './spend-table.tsx';
+import { SpendTable } from './spend-table.tsx';
 import { Spender } from './spender.tsx';
 
 /** Spend in the selected range: its sum, its course, and its change by any dimension. */
@@ -126,7 +126,7 @@ function Spenders({ by, reach, rows, days, open }: SpendersProps) {
   return (
     <>
       <div class="card-head">
-        <h2 id="spenders">{riseSentence(by, rows)}</h2>
+        <h2 id="spenders">{riseSentence(nounOf(by), rows)}</h2>
         {rows.length > 0 && (
           <div class="row">
             <ExportLink by={by} period={daysOf(range.value, Date.now())} />
@@ -170,12 +170,3 @@ const Unnamed = ({ by, reach }: Pick<SpendersProps, 'by' | 'reach'>) => (
     <NoLabel />
   </>
 );
-
-function riseSentence(by: SpendDimension, rows: readonly SpenderRow[]): string {
-  const noun = nounOf(by);
-  const [most] = rows;
-  if (rows.length === 0) return `Spend by ${noun.toLowerCase()}`;
-  if (most?.before === null) return `${noun} ${most.name} spends most: ${usd(most.whole.usd).short}.`;
-  if (!most || most.id === null || (riseOf(most) ?? 0) <= 0) return `No ${noun.toLowerCase()} spends more than before.`;
-  return `${noun} ${most.name} ${riseText(most)}.`;
-}

@@ -6,6 +6,7 @@ import { Hero, Heroes } from '../../design/hero.tsx';
 import { Below, Empty, Loaded } from '../../design/states.tsx';
 import { creditsText } from '../../design/written.tsx';
 import { compared } from '../../shell/compared.ts';
+import { isKnownFrom } from '../../shell/known-before.ts';
 import { degradedProviders, slowProviders } from '../../shell/providers.ts';
 import { range } from '../../shell/range.ts';
 import { param } from '../../shell/router.ts';
@@ -74,7 +75,8 @@ interface FiguresProps {
 function Figures({ traffic, before }: FiguresProps) {
   const { data, failure } = traffic;
   const now = data?.total.whole ?? null;
-  const then = before.data?.total.whole ?? null;
+  const isKnown = before.data !== null && isKnownFrom(Date.parse(before.data.from), before.data.first_at);
+  const then = isKnown ? before.data.total.whole : null;
   const baseline = now === null ? 0 : now.credits + now.saved_credits;
   return (
     <Heroes>
