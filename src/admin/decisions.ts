@@ -99,7 +99,7 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<type
     labels,
     metadata: sight.isNarrow ? null : metadata,
     session: sight.showsRunsOf(keyId, labels ?? {}) ? session : null,
-    guards: (guards ?? []).map(verdictText),
+    guards: (guards ?? []).map((verdict) => verdictText(verdict, sight.showsUpstream)),
   };
 }
 

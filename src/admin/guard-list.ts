@@ -2,6 +2,14 @@ import { GUARD_SIDES } from '../core/policy/guards.ts';
 import { COUNTED_PERIOD } from './counted-period.ts';
 import * as f from './kit/fields.ts';
 
+/** The members of a guard's failure. */
+export const GUARD_FAILURE = {
+  since: f.moment('When the first of these requests ended.', '2026-11-20T09:30:00.000Z'),
+  failures: f.count('The number of requests in a row at which it failed.', 12),
+  error: f.orNull(f.text('The last error; null if you are no operator.', 'it failed: Unable to connect')),
+  request_id: f.as('requestId', f.text('The last request at which it failed.', 'req_0a4x1wm3zj8')),
+};
+
 const matched = f.count('Requests in which the guard found something.', 12);
 
 const Guard = f.named('Guard', 'A guard, and what it found in the requests of the period.', {
@@ -29,6 +37,13 @@ const Guard = f.named('Guard', 'A guard, and what it found in the requests of th
     0,
   ),
   failed: f.count('Requests that the guard could not inspect.', 0),
+  failing: f.orNull(
+    f.inCommand(f.shape('How it fails.', GUARD_FAILURE), {
+      text: ({ error, request_id }: Readonly<Record<'error' | 'request_id', string | null>>) =>
+        `${error ?? 'yes'} (${request_id})`,
+    }),
+    'Not null while the guard fails at every request to this server. Null without a server.',
+  ),
   keys: f.list(
     f.inCommand(
       f.shape('A key.', {

@@ -1,6 +1,7 @@
 import { refuse } from '../core/errors.ts';
 import type { GuardRule } from '../core/policy/guards.ts';
 import { DAY_MS } from '../core/time/clock.ts';
+import type { GuardHealth } from '../gateway/guards/guard-health.ts';
 import { COUNTED_INPUT, type DecisionReader, keysIn } from './decisions.ts';
 import { GuardList } from './guard-list.ts';
 import * as f from './kit/fields.ts';
@@ -13,6 +14,8 @@ import { checkShown } from './use-cases/sight.ts';
 export interface GuardServices extends Pick<DecisionReader, 'sightOf' | 'ownersOf' | 'records'> {
   /** The guards of the active policy; empty if it is not known. */
   guards(): readonly GuardRule[];
+  /** Which guards fail; null without a server. */
+  readonly guardHealth?: Pick<GuardHealth, 'of'> | null;
   /** Limits how many counts run at the same time. */
   readonly counts: Places;
 }
@@ -51,7 +54,7 @@ export const listGuards = operationsOn<GuardServices>()({
         'flagged',
         'failed',
       ],
-      ...['keys', 'models'],
+      ...['failing', 'keys', 'models'],
     ],
     sum: ({ from, to, counted_from, requests }: Report) => {
       const start = counted_from ?? from;
@@ -60,7 +63,11 @@ export const listGuards = operationsOn<GuardServices>()({
     },
   },
   errors: ['rate_limit_exceeded', 'overloaded'],
-  async run({ records, sightOf, ownersOf, guards, counts }, { by, now }, { from, to = now, key, team, user, model }) {
+  async run(
+    { records, sightOf, ownersOf, guards, guardHealth, counts },
+    { by, now },
+    { from, to = now, key, team, user, model },
+  ) {
     const sight = sightOf(by);
     checkShown(sight, { user });
     const start = from ?? to - DAY_MS;
@@ -72,7 +79,11 @@ export const listGuards = operationsOn<GuardServices>()({
       ...ownersOf(by, { team, user }),
     };
     const leave = counts.enter(holderOf(by.caller));
-    const { data, ...counted } = await countGuards(by, records, query, { sight, rules: guards() }).finally(leave);
+    const { data, ...counted } = await countGuards(by, records, query, {
+      sight,
+      rules: guards(),
+      health: guardHealth ?? null,
+    }).finally(leave);
     return { from: start, to, ...counted, data };
   },
 });

@@ -2,9 +2,11 @@ import { Type } from '@sinclair/typebox';
 import * as parts from '../core/api/parts.ts';
 import { HEALTH } from '../core/decision/readings.ts';
 import { ENDPOINT_LIMITS } from '../core/endpoint-room.ts';
+import type { GuardHealth } from '../gateway/guards/guard-health.ts';
 import type { Health } from '../providers/health/health.ts';
 import { POLICY_ORIGINS } from '../store/instance-reports.ts';
 import { NEWS_SUBJECTS } from '../store/news.ts';
+import { GUARD_FAILURE } from './guard-list.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import type { ClusterStatus as Cluster } from './use-cases/cluster.ts';
@@ -171,6 +173,13 @@ export const InstanceStatus = f.named('InstanceStatus', 'This server, one of the
     }),
     'The data of the database that this server caches in memory.',
   ),
+  failing_guards: f.as(
+    'failingGuards',
+    f.list(
+      f.shape('A guard.', { name: f.text('The name of the guard in the policy.', 'personal-data'), ...GUARD_FAILURE }),
+      'The guards that fail at every request to this server, for example because their services are down.',
+    ),
+  ),
 });
 
 export const ClusterStatus = f.named('ClusterStatus', 'The servers that use this database.', {
@@ -263,6 +272,7 @@ export const showCluster = operationsOn<ClusterServices>()({
 /** The sources of a server’s status. Only a running process has them. */
 export interface StatusServices extends ClusterServices {
   readonly health: Pick<Health, 'samples'>;
+  readonly guardHealth: GuardHealth;
   instance(by: Principal): Instance;
 }
 const operation = operationsOn<StatusServices>();

@@ -214,6 +214,7 @@ export const apiRoutes = (
         {
           ...decisionServices(services, options),
           guards: () => gateway.lease().snapshot.guards,
+          guardHealth: options.status.guardHealth,
           counts: new Places(REQUEST_COUNTS),
           cachePolicy: () => gateway.lease().snapshot.cache,
           cachedAnswers: gateway.cache,

@@ -126,7 +126,9 @@ function refuseForeign(on: TriggerName, tree: Tree, path: string, report: Report
 type RuleParts = Partial<AlertRuleText>;
 
 function triggerOf(on: TriggerName, text: RuleParts, tree: Tree, path: string, report: Report): AlertTrigger | null {
-  const { at = [], budgets = [], days = [], below, window_minutes: minutes = 60, after_seconds: seconds = 60 } = text;
+  const { at = [], budgets = [], days = [], below, after_seconds: seconds = 60 } = text;
+  const { above = 0.05, above_seconds: slow = 10, window_minutes: minutes = on === 'cached_share' ? 60 : 5 } = text;
+  const windowMs = minutes * 60_000;
   switch (on) {
     case 'budget_share':
       return { on, budgets, at: [...new Set(at)].sort((one, other) => one - other) };
@@ -134,13 +136,19 @@ function triggerOf(on: TriggerName, text: RuleParts, tree: Tree, path: string, r
       return { on, budgets };
     case 'key_expiry':
       return { on, days: [...new Set(days)].sort((one, other) => other - one) };
+    case 'error_rate':
+      return { on, above, windowMs };
+    case 'slow_answers':
+      return { on, aboveMs: slow * 1_000, windowMs };
+    case 'key_refused':
     case 'policy_refused':
       return { on };
+    case 'guard_failing':
     case 'policy_split':
     case 'provider_down':
       return { on, afterMs: seconds * 1_000 };
     case 'cached_share':
-      if (below !== undefined) return { on, below, windowMs: minutes * 60_000, each: text.each ?? null };
+      if (below !== undefined) return { on, below, windowMs, each: text.each ?? null };
       if (!entryOf(tree, 'below')) {
         report.add(
           'missing-key',

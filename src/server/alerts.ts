@@ -1,4 +1,5 @@
 import { Alerts } from '../admin/alerts/alerts.ts';
+import { AnswerCounts } from '../admin/alerts/answer-counts.ts';
 import { BusiestTokenCounts, CachedTokenCounts } from '../admin/alerts/cached-tokens.ts';
 import {
   type AlertReadings,
@@ -8,14 +9,17 @@ import {
   type PolicyRefusal,
   type ProviderWatches,
   type SubjectShare,
+  watchKeys,
   watchProviders,
 } from '../admin/alerts/readings.ts';
 import { alertEvent } from '../admin/use-cases/events.ts';
 import type { FundStanding } from '../core/accounting/fund.ts';
 import type { AttemptRecord } from '../core/decision/record.ts';
 import { lazy } from '../core/lazy.ts';
+import type { GuardHealth } from '../gateway/guards/guard-health.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RequestReporter } from '../gateway/request/observe/observer.ts';
+import type { RequestContext } from '../gateway/request/request-context.ts';
 import type { Family } from '../host/telemetry/families.ts';
 import { forecastOf } from '../ledger/forecast.ts';
 import { titleText } from '../ledger/fund-words.ts';
@@ -32,6 +36,7 @@ interface WatchedParts {
   readonly gateway: Gateway;
   readonly policy: { status(): PolicyStatus };
   readonly health: Pick<Health, 'samples'>;
+  readonly guardHealth: GuardHealth;
   readonly reporter: Pick<InstanceReporter, 'split'>;
   /** Names the instance that checks budgets and keys for all instances. */
   readonly leadership: Pick<Leadership, 'of'>;
@@ -50,22 +55,31 @@ export function openAlerts(
   { store, keys, people, log, host, feed }: GatewayResources,
   parts: WatchedParts,
 ): ServerAlerts {
-  const { gateway, policy, health, reporter, leadership } = parts;
+  const { gateway, policy, health, guardHealth, reporter, leadership } = parts;
   const lead = leadership.of('alerts');
   const { now } = store.instance;
   const { env, timers } = host;
   const tokens = new CachedTokenCounts();
   const tokensOf = { key: new BusiestTokenCounts<null>(), endpoint: new BusiestTokenCounts<AnsweringEndpoint>() };
+  const answers = new AnswerCounts();
+  /** Whether a rule of the last check needs the counts of answers. */
+  let countsAnswers = false;
   let watches: ProviderWatches = new Map();
   const readings = (): AlertReadings => {
     const time = now();
-    watches = watchProviders(watches, health.samples(), time);
+    const samples = [...health.samples()];
+    watches = watchProviders(watches, samples, time);
+    const { alerts, guards } = gateway.lease().snapshot;
+    countsAnswers = alerts.rules.some(({ on }) => on === 'error_rate' || on === 'slow_answers');
     return {
       // All instances share the budgets and keys, so only one instance checks budgets and keys. Each instance has its own providers,
       // policy and refused requests.
       budgets: lazy(() => budgetsAt(time).filter(({ refused }) => lead.isHeld || refused !== null)),
       keys: lazy(() => (lead.isHeld ? keys.expiringAfter(time).flatMap(expiringKey) : [])),
       providers: [...watches.values()],
+      providerKeys: watchKeys(samples),
+      guards: guards.map(({ name }) => ({ name, failing: guardHealth.of(name) })),
+      answersWithin: (windowMs) => answers.within(windowMs, time),
       refusal: refusalOf(policy.status()),
       split: reporter.split,
       tokensWithin: (windowMs) => tokens.within(windowMs, time),
@@ -82,7 +96,13 @@ export function openAlerts(
   const terms = () => gateway.lease().snapshot.alerts;
   const onAlert = (message: AlertMessage) => feed.tell(() => alertEvent(message));
   const sender = new Alerts({ store, policy: terms, readings, env, now, timers, log, onAlert });
-  const count: RequestReporter = ({ caller, exchange: { result } }) => {
+  const count: RequestReporter = (request) => {
+    const {
+      caller,
+      exchange: { result },
+    } = request;
+    guardHealth.count(request, now());
+    if (countsAnswers) countAnswer(answers, request, now());
     const usage = result?.outcome.usage;
     if (!usage) return;
     const { inputTokens, cachedInputTokens } = usage;
@@ -94,6 +114,13 @@ export function openAlerts(
       tokensOf.endpoint.add(endpointId(attempt), () => endpointOf(attempt), inputTokens, cachedInputTokens, time);
   };
   return { sender, families: sender.counts.families, count };
+}
+
+/** Counts the answer to a request for a model. */
+function countAnswer(answers: AnswerCounts, { operation, answer, exchange: { result } }: RequestContext, now: number) {
+  if (operation === null || (result === null && answer.code === null)) return;
+  const error = result ? result.outcome.error : answer.code;
+  answers.add({ error, firstPartMs: result?.outcome.firstPartMs ?? null }, now);
 }
 
 /** The endpoint that answered a request; `key` is the label of its key in a pool. */

@@ -19,6 +19,7 @@ import type { Timers } from '../core/time/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { AnswerCache } from '../gateway/cache/answer-cache.ts';
 import { AnswerTurns } from '../gateway/exchange/answer-turns.ts';
+import { GuardHealth } from '../gateway/guards/guard-health.ts';
 import { Affinity } from '../gateway/prompt/affinity.ts';
 import { Conversations, isRead } from '../gateway/prompt/conversations.ts';
 import { KeptLengths } from '../gateway/prompt/kept-lengths.ts';
@@ -184,14 +185,18 @@ async function openPrompts(resources: GatewayResources, lead: Lead, snapshot: ()
 }
 
 /** Returns the status that only the running process knows, and the status of the other servers that share its database. */
-const statusOf = (
-  lease: () => Runtime,
-  { store, host: { version } }: GatewayResources,
-): Omit<ServerStatus, 'health'> => ({
-  outcomes: (read) => read(store.learning.outcomes),
-  instance: (by) => instanceStatus(by, store, { version, policyRevision: lease().snapshot.revision }),
-  cluster: (by) => clusterStatus(by, store),
-});
+function statusOf(lease: () => Runtime, { store, host: { version } }: GatewayResources): Omit<ServerStatus, 'health'> {
+  const guardHealth = new GuardHealth();
+  return {
+    guardHealth,
+    outcomes: (read) => read(store.learning.outcomes),
+    instance: (by) => {
+      const { revision: policyRevision, guards } = lease().snapshot;
+      return instanceStatus(by, store, { version, policyRevision }, guardHealth.among(guards));
+    },
+    cluster: (by) => clusterStatus(by, store),
+  };
+}
 
 /**
  * Deletes old rows, indexes records and counts traffic, at the start and then regularly, if this instance leads. Returns a function that

@@ -170,7 +170,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   onBudgets = recount;
   const tokens = await openTokens(resources);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
-  const told = { ...opened, policy: reloader, health: tools.health };
+  const told = { ...opened, policy: reloader, health: tools.health, guardHealth: status.guardHealth };
   const alerts = openAlerts(resources, told);
   const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer, [alerts.count]);
   const conversations = openConversations({ news: store.news, keys }, clock, timers);

@@ -1,6 +1,7 @@
 import { Gate } from '../../src/access/limits/gate.ts';
 import { SignIn } from '../../src/access/sign-in/sign-in.ts';
 import { Tokens } from '../../src/access/tokens/tokens.ts';
+import { GuardHealth } from '../../src/gateway/guards/guard-health.ts';
 import type { Gateway } from '../../src/gateway/request/gateway.ts';
 import { Observer } from '../../src/gateway/request/observe/observer.ts';
 import type { Log } from '../../src/host/telemetry/log.ts';
@@ -48,6 +49,7 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   doctor: unasked(),
   status: {
     health: { samples: () => [] },
+    guardHealth: new GuardHealth(),
     outcomes: () => Promise.reject(new Error('no learning here')),
     instance: () => {
       throw new Error('these tests do not call this part');

@@ -1,4 +1,5 @@
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
+import type { FailingGuard } from '../../core/policy/guards.ts';
 import { DAY_MS, HOUR_MS, iso, MINUTE_MS } from '../../core/time/clock.ts';
 import { revisionsIn } from '../../store/instance-reports.ts';
 import type { BudgetWindowReading, PolicyRefusal, PolicySplit } from './readings.ts';
@@ -64,6 +65,34 @@ export const providerUnpaid = (name: string): string =>
 
 export const providerAgain = (name: string, ms: number): string =>
   `Provider ${name} answers again. The alert was sent ${lengthOf(ms)} ago.`;
+
+export const guardFailing = (name: string, { error, since, requestId }: FailingGuard, now: number): string =>
+  `Guard ${name} has failed at every request for ${lengthOf(now - since)}. The last error, of ${requestId}: ${error}`;
+
+export const guardAgain = (name: string, ms: number): string =>
+  `Guard ${name} works again. The alert was sent ${lengthOf(ms)} ago.`;
+
+const accountOf = (key: string | null): string => (key === null ? 'its key' : `the key ${key}`);
+
+export const keyRefused = (provider: string, key: string | null, refused: number, endpoints: number): string =>
+  refused === endpoints
+    ? `Provider ${provider} refuses ${accountOf(key)}. The key may be revoked: replace it.`
+    : `Provider ${provider} refuses ${accountOf(key)} for ${refused} of its ${endpoints} endpoints. The key may have no access to these models.`;
+
+export const keyAccepted = (provider: string, key: string | null, ms: number): string =>
+  `Provider ${provider} accepts ${accountOf(key)} again. The alert was sent ${lengthOf(ms)} ago.`;
+
+export const errorRate = (share: number, above: number, errors: number, requests: number, windowMs: number): string =>
+  `${percent(share)} of the requests in the last ${lengthOf(windowMs)} ended with an error (${errors} of ${requests}), more than ${percent(above)}.`;
+
+export const errorsAgain = (share: number): string => `Only ${percent(share)} of the requests end with an error again.`;
+
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
+
+export const slowAnswers = (ms: number, aboveMs: number, windowMs: number): string =>
+  `One of 10 answers in the last ${lengthOf(windowMs)} began after ${seconds(ms)} or later, more than ${seconds(aboveMs)}.`;
+
+export const quickAgain = (ms: number): string => `9 of 10 answers begin within ${seconds(ms)} again.`;
 
 /** @param title the key or endpoint; absent for all requests together */
 export const cachedShare = (share: number, below: number, windowMs: number, title?: string): string => {

@@ -1,7 +1,9 @@
+import { isOfProvider } from '../../core/decision/failure-kinds.ts';
 import type { HealthState } from '../../core/decision/readings.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { AlertSubject } from '../../core/people/alert.ts';
 import type { CachedEach } from '../../core/policy/alerts.ts';
+import type { FailingGuard } from '../../core/policy/guards.ts';
 import type { InstanceReport } from '../../store/instance-reports.ts';
 
 /** A window of a budget for one subject. Times are ms since 1970. */
@@ -67,12 +69,46 @@ export interface SubjectShare extends CachedShare {
   readonly details: AlertSubject;
 }
 
+/** A guard of the policy. */
+export interface GuardReading {
+  readonly name: string;
+  /** Null if the guard works, or has not run yet. */
+  readonly failing: FailingGuard | null;
+}
+
+/** A key of a provider. */
+export interface ProviderKeyReading {
+  readonly provider: string;
+  /** The label of a key in a pool; null for a provider with one key. */
+  readonly key: string | null;
+  /** Whether the provider refuses the key. `unknown`: a refusal is over, and no attempt has succeeded since. */
+  readonly state: 'refused' | 'accepted' | 'unknown';
+  /** The number of endpoints at which the provider refuses the key; `endpoints` counts all. */
+  readonly refused: number;
+  readonly endpoints: number;
+}
+
+/** The requests of a time window. */
+export interface AnswersReading {
+  readonly requests: number;
+  /** Requests that ended with an error of Signalbox or a provider. */
+  readonly errors: number;
+  /** Answers with content. */
+  readonly answers: number;
+  /** The time to the first content that 9 of 10 answers do not exceed, ms, at most a tenth too high; 0 without answers. */
+  readonly slowMs: number;
+}
+
 /** The measurements of this server that alert rules check. */
 export interface AlertReadings {
   /** The budgets are computed only when a rule needs them, because there may be many budgets. */
   budgets(): readonly BudgetWindowReading[];
   keys(): readonly ExpiringKey[];
   readonly providers: readonly ProviderReading[];
+  readonly providerKeys: readonly ProviderKeyReading[];
+  readonly guards: readonly GuardReading[];
+  /** @returns the requests of the last `windowMs` ms */
+  answersWithin(windowMs: number): AnswersReading;
   readonly refusal: PolicyRefusal | null;
   /** The difference is null while all servers run the same policy. */
   readonly split: PolicySplit | null;
@@ -98,6 +134,7 @@ export interface ProviderReading {
 /** Counts of attempts at an endpoint since the server started. */
 interface EndpointCounts {
   readonly provider: string;
+  readonly key?: string | null;
   readonly state: HealthState;
   readonly attempts: ReadonlyMap<string, number>;
 }
@@ -106,14 +143,17 @@ interface EndpointCounts {
 interface ProviderWatch extends ProviderReading {
   readonly answered: number;
   readonly failed: number;
+  /** Attempts that failed since the last one that succeeded, and when the first of them was seen; null for none. */
+  readonly series: { readonly since: number; readonly failed: number } | null;
 }
 
 export type ProviderWatches = ReadonlyMap<string, ProviderWatch>;
 
 /**
  * Updates the state of each provider from one check to the next. Only attempts between two checks change the state: a provider without
- * requests keeps its state. A provider is down from the first check at which attempts had failed, no attempt had succeeded, and an endpoint
- * was shut.
+ * requests keeps its state. A provider is down if attempts failed, no attempt succeeded since, and an endpoint is shut or the provider caused
+ * `FAILED_MIN` failures. It is down from the first check that saw one of these failures: with little traffic, an endpoint is shut only
+ * minutes later.
  * @param now ms since 1970
  */
 export function watchProviders(
@@ -138,7 +178,7 @@ export function watchProviders(
     if (state === 'out_of_credit') sum.unpaid++;
     for (const [outcome, count] of attempts) {
       if (outcome === 'ok') sum.answered += count;
-      else if (outcome !== 'dropped') sum.failed += count;
+      else if (isFailed(outcome)) sum.failed += count;
     }
   }
   return new Map(
@@ -149,12 +189,39 @@ export function watchProviders(
   );
 }
 
+/** So many failures in a row mean that a provider is down, even if none of its endpoints is shut yet. */
+const FAILED_MIN = 3;
+
+/** A provider that asks for fewer requests works. Mistakes of requests say nothing about the provider. */
+const isFailed = (outcome: string): boolean =>
+  outcome !== 'dropped' && outcome !== 'rate_limited' && isOfProvider(outcome);
+
 function stateOf(
   last: ProviderWatch | undefined,
   { answered, failed, shut }: Pick<ProviderWatch, 'answered' | 'failed' | 'shut'>,
   now: number,
-): Pick<ProviderWatch, 'isUp' | 'downSince'> {
-  if (answered > (last?.answered ?? 0)) return { isUp: true, downSince: null };
-  if (failed > (last?.failed ?? 0) && shut > 0) return { isUp: false, downSince: last?.downSince ?? now };
-  return { isUp: last?.isUp ?? false, downSince: last?.downSince ?? null };
+): Pick<ProviderWatch, 'isUp' | 'downSince' | 'series'> {
+  if (answered > (last?.answered ?? 0)) return { isUp: true, downSince: null, series: null };
+  const { isUp = false, downSince = null, series: before = null } = last ?? {};
+  const more = failed - (last?.failed ?? 0);
+  if (more <= 0) return { isUp, downSince, series: before };
+  const series = { since: before?.since ?? now, failed: (before?.failed ?? 0) + more };
+  const isDown = shut > 0 || series.failed >= FAILED_MIN;
+  return { isUp: isUp && !isDown, downSince: downSince ?? (isDown ? series.since : null), series };
+}
+
+/** Returns the state of each key of a provider, from the states of its endpoints. */
+export function watchKeys(samples: Iterable<EndpointCounts>): readonly ProviderKeyReading[] {
+  const keys = new Map<string, { -readonly [Key in keyof ProviderKeyReading]: ProviderKeyReading[Key] }>();
+  for (const { provider, key = null, state } of samples) {
+    const one = keys.getOrInsertComputed(JSON.stringify([provider, key]), () => ({
+      ...{ provider, key, refused: 0, endpoints: 0 },
+      state: 'unknown' as const,
+    }));
+    one.endpoints++;
+    if (state === 'misconfigured') one.refused++;
+    if (one.refused > 0) one.state = 'refused';
+    else if (state === 'healthy') one.state = 'accepted';
+  }
+  return [...keys.values()];
 }

@@ -9,8 +9,8 @@ import { revisionsIn } from '../../store/instance-reports.ts';
 import * as lines from './lines.ts';
 import type { AlertReadings, BudgetWindowReading, CachedShare, SubjectShare } from './readings.ts';
 
-/** After a message about a subject, a recovery is not reported before this time has passed, ms. */
-export const QUIET_MS = 900_000;
+/** A problem that begins again within this time after its end is a flap, and is reported only if it lasts until then, ms. */
+export const FLAP_MS = 120_000;
 /** After a message about budgets or keys, a rule waits this long and then sends all new findings together, ms. */
 export const GATHER_MS = 300_000;
 /** The most subjects in one message. The next message has the remaining subjects. */
@@ -21,6 +21,12 @@ export const CACHED_INPUT_MIN = 100_000;
 export const CACHED_PROMPTS_MIN = 20;
 /** The share of cached tokens counts as recovered only at this multiple of the rule's limit. The margin prevents repeated alerts. */
 const CACHED_AGAIN = 1.1;
+/** A figure with an upper limit counts as recovered only at this multiple of the rule's limit. */
+const WELL_AGAIN = 0.8;
+/** With fewer requests or answers in a window, a single failure or slow answer could decide. */
+export const ANSWERS_MIN = 20;
+/** A guard fails if it has failed at this many requests in a row. */
+export const GUARD_FAILURES_MIN = 3;
 /** Stored as the end of a window that never ends: the last moment with a year of four digits. */
 const FOREVER = Date.UTC(9999, 11, 31);
 
@@ -58,8 +64,8 @@ export interface AlertMemory {
 
 /**
  * Returns the alerts that are due. This function is pure. A rule reports a budget once for each threshold and window, and a key once for
- * each of its configured days before expiry. A rule reports a lasting problem when the problem begins and when it ends, at most once in a
- * quarter of an hour.
+ * each of its configured days before expiry. A rule reports a lasting problem when the problem begins and when it ends. A problem that
+ * begins again within `FLAP_MS` is reported only if it lasts until then.
  */
 export function dueAlerts(rules: readonly AlertRule[], readings: AlertReadings, memory: AlertMemory): AlertJudgement {
   const judges = rules.map((rule) => new RuleJudge(rule, memory));
@@ -67,7 +73,7 @@ export function dueAlerts(rules: readonly AlertRule[], readings: AlertReadings, 
   const lasting = new Set(judges.flatMap(({ lasting }) => [...lasting]));
   const stale = [...memory.marks.values()]
     .filter((mark) => mark.state === 'open' && !lasting.has(mark.id) && memory.mayClose(mark))
-    .map((mark): AlertMarkChange => ({ seen: mark, mark: { ...mark, state: 'closed', until: mark.since + QUIET_MS } }));
+    .map((mark): AlertMarkChange => ({ seen: mark, mark: { ...mark, state: 'closed', until: memory.now + FLAP_MS } }));
   return { alerts, stale };
 }
 
@@ -80,6 +86,8 @@ interface LastingState {
   readonly details: AlertSubject;
 }
 
+type ErrorRule = Extract<AlertRule, { readonly on: 'error_rate' }>;
+type SlowRule = Extract<AlertRule, { readonly on: 'slow_answers' }>;
 type CachedRule = Extract<AlertRule, { readonly on: 'cached_share' }>;
 
 /** Checks one rule. */
@@ -105,6 +113,10 @@ class RuleJudge {
     } else if (rule.on === 'policy_refused') this.#policy(readings);
     else if (rule.on === 'policy_split') this.#split(rule.afterMs, readings);
     else if (rule.on === 'provider_down') this.#providers(rule.afterMs, readings);
+    else if (rule.on === 'guard_failing') this.#guards(rule.afterMs, readings);
+    else if (rule.on === 'key_refused') this.#refusedKeys(readings);
+    else if (rule.on === 'error_rate') this.#errors(rule, readings);
+    else if (rule.on === 'slow_answers') this.#slow(rule, readings);
     else this.#cached(rule, readings);
     const alerts: DueAlert[] = [
       { rule, type: 'alert', findings: this.#found.slice(0, FINDINGS_MAX) },
@@ -189,6 +201,51 @@ class RuleJudge {
     }
   }
 
+  #guards(afterMs: number, { guards }: AlertReadings): void {
+    const { now } = this.#memory;
+    for (const { name, failing } of guards) {
+      const isDown = failing !== null && failing.failures >= GUARD_FAILURES_MIN && now - failing.since >= afterMs;
+      this.#noteLasting(this.#id('guard', name), {
+        isDown: isDown || (failing === null ? false : null),
+        down: failing ? lines.guardFailing(name, failing, now) : '',
+        up: (ms) => lines.guardAgain(name, ms),
+        details: { guard: name, error: failing?.error ?? null, request_id: failing?.requestId ?? null },
+      });
+    }
+  }
+
+  #refusedKeys({ providerKeys }: AlertReadings): void {
+    for (const { provider, key, state, refused, endpoints } of providerKeys) {
+      this.#noteLasting(this.#id('key', provider, key ?? ''), {
+        isDown: state === 'unknown' ? null : state === 'refused',
+        down: lines.keyRefused(provider, key, refused, endpoints),
+        up: (ms) => lines.keyAccepted(provider, key, ms),
+        details: { provider, account: key, endpoints_refused: refused, endpoints },
+      });
+    }
+  }
+
+  #errors({ above, windowMs }: ErrorRule, readings: AlertReadings): void {
+    const { requests, errors } = readings.answersWithin(windowMs);
+    const share = requests === 0 ? 0 : errors / requests;
+    this.#noteLasting(this.#id('errors'), {
+      isDown: overLimit(share, above, requests >= ANSWERS_MIN),
+      down: lines.errorRate(share, above, errors, requests, windowMs),
+      up: () => lines.errorsAgain(share),
+      details: { share, above, requests, errors },
+    });
+  }
+
+  #slow({ aboveMs, windowMs }: SlowRule, readings: AlertReadings): void {
+    const { answers, slowMs } = readings.answersWithin(windowMs);
+    this.#noteLasting(this.#id('slow'), {
+      isDown: overLimit(slowMs, aboveMs, answers >= ANSWERS_MIN),
+      down: lines.slowAnswers(slowMs, aboveMs, windowMs),
+      up: () => lines.quickAgain(slowMs),
+      details: { p90_seconds: slowMs / 1_000, above_seconds: aboveMs / 1_000, answers },
+    });
+  }
+
   #cached({ below, windowMs, each }: CachedRule, readings: AlertReadings): void {
     if (each === null) {
       this.#cachedShare(this.#id('cached'), readings.tokensWithin(windowMs), below, windowMs);
@@ -241,15 +298,22 @@ class RuleJudge {
     this.lasting.add(id);
     const { marks, now, owner, mayClose } = this.#memory;
     const seen = marks.get(id) ?? null;
-    if (isDown && seen?.state !== 'open' && (!seen || now - seen.since >= QUIET_MS)) {
+    // The mark of a problem that is over has the end of its flap as `until`.
+    if (isDown && seen?.state !== 'open' && (!seen || now >= seen.until)) {
       const mark: AlertMark = { id, state: 'open', since: now, until: now, owner };
       this.#found.push({ change: { seen, mark }, line: down, subject: details });
     }
     if (isDown === false && seen?.state === 'open' && mayClose(seen)) {
-      const mark: AlertMark = { ...seen, state: 'closed', until: seen.since + QUIET_MS, owner };
+      const mark: AlertMark = { ...seen, state: 'closed', until: now + FLAP_MS, owner };
       this.#over.push({ change: { seen, mark }, line: up(now - seen.since), subject: details });
     }
   }
+}
+
+/** Whether a figure is above its limit; null if that is unknown, and between the limit and a recovery. */
+function overLimit(figure: number, above: number, isKnown: boolean): boolean | null {
+  if (!isKnown) return null;
+  return figure > above || (figure <= above * WELL_AGAIN ? false : null);
 }
 
 const budgetDetails = ({

@@ -174,17 +174,17 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null, sigh
     output_capped_by: outcome.cappedBy,
     adapted: outcome.adapted ?? [],
     full: (outcome.full ?? []).map(snakeKeys),
-    guards: (outcome.guards ?? []).map(verdictBody),
+    guards: (outcome.guards ?? []).map((verdict) => verdictBody(verdict, sight)),
     guard_calls: (outcome.guardCalls ?? []).map(callBody),
     repeats: outcome.repeats === undefined ? null : idText('dec_', outcome.repeats),
     cache: outcome.cache ?? null,
   };
 }
 
-const verdictBody = (verdict: GuardVerdict): object => {
+const verdictBody = (verdict: GuardVerdict, { showsUpstream }: Sight): object => {
   const { guard, side, action, matches, failed, unreadable } = verdict;
   return {
-    ...{ guard, side, action, matches: { ...matches }, text: verdictText(verdict) },
+    ...{ guard, side, action, matches: { ...matches }, text: verdictText(verdict, showsUpstream) },
     failed: failed ?? false,
     unreadable: unreadable ?? null,
   };

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
-import { findingsOf, type GuardFinding, type GuardRule } from '../../core/policy/guards.ts';
+import { type FailingGuard, findingsOf, type GuardFinding, type GuardRule } from '../../core/policy/guards.ts';
+import type { GuardHealth } from '../../gateway/guards/guard-health.ts';
 import type { RecordEntry, RecordLog } from '../../store/records.ts';
 import { type CountQuery, countRecords } from './counted-records.ts';
 import type { Principal } from './principal.ts';
@@ -55,6 +56,14 @@ function addTo(counts: Map<string, number>, name: string, requests: number): voi
 const topOf = (counts: ReadonlyMap<string, number>) =>
   [...counts].sort(([, one], [, other]) => other - one).slice(0, TOP);
 
+interface CountTerms {
+  readonly sight: Sight;
+  readonly rules: readonly GuardRule[];
+  /** Null without a server. */
+  readonly health?: Pick<GuardHealth, 'of'> | null;
+  readonly most?: number;
+}
+
 /**
  * Counts what guards found in the requests that a principal may see, the newest first, in a limited number of records.
  * @param rules the guards of the active policy; empty if it is not known
@@ -64,14 +73,19 @@ export async function countGuards(
   by: Principal,
   log: Pick<RecordLog, 'list'>,
   query: CountQuery,
-  { sight, rules, most }: { readonly sight: Sight; readonly rules: readonly GuardRule[]; readonly most?: number },
+  { sight, rules, health, most }: CountTerms,
 ) {
   const guards = new Map(rules.map(({ name }) => [name, new GuardCount()]));
   let requests = 0;
   const countedFrom = await countRecords(by, log, query, { sight, most }, (entry) => {
     requests += countEntry(guards, entry);
   });
-  const data = await Promise.all([...guards].map(([name, count]) => bodyOf(name, count, rules, sight)));
+  const data = await Promise.all(
+    [...guards].map(async ([name, count]) => ({
+      ...(await bodyOf(name, count, rules, sight)),
+      failing: failingBody(health?.of(name) ?? null, sight),
+    })),
+  );
   return { requests, countedFrom, data };
 }
 
@@ -88,6 +102,9 @@ function countEntry(guards: Map<string, GuardCount>, entry: RecordEntry): number
   for (const [name, findings] of found) countOf(name).add(findings, entry, requests);
   return requests;
 }
+
+const failingBody = (failing: FailingGuard | null, { showsUpstream }: Sight) =>
+  failing && { ...failing, error: showsUpstream ? failing.error : null };
 
 async function bodyOf(name: string, { counts, keys, models }: GuardCount, rules: readonly GuardRule[], sight: Sight) {
   const rule = rules.find((one) => one.name === name);

@@ -1,3 +1,5 @@
+import { isOperator } from '../../core/people/caller.ts';
+import type { FailingGuard } from '../../core/policy/guards.ts';
 import type { OpenStore } from '../../store/driver.ts';
 import { NEWS_SUBJECTS, type NewsSubject } from '../../store/news.ts';
 import type { Principal } from './principal.ts';
@@ -17,6 +19,10 @@ export interface InstanceStatus {
   /** The store's clock minus the server's clock, ms. */
   readonly clockOffsetMs: number;
   readonly copies: readonly CopyAge[];
+  readonly failingGuards: readonly (Omit<FailingGuard, 'error'> & {
+    readonly name: string;
+    readonly error: string | null;
+  })[];
 }
 
 interface CopyAge {
@@ -29,11 +35,16 @@ export function instanceStatus(
   by: Principal,
   { instance, news }: Pick<OpenStore, 'instance' | 'news'>,
   build: Pick<InstanceStatus, 'version' | 'policyRevision'>,
+  failing: Iterable<readonly [name: string, FailingGuard]>,
 ): InstanceStatus {
   checkAction(by.caller, 'status.read');
   const { slot, epoch, isCurrent, fenced, clockOffsetMs } = instance;
   const copies = NEWS_SUBJECTS.map((subject) => ({ subject, ageMs: wholeOf(news.ageOf(subject)) }));
-  return { ...build, slot, epoch, isCurrent, problem: fenced, clockOffsetMs, copies };
+  const failingGuards = [...failing].map(([name, one]) => ({
+    ...{ name, ...one },
+    error: isOperator(by.caller) ? one.error : null,
+  }));
+  return { ...build, slot, epoch, isCurrent, problem: fenced, clockOffsetMs, copies, failingGuards };
 }
 
 const wholeOf = (ageMs: number): number | null => (Number.isFinite(ageMs) ? Math.round(ageMs) : null);

@@ -31,11 +31,17 @@ export type AlertTrigger =
   | (BudgetRule & { readonly on: 'budget_forecast' })
   /** The share of input tokens in a time window that providers read from their caches. `each`: null for all requests together. */
   | { readonly on: 'cached_share'; readonly below: number; readonly windowMs: number; readonly each: CachedEach | null }
+  /** The share of requests of a time window that ended with an error of Signalbox or a provider. */
+  | { readonly on: 'error_rate'; readonly above: number; readonly windowMs: number }
+  | { readonly on: 'guard_failing'; readonly afterMs: number }
   /** `days`: how many days before a key expires to send an alert, descending. */
   | { readonly on: 'key_expiry'; readonly days: readonly number[] }
+  | { readonly on: 'key_refused' }
   | { readonly on: 'policy_refused' }
   | { readonly on: 'policy_split'; readonly afterMs: number }
-  | { readonly on: 'provider_down'; readonly afterMs: number };
+  | { readonly on: 'provider_down'; readonly afterMs: number }
+  /** The time until the first content of an answer, which 9 of 10 answers of a time window do not exceed. */
+  | { readonly on: 'slow_answers'; readonly aboveMs: number; readonly windowMs: number };
 
 export type AlertRule = AlertTrigger & {
   /** The name of the alert rule, which identifies the rule in stored alerts. A renamed alert rule counts as a new rule. */

@@ -113,6 +113,8 @@ export interface GuardVerdict {
   readonly matches: Readonly<Record<string, number>>;
   /** Whether the guard failed. */
   readonly failed?: true;
+  /** Why the guard failed, at most 200 characters. Only operators and the owner of the request may see it. */
+  readonly reason?: string;
   /** The kind of content that the guard refused because it cannot read it. */
   readonly unreadable?: Unreadable;
 }
@@ -132,3 +134,15 @@ export const findingsOf = ({ action, matches, failed, unreadable }: GuardVerdict
 
 /** The number of matches on the input, by guard. Constraints read it as `guards`. */
 export type GuardCounts = Readonly<Record<string, number>>;
+
+/** A guard that has failed at every request and answer since `since`. */
+export interface FailingGuard {
+  /** The number of requests in a row at which the guard failed. */
+  readonly failures: number;
+  /** When the first of them ended, ms since 1970. */
+  readonly since: number;
+  /** The reason of the last failure. */
+  readonly error: string;
+  /** `req_…` of the last request at which the guard failed. */
+  readonly requestId: string;
+}

@@ -125,14 +125,18 @@ function runGuard(guard: RunningGuard, given: GuardedRequest, context: InputCont
     if (!(cause instanceof GuardFailure)) throw cause;
     // A request without funds ends as such, whatever the policy says about failures of the guard.
     if (context.models?.unpaid) throw context.models.unpaid;
-    context.verdicts.fail(rule, 'input');
+    context.verdicts.fail(rule, 'input', cause);
     context.onFailure(guard, cause);
     if (rule.onFailure === 'block') throw guardFailed(rule, 'input', cause);
     return given;
   };
   try {
+    const inspected = (result: GuardedRequest): GuardedRequest => {
+      context.verdicts.inspected(rule);
+      return result;
+    };
     const result = rounds(guard, given, deadline, context);
-    return result instanceof Promise ? result.catch(failed) : result;
+    return result instanceof Promise ? result.then(inspected).catch(failed) : inspected(result);
   } catch (cause) {
     return failed(cause);
   }

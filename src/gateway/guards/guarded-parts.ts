@@ -343,6 +343,7 @@ export class GuardedParts extends HeldParts {
     const inspected = (matches: readonly GuardMatch[]): readonly GuardMatch[] => {
       this.#used.set(guard, used + clock() - begun);
       check();
+      this.#context.verdicts.inspected(rule);
       return withoutPlaceholders(matches, texts, this.#context.placeholders);
     };
     try {
@@ -370,6 +371,7 @@ export class GuardedParts extends HeldParts {
       const wait = Math.max(1, deadline - clock());
       const matches = await within<readonly GuardMatch[] | null>(timers, wait, found, null);
       if (matches === null || clock() > deadline) throw new GuardFailure(`it took more than ${rule.deadlineMs} ms`);
+      this.#context.verdicts.inspected(rule);
       return withoutPlaceholders(matches, texts, placeholders);
     } catch (cause) {
       return this.#failed(guard, cause);
@@ -388,7 +390,7 @@ export class GuardedParts extends HeldParts {
     const unpaid = this.#context.models?.unpaid;
     if (unpaid) throw new AnswerBlocked(unpaid);
     if (!this.#isLeft) {
-      this.#context.verdicts.fail(rule, 'output');
+      this.#context.verdicts.fail(rule, 'output', cause);
       this.#context.onFailure(guard, cause);
     }
     if (rule.onFailure === 'block') throw new AnswerBlocked(guardFailed(rule, 'output', cause));

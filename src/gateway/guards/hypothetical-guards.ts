@@ -95,11 +95,14 @@ export const NO_ORIGIN = { headers: null, body: { bytes: 0 } };
 /** No placeholder of a hypothetical request is shown. */
 const NO_SECRET = new Uint8Array(32);
 
-/** Writes a verdict as a sentence. */
-export function verdictText({ guard, side, action, matches, failed, unreadable }: GuardVerdict): string {
+/** Writes a verdict as a sentence. @param showsReason whether the reader may see why a guard failed */
+export function verdictText(
+  { guard, side, action, matches, failed, reason, unreadable }: GuardVerdict,
+  showsReason = false,
+): string {
   const where = side === 'input' ? 'request' : 'answer';
   if (failed)
-    return `The guard ${guard} failed, so the ${where} was ${action === 'block' ? 'blocked' : 'not inspected'}.`;
+    return `The guard ${guard} failed, so the ${where} was ${action === 'block' ? 'blocked' : 'not inspected'}.${showsReason && reason ? ` The reason: ${reason}.` : ''}`;
   if (unreadable) return `The guard ${guard} refused the request, because it cannot read ${unreadable}.`;
   const found = Object.entries(matches).map(([kind, count]) => `${count} ${kind}`);
   return `The guard ${guard} found ${found.join(', ')} in the ${where}: ${ACTIONS[action]}.`;

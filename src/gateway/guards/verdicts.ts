@@ -1,8 +1,14 @@
 import type { GuardMatch, GuardSide } from '../../contract/guard.ts';
 import type { GuardCounts, GuardRule, GuardVerdict, Unreadable, VerdictAction } from '../../core/policy/guards.ts';
+import { messageOf } from '../../core/thrown.ts';
+import { scrub } from '../../host/telemetry/secrets.ts';
 
-/** The verdicts of the guards of one request. They contain names of the policy and of plugins, and numbers; no text. */
+/** The longest stored reason of a failure, characters. */
+const REASON_MAX = 200;
+
+/** The verdicts of the guards of one request. They contain names of the policy and of plugins, numbers, and reasons of failures; no text. */
 export class Verdicts {
+  readonly #inspected = new Set<string>();
   readonly #verdicts = new Map<string, { -readonly [Key in keyof GuardVerdict]: GuardVerdict[Key] }>();
 
   /** Adds matches of a guard. @param action what the matches led to; a match that cannot be masked blocks */
@@ -18,9 +24,21 @@ export class Verdicts {
     verdict.matches = counts;
   }
 
-  /** Notes that a guard failed. */
-  fail({ name, onFailure }: GuardRule, side: GuardSide): void {
-    this.#of(name, side, onFailure).failed = true;
+  /** Notes that a guard failed. @param cause what it threw */
+  fail({ name, onFailure }: GuardRule, side: GuardSide, cause: unknown): void {
+    const verdict = this.#of(name, side, onFailure);
+    verdict.failed = true;
+    verdict.reason = scrub(messageOf(cause)).slice(0, REASON_MAX);
+  }
+
+  /** Notes that a guard has inspected a text. */
+  inspected({ name }: GuardRule): void {
+    this.#inspected.add(name);
+  }
+
+  /** The guards that have inspected a text, also if they failed at another. */
+  get working(): ReadonlySet<string> {
+    return this.#inspected;
   }
 
   /** Notes that a guard refused content that it cannot read. */

@@ -43,10 +43,14 @@ export const TRIGGERS: Readonly<Record<TriggerName, string>> = {
   budget_share: 'A budget has spent a share of its limit. One alert for each share in each window.',
   budget_forecast: 'At its current rate a budget will spend more than its limit. One alert in each window.',
   cached_share: 'The share of the input that providers read from their caches is too low.',
+  error_rate: 'Too many requests end with an error of Signalbox or a provider.',
+  guard_failing: 'A guard fails at every request, for example because its service is down.',
   key_expiry: 'A key is about to expire.',
+  key_refused: 'A provider refuses one of its keys.',
   policy_refused: 'An edit of the policy was refused.',
   policy_split: 'Servers that share one database run different policies.',
   provider_down: 'A provider does not answer.',
+  slow_answers: 'Answers begin too late.',
 };
 
 /** Keys of a rule that only some triggers have. */
@@ -54,10 +58,14 @@ export const TRIGGER_KEYS: Readonly<Record<TriggerName, readonly string[]>> = {
   budget_share: ['at', 'budgets'],
   budget_forecast: ['budgets'],
   cached_share: ['below', 'window_minutes', 'each'],
+  error_rate: ['above', 'window_minutes'],
+  guard_failing: ['after_seconds'],
   key_expiry: ['days'],
+  key_refused: [],
   policy_refused: [],
   policy_split: ['after_seconds'],
   provider_down: ['after_seconds'],
+  slow_answers: ['above_seconds', 'window_minutes'],
 };
 
 const EACH: Readonly<Record<CachedEach, string>> = {
@@ -96,9 +104,17 @@ export const AlertRuleText = closed('What causes an alert, and where Signalbox s
     { exclusiveMinimum: 0, maximum: 1, example: 0.4 },
     'With `cached_share`, where it is required: the share of input tokens below which an alert is sent, above 0 and at most 1.',
   ),
-  window_minutes: integer(
-    { minimum: 5, maximum: 1_440, default: 60 },
-    'With `cached_share`: over how many minutes of input the share is computed.',
+  above: number(
+    { exclusiveMinimum: 0, exclusiveMaximum: 1, default: 0.05, example: 0.1 },
+    'With `error_rate`: the share of requests that end with an error above which an alert is sent, above 0 and below 1.',
+  ),
+  above_seconds: number(
+    { exclusiveMinimum: 0, maximum: 3_600, default: 10, example: 5 },
+    'With `slow_answers`: an alert is sent if one of 10 answers begins after more than this number of seconds.',
+  ),
+  window_minutes: optional.integer(
+    { minimum: 5, maximum: 1_440, example: 60 },
+    'With `cached_share`, `error_rate` and `slow_answers`: over how many minutes the figure is computed. Default: 60 with `cached_share`, 5 with the others.',
   ),
   each: Type.Optional(
     oneOfExplained({
@@ -118,7 +134,7 @@ export const AlertRuleText = closed('What causes an alert, and where Signalbox s
   }),
   after_seconds: integer(
     { minimum: 0, maximum: 86_400, default: 60 },
-    'With `provider_down`: seconds without an answer after which the alert is sent.',
+    'With `provider_down`: seconds without an answer after which the alert is sent. With `guard_failing`: seconds in which the guard failed at every request.',
   ),
 });
 export type AlertRuleText = Static<typeof AlertRuleText>;

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { dueAlerts, QUIET_MS } from '../../../src/admin/alerts/rules.ts';
+import { dueAlerts, FLAP_MS } from '../../../src/admin/alerts/rules.ts';
 import type { AlertRule } from '../../../src/core/policy/alerts.ts';
 import { effort } from '../../deep/effort.ts';
 import {
@@ -8,11 +8,13 @@ import {
   DAY_MS,
   END,
   type Figures,
+  guard,
   House,
   type Judge,
   key,
   keyShare,
   provider,
+  providerKey,
   rule,
   START,
 } from './support.ts';
@@ -28,6 +30,10 @@ const RULES: readonly AlertRule[] = [
   rule({ on: 'policy_split', afterMs: 60_000 }, 'split'),
   rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000, each: null }, 'cached'),
   rule({ on: 'cached_share', below: 0.4, windowMs: 3_600_000, each: 'key' }, 'cached-keys'),
+  rule({ on: 'guard_failing', afterMs: 60_000 }, 'guards'),
+  rule({ on: 'key_refused' }, 'refused'),
+  rule({ on: 'error_rate', above: 0.3, windowMs: 300_000 }, 'errors'),
+  rule({ on: 'slow_answers', aboveMs: 3_000, windowMs: 300_000 }, 'slow'),
 ];
 
 const share = fc.integer({ min: 0, max: 12 }).map((tenths) => tenths / 10);
@@ -57,28 +63,51 @@ const figures: fc.Arbitrary<Figures> = fc.record({
   refusal: fc.option(fc.constant({ message: 'no', first: null, time: START })),
   split: fc.option(fc.constantFrom(0, 2).map((ago) => ({ since: START - ago * 60_000, instances: [] }))),
   cached: share.map((one) => [1_000_000, one * 1_000_000] as const),
+  guards: fc.array(
+    fc
+      .tuple(fc.constantFrom(0, 1, 3), fc.integer({ min: 0, max: 2 }))
+      .map(([failures, ago]) => guard(failures, START - ago * 60_000)),
+    { maxLength: 1 },
+  ),
+  providerKeys: fc.array(
+    fc.constantFrom('refused', 'accepted', 'unknown').map((state) => providerKey({ state } as const)),
+    { maxLength: 1 },
+  ),
+  errors: share.map((one) => Math.min(1, one)),
+  slowMs: fc.constantFrom(1_000, 2_800, 4_000),
   shares: fc.uniqueArray(
     fc.tuple(share, fc.constantFrom('k1', 'k2')).map(([one, id]) => keyShare(one, id)),
     { selector: ({ id }) => id, maxLength: 2 },
   ),
 });
 
-const looks = fc.array(fc.tuple(fc.constantFrom(1_000, 15_000, 400_000, DAY_MS, 9 * DAY_MS), figures), {
+const looks = fc.array(fc.tuple(fc.constantFrom(1_000, 15_000, 100_000, 400_000, DAY_MS, 9 * DAY_MS), figures), {
   maxLength: 30,
 });
 
 /** Identifies what an alert reports: the rule, the subject and, if there are any, the window and the threshold. */
 function aboutOf(subject: Readonly<Record<string, unknown>>): string {
-  const { budget: name, subject: of, window_starts, at, key_id, expires_at, days, provider: one } = subject;
-  return JSON.stringify([name, of, window_starts, at, key_id, expires_at, days, one]);
+  const { budget: name, subject: of, window_starts, at, key_id, expires_at, days, provider: one, guard: by } = subject;
+  return JSON.stringify([name, of, window_starts, at, key_id, expires_at, days, one, by]);
 }
 
 /** Rules about problems that begin and end. */
-const LASTING: ReadonlySet<string> = new Set(['provider_down', 'policy_refused', 'policy_split', 'cached_share']);
+const LASTING: ReadonlySet<string> = new Set([
+  ...['provider_down', 'policy_refused', 'policy_split', 'cached_share', 'guard_failing', 'key_refused'],
+  ...['error_rate', 'slow_answers'],
+]);
+
+/** The subject of a mark that is closed without a message, in the form of the subject of an alert. */
+function staleSubject(id: string): readonly [rule: string, subject: Readonly<Record<string, unknown>>] {
+  const [name = '', on, first, second]: string[] = JSON.parse(id);
+  if (on === 'provider_down') return [name, { provider: first }];
+  if (on === 'key_refused') return [name, { provider: second }];
+  return [name, on === 'guard_failing' ? { guard: second } : { key_id: second ? JSON.parse(id)[4] : undefined }];
+}
 
 /**
- * Checks that no rule reports a subject twice in its window. A lasting problem must not be reported twice in a quarter of an hour, nor
- * again while it lasts.
+ * Checks that no rule reports a subject twice in its window. A lasting problem must not be reported again while it lasts, nor before the
+ * time of a flap has passed since its end.
  */
 function isCalm(steps: readonly (readonly [number, Figures])[], judge: Judge): boolean {
   const house = new House(RULES, judge);
@@ -89,10 +118,9 @@ function isCalm(steps: readonly (readonly [number, Figures])[], judge: Judge): b
     const { alerts, stale } = house.look(seen, now);
     // If a provider or key is gone, its alert is closed without a message.
     for (const { mark } of stale) {
-      const [name = '', , ...parts]: string[] = JSON.parse(mark.id);
-      const subject = { provider: name === 'down' ? parts.at(-1) : undefined, key_id: parts[2] };
+      const [name, subject] = staleSubject(mark.id);
       const one = told.get(`${name} ${aboutOf(subject)}`);
-      if (one) one.isOpen = false;
+      if (one) Object.assign(one, { at: now, isOpen: false });
     }
     for (const { rule: by, type, findings } of alerts) {
       for (const { subject } of findings) {
@@ -100,11 +128,11 @@ function isCalm(steps: readonly (readonly [number, Figures])[], judge: Judge): b
         const before = told.get(about);
         if (type === 'recovery') {
           if (!before?.isOpen) return false;
-          before.isOpen = false;
+          Object.assign(before, { at: now, isOpen: false });
           continue;
         }
         const lasts = LASTING.has(by.on);
-        const mayRepeat = lasts && before && !before.isOpen && now - before.at >= QUIET_MS;
+        const mayRepeat = lasts && before && !before.isOpen && now - before.at >= FLAP_MS;
         if (before && !mayRepeat) return false;
         told.set(about, { at: now, isOpen: lasts });
       }
@@ -135,9 +163,12 @@ const MUTANTS: Readonly<Record<string, Judge>> = {
     }));
     return { alerts: renamed, stale };
   },
-  'starts the quiet time at the end of an outage': (rules, readings, memory) => {
+  'starts the time of a flap at the beginning of the problem': (rules, readings, memory) => {
     const marks = new Map(
-      [...memory.marks].map(([id, mark]) => [id, mark.state === 'closed' ? { ...mark, since: 0 } : mark]),
+      [...memory.marks].map(([id, mark]) => [
+        id,
+        mark.state === 'closed' ? { ...mark, until: mark.since + FLAP_MS } : mark,
+      ]),
     );
     return dueAlerts(rules, readings, { ...memory, marks });
   },
@@ -148,3 +179,43 @@ for (const [name, judge] of Object.entries(MUTANTS)) {
     expect(fc.check(lawOf(judge), { numRuns: 2_000, seed }).failed).toBe(true);
   });
 }
+
+/** Checks that a provider which was well for the time of a flap, or was never reported, is reported at the first check that finds it down. */
+function isPrompt(steps: readonly (readonly [number, boolean])[], judge: Judge): boolean {
+  const house = new House([rule({ on: 'provider_down', afterMs: 0 })], judge);
+  let [now, isOpen, over] = [START, false, Number.NEGATIVE_INFINITY];
+  for (const [ms, isDown] of steps) {
+    now += ms;
+    const { alerts } = house.look({ providers: [provider({ isUp: !isDown, downSince: isDown ? now : null })] }, now);
+    if (isDown && !isOpen && now - over >= FLAP_MS && alerts.length === 0) return false;
+    for (const { type } of alerts) {
+      isOpen = type === 'alert';
+      if (!isOpen) over = now;
+    }
+  }
+  return true;
+}
+
+const promptLaw = (judge: Judge) =>
+  fc.property(
+    fc.array(fc.tuple(fc.constantFrom(1_000, 60_000, FLAP_MS, 600_000), fc.boolean()), { maxLength: 30 }),
+    (steps) => isPrompt(steps, judge),
+  );
+
+test('a provider that fails again is reported at once, except for two minutes after its recovery', () => {
+  fc.assert(promptLaw(dueAlerts), { numRuns: runs, seed });
+  proved('a provider that fails again is reported at once, except for two minutes after its recovery');
+});
+
+test('the law of prompt alerts detects a rule checker that waits for a quarter of an hour after each message', () => {
+  const slow: Judge = (rules, readings, memory) => {
+    const marks = new Map(
+      [...memory.marks].map(([id, mark]) => [
+        id,
+        mark.state === 'closed' ? { ...mark, until: mark.since + 900_000 } : mark,
+      ]),
+    );
+    return dueAlerts(rules, readings, { ...memory, marks });
+  };
+  expect(fc.check(promptLaw(slow), { numRuns: 2_000, seed }).failed).toBe(true);
+});

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { type ProviderWatches, watchProviders } from '../../../src/admin/alerts/readings.ts';
+import fc from 'fast-check';
+import { AnswerCounts } from '../../../src/admin/alerts/answer-counts.ts';
+import { type ProviderWatches, watchKeys, watchProviders } from '../../../src/admin/alerts/readings.ts';
 import type { HealthState } from '../../../src/core/decision/readings.ts';
 
 type Counts = readonly [state: HealthState, attempts: Readonly<Record<string, number>>];
@@ -20,15 +22,21 @@ describe('a provider', () => {
     expect(seen([['healthy', {}]])).toMatchObject({ isUp: false, downSince: null, shut: 0, endpoints: 1 });
   });
 
-  test('a provider is down from the check at which all attempts had failed and an endpoint was shut', () => {
+  test('a provider is down from its first failure, once an endpoint is shut or three attempts in a row have failed', () => {
     const good: Counts = ['healthy', { ok: 5 }];
-    const failing: Counts = ['healthy', { ok: 5, timeout: 3 }];
+    const failing: Counts = ['healthy', { ok: 5, timeout: 2 }];
+    const third: Counts = ['healthy', { ok: 5, timeout: 3 }];
     const shut: Counts = ['ejected', { ok: 5, timeout: 9 }];
     expect(seen([good], [failing])).toMatchObject({ isUp: true, downSince: null });
-    expect(seen([good], [failing], [shut])).toMatchObject({ isUp: false, downSince: 2_000, shut: 1 });
+    expect(seen([good], [failing], [shut])).toMatchObject({ isUp: false, downSince: 1_000, shut: 1 });
+    expect(seen([good], [failing], [third])).toMatchObject({ isUp: false, downSince: 1_000, shut: 0 });
     expect(seen([good], [failing], [shut], [shut], [['ejected', { ok: 5, timeout: 11 }]])).toMatchObject({
-      downSince: 2_000,
+      downSince: 1_000,
     });
+  });
+
+  test('failures that requests cause do not make a provider down', () => {
+    expect(seen([['healthy', {}]], [['healthy', { rejected: 9, context: 3 }]])).toMatchObject({ downSince: null });
   });
 
   test('a provider that refuses the key is down; a provider that asks for fewer requests is not', () => {
@@ -74,4 +82,50 @@ describe('a provider', () => {
     });
     expect(seen([['healthy', { ok: 5 }]], [['ejected', { ok: 5 }]])).toMatchObject({ isUp: true, downSince: null });
   });
+});
+
+test('a key is refused if one of its endpoints refuses it, and accepted if another one is healthy and none refuses', () => {
+  const one = (state: HealthState, key?: string) => ({
+    provider: 'p',
+    state,
+    attempts: new Map(),
+    ...(key && { key }),
+  });
+  const samples = [
+    one('misconfigured', 'A'),
+    one('healthy', 'A'),
+    one('healthy', 'B'),
+    one('ejected', 'C'),
+    one('ejected'),
+  ];
+  expect(watchKeys(samples)).toEqual([
+    { provider: 'p', key: 'A', state: 'refused', refused: 1, endpoints: 2 },
+    { provider: 'p', key: 'B', state: 'accepted', refused: 0, endpoints: 1 },
+    { provider: 'p', key: 'C', state: 'unknown', refused: 0, endpoints: 1 },
+    { provider: 'p', key: null, state: 'unknown', refused: 0, endpoints: 1 },
+  ]);
+});
+
+test('counts of answers are exact within a window, and the time of 9 of 10 answers is at most a tenth too high', () => {
+  const minute = fc.record({
+    at: fc.integer({ min: 0, max: 20 }),
+    firstPartMs: fc.option(fc.integer({ min: 1, max: 100_000 })),
+    error: fc.constantFrom(...([null, null, null, 'upstream_failed', 'invalid_value'] as const)),
+  });
+  const counted = fc.property(fc.array(minute, { maxLength: 60 }), fc.integer({ min: 5, max: 20 }), (all, minutes) => {
+    const counts = new AnswerCounts();
+    const ended = all.toSorted((a, b) => a.at - b.at);
+    for (const { at, error, firstPartMs } of ended) counts.add({ error, firstPartMs }, at * 60_000);
+    const inWindow = ended.filter(({ at, error }) => at > 20 - minutes && error !== 'invalid_value');
+    const times = inWindow.flatMap(({ error, firstPartMs }) =>
+      error === null && firstPartMs !== null ? [firstPartMs] : [],
+    );
+    const { slowMs, ...found } = counts.within(minutes * 60_000, 20 * 60_000);
+    const errors = inWindow.filter(({ error }) => error === 'upstream_failed').length;
+    expect(found).toEqual({ requests: inWindow.length, errors, answers: times.length });
+    const exact = times.toSorted((a, b) => a - b)[Math.ceil(0.9 * times.length - 1e-9) - 1] ?? 0;
+    expect(slowMs).toBeGreaterThanOrEqual(exact * (1 - 1e-9));
+    expect(slowMs).toBeLessThanOrEqual(exact * 1.1 * (1 + 1e-9));
+  });
+  fc.assert(counted, { seed: 7, numRuns: 200 });
 });

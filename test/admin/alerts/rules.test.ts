@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { CACHED_INPUT_MIN, CACHED_PROMPTS_MIN, GATHER_MS, QUIET_MS } from '../../../src/admin/alerts/rules.ts';
-import { budget, DAY_MS, END, House, key, keyShare, provider, rule, START } from './support.ts';
+import {
+  CACHED_INPUT_MIN,
+  CACHED_PROMPTS_MIN,
+  FLAP_MS,
+  GATHER_MS,
+  GUARD_FAILURES_MIN,
+} from '../../../src/admin/alerts/rules.ts';
+import { budget, DAY_MS, END, guard, House, key, keyShare, provider, providerKey, rule, START } from './support.ts';
 
 const NOON = START + 12 * 3_600_000;
 
@@ -136,13 +142,65 @@ describe('what lasts', () => {
     expect(house.lines(up, NOON + DAY_MS)).toHaveLength(1);
   });
 
-  test('a provider is reported again only a quarter of an hour after the last message', () => {
+  test('a provider that fails again is reported at once, and within two minutes of its recovery only if it still fails then', () => {
     const house = outage();
     const begun = NOON + 60_000;
     expect(house.lines(down(NOON), begun)).toHaveLength(1);
     expect(house.lines(up, begun + 1)).toHaveLength(1);
-    expect(house.lines(down(NOON), begun + QUIET_MS - 1)).toEqual([]);
-    expect(house.lines(down(NOON), begun + QUIET_MS)).toHaveLength(1);
+    expect(house.lines(down(NOON), begun + FLAP_MS)).toEqual([]);
+    expect(house.lines(down(NOON), begun + FLAP_MS + 1)).toHaveLength(1);
+    expect(house.lines(up, begun + FLAP_MS + 2)).toHaveLength(1);
+    expect(house.lines(down(NOON), begun + 3 * FLAP_MS)).toHaveLength(1);
+  });
+
+  test('a guard that fails at every request is reported with its last error and the ID of the request', () => {
+    const house = new House([rule({ on: 'guard_failing', afterMs: 60_000 })]);
+    expect(house.lines({ guards: [guard(GUARD_FAILURES_MIN - 1, NOON)] }, NOON + 60_000)).toEqual([]);
+    expect(house.lines({ guards: [guard(GUARD_FAILURES_MIN, NOON)] }, NOON + 59_999)).toEqual([]);
+    expect(house.lines({ guards: [guard(GUARD_FAILURES_MIN, NOON)] }, NOON + 60_000)).toEqual([
+      'alert: Guard pii has failed at every request for 60 s. The last error, of req_1: connection refused',
+    ]);
+    expect(house.lines({ guards: [guard(9, NOON)] }, NOON + DAY_MS)).toEqual([]);
+    expect(house.lines({ guards: [guard(0)] }, NOON + DAY_MS)).toEqual([
+      'recovery: Guard pii works again. The alert was sent 24 h ago.',
+    ]);
+  });
+
+  test('each key that a provider refuses is reported at once', () => {
+    const house = new House([rule({ on: 'key_refused' })]);
+    const one = providerKey({ key: null, refused: 1 });
+    expect(
+      house.lines({ providerKeys: [providerKey(), one, providerKey({ key: 'B', state: 'accepted' })] }, NOON),
+    ).toEqual([
+      'alert: Provider openai refuses the key OPENAI_API_KEY_2. The key may be revoked: replace it.',
+      'alert: Provider openai refuses its key for 1 of its 3 endpoints. The key may have no access to these models.',
+    ]);
+    expect(house.lines({ providerKeys: [providerKey({ state: 'unknown' })] }, NOON + DAY_MS)).toEqual([]);
+    expect(house.lines({ providerKeys: [providerKey({ state: 'accepted' })] }, NOON + DAY_MS)).toEqual([
+      'recovery: Provider openai accepts the key OPENAI_API_KEY_2 again. The alert was sent 24 h ago.',
+    ]);
+  });
+
+  test('a share of errors is reported above its limit, and again when it is a fifth below', () => {
+    const house = new House([rule({ on: 'error_rate', above: 0.1, windowMs: 300_000 })]);
+    expect(house.lines({ errors: 0.1 }, NOON)).toEqual([]);
+    expect(house.lines({ errors: 0.25 }, NOON)).toEqual([
+      'alert: 25 % of the requests in the last 5 min ended with an error (25 of 100), more than 10 %.',
+    ]);
+    expect(house.lines({ errors: 0.09 }, NOON)).toEqual([]);
+    expect(house.lines({ errors: 0.08 }, NOON)).toEqual([
+      'recovery: Only 8 % of the requests end with an error again.',
+    ]);
+  });
+
+  test('slow answers are reported above their limit, and again when they are a fifth below', () => {
+    const house = new House([rule({ on: 'slow_answers', aboveMs: 5_000, windowMs: 300_000 })]);
+    expect(house.lines({ slowMs: 5_000 }, NOON)).toEqual([]);
+    expect(house.lines({ slowMs: 7_300 }, NOON)).toEqual([
+      'alert: One of 10 answers in the last 5 min began after 7.3 s or later, more than 5.0 s.',
+    ]);
+    expect(house.lines({ slowMs: 4_500 }, NOON)).toEqual([]);
+    expect(house.lines({ slowMs: 4_000 }, NOON)).toEqual(['recovery: 9 of 10 answers begin within 4.0 s again.']);
   });
 
   test('the server that reported a problem also reports its end, or another server once that server is gone', () => {

@@ -2,6 +2,8 @@ import type {
   AlertReadings,
   BudgetWindowReading,
   ExpiringKey,
+  GuardReading,
+  ProviderKeyReading,
   ProviderReading,
   SubjectShare,
 } from '../../../src/admin/alerts/readings.ts';
@@ -50,12 +52,28 @@ export const keyShare = (share: number, id = 'k1', more: Partial<SubjectShare> =
   ...more,
 });
 
+/** @param failures at how many requests in a row the guard has failed since `since`; 0 for a guard that works */
+export const guard = (failures: number, since = START, name = 'pii'): GuardReading => ({
+  name,
+  failing: failures === 0 ? null : { failures, since, error: 'connection refused', requestId: 'req_1' },
+});
+
+export const providerKey = (more: Partial<ProviderKeyReading> = {}): ProviderKeyReading => ({
+  ...{ provider: 'openai', key: 'OPENAI_API_KEY_2', state: 'refused', refused: 3, endpoints: 3 },
+  ...more,
+});
+
 /** The values of `AlertReadings`, without its functions. */
-export interface Figures extends Partial<Pick<AlertReadings, 'providers' | 'refusal' | 'split'>> {
+export interface Figures
+  extends Partial<Pick<AlertReadings, 'providers' | 'providerKeys' | 'guards' | 'refusal' | 'split'>> {
   readonly budgets?: readonly BudgetWindowReading[];
   readonly keys?: readonly ExpiringKey[];
   readonly cached?: readonly [input: number, cached: number];
   readonly shares?: readonly SubjectShare[];
+  /** The share of 100 requests that ended with an error. */
+  readonly errors?: number;
+  /** The time within which 9 of 10 answers began, ms. */
+  readonly slowMs?: number;
 }
 
 export const readings = ({
@@ -63,13 +81,18 @@ export const readings = ({
   keys = [],
   cached = [0, 0],
   shares = [],
+  errors = 0,
+  slowMs = 0,
   ...more
 }: Figures): AlertReadings => ({
   budgets: () => budgets,
   keys: () => keys,
   tokensWithin: () => ({ input: cached[0], cached: cached[1], prompts: 1 }),
   sharesWithin: () => shares,
+  answersWithin: () => ({ requests: 100, errors: 100 * errors, answers: 100, slowMs }),
   providers: [],
+  providerKeys: [],
+  guards: [],
   refusal: null,
   split: null,
   ...more,

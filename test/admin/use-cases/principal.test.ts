@@ -149,7 +149,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   findWallet: [[...AUDITED, 'finance'], (by) => findWallet(by, stub, 'w')],
   resetScores: [OPERATORS, (by) => resetScores(by, '/nowhere/signalbox.db', null, 0)],
   grantToKey: [OPERATORS, (by) => grantToKey(by, stub, stub, 'k', GRANT, 0)],
-  instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, { version: '', policyRevision: '' })],
+  instanceStatus: [REPORTED, (by) => instanceStatus(by, stub, { version: '', policyRevision: '' }, [])],
   lastAudit: [[...AUDITED, 'finance'], (by) => lastAudit(by, stub)],
   countCache: [[...REPORTED, ...MEMBERS], (by) => countCache(by, stub, {}, { sight: FULL_SIGHT })],
   countRecords: [[...REPORTED, ...MEMBERS], (by) => countRecords(by, stub, {}, { sight: FULL_SIGHT }, () => {})],

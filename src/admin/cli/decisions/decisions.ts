@@ -59,6 +59,7 @@ const servicesIn = ({ reader: { records, journal, keys }, people }: DecisionsCom
   usdPerCredit: () => journal.usdPerCredit(),
   // The database does not have the active policy in a checked form.
   guards: () => [],
+  guardHealth: null,
   cachePolicy: () => null,
   cachedAnswers: null,
   counts: new Places(UNBOUNDED),

@@ -3,6 +3,7 @@ import { CLOCK_PROBLEM_MS, CLOCK_WARNING_MS, checkDatabaseClock, checkProviderCl
 import { CONNECTIONS_MIN, checkAudit, checkDatabase } from './database.ts';
 import { checkDisk, FREE_PROBLEM_BYTES, FREE_WARNING_BYTES, LOG_WARNING_BYTES, sizeText } from './disk.ts';
 import type { Check } from './finding.ts';
+import { checkGuards } from './guards.ts';
 import { checkPermissions } from './permissions.ts';
 import { checkFigures, checkPolicy } from './policy.ts';
 import { checkPorts } from './ports.ts';
@@ -25,6 +26,13 @@ export const CHECKS: readonly Check[] = [
       'Each provider that serves models accepts its key, and each key of a pool: one free call for its list of models. The list has the models of the policy. Model servers of your own that are set up can be reached.',
     needs: 'policy',
     run: checkProviders,
+  },
+  {
+    id: 'guards',
+    title: 'Guard services',
+    examines: 'The service of each guard replies in the right form: one call with the text `Hello`.',
+    needs: 'policy',
+    run: checkGuards,
   },
   {
     id: 'figures',

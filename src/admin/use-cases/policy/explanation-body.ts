@@ -49,7 +49,7 @@ export function explanationBody(
     facts: factsBody(facts),
     ...body,
     explanation: [
-      ...verdicts.map(verdictText),
+      ...verdicts.map((verdict) => verdictText(verdict)),
       ...body.explanation,
       ...(isCached ? ['The cache applies: an equal request gets the same answer without a model.'] : []),
       ...lacksIn(runtime.snapshot).map((lack) => `${lack}.`),

@@ -27,6 +27,7 @@ interface AttentionSources {
   readonly endpoints: Resource<ReadOf<'/admin/endpoints'>>;
   readonly policy: Resource<ReadOf<'/admin/policy'>>;
   readonly alerts: Resource<ReadOf<'/admin/alerts'>>;
+  readonly status: Resource<ReadOf<'/admin/status'>>;
   readonly slow: readonly SlowProvider[];
   readonly degraded: readonly DegradedProvider[];
 }
@@ -37,8 +38,8 @@ const RANK: Readonly<Record<Tone, number>> = { bad: 0, warn: 1, quiet: 2, good: 
 /** Lists what the viewer should look at, the most urgent first. If no problem needs attention, the list is a single quiet line. */
 export function Attention(sources: AttentionSources) {
   const [isAll, setAll] = useState(false);
-  const { ledger, endpoints, policy, alerts } = sources;
-  const read = Object.entries({ budgets: ledger, endpoints, policy, alerts });
+  const { ledger, endpoints, policy, alerts, status } = sources;
+  const read = Object.entries({ budgets: ledger, endpoints, policy, alerts, server: status });
   const isKnown = read.every(([, { data, failure }]) => data !== null || failure !== null);
   if (read.every(([, { data }]) => data === null)) return null;
   const unread = read.flatMap(([name, { data, failure }]) => (data === null && failure ? [name] : [])).join(', ');
@@ -76,19 +77,12 @@ export function Attention(sources: AttentionSources) {
 }
 
 const itemsOf = (
-  { ledger, endpoints, policy, alerts, slow, degraded }: AttentionSources,
+  { ledger, endpoints, policy, alerts, status, slow, degraded }: AttentionSources,
   now: number,
 ): readonly AttentionItem[] => [
   ...(ledger.data?.funds ?? []).flatMap((fund) => fundItem(fund, now)),
-  ...(endpoints.data?.data ?? []).filter(isSick).map(
-    ({ provider, upstream, key, state }): AttentionItem => ({
-      id: `endpoint ${provider} ${upstream} ${key ?? ''}`,
-      tone: state === 'cooling' ? 'warn' : 'bad',
-      word: 'Provider',
-      text: `${provider}, ${upstream}${key === null ? '' : `, ${key}`}: ${WORDS[state] ?? state}`,
-      href: hrefOf('/fleet'),
-    }),
-  ),
+  ...(status.data?.failing_guards ?? []).map(guardItem),
+  ...endpointItems((endpoints.data?.data ?? []).filter(isSick)),
   ...degraded.map(
     (provider): AttentionItem => ({
       id: `degraded ${provider.name}`,
@@ -134,6 +128,37 @@ function fundItem(fund: FundUsage, now: number): readonly AttentionItem[] {
   );
   const [tone, word] = isSpent ? (['bad', 'Spent'] as const) : (['warn', 'Budget'] as const);
   return [{ id: `fund ${fundKey(fund)}`, tone, word, text, href }];
+}
+
+/** A guard whose service is down can refuse every request. */
+const guardItem = ({ name, error }: ReadOf<'/admin/status'>['failing_guards'][number]): AttentionItem => ({
+  id: `guard ${name}`,
+  tone: 'bad',
+  word: 'Guard',
+  href: hrefOf(`/requests/guards/${encodeURIComponent(name)}`),
+  text: `Guard ${name} fails at every request${error === null ? '' : `: ${error}`}`,
+});
+
+type Endpoint = ReadOf<'/admin/endpoints'>['data'][number];
+
+/** One line for all endpoints of a provider in the same state, so that three refused keys of a pool are one line. */
+export function endpointItems(sick: readonly Endpoint[]): readonly AttentionItem[] {
+  const groups = Map.groupBy(sick, ({ provider, state }) => `${provider} ${state}`);
+  return [...groups].map(([id, same]): AttentionItem => {
+    const { provider, state } = same[0]!;
+    const keys = [...new Set(same.flatMap(({ key }) => key ?? []))];
+    const upstreams = [...new Set(same.map(({ upstream }) => upstream))];
+    const whose = upstreams.length === 1 ? upstreams[0] : `${upstreams.length} models`;
+    const what = [provider, whose, ...(keys.length === 0 ? [] : [keys.join(' and ')])].join(', ');
+    const words = state === 'misconfigured' && keys.length > 1 ? 'the provider refuses the API keys' : WORDS[state];
+    return {
+      id: `endpoints ${id}`,
+      tone: state === 'cooling' ? 'warn' : 'bad',
+      word: 'Provider',
+      text: `${what}: ${words ?? state}`,
+      href: hrefOf('/fleet'),
+    };
+  });
 }
 
 const WORDS: Readonly<Record<string, string>> = {

@@ -37,8 +37,10 @@ export default function Overview() {
   const often = (isWanted: boolean) => ({ every: RENEWAL_MS, isWanted });
   const [seesLedger, seesEndpoints] = [reachOfViewer('ledger.read') !== null, reachOfViewer('endpoints.read') !== null];
   const [seesPolicy, seesAlerts] = [reachOfViewer('policy.read') !== null, reachOfViewer('alerts.read') !== null];
+  const seesStatus = reachOfViewer('status.read') !== null;
   const ledger = useResource('/admin/ledger', {}, often(seesLedger));
   const endpoints = useResource('/admin/endpoints', {}, often(seesEndpoints));
+  const status = useResource('/admin/status', {}, often(seesStatus));
   const policy = useResource('/admin/policy', {}, often(seesPolicy));
   const alerts = useResource('/admin/alerts', { limit: 20 }, often(seesAlerts));
   const above = [
@@ -46,6 +48,7 @@ export default function Overview() {
     ...(seesEndpoints ? [endpoints] : []),
     ...(seesPolicy ? [policy] : []),
     ...(seesAlerts ? [alerts] : []),
+    ...(seesStatus ? [status] : []),
     ...(seesProviders ? [providers, providersBefore] : []),
   ];
   const whose = { all: 'all teams', team: 'your team', own: 'your requests' }[reach ?? 'own'];
@@ -53,7 +56,10 @@ export default function Overview() {
     <div class="stack">
       <ViewHead title="Overview" summary={`${range.value.label}, ${whose}`} />
       {seesTraffic && <Figures traffic={traffic} before={before} />}
-      <Attention {...{ ledger, endpoints, policy, alerts, slow }} degraded={degradedProviders(providers.data)} />
+      <Attention
+        {...{ ledger, endpoints, policy, alerts, status, slow }}
+        degraded={degradedProviders(providers.data)}
+      />
       <Below of={above}>
         {seesTraffic && <Course traffic={traffic} by={by} />}
         <div class={seesTraffic && seesLedger ? 'overview-columns' : 'stack'}>

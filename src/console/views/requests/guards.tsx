@@ -101,6 +101,7 @@ const GuardTable = ({ report, current }: { readonly report: GuardReport; readonl
         { head: 'Repaired', count: ({ repaired }) => repaired },
         { head: 'Flagged', count: ({ flagged }) => flagged },
         { head: 'Failed', count: ({ failed }) => failed },
+        { head: 'State', cell: (guard) => <Health of={guard} />, phone: 'fact' },
       ])}
     />
   </Card>
@@ -110,6 +111,26 @@ function OnMatch({ of }: { readonly of: Guard['on_match'] }) {
   const [tone, word] = ACTIONS[of ?? ''] ?? [];
   return tone === undefined ? <span class="dim">–</span> : <State tone={tone}>{word}</State>;
 }
+
+/** Whether the guard works now. */
+const Health = ({ of: { failing, guard } }: { readonly of: Guard }) =>
+  failing ? (
+    <State tone="bad">Fails</State>
+  ) : guard === null ? (
+    <span class="dim">–</span>
+  ) : (
+    <State tone="good">Works</State>
+  );
+
+/** For how long the guard fails, and why. */
+const failureOf = ({ failing }: Guard): ComponentChildren =>
+  failing && (
+    <>
+      <State tone="bad">Fails</State> at every request since <When at={failing.since} />
+      {failing.error !== null && <>: {failing.error}</>}{' '}
+      <a href={hrefWith({}, `/requests/${failing.request_id}`)}>Show the last request</a>
+    </>
+  );
 
 /** For each guard that only counts: how many requests it would have blocked. */
 function DryRuns({ report: { data } }: { readonly report: GuardReport }) {
@@ -150,6 +171,7 @@ function GuardDetail({ guard, period }: GuardDetailProps) {
           ['Inspects', (one) => sidesOf(one) + (one.is_conditional ? ', if its condition holds' : '')],
           ['On match', ({ on_match }) => on_match && <OnMatch of={on_match} />],
           ['Policy', placeOf],
+          ['State', failureOf],
           ['Requests', ({ requests }) => figure(requests).short],
           ['Matched', ({ matched }) => matched > 0 && <a href={listHref({ guard: name })}>{figure(matched).short}</a>],
           ['Failed', ({ failed }) => failed > 0 && figure(failed).short],

@@ -1,0 +1,41 @@
+import type { FailingGuard, GuardVerdict } from '../../core/policy/guards.ts';
+import type { Verdicts } from './verdicts.ts';
+
+/** A request that has ended, as far as its guards matter. */
+interface GuardedRequest {
+  readonly requestId: string;
+  readonly work: { readonly guards: { readonly verdicts: Pick<Verdicts, 'all' | 'working'> } | null };
+}
+
+/** Knows which guards fail. A guard works again after the first request or answer that it inspects. State: guards. */
+export class GuardHealth {
+  readonly #failing = new Map<string, FailingGuard>();
+
+  /** Counts a request that has ended. @param now ms since 1970 */
+  count({ requestId, work: { guards } }: GuardedRequest, now: number): void {
+    if (guards === null) return;
+    const { all, working } = guards.verdicts;
+    if (this.#failing.size > 0) for (const name of working) this.#failing.delete(name);
+    for (const verdict of all) if (verdict.failed && !working.has(verdict.guard)) this.#fail(verdict, requestId, now);
+  }
+
+  /** Returns what is known about a guard that fails; null for any other guard. */
+  of(name: string): FailingGuard | null {
+    return this.#failing.get(name) ?? null;
+  }
+
+  /** Returns those of the guards that fail, by name. */
+  among(guards: readonly { readonly name: string }[]): readonly (readonly [name: string, FailingGuard])[] {
+    return guards.flatMap(({ name }) => {
+      const failing = this.of(name);
+      return failing ? [[name, failing] as const] : [];
+    });
+  }
+
+  #fail({ guard, reason = '' }: GuardVerdict, requestId: string, now: number): void {
+    const last = this.#failing.get(guard);
+    // Both sides of a request can fail.
+    const failures = (last?.failures ?? 0) + (last?.requestId === requestId ? 0 : 1);
+    this.#failing.set(guard, { failures, since: last?.since ?? now, error: reason, requestId });
+  }
+}
