@@ -84,6 +84,7 @@ const OPERATIONS: Partial<Record<CommandLine['name'], () => Promise<readonly Ope
   cache: async () => [(await import('./admin/cache.ts')).showCache],
   guards: async () => [(await import('./admin/guards.ts')).listGuards],
   instances: async () => [(await import('./admin/status.ts')).showCluster],
+  endpoints: async () => [(await import('./admin/status.ts')).listEndpoints],
   learn: async () => [(await import('./admin/learning.ts')).showLearning],
   logins: async () => (await import('./admin/logins.ts')).LOGIN_OPERATIONS,
   subjects: async () => (await import('./admin/subjects.ts')).SUBJECT_OPERATIONS,
@@ -207,6 +208,8 @@ async function outputOf(given: CommandLine, host: CommandHost): Promise<CommandO
       using reader = await readStore(file, ['instances']);
       return await runInstances(command.args, reader, await isStoreLocked(file));
     }
+    case 'endpoints':
+      return (await import('./admin/cli/endpoints.ts')).runEndpoints(command.args, { now });
     case 'alerts':
       host.mindDefects();
       return (await import('./admin/cli/alerts.ts')).runAlerts(command.args, {

@@ -122,7 +122,7 @@ export class KeyCopy {
     const valid = authenticationBy(this.#entries.get(id) ?? this.#ended.get(id), hash, this.now());
     const { user, team } = valid.caller ?? {};
     const isOfPeople = user !== undefined || team !== undefined;
-    const found = user !== undefined && this.#isOut(user) ? { ...DENIED.suspended, suspended: valid.caller! } : valid;
+    const found = user !== undefined && this.#isOut(user) ? { ...DENIED.suspended, known: valid.caller! } : valid;
     const ageMs = Math.max(this.store.news.ageOf('keys'), isOfPeople ? this.store.news.ageOf('people') : 0);
     return ageMs === 0 ? found : { ...found, ageMs };
   };

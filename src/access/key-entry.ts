@@ -14,14 +14,14 @@ export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 're
 export type Authentication = (Reading & { readonly caller: Caller; readonly reason: null }) | Denial;
 
 /**
- * `root`: the ID of the first key of the line, if the right secret of a child key was presented. `suspended`: the caller of a suspended key,
- * if its right secret was presented.
+ * `root`: the ID of the first key of the line, if the right secret of a child key was presented. `known`: the caller of the key, if its
+ * right secret was presented, or the secret that it had before.
  */
 type Denial = Reading & {
   readonly caller: null;
   readonly reason: DenialReason;
   readonly root?: string;
-  readonly suspended?: Caller;
+  readonly known?: Caller;
 };
 
 export interface KeyEntry extends Pick<StoredKey, 'parentHash'> {
@@ -95,8 +95,16 @@ export function bringInLine(entry: KeyEntry, above: KeyEntry | undefined): void 
 export function endedEntry(entry: KeyEntry): KeyEntry {
   const without = { models: null, limits: null, budgets: [] };
   const { caller } = entry.authentication;
-  const { keyId, scopes, labels, line } = caller;
-  const slim = { keyId, scopes, labels, ...without, ...(line && { line }) };
+  const { keyId, scopes, labels, line, team, user } = caller;
+  const slim = {
+    keyId,
+    scopes,
+    labels,
+    ...without,
+    ...(line && { line }),
+    ...(team && { team }),
+    ...(user && { user }),
+  };
   return {
     ...entry,
     info: { ...entry.info, ...without, notModels: null, holders: null },
@@ -173,13 +181,13 @@ export function secretStateOf(
 /** Checks a presented secret, given by its hash, and notes the use. Takes the same time if there is no entry. */
 export function authenticationBy(entry: KeyEntry | undefined, presented: Uint8Array, now: number): Authentication {
   const state = secretStateOf(entry, presented, now);
-  if (!entry || state === 'unknown' || state === 'rotated') return DENIED[state === 'rotated' ? state : 'unknown'];
+  if (!entry || state === 'unknown') return DENIED.unknown;
   const { caller } = entry.authentication;
   if (state !== 'valid') {
     return {
       ...DENIED[state],
-      ...(caller.line && { root: rootOf(caller) }),
-      ...(state === 'suspended' && { suspended: caller }),
+      ...(caller.line && state !== 'rotated' && { root: rootOf(caller) }),
+      known: caller,
     };
   }
   entry.usedAt = now;

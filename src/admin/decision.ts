@@ -88,6 +88,25 @@ const Attempt = Type.Object({
 
 export const FoundRequest = f.named('FoundRequest', 'A request with its decision or its refusal.', {
   ...DecisionSummary.properties,
+  team_name: f.as('teamName', field.textOrNull('The name of the team; null for no team.', 'search')),
+  user_name: f.as(
+    'userName',
+    field.textOrNull(
+      'The name of the user; null for no user, and if you ask with a key with the scope `report`.',
+      'Ada',
+    ),
+  ),
+  named_model: f.as(
+    'named',
+    field.text(
+      'What the request named as `model`: a model, a selector or an alias; empty if it named none. `model` is the model that was tried last.',
+      'auto',
+    ),
+  ),
+  explanation: field.textOrNull(
+    'Why the request was refused or failed, or why its model was chosen, in sentences. Null if nothing is known.',
+    'The request named this model.',
+  ),
   alias: f.inCommand(field.textOrNull('The alias that the request named as `model`; null if it used no alias.', null), {
     text: (alias: string, { selector, model }: { readonly selector: string; readonly model: string }) =>
       `${alias} stands for ${selector === 'pinned' ? model : selector}`,

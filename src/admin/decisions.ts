@@ -13,6 +13,7 @@ import type { RecordEntry, RecordLog, RecordQuery } from '../store/records.ts';
 import { Decision, DecisionRepeat, FoundRequest } from './decision.ts';
 import { DecisionList, DecisionSummary, KeptContent } from './decision-list.ts';
 import { DecisionMoney } from './decision-money.ts';
+import { explanationOf, type PrintedRequest, requestLines } from './decision-text.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import type { ReportServices } from './usage.ts';
@@ -35,6 +36,11 @@ export interface DecisionReader extends Pick<ReportServices, 'sightOf' | 'owners
 /** The services that find a request by its ID. */
 export interface RequestReader extends Pick<DecisionReader, 'sightOf'> {
   readonly records: Pick<RecordReader, 'find' | 'findRequest'>;
+  /** The names of teams and users. */
+  readonly people: {
+    team(id: string): { readonly name: string } | null;
+    user(id: string): { readonly name: string } | null;
+  };
 }
 
 /** The services that operations on one decision use. */
@@ -301,11 +307,34 @@ export const showRecord = operationsOn<RequestReader>()({
   idForm: 'ID',
   output: FoundRequest,
   answer: 'The request.',
-  async run({ records, sightOf }, { by, id }) {
+  brief: (body: PrintedRequest) => requestLines(body, f.secondText),
+  async run({ records, sightOf, people }, { by, id }) {
     const sight = sightOf(by);
     const { entry, attempts, alias, repeats } = await findShown(by, records, id, sight);
     const tries = attempts.map((attempt) => attemptBody(attempt, sight));
-    return { ...shown(entry, sight), alias, repeats, tries };
+    const base = shown(entry, sight);
+    const { team = null, user = null, selector, model, insteadOf, refused, reason } = base;
+    const pinned = insteadOf?.model ?? attempts[0]?.model ?? model;
+    const last = attempts.findLast(({ failure }) => failure !== null);
+    return {
+      ...base,
+      alias,
+      repeats,
+      tries,
+      teamName: team === null ? null : (people.team(team)?.name ?? null),
+      userName: user === null ? null : (people.user(user)?.name ?? null),
+      named: refused ? model : (alias ?? (selector === null || selector === 'pinned' ? pinned : selector)),
+      explanation: explanationOf({
+        ...{
+          error: entry.summary?.error ?? null,
+          selector,
+          insteadOf,
+          refusal: refused?.message ?? null,
+          routeReason: reason,
+        },
+        lastFailure: last ? `${last.failure} at ${last.provider}` : null,
+      }),
+    };
   },
 });
 

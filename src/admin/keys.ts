@@ -62,13 +62,32 @@ export interface KeyServices extends Pick<OperationHost, 'budgetAdvice'> {
 }
 const operation = operationsOn<KeyServices>();
 
+/** The most IDs of keys with the same name that an error lists. */
+const NAMESAKES_MAX = 10;
+
 async function found({ by, id }: Call, keys: KeyAdmin): Promise<KeyInfo> {
   // The error does not repeat the ID, because the caller may have sent a whole key by mistake.
   return (await findKey(by, keys, id)) ?? notFound('No key has this ID. The list of keys shows the ID of each name.');
 }
 
+/** Finds a key by its ID, or by its name. Of several keys with the name, a key that is not revoked has priority. */
+async function foundByName(call: Call, keys: KeyAdmin): Promise<KeyInfo> {
+  const { by, id } = call;
+  const byId = await findKey(by, keys, id);
+  if (byId) return byId;
+  const ids = await keys.idsOf({ name: id });
+  const named = (await Promise.all(ids.map((one) => findKey(by, keys, one)))).filter((info) => info !== null);
+  const live = named.filter(({ revokedAt }) => revokedAt === null);
+  const [key, ...others] = live.length > 0 ? live : named;
+  if (!key) return notFound('No key has this ID or name. The list of keys shows both.');
+  if (others.length === 0) return key;
+  const all = [key, ...others].slice(0, NAMESAKES_MAX).map(({ id }) => id);
+  const more = others.length + 1 > NAMESAKES_MAX ? ' and others' : '';
+  return refuse('id', `Several keys have this name: ${all.join(', ')}${more}. Give the ID of one of them.`);
+}
+
 async function status(call: Call, { keys, fundsOf }: KeyServices) {
-  const info = await found(call, keys);
+  const info = await foundByName(call, keys);
   const { uses, balance } = await fundsOf(info, call.now);
   return {
     ...shownKey(info, call.now),
@@ -149,7 +168,10 @@ export const showKey = operation({
   http: 'GET /admin/keys/:id',
   action: 'keys.read',
   summary: 'Show a key',
-  details: 'Returns a key with its terms, and how much of its own budgets and its balance is left.',
+  details:
+    'Returns a key with its terms, and how much of its own budgets and its balance is left. The name of a key stands for its ID if no other key has the name.',
+  idForm: 'NAME|ID',
+  errorField: 'id',
   output: ApiKeyStatus,
   answer: 'The key.',
   isTagged: true,

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import * as parts from '../core/api/parts.ts';
 import { HEALTH } from '../core/decision/readings.ts';
 import { ENDPOINT_LIMITS } from '../core/endpoint-room.ts';
+import { plural } from '../core/text/text.ts';
 import type { GuardHealth } from '../gateway/guards/guard-health.ts';
 import type { Health } from '../providers/health/health.ts';
 import { POLICY_ORIGINS } from '../store/instance-reports.ts';
@@ -277,6 +278,31 @@ export interface StatusServices extends ClusterServices {
 }
 const operation = operationsOn<StatusServices>();
 
+/** The operation of `GET /admin/endpoints` and `signalbox endpoints list`. */
+export const listEndpoints = operationsOn<Pick<StatusServices, 'health'>>()({
+  name: 'endpoints list',
+  http: 'GET /admin/endpoints',
+  action: 'endpoints.read',
+  summary: 'List endpoints with their health',
+  details:
+    'Returns the state, circuit breaker, speed and attempts of every endpoint of the active policy, and the speed that the policy declares. Counts begin when the server starts. Speeds are recent measurements. Without a running server, the list is empty.',
+  output: EndpointList,
+  answer: 'The endpoints.',
+  prints: {
+    columns: [
+      ...['provider', 'model', 'upstream', 'key', 'state', 'since', 'retry_at', 'recent_attempts', 'recent_faults'],
+      'why',
+    ],
+    sum: ({ data }: { readonly data: readonly { readonly state: string }[] }) => {
+      if (data.length === 0)
+        return 'No running server uses this data folder, so the health of endpoints is not known.\n';
+      const sick = data.filter(({ state }) => state !== 'healthy').length;
+      return `${sick === 0 ? 'All' : `${data.length - sick} of`} ${plural(data.length, 'endpoint')} ${data.length === 1 ? 'is' : 'are'} healthy.\n`;
+    },
+  },
+  run: async ({ health }, { by }) => ({ data: endpointStatus(by, health) }),
+});
+
 /** The operations of `/admin/status`, `/admin/cluster` and `/admin/endpoints`. */
 export const STATUS_OPERATIONS = [
   operation({
@@ -292,16 +318,5 @@ export const STATUS_OPERATIONS = [
     run: async ({ instance }, { by }) => instance(by),
   }),
   showCluster,
-  operation({
-    name: 'endpoints',
-    command: false,
-    http: 'GET /admin/endpoints',
-    action: 'endpoints.read',
-    summary: 'Show the health of endpoints',
-    details:
-      'Returns the state, circuit breaker, speed and attempts of every endpoint of the active policy, and the speed that the policy declares. Counts begin when this server starts. Speeds are recent measurements.',
-    output: EndpointList,
-    answer: 'The endpoints.',
-    run: async ({ health }, { by }) => ({ data: endpointStatus(by, health) }),
-  }),
+  listEndpoints,
 ];

@@ -359,12 +359,12 @@ function authenticated(
   const address = placeOf(request, rules, peers);
   const token = rules.policy().tokens.length > 0 ? tokenIn(credentials) : null;
   if (token !== null) return authenticatedByToken(token, address, rules, advise, context);
+  context.client.denied = authentication.known ?? null;
   const isSuspended = authentication.reason === 'suspended';
   // A request with a suspended key contains the right secret, so it is not a guess.
   if (!isSuspended) throttle('failed-auth', address, rules);
   if (authentication.root !== undefined) throttleLine(authentication.root, rules);
   if (isSuspended) {
-    context.client.suspended = authentication.suspended ?? null;
     throw new SignalboxError(
       'key_suspended',
       'This API key is suspended. Ask the person who gave you the key to resume it.',

@@ -129,6 +129,7 @@ const decisionServices = (services: RouteServices, { keys, people, store, levels
   ...services,
   ownersOf: ownersOf({ people }),
   store,
+  people: people.people,
   records: services.gateway.records,
   filterNames: filterNames({ keys, people }),
   levelsOf: (caller: Caller) => levels.of(caller),

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { LOOK_EVERY_MS } from '../../src/admin/alerts/alerts.ts';
-import { textOf } from '../../src/core/json/object.ts';
+import { objectOf, textOf } from '../../src/core/json/object.ts';
 import type { Timers } from '../../src/core/time/timers.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { startReceiver } from '../admin/alerts/receiver.ts';
 import { waitFor } from '../support/answers.ts';
 import { startOwnServer } from '../support/own-server.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
 /** The person on call learns of each problem, its reason and its subject, without a search in the log. */
@@ -48,9 +48,10 @@ const quick: Timers = {
   every: (ms, run) => processTimers.every(ms === LOOK_EVERY_MS ? 50 : ms, run),
 };
 
+let ahead = 0;
 let box: Signalbox;
 beforeAll(async () => {
-  box = await startSignalbox({ policy: POLICY, env: ENV, timers: quick });
+  box = await startSignalbox({ policy: POLICY, env: ENV, timers: quick, now: () => Date.now() + ahead });
 });
 afterAll(() => box.stop());
 beforeEach(() => {
@@ -140,4 +141,96 @@ test('a key that the provider refuses sends an alert at once', async () => {
   } finally {
     await other.stop();
   }
+});
+
+describe('a request', () => {
+  const show = async (id: string, ...more: string[]) => {
+    await waitFor(async () => (await box.run('decisions', 'show', id)).code === 0);
+    return (await box.run('decisions', 'show', id, ...more)).out;
+  };
+  const ask = async (key: string, model = 'best') => {
+    const answer = await box.post(
+      '/v1/chat/completions',
+      { model, max_tokens: 8, messages: [{ role: 'user', content: 'hello' }] },
+      withKey(key),
+    );
+    await answer.text();
+    return textOf(answer.headers.get('x-request-id'));
+  };
+  let [key, id, team] = ['', '', ''];
+  beforeAll(async () => {
+    upstream.behave({});
+    ({ id: team } = objectOf(await (await box.post('/admin/teams', { name: 'search' })).json()) as { id: string });
+    const made = await (await box.post('/admin/keys', { name: 'crawler', team })).json();
+    ({ key, id } = made as { key: string; id: string });
+  });
+
+  test('is shown with the names of its key and team, the model that it named, and the reason', async () => {
+    const out = await show(await ask(key, 'auto'));
+    expect(out).toMatch(new RegExp(`^key +crawler \\(${id}\\)$`, 'm'));
+    expect(out).toMatch(new RegExp(`^team +search \\(${team}\\)$`, 'm'));
+    expect(out).toMatch(/^named model +auto$/m);
+    expect(out).toMatch(/^reason +The selector auto chose this model by auto:balanced\./m);
+    expect(out).not.toMatch(/policy revision|object/);
+    const refused = await show(await ask(key, 'gpt-9'));
+    expect(refused).toMatch(/^named model +gpt-9$/m);
+    expect(refused).toMatch(/^reason +There is no model or selector `gpt-9`/m);
+  });
+
+  test('is shown with its internals by --verbose, and with all of them by --json', async () => {
+    const request = await ask(key);
+    expect(await show(request, '--verbose')).toMatch(/^policy revision +\w+$/m);
+    expect(JSON.parse(await show(request, '--json'))).toMatchObject({
+      ...{ key_name: 'crawler', team_name: 'search', user_name: null, named_model: 'best' },
+      explanation: 'The request named this model.',
+    });
+  });
+
+  test('that failed is shown with the last failure', async () => {
+    upstream.behave({ status: 400, error: 'bad' });
+    expect(await show(await ask(key))).toMatch(/^reason +.* The last failure: \w+ at fake\.$/m);
+    upstream.behave({});
+  });
+
+  test('with the secret of a revoked, expired or replaced key is found by its ID, with the name of the key', async () => {
+    const replaced = key;
+    const rotated = await (await box.post(`/admin/keys/${id}/rotate`, { overlap_seconds: 0 })).json();
+    ({ key } = rotated as { key: string });
+    const short = await (await box.post('/admin/keys', { name: 'short', expires_in_seconds: 60 })).json();
+    expect((await box.run('keys', 'revoke', id)).code).toBe(0);
+    ahead = 61_000;
+    const sent: string[] = [];
+    for (const one of [key, key, replaced, (short as { key: string }).key]) sent.push(await ask(one));
+    ahead = 0;
+    const found = await Promise.all(sent.map((one) => show(one)));
+    expect(found.map((out) => /^key +(\w+) /m.exec(out)?.[1])).toEqual(['crawler', 'crawler', 'crawler', 'short']);
+    expect(found[0]).toMatch(/^status +refused, HTTP 401, invalid_api_key$/m);
+    const guessed = key.slice(0, -6).concat('aaaaaa');
+    await ask(guessed);
+    const listed = await jsonAt('/admin/decisions?status=401');
+    expect(listed.data.map(({ request_id }: { request_id: string }) => request_id)).toEqual(sent.toReversed());
+  });
+});
+
+test('`keys show` accepts the name of a key, and names the IDs if several keys have it', async () => {
+  const make = async () => objectOf(await (await box.post('/admin/keys', { name: 'twin key' })).json()).id;
+  const one = await make();
+  const shown = await box.run('keys', 'show', 'twin key');
+  expect([shown.code, shown.out]).toEqual([0, expect.stringContaining(`${one}`)]);
+  expect((await box.run('keys', 'show', 'twin key', '--offline')).out).toContain(`${one}`);
+  const other = await make();
+  const both = await box.run('keys', 'show', 'twin key');
+  expect(both.code).toBe(1);
+  for (const id of [one, other]) expect(both.err).toContain(`${id}`);
+  expect((await box.run('keys', 'show', 'twim key')).err).toContain('No key has this ID or name.');
+});
+
+test('`endpoints list` shows the state of each endpoint and why', async () => {
+  upstream.behave({ status: 401, error: 'revoked' });
+  await chat();
+  const { code, out } = await box.run('endpoints', 'list');
+  expect([code, out]).toEqual([0, expect.stringMatching(/^fake +best +\S+ +misconfigured .*401/m)]);
+  const json = JSON.parse((await box.run('endpoints', 'list', '--json')).out);
+  expect(json.data).toMatchObject([{ provider: 'fake', state: 'misconfigured' }]);
+  upstream.behave({});
 });

@@ -114,6 +114,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'wallets block': { ...once(['wallets.change', 'wallets.read'], WALLET), leaves: ['block wallet'] },
   'wallets unblock': { ...once(['wallets.change', 'wallets.read'], WALLET), leaves: ['unblock wallet'] },
   instances: once(['status.read']),
+  'endpoints list': once(['endpoints.read']),
   doctor: { runs: ({ policies }) => [['--policies', policies]], takes: ['status.read'] },
   'alerts list': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.read'] },
   'alerts test': { runs: ({ policies }) => [['--policies', policies]], takes: ['alerts.test'] },
@@ -182,7 +183,6 @@ export const NO_COMMAND: readonly Action[] = [
     'decisions.repeat',
     'events.read',
     'policy.reload',
-    'endpoints.read',
     'playground.send',
     // `ledger audit` reads the database with the action `ledger.read`.
     'ledger.audit',

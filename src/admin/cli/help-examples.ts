@@ -141,6 +141,7 @@ export const EXAMPLES: Readonly<Record<string, Usage>> = {
   ),
   'trail erase': use('when a person asks for the deletion of personal data.', 'trail erase --by alice --yes'),
   instances: use('to check that all servers run the same policy and version.', 'instances'),
+  'endpoints list': use('to see which models and keys of providers cannot serve now, and why.', 'endpoints list'),
   doctor: use('when something does not work, and after you have set up a server.', 'doctor'),
   'alerts list': use('to see which alerts were sent, and whether a webhook fails.', 'alerts list --limit 5'),
   'alerts test': use('after you have set up a webhook.', 'alerts test ops'),

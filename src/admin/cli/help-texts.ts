@@ -7,7 +7,7 @@ import { listGuards } from '../guards.ts';
 import { KEY_COMMANDS } from '../keys.ts';
 import { showLearning } from '../learning.ts';
 import { LOGIN_OPERATIONS } from '../logins.ts';
-import { showCluster } from '../status.ts';
+import { listEndpoints, showCluster } from '../status.ts';
 import { SUBJECT_OPERATIONS } from '../subjects.ts';
 import { TEAM_OPERATIONS } from '../teams.ts';
 import { showTraffic } from '../traffic.ts';
@@ -105,6 +105,7 @@ Exit code: 0 if the trail is unchanged, 2 if something is wrong.`,
   },
   [eraseEntries.name]: helpOf(eraseEntries),
   instances: helpOf(showCluster),
+  [listEndpoints.name]: helpOf(listEndpoints),
   doctor: onPolicy(helpOf(runChecks)),
   ...Object.fromEntries(ALERT_OPERATIONS.map((operation) => [operation.name, onPolicy(helpOf(operation))])),
   'ledger export': {

@@ -86,6 +86,7 @@ export function helpOf(operation: Operation): CommandHelp {
         ...(operation.takesId ? [operation.idForm ?? 'ID'] : []),
         ...words,
         ...(operation.confirmation === undefined ? [] : ['--yes']),
+        ...(operation.brief ? ['[--verbose]'] : []),
         ...['[--json]', '[--data DIR]'],
       ],
       WIDTH - indent,
@@ -93,6 +94,7 @@ export function helpOf(operation: Operation): CommandHelp {
     summary: `${operation.summary}.`,
     details: [
       ...wrapped(inFlags(operation.details, flags), DETAIL_COLUMNS),
+      ...(operation.brief ? wrapped('--verbose: Print every field.', DETAIL_COLUMNS - 2) : []),
       ...described.flatMap((text) => wrapped(text, DETAIL_COLUMNS - 2).join('\n  ')),
     ].join('\n'),
   };

@@ -63,6 +63,7 @@ export async function runOperation(
   const { values, positionals } = parseArguments(withNumbers(args, flags), {
     ...Object.fromEntries(flags.flatMap((flag) => optionsOf(operation, flag))),
     json: SWITCH,
+    ...(operation.brief && { verbose: SWITCH }),
     ...(operation.confirmation !== undefined && { yes: SWITCH }),
   });
   const words = [...positionals];
@@ -79,7 +80,7 @@ export async function runOperation(
     }
     const body = await performed(operation, id, input, perform);
     if (body instanceof TextAnswer) return body.text;
-    const text = isJson ? jsonText(body) : printed(operation, body, id);
+    const text = isJson ? jsonText(body) : printed(operation, body, id, values.verbose === true);
     const next = isJson ? null : nextPage(operation, body);
     return { text, code: operation.isFinding?.(body as never) ? 2 : 0, ...(next && { next }) };
   } catch (cause) {

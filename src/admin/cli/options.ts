@@ -29,6 +29,7 @@ const DATA_COMMANDS = [
   'cache',
   'db',
   'decisions',
+  'endpoints',
   'guards',
   'instances',
   'keys',

@@ -11,9 +11,15 @@ import { fieldLines, labelTexts } from './text.ts';
 /** The text that is shown for an absent value. */
 const NONE = '-';
 
-/** Returns an answer as the command prints it. */
-export function printed(operation: Operation, body: unknown, id: string): string {
-  const { prints = 'fields', output } = operation;
+/** Returns an answer as the command prints it. @param isVerbose whether to print every member */
+export function printed(operation: Operation, body: unknown, id: string, isVerbose = true): string {
+  const { prints = 'fields', output, brief } = operation;
+  if (brief && !isVerbose) {
+    const lines = brief(body as never).flatMap(([title, text]) =>
+      text === null ? [] : [[title, visible(text)] as const],
+    );
+    return fieldLines(lines, Math.max(...lines.map(([title]) => title.length)) + 2);
+  }
   if (typeof prints === 'function') return visibleLines(prints(body as never, id));
   if (prints !== 'fields') return tableOf(prints, output, body);
   const members = Object.entries(output.properties as Record<string, TSchema>);

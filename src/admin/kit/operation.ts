@@ -107,6 +107,11 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   /** The form of the output of the command without `--json`: a table, each member on its own line (`fields`, the default), or a text. */
   readonly prints?: Columns | 'fields' | ((body: never, id: string) => string);
   /**
+   * The lines that the command prints instead of every member, unless the flag `--verbose` is there. A line without a text is left out. Only
+   * for `fields`.
+   */
+  readonly brief?: (body: never) => readonly (readonly [title: string, text: string | null])[];
+  /**
    * Carries out the operation. The caller's role already allows the action; `run` checks that the role also reaches the subject. @throws
    * SignalboxError
    */

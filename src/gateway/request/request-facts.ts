@@ -29,8 +29,8 @@ export interface PromptCountEnd {
 export class ClientFacts {
   /** The caller; null until the key is read, or a payer has proved its identity. */
   caller: Caller | null = null;
-  /** The caller of a suspended key; null for any other caller. */
-  suspended: Caller | null = null;
+  /** The caller of a key that no longer works, if the request has its right secret; null for any other caller. */
+  denied: Caller | null = null;
   /**
    * Who sends the request for the caller without the caller's secret, through the playground: the ID of a user or of the key. Null if the
    * caller itself sends the request.

@@ -45,6 +45,7 @@ export async function runDecisions(
 const servicesIn = ({ reader: { records, journal, keys }, people }: DecisionsCommand) => ({
   records: { ...openRecordReader(records), list: records.log.list },
   sightOf: () => sightOf(keys),
+  people,
   ownersOf: (by: Principal, owners: Owners) => ownersIn(people, by, owners),
   filterNames: {
     key: {

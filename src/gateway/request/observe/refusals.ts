@@ -31,17 +31,17 @@ interface RefusalSink {
 export function recordRefusals({ refusals, now, ...names }: RefusalSink): RequestReporter {
   return (request) => {
     if (request.answer.status < 400 || !isRecorded(request)) return;
-    refusals.add(refusalOf(request, now(), names), rootOf(request.caller ?? request.client.suspended ?? UNKNOWN));
+    refusals.add(refusalOf(request, now(), names), rootOf(request.caller ?? request.client.denied ?? UNKNOWN));
   };
 }
 
 /**
  * Whether an answer leaves a refusal. A decision has its own record, unless the answer repeats a stored answer. Of callers without a key,
- * only those with an unknown key are counted. A person in the console is no caller.
+ * only those with an unknown key are counted. A key that no longer works is known if the request has its right secret. A person in the console is no caller.
  */
 function isRecorded({ client, work, answer }: RequestContext): boolean {
   if (client.isSignedIn || work.decisionId !== null) return false;
-  const known = client.caller ?? client.suspended;
+  const known = client.caller ?? client.denied;
   return known ? known.keyId !== '' : answer.code === 'invalid_api_key';
 }
 
@@ -57,7 +57,7 @@ function refusalOf(
   const named = modelIn(request);
   const safe = safeName(named);
   const model = isModelName(named) || isPlainName(safe) ? safe : SECRET;
-  const { keyId, labels, team = null, user = null } = request.caller ?? request.client.suspended ?? UNKNOWN;
+  const { keyId, labels, team = null, user = null } = request.caller ?? request.client.denied ?? UNKNOWN;
   return {
     id: request.requestNumber,
     time,
