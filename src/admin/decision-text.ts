@@ -46,7 +46,7 @@ interface PrintedAttempt {
 
 /** `search (team_…)`; the ID alone if the name is unknown. */
 const withId = (name: string | null, id: string | null): string | null =>
-  name === null || name === id ? id : id === null ? name : `${name} (${id})`;
+  name === null || name === '' || name === id ? id : id === null ? name : `${name} (${id})`;
 
 /** Writes an attempt as a sentence without its figures. */
 function attemptText({ model, provider, key, ms, failure, status, message, spread }: PrintedAttempt): string {

@@ -1,3 +1,4 @@
+import { type GuardHealth, guardFamilies } from '../gateway/guards/guard-health.ts';
 import { refusalFamilies } from '../gateway/records/refusal-log.ts';
 import { scoreFamilies } from '../gateway/records/scores.ts';
 import type { Family } from '../host/telemetry/families.ts';
@@ -24,6 +25,7 @@ interface MetricSources extends Pick<AppOptions, 'gateway' | 'gate' | 'version'>
   readonly reporter: Pick<InstanceReporter, 'live'>;
   readonly leadership: Leadership;
   readonly conversations: KeptConversations;
+  readonly guardHealth: GuardHealth;
 }
 
 /**
@@ -32,7 +34,7 @@ interface MetricSources extends Pick<AppOptions, 'gateway' | 'gate' | 'version'>
  * @returns a function that makes the text of the page
  */
 export function openMetrics(
-  { gateway, gate, conversations, policy, store, health, version, reporter, leadership }: MetricSources,
+  { gateway, gate, conversations, policy, store, health, version, reporter, leadership, guardHealth }: MetricSources,
   families: readonly Family[],
 ): () => string {
   return metricsPage([
@@ -42,6 +44,7 @@ export function openMetrics(
     ...conversationFamilies(conversations),
     ...endpointFamilies(() => health.samples()),
     ...taskFamilies(() => gateway.lease()),
+    ...guardFamilies(guardHealth, () => gateway.lease().snapshot.guards),
     ...scoreFamilies(gateway.scores),
     ...refusalFamilies(gateway.records.refusals),
     ...ledgerFamilies(gateway.ledger),

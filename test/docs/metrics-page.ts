@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AlertCounts } from '../../src/admin/alerts/counts.ts';
+import { guardFamilies } from '../../src/gateway/guards/guard-health.ts';
 import { refusalFamilies } from '../../src/gateway/records/refusal-log.ts';
 import { scoreFamilies } from '../../src/gateway/records/scores.ts';
 import { createChatMetrics } from '../../src/gateway/request/observe/chat-metrics.ts';
@@ -32,7 +33,7 @@ watched.stop();
 
 /** Every metric family, under the part of the page that describes it. The page uses only the descriptions of families, not their values. */
 const PARTS: Readonly<Record<string, readonly Family[]>> = {
-  chats: createChatMetrics().families,
+  chats: [...createChatMetrics().families, ...guardFamilies({ of: never }, never)],
   edge: [
     ...createEdgeMetrics().families,
     ...gateFamilies({ inside: 0, waiting: 0 }, { size: 0 }),

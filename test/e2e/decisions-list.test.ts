@@ -179,8 +179,13 @@ describe('GET /admin/decisions and signalbox decisions list', () => {
       expect(found).toMatchObject({ alias: 'nickname', model: 'best' });
       const { out } = await box.run('decisions', 'show', id);
       expect(out).toMatch(/^alias +nickname stands for quick$/m);
-      for (const name of ['created', 'time']) {
-        expect(out).toMatch(new RegExp(`^${name} +\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2} UTC$`, 'm'));
+      const verbose = (await box.run('decisions', 'show', id, '--verbose')).out;
+      for (const [name, text] of [
+        ['time', out],
+        ['time', verbose],
+        ['created', verbose],
+      ] as const) {
+        expect(text).toMatch(new RegExp(`^${name} +\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2} UTC$`, 'm'));
       }
     },
     PATIENCE,

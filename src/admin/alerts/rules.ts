@@ -24,9 +24,7 @@ const CACHED_AGAIN = 1.1;
 /** A figure with an upper limit counts as recovered only at this multiple of the rule's limit. */
 const WELL_AGAIN = 0.8;
 /** With fewer requests or answers in a window, a single failure or slow answer could decide. */
-export const ANSWERS_MIN = 20;
-/** A guard fails if it has failed at this many requests in a row. */
-export const GUARD_FAILURES_MIN = 3;
+const ANSWERS_MIN = 20;
 /** Stored as the end of a window that never ends: the last moment with a year of four digits. */
 const FOREVER = Date.UTC(9999, 11, 31);
 
@@ -204,7 +202,7 @@ class RuleJudge {
   #guards(afterMs: number, { guards }: AlertReadings): void {
     const { now } = this.#memory;
     for (const { name, failing } of guards) {
-      const isDown = failing !== null && failing.failures >= GUARD_FAILURES_MIN && now - failing.since >= afterMs;
+      const isDown = failing !== null && now - failing.since >= afterMs;
       this.#noteLasting(this.#id('guard', name), {
         isDown: isDown || (failing === null ? false : null),
         down: failing ? lines.guardFailing(name, failing, now) : '',

@@ -1,5 +1,9 @@
 import type { FailingGuard, GuardVerdict } from '../../core/policy/guards.ts';
+import type { Family } from '../../host/telemetry/families.ts';
 import type { Verdicts } from './verdicts.ts';
+
+/** A guard fails if it has failed at this many requests in a row, so that a single failure of its service is no alarm. */
+const FAILURES_MIN = 3;
 
 /** A request that has ended, as far as its guards matter. */
 interface GuardedRequest {
@@ -21,7 +25,8 @@ export class GuardHealth {
 
   /** Returns what is known about a guard that fails; null for any other guard. */
   of(name: string): FailingGuard | null {
-    return this.#failing.get(name) ?? null;
+    const failing = this.#failing.get(name);
+    return failing && failing.failures >= FAILURES_MIN ? failing : null;
   }
 
   /** Returns those of the guards that fail, by name. */
@@ -39,3 +44,17 @@ export class GuardHealth {
     this.#failing.set(guard, { failures, since: last?.since ?? now, error: reason, requestId });
   }
 }
+
+/** Makes the metric of failing guards. @param names the guards of the active policy */
+export const guardFamilies = (
+  health: Pick<GuardHealth, 'of'>,
+  guards: () => readonly { readonly name: string }[],
+): readonly Family[] => [
+  {
+    name: 'signalbox_guard_failing',
+    help: `1 while a guard of the policy has failed at every request, at least ${FAILURES_MIN} in a row; otherwise 0.`,
+    type: 'gauge',
+    labels: ['guard'],
+    samples: () => guards().map(({ name }) => [{ guard: name }, health.of(name) === null ? 0 : 1] as const),
+  },
+];
