@@ -1,3 +1,4 @@
+import type { AttemptRecord } from '../core/decision/record.ts';
 import { ERRORS, type ErrorCode } from '../core/errors.ts';
 import { plural } from '../core/text/text.ts';
 
@@ -96,28 +97,40 @@ export function requestLines(
 const chargedText = (credits: number, usd: string | null): string =>
   `${count(credits)} Credits${usd === null ? '' : ` ($${usd})`}`;
 
-/** The facts that explain how a request ended. */
-interface Ended {
-  readonly error: ErrorCode | null;
-  /** The message of a refusal; null for none. */
-  readonly refusal: string | null;
-  /** Why the model was chosen, such as `pinned` or `auto:balanced`; null if no model was. */
-  readonly routeReason: string | null;
+/** The members of a found request that explain it. */
+interface Explained {
+  /** Null for a decision. */
+  readonly refused: { readonly message: string | null } | null;
+  readonly model: string;
   readonly selector: string | null;
   /** The named model that was left out; null for none. */
   readonly insteadOf: { readonly model: string; readonly text: string } | null;
-  /** The last attempt that failed, in words; null for none. */
-  readonly lastFailure: string | null;
+  /** Why the model was chosen, such as `pinned` or `auto:balanced`; null if none was. */
+  readonly reason: string | null;
 }
 
-/** Says in a sentence why a request was refused or failed, or why its model was chosen. */
-export function explanationOf({ error, refusal, routeReason, selector, insteadOf, lastFailure }: Ended): string | null {
-  if (refusal) return refusal;
+type Tried = Pick<AttemptRecord, 'model' | 'provider' | 'failure'>;
+
+/** Returns what a request named as `model`, and why it was refused or failed, or why its model was chosen. */
+export function explained(one: Explained, error: ErrorCode | null, attempts: readonly Tried[], alias: string | null) {
+  const { refused, model, selector, insteadOf } = one;
+  const pinned = insteadOf?.model ?? attempts[0]?.model ?? model;
+  const named = alias ?? (selector === null || selector === 'pinned' ? pinned : selector);
+  return { named: refused ? model : named, explanation: explanationOf(one, error, attempts) };
+}
+
+function explanationOf(
+  { refused, selector, insteadOf, reason }: Explained,
+  error: ErrorCode | null,
+  attempts: readonly Tried[],
+): string | null {
+  if (refused?.message) return refused.message;
+  const last = attempts.findLast(({ failure }) => failure !== null);
   if (error !== null)
-    return `${ERRORS[error].means}${lastFailure === null ? '' : ` The last failure: ${lastFailure}.`}`;
+    return `${ERRORS[error].means}${last ? ` The last failure: ${last.failure} at ${last.provider}.` : ''}`;
   if (insteadOf)
     return `The named model ${insteadOf.model} was left out: ${insteadOf.text}. A fallback was used instead.`;
-  if (routeReason === null) return null;
-  if (routeReason === 'pinned') return 'The request named this model.';
-  return `The selector ${selector ?? ''} chose this model by ${routeReason}. \`policy explain --decision\` has the details.`;
+  if (reason === null) return null;
+  if (reason === 'pinned') return 'The request named this model.';
+  return `The selector ${selector ?? ''} chose this model by ${reason}. \`policy explain --decision\` has the details.`;
 }

@@ -13,7 +13,7 @@ import type { RecordEntry, RecordLog, RecordQuery } from '../store/records.ts';
 import { Decision, DecisionRepeat, FoundRequest } from './decision.ts';
 import { DecisionList, DecisionSummary, KeptContent } from './decision-list.ts';
 import { DecisionMoney } from './decision-money.ts';
-import { explanationOf, type PrintedRequest, requestLines } from './decision-text.ts';
+import { explained, type PrintedRequest, requestLines } from './decision-text.ts';
 import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import type { ReportServices } from './usage.ts';
@@ -313,27 +313,13 @@ export const showRecord = operationsOn<RequestReader>()({
     const { entry, attempts, alias, repeats } = await findShown(by, records, id, sight);
     const tries = attempts.map((attempt) => attemptBody(attempt, sight));
     const base = shown(entry, sight);
-    const { team = null, user = null, selector, model, insteadOf, refused, reason } = base;
-    const pinned = insteadOf?.model ?? attempts[0]?.model ?? model;
-    const last = attempts.findLast(({ failure }) => failure !== null);
+    const { team, user } = base;
     return {
       ...base,
-      alias,
-      repeats,
-      tries,
-      teamName: team === null ? null : (people.team(team)?.name ?? null),
-      userName: user === null ? null : (people.user(user)?.name ?? null),
-      named: refused ? model : (alias ?? (selector === null || selector === 'pinned' ? pinned : selector)),
-      explanation: explanationOf({
-        ...{
-          error: entry.summary?.error ?? null,
-          selector,
-          insteadOf,
-          refusal: refused?.message ?? null,
-          routeReason: reason,
-        },
-        lastFailure: last ? `${last.failure} at ${last.provider}` : null,
-      }),
+      ...{ alias, repeats, tries },
+      teamName: (team && people.team(team)?.name) ?? null,
+      userName: (user && people.user(user)?.name) ?? null,
+      ...explained(base, entry.summary?.error ?? null, attempts, alias),
     };
   },
 });

@@ -58,7 +58,7 @@ export const policyJoined = (ms: number): string =>
   `All servers use the same policy again. The alert was sent ${lengthOf(ms)} ago.`;
 
 export const providerDown = (name: string, ms: number, shut: number, endpoints: number): string =>
-  `All requests to provider ${name} have failed for ${lengthOf(ms)}. ${shut} of its ${endpoints} endpoints are unavailable.`;
+  `All requests to provider ${name} have failed for ${lengthOf(ms)}.${shut === 0 ? '' : ` ${shut} of its ${endpoints} endpoints are unavailable.`}`;
 
 export const providerUnpaid = (name: string): string =>
   `The account at provider ${name} has no credit left. Add credit there. Signalbox tries the provider again once a minute.`;

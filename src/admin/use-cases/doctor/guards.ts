@@ -2,6 +2,7 @@ import { messageOf } from '../../../core/thrown.ts';
 import { within } from '../../../core/time/timers.ts';
 import { callGuard, GuardFailure, type RunningGuard } from '../../../gateway/guards/guard-runtime.ts';
 import { OpenService } from '../../../gateway/guards/guard-service.ts';
+import { AT_ONCE } from '../../../host/turns.ts';
 import { type DoctorRun, type Finding, fine, type LoadedPolicy, problem, sentence } from './finding.ts';
 
 /** The longest time for the reply of a service, ms. */
@@ -28,6 +29,8 @@ export async function checkGuards({ timers }: DoctorRun, { runtime }: LoadedPoli
   );
 }
 
+/** The guards that have a service are not pure, so their calls take no steps. */
+const WORK = { turns: AT_ONCE, clock: () => 0, check() {} };
 const LATE = `its service did not reply within ${CALL_MS / 1_000} s`;
 
 /** @returns why the guard failed; null if it did not */
@@ -38,7 +41,7 @@ async function failureOf(
   const service = OpenService.of(guard, () => CALL_MS);
   const call = async (): Promise<string | null> => {
     try {
-      await callGuard(guard, PROBE, service);
+      await callGuard(guard, PROBE, WORK, service);
       return null;
     } catch (cause) {
       if (cause instanceof GuardFailure) return messageOf(cause);

@@ -12,6 +12,7 @@ import { type DegradedProvider, degradedText, type SlowProvider, timesSlower } f
 import { hrefOf } from '../../shell/router.ts';
 import { isSick } from '../fleet/endpoint-words.tsx';
 import { emptyAt, type FundUsage, fundHref, fundKey, fundSubject, isRefusing } from './budgets.tsx';
+import { sickText } from './sick-text.ts';
 
 interface AttentionItem {
   readonly id: string;
@@ -82,7 +83,9 @@ const itemsOf = (
 ): readonly AttentionItem[] => [
   ...(ledger.data?.funds ?? []).flatMap((fund) => fundItem(fund, now)),
   ...(status.data?.failing_guards ?? []).map(guardItem),
-  ...endpointItems((endpoints.data?.data ?? []).filter(isSick)),
+  ...sickText((endpoints.data?.data ?? []).filter(isSick)).map(
+    (item): AttentionItem => ({ ...item, word: 'Provider', href: hrefOf('/fleet') }),
+  ),
   ...degraded.map(
     (provider): AttentionItem => ({
       id: `degraded ${provider.name}`,
@@ -138,36 +141,6 @@ const guardItem = ({ name, error }: ReadOf<'/admin/status'>['failing_guards'][nu
   href: hrefOf(`/requests/guards/${encodeURIComponent(name)}`),
   text: `Guard ${name} fails at every request${error === null ? '' : `: ${error}`}`,
 });
-
-type Endpoint = ReadOf<'/admin/endpoints'>['data'][number];
-
-/** One line for all endpoints of a provider in the same state, so that three refused keys of a pool are one line. */
-export function endpointItems(sick: readonly Endpoint[]): readonly AttentionItem[] {
-  const groups = Map.groupBy(sick, ({ provider, state }) => `${provider} ${state}`);
-  return [...groups].map(([id, same]): AttentionItem => {
-    const { provider, state } = same[0]!;
-    const keys = [...new Set(same.flatMap(({ key }) => key ?? []))];
-    const upstreams = [...new Set(same.map(({ upstream }) => upstream))];
-    const whose = upstreams.length === 1 ? upstreams[0] : `${upstreams.length} models`;
-    const what = [provider, whose, ...(keys.length === 0 ? [] : [keys.join(' and ')])].join(', ');
-    const words = state === 'misconfigured' && keys.length > 1 ? 'the provider refuses the API keys' : WORDS[state];
-    return {
-      id: `endpoints ${id}`,
-      tone: state === 'cooling' ? 'warn' : 'bad',
-      word: 'Provider',
-      text: `${what}: ${words ?? state}`,
-      href: hrefOf('/fleet'),
-    };
-  });
-}
-
-const WORDS: Readonly<Record<string, string>> = {
-  ejected: 'the circuit breaker is open after failures',
-  cooling: 'cooling after a 429',
-  misconfigured: 'the provider refuses the API key',
-  out_of_credit: 'the provider account has no credit left',
-  absent: 'the server does not have the model',
-};
 
 function policyItems({ last_reload, warnings }: ReadOf<'/admin/policy'>): readonly AttentionItem[] {
   const [first] = warnings;
