@@ -15,7 +15,7 @@ export const runChecks = operationsOn<DoctorServices>()({
   action: 'status.read',
   isLong: true,
   summary: 'Check keys, clocks, disk, database, permissions and ports, and say what to do',
-  details: `Calls each provider in use once for its list of models, which is free of charge, and examines the database, the disk and the settings of the server. Each finding says what to do. The checks change nothing and end within ${RUN_MS / 1_000} seconds. Calls at the same time share one run. Callers who are no operators get the report of a run that ended less than ${REPORT_MS / 1_000} seconds ago. The exit code of the command is 2 if there is a problem.`,
+  details: `Calls each provider in use once for its list of models, which is free of charge, and the service of each guard once with the text “Hello”, and examines the database, the disk and the settings of the server. Each finding says what to do. The checks change nothing and end within ${RUN_MS / 1_000} seconds. Calls at the same time share one run. Callers who are no operators get the report of a run that ended less than ${REPORT_MS / 1_000} seconds ago. The exit code of the command is 2 if there is a problem.`,
   output: CheckReport,
   answer: 'The findings.',
   isFinding: ({ problems }: { readonly problems: number }) => problems > 0,
