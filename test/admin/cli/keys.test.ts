@@ -50,7 +50,7 @@ describe('a keys command with wrong arguments prints one clear sentence and crea
     [['create', '--scope', 'chat', '--scope', 'chet'], /--scope must be one of "chat"/],
     [['show', `sb_live_abc_${'x'.repeat(43)}`], /between sb_live_ and the next underscore/],
     [['list', '--has-models', '--no-has-models'], /--no-has-models contradicts --has-models/],
-    [['show'], /keys show needs an ID/],
+    [['show'], /keys show needs NAME\|ID/],
     [['show', 'nobody'], /No key has this ID/],
     [['rotate', 'nobody'], /No valid key has this ID/],
     [['rotate', 'nobody', '--overlap', '31d'], /--overlap: A duration must be from 0 to 30d, not "31d"/],
