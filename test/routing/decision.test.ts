@@ -235,7 +235,12 @@ test('Retry-After ends when the first endpoint of any model becomes available th
   const readings = { ...readingsOf(from, states), retryAt: Float64Array.of(9_000, 4_000, 7_000, 8_000) };
   const { info } = refusalError(outcomeOf(from, facts(), byQuality, readings) as Refusal, from, { now: 1_000 });
   expect(info.retryAfterMs).toBe(6_000);
-  expect(info.details).toMatchObject({ unavailable: [{ model: 'a', state: 'cooling' }, { model: 'b', state: 'cooling' }] });
+  expect(info.details).toMatchObject({
+    unavailable: [
+      { model: 'a', state: 'cooling' },
+      { model: 'b', state: 'cooling' },
+    ],
+  });
 });
 
 test('a rule whose condition throws applies, and the error is reported', () => {
