@@ -12,7 +12,14 @@ const KEYS = Array.from({ length: 1_024 }, () => keyOfSeed(newSeed()));
 
 const fleet = Array.from({ length: ENDPOINTS }, (_, at): SpreadCandidate => {
   const figures = { load: at % 7, latencyMs: 400 + ((at * 37) % 300), costCredits: 1 + ((at * 53) % 40) };
-  return { salt: keyOfText(`provider-${at}/model`), weight: 1 + (at % 5), priority: at % 2, isWarm: false, ...figures };
+  return {
+    pool: at,
+    salt: keyOfText(`provider-${at}/model`),
+    weight: 1 + (at % 5),
+    priority: at % 2,
+    isWarm: false,
+    ...figures,
+  };
 });
 
 let sum = 0;
