@@ -4,7 +4,8 @@ import {
   type GuardSteps,
   type GuardText,
   type GuardWindow,
-  stepsIn,
+  MATCHES_MAX,
+  searchIn,
   type TextFinder,
   type TextSpan,
 } from 'signalbox/plugin';
@@ -43,7 +44,8 @@ export function matchesIn(
 /** Does the work of `matchesIn` without a pause. */
 export function matchesAtOnce(texts: readonly GuardText[], finders: readonly Finder[]): readonly GuardMatch[] {
   const matches: GuardMatch[] = [];
-  for (let at = 0; at < texts.length; at++) addMatches(texts[at]!, at, finders, matches);
+  for (let at = 0; at < texts.length && matches.length < MATCHES_MAX; at++)
+    addMatches(texts[at]!, at, finders, matches);
   return matches;
 }
 
@@ -53,7 +55,10 @@ function addMatches({ text }: GuardText, index: number, finders: readonly Finder
     const all = allIn(find, text);
     if (all.length === 0) continue;
     const found = outside(taken, except ? outside(allIn(except, text), all) : all);
-    for (const [from, to] of found) into.push({ kind, at: { text: index, from, to } });
+    for (const [from, to] of found) {
+      if (into.length === MATCHES_MAX) return;
+      into.push({ kind, at: { text: index, from, to } });
+    }
     if (found.length > 0) taken = joined([...taken, ...found]);
   }
 }
@@ -61,15 +66,22 @@ function addMatches({ text }: GuardText, index: number, finders: readonly Finder
 /** Returns places in order, with one place for places that overlap. */
 function joined(places: readonly TextSpan[]): readonly TextSpan[] {
   const all: TextSpan[] = [];
-  for (const place of places.toSorted(([a], [b]) => a - b)) addJoined(all, place);
+  for (const place of places.toSorted(([a], [b]) => a - b)) {
+    const last = all.at(-1);
+    if (last && place[0] < last[1]) all[all.length - 1] = [last[0], Math.max(last[1], place[1])];
+    else all.push(place);
+  }
   return all;
 }
 
-/** Adds a place to places that begin before it, or extends the last one if they overlap. */
-function addJoined(all: TextSpan[], place: TextSpan): void {
-  const last = all.at(-1);
-  if (last && place[0] < last[1]) all[all.length - 1] = [last[0], Math.max(last[1], place[1])];
-  else all.push(place);
+/** Returns the places that are not within an exception. Both lists are in order and without overlap. */
+function outside(exceptions: readonly TextSpan[], found: readonly TextSpan[]): readonly TextSpan[] {
+  let at = 0;
+  return found.filter(([from, to]) => {
+    while (at < exceptions.length && exceptions[at]![1] <= from) at++;
+    const exception = exceptions[at];
+    return !(exception && exception[0] <= from && to <= exception[1]);
+  });
 }
 
 /** Does the work of `matchesIn` in steps, with the same result. */
@@ -82,11 +94,15 @@ export function* matchesInSteps(
   let searched = 0;
   for (let at = 0; at < texts.length; at++) {
     const { text } = texts[at]!;
-    let taken: readonly TextSpan[] = [];
+    let taken = NONE;
     for (const [kind, find, except, step = STEP] of finders) {
-      const all = yield* stepsIn(find, text, ahead, step);
-      const found = except && all.length > 0 ? outside(yield* stepsIn(except, text, ahead), all) : all;
-      taken = yield* addOutside(taken, found, (from, to) => matches.push({ kind, at: { text: at, from, to } }));
+      const found = yield* placesIn(find, text, ahead, step);
+      const exceptions = except && found.length > 0 ? yield* placesIn(except, text, ahead, STEP) : NONE;
+      taken = yield* addOutside(taken, found, exceptions, (from, to) => {
+        matches.push({ kind, at: { text: at, from, to } });
+        return matches.length < MATCHES_MAX;
+      });
+      if (matches.length === MATCHES_MAX) return matches;
       searched += text.length;
       if (searched < PLACES) continue;
       searched = 0;
@@ -96,36 +112,70 @@ export function* matchesInSteps(
   return matches;
 }
 
-/**
- * Reports the places that are not within a taken place, and returns them together with the taken ones, with one place for places that
- * overlap. Both lists are in order and without overlap.
- */
-function* addOutside(
-  taken: readonly TextSpan[],
-  found: readonly TextSpan[],
-  report: (from: number, to: number) => void,
-): Generator<void, readonly TextSpan[]> {
-  if (found.length === 0) return taken;
-  const all: TextSpan[] = [];
-  let at = 0;
-  for (const place of found) {
-    const [from, to] = place;
-    while (at < taken.length && taken[at]![0] <= from) addJoined(all, taken[at++]!);
-    if (at > 0 && to <= taken[at - 1]![1]) continue;
-    addJoined(all, place);
-    report(from, to);
-    if (all.length % PLACES === 0) yield;
+/** Places of a text in order and without overlap, in a compact form: a text of some megabytes can have millions. */
+class Places {
+  length = 0;
+  readonly #blocks: Int32Array[] = [];
+
+  add(from: number, to: number): void {
+    const at = this.length % PLACES;
+    if (at === 0) this.#blocks.push(new Int32Array(2 * PLACES));
+    const block = this.#blocks.at(-1)!;
+    block[2 * at] = from;
+    block[2 * at + 1] = to;
+    this.length++;
   }
-  while (at < taken.length) addJoined(all, taken[at++]!);
-  return all;
+
+  from(index: number): number {
+    return this.#blocks[Math.floor(index / PLACES)]![2 * (index % PLACES)]!;
+  }
+
+  to(index: number): number {
+    return this.#blocks[Math.floor(index / PLACES)]![2 * (index % PLACES) + 1]!;
+  }
+
+  /** Adds a place that begins after the others, or extends the last one if they overlap. */
+  join(from: number, to: number): void {
+    if (this.length === 0 || from >= this.to(this.length - 1)) this.add(from, to);
+    else this.#blocks.at(-1)![2 * ((this.length - 1) % PLACES) + 1] = Math.max(this.to(this.length - 1), to);
+  }
 }
 
-/** Returns the places that are not within an exception. Both lists are in order and without overlap. */
-function outside(exceptions: readonly TextSpan[], found: readonly TextSpan[]): readonly TextSpan[] {
-  let at = 0;
-  return found.filter(([from, to]) => {
-    while (at < exceptions.length && exceptions[at]![1] <= from) at++;
-    const exception = exceptions[at];
-    return !(exception && exception[0] <= from && to <= exception[1]);
+const NONE = new Places();
+
+function* placesIn(find: TextFinder, text: string, ahead: number, step: number): Generator<void, Places> {
+  const places = new Places();
+  yield* searchIn(find, text, ahead, step, (found) => {
+    for (const [from, to] of found) places.add(from, to);
   });
+  return places;
+}
+
+/**
+ * Reports the places that are neither within a taken place nor within an exception, and returns them together with the taken ones, with one
+ * place for places that overlap.
+ * @param report returns whether further places count
+ */
+function* addOutside(
+  taken: Places,
+  found: Places,
+  exceptions: Places,
+  report: (from: number, to: number) => boolean,
+): Generator<void, Places> {
+  if (found.length === 0) return taken;
+  const all = new Places();
+  let [at, except] = [0, 0];
+  for (let index = 0; index < found.length; index++) {
+    if (index % PLACES === PLACES - 1) yield;
+    const [from, to] = [found.from(index), found.to(index)];
+    for (; except < exceptions.length && exceptions.to(except) <= from; except++)
+      if (except % PLACES === PLACES - 1) yield;
+    if (except < exceptions.length && exceptions.from(except) <= from && to <= exceptions.to(except)) continue;
+    for (; at < taken.length && taken.from(at) <= from; at++) all.join(taken.from(at), taken.to(at));
+    if (at > 0 && to <= taken.to(at - 1)) continue;
+    all.join(from, to);
+    if (!report(from, to)) return all;
+  }
+  for (; at < taken.length; at++) all.join(taken.from(at), taken.to(at));
+  return all;
 }

@@ -72,6 +72,7 @@ export const words = defineGuard({
       kinds: ['word', 'pattern'],
       reach,
       takesSteps: true,
+      patternSteps: patterns.reduce((sum, source) => sum + patternSize(source), 0),
       check: (window) => matchesIn(window, finders, reach),
     };
   },

@@ -1,6 +1,12 @@
 import type { GuardMatch, GuardWindow } from './guard.ts';
 
 /**
+ * The most matches of a guard that count, in one request or one whole answer. Further ones are not searched: a guard that blocks does so in
+ * any case, and one that masks blocks as soon as it has so many, because replacing millions of places would stop other requests.
+ */
+export const MATCHES_MAX = 65_536;
+
+/**
  * Returns what is wrong with the matches that a guard returned for a window, which may not be type-checked; null if nothing is.
  * @param kinds the kinds that the guard reports
  */

@@ -1,5 +1,5 @@
 import type { GuardMatch, GuardSteps, GuardText, GuardWindow, PreparedGuard } from './guard.ts';
-import { matchFault } from './guard-matches.ts';
+import { MATCHES_MAX, matchFault } from './guard-matches.ts';
 
 /** The characters of a text that a guard inspects without a pause. */
 export const PART = 16_384;
@@ -47,7 +47,7 @@ export const lengthOf = (texts: readonly GuardText[]): number => {
 /** Inspects a window in parts of some thousand characters: short texts together, and long texts in parts that overlap. */
 function* inParts(guard: PreparedGuard, reach: number, { side, texts }: GuardWindow, partLength: number): GuardSteps {
   const found: GuardMatch[] = [];
-  for (let first = 0; first < texts.length; ) {
+  for (let first = 0; first < texts.length && found.length < MATCHES_MAX; ) {
     let next = first + 1;
     for (let length = texts[first]!.text.length; next < texts.length; next++) {
       length += texts[next]!.text.length;
@@ -56,7 +56,7 @@ function* inParts(guard: PreparedGuard, reach: number, { side, texts }: GuardWin
     const begun = first;
     if (texts[begun]!.text.length > partLength)
       yield* longText(guard, reach, { side, texts: [texts[begun]!] }, begun, partLength, found);
-    else found.push(...matchesOf(guard, { side, texts: texts.slice(begun, next) }, begun, 0));
+    else for (const match of matchesOf(guard, { side, texts: texts.slice(begun, next) }, begun, 0)) found.push(match);
     yield;
     first = next;
   }
@@ -79,7 +79,7 @@ function* longText(
   const { length } = whole.text;
   let size = Math.max(partLength, reach);
   let earlier: readonly Place[] = [];
-  for (let at = 0; at < length; ) {
+  for (let at = 0; at < length && into.length < MATCHES_MAX; ) {
     const begin = between(earlier, Math.max(0, at - reach));
     const end = Math.min(length, at + size + reach);
     const part = { ...whole, text: whole.text.slice(begin, end) };
@@ -92,7 +92,7 @@ function* longText(
       if (size > PART_MAX) throw new TooLongForGuard(`a match has more than ${PART_MAX / 2} characters`);
     } else {
       const own = matches.filter(({ at: place }) => !place || (place.from >= at && place.from < next));
-      into.push(...own);
+      for (const match of own) into.push(match);
       earlier = [...earlier, ...own.flatMap(({ at: place }) => place ?? [])].filter(({ to }) => to > next - reach);
       size = Math.max(partLength, reach);
       at = next;

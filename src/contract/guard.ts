@@ -116,6 +116,11 @@ export interface PreparedGuard {
    * text must therefore not depend on the other texts of the window, nor on characters that come more than `reach` before the match.
    */
   readonly reach?: number;
+  /**
+   * The steps of all patterns together that the guard keeps compiled, as `patternSize` counts them. Default: 0. A policy with too many in all
+   * its guards is refused, because each takes memory.
+   */
+  readonly patternSteps?: number;
   /** Whether `check` returns steps for long texts. The host then does not cut the texts of the guard into parts. */
   readonly takesSteps?: true;
   /**

@@ -47,10 +47,11 @@ export {
   ipsIn,
   phonesIn,
 } from '../core/text/personal.ts';
-export { allIn, patternFinder, stepsIn, type TextFinder, type TextSpan } from '../core/text/search.ts';
+export { allIn, patternFinder, searchIn, stepsIn, type TextFinder, type TextSpan } from '../core/text/search.ts';
 export { findSecrets, secretsIn } from '../core/text/secret-shapes.ts';
 export { defineEstimator } from './former-estimator.ts';
 export * from './guard.ts';
+export { MATCHES_MAX } from './guard-matches.ts';
 export * from './model-server.ts';
 export type { EventPlace, FinishReason, ProviderFailure, StreamPart, UnreadOutput } from './parts.ts';
 export * from './provider.ts';

@@ -81,6 +81,8 @@ export interface GuardRule {
   readonly service?: GuardServiceRule;
   /** The model or selector that the guard calls; absent for none. */
   readonly model?: string;
+  /** The steps of the guard's patterns; absent for none. */
+  readonly patternSteps?: number;
 }
 
 /** A call of a guard to a model of the policy. The caller of the request pays for it with a hold of its own. */

@@ -49,14 +49,28 @@ const STEP = 16_384;
  */
 export function* stepsIn(find: TextFinder, text: string, ahead: number, step = STEP): Generator<void, TextSpan[]> {
   const found: TextSpan[] = [];
+  yield* searchIn(find, text, ahead, step, (spans) => {
+    for (const span of spans) found.push(span);
+  });
+  return found;
+}
+
+/** Does the same as `stepsIn`, and keeps no match. @param take called with the matches of each step */
+export function* searchIn(
+  find: TextFinder,
+  text: string,
+  ahead: number,
+  step: number,
+  take: (found: readonly TextSpan[]) => void,
+): Generator<void, void> {
   let size = step;
   for (let at = 0; ; ) {
+    const found: TextSpan[] = [];
     const end = at + size + ahead;
-    if (end >= text.length) {
-      find(text, at, text.length, found);
-      return found;
-    }
-    const next = find(text.slice(0, end), at, at + size, found);
+    const isLast = end >= text.length;
+    const next = isLast ? find(text, at, text.length, found) : find(text.slice(0, end), at, at + size, found);
+    take(found);
+    if (isLast) return;
     size = next > at ? step : 2 * size;
     at = next;
     yield;

@@ -1,14 +1,16 @@
 import type { GuardMatch } from '../../contract/guard.ts';
+import { MATCHES_MAX } from '../../contract/guard-matches.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { type OriginalPath, pathText } from '../../core/json/original.ts';
 import type { GuardRule, Unreadable } from '../../core/policy/guards.ts';
 import { GuardFailure } from './guard-runtime.ts';
 
-/** Returns the names and numbers of matches: `2 email, 1 card`. */
+/** Returns the names and numbers of matches: `2 email, 1 card`, with `or more` if further ones were not searched. */
 const countsText = (matches: readonly GuardMatch[]): string => {
   const counts = new Map<string, number>();
   for (const { kind } of matches) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  return [...counts].map(([kind, count]) => `${count} ${kind}`).join(', ');
+  const all = [...counts].map(([kind, count]) => `${count} ${kind}`).join(', ');
+  return matches.length < MATCHES_MAX ? all : `${all} or more`;
 };
 
 /** Only the first part of a location is shown, because further parts may be names that the caller chose. */
@@ -25,7 +27,8 @@ export function blockedRequest(
 ): SignalboxError {
   const param = shownPath(at);
   const where = param === undefined ? '' : ` in \`${param}\``;
-  const why = onMatch === 'mask' ? 'The guard cannot mask it there, so remove it' : 'Remove it';
+  const place = matches.length < MATCHES_MAX ? 'it there' : 'so many';
+  const why = onMatch === 'mask' ? `The guard cannot mask ${place}, so remove it` : 'Remove it';
   return new SignalboxError(
     'content_blocked',
     `The guard \`${name}\` refuses the request: it found ${countsText(matches)}${where}. ${why}.`,

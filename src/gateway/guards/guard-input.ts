@@ -1,4 +1,5 @@
 import type { GuardMatch, GuardWindow } from '../../contract/guard.ts';
+import { MATCHES_MAX } from '../../contract/guard-matches.ts';
 import { lengthOf } from '../../contract/guard-steps.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { Edit, OriginalPath } from '../../core/json/original.ts';
@@ -173,7 +174,7 @@ function* applied(
 ): Generator<void, GuardedRequest> {
   const matches = found.map(({ match }) => match);
   const fixed = found.find(({ text }) => text === null || text.isFixed);
-  const isBlocked = rule.onMatch === 'block' || (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX));
+  const isBlocked = rule.onMatch === 'block' || (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX || found.length === MATCHES_MAX));
   yield;
   verdicts.add(rule, 'input', matches, isBlocked ? 'block' : rule.onMatch);
   if (isBlocked) throw blockedRequest(rule, matches, (fixed ?? found[0]!).at);
@@ -257,6 +258,7 @@ function inspect(
   };
   const add = (window: readonly RequestText[], matches: readonly GuardMatch[]): void => {
     for (const match of withoutPlaceholders(matches, window, placeholders)) {
+      if (found.length === MATCHES_MAX) break;
       const text = match.at ? window[match.at.text]! : null;
       found.push({ match, text, at: (text ?? window[0]!).at });
     }
@@ -276,7 +278,7 @@ function inspect(
   /** Calls the guard for one window after the other. */
   const callNext = (): Awaitable<void> => {
     const until = clock() + TURN_MS;
-    for (let next = windows.next(); !next.done && !isOver; next = windows.next()) {
+    for (let next = windows.next(); !next.done && !isOver && found.length < MATCHES_MAX; next = windows.next()) {
       const window = next.value;
       const known = kept?.find(guard, window);
       const matches = known ?? callGuard(guard, asWindow(window), work, service, model);

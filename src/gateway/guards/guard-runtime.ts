@@ -6,7 +6,7 @@ import type {
   GuardWindow,
   PreparedGuard,
 } from '../../contract/guard.ts';
-import { matchFault } from '../../contract/guard-matches.ts';
+import { MATCHES_MAX, matchFault } from '../../contract/guard-matches.ts';
 import { checkPure, isSteps, lengthOf, TooLongForGuard } from '../../contract/guard-steps.ts';
 import type { Awaitable } from '../../core/awaitable.ts';
 import type { GuardRule } from '../../core/policy/guards.ts';
@@ -44,6 +44,10 @@ export interface GuardWork {
 /** The most matches that are handled without a pause. */
 export const MATCHES_AT_ONCE = 8_192;
 
+/** Returns the matches that count. */
+const counted = (matches: readonly GuardMatch[]): readonly GuardMatch[] =>
+  Array.isArray(matches) && matches.length > MATCHES_MAX ? matches.slice(0, MATCHES_MAX) : matches;
+
 /** @throws GuardFailure for matches that break the contract */
 function checkedMatches({ kinds }: PreparedGuard, window: GuardWindow, matches: readonly GuardMatch[]) {
   const fault = matchFault(kinds, window, matches);
@@ -69,7 +73,7 @@ function* checkedSteps(
   };
   let step = next();
   for (; !step.done; step = next()) yield;
-  const matches = step.value;
+  const matches = counted(step.value);
   if (!Array.isArray(matches)) return checkedMatches(prepared, window, matches);
   for (let at = 0; at < matches.length; at += MATCHES_AT_ONCE) {
     checkedMatches(prepared, window, matches.slice(at, at + MATCHES_AT_ONCE));
@@ -103,12 +107,12 @@ export function callGuard(
   if (found instanceof Promise) {
     if (rule.isPure) throw new GuardFailure('it returned a promise although it is pure');
     return found.then(
-      (matches) => checkedMatches(prepared, window, matches),
+      (matches) => checkedMatches(prepared, window, counted(matches)),
       (cause) => {
         throw failure(cause);
       },
     );
   }
-  if (!isSteps(found)) return checkedMatches(prepared, window, found);
+  if (!isSteps(found)) return checkedMatches(prepared, window, counted(found));
   return turns.run(checkedSteps(prepared, window, found), lengthOf(window.texts), clock, check);
 }

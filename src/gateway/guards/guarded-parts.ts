@@ -1,4 +1,5 @@
 import type { GuardMatch, GuardText, GuardWindow } from '../../contract/guard.ts';
+import { MATCHES_MAX } from '../../contract/guard-matches.ts';
 import { lengthOf, PART } from '../../contract/guard-steps.ts';
 import type { StreamPart } from '../../contract/parts.ts';
 import { type Awaitable, orElse, whenReady } from '../../core/awaitable.ts';
@@ -302,7 +303,7 @@ export class GuardedParts extends HeldParts {
   ): Generator<void, boolean> {
     if (this.#hasRepaired(rule, texts, matches, round)) return true;
     const fixed = matches.some(({ at }) => at === undefined || isFixedText(texts[at.text]!));
-    const isBlocked = rule.onMatch === 'block' || (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX));
+    const isBlocked = rule.onMatch === 'block' || (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX || matches.length === MATCHES_MAX));
     if (isBlocked) this.#block(rule, matches);
     this.#context.verdicts.add(rule, 'output', matches);
     if (rule.onMatch === 'flag') return false;

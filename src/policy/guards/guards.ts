@@ -168,7 +168,7 @@ export const GUARDS = defineList({
   guard: WHY_GUARDED,
   page: ['Choose', 'guards.md'],
   draft: (items) => items.map(draftGuard),
-  compile(draft, { check, env, guards, report }): GuardRule | null {
+  compile(draft, { check, env, guards, report }, earlier: readonly GuardRule[]): GuardRule | null {
     const when = check.condition(draft.when, 'guard');
     const plugin = guards.get(draft.plugin);
     if (!draft.rule) return null;
@@ -178,7 +178,9 @@ export const GUARDS = defineList({
     }
     const settings = checkOptions(plugin.settings, draft.settings, report);
     const service = serviceOf(plugin, draft, env, report);
-    if (!settings || service === null || !isUsable(plugin, draft, settings, report)) return null;
+    if (!settings || service === null) return null;
+    const patternSteps = usableSteps(plugin, draft, settings, earlier, report);
+    if (patternSteps === null) return null;
     if (!hasItsModel(plugin, draft, report)) return null;
     reviewMask(plugin, draft, report);
     const { pure: isPure, window } = plugin;
@@ -189,6 +191,7 @@ export const GUARDS = defineList({
       window,
       ...(service && { service }),
       ...(draft.model && { model: draft.model.name }),
+      ...(patternSteps > 0 && { patternSteps }),
       when: draft.when && when && ((scope) => when.run(guardViewOf(scope))),
     };
   },
@@ -227,14 +230,18 @@ function draftGuard(named: NamedItem<typeof GuardText.static>) {
   };
 }
 
-/** Whether a plugin can do what the policy wants. `isUsable` reports what the plugin cannot do. */
-function isUsable(
+/** The most steps of the patterns of all guards of a policy together. Each takes some hundred bytes. */
+const PATTERN_STEPS_MAX = 65_536;
+
+/** Returns the steps of a guard's patterns; null if its plugin cannot do what the policy wants, which was reported. */
+function usableSteps(
   { name, sides, prepare }: GuardPlugin,
   { rule, onPlace, maskPlace, settings: subject }: GuardDraft,
   settings: Readonly<Record<string, unknown>>,
+  earlier: readonly GuardRule[],
   report: Report,
-): boolean {
-  if (!rule) return false;
+): number | null {
+  if (!rule) return null;
   const before = report.found.length;
   for (const side of rule.on) {
     if (!sides.includes(side)) {
@@ -248,11 +255,13 @@ function isUsable(
       expected: '`unmask` together with `on: [input]` and `on_match: mask`',
     });
   }
-  const refusal = refusalOf(prepare, settings);
-  if (refusal !== null) {
-    report.add('plugin-failed', subject.tree.place, `guard \`${name}\` does not accept its settings: ${refusal}`);
+  const used = earlier.reduce((sum, { patternSteps = 0 }) => sum + patternSteps, 0);
+  const steps = preparedSteps(prepare, settings, PATTERN_STEPS_MAX - used);
+  if (typeof steps === 'string') {
+    report.add('plugin-failed', subject.tree.place, `guard \`${name}\` does not accept its settings: ${steps}`);
+    return null;
   }
-  return report.found.length === before;
+  return report.found.length === before ? steps : null;
 }
 
 /** Warns about a guard that is to mask matches whose places its plugin does not report. */
@@ -339,10 +348,15 @@ const KIND = /^[a-z][a-z0-9-]{0,39}$/;
 /** The most kinds of matches of one guard, each of which is a series of a metric. */
 const KINDS_MAX = 64;
 
-function refusalOf(prepare: GuardPlugin['prepare'], settings: Readonly<Record<string, unknown>>): string | null {
+/** Returns the steps of the patterns of a guard, or why it cannot be used. @param stepsMax that are left for the guard */
+function preparedSteps(
+  prepare: GuardPlugin['prepare'],
+  settings: Readonly<Record<string, unknown>>,
+  stepsMax: number,
+): number | string {
   try {
     // The compiler does not check the types of JavaScript plugins.
-    const { kinds, reach, check }: Partial<PreparedGuard> = prepare({ ...settings });
+    const { kinds, reach, check, patternSteps = 0 }: Partial<PreparedGuard> = prepare({ ...settings });
     if (typeof check !== 'function') return '`prepare` returns no `check` function';
     if (
       !Array.isArray(kinds) ||
@@ -353,7 +367,11 @@ function refusalOf(prepare: GuardPlugin['prepare'], settings: Readonly<Record<st
       return `\`kinds\` must be 1 to ${KINDS_MAX} names of lower-case letters, digits and dashes`;
     if (reach !== undefined && !(Number.isSafeInteger(reach) && reach > 0))
       return '`reach` must be a whole number above 0';
-    return null;
+    if (!(Number.isSafeInteger(patternSteps) && patternSteps >= 0))
+      return '`patternSteps` must be a whole number, 0 or above';
+    if (patternSteps > stepsMax)
+      return `its patterns have ${patternSteps} steps, and with those of the guards before it at most ${PATTERN_STEPS_MAX.toLocaleString('en')} are possible`;
+    return patternSteps;
   } catch (error) {
     return messageOf(error);
   }

@@ -67,8 +67,9 @@ interface ListRules<Item extends TObject, Draft, Made> extends Omit<Section, 'te
   draft(items: readonly NamedItem<Static<Item>>[], report: Report): readonly Draft[];
   /**
    * `compile` returns null for an item with errors, which were reported. State the type of the result explicitly, as for `defineSection`.
+   * @param earlier the items before this one
    */
-  compile(draft: Draft, context: SectionContext): Made | null;
+  compile(draft: Draft, context: SectionContext, earlier: readonly Made[]): Made | null;
 }
 
 /** Defines a section that is a list of items with a `name`. */
@@ -83,7 +84,11 @@ export const defineList = <Item extends TObject, Draft, Made>({
   text: Type.Array(item, { description }),
   draft: (context, name) => draft(checkList(name, item, context), context.report),
   *compile(drafts, context) {
-    const made = yield* inSteps(drafts, (one) => compile(one, context));
-    return made.filter((one) => one !== null);
+    const made: Made[] = [];
+    yield* inSteps(drafts, (one) => {
+      const item = compile(one, context, made);
+      if (item !== null) made.push(item);
+    });
+    return made;
   },
 });
