@@ -174,7 +174,9 @@ function* applied(
 ): Generator<void, GuardedRequest> {
   const matches = found.map(({ match }) => match);
   const fixed = found.find(({ text }) => text === null || text.isFixed);
-  const isBlocked = rule.onMatch === 'block' || (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX || found.length === MATCHES_MAX));
+  const isBlocked =
+    rule.onMatch === 'block' ||
+    (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX || found.length === MATCHES_MAX));
   yield;
   verdicts.add(rule, 'input', matches, isBlocked ? 'block' : rule.onMatch);
   if (isBlocked) throw blockedRequest(rule, matches, (fixed ?? found[0]!).at);

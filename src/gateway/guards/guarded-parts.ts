@@ -303,7 +303,9 @@ export class GuardedParts extends HeldParts {
   ): Generator<void, boolean> {
     if (this.#hasRepaired(rule, texts, matches, round)) return true;
     const fixed = matches.some(({ at }) => at === undefined || isFixedText(texts[at.text]!));
-    const isBlocked = rule.onMatch === 'block' || (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX || matches.length === MATCHES_MAX));
+    const isBlocked =
+      rule.onMatch === 'block' ||
+      (rule.onMatch === 'mask' && (fixed || round >= ROUNDS_MAX || matches.length === MATCHES_MAX));
     if (isBlocked) this.#block(rule, matches);
     this.#context.verdicts.add(rule, 'output', matches);
     if (rule.onMatch === 'flag') return false;

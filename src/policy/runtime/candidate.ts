@@ -25,7 +25,7 @@ import type { PolicyChange } from './diff.ts';
 import type { ParsedFiles } from './parse-files.ts';
 import { lackingCode } from './pushed.ts';
 import { buildRuntime, type Runtime } from './runtime.ts';
-import { inSlices, SupersededError } from './slices.ts';
+import { inSlices, type Steps, SupersededError } from './slices.ts';
 import { hashOf, type PolicyBundle } from './source.ts';
 
 /** A valid policy that can be activated. */
@@ -96,7 +96,7 @@ export interface PolicyTools {
   /** The settings that the running server keeps from its start. Without `started`, no server runs. */
   readonly started?: StartSettings;
   /** Runs the policy's own test cases on a runtime that does not serve yet. `rehearse` yields between cases and returns the failures. */
-  rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]>;
+  rehearse(runtime: Runtime): Steps<readonly Diagnostic[]>;
   /**
    * Whether work on the policy has become pointless. Stale work on a policy stops with SupersededError. Without `isStale`, the work never
    * becomes stale.

@@ -6,11 +6,12 @@ import { OPERATIONS } from '../../../core/request/operation.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { byNearness, listNames } from '../../../policy/hints/nearest.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import type { Steps } from '../../../policy/runtime/slices.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
 import { isRefusal } from '../../../routing/decide.ts';
 import { meaningOf } from '../../../routing/model-name.ts';
 import { type Mismatch, mismatches } from './mismatches.ts';
-import { type CaseOutcome, outcomeOf } from './reasons.ts';
+import { type CaseOutcome, guardedCase, outcomeOf } from './reasons.ts';
 
 /** The result of running one case. */
 export interface CaseRun {
@@ -30,14 +31,15 @@ export interface UnservedPart {
 }
 
 /** Runs a case with only the figures of the catalog: without measurements, recorded lengths of questions and budgets. */
-export function runCase(policyCase: PolicyCase, runtime: Runtime): CaseRun {
+export function* runCase(policyCase: PolicyCase, runtime: Runtime): Steps<CaseRun> {
   const missing = unservedIn(policyCase, runtime.snapshot);
   if (missing.length > 0) return { case: policyCase, outcome: null, missing, failures: [] };
   const own = runtimeFor(runtime, policyCase.given.model);
-  const outcome = outcomeOf(policyCase, own);
+  const found = yield* guardedCase(policyCase, own);
+  const outcome = outcomeOf(policyCase, found, own);
   const unchosen = expectsChoice(policyCase) ? undeclaredIn(outcome, own.snapshot) : [];
   if (unchosen.length > 0) return { case: policyCase, outcome: null, missing: unchosen, failures: [] };
-  return { case: policyCase, outcome, missing, failures: mismatches(policyCase, outcome, own, runtime) };
+  return { case: policyCase, outcome, missing, failures: mismatches({ policyCase, found, outcome }, own, runtime) };
 }
 
 function unservedIn({ given, expect }: PolicyCase, snapshot: PolicySnapshot): UnservedPart[] {

@@ -2,12 +2,13 @@ import { SignalboxError } from '../../../core/errors.ts';
 import type { PolicyCase } from '../../../core/policy/case.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import type { Steps } from '../../../policy/runtime/slices.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
 import { isRefusal } from '../../../routing/decide.ts';
 import { meaningOf } from '../../../routing/model-name.ts';
 import { refusalError } from '../../../routing/refuse.ts';
 import { type CaseRun, runCase } from './cases.ts';
-import { type CaseOutcome, outcomeOf } from './reasons.ts';
+import { type CaseOutcome, guardedCase, outcomeOf } from './reasons.ts';
 
 /** A side of the comparison: one of the two policies. */
 export interface Side {
@@ -67,22 +68,27 @@ export interface ComparedCase {
  * Decides the cases of both policies with both policies: first the cases of the later one, then the cases that only the earlier one has.
  * Yields between cases.
  */
-export function* compareCases(a: Side, b: Side): Generator<undefined, ComparedCase[]> {
+export function* compareCases(a: Side, b: Side): Steps<ComparedCase[]> {
   const before = new Map(a.cases.map((one) => [one.name, one]));
   const after = new Map(b.cases.map((one) => [one.name, one]));
   const compared: ComparedCase[] = [];
   for (const name of new Set([...after.keys(), ...before.keys()])) {
-    compared.push(compareCase(before.get(name), after.get(name), a, b));
+    compared.push(yield* compareCase(before.get(name), after.get(name), a, b));
     yield;
   }
   return compared;
 }
 
-function compareCase(before: PolicyCase | undefined, after: PolicyCase | undefined, a: Side, b: Side): ComparedCase {
+function* compareCase(
+  before: PolicyCase | undefined,
+  after: PolicyCase | undefined,
+  a: Side,
+  b: Side,
+): Steps<ComparedCase> {
   const asked = after ?? before!;
-  const runsA = runsOf(before ?? asked, a);
+  const runsA = yield* runsOf(before ?? asked, a);
   // The later policy may have removed an expectation on purpose.
-  const runsB = runsOf(asked, b);
+  const runsB = yield* runsOf(asked, b);
   const setting = SETTINGS.find((one) => runsA[one]?.outcome && runsB[one]?.outcome);
   const [runtimeA, runtimeB] = settingFor(asked.given.model, a, b, setting);
   const held = hasRun(runsA) && failuresIn(runsA).length === 0;
@@ -90,8 +96,8 @@ function compareCase(before: PolicyCase | undefined, after: PolicyCase | undefin
     case: asked,
     of: before && after ? 'both' : after ? 'b' : 'a',
     isReworded: before !== undefined && !Bun.deepEquals(before.given, asked.given),
-    a: requestOutcomeOf(outcomeOf(asked, runtimeA), runtimeA.snapshot),
-    b: requestOutcomeOf(outcomeOf(asked, runtimeB), runtimeB.snapshot),
+    a: requestOutcomeOf(outcomeOf(asked, yield* guardedCase(asked, runtimeA), runtimeA), runtimeA.snapshot),
+    b: requestOutcomeOf(outcomeOf(asked, yield* guardedCase(asked, runtimeB), runtimeB), runtimeB.snapshot),
     // A new case has not held before, so it cannot break.
     broken: before && held ? failuresIn(runsB) : [],
   };
@@ -101,10 +107,9 @@ const SETTINGS = ['anywhere', 'here'] as const;
 type SettingKey = (typeof SETTINGS)[number];
 type Runs = Readonly<Record<SettingKey, CaseRun | null>>;
 
-const runsOf = (policyCase: PolicyCase, { anywhere, here }: Side): Runs => ({
-  anywhere: runCase(policyCase, anywhere),
-  here: here && runCase(policyCase, here),
-});
+function* runsOf(policyCase: PolicyCase, { anywhere, here }: Side): Steps<Runs> {
+  return { anywhere: yield* runCase(policyCase, anywhere), here: here && (yield* runCase(policyCase, here)) };
+}
 
 const hasRun = (runs: Runs): boolean => SETTINGS.some((setting) => runs[setting]?.outcome);
 

@@ -22,10 +22,10 @@ import type { PromptReader } from '../../../routing/profile/prompt-reader.ts';
 import { questionLengthOf } from '../../../routing/question-length.ts';
 import type { OnRuleFailure } from '../../../routing/rules.ts';
 import { readStore, storeExists } from '../../../store/open.ts';
-import { caseNamed, runCase } from './cases.ts';
+import { type CaseRun, caseNamed, runCase } from './cases.ts';
 import { checkCommand, policyName } from './folder-words.ts';
 import { exactFacts, guarded, type HypotheticalRequest, isCachedFor, tryFor, UNNAMED } from './hypothetical.ts';
-import { factsOf, isCachedCase } from './reasons.ts';
+import { factsOf, guardedCase, isCachedCase } from './reasons.ts';
 import { settingsOf } from './settings.ts';
 import { type JudgeTools, readPolicy } from './tools.ts';
 
@@ -169,17 +169,20 @@ export async function explainCase(name: string, folder: string, onlyHere: boolea
   const cases = settings[0]?.runtime.snapshot.cases ?? [];
   const found = caseNamed(name, cases);
   const at = cases.indexOf(found);
-  const runs = settings.map((setting) => ({
-    setting,
-    run: runCase(setting.runtime.snapshot.cases[at]!, setting.runtime),
-  }));
+  const never = () => false;
+  const runs: { readonly setting: (typeof settings)[number]; readonly run: CaseRun }[] = [];
+  for (const setting of settings) {
+    const run = await inSlices(runCase(setting.runtime.snapshot.cases[at]!, setting.runtime), never);
+    runs.push({ setting, run });
+  }
   const ran = runs.find(({ run }) => run.outcome !== null);
   if (!ran) return { case: found, unserved: runs[0]!.run.missing };
   const { runtime: whole, names } = ran.setting;
   const runtime = runtimeFor(whole, found.given.model);
+  const guards = await inSlices(guardedCase(found, runtime), never);
   return {
-    ...explained(factsOf(found, runtime), null, runtime, {}),
-    isCached: isCachedCase(found, runtime),
+    ...explained(factsOf(found, guards, runtime), null, runtime, {}),
+    isCached: isCachedCase(guards, runtime),
     case: found,
     failures: ran.run.failures,
     // The settings of variables in which the case was decided.

@@ -1,3 +1,4 @@
+import { type Awaitable, whenReady } from '../../../core/awaitable.ts';
 import type { Decision, Refusal } from '../../../core/decision/decision.ts';
 import type { Estimate } from '../../../core/decision/estimate.ts';
 import type { Readings } from '../../../core/decision/readings.ts';
@@ -19,7 +20,6 @@ import {
 import { checkRequest } from '../../../gateway/request/check-request.ts';
 import { decideWithin, type FundedTrial } from '../../../gateway/request/decide-within.ts';
 import { countInput, decisiveTokenizers } from '../../../gateway/request/exact-count.ts';
-import { AT_ONCE } from '../../../host/turns.ts';
 import type { AvailableFunds } from '../../../ledger/available-funds.ts';
 import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
 import { createTokenCounter, PATIENT_COUNT_MS, type TokenCounter } from '../../../providers/tokenizer/counter.ts';
@@ -116,21 +116,15 @@ function hypotheticalCaller({ id: keyId, labels, models, notModels, ...of }: Hyp
  * Runs the guards of a policy on a hypothetical request.
  * @returns the request after masks, with the numbers of matches
  */
-export async function guarded(hypothetical: HypotheticalRequest, runtime: Runtime): Promise<GuardedHypothetical> {
+export function guarded(hypothetical: HypotheticalRequest, runtime: Runtime): Awaitable<GuardedHypothetical> {
   const { request, key, caller = hypotheticalCaller(key), answer = null } = hypothetical;
-  return told(hypothetical, await guardHypothetical(request, caller, runtime, answer, runtime.alarms.turns));
-}
-
-/** Does the same as `guarded`, without a pause. */
-export function guardedAtOnce(hypothetical: HypotheticalRequest, runtime: Runtime): GuardedHypothetical {
-  const { request, key, caller = hypotheticalCaller(key), answer = null } = hypothetical;
-  const found = guardHypothetical(request, caller, runtime, answer, AT_ONCE);
-  if (found instanceof Promise) throw new Error('a pure guard waited');
-  return told(hypothetical, found);
+  return whenReady(guardHypothetical(request, caller, runtime, answer, runtime.alarms.turns), (found) =>
+    told(hypothetical, found),
+  );
 }
 
 /** What the guards of a policy found in a hypothetical request. */
-interface GuardedHypothetical {
+export interface GuardedHypothetical {
   readonly hypothetical: HypotheticalRequest;
   readonly verdicts: readonly GuardVerdict[];
   readonly refusal: SignalboxError | null;

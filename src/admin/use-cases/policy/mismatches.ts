@@ -11,7 +11,15 @@ import { isRefusal } from '../../../routing/decide.ts';
 import type { ModelLists } from '../../../routing/model-name.ts';
 import { refusalError } from '../../../routing/refuse.ts';
 import { firstEndpoints } from '../../../routing/spread-estimate.ts';
-import { type CaseOutcome, isCachedCase, isDecision, listsOf, reasonsAgainst, verdictsOn } from './reasons.ts';
+import {
+  type CaseOutcome,
+  type GuardedCase,
+  isCachedCase,
+  isDecision,
+  listsOf,
+  reasonsAgainst,
+  verdictsOn,
+} from './reasons.ts';
 import { whyNotChosen, whyNotRejectedBy, whyRejected } from './why.ts';
 
 /** A key of a case's `expect` that does not hold. */
@@ -23,12 +31,23 @@ export interface Mismatch extends CaseFailure {
   readonly got: string;
 }
 
+/** A case with its outcome. */
+interface JudgedCase {
+  readonly policyCase: PolicyCase;
+  readonly found: GuardedCase;
+  readonly outcome: CaseOutcome;
+}
+
 /**
  * Returns the keys of `expect` that do not hold.
  * @param runtime for the request, from `runtimeFor`
  * @param whole the runtime of the whole policy
  */
-export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime: Runtime, whole: Runtime): Mismatch[] {
+export function mismatches(
+  { policyCase, found: guarded, outcome }: JudgedCase,
+  runtime: Runtime,
+  whole: Runtime,
+): Mismatch[] {
   const { expect } = policyCase;
   const refusal = refusalIn(outcome, runtime);
   const context: CaseContext = { runtime, caller: listsOf(policyCase, runtime), escalated: policyCase.given.escalated };
@@ -40,8 +59,8 @@ export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime
         ? choiceMismatches(expect, outcome, refusal, context)
         : refusalMismatch(expect.refused, outcome, refusal, context)),
     ...rejectedMismatches(expect, outcome, whole),
-    ...guardMismatches(policyCase, outcome, refusal, runtime),
-    ...cacheMismatch(policyCase, refusal, runtime),
+    ...guardMismatches({ policyCase, found: guarded, outcome }, refusal, runtime),
+    ...cacheMismatch(policyCase, guarded, refusal, runtime),
   ];
   return found.map(({ hint, expected, ...text }) => ({
     case: policyCase,
@@ -235,14 +254,13 @@ function refusalMismatch(
 }
 
 function guardMismatches(
-  policyCase: PolicyCase,
-  outcome: CaseOutcome,
+  { policyCase, found: guarded, outcome }: JudgedCase,
   refusal: SignalboxError | null,
   runtime: Runtime,
 ): MismatchText[] {
   const { blocked, masked, repaired } = policyCase.expect;
   if (blocked === null && masked.length + repaired.length === 0) return [];
-  const verdicts = verdictsOn(policyCase, runtime);
+  const verdicts = verdictsOn(guarded);
   const found = verdicts.map(({ guard, action }) => `${guard}: ${action}`).join(', ') || 'no matches';
   const has = (name: string, wanted: VerdictAction, on?: GuardSide) =>
     verdicts.some(({ guard, action, side }) => guard === name && action === wanted && side === (on ?? side));
@@ -264,10 +282,15 @@ function guardMismatches(
   return [...misses, { key: 'blocked', wanted: blocked, got, message, hint: refusal?.message }];
 }
 
-function cacheMismatch(policyCase: PolicyCase, refusal: SignalboxError | null, runtime: Runtime): MismatchText[] {
+function cacheMismatch(
+  policyCase: PolicyCase,
+  guarded: GuardedCase,
+  refusal: SignalboxError | null,
+  runtime: Runtime,
+): MismatchText[] {
   const { cached } = policyCase.expect;
   if (cached === null) return [];
-  const got = refusal === null && isCachedCase(policyCase, runtime);
+  const got = refusal === null && isCachedCase(guarded, runtime);
   if (got === cached) return [];
   const message = `the cache ${got ? 'applies' : 'does not apply'} to the request`;
   const isUnsampled = runtime.snapshot.cache !== null && !runtime.snapshot.cache.sampled;

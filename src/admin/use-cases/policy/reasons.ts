@@ -14,23 +14,48 @@ import { orElse } from '../../../core/thrown.ts';
 import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import type { Steps } from '../../../policy/runtime/slices.ts';
 import { isRefusal } from '../../../routing/decide.ts';
 import type { ModelLists } from '../../../routing/model-name.ts';
 import { violatedConstraints } from '../../../routing/rejections.ts';
 import { vectorSpaceOf } from '../../../routing/rules.ts';
-import { decideFor, guardedAtOnce, hypotheticalFacts, isCachedFor } from './hypothetical.ts';
+import { decideFor, type GuardedHypothetical, guarded, hypotheticalFacts, isCachedFor } from './hypothetical.ts';
 
 /** The time of cases and requests without a time: a Wednesday noon. The time is constant so that results do not depend on the clock. */
 export const USUAL_TIME = '2026-01-07T12:00:00Z';
 
 const dropped = toRead(RouteRequest);
 
+/** What the guards of the policy found in a case; the error of the API if it would refuse the body. */
+export type GuardedCase = GuardedHypothetical | SignalboxError;
+
+/** Runs the guards of the policy on a case's request and answer. Long texts are inspected in turns of the event loop. */
+export function* guardedCase({ given }: PolicyCase, runtime: Runtime): Steps<GuardedCase> {
+  try {
+    const { time, team, user, answer } = given;
+    const request = requestOf(given);
+    const key = { ...given.key, team: team?.id, user: user?.id, levels: levelsIn(given, runtime) };
+    const found = guarded({ request, key, timeMs: Date.parse(time ?? USUAL_TIME), answer }, runtime);
+    if (!(found instanceof Promise)) return found;
+    let ready: GuardedCase | null = null;
+    yield found.then((value) => {
+      ready = value;
+    });
+    if (ready === null) throw new Error('the guards of a case have not ended');
+    return ready;
+  } catch (error) {
+    if (error instanceof SignalboxError) return error;
+    throw error;
+  }
+}
+
 /**
  * Returns the facts of a case's request, and the rules that apply to it.
  * @throws SignalboxError like a real request
  */
-export function factsOf(policyCase: PolicyCase, runtime: Runtime): Facts {
-  const { hypothetical, refusal } = guardedCase(policyCase, runtime);
+export function factsOf(policyCase: PolicyCase, found: GuardedCase, runtime: Runtime): Facts {
+  if (found instanceof SignalboxError) throw found;
+  const { hypothetical, refusal } = found;
   if (refusal) throw refusal;
   const facts = hypotheticalFacts(hypothetical, runtime);
   const { escalated } = policyCase.given;
@@ -38,21 +63,13 @@ export function factsOf(policyCase: PolicyCase, runtime: Runtime): Facts {
   return isEscalated && facts.tier ? { ...facts, escalation: { signal: escalated, turnsAgo: 0 } } : facts;
 }
 
-/** Runs the guards of the policy on a case's request. @throws SignalboxError for a body that the API would refuse */
-function guardedCase({ given }: PolicyCase, runtime: Runtime) {
-  const { time, team, user, answer } = given;
-  const request = requestOf(given);
-  const key = { ...given.key, team: team?.id, user: user?.id, levels: levelsIn(given, runtime) };
-  return guardedAtOnce({ request, key, timeMs: Date.parse(time ?? USUAL_TIME), answer }, runtime);
-}
-
-/** Returns what the guards of the policy found in a case's request and answer; nothing if the API would refuse its body. */
-export const verdictsOn = (policyCase: PolicyCase, runtime: Runtime): readonly GuardVerdict[] =>
-  orElse(() => guardedCase(policyCase, runtime).verdicts, []);
+/** Returns the verdicts on a case's request and answer; nothing if the API would refuse its body. */
+export const verdictsOn = (found: GuardedCase): readonly GuardVerdict[] =>
+  found instanceof SignalboxError ? [] : found.verdicts;
 
 /** Whether the cache of the policy applies to a case's request; false if the API would refuse its body. */
-export const isCachedCase = (policyCase: PolicyCase, runtime: Runtime): boolean =>
-  orElse(() => isCachedFor(guardedCase(policyCase, runtime).hypothetical, runtime), false);
+export const isCachedCase = (found: GuardedCase, runtime: Runtime): boolean =>
+  !(found instanceof SignalboxError) && orElse(() => isCachedFor(found.hypothetical, runtime), false);
 
 /** Returns the lists of models that apply to the sender of a case. */
 export function listsOf({ given }: PolicyCase, runtime: Runtime): ModelLists {
@@ -80,9 +97,9 @@ export type CaseOutcome = Decision | Refusal | SignalboxError;
 export const isDecision = (outcome: CaseOutcome): outcome is Decision => 'ranked' in outcome;
 
 /** Returns the outcome of a case's request. */
-export function outcomeOf(policyCase: PolicyCase, runtime: Runtime): CaseOutcome {
+export function outcomeOf(policyCase: PolicyCase, found: GuardedCase, runtime: Runtime): CaseOutcome {
   try {
-    return decideFor(factsOf(policyCase, runtime), runtime);
+    return decideFor(factsOf(policyCase, found, runtime), runtime);
   } catch (error) {
     if (error instanceof SignalboxError) return error;
     throw error;

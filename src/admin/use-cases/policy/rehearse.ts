@@ -1,6 +1,7 @@
 import { type CaseFailure, caseDiagnostics } from '../../../policy/cases.ts';
 import type { Diagnostic } from '../../../policy/diagnostics.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
+import type { Steps } from '../../../policy/runtime/slices.ts';
 import { runCase } from './cases.ts';
 
 /**
@@ -8,10 +9,10 @@ import { runCase } from './cases.ts';
  * a policy edit. Skips cases that name a model that this server cannot serve. Yields between cases, and returns a diagnostic for each
  * mismatch.
  */
-export function* rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]> {
+export function* rehearse(runtime: Runtime): Steps<readonly Diagnostic[]> {
   const failures: CaseFailure[] = [];
   for (const policyCase of runtime.snapshot.cases) {
-    failures.push(...withoutRepeats(runCase(policyCase, runtime).failures));
+    failures.push(...withoutRepeats((yield* runCase(policyCase, runtime)).failures));
     yield;
   }
   return caseDiagnostics(failures);

@@ -1,7 +1,7 @@
 import type { PolicyCase } from '../../../core/policy/case.ts';
 import { scrubAll } from '../../../host/telemetry/secrets.ts';
 import { diagnosticsBody } from '../../../policy/diagnostics.ts';
-import { inSlices } from '../../../policy/runtime/slices.ts';
+import { inSlices, type Steps } from '../../../policy/runtime/slices.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
 import { type CaseRun, casesNamed, runCase } from './cases.ts';
@@ -62,14 +62,15 @@ interface CaseResult {
  * Runs all cases, or the cases whose name contains a text, in the order of the policy. Yields between cases. Throws UsageError if there is
  * no case.
  */
-function* runCases({ settings }: Settings, text: string | null): Generator<undefined, CaseResult[]> {
+function* runCases({ settings }: Settings, text: string | null): Steps<CaseResult[]> {
   const all = settings[0]?.runtime.snapshot.cases ?? [];
   const chosen = new Set(text === null ? all : casesNamed(text, all));
   const results: CaseResult[] = [];
   // Every snapshot of a policy has the same cases.
   for (const [at, policyCase] of all.entries()) {
     if (!chosen.has(policyCase)) continue;
-    const runs = settings.map(({ runtime }) => runCase(runtime.snapshot.cases[at]!, runtime));
+    const runs: CaseRun[] = [];
+    for (const { runtime } of settings) runs.push(yield* runCase(runtime.snapshot.cases[at]!, runtime));
     results.push({ case: policyCase, runs });
     yield;
   }

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { type CaseRun, runCase } from '../../../../src/admin/use-cases/policy/cases.ts';
+import type { CaseRun } from '../../../../src/admin/use-cases/policy/cases.ts';
+import { runCase } from '../../../support/run-case.ts';
 import { isDecision, reasonsAgainst } from '../../../../src/admin/use-cases/policy/reasons.ts';
 import { SignalboxError } from '../../../../src/core/errors.ts';
 import type { PolicyCase } from '../../../../src/core/policy/case.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { runCase } from '../../../../src/admin/use-cases/policy/cases.ts';
+import { runCase } from '../../../support/run-case.ts';
 import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
 import { policyText, runtimeFor } from './cases-support.ts';
 

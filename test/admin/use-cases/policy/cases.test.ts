@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { runCase } from '../../../../src/admin/use-cases/policy/cases.ts';
+import { runCase } from '../../../support/run-case.ts';
 import { buildCandidate, isRejected } from '../../../../src/policy/runtime/candidate.ts';
 import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
 import { bundleOf, policyText, runtimeFor, tools } from './cases-support.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { shipped } from '../../../../plugins/index.ts';
-import { runCase } from '../../../../src/admin/use-cases/policy/cases.ts';
+import { runCase } from '../../../support/run-case.ts';
 import {
   compareCases,
   isSame,

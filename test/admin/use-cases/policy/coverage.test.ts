@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { runCase } from '../../../../src/admin/use-cases/policy/cases.ts';
+import { runCase } from '../../../support/run-case.ts';
 import { Coverage, type CoverageReport, summaryOf } from '../../../../src/admin/use-cases/policy/coverage.ts';
 import type { PolicyCase } from '../../../../src/core/policy/case.ts';
 import { parsePolicy } from '../../../../src/policy/load.ts';
