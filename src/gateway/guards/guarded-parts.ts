@@ -73,6 +73,8 @@ export class GuardedParts extends HeldParts {
   readonly #reach: number;
   /** The time that each guard has used, ms. */
   readonly #used = new Map<RunningGuard, number>();
+  /** How many matches of each guard counted in texts that were inspected in parts. */
+  readonly #seen = new Map<RunningGuard, number>();
   /** The end of the text of each channel at its last inspection. */
   readonly #inspected = new WeakMap<Channel, number>();
   /** The service of the guard that runs now; null for none. */
@@ -193,7 +195,18 @@ export class GuardedParts extends HeldParts {
         }
         final.push(place);
       }
-      for (const place of final) this.#act(channel, place, found);
+      const inOrder = inOrderOf(found);
+      let next = 0;
+      for (const place of final) {
+        const here: number[] = [];
+        while (next < inOrder.length && found[inOrder[next]!]!.from < place.to) here.push(inOrder[next++]!);
+        // Of several guards, the first one decides.
+        this.#act(
+          channel,
+          place,
+          here.sort((a, b) => a - b).map((index) => found[index]!),
+        );
+      }
       channel.safeTo = safe;
     });
   }
@@ -214,11 +227,10 @@ export class GuardedParts extends HeldParts {
     const { kind, safeTo } = channel;
     const edits = channel.edits.slice(firstEdit(channel, start));
     const masking = this.#guards.filter(({ rule }) => rule.onMatch === 'mask');
-    const known = [...edits, ...found];
     const window = [{ text, role: 'assistant' as const, kind }];
-    // The signs that replace a match may look like the match.
-    const isNew = ({ from, to }: MatchPlace): boolean =>
-      to > safeTo && !known.some((place) => place.from <= from && to <= place.to);
+    // The signs that replace a match may look like the match. Each edit ends before `safeTo`.
+    const isKnown = withinOneOf(found);
+    const isNew = (place: MatchPlace): boolean => place.to > safeTo && !isKnown(place);
     return whenReady(this.#callAll(round === 0 ? this.#guards : masking, window, start, safeTo), (all) => {
       const more = all.filter(isNew);
       if (more.length === 0 && (round > 0 || edits.length === 0)) return found;
@@ -249,18 +261,31 @@ export class GuardedParts extends HeldParts {
   }
 
   /** Carries out the actions of the guards that found a place. */
-  #act(channel: Channel, place: MatchPlace, found: readonly AnswerMatch[]): void {
+  #act(channel: Channel, place: MatchPlace, here: readonly AnswerMatch[]): void {
     const { verdicts, placeholders } = this.#context;
-    const here = found.filter(({ from, to }) => place.from <= from && to <= place.to);
     const blocking = here.find(
-      ({ guard: { rule } }) => rule.onMatch === 'block' || (rule.onMatch === 'mask' && channel.isFixed),
+      ({ guard }) =>
+        guard.rule.onMatch === 'block' ||
+        (guard.rule.onMatch === 'mask' && (channel.isFixed || this.#seenOf(guard) >= MATCHES_MAX - 1)),
     );
-    for (const { guard, match } of here) verdicts.add(guard.rule, 'output', [match], blocking ? 'block' : undefined);
+    for (const { guard, match } of here)
+      if (this.#see(guard)) verdicts.add(guard.rule, 'output', [match], blocking ? 'block' : undefined);
     if (blocking) throw new AnswerBlocked(blockedAnswer(blocking.guard.rule, [blocking.match]));
     if (this.#flags) return;
     const { from, to, kind } = place;
     const value = placeholders.of(kind, channel.textFrom(from).slice(0, to - from));
     channel.edits.push({ from, to, value });
+  }
+
+  #seenOf(guard: RunningGuard): number {
+    return this.#seen.get(guard) ?? 0;
+  }
+
+  /** Notes a match. @returns whether it counts */
+  #see(guard: RunningGuard): boolean {
+    const seen = this.#seenOf(guard);
+    if (seen < MATCHES_MAX) this.#seen.set(guard, seen + 1);
+    return seen < MATCHES_MAX;
   }
 
   #block(rule: GuardRule, matches: readonly GuardMatch[]): never {
@@ -429,12 +454,36 @@ function contextStart(channel: Channel): number {
 
 /** Replaces places in a text with the signs of a placeholder, so that the other places stay the same. @param start of the text */
 function filled(text: string, places: readonly Pick<MatchPlace, 'from' | 'to'>[], start: number): string {
-  let out = text;
+  const signs = text.split('');
   for (const { from, to } of places) {
     const [begin, end] = [Math.max(0, from - start), to - start];
     // Only the last sign of a place may be in the text.
-    const signs = `${'['.padEnd(end - begin - 1, ':')}]`.slice(begin - end);
-    if (end > begin) out = out.slice(0, begin) + signs + out.slice(end);
+    if (end <= begin) continue;
+    signs.fill(':', begin, end);
+    signs[begin] = '[';
+    signs[end - 1] = ']';
   }
-  return out;
+  return signs.join('');
+}
+
+/** Returns the indexes of places in the order of the places. */
+const inOrderOf = (places: readonly MatchPlace[]): number[] =>
+  places.map((_, index) => index).sort((a, b) => places[a]!.from - places[b]!.from);
+
+/** Returns a function that says whether a place is within one of some places. */
+function withinOneOf(places: readonly MatchPlace[]): (place: MatchPlace) => boolean {
+  if (places.length === 0) return () => false;
+  const sorted = inOrderOf(places).map((index) => places[index]!);
+  /** For each place, the last end of it and of those before it. */
+  const ends: number[] = [];
+  for (const { to } of sorted) ends.push(Math.max(to, ends.at(-1) ?? 0));
+  return ({ from, to }) => {
+    let [low, high] = [0, sorted.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (sorted[middle]!.from <= from) low = middle + 1;
+      else high = middle;
+    }
+    return low > 0 && ends[low - 1]! >= to;
+  };
 }

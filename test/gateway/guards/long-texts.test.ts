@@ -101,6 +101,23 @@ describe('a match every two characters', () => {
     }
   });
 
+  test('lets other requests in if one piece of a stream has them', async () => {
+    const policy = guardedPolicy(upstream.url, dense('on: [output], on_match: mask'));
+    const box = await startSignalbox({ isProcess: true, policy, env: { ...UPSTREAM_ENV, ...TURN_ENV } });
+    try {
+      const turn = async () => {
+        upstream.next({ text: ['a '.repeat(30_000)] });
+        await longestTurnOf(box);
+        const response = await box.post('/v1/chat/completions', { ...ask('Hi.'), stream: true });
+        expect((await response.text()).match(/\[word:[a-p]{12}\]/g)).toHaveLength(30_000);
+        return longestTurnOf(box);
+      };
+      expect(await leastOf(OWN_TURN_MS, turn)).toBeLessThan(OWN_TURN_MS);
+    } finally {
+      await box.stop();
+    }
+  });
+
   test('lets other requests in', async () => {
     const policy = guardedPolicy(upstream.url, dense('on: [input], on_match: block'));
     const box = await startSignalbox({ isProcess: true, policy, env: { ...UPSTREAM_ENV, ...TURN_ENV } });
@@ -117,6 +134,28 @@ describe('a match every two characters', () => {
   });
 });
 
+test('a case with a long text lets other requests in when a policy is checked and tested', async () => {
+  const guard = personal('on_match: block, deadline_ms: 60000');
+  const text = '4111 1111 1111 1112 '.repeat(45_000);
+  const given = { messages: [{ role: 'user', content: text }] };
+  const cases = [{ name: 'long', given, expect: { blocked: 'pii' } }];
+  const policy = guardedPolicy(upstream.url, guard);
+  const files = [{ name: 'policy.yaml', text: `${policy}\ncases: ${JSON.stringify(cases)}\n` }];
+  const box = await startSignalbox({ isProcess: true, policy, env: { ...UPSTREAM_ENV, ...TURN_ENV } });
+  try {
+    for (const path of ['/admin/policy/check', '/admin/policy/test']) {
+      const turn = async () => {
+        await longestTurnOf(box);
+        expect(await (await box.post(path, { files })).text()).toContain('The prompt has about');
+        return longestTurnOf(box);
+      };
+      expect(await leastOf(OWN_TURN_MS, turn)).toBeLessThan(OWN_TURN_MS);
+    }
+  } finally {
+    await box.stop();
+  }
+});
+
 test('an answer that is longer than its guard can inspect says so, and is not tried again', async () => {
   const box = await startGuarded(
     upstream.url,
@@ -128,6 +167,27 @@ test('an answer that is longer than its guard can inspect says so, and is not tr
     if (response.status !== 503) throw new Error(await response.text());
     expect(response.headers.get('x-should-retry')).toBe('false');
     expect(await response.text()).toContain('more text than the guard can inspect');
+  } finally {
+    await box.stop();
+  }
+});
+
+test('patterns of many guards that take much memory together are refused', async () => {
+  const box = await startGuarded(upstream.url, personal('on_match: block'));
+  try {
+    const guards = (count: number) =>
+      Array.from({ length: count }, (_, at) => {
+        const settings = JSON.stringify({ longest_match: 256, patterns: Array(8).fill('(a|b|c){1,500}') });
+        return `  - { name: w${at}, guard: words, on_match: flag, settings: ${settings} }`;
+      }).join('\n');
+    const check = async (count: number): Promise<{ diagnostics: readonly { message: string }[] }> => {
+      const files = [{ name: 'policy.yaml', text: guardedPolicy(upstream.url, guards(count)) }];
+      return JSON.parse(await (await box.post('/admin/policy/check', { files })).text());
+    };
+    expect(await check(2)).toMatchObject({ errors: 0 });
+    const { diagnostics } = await check(60);
+    expect(diagnostics).toHaveLength(58);
+    expect(diagnostics[0]?.message).toContain('at most 65,536 are possible');
   } finally {
     await box.stop();
   }
