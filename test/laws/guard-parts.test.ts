@@ -5,6 +5,7 @@ import { findNationalNumbers } from '../../plugins/guards/national-numbers.ts';
 import { FINDERS as SECRETS } from '../../plugins/guards/secrets.ts';
 import { type Finder, matchesAtOnce, matchesInSteps } from '../../plugins/guards/spans.ts';
 import type { GuardMatch, PreparedGuard } from '../../src/contract/guard.ts';
+import { MATCHES_MAX } from '../../src/contract/guard-matches.ts';
 import { checkPure, finished } from '../../src/contract/guard-steps.ts';
 import { linearPattern } from '../../src/core/text/linear-pattern.ts';
 import { findCards, findEmails, findIbans, findIps, findPhones } from '../../src/core/text/personal.ts';
@@ -118,6 +119,23 @@ describe('a long text', () => {
         }),
         tries(`parts-of-${name}`, 10, 200),
       );
+    },
+  );
+
+  test.each([3, MATCHES_MAX, MATCHES_MAX + 10])(
+    'has at most 65,536 matches after 20,000 exceptions, of %i',
+    (count) => {
+      const words: readonly Finder[] = [
+        ['word', literalFinder(['falcon'], true), literalFinder(['falcon heavy'], true)],
+        ['other', literalFinder(['falcon', 'x'], true)],
+      ];
+      const text = `${'falcon heavy '.repeat(20_000)}${'falcon '.repeat(count)}`;
+      const window = [{ text, role: 'user' as const, kind: 'text' as const }];
+      const found = finished(matchesInSteps(window, words, AHEAD));
+      expect(found).toEqual(matchesAtOnce(window, words));
+      // The second finder also finds what the first one makes an exception of.
+      expect(found).toHaveLength(Math.min(MATCHES_MAX, count + 20_000));
+      expect(found[0]?.at?.from).toBe(13 * 20_000);
     },
   );
 });
