@@ -20,10 +20,10 @@ import { type Channel, type ChannelType, firstEdit, RECENT } from './channel.ts'
 import { blockedAnswer, guardFailed } from './guard-errors.ts';
 import { type MatchPlace, mergedPlaces, replaced } from './guard-input.ts';
 import type { GuardModels, OpenModel } from './guard-model.ts';
-import { callGuard, GuardFailure, type RunningGuard } from './guard-runtime.ts';
+import { callGuard, GuardFailure, MATCHES_AT_ONCE, type RunningGuard } from './guard-runtime.ts';
 import { OpenService } from './guard-service.ts';
 import { AnswerBlocked, type EndedChoice, HeldParts, type HeldRoom } from './held-parts.ts';
-import { type Placeholders, withoutPlaceholders } from './placeholders.ts';
+import { type Placeholders, stepsWithoutPlaceholders, withoutPlaceholders } from './placeholders.ts';
 import type { Verdicts } from './verdicts.ts';
 
 export interface OutputContext {
@@ -368,11 +368,14 @@ export class GuardedParts extends HeldParts {
       if (this.#isLeft || used + clock() - begun > rule.deadlineMs)
         throw new GuardFailure(`it took more than ${rule.deadlineMs} ms`);
     };
-    const inspected = (matches: readonly GuardMatch[]): readonly GuardMatch[] => {
+    const inspected = (matches: readonly GuardMatch[]): Awaitable<readonly GuardMatch[]> => {
       this.#used.set(guard, used + clock() - begun);
       check();
       this.#context.verdicts.inspected(rule);
-      return withoutPlaceholders(matches, texts, this.#context.placeholders);
+      const { placeholders } = this.#context;
+      if (placeholders.isEmpty || matches.length <= MATCHES_AT_ONCE)
+        return withoutPlaceholders(matches, texts, placeholders);
+      return turns.run(stepsWithoutPlaceholders(matches, texts, placeholders), lengthOf(texts), clock, check);
     };
     try {
       const matches = whenReady(callGuard(guard, windowOf(texts), { turns, clock, check }), inspected);

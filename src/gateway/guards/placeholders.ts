@@ -78,3 +78,19 @@ export function withoutPlaceholders(
     return from + end < at.to || !placeholders.has(near.slice(begin, end));
   });
 }
+
+/** Does the same in steps of some thousand matches. */
+export function* stepsWithoutPlaceholders(
+  matches: readonly GuardMatch[],
+  texts: readonly { readonly text: string }[],
+  placeholders: Placeholders,
+): Generator<void, readonly GuardMatch[]> {
+  const left: GuardMatch[] = [];
+  for (let at = 0; at < matches.length; at += STEP) {
+    for (const match of withoutPlaceholders(matches.slice(at, at + STEP), texts, placeholders)) left.push(match);
+    yield;
+  }
+  return left;
+}
+
+const STEP = 4_096;
