@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { runCase } from '../../../support/run-case.ts';
 import { ESCALATION_NAMES } from '../../../../src/core/request/facts.ts';
 import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
+import { runCase } from '../../../support/run-case.ts';
 import { runtimeFor } from './cases-support.ts';
 
 const ASKED = 'messages: [{ role: user, content: "hi, how are you?" }]';

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { CaseRun } from '../../../../src/admin/use-cases/policy/cases.ts';
-import { runCase } from '../../../support/run-case.ts';
 import { isDecision, reasonsAgainst } from '../../../../src/admin/use-cases/policy/reasons.ts';
 import { SignalboxError } from '../../../../src/core/errors.ts';
 import type { PolicyCase } from '../../../../src/core/policy/case.ts';
 import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
+import { runCase } from '../../../support/run-case.ts';
 import { anyGiven, caseOf, policyText, runtimeFor } from './cases-support.ts';
 
 type Run = (policyCase: PolicyCase, runtime: Runtime) => CaseRun;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { runCase } from '../../../support/run-case.ts';
 import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
+import { runCase } from '../../../support/run-case.ts';
 import { policyText, runtimeFor } from './cases-support.ts';
 
 /** The team and the user of a case, as conditions see them and with the terms that the policy declares. */

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { runCase } from '../../../support/run-case.ts';
 import { buildCandidate, isRejected } from '../../../../src/policy/runtime/candidate.ts';
 import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
+import { runCase } from '../../../support/run-case.ts';
 import { bundleOf, policyText, runtimeFor, tools } from './cases-support.ts';
 
 const CASES = {

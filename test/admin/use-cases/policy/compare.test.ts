@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { shipped } from '../../../../plugins/index.ts';
-import { runCase } from '../../../support/run-case.ts';
 import {
   compareCases,
   isSame,
@@ -16,6 +15,7 @@ import { createPluginLoader } from '../../../../src/host/plugins/load.ts';
 import { compileCandidate, isRejected, type PolicyTools } from '../../../../src/policy/runtime/candidate.ts';
 import { parseFiles } from '../../../../src/policy/runtime/parse-files.ts';
 import { testPolicy } from '../../../support/policies.ts';
+import { runCase } from '../../../support/run-case.ts';
 
 const tools: PolicyTools = {
   folder: '.',

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { runCase } from '../../../support/run-case.ts';
 import { Coverage, type CoverageReport, summaryOf } from '../../../../src/admin/use-cases/policy/coverage.ts';
 import type { PolicyCase } from '../../../../src/core/policy/case.ts';
 import { parsePolicy } from '../../../../src/policy/load.ts';
 import type { Runtime } from '../../../../src/policy/runtime/runtime.ts';
+import { runCase } from '../../../support/run-case.ts';
 import { anyGiven, bundleOf, caseOf, policyText, runtimeFor } from './cases-support.ts';
 
 const text = policyText();
