@@ -129,7 +129,10 @@ const decisionServices = (services: RouteServices, { keys, people, store, levels
   ...services,
   ownersOf: ownersOf({ people }),
   store,
-  people: people.people,
+  people: {
+    team: (id: string) => people.people.team(id),
+    user: (id: string) => people.people.user(id),
+  },
   records: services.gateway.records,
   filterNames: filterNames({ keys, people }),
   levelsOf: (caller: Caller) => levels.of(caller),
@@ -215,7 +218,9 @@ export const apiRoutes = (
         {
           ...decisionServices(services, options),
           guards: () => gateway.lease().snapshot.guards,
-          guardHealth: options.status.guardHealth,
+          get guardHealth() {
+            return options.status.guardHealth;
+          },
           counts: new Places(REQUEST_COUNTS),
           cachePolicy: () => gateway.lease().snapshot.cache,
           cachedAnswers: gateway.cache,

@@ -43,6 +43,7 @@ test('the status shows the slot of the server, and that the server’s copies ar
     epoch: 1,
     is_current: true,
     problem: null,
+    failing_guards: [],
     clock_offset_ms: 0,
     copies: NEWS_SUBJECTS.map((subject) => ({ subject, age_ms: 0 })),
   });

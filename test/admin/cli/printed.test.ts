@@ -6,6 +6,7 @@ import { everyOperation } from '../every-operation.ts';
 const OPERATIONS = await everyOperation();
 const CLEAR_SCREEN = '\u001b[2J';
 const NAME = `crm${CLEAR_SCREEN}\u202e\nroot`;
+const USAGE = { group: { [NAME]: NAME }, charges: 1, input_tokens: 1, output_tokens: 1, credits: 1, usd: '0.001' };
 
 const named = (name: string): Operation => {
   const found = OPERATIONS.find((operation) => operation.name === name);
@@ -16,7 +17,7 @@ const named = (name: string): Operation => {
 test.each([
   ['keys list', { data: [{ id: 'k1', name: NAME, labels: { [NAME]: NAME }, scopes: [], budgets: [] }] }],
   ['keys show', { id: 'k1', name: NAME, labels: { [NAME]: NAME }, scopes: [], budgets: [] }],
-  ['ledger usage', { groups: [{ group: { [NAME]: NAME }, charges: 1 }], counted_until: '2026-11-20T09:30:00.000Z' }],
+  ['ledger usage', { by: [NAME], groups: [USAGE], counted_until: '2026-11-20T09:30:00.000Z' }],
   ['logins end', { user_name: NAME, key_name: null }],
 ])('%s prints names without characters that control the terminal', (name, body) => {
   const text = printed(named(name), body, 'id');
