@@ -4,6 +4,7 @@ import { numberText } from '../../core/json/long-numbers.ts';
 import { parseJson } from '../../core/json/object.ts';
 import type { Channel } from './channel.ts';
 import { hasRepeatedNames } from './repeated-names.ts';
+import { ARGUMENT_VALUES_MAX } from './text-walk.ts';
 
 /** A string or a number in a JSON text, with its place. */
 interface JsonToken {
@@ -38,7 +39,8 @@ export function textsOfChannel(channel: Channel, text: string): readonly AnswerT
     channel,
     token,
   });
-  if (!channel.isJson || parseJson(text) === undefined) return [textIn(text, null)];
+  const hasTooMany = channel.isJson && beyondLimits(text, ARGUMENT_VALUES_MAX) === 'values';
+  if (!channel.isJson || hasTooMany || parseJson(text) === undefined) return [textIn(text, null)];
   const texts: AnswerText[] = [];
   for (const { 0: written, index: from } of text.matchAll(TOKEN)) {
     const to = from + written.length;
@@ -51,7 +53,7 @@ export function textsOfChannel(channel: Channel, text: string): readonly AnswerT
 
 /** Returns the value of a call's arguments; undefined for no JSON, and for JSON that is nested too deeply for a walk over its values. */
 const parseArguments = (text: string): unknown =>
-  beyondLimits(text, Number.POSITIVE_INFINITY) === null ? parseJson(text) : undefined;
+  beyondLimits(text, ARGUMENT_VALUES_MAX) === null ? parseJson(text) : undefined;
 
 /** Whether a text of an answer must not change. */
 export const isFixedText = ({ channel, token }: AnswerText): boolean =>

@@ -1,6 +1,6 @@
 import type { GuardMatch, GuardWindow } from '../../contract/guard.ts';
 import { MATCHES_MAX } from '../../contract/guard-matches.ts';
-import { lengthOf } from '../../contract/guard-steps.ts';
+import { lengthOf, TooLongForGuard } from '../../contract/guard-steps.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { Edit, OriginalPath } from '../../core/json/original.ts';
 import type { GuardWindowKind } from '../../core/policy/guards.ts';
@@ -76,17 +76,27 @@ export function guardInput(
   return guarded.request;
 }
 
+const NO_TEXTS: RequestTexts = { texts: [], groups: [], unreadable: new Set(), rewrites: [] };
+
 /** A request with its texts, which are read once for all guards that change nothing. */
 class GuardedRequest {
   readonly request: ModelRequest;
   readonly texts: RequestTexts;
+  /** Why its texts could not be read, so that every guard fails; null if they could. */
+  readonly fault: TooLongForGuard | null = null;
   readonly #kept: EarlierMatches | null;
   readonly #windows = new Map<GuardWindowKind, readonly (readonly RequestText[])[]>();
 
   constructor(given: ModelRequest, kept: EarlierMatches | null) {
     this.#kept = kept;
     this.request = given;
-    this.texts = textsOfRequest(given);
+    try {
+      this.texts = textsOfRequest(given);
+    } catch (cause) {
+      if (!(cause instanceof TooLongForGuard)) throw cause;
+      this.texts = NO_TEXTS;
+      this.fault = cause;
+    }
   }
 
   /** Returns the request for a guard, which sees one of two members with the same name. A guard that flags changes nothing. */
@@ -131,6 +141,7 @@ function runGuard(guard: RunningGuard, given: GuardedRequest, context: InputCont
     if (rule.onFailure === 'block') throw guardFailed(rule, 'input', cause);
     return given;
   };
+  if (given.fault) return failed(new GuardFailure(given.fault.message, true));
   try {
     const inspected = (result: GuardedRequest): GuardedRequest => {
       context.verdicts.inspected(rule);

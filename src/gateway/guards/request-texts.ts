@@ -6,7 +6,14 @@ import { type BodySource, numbersOf, sourceOf } from '../../core/json/source.ts'
 import type { Unreadable } from '../../core/policy/guards.ts';
 import { placesOf, type Turn, type TurnRole } from '../../core/request/conversation.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
-import { hasOwnForm, type Place, type RequestText, TextWalk } from './text-walk.ts';
+import {
+  ARGUMENT_VALUES_MAX,
+  type ArgumentValues,
+  hasOwnForm,
+  type Place,
+  type RequestText,
+  TextWalk,
+} from './text-walk.ts';
 
 /** Every text of a request that can reach a provider. */
 export interface RequestTexts {
@@ -83,6 +90,7 @@ class CollectedTexts implements RequestTexts {
   /** The turns by the field, and by the index in the field, in which they have a location. */
   readonly #turns = new Map<string, { readonly all: Turn[]; readonly byIndex: Turn[][] }>();
   readonly #names = new Set<string>();
+  readonly #values: ArgumentValues = { left: ARGUMENT_VALUES_MAX };
 
   constructor(request: ModelRequest) {
     this.#request = request;
@@ -113,7 +121,7 @@ class CollectedTexts implements RequestTexts {
         continue;
       }
       const isDefinition = DEFINITIONS.has(name);
-      const walk = new TextWalk(this.#turns.get(name)?.all ?? NO_TURNS, this.#numbers);
+      const walk = new TextWalk(this.#turns.get(name)?.all ?? NO_TURNS, this.#numbers, this.#values);
       const place = placeOf({ kind: isDefinition ? 'definition' : 'other', role: null });
       const isSetting = !isDefinition && !Object.hasOwn(extras, name);
       walk.member(body, name, [], { ...place, isFree: name === 'metadata', isSetting });
@@ -132,7 +140,7 @@ class CollectedTexts implements RequestTexts {
     // No provider receives the names of the session and the agent, but records have them.
     for (const name of Object.values(run)) if (name !== null) this.#names.add(name);
     for (const value of Object.values(passed)) this.#names.add(value);
-    const walk = new TextWalk(NO_TURNS, null);
+    const walk = new TextWalk(NO_TURNS, null, this.#values);
     const place = { ...placeOf({ kind: 'name', role: null }), isFixed: true };
     for (const name of this.#names) walk.add(name, [], place, null);
     this.#add(walk);
@@ -162,7 +170,7 @@ class CollectedTexts implements RequestTexts {
     const isSystem = OF_THE_SYSTEM.has(field);
     const usual = isSystem ? 'system' : embedding || conversation.isCompletion ? 'user' : null;
     if (!Array.isArray(value) || isSystem) {
-      const walk = new TextWalk(turns?.all ?? NO_TURNS, this.#numbers);
+      const walk = new TextWalk(turns?.all ?? NO_TURNS, this.#numbers, this.#values);
       walk.value(value, [field], placeOf({ kind: 'text', role: walk.roleAt([field]) ?? usual }));
       this.#add(walk);
       return;
@@ -178,7 +186,7 @@ class CollectedTexts implements RequestTexts {
       this.#add(known);
       return;
     }
-    const walk = new TextWalk(turns, this.#numbers);
+    const walk = new TextWalk(turns, this.#numbers, this.#values);
     walk.value(message, [field, index], placeOf({ kind: 'text', role }));
     this.#add(walk);
     // The text of a turn in several messages must not outlive one of them. Requests with a usual role have no turns.

@@ -1,4 +1,5 @@
 import type { GuardText, GuardTextKind } from '../../contract/guard.ts';
+import { TooLongForGuard } from '../../contract/guard-steps.ts';
 import { beyondLimits } from '../../core/json/limits.ts';
 import { digitsAt, type LongNumbers, longNumbersIn } from '../../core/json/long-numbers.ts';
 import { isObject, parseJson, textOf } from '../../core/json/object.ts';
@@ -70,6 +71,14 @@ export interface Place {
 export const hasOwnForm = ({ type }: ContentPart): boolean =>
   type !== 'text' && type !== 'refusal' && type !== 'native';
 
+/** The most values in the arguments of all tool calls of a request or of one call of an answer: reading them takes some 20 ms. */
+export const ARGUMENT_VALUES_MAX = 100_000;
+
+/** How many values in arguments can still be read. All parts of a body share it. */
+export interface ArgumentValues {
+  left: number;
+}
+
 /** The texts of one part of a body, such as a message, and everything else that guards need to know about it. */
 export class TextWalk {
   readonly texts: RequestText[] = [];
@@ -78,12 +87,14 @@ export class TextWalk {
   /** The names of members, tools and kinds that were seen, each once. */
   readonly names = new Set<string>();
   readonly #numbers: LongNumbers | null;
+  readonly #values: ArgumentValues;
   readonly #parts = new Map<string, ContentPart>();
   readonly #roles = new Map<string, { readonly role: TurnRole; readonly call: string | null }>();
 
   /** @param turns that have a location in this part of the body @param numbers of the body */
-  constructor(turns: readonly Turn[], numbers: LongNumbers | null) {
+  constructor(turns: readonly Turn[], numbers: LongNumbers | null, values: ArgumentValues) {
     this.#numbers = numbers;
+    this.#values = values;
     for (const turn of turns) {
       const { role, toolCallId: call = null } = turn;
       for (const at of placesOf(turn)) this.#roles.set(pathKey(at), { role, call });
@@ -144,7 +155,9 @@ export class TextWalk {
 
   /** Walks over a string that is the JSON of a call's arguments. */
   #json(text: string, at: OriginalPath, place: Place): void {
-    if (beyondLimits(text, Number.POSITIVE_INFINITY) !== null) {
+    const limit = beyondLimits(text, this.#values.left);
+    if (limit === 'values') throw tooManyValues();
+    if (limit === 'depth') {
       this.#deepJson(text, at, { ...place, isFixed: true });
       return;
     }
@@ -157,6 +170,7 @@ export class TextWalk {
     if (hasRepeatedNames(text)) this.rewrites.push({ at, value: JSON.stringify(parsed) });
     const numbers = longNumbersIn(text);
     const visit = (value: unknown, inside: OriginalPath): void => {
+      this.#values.left--;
       if (typeof value === 'string') this.add(value, at, place, inside);
       else if (typeof value === 'number') this.#number(value, digitsAt(numbers, value, inside), at, place, inside);
       else if (Array.isArray(value)) for (const [index, item] of value.entries()) visit(item, [...inside, index]);
@@ -173,7 +187,10 @@ export class TextWalk {
   /** Adds the texts of JSON that is nested too deeply for a walk over its values: the whole text, and each string in it. */
   #deepJson(text: string, at: OriginalPath, place: Place): void {
     this.add(text, at, place, null);
-    for (const [token] of text.matchAll(STRING)) this.add(textOf(parseJson(token)), at, place, null);
+    for (const [token] of text.matchAll(STRING)) {
+      if (--this.#values.left < 0) throw tooManyValues();
+      this.add(textOf(parseJson(token)), at, place, null);
+    }
   }
 
   /** Notes state that only its model can read. The gateway can read the state that it wrapped itself. */
@@ -227,3 +244,6 @@ function isState({ type }: Readonly<Record<string, unknown>>, name: string, plac
 }
 
 const isAddress = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
+
+const tooManyValues = (): TooLongForGuard =>
+  new TooLongForGuard(`the arguments of its tool calls have more than ${ARGUMENT_VALUES_MAX} values`);

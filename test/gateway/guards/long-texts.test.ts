@@ -203,3 +203,49 @@ test('patterns that take much memory are refused before they are compiled', asyn
   expect(await errorFor({ patterns: ['(?:(?:a{1,30}){1,30}){1,30}'] })).toContain('at most 4,096');
   expect(process.memoryUsage().rss - before).toBeLessThan(200_000_000);
 });
+
+describe('arguments of a tool call with very many values', () => {
+  const withArguments = (values: number, text: string) => ({
+    model: 'best',
+    messages: [
+      { role: 'user', content: 'Call it.' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          {
+            id: 'call_1',
+            type: 'function',
+            function: { name: 'f', arguments: `[${'1,'.repeat(values - 1)}"${text}"]` },
+          },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'call_1', content: 'done' },
+    ],
+    tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'array' } } }],
+  });
+  const EMAIL = String.raw`ada\u0040example.com`;
+
+  const codeOf = async (answer: Response) => ((await answer.json()) as { error?: { code: string } }).error?.code;
+
+  test('are not read by a guard that blocks, and do not pass as inspected', async () => {
+    const box = await startGuarded(upstream.url, personal('on_match: block'));
+    try {
+      expect(await codeOf(await box.post('/v1/route', withArguments(1_000, EMAIL)))).toBe('content_blocked');
+      await expectError(await box.post('/v1/route', withArguments(150_000, EMAIL)), 'guard_failed', null, false);
+    } finally {
+      await box.stop();
+    }
+  });
+
+  test('are not refused by a guard that only counts', async () => {
+    const box = await startGuarded(upstream.url, personal('on_match: flag, on_failure: flag'));
+    try {
+      // The prompt is too long for the model.
+      const answer = await box.post('/v1/route', withArguments(150_000, EMAIL));
+      expect(await codeOf(answer)).toBe('context_length_exceeded');
+    } finally {
+      await box.stop();
+    }
+  });
+});
