@@ -136,15 +136,17 @@ describe('The table for the checks of alerts and dashboard', () => {
     expect(samplesOf(page).flatMap(faultsOf)).toEqual([]);
   });
 
-  test('was seen with values, except for metrics that need a chain, a webhook, a counting service, a guard, a cache, or an hour', () => {
+  test('was seen with values, except for metrics that need a chain, a webhook, a counting service, a guard, a cache, a fallback, or an hour', () => {
     const seen = new Set(samplesOf(page).map(({ name }) => name.replace(/_(?:bucket|sum|count)$/, '')));
     expect([...EXPORTED.keys()].filter((name) => !seen.has(name)).sort()).toEqual([
       'signalbox_alerts_total',
       'signalbox_cache_requests_total',
       'signalbox_endpoint_warm_ttft_seconds',
       'signalbox_guard_credits_total',
+      'signalbox_guard_failing',
       'signalbox_guard_failures_total',
       'signalbox_guard_matches_total',
+      'signalbox_named_models_left_out_total',
       'signalbox_payment_gas_ratio',
       'signalbox_payment_network_ready',
       'signalbox_payment_quotes_total',
