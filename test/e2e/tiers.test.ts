@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 
+/** Simulated models write at the speed that they state. */
+const LATENCY = 'latency: { ttft_ms: 1, output_tokens_per_second: 10000, basis: guessed }';
 const POLICY = `version: 2
 providers: { sim: { adapter: simulated } }
 models:
-  small: { provider: sim, price: { input: 0.1, output: 0.4 }, context_window: 90000, max_output: 9000, capabilities: [tools], quality: { default: 0.7 } }
-  other: { provider: sim, price: { input: 0.2, output: 0.8 }, context_window: 90000, max_output: 9000, capabilities: [tools], quality: { default: 0.7 } }
-  strong: { provider: sim, price: { input: 5, output: 20 }, context_window: 90000, max_output: 9000, capabilities: [tools], quality: { default: 0.9 } }
+  small: { provider: sim, price: { input: 0.1, output: 0.4 }, context_window: 90000, max_output: 9000, capabilities: [tools], quality: { default: 0.7 }, ${LATENCY} }
+  other: { provider: sim, price: { input: 0.2, output: 0.8 }, context_window: 90000, max_output: 9000, capabilities: [tools], quality: { default: 0.7 }, ${LATENCY} }
+  strong: { provider: sim, price: { input: 5, output: 20 }, context_window: 90000, max_output: 9000, capabilities: [tools], quality: { default: 0.9 }, ${LATENCY} }
 selectors:
   auto: { strategy: auto, tiers: { usual: [small, other], strong: [strong] } }
   each: { strategy: auto, tiers: off }
