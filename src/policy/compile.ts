@@ -173,7 +173,6 @@ function* compile(
   if (today !== undefined) {
     if (!onlyServing) reviewFigures(parsed, { today, facts }, report);
     check.teams.review();
-    reviewImages(parsed, report);
     if (teams && teamsWithKeys) reviewReplacedTeams(parsed.people.teams, teams, teamsWithKeys, report);
   }
   // `compile` checks whether anything can be served only if the policy is otherwise valid.
@@ -194,6 +193,7 @@ function* compile(
   const mayFind = available.providers.values().some(({ discover }) => discover !== undefined);
   const hasNone = models.length === 0 && !wildcards?.patterns.length && !mayFind;
   if (hasNone) reportNoProvider(states, parsed.providersPlace, report);
+  if (today !== undefined) reviewImages(models, parsed, report);
   checkSelectorSpaces(parsed.selectors, vectors, models, report);
   yield;
   const rules = yield* compileRules({ ...parsed, models: drafts }, programs, available, report);

@@ -113,7 +113,7 @@ const WARNINGS = {
   'idle-fallback':
     'A fallback cannot replace its model: it is listed for long prompts and has no larger context window, it lacks `tools`, or those who may use the model may not use the fallback.',
   'uncounted-images':
-    'The policy has budgets, but no model with `vision` states `image_tokens_max`, so requests with images that a budget pays for are refused with 422.',
+    'The policy has budgets, but no model with `vision` that can be served states `image_tokens_max`, so requests with images that a budget pays for are refused with 422.',
   'private-host':
     'The host of a provider, a guard’s service, a webhook or an issuer of tokens leads, or probably leads to a private network, where Signalbox sends no requests by default.',
   'address-without-path':

@@ -59,6 +59,7 @@ const PEER_FLAGS: Readonly<Record<string, string>> = {
   'alert-at': alertRuleHint([]),
   config:
     'the configuration is a folder of policy files: write `--policies FOLDER`. For a LiteLLM configuration, run `signalbox import litellm FILE`',
+  policy: 'write `--policies FOLDER`',
 };
 
 /** Flags that are parsed before the flags of a command. */

@@ -71,11 +71,71 @@ const SECTION_KEYS: readonly PeerKeys[] = [
   },
   { words: words('timeout timeout_ms request_timeout deadlines'), beside: 'body_bytes_max', hint: DEADLINES_OF_MODELS },
   {
+    words: words('apiVersion kind metadata spec'),
+    beside: 'selectors',
+    hint: 'a policy file has no envelope: remove `apiVersion`, `kind` and `metadata`, and move the sections in `spec` to the top of the file',
+  },
+  {
+    words: ['targets'],
+    beside: 'selectors',
+    hint: 'each target is a model: write it in `models`, and name the models to try next in `fallbacks` of the first. To divide requests among deployments of one model, list them in its `endpoints` with `spread: weighted`',
+  },
+  {
+    words: words('model_alias_map model_group_alias aliases'),
+    beside: 'selectors',
+    hint: 'other names of a model are in its entry: write `models: { NAME: { aliases: [OTHER NAME] } }`',
+  },
+  {
+    words: words('include includes import imports'),
+    beside: 'selectors',
+    hint: 'remove this key: all YAML files in the folder are one policy',
+  },
+  {
     words: words('enabled enable on active'),
     beside: 'ttl_seconds',
     hint: 'the section itself turns the cache on: write `cache: { partition: key }`',
   },
 ];
+
+/** The limits of an account, with the words of other tools. */
+const ACCOUNT_LIMITS = [
+  { words: words('rpm rpm_limit requests_per_minute'), limit: 'requests_per_minute' },
+  { words: words('tpm tpm_limit tokens_per_minute'), limit: 'tokens_per_minute' },
+  { words: words('max_parallel_requests max_concurrency concurrent_requests'), limit: 'concurrent_requests' },
+] as const;
+
+/** Words for limits in a model, an endpoint or a provider. */
+const ACCOUNT_LIMIT_KEYS: readonly PeerKeys[] = [
+  {
+    words: ['limits'],
+    beside: 'context_window',
+    hint: 'limits belong to an endpoint: write `endpoints: [{ provider: …, upstream: …, limits: {value} }]` instead of `provider` and `upstream`',
+  },
+  ...ACCOUNT_LIMITS.flatMap(({ words, limit }): PeerKeys[] => [
+    {
+      words,
+      beside: 'context_window',
+      hint: `limits belong to an endpoint: write \`endpoints: [{ provider: …, upstream: …, limits: { ${limit}: {value} } }]\` instead of \`provider\` and \`upstream\``,
+    },
+    { words, beside: 'limits', hint: `write \`limits: { ${limit}: {value} }\`` },
+    {
+      words,
+      beside: 'base_url',
+      hint: `limits belong to a key: write \`api_keys_env: [{ api_key_env: NAME, limits: { ${limit}: {value} } }]\` with the variable of the key`,
+    },
+  ]),
+];
+
+const RETRIES = words('num_retries max_retries retries retry retry_policy');
+const COOLDOWN = words('cooldown_time cooldown allowed_fails circuit_breaker');
+const COOLDOWN_HINT =
+  'remove this key: Signalbox stops using an endpoint that fails, and tries it again, without a setting';
+
+/** Words for retries and pauses in a model, a provider or at the top. */
+const RETRY_KEYS: readonly PeerKeys[] = ['context_window', 'base_url', 'selectors'].flatMap((beside) => [
+  { words: RETRIES, beside, hint: 'one number holds for all models: write `gateway: { retries_max: 2 }`' },
+  { words: COOLDOWN, beside, hint: COOLDOWN_HINT },
+]);
 
 /** Words in a model, a provider or a selector. */
 const MODEL_KEYS: readonly PeerKeys[] = [
@@ -105,6 +165,11 @@ const MODEL_KEYS: readonly PeerKeys[] = [
     beside: 'base_url',
     hint: 'deadlines belong to a model: write `deadlines: { total_ms: … }` in each model of this provider, in milliseconds',
   },
+  {
+    words: words('model_info litellm_params'),
+    beside: 'context_window',
+    hint: 'write the figures in the model itself: `provider`, `upstream`, `price`, `context_window` and `max_output`. `signalbox import litellm FILE` converts a whole LiteLLM configuration',
+  },
   { words: words('weights weight'), beside: 'strategy', hint: 'write `options: {value}`' },
   {
     words: ['escalate'],
@@ -122,11 +187,11 @@ const LIMIT_KEYS: readonly PeerKeys[] = [
     hint: 'write `limit_usd: {value}` for an amount in USD, or `limit_credits: {value}` for an amount in Credits',
   },
   {
-    words: words('limit max requests per_minute requests_per_min rpm_limit'),
+    words: words('limit max requests per_minute requests_per_min rpm rpm_limit'),
     meant: 'requests_per_minute',
     hint: 'write `requests_per_minute: {value}`',
   },
-  { words: ['tpm_limit'], meant: 'tokens_per_minute', hint: 'write `tokens_per_minute: {value}`' },
+  { words: words('tpm tpm_limit'), meant: 'tokens_per_minute', hint: 'write `tokens_per_minute: {value}`' },
 ];
 
 /** Words in a guard. */
@@ -162,8 +227,6 @@ export const PEER_KEYS: readonly PeerKeys[] = [
     words: ['default_model'],
     hint: 'there is no default model: callers send the name of a selector as `model`, such as `auto`. To define your own choice, add a selector: `selectors: { mine: { strategy: auto } }`',
   },
-  { words: ['rpm'], hint: 'write `requests_per_minute`' },
-  { words: ['tpm'], hint: 'write `tokens_per_minute`' },
   { words: words('rules rule policies policy'), meant: 'constraints' },
   { words: words('if match condition conditions'), meant: 'when' },
   { words: words('if when condition conditions'), meant: 'match' },
@@ -176,7 +239,9 @@ export const PEER_KEYS: readonly PeerKeys[] = [
   },
   ...SECTION_KEYS,
   ...MODEL_KEYS,
+  ...RETRY_KEYS,
   ...LIMIT_KEYS,
+  ...ACCOUNT_LIMIT_KEYS,
   ...GUARD_KEYS,
   {
     words: words('type kind api_type provider_type custom_llm_provider'),

@@ -1,4 +1,5 @@
 import type { GroupTerms } from '../../core/people/people.ts';
+import type { Model } from '../../core/policy/snapshot.ts';
 import { CAPABILITIES } from '../../core/request/capability.ts';
 import { OPERATIONS } from '../../core/request/operation.ts';
 import type { ParsedPolicy } from '../parsed.ts';
@@ -7,20 +8,24 @@ import type { Report } from '../report.ts';
 const hasBudgets = ({ budgets, memberDefaults }: GroupTerms): boolean =>
   budgets.length > 0 || memberDefaults.budgets.length > 0;
 
-/** Warns once if the policy has budgets and models that see images, but cannot bound the cost of an image on any of these models. */
+/**
+ * Warns once if the policy has budgets and models that see images, but cannot bound the cost of an image on any of these models.
+ * @param served the models that can be served in this environment
+ */
 export function reviewImages(
-  { models, modelIds, people: { organization, teams }, budgets }: ParsedPolicy,
+  served: readonly Model[],
+  { modelIds, people: { organization, teams }, budgets }: ParsedPolicy,
   report: Report,
 ): void {
-  const seeing = models.filter(
-    ({ model: { capabilities, operations } }) =>
-      (capabilities & CAPABILITIES.vision.bit) !== 0 && (operations & OPERATIONS.chat.bit) !== 0,
+  const seeing = served.filter(
+    ({ id, capabilities, operations }) =>
+      modelIds.has(id) && (capabilities & CAPABILITIES.vision.bit) !== 0 && (operations & OPERATIONS.chat.bit) !== 0,
   );
-  const first = seeing[0]?.model.id;
-  if (first === undefined || seeing.some(({ model }) => model.imageTokensMax !== null)) return;
+  const first = seeing[0]?.id;
+  if (first === undefined || seeing.some(({ imageTokensMax }) => imageTokensMax !== null)) return;
   if (budgets.length === 0 && ![organization, ...teams].some(hasBudgets)) return;
   const message =
-    'no model with `vision` states `image_tokens_max`, so every request with images that a budget pays for is refused';
+    'no model with `vision` that can be served states `image_tokens_max`, so every request with images that a budget pays for is refused';
   report.add('uncounted-images', modelIds.get(first)!, message, {
     hint: `write \`image_tokens_max: 1600\` in \`${first}\`, with the most input tokens that its provider counts for one image`,
   });

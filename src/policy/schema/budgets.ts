@@ -44,6 +44,12 @@ export const BudgetText = closed(
         total: 'One window that never ends, so the limit never renews.',
       } satisfies Record<WindowKind, string>,
       examples: ['month'],
+      hints: {
+        ...meaning('day', '1d 24h daily'),
+        ...meaning('week', '7d 1w weekly'),
+        ...meaning('month', '30d 1mo monthly'),
+        ...meaning('total', 'lifetime never forever'),
+      },
       description:
         'Length of a window. Windows follow the calendar of `time_zone`. Weeks begin on Monday; `total` never ends.',
     }),

@@ -130,6 +130,60 @@ const ERRORS: Readonly<Record<string, Mistake>> = {
     line: 'did you mean `guards`?',
     fixed: guard('guard: secrets, on_match: block'),
   },
+  '`rpm` in a model': {
+    wrong: model(', rpm: 60'),
+    line: 'endpoints: [{ provider: …, upstream: …, limits: { requests_per_minute: 60 } }]',
+    fixed: model(', endpoints: [{ provider: sim, upstream: m, limits: { requests_per_minute: 60 } }]').replace(
+      'provider: sim, price',
+      'price',
+    ),
+  },
+  '`limits` in a model': {
+    wrong: model(', limits: { tokens_per_minute: 9000 }'),
+    line: 'endpoints: [{ provider: …, upstream: …, limits: { tokens_per_minute: 9000 } }]',
+    fixed: model(', endpoints: [{ provider: sim, upstream: m, limits: { tokens_per_minute: 9000 } }]').replace(
+      'provider: sim, price',
+      'price',
+    ),
+  },
+  '`tpm` in an endpoint': {
+    wrong: model(', endpoints: [{ provider: sim, tpm: 9000 }]').replace('provider: sim, price', 'price'),
+    line: 'limits: { tokens_per_minute: 9000 }',
+    fixed: model(', endpoints: [{ provider: sim, limits: { tokens_per_minute: 9000 } }]').replace(
+      'provider: sim, price',
+      'price',
+    ),
+  },
+  '`num_retries` in a model': {
+    wrong: model(', num_retries: 3'),
+    line: 'gateway: { retries_max: 2 }',
+    fixed: `${model('')}gateway: { retries_max: 2 }\n`,
+  },
+  '`cooldown_time` in a provider': {
+    wrong: provider(', cooldown_time: 30'),
+    line: 'remove this key',
+    fixed: provider(''),
+  },
+  '`window: 30d` in a budget': {
+    wrong: budget('limit_credits: 50000').replace('month', '30d'),
+    line: 'did you mean `month`?',
+    fixed: budget('limit_credits: 50000'),
+  },
+  'an alias at the top': {
+    wrong: `${model('')}model_alias_map: { gpt-4: mine }\n`,
+    line: 'models: { NAME: { aliases: [OTHER NAME] } }',
+    fixed: model(', aliases: [gpt-4]'),
+  },
+  '`include` at the top': {
+    wrong: 'include: [other.yaml]\n',
+    line: 'all YAML files in the folder are one policy',
+    fixed: model(''),
+  },
+  'an envelope of Kubernetes': {
+    wrong: `apiVersion: v1\nkind: Policy\nspec:\n  gateway: { retries_max: 2 }\n`,
+    line: 'move the sections in `spec` to the top of the file',
+    fixed: 'gateway: { retries_max: 2 }\n',
+  },
 };
 
 const fallbacks = (more: string, tags = '') => `${model(more)}  other: { ${FACTS}, ${QUALITY}${tags} }\n`;
@@ -250,6 +304,19 @@ describe('signalbox policy check', () => {
       process.chdir(before);
     }
   });
+});
+
+test('`uncounted-images` judges the models that can be served here', async () => {
+  const cloud =
+    'providers:\n  far: { adapter: openai-compatible, base_url: "https://far.example/v1", api_key_env: FAR_KEY }\n';
+  const seeing = `  far-eyes: { ${FACTS.replace('sim', 'far')}, ${QUALITY}, capabilities: [vision], image_tokens_max: 900 }\n`;
+  expect((await check(`${cloud}${eyes('').replace('budgets:', `${seeing}budgets:`)}`)).out).toContain(
+    'write `image_tokens_max: 1600` in `mine`',
+  );
+});
+
+test('`serve --policy` leads to `--policies`', async () => {
+  expect((await runHere(['serve', '--policy', 'mine'])).err).toContain('--policies FOLDER');
 });
 
 test('`serve --config` leads to `--policies` and to the import', async () => {

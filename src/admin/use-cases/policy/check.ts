@@ -94,7 +94,12 @@ const strategiesOf = (plugins: JudgeTools['shipped']): ReadonlyMap<string, Strat
   new Map(plugins.flatMap((plugin) => (plugin.kind === 'strategy' ? [[plugin.name, plugin] as const] : [])));
 
 /** Warnings whose message names models, and which therefore depend on the models that can be served. */
-const OF_SERVED_MODELS: ReadonlySet<DiagnosticCode> = new Set(['small-budget', 'rules-conflict', 'satisfied-by-none']);
+const OF_SERVED_MODELS: ReadonlySet<DiagnosticCode> = new Set([
+  'small-budget',
+  'rules-conflict',
+  'satisfied-by-none',
+  'uncounted-images',
+]);
 
 const NO_FINDINGS = { missing: [], diagnostics: [], runtime: null };
 
