@@ -17,6 +17,7 @@ import {
 } from '../core/request/fallbacks.ts';
 import { editDistance } from '../core/text/edit-distance.ts';
 import { capital, didYouMean } from '../core/text/text.ts';
+import { notFoundYet } from './silent-servers.ts';
 
 /** The meaning of a request's `model` field. */
 export interface NamedTarget {
@@ -279,6 +280,8 @@ function unknownName(name: string, model: string, caller: Caller, snapshot: Poli
     const message = `The model \`${model}\` ${state}: ${why}.`;
     return new SignalboxError('model_not_found', message, { param: 'model' });
   }
+  const later = notFoundYet(name, model, snapshot);
+  if (later) return later;
   const selectors = [...snapshot.selectors.keys()];
   const usable = (models: readonly Model[] = []) => models.filter((one) => mayUse(caller, one)).map(({ id }) => id);
   const models = usable(snapshot.models);

@@ -26,6 +26,7 @@ import {
 } from './rejections.ts';
 import { foundText, remediesFor } from './remedies.ts';
 import { endpointsFor } from './rules.ts';
+import { FIND_AGAIN_MS, silentServers, silentText } from './silent-servers.ts';
 import { unavailableError } from './unavailable.ts';
 
 /** Knowledge about a refused request in addition to its facts. */
@@ -161,10 +162,10 @@ function nothingToChoose({ model }: Facts, { wildcards, models, providers, found
     .map((name) => `\`${name}\``)
     .join(', ');
   if (names.length === 0) {
-    const silent = servers.filter((name) => !found?.servers.some(({ provider }) => provider === name));
+    const silent = silentServers({ providers, found });
     const others = servers.filter((name) => !silent.includes(name));
     const reasons = [
-      ...(silent.length > 0 ? [`${AND.format(silent)} ${silent.length === 1 ? 'has' : 'have'} not answered yet`] : []),
+      ...(silent.length > 0 ? [silentText(silent)] : []),
       ...(others.length > 0 ? [`no model for chats was found at ${AND.format(others)} yet`] : []),
     ];
     const text = `\`${model}\` has no models to choose from: ${reasons.join(', and ')}.`;
@@ -176,8 +177,6 @@ function nothingToChoose({ model }: Facts, { wildcards, models, providers, found
 
 /** The most names that an error suggests. */
 const NAMES_SHOWN = 5;
-/** How long a caller waits until model servers are polled again, ms. */
-const FIND_AGAIN_MS = 30_000;
 
 /** Whether an entry is a tool. The native tools also include fields such as `container`. */
 const isTool = ({ kind, at }: Pick<NativeTool, 'kind' | 'at'>): boolean => kind !== at.at(-1);

@@ -90,6 +90,11 @@ describe('a model server that does not answer at the first start', () => {
       code: 'no_healthy_model',
       message: '`auto` has no models to choose from: ollama has not answered yet.',
     });
+    expect(await chat(signalbox, 'Say hello.', { model: 'ollama/smol' })).toMatchObject({
+      code: 'no_healthy_model',
+      message: '`ollama/smol` cannot be served yet: ollama has not answered yet.',
+    });
+    expect(await chat(signalbox, 'Say hello.', { model: 'olama/smol' })).toMatchObject({ code: 'model_not_found' });
     const line = await waitFor(() => signalbox.lines.find((text) => text.includes('the models of a server cannot')));
     expect(JSON.parse(line)).toMatchObject({ level: 'warn', provider: 'ollama', reason: 'the server answered 500' });
     server.override = () => null;
