@@ -65,6 +65,8 @@ function guardrailOf(item: ConfigNode, taken: TakenNames, context: ImportContext
       field('when', when),
       field('on', on.sides),
       field('on_match', on.isLogged ? 'flag' : onMatch),
+      // A guard that only counts must not refuse a request when its service is down.
+      field('on_failure', on.isLogged || onMatch === 'flag' ? 'flag' : null),
       field('unmask', on.isLogged ? null : unmask),
     ),
   );
