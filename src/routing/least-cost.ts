@@ -17,7 +17,8 @@ export interface LeastCost {
 
 /**
  * Returns the least amount that a budget must have for a short chat request that states no limit on its output: with `reject`, the worst
- * case; otherwise the cost of the shortest useful answer.
+ * case; otherwise the cost of the shortest useful answer
+ * of a chat.
  * @param lists the models that the sender may use
  * @returns null if the sender may use no chat model
  */
@@ -26,10 +27,12 @@ export function leastCost(
   lists: ModelLists,
   onExhausted: ExhaustedAction,
 ): LeastCost | null {
+  // A prompt of a few words is read as `chat`. Answers of other tasks, such as a class, can be useful with fewer tokens.
+  const usual = tasks.find(({ name }) => name === 'chat') ?? tasks[0]!;
   let least: LeastCost | null = null;
   for (const model of [...models, ...(wildcards?.listed() ?? [])]) {
     if ((model.operations & OPERATIONS.chat.bit) === 0 || !mayUse(lists, model)) continue;
-    const output = onExhausted === 'reject' ? model.defaultMaxOutput : usefulOf(model, tasks);
+    const output = onExhausted === 'reject' ? model.defaultMaxOutput : taskUseful(model, usual);
     for (const { price } of model.endpoints) {
       const amount = costBound(price, SHORT_PROMPT_TOKENS, Math.min(output, model.maxOutput));
       if (least === null || amount < least.amount) least = { amount, model: model.id };
@@ -37,6 +40,3 @@ export function leastCost(
   }
   return least;
 }
-
-const usefulOf = (model: Model, tasks: PolicySnapshot['tasks']): number =>
-  Math.min(...tasks.map((task) => taskUseful(model, task)));

@@ -6,6 +6,10 @@ import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** A key whose budget fits no usual request is reported where it is created, changed and listed. */
 const upstream = useUpstream();
+
+/** A short request is no classification, so the few tokens of a class are no measure for it. */
+const CLASSES =
+  '  classification: { expected_output_tokens: 20, default_input_tokens: 400, min_useful_output: 8 }\n';
 const box = useSignalbox(() => ({
   policy: testPolicy(
     { fake: upstream.url },
@@ -13,7 +17,7 @@ const box = useSignalbox(() => ({
       best: { endpoints: ['fake'] },
       plain: { endpoints: ['fake'], price: { input: 0.1, output: 0.4 } },
     },
-  ),
+  ).replace('tasks:\n', `tasks:\n${CLASSES}`),
 }));
 
 interface Created {
