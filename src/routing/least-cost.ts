@@ -1,7 +1,7 @@
 import type { ExhaustedAction } from '../core/money/budget.ts';
 import type { Microcredits } from '../core/money/credits.ts';
 import { costBound } from '../core/money/price.ts';
-import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { OPERATIONS } from '../core/request/operation.ts';
 import { taskUseful } from './estimate.ts';
 import { type ModelLists, mayUse } from './model-name.ts';

@@ -1,9 +1,10 @@
-import { isOfProvider } from '../../core/decision/failure-kinds.ts';
+import { isProviderFailure } from '../../core/decision/failure-kinds.ts';
 import type { HealthState } from '../../core/decision/readings.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { AlertSubject } from '../../core/people/alert.ts';
 import type { CachedEach } from '../../core/policy/alerts.ts';
 import type { FailingGuard } from '../../core/policy/guards.ts';
+import type { FailureSeries } from '../../providers/health/types.ts';
 import type { InstanceReport } from '../../store/instance-reports.ts';
 
 /** A window of a budget for one subject. Times are ms since 1970. */
@@ -137,13 +138,14 @@ interface EndpointCounts {
   readonly key?: string | null;
   readonly state: HealthState;
   readonly attempts: ReadonlyMap<string, number>;
+  readonly series: FailureSeries;
 }
 
 /** The state of a provider at the last check, with its counts. */
 interface ProviderWatch extends ProviderReading {
   readonly answered: number;
   readonly failed: number;
-  /** Attempts that failed since the last one that succeeded, and when the first of them was seen; null for none. */
+  /** Attempts that failed since the last one that succeeded, and when the first of them failed; null for none. */
   readonly series: { readonly since: number; readonly failed: number } | null;
 }
 
@@ -152,8 +154,7 @@ export type ProviderWatches = ReadonlyMap<string, ProviderWatch>;
 /**
  * Updates the state of each provider from one check to the next. Only attempts between two checks change the state: a provider without
  * requests keeps its state. A provider is down if attempts failed, no attempt succeeded since, and an endpoint is shut or the provider caused
- * `FAILED_MIN` failures. It is down from the first check that saw one of these failures: with little traffic, an endpoint is shut only
- * minutes later.
+ * `FAILED_MIN` failures. It is down from the first of these failures: with little traffic, an endpoint is shut only minutes later.
  * @param now ms since 1970
  */
 export function watchProviders(
@@ -163,28 +164,33 @@ export function watchProviders(
 ): ProviderWatches {
   const counted = new Map<
     string,
-    { answered: number; failed: number; shut: number; unpaid: number; endpoints: number }
+    { answered: number; failed: number; shut: number; unpaid: number; endpoints: number; series: FailureSeries[] }
   >();
-  for (const { provider, state, attempts } of samples) {
+  for (const { provider, state, attempts, series } of samples) {
     const sum = counted.getOrInsertComputed(provider, () => ({
       answered: 0,
       failed: 0,
       shut: 0,
       unpaid: 0,
       endpoints: 0,
+      series: [],
     }));
     sum.endpoints++;
+    sum.series.push(series);
     if (state === 'ejected' || state === 'misconfigured' || state === 'out_of_credit') sum.shut++;
     if (state === 'out_of_credit') sum.unpaid++;
     for (const [outcome, count] of attempts) {
       if (outcome === 'ok') sum.answered += count;
-      else if (isFailed(outcome)) sum.failed += count;
+      else if (isProviderFailure(outcome)) sum.failed += count;
     }
   }
   return new Map(
-    [...counted].map(([name, { unpaid, ...sum }]) => [
+    [...counted].map(([name, { unpaid, series, ...sum }]) => [
       name,
-      { name, ...sum, isUnpaid: unpaid === sum.endpoints, ...stateOf(before.get(name), sum, now) },
+      {
+        ...{ name, ...sum, isUnpaid: unpaid === sum.endpoints },
+        ...stateOf(before.get(name), sum, Math.min(now, firstFailure(series))),
+      },
     ]),
   );
 }
@@ -192,26 +198,34 @@ export function watchProviders(
 /** So many failures in a row mean that a provider is down, even if none of its endpoints is shut yet. */
 const FAILED_MIN = 3;
 
-/** A provider that asks for fewer requests works. Mistakes of requests say nothing about the provider. */
-const isFailed = (outcome: string): boolean =>
-  outcome !== 'dropped' && outcome !== 'rate_limited' && isOfProvider(outcome);
+/**
+ * Returns the first failure after the last answer of all endpoints; Infinity if it is unknown. An endpoint that failed before that answer
+ * may have had no other attempt.
+ */
+function firstFailure(series: readonly FailureSeries[]): number {
+  const answered = Math.max(...series.map(({ answeredAt }) => answeredAt));
+  return Math.min(...series.map(({ failedAt }) => failedAt).filter((failedAt) => failedAt >= answered));
+}
 
+/** @param failedAt when the first failure was that this check is the first to see, ms since 1970 */
 function stateOf(
   last: ProviderWatch | undefined,
   { answered, failed, shut }: Pick<ProviderWatch, 'answered' | 'failed' | 'shut'>,
-  now: number,
+  failedAt: number,
 ): Pick<ProviderWatch, 'isUp' | 'downSince' | 'series'> {
   if (answered > (last?.answered ?? 0)) return { isUp: true, downSince: null, series: null };
   const { isUp = false, downSince = null, series: before = null } = last ?? {};
   const more = failed - (last?.failed ?? 0);
   if (more <= 0) return { isUp, downSince, series: before };
-  const series = { since: before?.since ?? now, failed: (before?.failed ?? 0) + more };
+  const series = { since: before?.since ?? failedAt, failed: (before?.failed ?? 0) + more };
   const isDown = shut > 0 || series.failed >= FAILED_MIN;
   return { isUp: isUp && !isDown, downSince: downSince ?? (isDown ? series.since : null), series };
 }
 
 /** Returns the state of each key of a provider, from the states of its endpoints. */
-export function watchKeys(samples: Iterable<EndpointCounts>): readonly ProviderKeyReading[] {
+export function watchKeys(
+  samples: Iterable<Pick<EndpointCounts, 'provider' | 'key' | 'state'>>,
+): readonly ProviderKeyReading[] {
   const keys = new Map<string, { -readonly [Key in keyof ProviderKeyReading]: ProviderKeyReading[Key] }>();
   for (const { provider, key = null, state } of samples) {
     const one = keys.getOrInsertComputed(JSON.stringify([provider, key]), () => ({

@@ -30,3 +30,10 @@ const REQUEST_FAILURES: ReadonlySet<string> = new Set(['rejected', 'context', 'r
 
 /** Whether the provider, rather than the content of the request, causes failures of this kind. */
 export const isOfProvider = (kind: string): boolean => !REQUEST_FAILURES.has(kind);
+
+/**
+ * Whether an attempt with this outcome failed because the provider does not work. A provider that asks for fewer requests works. Mistakes
+ * of requests say nothing about the provider.
+ */
+export const isProviderFailure = (outcome: string): boolean =>
+  outcome !== 'ok' && outcome !== 'dropped' && outcome !== 'rate_limited' && isOfProvider(outcome);

@@ -6,6 +6,7 @@ import type { StoppedBilling } from '../../core/money/abort-billing.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { DeclaredLatency } from '../../core/policy/snapshot.ts';
 import type { EndpointName } from '../../store/endpoints.ts';
+import { AttemptCounts } from './attempt-counts.ts';
 import { Breaker } from './breaker.ts';
 import { CoolDown } from './cool-down.ts';
 import type { Declarations } from './declarations.ts';
@@ -104,7 +105,7 @@ export class TrackedEndpoint implements EndpointHealth {
   readonly #recent = new ShareWindow(RECENT_MINUTES, 60_000);
   /** The tokens of prompts, and the part that the provider read from its cache. */
   readonly #prompts = new ShareWindow(RECENT_MINUTES, 60_000);
-  readonly #attempts = new Map<AttemptOutcome, number>();
+  readonly #attempts = new AttemptCounts();
   #retries = 0;
   #retriesDenied = 0;
   #ejections = 0;
@@ -232,7 +233,7 @@ export class TrackedEndpoint implements EndpointHealth {
   /** Records the end of an attempt. If a probe ends without a result, the next probe may begin. */
   ended(attempt: EndpointAttempt, outcome: AttemptOutcome, now: number): void {
     this.busy--;
-    this.#attempts.set(outcome, (this.#attempts.get(outcome) ?? 0) + 1);
+    this.#attempts.add(outcome, now);
     this.#recent.add(now, outcome === 'ok' || outcome === 'dropped' ? 0 : 1);
     this.provider.budget.ended(attempt.isRetry && !attempt.hasAnswered);
     if (!attempt.isProbe) return;
@@ -280,7 +281,8 @@ export class TrackedEndpoint implements EndpointHealth {
       ttftMs: this.speed.ttft.quantiles(),
       warmTtftMs: this.speed.warmTtft.quantiles(),
       tokensPerSecond: this.speed.rate.quantiles(),
-      attempts: this.#attempts,
+      attempts: this.#attempts.byOutcome,
+      series: this.#attempts.series(this.hub.now() - now),
       retries: this.#retries,
       retriesDenied: this.#retriesDenied,
       ejections: this.#ejections,

@@ -124,6 +124,14 @@ export interface Quantiles {
 /** The outcome of an attempt, as metrics count it. */
 export type AttemptOutcome = 'ok' | 'dropped' | ProviderFailure['kind'];
 
+/** When attempts began to fail, in Unix ms. */
+export interface FailureSeries {
+  /** The last answer; negative infinity for none. */
+  readonly answeredAt: number;
+  /** The first failure of the provider after the last answer; infinity for none. */
+  readonly failedAt: number;
+}
+
 /** The metrics of an endpoint in the active policy. Counters begin at the start of the process. */
 export interface EndpointSample extends EndpointName {
   /** The name of the key in its pool; absent for a provider with one key. */
@@ -151,6 +159,7 @@ export interface EndpointSample extends EndpointName {
   readonly tokensPerSecond: Quantiles | null;
   /** The number of attempts by outcome. The map omits outcomes that never happened. */
   readonly attempts: ReadonlyMap<AttemptOutcome, number>;
+  readonly series: FailureSeries;
   readonly retries: number;
   /** The number of retries that the provider's budget denied. */
   readonly retriesDenied: number;

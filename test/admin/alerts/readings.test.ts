@@ -4,10 +4,23 @@ import { AnswerCounts } from '../../../src/admin/alerts/answer-counts.ts';
 import { type ProviderWatches, watchKeys, watchProviders } from '../../../src/admin/alerts/readings.ts';
 import type { HealthState } from '../../../src/core/decision/readings.ts';
 
-type Counts = readonly [state: HealthState, attempts: Readonly<Record<string, number>>];
+/** `series`: the times of the last answer and of the first failure after it; absent if they are unknown. */
+import { begun, FORCED, fakeHealth, SERVER, UNIX } from '../../providers/health/support.ts';
+import { model, price, snapshot } from '../../routing/build.ts';
 
-const samples = (...endpoints: readonly Counts[]) =>
-  endpoints.map(([state, attempts]) => ({ provider: 'p', state, attempts: new Map(Object.entries(attempts)) }));
+type Counts = readonly [
+  state: HealthState,
+  attempts: Readonly<Record<string, number>>,
+  series?: readonly [answeredAt: number, failedAt: number],
+];
+
+const NEVER = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] as const;
+const sampleOf = ([state, attempts, [answeredAt, failedAt] = NEVER]: Counts) => ({
+  ...{ provider: 'p', state, attempts: new Map(Object.entries(attempts)) },
+  series: { answeredAt, failedAt },
+});
+
+const samples = (...endpoints: readonly Counts[]) => endpoints.map(sampleOf);
 
 /** Returns the state of the provider after checks with these counts, a second apart. */
 function seen(...looks: readonly (readonly Counts[])[]) {
@@ -16,6 +29,8 @@ function seen(...looks: readonly (readonly Counts[])[]) {
   const { isUp, isUnpaid, downSince, shut, endpoints } = watches.get('p')!;
   return { isUp, isUnpaid, downSince, shut, endpoints };
 }
+
+const ENDPOINT = { provider: 'p', upstream: 'u', regions: [], price: price(1, 1) };
 
 describe('a provider', () => {
   test('a provider is neither up nor down before its first attempt', () => {
@@ -33,6 +48,17 @@ describe('a provider', () => {
     expect(seen([good], [failing], [shut], [shut], [['ejected', { ok: 5, timeout: 11 }]])).toMatchObject({
       downSince: 1_000,
     });
+  });
+
+  test('a provider is down from its first failure after its last answer, although a check sees both at once', () => {
+    const both: Counts = ['healthy', { ok: 6, timeout: 2 }, [600, 700]];
+    const other: Counts = ['healthy', { ok: 3, timeout: 1 }, [650, 900]];
+    const failing: Counts = ['ejected', { ok: 6, timeout: 9 }, [600, 700]];
+    expect(seen([['healthy', { ok: 5 }]], [both], [failing])).toMatchObject({ downSince: 700 });
+    expect(seen([['healthy', { ok: 5 }], other], [both, other], [failing, other])).toMatchObject({ downSince: 700 });
+    // The first endpoint failed before the second one answered, and nobody knows when it failed again.
+    const late: Counts = ['healthy', { ok: 4, timeout: 1 }, [800, 900]];
+    expect(seen([['healthy', { ok: 5 }], other], [both, late], [failing, late])).toMatchObject({ downSince: 900 });
   });
 
   test('failures that requests cause do not make a provider down', () => {
@@ -128,4 +154,25 @@ test('counts of answers are exact within a window, and the time of 9 of 10 answe
     expect(slowMs).toBeLessThanOrEqual(exact * 1.1 * (1 + 1e-9));
   });
   fc.assert(counted, { seed: 7, numRuns: 200 });
+});
+
+test('a provider is down from its first failed request, wherever the checks fall', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 14_999 }), fc.integer({ min: 1, max: 40 }), (phase, answers) => {
+      const { health, time } = fakeHealth();
+      health.reloaded(snapshot([model('m', { endpoints: [ENDPOINT] })]));
+      const endpoint = health.endpoint('p', 'u', 'm');
+      let watches: ProviderWatches = new Map();
+      const firstFailure = answers * 1_000;
+      for (; time.now < firstFailure + 45_000; time.now += 1_000) {
+        const trial = begun(endpoint, FORCED);
+        if (time.now < firstFailure) trial.completed(0, 0, null);
+        else trial.failed(SERVER, true);
+        const isCheck = (time.now + phase) % 15_000 < 1_000;
+        if (isCheck) watches = watchProviders(watches, health.samples(), UNIX + time.now);
+      }
+      expect(watches.get('p')?.downSince).toBe(UNIX + firstFailure);
+    }),
+    { numRuns: 50 },
+  );
 });
