@@ -6,7 +6,7 @@ import * as f from './kit/fields.ts';
 export const GUARD_FAILURE = {
   since: f.moment('When the first of these requests ended.', '2026-11-20T09:30:00.000Z'),
   failures: f.count('The number of requests in a row at which it failed.', 12),
-  error: f.orNull(f.text('The last error; null if you are no operator.', 'it failed: Unable to connect')),
+  error: f.orNull(f.text('The last error; null if you are no operator.', 'Unable to connect')),
   request_id: f.as('requestId', f.text('The last request at which it failed.', 'req_0a4x1wm3zj8')),
 };
 

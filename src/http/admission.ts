@@ -359,7 +359,8 @@ function authenticated(
   const address = placeOf(request, rules, peers);
   const token = rules.policy().tokens.length > 0 ? tokenIn(credentials) : null;
   if (token !== null) return authenticatedByToken(token, address, rules, advise, context);
-  context.client.denied = authentication.known ?? null;
+  const { known, reason } = authentication;
+  context.client.denied = known ? { caller: known, reason } : null;
   const isSuspended = authentication.reason === 'suspended';
   // A request with a suspended key contains the right secret, so it is not a guess.
   if (!isSuspended) throttle('failed-auth', address, rules);

@@ -83,7 +83,7 @@ describe('a guard whose service is down', () => {
   test('sends an alert with its last error, and another one when it works again', async () => {
     await waitFor(() => told('guards').length > 0);
     expect(told('guards')[0]).toMatch(
-      /^Signalbox, guards: Guard rules has failed at every request for \d+ s\. The last error, of req_\w+: it failed: .*503/,
+      /^Signalbox, guards: Guard rules has failed at every request for \d+ s\. The last error, of req_\w+: the service answered with status 503$/,
     );
   });
 
@@ -97,7 +97,9 @@ describe('a guard whose service is down', () => {
   test('is the reason that the ID of a request leads to', async () => {
     await waitFor(async () => (await box.run('decisions', 'show', last)).code === 0);
     const { out } = await box.run('decisions', 'show', last);
-    expect(out).toMatch(/The guard rules failed, so the request was not inspected\. The reason: it failed: .*503/);
+    expect(out).toMatch(
+      /The guard rules failed, so the request was not inspected\. The reason: the service answered with status 503\./,
+    );
   });
 
   test('is a problem of `doctor`', async () => {
@@ -199,18 +201,26 @@ describe('a request', () => {
     const rotated = await (await box.post(`/admin/keys/${id}/rotate`, { overlap_seconds: 0 })).json();
     ({ key } = rotated as { key: string });
     const short = await (await box.post('/admin/keys', { name: 'short', expires_in_seconds: 60 })).json();
+    const sent = [await ask(replaced)];
     expect((await box.run('keys', 'revoke', id)).code).toBe(0);
     ahead = 61_000;
-    const sent: string[] = [];
-    for (const one of [key, key, replaced, (short as { key: string }).key]) sent.push(await ask(one));
+    for (const one of [key, key, (short as { key: string }).key]) sent.push(await ask(one));
     ahead = 0;
     const found = await Promise.all(sent.map((one) => show(one)));
     expect(found.map((out) => /^key +(\w+) /m.exec(out)?.[1])).toEqual(['crawler', 'crawler', 'crawler', 'short']);
     expect(found[0]).toMatch(/^status +refused, HTTP 401, invalid_api_key$/m);
+    expect(found.map((out) => /^reason +(.+)$/m.exec(out)?.[1])).toEqual([
+      'The key was rotated, and this is its former secret.',
+      'The key is revoked.',
+      'The key is revoked.',
+      'The key has expired.',
+    ]);
     const guessed = key.slice(0, -6).concat('aaaaaa');
     await ask(guessed);
     const listed = await jsonAt('/admin/decisions?status=401');
     expect(listed.data.map(({ request_id }: { request_id: string }) => request_id)).toEqual(sent.toReversed());
+    // Callers do not learn the reason.
+    expect(await (await box.post('/v1/chat/completions', {}, withKey(key))).text()).toContain('expired or revoked');
   });
 });
 

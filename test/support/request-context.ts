@@ -6,7 +6,7 @@ import { type Arrival, RequestContext } from '../../src/gateway/request/request-
 import type { AnswerFacts, ClientFacts, WorkFacts } from '../../src/gateway/request/request-facts.ts';
 import type { Trace } from '../../src/host/telemetry/trace.ts';
 
-type NotedFacts = Pick<ClientFacts, 'caller'> &
+type NotedFacts = Pick<ClientFacts, 'caller' | 'denied'> &
   Pick<WorkFacts, 'routing' | 'decisionId' | 'startedAt'> &
   Pick<ExchangeFacts, 'result' | 'failedUsage' | 'hasReachedCap' | 'dispatchedAt'> &
   Pick<AnswerFacts, 'status' | 'code' | 'isReplayed' | 'isStream'>;

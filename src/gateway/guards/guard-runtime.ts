@@ -55,8 +55,7 @@ function checkedMatches({ kinds }: PreparedGuard, window: GuardWindow, matches: 
   return matches;
 }
 
-const failure = (cause: unknown) =>
-  new GuardFailure(`it failed: ${messageOf(cause)}`, cause instanceof TooLongForGuard);
+const failure = (cause: unknown) => new GuardFailure(messageOf(cause), cause instanceof TooLongForGuard);
 
 /** Takes the steps of a guard, and checks its matches. */
 function* checkedSteps(

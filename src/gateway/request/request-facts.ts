@@ -1,3 +1,4 @@
+import type { DenialReason } from '../../access/key-entry.ts';
 import type { DecisionOutcome } from '../../core/decision/record.ts';
 import type { ErrorCode, SignalboxError } from '../../core/errors.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
@@ -25,12 +26,18 @@ export interface PromptCountEnd {
   readonly end: 'counted' | 'refused' | 'failed';
 }
 
+/** A key that no longer works. `reason` is not for callers. */
+export interface DeniedKey {
+  readonly caller: Caller;
+  readonly reason: DenialReason;
+}
+
 /** Facts about the sender of a request. Admission writes them. */
 export class ClientFacts {
   /** The caller; null until the key is read, or a payer has proved its identity. */
   caller: Caller | null = null;
-  /** The caller of a key that no longer works, if the request has its right secret; null for any other caller. */
-  denied: Caller | null = null;
+  /** The key that no longer works, if the request has its right secret; null for any other caller. */
+  denied: DeniedKey | null = null;
   /**
    * Who sends the request for the caller without the caller's secret, through the playground: the ID of a user or of the key. Null if the
    * caller itself sends the request.

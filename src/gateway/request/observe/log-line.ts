@@ -38,7 +38,8 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     request: request.requestId,
     trace: trace?.isSampled ? trace.traceId : undefined,
     // A command that arrives through the socket of the data folder has no key.
-    key: request.keyId || undefined,
+    key: request.keyId || request.client.denied?.caller.keyId || undefined,
+    denied: request.client.denied?.reason,
     sent_by: request.client.sentBy ?? undefined,
     method: operation === null ? request.method : undefined,
     route: operation === null ? request.route : undefined,

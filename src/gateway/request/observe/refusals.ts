@@ -9,6 +9,7 @@ import { textsIn, withoutTexts } from '../../exchange/upstream-message.ts';
 import { redact } from '../../records/redact.ts';
 import type { RefusalLog } from '../../records/refusal-log.ts';
 import type { RequestContext } from '../request-context.ts';
+import type { DeniedKey } from '../request-facts.ts';
 import type { RequestReporter } from './observer.ts';
 
 /** The most characters of a model's name, and of the message of an error. */
@@ -31,7 +32,7 @@ interface RefusalSink {
 export function recordRefusals({ refusals, now, ...names }: RefusalSink): RequestReporter {
   return (request) => {
     if (request.answer.status < 400 || !isRecorded(request)) return;
-    refusals.add(refusalOf(request, now(), names), rootOf(request.caller ?? request.client.denied ?? UNKNOWN));
+    refusals.add(refusalOf(request, now(), names), rootOf(request.caller ?? request.client.denied?.caller ?? UNKNOWN));
   };
 }
 
@@ -41,7 +42,7 @@ export function recordRefusals({ refusals, now, ...names }: RefusalSink): Reques
  */
 function isRecorded({ client, work, answer }: RequestContext): boolean {
   if (client.isSignedIn || work.decisionId !== null) return false;
-  const known = client.caller ?? client.denied;
+  const known = client.caller ?? client.denied?.caller;
   return known ? known.keyId !== '' : answer.code === 'invalid_api_key';
 }
 
@@ -57,7 +58,7 @@ function refusalOf(
   const named = modelIn(request);
   const safe = safeName(named);
   const model = isModelName(named) || isPlainName(safe) ? safe : SECRET;
-  const { keyId, labels, team = null, user = null } = request.caller ?? request.client.denied ?? UNKNOWN;
+  const { keyId, labels, team = null, user = null } = request.caller ?? request.client.denied?.caller ?? UNKNOWN;
   return {
     id: request.requestNumber,
     time,
@@ -69,7 +70,7 @@ function refusalOf(
     operation,
     model,
     code,
-    reason: reasonOf(request, model === SECRET ? named : ''),
+    reason: deniedFor(request) ?? reasonOf(request, model === SECRET ? named : ''),
     status,
     dialect: dialectAt(route, dialects),
     method,
@@ -111,6 +112,16 @@ function safeName(model: string): string {
   const printable = model.slice(0, MODEL_MAX + MARGIN).replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
   return scrubName(printable).slice(0, MODEL_MAX).toWellFormed();
 }
+
+/** Why keys that no longer work are refused. Callers learn only that a key is not valid. */
+const DENIALS: Readonly<Partial<Record<DeniedKey['reason'], string>>> = {
+  expired: 'The key has expired.',
+  revoked: 'The key is revoked.',
+  rotated: 'The key was rotated, and this is its former secret.',
+};
+
+const deniedFor = ({ client: { denied } }: RequestContext): string | undefined =>
+  denied ? DENIALS[denied.reason] : undefined;
 
 /**
  * Returns the message of the error without texts of the request. The message can name a model, so it is made safe to show in a terminal.

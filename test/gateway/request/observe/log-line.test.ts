@@ -9,6 +9,7 @@ import type { Log, LogFields } from '../../../../src/host/telemetry/log.ts';
 import {
   attemptRecord,
   type ContextFacts,
+  callerNamed,
   contextWith,
   resultOf as settled,
 } from '../../../support/request-context.ts';
@@ -85,6 +86,12 @@ describe('the log line of a request', () => {
         revision: 'pol_settled',
       }),
     );
+  });
+
+  test('the line of a key that no longer works has the key and why it does not work', () => {
+    const denied = { caller: callerNamed('k7mw2pq9x4ta'), reason: 'revoked' } as const;
+    const { fields } = requestLine(seenOf({ status: 401, code: 'invalid_api_key', denied }), 9_000);
+    expect(fields).toMatchObject({ key: 'k7mw2pq9x4ta', denied: 'revoked' });
   });
 
   test('the line has the cached and reasoning tokens if there are any, and the payment', () => {
