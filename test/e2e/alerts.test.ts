@@ -126,7 +126,7 @@ describe('alerts of a server', () => {
         /^Signalbox, budgets: Budget “all-month” has spent \d+ % of its 1,000 Credits \(1 USD\); the budget renews at/,
       ),
       expect.stringMatching(
-        /^Signalbox, forecast: Budget “all-month” will probably spend [\d.,]+ Credits \([\d.]+ USD\), \d+ % of its limit;/,
+        /^Signalbox, forecast: Budget “all-month” would spend [\d.,]+ Credits \([\d.]+ USD\) at its current rate, \d+ % of its limit;/,
       ),
     ]);
   });

@@ -35,7 +35,7 @@ export const budgetShare = (one: BudgetWindowReading): string =>
     : `${titleOf(one)} refuses requests: ${amountText(one.limit - one.spent, one)} of its ${amountText(one.limit, one)} are left, and a request needs ${amountText(one.refused, one)}${until(one.ends)}.`;
 
 export const budgetForecast = (one: BudgetWindowReading, forecast: Microcredits): string =>
-  `${titleOf(one)} will probably spend ${amountText(forecast, one)}, ${percent(forecast / one.limit)} of its limit; it has spent ${amountText(one.spent, one)}${until(one.ends)}.`;
+  `${titleOf(one)} would spend ${amountText(forecast, one)} at its current rate, ${percent(forecast / one.limit)} of its limit; it has spent ${amountText(one.spent, one)}${until(one.ends)}.`;
 
 export const keyExpiry = (name: string, id: string, expiresAt: number, now: number): string =>
   `Key ${name} (${id}) expires in ${lengthOf(expiresAt - now)}, at ${day(expiresAt)}.`;

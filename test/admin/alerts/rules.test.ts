@@ -68,7 +68,7 @@ test('a forecast beyond the limit is reported once in its window', () => {
   const at = (forecast: number | null) => ({ budgets: [budget(0.4, { forecast })] });
   expect([house.lines(at(null), NOON), house.lines(at(1_000_000), NOON)]).toEqual([[], []]);
   expect(house.lines(at(1_300_000), NOON)).toEqual([
-    'alert: Budget “month of search” will probably spend 1.3 Credits, 130 % of its limit; it has spent 0.4 Credits; the budget renews at 2026-12-01 00:00 UTC.',
+    'alert: Budget “month of search” would spend 1.3 Credits at its current rate, 130 % of its limit; it has spent 0.4 Credits; the budget renews at 2026-12-01 00:00 UTC.',
   ]);
   expect(house.lines(at(1_400_000), NOON + 9 * DAY_MS)).toEqual([]);
 });
