@@ -92,7 +92,7 @@ export function openAlerts(
   const budgetsAt = (time: number) =>
     gateway.ledger.drawnWindows().map((fund) => budgetReading(fund, called(fund), time, gateway.ledger));
   const called = ({ title: { subject } }: FundStanding) =>
-    people.team(subject)?.name ?? (people.user(subject)?.name || null);
+    people.team(subject)?.name ?? (people.user(subject)?.name || keys.known(subject)?.name || null);
   const terms = () => gateway.lease().snapshot.alerts;
   const onAlert = (message: AlertMessage) => feed.tell(() => alertEvent(message));
   const sender = new Alerts({ store, policy: terms, readings, env, now, timers, log, onAlert });

@@ -39,6 +39,7 @@ alerts:
     - { name: refused, on: key_refused, to: [slack] }
     - { name: errors, on: error_rate, above: 0.2, to: [slack] }
     - { name: slow, on: slow_answers, above_seconds: 0.0001, to: [slack] }
+    - { name: spend, on: budget_share, at: [0.01], to: [slack] }
 `,
 );
 
@@ -222,6 +223,15 @@ describe('a request', () => {
     // Callers do not learn the reason.
     expect(await (await box.post('/v1/chat/completions', {}, withKey(key))).text()).toContain('expired or revoked');
   });
+});
+
+test('an alert about the budget of a key has the name of the key', async () => {
+  const budgets = [{ limit_credits: 1, window: 'total' }];
+  const key = objectOf(await (await box.post('/admin/keys', { name: 'importer', budgets })).json()).key;
+  const body = { model: 'best', max_tokens: 64, messages: [{ role: 'user', content: 'hello' }] };
+  expect((await box.post('/v1/chat/completions', body, withKey(`${key}`))).status).toBe(200);
+  await waitFor(() => told('spend').length > 0);
+  expect(told('spend')[0]).toMatch(/^Signalbox, spend: Budget “total of key importer” has spent/);
 });
 
 test('`keys show` accepts the name of a key, and names the IDs if several keys have it', async () => {

@@ -12,7 +12,7 @@ export interface BudgetWindowReading {
   readonly name: string;
   /** The subject, if the budget has a window for `each` subject; '' for a budget with only one window. */
   readonly subject: string;
-  /** The name of the team or user; null for other subjects. */
+  /** The name of the team, user or key; null for other subjects. */
   readonly called: string | null;
   /** The name of the budget and its subject, for sentences. */
   readonly title: string;
