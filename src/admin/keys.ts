@@ -35,6 +35,7 @@ import {
   allowedGrant,
   createKey,
   findKey,
+  findNamed,
   type GrantStore,
   grantToKey,
   type KeyAdmin,
@@ -65,25 +66,35 @@ const operation = operationsOn<KeyServices>();
 /** The most IDs of keys with the same name that an error lists. */
 const NAMESAKES_MAX = 10;
 
-async function found({ by, id }: Call, keys: KeyAdmin): Promise<KeyInfo> {
+/** Finds a key by its ID. A change needs the ID, because several keys can have the same name. */
+async function found(call: Call, keys: KeyAdmin): Promise<KeyInfo> {
+  const { by, id } = call;
+  const key = await findKey(by, keys, id);
+  if (key) return key;
+  const named = await findNamed(by, keys, id);
   // The error does not repeat the ID, because the caller may have sent a whole key by mistake.
-  return (await findKey(by, keys, id)) ?? notFound('No key has this ID. The list of keys shows the ID of each name.');
+  return notFound(
+    named.length === 0
+      ? 'No key has this ID. The list of keys shows the ID of each name.'
+      : `No key has this ID. The ID of the key with this name is ${idsText(named)}.`,
+  );
 }
+
+const idsText = (keys: readonly KeyInfo[]): string => {
+  const ids = keys.slice(0, NAMESAKES_MAX).map(({ id }) => id);
+  return `${ids.join(', ')}${keys.length > NAMESAKES_MAX ? ' and others' : ''}`;
+};
 
 /** Finds a key by its ID, or by its name. Of several keys with the name, a key that is not revoked has priority. */
 async function foundByName(call: Call, keys: KeyAdmin): Promise<KeyInfo> {
   const { by, id } = call;
   const byId = await findKey(by, keys, id);
   if (byId) return byId;
-  const ids = await keys.idsOf({ name: id });
-  const named = (await Promise.all(ids.map((one) => findKey(by, keys, one)))).filter((info) => info !== null);
-  const live = named.filter(({ revokedAt }) => revokedAt === null);
-  const [key, ...others] = live.length > 0 ? live : named;
+  const named = await findNamed(by, keys, id);
+  const [key, ...others] = named;
   if (!key) return notFound('No key has this ID or name. The list of keys shows both.');
   if (others.length === 0) return key;
-  const all = [key, ...others].slice(0, NAMESAKES_MAX).map(({ id }) => id);
-  const more = others.length + 1 > NAMESAKES_MAX ? ' and others' : '';
-  return refuse('id', `Several keys have this name: ${all.join(', ')}${more}. Give the ID of one of them.`);
+  return refuse('id', `Several keys have this name: ${idsText(named)}. Give the ID of one of them.`);
 }
 
 async function status(call: Call, { keys, fundsOf }: KeyServices) {

@@ -235,11 +235,15 @@ test('an alert about the budget of a key has the name of the key', async () => {
 });
 
 test('`keys show` accepts the name of a key, and names the IDs if several keys have it', async () => {
-  const make = async () => objectOf(await (await box.post('/admin/keys', { name: 'twin key' })).json()).id;
+  const make = async (name = 'twin key') => objectOf(await (await box.post('/admin/keys', { name })).json()).id;
   const one = await make();
   const shown = await box.run('keys', 'show', 'twin key');
   expect([shown.code, shown.out]).toEqual([0, expect.stringContaining(`${one}`)]);
   expect((await box.run('keys', 'show', 'twin key', '--offline')).out).toContain(`${one}`);
+  const lone = await make('lone');
+  expect((await box.run('keys', 'revoke', 'lone')).err).toContain(
+    `No key has this ID. The ID of the key with this name is ${lone}.`,
+  );
   const other = await make();
   const both = await box.run('keys', 'show', 'twin key');
   expect(both.code).toBe(1);

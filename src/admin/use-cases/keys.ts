@@ -50,6 +50,18 @@ export const grantDetails = ({ amount, note }: CreditGrant) => ({ credits: toCre
 export const findKey = ({ caller }: Principal, keys: Pick<KeyAdmin, 'get'>, id: string): Promise<KeyInfo | null> =>
   keyWithin(caller, checkAction(caller, 'keys.read'), keys, id);
 
+/** Returns the keys with a name that the principal may see: those that are not revoked, if there are any. Rejects with StoreError. */
+export async function findNamed(
+  by: Principal,
+  keys: Pick<KeyAdmin, 'get' | 'idsOf'>,
+  name: string,
+): Promise<readonly KeyInfo[]> {
+  const ids = await keys.idsOf({ name });
+  const named = (await Promise.all(ids.map((one) => findKey(by, keys, one)))).filter((info) => info !== null);
+  const live = named.filter(({ revokedAt }) => revokedAt === null);
+  return live.length > 0 ? live : named;
+}
+
 async function keyWithin(caller: Caller, reach: Reach, keys: Pick<KeyAdmin, 'get'>, id: string) {
   const info = await keys.get(id);
   return info && isWithin(reach, caller, info) ? info : null;
