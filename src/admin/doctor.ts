@@ -49,10 +49,12 @@ function findingsText({ data }: { readonly data: readonly PrintedFinding[] }): s
     const own = data.filter((finding) => finding.state === state);
     return own.length === 0 ? [] : [`${STATE_TITLES[state]}\n${merged(own).map(findingText).join('')}`];
   });
-  const problems = data.filter(({ state }) => state === 'problem').length;
+  const [problems = 0, warnings = 0] = ['problem', 'warning'].map(
+    (name) => data.filter(({ state }) => state === name).length,
+  );
   const end =
     problems === 0
-      ? 'No problem was found.\n'
+      ? `No problem was found${warnings === 0 ? '' : `, but ${warnings === 1 ? 'one warning' : `${warnings} warnings`}`}.\n`
       : `After a correction, run this command again. ${problems === 1 ? 'One problem is' : `${problems} problems are`} left.\n`;
   return `${groups.join('\n')}\n${end}`;
 }
