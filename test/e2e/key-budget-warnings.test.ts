@@ -8,8 +8,7 @@ import { useSignalbox, useUpstream } from '../support/use.ts';
 const upstream = useUpstream();
 
 /** A short request is no classification, so the few tokens of a class are no measure for it. */
-const CLASSES =
-  '  classification: { expected_output_tokens: 20, default_input_tokens: 400, min_useful_output: 8 }\n';
+const CLASSES = '  classification: { expected_output_tokens: 20, default_input_tokens: 400, min_useful_output: 8 }\n';
 const box = useSignalbox(() => ({
   policy: testPolicy(
     { fake: upstream.url },
