@@ -1,10 +1,9 @@
-import { isProviderFailure } from '../../core/decision/failure-kinds.ts';
+import { type FailureSeries, isProviderFailure } from '../../core/decision/failure-kinds.ts';
 import type { HealthState } from '../../core/decision/readings.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { AlertSubject } from '../../core/people/alert.ts';
 import type { CachedEach } from '../../core/policy/alerts.ts';
 import type { FailingGuard } from '../../core/policy/guards.ts';
-import type { FailureSeries } from '../../providers/health/types.ts';
 import type { InstanceReport } from '../../store/instance-reports.ts';
 
 /** A window of a budget for one subject. Times are ms since 1970. */
@@ -189,7 +188,7 @@ export function watchProviders(
       name,
       {
         ...{ name, ...sum, isUnpaid: unpaid === sum.endpoints },
-        ...stateOf(before.get(name), sum, Math.min(now, firstFailure(series))),
+        ...stateOf(before.get(name), sum, failuresSinceAnswer(series), now),
       },
     ]),
   );
@@ -199,27 +198,34 @@ export function watchProviders(
 const FAILED_MIN = 3;
 
 /**
- * Returns the first failure after the last answer of all endpoints; Infinity if it is unknown. An endpoint that failed before that answer
- * may have had no other attempt.
+ * Returns the failures after the last answer of all endpoints; null if none is known. An endpoint that failed before that answer may have
+ * had no other attempt.
  */
-function firstFailure(series: readonly FailureSeries[]): number {
-  const answered = Math.max(...series.map(({ answeredAt }) => answeredAt));
-  return Math.min(...series.map(({ failedAt }) => failedAt).filter((failedAt) => failedAt >= answered));
+function failuresSinceAnswer(endpoints: readonly FailureSeries[]): ProviderWatch['series'] {
+  const answeredAt = Math.max(...endpoints.map((one) => one.answeredAt));
+  const failing = endpoints.filter(({ failedAt }) => failedAt >= answeredAt && failedAt !== Number.POSITIVE_INFINITY);
+  if (failing.length === 0) return null;
+  const failed = failing.reduce((sum, { failures }) => sum + failures, 0);
+  return { since: Math.min(...failing.map(({ failedAt }) => failedAt)), failed };
 }
 
-/** @param failedAt when the first failure was that this check is the first to see, ms since 1970 */
 function stateOf(
   last: ProviderWatch | undefined,
   { answered, failed, shut }: Pick<ProviderWatch, 'answered' | 'failed' | 'shut'>,
-  failedAt: number,
+  known: ProviderWatch['series'],
+  now: number,
 ): Pick<ProviderWatch, 'isUp' | 'downSince' | 'series'> {
-  if (answered > (last?.answered ?? 0)) return { isUp: true, downSince: null, series: null };
-  const { isUp = false, downSince = null, series: before = null } = last ?? {};
+  const hasAnswered = answered > (last?.answered ?? 0);
+  if (hasAnswered && known === null) return { isUp: true, downSince: null, series: null };
+  const { isUp = false, downSince = null, series: before = null } = (hasAnswered ? undefined : last) ?? {};
   const more = failed - (last?.failed ?? 0);
-  if (more <= 0) return { isUp, downSince, series: before };
-  const series = { since: before?.since ?? failedAt, failed: (before?.failed ?? 0) + more };
+  if (more <= 0) return { isUp: isUp || hasAnswered, downSince, series: before };
+  const series = {
+    since: before?.since ?? known?.since ?? now,
+    failed: before === null && known !== null ? known.failed : (before?.failed ?? 0) + more,
+  };
   const isDown = shut > 0 || series.failed >= FAILED_MIN;
-  return { isUp: isUp && !isDown, downSince: downSince ?? (isDown ? series.since : null), series };
+  return { isUp: (isUp || hasAnswered) && !isDown, downSince: downSince ?? (isDown ? series.since : null), series };
 }
 
 /** Returns the state of each key of a provider, from the states of its endpoints. */

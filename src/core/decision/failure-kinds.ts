@@ -31,6 +31,16 @@ const REQUEST_FAILURES: ReadonlySet<string> = new Set(['rejected', 'context', 'r
 /** Whether the provider, rather than the content of the request, causes failures of this kind. */
 export const isOfProvider = (kind: string): boolean => !REQUEST_FAILURES.has(kind);
 
+/** When attempts at an endpoint began to fail. Times are Unix ms. */
+export interface FailureSeries {
+  /** The last answer; negative infinity for none. */
+  readonly answeredAt: number;
+  /** The first failure of the provider after the last answer; infinity for none. */
+  readonly failedAt: number;
+  /** The failures of the provider after the last answer. */
+  readonly failures: number;
+}
+
 /**
  * Whether an attempt with this outcome failed because the provider does not work. A provider that asks for fewer requests works. Mistakes
  * of requests say nothing about the provider.

@@ -1,4 +1,5 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
+import type { FailureSeries } from '../../core/decision/failure-kinds.ts';
 import type { HealthState } from '../../core/decision/readings.ts';
 import type { EndpointRooms, LimitUse } from '../../core/endpoint-room.ts';
 import type { StoppedBilling } from '../../core/money/abort-billing.ts';
@@ -123,14 +124,6 @@ export interface Quantiles {
 
 /** The outcome of an attempt, as metrics count it. */
 export type AttemptOutcome = 'ok' | 'dropped' | ProviderFailure['kind'];
-
-/** When attempts began to fail, in Unix ms. */
-export interface FailureSeries {
-  /** The last answer; negative infinity for none. */
-  readonly answeredAt: number;
-  /** The first failure of the provider after the last answer; infinity for none. */
-  readonly failedAt: number;
-}
 
 /** The metrics of an endpoint in the active policy. Counters begin at the start of the process. */
 export interface EndpointSample extends EndpointName {

@@ -11,13 +11,13 @@ import { model, price, snapshot } from '../../routing/build.ts';
 type Counts = readonly [
   state: HealthState,
   attempts: Readonly<Record<string, number>>,
-  series?: readonly [answeredAt: number, failedAt: number],
+  series?: readonly [answeredAt: number, failedAt: number, failures: number],
 ];
 
-const NEVER = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] as const;
-const sampleOf = ([state, attempts, [answeredAt, failedAt] = NEVER]: Counts) => ({
+const NEVER = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, 0] as const;
+const sampleOf = ([state, attempts, [answeredAt, failedAt, failures] = NEVER]: Counts) => ({
   ...{ provider: 'p', state, attempts: new Map(Object.entries(attempts)) },
-  series: { answeredAt, failedAt },
+  series: { answeredAt, failedAt, failures },
 });
 
 const samples = (...endpoints: readonly Counts[]) => endpoints.map(sampleOf);
@@ -51,14 +51,19 @@ describe('a provider', () => {
   });
 
   test('a provider is down from its first failure after its last answer, although a check sees both at once', () => {
-    const both: Counts = ['healthy', { ok: 6, timeout: 2 }, [600, 700]];
-    const other: Counts = ['healthy', { ok: 3, timeout: 1 }, [650, 900]];
-    const failing: Counts = ['ejected', { ok: 6, timeout: 9 }, [600, 700]];
+    const both: Counts = ['healthy', { ok: 6, timeout: 2 }, [600, 700, 2]];
+    const other: Counts = ['healthy', { ok: 3, timeout: 1 }, [650, 900, 1]];
+    const failing: Counts = ['ejected', { ok: 6, timeout: 9 }, [600, 700, 9]];
     expect(seen([['healthy', { ok: 5 }]], [both], [failing])).toMatchObject({ downSince: 700 });
     expect(seen([['healthy', { ok: 5 }], other], [both, other], [failing, other])).toMatchObject({ downSince: 700 });
     // The first endpoint failed before the second one answered, and nobody knows when it failed again.
-    const late: Counts = ['healthy', { ok: 4, timeout: 1 }, [800, 900]];
+    const late: Counts = ['healthy', { ok: 4, timeout: 1 }, [800, 900, 1]];
     expect(seen([['healthy', { ok: 5 }], other], [both, late], [failing, late])).toMatchObject({ downSince: 900 });
+  });
+
+  test('a provider is down although nothing is sent to it after the check that saw its last answer', () => {
+    const refused: Counts = ['misconfigured', { ok: 6, auth: 1 }, [600, 700, 1]];
+    expect(seen([['healthy', { ok: 5 }]], [refused], [refused])).toMatchObject({ isUp: false, downSince: 700 });
   });
 
   test('failures that requests cause do not make a provider down', () => {
