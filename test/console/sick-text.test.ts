@@ -8,7 +8,7 @@ const of = (upstream: string, key: string | null, state: string, provider = 'ope
 test('three refused keys of a pool with three models are one line of attention', () => {
   const pool = ['A', 'B', 'C'].flatMap((key) => ['x', 'y', 'z'].map((model) => of(model, key, 'misconfigured')));
   expect(sickText(pool).map(({ text }) => text)).toEqual([
-    'openai, 3 models, A and B and C: the provider refuses these API keys',
+    'openai, 3 models, A, B and C: the provider refuses these API keys',
   ]);
 });
 

@@ -156,6 +156,10 @@ export const monthTime = (time: number): string => monthOf.format(time);
 export const dayTime = (time: number): string => dayOf.format(time);
 export const momentTime = (time: number): string => dayAndClock.format(time);
 
+const list = new Intl.ListFormat('en-GB');
+/** Writes a list: `a, b and c`. */
+export const listText = (parts: readonly string[]): string => list.format(parts);
+
 /** Whether a text is a wallet address. */
 export const isAddress = (text: string): boolean => /^0x[0-9a-f]{40}$/i.test(text);
 /** Shortens an address or hash to its first and last characters: `0x675871…2dc0bd`. */

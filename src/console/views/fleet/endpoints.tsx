@@ -3,7 +3,7 @@ import type { Resource } from '../../api/resource.ts';
 import { ShareBar } from '../../charts/bars.tsx';
 import { LoadedCard } from '../../design/card.tsx';
 import { Select } from '../../design/field.tsx';
-import { duration, figure, percent, plural, timesText } from '../../design/format.ts';
+import { duration, figure, listText, percent, plural, timesText } from '../../design/format.ts';
 import { markOf } from '../../design/marks.ts';
 import { Empty, Skeleton } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
@@ -265,7 +265,7 @@ function sentenceOf(
 ): string {
   const sick = [...new Set(lines.filter(isSick).map(({ provider }) => provider))];
   const failing = degraded.map((provider) => `${provider.name} is degraded: ${degradedText(provider)}. `).join('');
-  const health = `${sick.length === 0 ? '' : `${sick.join(', ')} ${sick.length === 1 ? 'is' : 'are'} not healthy. `}${failing}`;
+  const health = `${sick.length === 0 ? '' : `${listText(sick)} ${sick.length === 1 ? 'is' : 'are'} not healthy. `}${failing}`;
   const [slow] = slowProviders(traffic, before);
   if (slow) {
     const { name, ttftMs } = slow;

@@ -24,7 +24,9 @@ export function Course({ report }: { readonly report: TrafficReport }) {
   }
   const perCredit = usdPerCredit(report);
   const inUsd = (values: readonly number[]) => values.map((credits) => credits * perCredit);
-  const shown = series.slice(0, LINES);
+  // A key whose requests were all refused spends nothing, and has no bar.
+  const spending = total.whole.credits === 0 ? series : series.filter(({ whole }) => whole.credits !== 0);
+  const shown = spending.slice(0, LINES);
   const spent = { name: 'Spend', mark: 'accent', values: inUsd(total.buckets.credits) };
   const baseline = {
     name: TERMS.baseline.word,
@@ -35,7 +37,7 @@ export function Course({ report }: { readonly report: TrafficReport }) {
   const rest = total.buckets.credits.map(
     (credits, at) => credits - shown.reduce((sum, { buckets }) => sum + (buckets.credits[at] ?? 0), 0),
   );
-  const isWhole = series.length <= LINES && report.other === null;
+  const isWhole = spending.length <= LINES && report.other === null;
   const colourOf = marksOf(shown.map(({ value }) => value));
   const lines =
     report.by === null
@@ -72,12 +74,14 @@ function uniquelyNamed<Line extends { readonly name: string }>(lines: readonly L
   });
 }
 
+const shareText = (share: number): string => (share === 1 ? 'all' : percent(Math.round(share * 100) / 100).short);
+
 function courseSentence({ total: { whole, before }, series }: TrafficReport): string {
   const change = compared(whole.credits, before?.credits ?? null);
   const [most] = series;
   const mostly =
     most && whole.credits > 0
-      ? `, ${percent(Math.round((most.whole.credits / whole.credits) * 100) / 100).short} of it for ${most.name || 'requests without a name'}`
+      ? `, ${shareText(most.whole.credits / whole.credits)} of it for ${most.name || 'requests without a name'}`
       : '';
   return `Spend is ${usd(whole.usd).short}${change === '' ? '' : `, ${change}`}${mostly}.`;
 }

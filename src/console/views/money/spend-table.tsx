@@ -15,7 +15,7 @@ interface SpendTableProps {
   readonly isNarrow?: boolean;
 }
 
-/** Spend in this period, spend in the period before, and the change. The largest rise comes first. */
+/** Spend in this period, and if it is known, spend in the period before and the change. The largest rise comes first. */
 export const SpendTable = ({ label, by, rows, hrefOf, current, isNarrow = false }: SpendTableProps) => (
   <Table
     label={label}
@@ -23,7 +23,7 @@ export const SpendTable = ({ label, by, rows, hrefOf, current, isNarrow = false 
     keyOf={({ id }) => id ?? '~others'}
     columns={columnsBy(by, rows, isNarrow)}
     current={current}
-    order={{ id: CHANGE, isDown: true }}
+    order={{ id: isCompared(rows) ? CHANGE : SPEND, isDown: true }}
     {...(hrefOf && { hrefOf })}
   />
 );
@@ -42,21 +42,33 @@ function columnsBy(
   ];
   return columnsOf([
     { head: nounOf(by), name: ({ name }) => name },
-    { head: 'Spend', money: ({ whole }) => whole, phone: 'fact' },
-    { head: 'Before', money: ({ before }) => before },
     {
-      head: CHANGE,
-      phone: 'second',
-      figure: (row) => (row.before ? usd(Number(row.whole.usd) - Number(row.before.usd)) : NONE),
-      cell: (row, rise) => <Change row={row} rise={rise} />,
-      // The row with the sum of all other rows has no rise, so this row stays at the end.
-      sort: (row) => (row.id === null ? null : riseOf(row)),
+      head: SPEND,
+      money: ({ whole }) => whole,
+      phone: 'fact',
+      // The row with the sum of all other rows stays at the end.
+      sort: ({ id, whole }) => (id === null ? null : whole.credits),
     },
+    ...(isCompared(rows) ? COMPARED : []),
     ...(isNarrow ? [] : more),
   ]);
 }
 
-const CHANGE = 'Change';
+const [SPEND, CHANGE] = ['Spend', 'Change'];
+
+const isCompared = (rows: readonly SpenderRow[]): boolean => rows.some(({ before }) => before !== null);
+
+const COMPARED: readonly Column<SpenderRow>[] = [
+  { head: 'Before', money: ({ before }) => before },
+  {
+    head: CHANGE,
+    phone: 'second',
+    figure: (row) => (row.before ? usd(Number(row.whole.usd) - Number(row.before.usd)) : NONE),
+    cell: (row, rise) => <Change row={row} rise={rise} />,
+    // The row with the sum of all other rows has no rise, so this row stays at the end.
+    sort: (row) => (row.id === null ? null : riseOf(row)),
+  },
+];
 
 function Change({ row, rise }: { readonly row: SpenderRow; readonly rise: WrittenFigure }) {
   if (!row.before) return <Written value={rise} />;

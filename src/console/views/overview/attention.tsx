@@ -129,7 +129,8 @@ function fundItem(fund: FundUsage, now: number): readonly AttentionItem[] {
       {fundSubject(fund)} will be empty <When at={new Date(at).toISOString()} /> if spending continues at this rate
     </>
   );
-  const [tone, word] = isSpent ? (['bad', 'Spent'] as const) : (['warn', 'Budget'] as const);
+  const tone = isSpent ? 'bad' : 'warn';
+  const word = isSpent && !isRefusing(fund) ? 'Spent' : 'Budget';
   return [{ id: `fund ${fundKey(fund)}`, tone, word, text, href }];
 }
 

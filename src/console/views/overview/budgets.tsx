@@ -51,9 +51,9 @@ export function fundHref({ kind, name, subject, subject_name: called, holder }: 
     : hrefOf(`${HOLDER_PAGES[holder]}/${subject}`);
 }
 
-/** Writes `at 21:55` within the next half day, otherwise `on 24 Nov`. */
+/** Writes `at 21:55` on the same day and within the next half day, otherwise `on 24 Nov`. */
 const soonText = (at: number, now: number): string =>
-  at - now < 43_200_000 ? `at ${clockTime(at)}` : `on ${dayTime(at)}`;
+  at - now < 43_200_000 || dayTime(at) === dayTime(now) ? `at ${clockTime(at)}` : `on ${dayTime(at)}`;
 
 function stateOf(fund: FundUsage, now: number): readonly [Tone, string] {
   if (fund.spent_credits >= fund.limit_credits) return ['bad', 'Spent'];

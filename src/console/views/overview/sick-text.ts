@@ -1,4 +1,5 @@
 import type { ReadOf } from '../../api/reads.ts';
+import { listText } from '../../design/format.ts';
 
 type Endpoint = Pick<ReadOf<'/admin/endpoints'>['data'][number], 'provider' | 'upstream' | 'key' | 'state'>;
 
@@ -26,7 +27,7 @@ export function sickText(sick: readonly Endpoint[]): readonly SickItem[] {
     const upstreams = [...new Set(same.map(({ upstream }) => upstream))];
     const models = upstreams.length === 1 ? upstreams : [`${upstreams.length} models`];
     const words = state === 'misconfigured' && keys.length > 1 ? 'the provider refuses these API keys' : WORDS[state];
-    const what = [provider, ...models, ...(keys.length === 0 ? [] : [keys.join(' and ')])].join(', ');
+    const what = [provider, ...models, ...(keys.length === 0 ? [] : [listText(keys)])].join(', ');
     return { id: `endpoints ${id}`, tone: state === 'cooling' ? 'warn' : 'bad', text: `${what}: ${words ?? state}` };
   });
 }

@@ -104,7 +104,7 @@ export const fullestFundColumn = <Row extends object>(of: (row: Row) => FullestF
       const use = fullest(row);
       if (use) return <FullestFund use={use} share={share} />;
       const [budget] = of(row).budgets ?? [];
-      return <span class="dim">{budget ? budgetTermsText(budget) : 'No budget'}</span>;
+      return <span class="dim">{budget ? budgetTermsText(budget) : 'No own budget'}</span>;
     },
   };
 };

@@ -91,17 +91,19 @@ const GuardTable = ({ report, current }: { readonly report: GuardReport; readonl
       current={current}
       columns={columnsOf<Guard>([
         { head: 'Guard', name: ({ name }) => name },
+        { head: 'State', cell: (guard) => <Health of={guard} />, phone: 'more' },
         { head: 'Kind', of: 'guard', none: 'Not in the policy' },
         { head: 'Inspects', cell: (guard) => sidesOf(guard) || <span class="dim">–</span> },
-        { head: 'On match', cell: ({ on_match }) => <OnMatch of={on_match} />, phone: 'second' },
+        { head: 'On match', cell: ({ on_match }) => <OnMatch of={on_match} />, phone: 'more' },
         { head: 'Requests', count: ({ requests }) => requests },
-        { head: 'Matched', count: ({ matched }) => matched, phone: 'fact' },
+        { head: 'Matched', count: ({ matched }) => matched, phone: 'more' },
         { head: 'Blocked', count: ({ blocked }) => blocked },
         { head: 'Masked', count: ({ masked }) => masked },
-        { head: 'Repaired', count: ({ repaired }) => repaired },
+        ...(report.data.some(({ repaired }) => repaired > 0)
+          ? [{ head: 'Repaired', count: ({ repaired }: Guard) => repaired }]
+          : []),
         { head: 'Flagged', count: ({ flagged }) => flagged },
         { head: 'Failed', count: ({ failed }) => failed },
-        { head: 'State', cell: (guard) => <Health of={guard} />, phone: 'fact' },
       ])}
     />
   </Card>

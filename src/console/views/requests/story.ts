@@ -1,5 +1,5 @@
 import type { ReadOf } from '../../api/reads.ts';
-import { duration, figure, percent, plural } from '../../design/format.ts';
+import { duration, figure, listText, percent, plural } from '../../design/format.ts';
 
 export type DecisionRead = ReadOf<'/admin/decisions/dec_'>;
 export type Candidate = NonNullable<DecisionRead['candidates']>[number];
@@ -214,6 +214,4 @@ function named(models: readonly string[]): Sentence {
   return parts.flatMap((part, at) => (at === 0 ? [part] : [at === parts.length - 1 ? ' and ' : ', ', part]));
 }
 
-/** Writes a list: `a, b and c`. */
-const list = new Intl.ListFormat('en-GB');
-const listed = (parts: readonly string[]): string => (parts.length === 0 ? 'an unknown fault' : list.format(parts));
+const listed = (parts: readonly string[]): string => (parts.length === 0 ? 'an unknown fault' : listText(parts));
