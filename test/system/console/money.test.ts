@@ -84,6 +84,17 @@ test('the list of keys begins with the key whose spend grew most, and its detail
   expect(faults).toEqual([]);
 });
 
+test('while the period before is not known, the list has no columns for it, and begins with the largest spend', async () => {
+  const { page } = await openConsole(stage, { path: '/money?range=7d' });
+  const table = page.getByRole('table', { name: 'Spend by key' });
+  await table.waitFor();
+  expect(await table.locator('thead').textContent()).not.toMatch(/Before|Change/);
+  const amounts = await table.locator('tbody tr td:nth-child(2)').allInnerTexts();
+  const spent = amounts.map((text) => Number(text.replace('$', '')));
+  expect(spent.length).toBe(3);
+  expect(spent).toEqual(spent.toSorted((one, other) => other - one));
+});
+
 test('a person finds what team search spent and saved this week', async () => {
   const { page } = await openConsole(stage, { path: '/money' });
   await page.getByLabel('Time range').selectOption({ label: 'Last 7 days' });

@@ -18,6 +18,11 @@ import {
 const POLICY = CONSOLE_POLICY.replace(
   '  - name: search',
   '  - name: search\n    budgets: [{ limit_credits: 5000, window: month }]',
+).replace(
+  'budgets:\n  - { name: day',
+  `budgets:
+  - { name: trial, limit_credits: 200, window: day, each: key, match: 'key.labels.kind == "trial"' }
+  - { name: day`,
 );
 
 /** A complete task takes longer than one step. */
@@ -127,6 +132,28 @@ describe('a key', () => {
     expect(Number(spend.slice(1))).toBeCloseTo(Number(series[0].whole.usd), 4);
     expect(budget).toMatch(/^\d[\d.]* %$/);
     expect(await axeFinds(page)).toEqual([]);
+  });
+
+  test('the budget that the policy gives to each key is in the detail of the key that uses it', async () => {
+    const { id, key } = await made('/admin/keys', {
+      name: 'trial-app',
+      labels: { kind: 'trial' },
+      budgets: [{ limit_credits: 1_000, window: 'month' }],
+    });
+    const body = JSON.stringify({
+      model: 'mistral-breeze',
+      messages: [{ role: 'user', content: 'Say hello.' }],
+      max_tokens: 40,
+    });
+    const headers = { ...withKey(key).headers, 'content-type': 'application/json' };
+    const answer = await fetch(`${stage.box.url}/v1/chat/completions`, { method: 'POST', body, headers });
+    expect([answer.status, (await answer.text()).length > 0]).toEqual([200, true]);
+    const page = await open(`/keys/${id}`);
+    await panel(page).getByText('trial, of the policy').waitFor();
+    expect(await panel(page).locator('.related > li strong').allInnerTexts()).toEqual([
+      'Month',
+      'trial, of the policy',
+    ]);
   });
 
   test('a refused value is reported at its field, which gets the focus, and other input stays', async () => {

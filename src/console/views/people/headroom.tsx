@@ -182,11 +182,14 @@ interface BudgetsProps {
   readonly none: string;
 }
 
-/** The budgets of a team, person or key. */
+/** The budgets of a team, person or key. Budgets that the policy gives to each of them are listed once they are used. */
 export function Budgets({ of, holder, balance, none }: BudgetsProps) {
   const funds = useFunds()(holder);
   const uses: readonly BudgetUse[] = [
     ...of.map((budget) => usageOf(budget, funds)),
+    ...funds
+      .filter(({ kind, name }) => kind === 'budget' && !of.some((budget) => name.endsWith(endOfName(budget))))
+      .map((fund) => ({ ...fund, label: `${fund.name}, of the policy` })),
     ...(balance
       ? [
           {

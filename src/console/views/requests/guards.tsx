@@ -128,8 +128,8 @@ const Health = ({ of: { failing, guard } }: { readonly of: Guard }) =>
 const failureOf = ({ failing }: Guard): ComponentChildren =>
   failing && (
     <>
-      <State tone="bad">Fails</State> at every request since <When at={failing.since} />
-      {failing.error !== null && <>: {failing.error}</>}{' '}
+      <State tone="bad">Fails</State> at every request, first <When at={failing.since} />
+      {failing.error !== null && <>: {failing.error}</>}.{' '}
       <a href={hrefWith({}, `/requests/${failing.request_id}`)}>Show the last request</a>
     </>
   );
