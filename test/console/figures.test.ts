@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { logTicks, paretoFront, ticksTo } from '../../src/console/charts/scale.ts';
 import { inColumn } from '../../src/console/design/column.ts';
 import {
+  asSum,
   duration,
   figure,
   percent,
@@ -189,8 +190,8 @@ describe('a column writes its figures in one format', () => {
       ).failed;
     expect(law(inColumn)).toBe(false);
     // Writes a price in the format of sums.
-    const asSum = ({ exact }: WrittenFigure) => usd(exact.slice(1));
-    expect(law((figures) => (one) => inColumn(figures.map(asSum))(asSum(one)))).toBe(true);
+    const asUsd = ({ exact }: WrittenFigure) => usd(exact.slice(1));
+    expect(law((figures) => (one) => inColumn(figures.map(asUsd))(asUsd(one)))).toBe(true);
   });
 
   test('keeps the exact value of each figure', () => {
@@ -201,12 +202,13 @@ describe('a column writes its figures in one format', () => {
   const amounts = fc.array(fc.double({ min: -1e9, max: 1e9, noNaN: true, noDefaultInfinity: true }), { minLength: 1 });
   const formatOf = (text: string) =>
     text
-      .replace(/^< /, '')
+      .replace(/^[<>] /, '')
       .replace('−', '')
       .replace(/[\d,]+/, '0')
       .replace(/(?<=\.)\d+/, (part) => '0'.repeat(part.length));
   test.each([
     ['USD', usd],
+    ['sums', (value: number) => asSum(usd(value))],
     ['durations', (value: number) => duration(Math.abs(value))],
     ['shares', percent],
     ['counts', figure],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { formatsOf } from '../../src/console/design/column.ts';
-import { usd } from '../../src/console/design/format.ts';
+import { asSum, usd } from '../../src/console/design/format.ts';
 import { withKnownBefore } from '../../src/console/shell/known-before.ts';
 import { partOf, riseOf, riseSentence } from '../../src/console/views/money/rise.ts';
 
@@ -78,4 +78,15 @@ test('columns that are formatted together have equal decimals, whatever their am
     });
   fc.assert(law(columnsOf('months')), { seed: SEED });
   expect(fc.check(law(columnsOf()), { seed: SEED }).failed).toBe(true);
+});
+
+test('a column of sums with a dollar or more shows cents, and says that a smaller sum is not nothing', () => {
+  const texts = (amounts: readonly number[]) => {
+    const formats = formatsOf([{ id: 'sum', figure: (amount: number) => asSum(usd(amount)) }], amounts);
+    return amounts.map((amount) => formats.get('sum')?.(asSum(usd(amount))).short);
+  };
+  expect(texts([23.1612, 0.4661, 0.00349, -0.00349, -1.2349, 0])).toEqual([
+    ...['$23.16', '$0.47', '< $0.01', '> −$0.01', '−$1.23', '$0.00'],
+  ]);
+  expect(texts([0.0552, 0.0085])).toEqual(['$0.0552', '$0.0085']);
 });

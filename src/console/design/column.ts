@@ -53,18 +53,18 @@ const withSign = (value: number, decimals: number, before: string, behind: strin
   const size = Math.abs(value);
   const smallest = 10 ** -decimals;
   const isTiny = size > 0 && size < smallest / 2;
-  return `${isTiny ? '< ' : ''}${value < 0 ? '−' : ''}${before}${fixed(isTiny ? smallest : size, decimals)}${behind}`;
+  return `${isTiny ? (value < 0 ? '> ' : '< ') : ''}${value < 0 ? '−' : ''}${before}${fixed(isTiny ? smallest : size, decimals)}${behind}`;
 };
 
+const usdWith =
+  (decimals: number): ColumnFormat =>
+  (value) =>
+    withSign(value, decimals, '$', '');
+
 const FORMATS: Readonly<Record<FigureAmount['kind'], (sizes: Sizes) => ColumnFormat>> = {
-  usd: (sizes) => {
-    const decimals = usdDecimals(sizes);
-    return (value) => withSign(value, decimals, '$', '');
-  },
-  price: ({ all }) => {
-    const decimals = needed(all, 2, DECIMALS_MAX);
-    return (value) => withSign(value, decimals, '$', '');
-  },
+  usd: (sizes) => usdWith(usdDecimals(sizes)),
+  sum: (sizes) => usdWith(sizes.most >= 1 ? 2 : usdDecimals(sizes)),
+  price: ({ all }) => usdWith(needed(all, 2, DECIMALS_MAX)),
   duration: (sizes) => {
     const [unit, name] = sizes.most < 1_000 ? [1, 'ms'] : [1_000, 's'];
     const decimals = durationDecimals(sizes);

@@ -9,8 +9,8 @@ export interface WrittenFigure {
 }
 
 export interface FigureAmount {
-  readonly kind: 'figure' | 'percent' | 'usd' | 'price' | 'duration';
-  /** The value in the unit of its kind: 0 to 1 for a share, dollars for USD and prices, ms for a duration. */
+  readonly kind: 'figure' | 'percent' | 'usd' | 'sum' | 'price' | 'duration';
+  /** The value in the unit of its kind: 0 to 1 for a share, dollars for USD, sums and prices, ms for a duration. */
   readonly value: number;
 }
 
@@ -78,6 +78,10 @@ export function usd(value: string | number | null): WrittenFigure {
     amount: { kind: 'usd', value: amount },
   };
 }
+
+/** An amount as a sum of many charges: a column with a dollar or more shows cents. */
+export const asSum = (written: WrittenFigure): WrittenFigure =>
+  written.amount === undefined ? written : { ...written, amount: { ...written.amount, kind: 'sum' } };
 
 /**
  * Writes a list price, which is never rounded.

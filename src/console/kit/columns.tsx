@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import { figure } from '../design/format.ts';
+import { asSum, figure } from '../design/format.ts';
 import type { TableColumn } from '../design/table.tsx';
 import { type MoneyProps, moneyFigure } from '../design/written.tsx';
 import { nameOfMember, show } from './show.tsx';
 
-/** A column of a table. The content of a column is determined by `of`, `name`, `count`, `money`, `figure` or `cell`. */
+/** A column of a table. The content of a column is determined by `of`, `name`, `count`, `money`, `sum`, `figure` or `cell`. */
 export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'head' | 'cell' | 'sort'> {
   /** The heading, a noun. The default heading is the name of the member. */
   readonly head?: string;
@@ -18,6 +18,8 @@ export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'head' | 'cel
   readonly count?: (row: Row) => number | null;
   /** Returns an amount; null if the amount is not known. */
   readonly money?: (row: Row) => MoneyProps | null;
+  /** Returns the sum of many charges, which people read to the cent; null if it is not known. */
+  readonly sum?: (row: Row) => MoneyProps | null;
   /** Renders something other than the value that the column sorts by. */
   readonly cell?: TableColumn<Row>['cell'];
   /** False if the column cannot be sorted. */
@@ -39,16 +41,18 @@ export interface Column<Row> extends Omit<TableColumn<Row>, 'id' | 'head' | 'cel
  * />
  */
 export const columnsOf = <Row extends object>(columns: readonly Column<Row>[]): readonly TableColumn<Row>[] =>
-  columns.map(({ of, head = nameOfMember(of ?? ''), none, name, count, money, sort, ...column }) => {
+  columns.map(({ of, head = nameOfMember(of ?? ''), none, name, count, money, sum, sort, ...column }) => {
     const implied = of
       ? shownMember(of, none)
       : name
         ? shownName(name)
         : money
           ? shownMoney(money)
-          : count
-            ? shownCount(count)
-            : {};
+          : sum
+            ? shownSum(sum)
+            : count
+              ? shownCount(count)
+              : {};
     const order = sort === false ? undefined : (sort ?? implied.sort);
     const { sort: _, ...parts } = implied;
     return { ...parts, id: head, head, ...column, ...(order && { sort: order }) };
@@ -82,6 +86,11 @@ const shownMoney = <Row,>(money: (row: Row) => MoneyProps | null): Implied<Row> 
   figure: (row) => moneyFigure(money(row) ?? { usd: null, credits: null }),
   sort: (row) => money(row)?.credits ?? null,
 });
+
+const shownSum = <Row,>(sum: (row: Row) => MoneyProps | null): Implied<Row> => {
+  const { figure: amount, ...parts } = shownMoney(sum);
+  return { ...parts, ...(amount && { figure: (row: Row) => asSum(amount(row)) }) };
+};
 
 const shownCount = <Row,>(count: (row: Row) => number | null): Implied<Row> => ({
   figure: (row) => figure(count(row)),

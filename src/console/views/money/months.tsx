@@ -200,7 +200,7 @@ const monthColumns = (
       return {
         head: monthTime(start.getTime()) + (at === starts.length - 1 ? ', so far' : ''),
         // Before its first request, this installation knows of no spend.
-        money: ({ amounts }) =>
+        sum: ({ amounts }) =>
           (starts[at + 1]?.getTime() ?? Infinity) <= knownFrom ? null : (amounts[at] ?? NO_AMOUNT),
         formatWith: 'months',
         ...(phone && { phone }),

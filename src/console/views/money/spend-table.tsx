@@ -1,4 +1,4 @@
-import { figure, NONE, usd, type WrittenFigure } from '../../design/format.ts';
+import { asSum, figure, NONE, usd, type WrittenFigure } from '../../design/format.ts';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
 import { type Column, columnsOf } from '../../kit/columns.tsx';
@@ -35,7 +35,7 @@ function columnsBy(
 ): readonly TableColumn<SpenderRow>[] {
   const more: readonly Column<SpenderRow>[] = [
     ...(rows.some(({ whole }) => savedOf(whole) !== null)
-      ? [{ head: 'Saved', term: 'saved' as const, money: ({ whole }: SpenderRow) => savedOf(whole) }]
+      ? [{ head: 'Saved', term: 'saved' as const, sum: ({ whole }: SpenderRow) => savedOf(whole), formatWith: SPEND }]
       : []),
     { head: 'Requests', count: ({ whole }) => whole.requests },
     { head: 'Tokens', count: ({ whole }) => whole.input_tokens + whole.output_tokens },
@@ -44,7 +44,8 @@ function columnsBy(
     { head: nounOf(by), name: ({ name }) => name },
     {
       head: SPEND,
-      money: ({ whole }) => whole,
+      sum: ({ whole }) => whole,
+      formatWith: SPEND,
       phone: 'fact',
       // The row with the sum of all other rows stays at the end.
       sort: ({ id, whole }) => (id === null ? null : whole.credits),
@@ -59,11 +60,12 @@ const [SPEND, CHANGE] = ['Spend', 'Change'];
 const isCompared = (rows: readonly SpenderRow[]): boolean => rows.some(({ before }) => before !== null);
 
 const COMPARED: readonly Column<SpenderRow>[] = [
-  { head: 'Before', money: ({ before }) => before },
+  { head: 'Before', sum: ({ before }) => before, formatWith: SPEND },
   {
     head: CHANGE,
     phone: 'second',
-    figure: (row) => (row.before ? usd(Number(row.whole.usd) - Number(row.before.usd)) : NONE),
+    figure: (row) => (row.before ? asSum(usd(Number(row.whole.usd) - Number(row.before.usd))) : NONE),
+    formatWith: SPEND,
     cell: (row, rise) => <Change row={row} rise={rise} />,
     // The row with the sum of all other rows has no rise, so this row stays at the end.
     sort: (row) => (row.id === null ? null : riseOf(row)),
@@ -81,7 +83,9 @@ function Change({ row, rise }: { readonly row: SpenderRow; readonly rise: Writte
 }
 
 const signed = (rise: WrittenFigure): WrittenFigure =>
-  (rise.amount?.value ?? 0) > 0 ? { short: `+${rise.short}`, exact: `+${rise.exact}` } : rise;
+  (rise.amount?.value ?? 0) > 0 && !rise.short.startsWith('<')
+    ? { short: `+${rise.short}`, exact: `+${rise.exact}` }
+    : rise;
 
 /** The change in whole percent: `+18 %`, `−3 %`, `0 %`; `new` if nothing was spent before. */
 function risePercent({ whole, before }: SpenderRow): string {

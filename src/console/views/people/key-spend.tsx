@@ -1,5 +1,5 @@
 import { useResource } from '../../api/resource.ts';
-import { NONE, usd, type WrittenFigure } from '../../design/format.ts';
+import { asSum, NONE, usd, type WrittenFigure } from '../../design/format.ts';
 import { moneyFigure } from '../../design/written.tsx';
 import type { Column } from '../../kit/columns.tsx';
 import { RANGES } from '../../shell/range.ts';
@@ -36,7 +36,7 @@ export function useKeySpend(): (id: string) => KeySpend {
 
 const written = (spend: KeySpend): WrittenFigure => {
   if (spend === null) return NONE;
-  if (!spend.isMost) return moneyFigure(spend);
+  if (!spend.isMost) return asSum(moneyFigure(spend));
   const text = `at most ${usd(spend.usd).short}`;
   return { short: text, exact: text };
 };
