@@ -179,6 +179,13 @@ test('Overview says how many requests were refused, next to the errors, and link
   expect(await rows.count()).toBe(refused);
 });
 
+test('a line without any figure is not in the legend', async () => {
+  const { page } = await openConsole(stage, { path: '?by=provider&measure=ttft&range=1h' });
+  const legend = page.locator('.chart-legend').first();
+  await legend.getByText('north').waitFor();
+  expect(await legend.textContent()).not.toContain('none');
+});
+
 test('if every request was refused, Overview says so instead of asking for a first request', async () => {
   const { page } = await openConsole(stage);
   await page.route('**/admin/traffic*', async (route) => {

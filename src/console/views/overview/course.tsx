@@ -101,11 +101,14 @@ function linesOf(of: Measure, report: TrafficReport): readonly ChartLine[] {
   }
   const markIn = marksOf(series.map(({ value }) => value));
   return [
-    ...series.map(({ name, value, buckets }) => ({
-      name: name || 'none',
-      mark: markIn(value),
-      values: of.values(buckets, perCredit),
-    })),
+    ...series
+      .map(({ name, value, buckets }) => ({
+        name: name || 'none',
+        mark: markIn(value),
+        values: of.values(buckets, perCredit),
+      }))
+      // Refused requests have no provider and no times.
+      .filter(({ values }) => values.some((value) => value !== null)),
     ...(other && of.hasOther
       ? [{ name: 'other', mark: 'mark-other', values: of.values(other.buckets, perCredit) }]
       : []),
