@@ -52,12 +52,14 @@ export const findKey = ({ caller }: Principal, keys: Pick<KeyAdmin, 'get'>, id: 
 
 /** Returns the keys with a name that the principal may see: those that are not revoked, if there are any. Rejects with StoreError. */
 export async function findNamed(
-  by: Principal,
+  { caller }: Principal,
   keys: Pick<KeyAdmin, 'get' | 'idsOf'>,
   name: string,
 ): Promise<readonly KeyInfo[]> {
+  const reach = checkAction(caller, 'keys.read');
   const ids = await keys.idsOf({ name });
-  const named = (await Promise.all(ids.map((one) => findKey(by, keys, one)))).filter((info) => info !== null);
+  const found = await Promise.all(ids.map((id) => keyWithin(caller, reach, keys, id)));
+  const named = found.filter((info) => info !== null);
   const live = named.filter(({ revokedAt }) => revokedAt === null);
   return live.length > 0 ? live : named;
 }

@@ -27,6 +27,7 @@ import { pageOfKeys } from '../../../src/admin/use-cases/key-pages.ts';
 import {
   createKey,
   findKey,
+  findNamed,
   grantToKey,
   revokeKey,
   rotatableKey,
@@ -144,6 +145,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   exportedTrail: [AUDITED, (by) => exportedTrail(by, stub, { from: 0, to: 1 }, 0)],
   findShown: [[...REPORTED, ...MEMBERS], (by) => findShown(by, stub, 'dec_0a4x1wm3zk0', FULL_SIGHT)],
   findKey: [[...AUDITED, 'finance', ...MEMBERS], (by) => findKey(by, stub, 'k')],
+  findNamed: [[...AUDITED, 'finance', ...MEMBERS], (by) => findNamed(by, stub, 'crm')],
   findPayment: [PEOPLE_AND_KEYS, (by) => findPayment(by, stub, 'pay_0a4x1wm3zk0')],
   findSubject: [[...AUDITED, 'finance'], (by) => findSubject(by, stub, 's')],
   findWallet: [[...AUDITED, 'finance'], (by) => findWallet(by, stub, 'w')],
