@@ -1,4 +1,4 @@
-import { defineGuard, type GuardText, Type } from 'signalbox/plugin';
+import { defineGuard, type GuardText, SEARCH_STEP, Type } from 'signalbox/plugin';
 
 /** The scripts that the guard distinguishes, with their letters as parts of a regular expression. */
 const SCRIPTS = {
@@ -20,15 +20,13 @@ type Script = keyof typeof SCRIPTS;
 const NAMES = Object.keys(SCRIPTS) as Script[];
 const LETTERS = /\p{L}/gu;
 
-/** The characters that are counted without a pause. */
-const PART = 16_384;
 const LOW_SURROGATE = /^[\uDC00-\uDFFF]/;
 
 function* count(text: string, pattern: RegExp): Generator<void, number> {
   let sum = 0;
   for (let at = 0; at < text.length; ) {
     // A part never ends between the two halves of a character.
-    const end = at + PART + (LOW_SURROGATE.test(text.charAt(at + PART)) ? 1 : 0);
+    const end = at + SEARCH_STEP + (LOW_SURROGATE.test(text.charAt(at + SEARCH_STEP)) ? 1 : 0);
     sum += text.slice(at, end).match(pattern)?.length ?? 0;
     at = end;
     if (at < text.length) yield;

@@ -5,6 +5,7 @@ import {
   type GuardText,
   type GuardWindow,
   MATCHES_MAX,
+  SEARCH_STEP,
   searchIn,
   type TextFinder,
   type TextSpan,
@@ -16,8 +17,6 @@ import {
  */
 export type Finder = readonly [kind: string, find: TextFinder, except?: TextFinder | undefined, step?: number];
 
-/** The characters that one step of a search looks at, unless it is slow. */
-const STEP = 16_384;
 /** The most characters, multiplied by the number of finders, that are searched without a pause: some milliseconds. */
 const AT_ONCE = 262_144;
 /** The most places that are compared without a pause. */
@@ -37,7 +36,7 @@ export function matchesIn(
   let length = 0;
   for (const { text } of texts) length += text.length;
   let weight = 0;
-  for (const [, , , step = STEP] of finders) weight += STEP / step;
+  for (const [, , , step = SEARCH_STEP] of finders) weight += SEARCH_STEP / step;
   return length * weight > AT_ONCE ? matchesInSteps(texts, finders, ahead) : matchesAtOnce(texts, finders);
 }
 
@@ -95,9 +94,9 @@ export function* matchesInSteps(
   for (let at = 0; at < texts.length; at++) {
     const { text } = texts[at]!;
     let taken = NONE;
-    for (const [kind, find, except, step = STEP] of finders) {
+    for (const [kind, find, except, step = SEARCH_STEP] of finders) {
       const found = yield* placesIn(find, text, ahead, step);
-      const exceptions = except && found.length > 0 ? yield* placesIn(except, text, ahead, STEP) : NONE;
+      const exceptions = except && found.length > 0 ? yield* placesIn(except, text, ahead, SEARCH_STEP) : NONE;
       taken = yield* addOutside(taken, found, exceptions, (from, to) => {
         matches.push({ kind, at: { text: at, from, to } });
         return matches.length < MATCHES_MAX;

@@ -1,8 +1,7 @@
+import { SEARCH_STEP } from '../core/text/search.ts';
 import type { GuardMatch, GuardSteps, GuardText, GuardWindow, PreparedGuard } from './guard.ts';
 import { MATCHES_MAX, matchFault } from './guard-matches.ts';
 
-/** The characters of a text that a guard inspects without a pause. */
-export const PART = 16_384;
 /** The longest window of a guard that states neither `reach` nor `longest`, in characters. */
 export const LONGEST = 262_144;
 /** The longest part in which the end of a match is searched. */
@@ -16,7 +15,11 @@ export class TooLongForGuard extends Error {}
  * @param part the characters that are inspected without a pause
  * @throws TooLongForGuard, also by a step
  */
-export function checkPure(guard: PreparedGuard, window: GuardWindow, part = PART): ReturnType<PreparedGuard['check']> {
+export function checkPure(
+  guard: PreparedGuard,
+  window: GuardWindow,
+  part = SEARCH_STEP,
+): ReturnType<PreparedGuard['check']> {
   if (guard.takesSteps) return guard.check(window);
   const length = lengthOf(window.texts);
   if (length <= part) return guard.check(window);

@@ -47,7 +47,15 @@ export {
   ipsIn,
   phonesIn,
 } from '../core/text/personal.ts';
-export { allIn, patternFinder, searchIn, stepsIn, type TextFinder, type TextSpan } from '../core/text/search.ts';
+export {
+  allIn,
+  patternFinder,
+  SEARCH_STEP,
+  searchIn,
+  stepsIn,
+  type TextFinder,
+  type TextSpan,
+} from '../core/text/search.ts';
 export { findSecrets, secretsIn } from '../core/text/secret-shapes.ts';
 export { defineEstimator } from './former-estimator.ts';
 export * from './guard.ts';

@@ -7,7 +7,7 @@ import { type Bucket, fullBucket, refill, take } from './bucket.ts';
  * milliseconds that never decrease.
  */
 export class ReportedTokens {
-  /** What remains now: the report, refilled, without the tokens of later attempts. Null if it limits nothing. */
+  /** The tokens that remain now: the report, refilled, without the tokens of later attempts. Null if it limits nothing. */
   #bucket: Bucket | null = null;
   /** The number of attempts that had begun at the report. */
   #begunAtReport = 0;

@@ -1,4 +1,4 @@
-/** A circle of a chart and the name that stands beside it. */
+/** A circle of a chart and the name next to it. */
 export interface NamedCircle {
   readonly name: string;
   readonly x: number;
@@ -48,7 +48,7 @@ function positionsOf({ name, x, y, radius }: NamedCircle): readonly PlacedLabel[
 const areApart = (one: Box, other: Box): boolean =>
   one.right <= other.left || other.right <= one.left || one.bottom <= other.top || other.bottom <= one.top;
 
-/** Whether a label is beside a circle. */
+/** Whether a label is next to a circle. */
 export function isClear({ left, right, top, bottom }: Box, { x, y, radius }: NamedCircle): boolean {
   const [nearX, nearY] = [Math.max(left, Math.min(x, right)), Math.max(top, Math.min(y, bottom))];
   return Math.hypot(nearX - x, nearY - y) >= radius;

@@ -143,7 +143,7 @@ interface LabelsProps extends Pick<ScatterProps, 'points'> {
   readonly width: number;
 }
 
-/** The names beside the circles: first the point under the pointer and the choice, then the models that could be chosen. */
+/** The names next to the circles: first the point under the pointer and the choice, then the models that could be chosen. */
 function ScatterLabels({ points, shown, circleOf, width }: LabelsProps) {
   const rank = (point: ScatterPoint): number =>
     point === shown ? 3 : point.isChosen ? 2 : Number(point.reason === null);

@@ -119,7 +119,7 @@ export interface Decision {
 
 const FALLBACK = ':fallback';
 
-/** Returns the reason for a model that stands in for the first choice. */
+/** Returns the reason for a model that replaces the first choice. */
 export const fallbackReason = (reason: string): string => (reason.endsWith(FALLBACK) ? reason : `${reason}${FALLBACK}`);
 
 /** The result if no model is eligible: every candidate with its rejections. */

@@ -80,7 +80,7 @@ export const clearNumber = (number: string): string =>
   AMBIGUOUS.test(number.replace('-', '')) ? `${number}0` : number;
 
 /**
- * What a number in a file can mean besides its value: the end of a sentence, or null for a clear number. Programs write no zero at the end of
+ * The meaning of a number in a file in addition to its value: the end of a sentence, or null for a clear number. Programs write no zero at the end of
  * decimals, so that only a person who means thousands writes `1.500`.
  */
 export const problemOfNumber = (source: string): string | null =>

@@ -47,7 +47,7 @@ export function linearPattern(source: string, isCaseBlind = false): LinearPatter
   return { find, matches: (text) => allIn(find, text) };
 }
 
-/** What a repetition says: `{3}`, `{3,}` or `{3,9}`. */
+/** The counts of a repetition: `{3}`, `{3,}` or `{3,9}`. */
 const REPETITION = /\{(\d{1,4})(?:(,)(\d{1,4})?)?\}/y;
 /** A class of characters: `[^a-z]`. The first sign may be `]`. */
 const CLASS = /\[\^?\]?(?:\\[\s\S]|\[:\^?\w+:\]|[^\]\\])*\]/y;

@@ -38,8 +38,8 @@ export const patternFinder =
     return until;
   };
 
-/** Characters that one step of a search looks at. */
-const STEP = 16_384;
+/** The characters of a text that are inspected in one step, without a pause. */
+export const SEARCH_STEP = 16_384;
 
 /**
  * Finds all matches in a text in steps of some thousand characters. The result is the same as of `allIn`. A match that goes on is searched
@@ -47,7 +47,12 @@ const STEP = 16_384;
  * @param ahead how many characters after a place can decide whether a match begins there
  * @param step the characters that one step looks at
  */
-export function* stepsIn(find: TextFinder, text: string, ahead: number, step = STEP): Generator<void, TextSpan[]> {
+export function* stepsIn(
+  find: TextFinder,
+  text: string,
+  ahead: number,
+  step = SEARCH_STEP,
+): Generator<void, TextSpan[]> {
   const found: TextSpan[] = [];
   yield* searchIn(find, text, ahead, step, (spans) => {
     for (const span of spans) found.push(span);

@@ -5,7 +5,7 @@ import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { WrappedAnswer } from '../exchange/wrapped-answer.ts';
 import { AnswerBlocked, type HeldParts } from './held-parts.ts';
 
-/** What guards an answer: one guarding of its parts, or several in a row. */
+/** The guarding of an answer: one guarding of its parts, or several in a row. */
 type GuardingParts = Pick<HeldParts, 'add' | 'end' | 'leave'>;
 
 /** An answer whose parts are held back until they are safe to show. */

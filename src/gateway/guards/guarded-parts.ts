@@ -1,9 +1,10 @@
 import type { GuardMatch, GuardText, GuardWindow } from '../../contract/guard.ts';
 import { MATCHES_MAX } from '../../contract/guard-matches.ts';
-import { lengthOf, PART } from '../../contract/guard-steps.ts';
+import { lengthOf } from '../../contract/guard-steps.ts';
 import type { StreamPart } from '../../contract/parts.ts';
 import { type Awaitable, orElse, whenReady } from '../../core/awaitable.ts';
 import type { GuardRule } from '../../core/policy/guards.ts';
+import { SEARCH_STEP } from '../../core/text/search.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
 import { TURN_MS, type WorkTurns } from '../../host/turns.ts';
 import { withoutLogprobs } from '../exchange/edited-parts.ts';
@@ -154,12 +155,15 @@ export class GuardedParts extends HeldParts {
     const until = clock() + TURN_MS;
     for (;;) {
       const inspected = this.#inspected.get(channel) ?? 0;
-      const end = Math.min(channel.length, Math.max(channel.safeTo, inspected) + Math.max(PART, this.#stepOf(channel)));
+      const end = Math.min(
+        channel.length,
+        Math.max(channel.safeTo, inspected) + Math.max(SEARCH_STEP, this.#stepOf(channel)),
+      );
       const isEnd = end === channel.length;
       const inspecting = this.#inspectWindow(channel, end, isOver && isEnd);
       if (isEnd) return inspecting;
       if (inspecting instanceof Promise || clock() > until)
-        return whenReady(inspecting, () => whenReady(turns.next(PART), () => this.#inspectNew(channel, isOver)));
+        return whenReady(inspecting, () => whenReady(turns.next(SEARCH_STEP), () => this.#inspectNew(channel, isOver)));
     }
   }
 

@@ -84,7 +84,7 @@ describe('guard laws:', () => {
       [
         'takes time with the square of a text',
         checking(({ texts }, found) => {
-          for (let at = 0; at < texts[0]!.text.length; at += 32) texts[0]!.text.match(/[a-z]x/g);
+          for (let at = 0; at < texts[0]!.text.length; at += 4) texts[0]!.text.match(/[a-z]x/g);
           return found;
         }),
       ],

@@ -123,7 +123,7 @@ export function guarded(hypothetical: HypotheticalRequest, runtime: Runtime): Aw
   );
 }
 
-/** What the guards of a policy found in a hypothetical request. */
+/** The findings of the guards of a policy in a hypothetical request. */
 export interface GuardedHypothetical {
   readonly hypothetical: HypotheticalRequest;
   readonly verdicts: readonly GuardVerdict[];

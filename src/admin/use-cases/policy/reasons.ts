@@ -26,7 +26,7 @@ export const USUAL_TIME = '2026-01-07T12:00:00Z';
 
 const dropped = toRead(RouteRequest);
 
-/** What the guards of the policy found in a case; the error of the API if it would refuse the body. */
+/** The findings of the guards of the policy in a case; the error of the API if it would refuse the body. */
 export type GuardedCase = GuardedHypothetical | SignalboxError;
 
 /** Runs the guards of the policy on a case's request and answer. Long texts are inspected in turns of the event loop. */

@@ -7,7 +7,7 @@ import { reachOfViewer } from '../../shell/session.ts';
 import { type TrafficReport, trafficQuery } from '../../shell/traffic.ts';
 import type { KeyAnswer } from './words.ts';
 
-/** What a key spent: its amount; `most` if it is not known but at most that of the last listed key; null if it is not known. */
+/** The spend of a key: its amount; `most` if it is unknown but at most the amount of the last listed key; null if it is not known. */
 type KeySpend = (Pick<TrafficReport['total']['whole'], 'usd' | 'credits'> & { readonly isMost: boolean }) | null;
 
 /** As many keys as traffic lists. */
