@@ -49,7 +49,10 @@ export interface KeysOptions {
 const USES_EVERY_MS = 60_000;
 /** The time after which an ended key counts as long over. The time is longer than any correction of a clock. */
 const LONG_OVER_MS = DAY_MS;
-/** The most ended keys that stay in memory. Requests in progress need ended keys, and so do callers that still send an ended key. */
+/**
+ * The most ended keys in memory, with those that a start reads. Requests in progress need ended keys, and the record of a request with the
+ * secret of an ended key names the key.
+ */
 const ENDED_MAX = 1_000;
 /** How many IDs are looked up in the store at once. */
 const NAMES_MAX = 500;
@@ -105,6 +108,7 @@ export class KeyCopy {
   /** Reads the keys. After that, the budgets of the keys must be applied. Rejects with StoreError. */
   async open(): Promise<void> {
     await this.#read();
+    await this.#readEnded();
     this.#isOpen = true;
   }
 
@@ -310,6 +314,19 @@ export class KeyCopy {
       const entry = this.entryOf(id);
       const isOrphan = parent !== null && !this.entryOf(parent);
       if (entry && (revokedAt !== null || isOrphan || this.#isForgotten(entry))) this.#leave(entry);
+    }
+  }
+
+  /** Reads the keys that ended before this process, as if they had ended while it runs. Rejects with StoreError. */
+  async #readEnded(): Promise<void> {
+    const rows = await this.store.keys.ended(ENDED_MAX, this.now() - LONG_OVER_MS);
+    // A key that is in the copy changes with its news, which may have moved its expiry since.
+    const ended = rows.filter(({ key }) => !this.entryOf(key.info.id));
+    // The line of a child key is computed from the older keys above it, so all keys enter the copy before one leaves it.
+    for (const row of ended) this.#put(row);
+    for (const { key } of ended) {
+      const entry = this.entryOf(key.info.id);
+      if (entry) this.#leave(entry);
     }
   }
 

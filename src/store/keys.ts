@@ -149,6 +149,11 @@ export interface KeyTable {
    */
   changedAfter(number: number, endedBefore?: number): Promise<KeyChanges>;
   /**
+   * Returns keys that `changedAfter(-1, endedBefore)` leaves out, oldest first: at most `limit`, those that changed last. A revoked key in
+   * the result has no list of models.
+   */
+  ended(limit: number, endedBefore: number): Promise<KeyRow[]>;
+  /**
    * Adds a key. A child key gets the team and the user that the first key of its line has at the time of the commit.
    * @param hash SHA-256 of the whole key
    */

@@ -55,28 +55,64 @@ describe('a key that has ended', () => {
     await opened.close();
   });
 
-  test('a start does not read revoked keys, nor the unrevoked keys below them, which are shown as revoked', async () => {
+  test('after a start, the secrets of revoked keys and of the keys below them are known, and only those of the last keys', async () => {
     using folder = tempFolder();
     const before = await open(folder.file);
     const root = await before.keys.create({ name: 'root', scopes: ['chat', 'delegate'] });
+    before.clock.now += 1;
     const child = await makeChild(before, root.key, 'child');
+    const revoked = await makeChild(before, root.key, 'revoked');
     const other = await before.keys.create({ name: 'other', scopes: ['chat'] });
+    await before.keys.revoke(revoked.info.id);
     await before.keys.revoke(root.info.id);
     await before.close();
     const after = await open(folder.file);
-    expect([root, child, other].map(({ info }) => after.keys.known(info.id)?.name)).toEqual([
-      undefined,
-      undefined,
-      'other',
+    const { keys } = after;
+    const ended = [root, child, revoked];
+    expect(ended.map(({ key }) => reasonOf(keys, key))).toEqual(['revoked', 'revoked', 'revoked']);
+    expect(reasonOf(keys, other.key)).toBe(null);
+    const presented = ended.map(({ key }) => keys.authenticate(`Bearer ${key}`));
+    const { id } = root.info;
+    expect(presented).toMatchObject([
+      { caller: null, known: { keyId: id } },
+      { caller: null, known: { keyId: child.info.id, line: [id] }, root: id },
+      { caller: null, known: { keyId: revoked.info.id, line: [id] }, root: id },
     ]);
-    expect([root, child, other].map(({ key }) => reasonOf(after.keys, key))).toEqual(['unknown', 'unknown', null]);
-    const shown = (await everyKey(after.keys)).toSorted((a, b) => (a.name < b.name ? 1 : -1));
+    expect(
+      reasonOf(
+        keys,
+        root.key.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')),
+      ),
+    ).toBe('unknown');
+    expect(keys.idsWhere(() => true)).toEqual([other.info.id]);
+    const shown = (await everyKey(keys)).toSorted((a, b) => (a.name < b.name ? 1 : -1));
     expect(shown.map(({ name, inForce }) => [name, inForce?.revokedAt != null])).toEqual([
       ['root', false],
+      ['revoked', true],
       ['other', false],
       ['child', true],
     ]);
-    expect(shown[0]?.revokedAt).toBe(MORNING);
+    await crowdOut(after);
+    await after.close();
+    const last = await open(folder.file);
+    expect(ended.map(({ key }) => reasonOf(last.keys, key))).toEqual(['unknown', 'unknown', 'unknown']);
+    expect(last.keys.known('crowd0')?.name).toBe('crowd');
+    await last.close();
+  });
+
+  test('after a start, the secret of a child key that expired long ago is known', async () => {
+    using folder = tempFolder();
+    const before = await open(folder.file);
+    const root = await before.keys.create({ name: 'root', scopes: ['chat', 'delegate'] });
+    const grant = { name: 'short', scopes: ['chat'] as const, expiresAt: before.clock.now + 60_000 };
+    const child = (await before.keys.createBelow(`Bearer ${root.key}`, grant, SERVER))!;
+    await before.close();
+    const after = await open(folder.file, { now: MORNING + 2 * 86_400_000 });
+    expect(after.keys.idsWhere(() => true)).toEqual([root.info.id]);
+    expect(after.keys.authenticate(`Bearer ${child.key}`)).toMatchObject({
+      reason: 'expired',
+      known: { keyId: child.info.id, line: [root.info.id] },
+    });
     await after.close();
   });
 

@@ -4,7 +4,7 @@ import { UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, withKey } from '../support/signalbox.ts';
 import { chat, newPath, PATIENCE, start, USAGE, upstream, useServers } from './ledger-support.ts';
 
-/** Keys that were revoked before the server started, so that the server does not have them in memory. */
+/** Keys that were revoked before the server started. */
 useServers();
 
 interface MadeKey {
@@ -40,7 +40,7 @@ async function rowsIn(box: Signalbox, path: string, key?: string): Promise<reado
 }
 
 test(
-  'after a restart, reports show the name, owner and parent of a revoked key, and the key gets the same 401',
+  'after a restart, reports show the name, owner and parent of a revoked key, and the key gets the same 401, whose record names it',
   async () => {
     const data = newPath();
     upstream.behave(USAGE);
@@ -63,6 +63,12 @@ test(
 
     const box = await start({ data, env });
     for (const one of [root, below, orphan]) expect(await refusalOf(box, one)).toEqual(refused);
+    const refusals = await rowsIn(box, '/admin/decisions?status=refused');
+    expect(refusals.slice(0, 3).map(({ key_id, key_name, error }) => [key_id, key_name, error])).toEqual([
+      [orphan.id, 'orphan', 'invalid_api_key'],
+      [below.id, 'crawler', 'invalid_api_key'],
+      [root.id, 'planner', 'invalid_api_key'],
+    ]);
     const unknown = { id: 'none', key: root.key.replace(root.id, '222222222222') };
     expect(await refusalOf(box, unknown)).toEqual(refused);
     const names = new Map([
@@ -90,7 +96,9 @@ test(
     expect(ofReports.map(({ group }) => Object.values(group as Row)[0]).toSorted()).toEqual(
       [...names.values()].toSorted(),
     );
-    expect(await rowsIn(box, '/admin/decisions?key=crawler', report.key)).toMatchObject([{ key_name: 'crawler' }]);
+    expect(await rowsIn(box, '/admin/decisions?key=crawler&status=completed', report.key)).toMatchObject([
+      { key_name: 'crawler' },
+    ]);
     const lines = await waitFor(async () => {
       const series = ranIn(await rowsIn(box, '/admin/traffic?by=key&step=hour'));
       return series.length === 3 ? series : null;

@@ -56,9 +56,7 @@ const COLUMNS = `id, hash, ${plainTerms((column, term) => `${column} AS ${term}`
 const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
 const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
-/**
- * The changes of keys leave out the lists of models of a revoked key, because copies in memory drop a revoked key, and its lists can be long.
- */
+/** Without the lists of models of a revoked key, which can be long: copies in memory drop them. */
 const COLUMNS_OF_CHANGE = COLUMNS.replace(
   ' models, not_models AS notModels,',
   ' CASE WHEN revoked_at IS NULL THEN models END AS models, CASE WHEN revoked_at IS NULL THEN not_models END AS notModels,',
@@ -66,14 +64,16 @@ const COLUMNS_OF_CHANGE = COLUMNS.replace(
 /** The `+` keeps SQLite from reading the whole table in the order of an index, because only few keys have changed. */
 const SELECT_CHANGED = sql(`SELECT ${COLUMNS_OF_CHANGE} FROM keys WHERE changed > ? ORDER BY +created_at, id`);
 /**
- * Selects the keys that are not revoked. Child keys that have ended are left out, because child keys are never deleted and most of them
- * have ended.
+ * The keys that are not revoked. Child keys that have ended are left out, because child keys are never deleted and most of them have ended.
  */
-const SELECT_OPEN = sql(
-  `SELECT ${COLUMNS} FROM keys WHERE revoked_at IS NULL AND (parent IS NULL
+const IS_OPEN = `revoked_at IS NULL AND (parent IS NULL
       OR NOT EXISTS (SELECT 1 FROM keys AS above WHERE above.id IN (keys.parent, keys.root) AND above.revoked_at IS NOT NULL)
         AND (expires_at IS NULL OR expires_at >= ?
-          OR EXISTS (SELECT 1 FROM keys AS below WHERE below.parent = keys.id AND below.revoked_at IS NULL)))
+          OR EXISTS (SELECT 1 FROM keys AS below WHERE below.parent = keys.id AND below.revoked_at IS NULL)))`;
+const SELECT_OPEN = sql(`SELECT ${COLUMNS} FROM keys WHERE ${IS_OPEN} ORDER BY created_at, id`);
+const SELECT_ENDED = sql(
+  `SELECT ${COLUMNS_OF_CHANGE} FROM keys
+    WHERE id IN (SELECT id FROM keys WHERE NOT (${IS_OPEN}) ORDER BY changed DESC LIMIT ?)
     ORDER BY created_at, id`,
 );
 const SELECT_LAST_CHANGE = sql('SELECT coalesce(max(changed), -1) AS changed FROM keys');
@@ -157,6 +157,7 @@ export function sqlKeys(db: SqlReader): KeyTable {
       const through = rows.reduce((most, { version }) => Math.max(most, version), last?.changed ?? number);
       return { rows: rows.map(rowOf), through };
     },
+    ended: async (limit, endedBefore) => (await db.query<SqlKeyRow>(SELECT_ENDED, [endedBefore, limit])).map(rowOf),
     insert: insertKey,
     async countOfUser({ owner, maker }, time) {
       const [counts] = await db.query<UserKeyCounts>(COUNT_OF_USER, [owner, maker, time - DAY_MS]);

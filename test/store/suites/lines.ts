@@ -165,5 +165,11 @@ export function linesSuite(open: () => Promise<TestedStore>): void {
     };
     expect(await read(NOON)).toEqual(['a', 'below', 'middle', 'open']);
     expect(await read()).toEqual(['a', 'below', 'middle', 'open', 'over']);
+    const ended = async (limit: number, endedBefore: number) =>
+      (await keys.ended(limit, endedBefore)).map(({ key }) => key.info.id).toSorted();
+    const all = ['b', 'far below b', 'its child', 'of b', 'over', 'revoked'];
+    expect(await ended(9, NOON)).toEqual(all);
+    expect(await ended(9, 0)).toEqual(all.filter((id) => id !== 'over'));
+    expect(await ended(2, NOON)).toEqual(['b', 'revoked']);
   });
 }
