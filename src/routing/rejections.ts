@@ -136,7 +136,8 @@ function unboundedText(model: Model, { images, audioBytes, pdfs, unboundedMedia 
     pdfs > 0 && model.pageTokensMax === null && 'page_tokens_max',
     pdfs > 0 && model.pagesMax.length === 0 && 'pages_max',
   ].flatMap((key) => (key ? `\`${key}\`` : []));
-  const remedy = unboundedMedia > 0 || missing.length === 0 ? '' : `: the model states no ${missing.join(' and no ')}`;
+  const remedy =
+    unboundedMedia > 0 || missing.length === 0 ? '' : `: the policy states no ${missing.join(' and no ')} for it`;
   return `the tokens of images, audio or files have no upper bound on it, so Signalbox cannot enforce a budget or budget_limit${remedy}`;
 }
 

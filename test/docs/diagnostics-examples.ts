@@ -138,7 +138,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'uncounted-images': {
       golden: 'images-under-a-budget',
-      mend: 'State `image_tokens_max`: the most input tokens that the provider counts for one image.',
+      mend: 'State `image_tokens_max`: the most input tokens that the provider counts for one image, according to its documentation of image inputs.',
       correction: ['    capabilities: [vision]\n', '    capabilities: [vision]\n    image_tokens_max: 1600\n'],
     },
     'address-without-path': {

@@ -27,6 +27,6 @@ export function reviewImages(
   const message =
     'no model with `vision` that can be served states `image_tokens_max`, so every request with images that a budget pays for is refused';
   report.add('uncounted-images', modelIds.get(first)!, message, {
-    hint: `write \`image_tokens_max: 1600\` in \`${first}\`, with the most input tokens that its provider counts for one image`,
+    hint: `write \`image_tokens_max: N\` in \`${first}\`, where N is the most input tokens that its provider counts for one image; the provider's documentation of image inputs says how many`,
   });
 }

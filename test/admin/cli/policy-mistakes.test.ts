@@ -208,7 +208,7 @@ const WARNINGS: Readonly<Record<string, Mistake>> = {
   },
   '`vision` without `image_tokens_max` under a budget': {
     wrong: eyes(''),
-    line: 'image_tokens_max: 1600',
+    line: 'image_tokens_max: N',
     fixed: eyes(', image_tokens_max: 1600'),
   },
   'a fallback for long prompts that is no larger': {
@@ -311,7 +311,7 @@ test('`uncounted-images` judges the models that can be served here', async () =>
     'providers:\n  far: { adapter: openai-compatible, base_url: "https://far.example/v1", api_key_env: FAR_KEY }\n';
   const seeing = `  far-eyes: { ${FACTS.replace('sim', 'far')}, ${QUALITY}, capabilities: [vision], image_tokens_max: 900 }\n`;
   expect((await check(`${cloud}${eyes('').replace('budgets:', `${seeing}budgets:`)}`)).out).toContain(
-    'write `image_tokens_max: 1600` in `mine`',
+    'write `image_tokens_max: N` in `mine`',
   );
 });
 
