@@ -38,11 +38,14 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
     '`ejected`: the circuit breaker is open. `cooling`: the provider answered 429 and asked for a pause. `misconfigured`: the provider refuses the API key. `out_of_credit`: the account at the provider has no credit left. `absent`: the server does not have the model.',
     'ejected',
   ),
-  since: f.orNull(
-    f.moment(
-      'When the endpoint entered this state; null if it has had no other state since this server started.',
-      '2026-11-20T09:30:00.000Z',
+  since: f.inCommand(
+    f.orNull(
+      f.moment(
+        'When the endpoint entered this state; null if it has had no other state since this server started.',
+        '2026-11-20T09:30:00.000Z',
+      ),
     ),
+    { text: f.secondText },
   ),
   why: f.orNull(
     f.text('Why the endpoint is not healthy; null if it is healthy.', '5 faults in a row; the last: timeout'),
@@ -92,8 +95,12 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
     'The share of the input tokens of the last 15 minutes that the provider read from its prompt cache; null if there were none.',
     0.62,
   ),
-  retry_at: f.orNull(
-    f.moment('When the endpoint can be tried again; null if it can be tried now.', '2026-11-20T09:30:12.000Z'),
+  retry_at: f.inCommand(
+    f.orNull(
+      f.moment('When the endpoint can be tried again; null if it can be tried now.', '2026-11-20T09:30:12.000Z'),
+    ),
+    // Many pauses last only seconds.
+    { text: f.secondText },
   ),
   ttft_ms: quantiles('Time to the first token, ms.', 412.5, 901),
   warm_ttft_ms: quantiles(

@@ -120,7 +120,8 @@ export function openAlerts(
 function countAnswer(answers: AnswerCounts, { operation, answer, exchange: { result } }: RequestContext, now: number) {
   if (operation === null || (result === null && answer.code === null)) return;
   const error = result ? result.outcome.error : answer.code;
-  answers.add({ error, firstPartMs: result?.outcome.firstPartMs ?? null }, now);
+  const { model = null, provider = null } = result?.outcome.attempts.at(-1) ?? {};
+  answers.add({ error, model, provider, firstPartMs: result?.outcome.firstPartMs ?? null }, now);
 }
 
 /** The endpoint that answered a request; `key` is the label of its key in a pool. */

@@ -1,8 +1,9 @@
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import type { FailingGuard } from '../../core/policy/guards.ts';
+import { plural } from '../../core/text/text.ts';
 import { DAY_MS, HOUR_MS, iso, MINUTE_MS } from '../../core/time/clock.ts';
 import { revisionsIn } from '../../store/instance-reports.ts';
-import type { BudgetWindowReading, PolicyRefusal, PolicySplit } from './readings.ts';
+import type { AnswersReading, BudgetWindowReading, PolicyRefusal, PolicySplit } from './readings.ts';
 
 /** The sentences of alerts, in plain text. */
 
@@ -15,7 +16,8 @@ const rounded = (amount: number): string =>
 /** Writes an amount in both units: `31,204.5 Credits (31.2 USD)`. */
 const amountText = (amount: Microcredits, { usdPerCredit }: Pick<BudgetWindowReading, 'usdPerCredit'>): string => {
   const usd = usdPerCredit === null ? '' : ` (${rounded(toCredits(amount) * Number(usdPerCredit))} USD)`;
-  return `${rounded(toCredits(amount))} Credits${usd}`;
+  const credits = rounded(toCredits(amount));
+  return `${credits} ${credits === '1' ? 'Credit' : 'Credits'}${usd}`;
 };
 const day = (timeMs: number): string => `${iso(timeMs).slice(0, 16).replace('T', ' ')} UTC`;
 const until = (ends: number): string => (Number.isFinite(ends) ? `; the budget renews at ${day(ends)}` : '');
@@ -32,7 +34,7 @@ const titleOf = ({ title }: BudgetWindowReading): string => `Budget â€œ${title}â
 export const budgetShare = (one: BudgetWindowReading): string =>
   one.refused === null || one.spent >= one.limit
     ? `${titleOf(one)} has spent ${percent(one.spent / one.limit)} of its ${amountText(one.limit, one)}${until(one.ends)}.`
-    : `${titleOf(one)} refuses requests: ${amountText(one.limit - one.spent, one)} of its ${amountText(one.limit, one)} are left, and a request needs ${amountText(one.refused, one)}${until(one.ends)}.`;
+    : `${titleOf(one)} refuses requests: it has ${amountText(one.limit - one.spent, one)} left of ${amountText(one.limit, one)}, and a request needs ${amountText(one.refused, one)}${until(one.ends)}.`;
 
 export const budgetForecast = (one: BudgetWindowReading, forecast: Microcredits): string =>
   `${titleOf(one)} would spend ${amountText(forecast, one)} at its current rate, ${percent(forecast / one.limit)} of its limit; it has spent ${amountText(one.spent, one)}${until(one.ends)}.`;
@@ -48,7 +50,9 @@ export const policyRefused = (refusal: PolicyRefusal | null): string => {
 export const policyAgain = (ms: number): string => `The policy's files are active again, after ${lengthOf(ms)}.`;
 
 export const policySplit = (instances: PolicySplit['instances'], ms: number): string => {
-  const revisions = revisionsIn(instances).map((one) => `${one.instances} run ${one.revision}`);
+  const revisions = revisionsIn(instances).map(
+    (one) => `${plural(one.instances, 'server')} ${one.instances === 1 ? 'runs' : 'run'} ${one.revision}`,
+  );
   const refusing = instances.find(({ error }) => error !== null);
   const why = refusing ? ` Server ${refusing.name} refused another policy: ${refusing.error}` : '';
   return `The servers have run different policies for ${lengthOf(ms)}: ${revisions.join(', ')}.${why}`;
@@ -58,7 +62,13 @@ export const policyJoined = (ms: number): string =>
   `All servers use the same policy again. The alert was sent ${lengthOf(ms)} ago.`;
 
 export const providerDown = (name: string, ms: number, shut: number, endpoints: number): string =>
-  `All requests to provider ${name} have failed for ${lengthOf(ms)}.${shut === 0 ? '' : ` ${shut} of its ${endpoints} endpoints are unavailable.`}`;
+  `All requests to provider ${name} have failed for ${lengthOf(ms)}.${shut === 0 ? '' : ` ${unavailable(shut, endpoints)}`}`;
+
+function unavailable(shut: number, endpoints: number): string {
+  if (endpoints === 1) return 'Its endpoint is unavailable.';
+  const which = shut === endpoints ? `All of its ${endpoints} endpoints` : `${shut} of its ${endpoints} endpoints`;
+  return `${which} ${shut === 1 ? 'is' : 'are'} unavailable.`;
+}
 
 export const providerUnpaid = (name: string): string =>
   `The account at provider ${name} has no credit left. Add credit there. Signalbox tries the provider again once a minute.`;
@@ -82,15 +92,37 @@ export const keyRefused = (provider: string, key: string | null, refused: number
 export const keyAccepted = (provider: string, key: string | null, ms: number): string =>
   `Provider ${provider} accepts ${accountOf(key)} again. The alert was sent ${lengthOf(ms)} ago.`;
 
-export const errorRate = (share: number, above: number, errors: number, requests: number, windowMs: number): string =>
-  `${percent(share)} of the requests in the last ${lengthOf(windowMs)} ended with an error (${errors} of ${requests}), more than ${percent(above)}.`;
+export function errorRate(
+  {
+    share,
+    errors,
+    requests,
+    mostFrequent,
+  }: Pick<AnswersReading, 'errors' | 'requests' | 'mostFrequent'> & { readonly share: number },
+  above: number,
+  windowMs: number,
+): string {
+  const provider = mostFrequent?.provider ? ` at provider ${mostFrequent.provider}` : '';
+  const most = mostFrequent
+    ? ` The most frequent error was ${mostFrequent.code}${provider} (${mostFrequent.errors} of ${errors}).`
+    : '';
+  return `${percent(share)} of the requests in the last ${lengthOf(windowMs)} ended with an error (${errors} of ${requests}), more than ${percent(above)}.${most}`;
+}
 
 export const errorsAgain = (share: number): string => `Only ${percent(share)} of the requests end with an error again.`;
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
-export const slowAnswers = (ms: number, aboveMs: number, windowMs: number): string =>
-  `One of 10 answers in the last ${lengthOf(windowMs)} began after ${seconds(ms)} or later, more than ${seconds(aboveMs)}.`;
+export function slowAnswers(
+  { slowMs, slowest }: Pick<AnswersReading, 'slowMs' | 'slowest'>,
+  aboveMs: number,
+  windowMs: number,
+): string {
+  const most = slowest
+    ? ` The slowest model was ${slowest.model}, with ${slowest.answers} of the ${plural(slowest.of, 'slow answer')}.`
+    : '';
+  return `One of 10 answers in the last ${lengthOf(windowMs)} began after ${seconds(slowMs)} or later, more than ${seconds(aboveMs)}.${most}`;
+}
 
 export const quickAgain = (ms: number): string => `9 of 10 answers begin within ${seconds(ms)} again.`;
 

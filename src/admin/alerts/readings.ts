@@ -1,5 +1,6 @@
 import { type FailureSeries, isProviderFailure } from '../../core/decision/failure-kinds.ts';
 import type { HealthState } from '../../core/decision/readings.ts';
+import type { ErrorCode } from '../../core/errors.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { AlertSubject } from '../../core/people/alert.ts';
 import type { CachedEach } from '../../core/policy/alerts.ts';
@@ -93,10 +94,14 @@ export interface AnswersReading {
   readonly requests: number;
   /** Requests that ended with an error of Signalbox or a provider. */
   readonly errors: number;
+  /** The error code that most errors have, with the provider of their last attempts (null for none); null if it is unknown. */
+  readonly mostFrequent: { readonly code: ErrorCode; readonly provider: string | null; readonly errors: number } | null;
   /** Answers with content. */
   readonly answers: number;
   /** The time to the first content that 9 of 10 answers do not exceed, ms, at most a tenth too high; 0 without answers. */
   readonly slowMs: number;
+  /** The model of most of the `of` slowest answers, about a tenth of all; null if it is unknown. */
+  readonly slowest: { readonly model: string; readonly answers: number; readonly of: number } | null;
 }
 
 /** The measurements of this server that alert rules check. */

@@ -137,7 +137,7 @@ class RuleJudge {
         // A rule does not report a lower threshold after a higher threshold, even if the limit was raised in between.
         if (at.some((share) => share >= step && this.#memory.marks.has(idOf(share)))) continue;
         this.#note(idOf(step), until, lines.budgetShare(one), { ...details, at: step });
-      } else if (one.forecast !== null && one.forecast > one.limit) {
+      } else if (one.forecast !== null && one.forecast > one.limit && one.spent < one.limit && one.refused === null) {
         this.#note(idOf('forecast'), until, lines.budgetForecast(one, one.forecast), {
           ...details,
           forecast_credits: toCredits(one.forecast),
@@ -224,23 +224,29 @@ class RuleJudge {
   }
 
   #errors({ above, windowMs }: ErrorRule, readings: AlertReadings): void {
-    const { requests, errors } = readings.answersWithin(windowMs);
+    const { requests, errors, mostFrequent } = readings.answersWithin(windowMs);
     const share = requests === 0 ? 0 : errors / requests;
+    const { code: error = null, provider = null } = mostFrequent ?? {};
     this.#noteLasting(this.#id('errors'), {
       isDown: overLimit(share, above, requests >= ANSWERS_MIN),
-      down: lines.errorRate(share, above, errors, requests, windowMs),
+      down: lines.errorRate({ share, errors, requests, mostFrequent }, above, windowMs),
       up: () => lines.errorsAgain(share),
-      details: { share, above, requests, errors },
+      details: { share, above, requests, errors, error, provider },
     });
   }
 
   #slow({ aboveMs, windowMs }: SlowRule, readings: AlertReadings): void {
-    const { answers, slowMs } = readings.answersWithin(windowMs);
+    const { answers, slowMs, slowest } = readings.answersWithin(windowMs);
     this.#noteLasting(this.#id('slow'), {
       isDown: overLimit(slowMs, aboveMs, answers >= ANSWERS_MIN),
-      down: lines.slowAnswers(slowMs, aboveMs, windowMs),
+      down: lines.slowAnswers({ slowMs, slowest }, aboveMs, windowMs),
       up: () => lines.quickAgain(slowMs),
-      details: { p90_seconds: slowMs / 1_000, above_seconds: aboveMs / 1_000, answers },
+      details: {
+        p90_seconds: slowMs / 1_000,
+        above_seconds: aboveMs / 1_000,
+        answers,
+        model: slowest?.model ?? null,
+      },
     });
   }
 

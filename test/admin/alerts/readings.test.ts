@@ -137,23 +137,36 @@ test('a key is refused if one of its endpoints refuses it, and accepted if anoth
   ]);
 });
 
-test('counts of answers are exact within a window, and the time of 9 of 10 answers is at most a tenth too high', () => {
+test('counts of answers are exact within a window, with the most frequent error and the model of the slowest; the time of 9 of 10 answers is at most a tenth too high', () => {
   const minute = fc.record({
     at: fc.integer({ min: 0, max: 20 }),
     firstPartMs: fc.option(fc.integer({ min: 1, max: 100_000 })),
-    error: fc.constantFrom(...([null, null, null, 'upstream_failed', 'invalid_value'] as const)),
+    error: fc.constantFrom(...([null, null, null, 'upstream_failed', 'no_healthy_model', 'invalid_value'] as const)),
+    model: fc.constantFrom('big', 'small'),
+    provider: fc.option(fc.constantFrom('p', 'q')),
   });
   const counted = fc.property(fc.array(minute, { maxLength: 60 }), fc.integer({ min: 5, max: 20 }), (all, minutes) => {
     const counts = new AnswerCounts();
     const ended = all.toSorted((a, b) => a.at - b.at);
-    for (const { at, error, firstPartMs } of ended) counts.add({ error, firstPartMs }, at * 60_000);
+    for (const { at, ...request } of ended) counts.add(request, at * 60_000);
     const inWindow = ended.filter(({ at, error }) => at > 20 - minutes && error !== 'invalid_value');
     const times = inWindow.flatMap(({ error, firstPartMs }) =>
       error === null && firstPartMs !== null ? [firstPartMs] : [],
     );
-    const { slowMs, ...found } = counts.within(minutes * 60_000, 20 * 60_000);
-    const errors = inWindow.filter(({ error }) => error === 'upstream_failed').length;
-    expect(found).toEqual({ requests: inWindow.length, errors, answers: times.length });
+    const { slowMs, slowest, mostFrequent, ...found } = counts.within(minutes * 60_000, 20 * 60_000);
+    const failed = inWindow.filter(({ error }) => error !== null);
+    expect(found).toEqual({ requests: inWindow.length, errors: failed.length, answers: times.length });
+    const kinds = Map.groupBy(failed, ({ error, provider }) => `${error} ${provider}`);
+    expect(mostFrequent?.errors ?? 0).toBe(Math.max(0, ...kinds.values().map((all) => all.length)));
+    if (mostFrequent)
+      expect(kinds.get(`${mostFrequent.code} ${mostFrequent.provider}`)).toHaveLength(mostFrequent.errors);
+    const slow = inWindow.filter(
+      ({ error, firstPartMs }) => error === null && firstPartMs !== null && firstPartMs > slowMs / 1.1 + 1e-6,
+    );
+    const ofModels = Map.groupBy(slow, ({ model }): string => model);
+    expect(slowest?.of ?? 0).toBe(slow.length);
+    expect(slowest?.answers ?? 0).toBe(Math.max(0, ...ofModels.values().map((all) => all.length)));
+    if (slowest) expect(ofModels.get(slowest.model)).toHaveLength(slowest.answers);
     const exact = times.toSorted((a, b) => a - b)[Math.ceil(0.9 * times.length - 1e-9) - 1] ?? 0;
     expect(slowMs).toBeGreaterThanOrEqual(exact * (1 - 1e-9));
     expect(slowMs).toBeLessThanOrEqual(exact * 1.1 * (1 + 1e-9));

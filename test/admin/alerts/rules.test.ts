@@ -12,7 +12,7 @@ describe('a share of a budget', () => {
     const house = shares();
     expect(house.lines({ budgets: [budget(0.3)] }, NOON)).toEqual([]);
     expect(house.lines({ budgets: [budget(0.85)] }, NOON)).toEqual([
-      'alert: Budget “month of search” has spent 85 % of its 1 Credits; the budget renews at 2026-12-01 00:00 UTC.',
+      'alert: Budget “month of search” has spent 85 % of its 1 Credit; the budget renews at 2026-12-01 00:00 UTC.',
     ]);
     expect(house.lines({ budgets: [budget(0.99)] }, NOON + GATHER_MS)).toEqual([]);
     expect(house.lines({ budgets: [budget(1)] }, NOON + GATHER_MS)).toHaveLength(1);
@@ -49,7 +49,7 @@ describe('a share of a budget', () => {
     ).toEqual([]);
     const house = shares();
     expect(house.lines({ budgets: [refusing] }, NOON)).toEqual([
-      'alert: Budget “month of search” refuses requests: 0.03 Credits (0.00003 USD) of its 1 Credits (0.001 USD) are left, and a request needs 0.44 Credits (0.00044 USD); the budget renews at 2026-12-01 00:00 UTC.',
+      'alert: Budget “month of search” refuses requests: it has 0.03 Credits (0.00003 USD) left of 1 Credit (0.001 USD), and a request needs 0.44 Credits (0.00044 USD); the budget renews at 2026-12-01 00:00 UTC.',
     ]);
     expect(house.lines({ budgets: [budget(1)] }, NOON + GATHER_MS)).toEqual([]);
   });
@@ -57,7 +57,7 @@ describe('a share of a budget', () => {
   test('a budget without an end is reported only once', () => {
     const house = new House([rule({ on: 'budget_share', at: [1], budgets: [] })]);
     const endless = { budgets: [budget(1, { subject: '', starts: 0, ends: Number.POSITIVE_INFINITY })] };
-    expect(house.lines(endless, NOON)).toEqual(['alert: Budget “month” has spent 100 % of its 1 Credits.']);
+    expect(house.lines(endless, NOON)).toEqual(['alert: Budget “month” has spent 100 % of its 1 Credit.']);
     expect(house.lines(endless, NOON + 900 * DAY_MS)).toEqual([]);
     expect([...house.marks.values()].every(({ until }) => Number.isSafeInteger(until))).toBe(true);
   });
@@ -71,6 +71,12 @@ test('a forecast beyond the limit is reported once in its window', () => {
     'alert: Budget “month of search” would spend 1.3 Credits at its current rate, 130 % of its limit; it has spent 0.4 Credits; the budget renews at 2026-12-01 00:00 UTC.',
   ]);
   expect(house.lines(at(1_400_000), NOON + 9 * DAY_MS)).toEqual([]);
+});
+
+test('no forecast is reported of a budget that is used up or refuses requests', () => {
+  const house = new House([rule({ on: 'budget_forecast', budgets: [] })]);
+  for (const one of [budget(1, { forecast: 2_000_000 }), budget(0.97, { forecast: 2_000_000, refused: 442_000 })])
+    expect(house.lines({ budgets: [one] }, NOON)).toEqual([]);
 });
 
 describe('a key near its expiry', () => {
@@ -118,7 +124,7 @@ describe('what lasts', () => {
     const house = outage();
     expect(house.lines(down(NOON), NOON + 59_999)).toEqual([]);
     expect(house.lines(down(NOON), NOON + 60_000)).toEqual([
-      'alert: All requests to provider openai have failed for 60 s. 2 of its 2 endpoints are unavailable.',
+      'alert: All requests to provider openai have failed for 60 s. All of its 2 endpoints are unavailable.',
     ]);
     expect(house.lines(down(NOON), NOON + DAY_MS)).toEqual([]);
     expect(house.lines(unknown, NOON + DAY_MS)).toEqual([]);
@@ -126,6 +132,17 @@ describe('what lasts', () => {
       'recovery: Provider openai answers again. The alert was sent 24 h ago.',
     ]);
     expect(house.lines(up, NOON + DAY_MS)).toEqual([]);
+  });
+
+  test('the endpoints of a provider that is down are counted in plain words', () => {
+    const lineOf = (shut: number, endpoints: number) =>
+      outage().lines({ providers: [provider({ downSince: NOON, shut, endpoints })] }, NOON + 60_000)[0];
+    expect([lineOf(1, 1), lineOf(1, 3), lineOf(2, 3), lineOf(3, 3)].map((line) => line?.split('. ')[1])).toEqual([
+      'Its endpoint is unavailable.',
+      '1 of its 3 endpoints is unavailable.',
+      '2 of its 3 endpoints are unavailable.',
+      'All of its 3 endpoints are unavailable.',
+    ]);
   });
 
   test('a provider without credit is reported at once, with what to do', () => {
@@ -181,6 +198,15 @@ describe('what lasts', () => {
     expect(house.lines({ errors: 0.25 }, NOON)).toEqual([
       'alert: 25 % of the requests in the last 5 min ended with an error (25 of 100), more than 10 %.',
     ]);
+    const named = new House([rule({ on: 'error_rate', above: 0.1, windowMs: 300_000 })]);
+    const mostFrequent = { code: 'upstream_failed', provider: 'openai', errors: 19 } as const;
+    const [alert] = named.look({ errors: 0.25, mostFrequent }, NOON).alerts;
+    expect(alert?.findings).toMatchObject([
+      {
+        line: '25 % of the requests in the last 5 min ended with an error (25 of 100), more than 10 %. The most frequent error was upstream_failed at provider openai (19 of 25).',
+        subject: { error: 'upstream_failed', provider: 'openai' },
+      },
+    ]);
     expect(house.lines({ errors: 0.09 }, NOON)).toEqual([]);
     expect(house.lines({ errors: 0.08 }, NOON)).toEqual([
       'recovery: Only 8 % of the requests end with an error again.',
@@ -192,6 +218,14 @@ describe('what lasts', () => {
     expect(house.lines({ slowMs: 5_000 }, NOON)).toEqual([]);
     expect(house.lines({ slowMs: 7_300 }, NOON)).toEqual([
       'alert: One of 10 answers in the last 5 min began after 7.3 s or later, more than 5.0 s.',
+    ]);
+    const named = new House([rule({ on: 'slow_answers', aboveMs: 5_000, windowMs: 300_000 })]);
+    const [alert] = named.look({ slowMs: 7_300, slowest: { model: 'big', answers: 8, of: 10 } }, NOON).alerts;
+    expect(alert?.findings).toMatchObject([
+      {
+        line: 'One of 10 answers in the last 5 min began after 7.3 s or later, more than 5.0 s. The slowest model was big, with 8 of the 10 slow answers.',
+        subject: { model: 'big' },
+      },
     ]);
     expect(house.lines({ slowMs: 4_500 }, NOON)).toEqual([]);
     expect(house.lines({ slowMs: 4_000 }, NOON)).toEqual(['recovery: 9 of 10 answers begin within 4.0 s again.']);
@@ -230,7 +264,7 @@ describe('what lasts', () => {
     const split = { since: NOON, instances };
     expect(house.lines({ split }, NOON + 59_999)).toEqual([]);
     expect(house.lines({ split }, NOON + 60_000)).toEqual([
-      'alert: The servers have run different policies for 60 s: 2 run aaaa, 1 run bbbb. Server host:2 refused another policy: policy.yaml:3:1 unknown-key: no',
+      'alert: The servers have run different policies for 60 s: 2 servers run aaaa, 1 server runs bbbb. Server host:2 refused another policy: policy.yaml:3:1 unknown-key: no',
     ]);
     expect(house.lines({ split }, NOON + 120_000)).toEqual([]);
     expect(house.lines({}, NOON + 180_000)).toEqual([

@@ -128,7 +128,7 @@ describe('an alert', () => {
     figures = SPENT;
     await pass(4 * 30_000, one);
     expect(texts()).toEqual([
-      'Signalbox, budgets: Budget “month of search” has spent 90 % of its 1 Credits; the budget renews at 2026-12-01 00:00 UTC.',
+      'Signalbox, budgets: Budget “month of search” has spent 90 % of its 1 Credit; the budget renews at 2026-12-01 00:00 UTC.',
     ]);
     const [due] = await store.alerts.list({ before: null, limit: 1 });
     expect(due!.time - (START + DAY_MS + DAY_MS / 24)).toBeLessThanOrEqual(LOOK_EVERY_MS);
@@ -193,7 +193,7 @@ describe('an alert', () => {
     await pass(15_000, one);
     const [ops, slack] = receiver.received.sort((a, b) => (a.path < b.path ? -1 : 1));
     expect(slack!.body).toBe(
-      '{"text":"Signalbox, budgets: Budget “month of R&amp;D &lt;a&gt;” has spent 90 % of its 1 Credits; the budget renews at 2026-12-01 00:00 UTC."}',
+      '{"text":"Signalbox, budgets: Budget “month of R&amp;D &lt;a&gt;” has spent 90 % of its 1 Credit; the budget renews at 2026-12-01 00:00 UTC."}',
     );
     expect(slack!.headers.get('signalbox-signature')).toBeNull();
     expect(JSON.parse(ops!.body)).toEqual({

@@ -1,5 +1,6 @@
 import type {
   AlertReadings,
+  AnswersReading,
   BudgetWindowReading,
   ExpiringKey,
   GuardReading,
@@ -72,8 +73,10 @@ export interface Figures
   readonly shares?: readonly SubjectShare[];
   /** The share of 100 requests that ended with an error. */
   readonly errors?: number;
+  readonly mostFrequent?: AnswersReading['mostFrequent'];
   /** The time within which 9 of 10 answers began, ms. */
   readonly slowMs?: number;
+  readonly slowest?: AnswersReading['slowest'];
 }
 
 export const readings = ({
@@ -82,14 +85,16 @@ export const readings = ({
   cached = [0, 0],
   shares = [],
   errors = 0,
+  mostFrequent = null,
   slowMs = 0,
+  slowest = null,
   ...more
 }: Figures): AlertReadings => ({
   budgets: () => budgets,
   keys: () => keys,
   tokensWithin: () => ({ input: cached[0], cached: cached[1], prompts: 1 }),
   sharesWithin: () => shares,
-  answersWithin: () => ({ requests: 100, errors: 100 * errors, answers: 100, slowMs }),
+  answersWithin: () => ({ requests: 100, errors: 100 * errors, mostFrequent, answers: 100, slowMs, slowest }),
   providers: [],
   providerKeys: [],
   guards: [],
