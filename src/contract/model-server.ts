@@ -57,7 +57,7 @@ export interface ModelServerAdapter {
   read(bodies: readonly (string | null)[]): ServedList | null;
   /** The command with which an operator adds a model to the server, without the name of the model; absent if there is no such command. */
   readonly addCommand?: string;
-  /** The request for facts that the list lacks, once for each `digest`; absent if the list has all facts. */
+  /** The request for facts that the list lacks, once for each `digest`, and regularly for a model without one; absent if the list has all facts. */
   readonly detail?: {
     request(upstream: string): ServerRequest;
     read(body: string): ServedFacts;

@@ -98,6 +98,23 @@ describe('a policy that declares no model', () => {
     expect(signalbox.lines.join('\n')).toContain('box: smol, 4,096 tokens, no tools');
   });
 
+  test('knows what a model can do although its digest is malformed, and notices a change', async () => {
+    const odd: FakeModel = { ...QWEN, digest: 'sha256:none', isBrief: true };
+    const server = fake('ollama', odd);
+    const signalbox = await start({ policy: policyFor(), env: envOf(server) });
+    await waitFor(() => signalbox.lines.join('\n').includes('box: qwen:4b, 8,192 tokens, tools'));
+    const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
+    const messages = [{ role: 'user', content: 'Say hello.' }];
+    const route = () => signalbox.post('/v1/route', { model: 'box/qwen:4b', messages, tools });
+    expect((await route()).status).toBe(200);
+    server.models = [{ ...odd, capabilities: ['completion'] }];
+    const refuses = async () => {
+      await reload(signalbox);
+      return (await route()).status === 422;
+    };
+    await waitFor(refuses, 20_000);
+  });
+
   test('serves a model that is added later, and does not choose one that is removed', async () => {
     const server = fake('ollama', SMOL);
     const signalbox = await start({ policy: policyFor(), env: envOf(server) });

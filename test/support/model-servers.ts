@@ -12,6 +12,8 @@ export interface FakeModel {
   readonly capabilities?: readonly string[];
   /** The identity of the weights: Ollama’s digest, or vLLM’s `root`. */
   readonly digest?: string;
+  /** Whether Ollama’s list lacks the capabilities, as in its earlier versions. */
+  readonly isBrief?: true;
   readonly remoteHost?: string;
   readonly dimensions?: number;
 }
@@ -124,7 +126,7 @@ const detailsOf = ({ size }: FakeModel) => ({
 const tagOf = (one: FakeModel) => ({
   ...{ name: one.name, model: one.name, modified_at: '2026-11-20T10:00:00Z', size: 91_700_000 },
   ...{ digest: one.digest ?? digestOf(one.name), details: detailsOf(one) },
-  ...(one.capabilities && { capabilities: one.capabilities }),
+  ...(one.capabilities && !one.isBrief && { capabilities: one.capabilities }),
   ...(one.remoteHost !== undefined && { remote_host: one.remoteHost, remote_model: one.name }),
 });
 

@@ -22,7 +22,7 @@ export interface ServerMemory {
   readonly since: ReadonlyMap<string, number>;
   /** The context that each model used when it was last seen loaded, in tokens, by the identity of its weights. */
   readonly contexts: ReadonlyMap<string, number>;
-  /** The facts that the list lacks, by digest. */
+  /** The facts that the list lacks, by the identity of the weights. */
   readonly details: ReadonlyMap<string, ServedFacts>;
 }
 
@@ -34,8 +34,9 @@ export interface FoundList {
   readonly leftOut: number;
 }
 
-/** The identity of a model's weights: a server can have the same weights under several names. */
-const identityOf = ({ digest, upstream }: Pick<ServedModel, 'digest' | 'upstream'>): string => digest ?? upstream;
+/** The identity of a model's weights: a server can have the same weights under several names. Without a digest it is the name. */
+export const identityOf = ({ digest, upstream }: Pick<ServedModel, 'digest' | 'upstream'>): string =>
+  digest ?? upstream;
 
 /**
  * Turns a server's list into models that a policy can serve. This function is pure and accepts any list.
@@ -47,7 +48,7 @@ export function foundList(provider: string, list: ServedList, memory: ServerMemo
   const contexts = contextsInUse(listed, memory);
   let leftOut = list.models.length - listed.length;
   for (const one of listed) {
-    const facts: ServedModel = { ...memory.details.get(one.digest ?? ''), ...one };
+    const facts: ServedModel = { ...memory.details.get(identityOf(one)), ...one };
     const { upstream } = one;
     const inUse = contexts.get(identityOf(one));
     if (facts.runsElsewhere) continue;
@@ -87,7 +88,7 @@ function digestsIn(listed: readonly ServedModel[]): FoundServer['digests'] {
 function contextsInUse(listed: readonly ServedModel[], memory: ServerMemory): ReadonlyMap<string, number> {
   const contexts = new Map<string, number>();
   for (const one of listed) {
-    const { contextInUse } = { ...memory.details.get(one.digest ?? ''), ...one };
+    const { contextInUse } = { ...memory.details.get(identityOf(one)), ...one };
     if (contextInUse === undefined) continue;
     const identity = identityOf(one);
     contexts.set(identity, Math.min(contexts.get(identity) ?? contextInUse, contextInUse));

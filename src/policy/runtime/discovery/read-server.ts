@@ -1,4 +1,10 @@
-import type { ModelServerAdapter, ServedFacts, ServedList, ServerRequest } from '../../../contract/model-server.ts';
+import type {
+  ModelServerAdapter,
+  ServedFacts,
+  ServedList,
+  ServedModel,
+  ServerRequest,
+} from '../../../contract/model-server.ts';
 import type { WireAdapter } from '../../../contract/provider.ts';
 import type { Provider } from '../../../core/policy/snapshot.ts';
 import { messageOf } from '../../../core/thrown.ts';
@@ -9,6 +15,7 @@ import type { UpstreamNetwork } from '../../../providers/connection/network.ts';
 import { callHeaders } from '../../../providers/http-request.ts';
 import { TextReading } from '../../../providers/read-text.ts';
 import type { UpstreamTarget } from '../../../providers/upstream-call.ts';
+import { identityOf } from './found-list.ts';
 
 /** The most bytes of an answer. */
 const BYTES_MAX = 1_048_576;
@@ -47,13 +54,13 @@ export function modelServerOf(
 /** The answers of a server. */
 export interface ServerAnswers {
   readonly list: ServedList;
-  /** The facts about single models that are not in `list`, by digest: those that were known, and new ones. */
+  /** The facts about single models that are not in `list`, by the identity of their weights: those that were known, and new ones. */
   readonly details: ReadonlyMap<string, ServedFacts>;
 }
 
 /**
  * Queries a server for its models.
- * @param known the facts about single models that were requested before, by digest
+ * @param known the facts about single models that were requested before, by the identity of their weights
  * @returns the answers, or the reason why there is no list. `readServer` never rejects.
  */
 export async function readServer(
@@ -83,14 +90,17 @@ async function detailsOf(
   const details = new Map<string, ServedFacts>();
   const { detail } = server.reader;
   let requests = 0;
-  for (const { digest, upstream } of models) {
-    if (!detail || digest === undefined || details.has(digest)) continue;
-    const facts = known.get(digest);
-    if (facts) details.set(digest, facts);
-    if (facts || requests >= DETAILS_MAX) continue;
+  // New models come first: each poll requests the facts of a model without a digest again, because nothing shows that its weights changed.
+  const isKnown = (model: ServedModel) => Number(known.has(identityOf(model)));
+  for (const model of models.toSorted((one, other) => isKnown(one) - isKnown(other))) {
+    const identity = identityOf(model);
+    if (!detail || details.has(identity)) continue;
+    const facts = known.get(identity);
+    if (facts) details.set(identity, facts);
+    if ((facts && model.digest !== undefined) || requests >= DETAILS_MAX) continue;
     requests++;
-    const body = await bodyOf(detail.request(upstream), server, signal);
-    if (typeof body === 'string') details.set(digest, detail.read(body));
+    const body = await bodyOf(detail.request(model.upstream), server, signal);
+    if (typeof body === 'string') details.set(identity, detail.read(body));
   }
   return details;
 }
