@@ -252,6 +252,7 @@ export const listRecords = operationsOn<DecisionReader>()({
         'id',
         'time',
         'key_id',
+        'key_name',
         'operation',
         'status',
         'http_status',

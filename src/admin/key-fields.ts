@@ -81,7 +81,12 @@ export const NewApiKey = f.named('NewApiKey', 'A key with its new secret, which 
   ),
   ...key,
 });
-export const ApiKeyList = f.page('ApiKeyList', 'Keys, including revoked keys.', ApiKey, 'Oldest first.');
+export const ListedApiKey = f.named('ListedApiKey', 'A key in a list, without its secret.', {
+  ...key,
+  team_name: f.orNull(f.text('The name of the key’s team; null for no team, and if you may not see it.', 'search')),
+  user_name: f.orNull(f.text('The name of the key’s user; null for no user, and if you may not see it.', 'Ada')),
+});
+export const ApiKeyList = f.page('ApiKeyList', 'Keys, including revoked keys.', ListedApiKey, 'Oldest first.');
 export const ApiKeyStatus = f.named('ApiKeyStatus', 'A key with its money.', {
   ...key,
   budgets: f.list(terms.KeyBudgetStatus, 'The current state of the key’s own budgets.'),

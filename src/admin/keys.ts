@@ -17,6 +17,7 @@ import {
   issuedKey,
   KeyChange,
   KeyFilter,
+  ListedApiKey,
   NewApiKey,
   NewKeyInput,
   shownKey,
@@ -46,6 +47,7 @@ import {
 import { isReached, membershipOf, membershipPatch, ownersIn, type Reaching, userIdIn } from './use-cases/people.ts';
 import { holderOf, type Places } from './use-cases/places.ts';
 import { checkGivable } from './use-cases/reach.ts';
+import { namesFor } from './use-cases/usage.ts';
 
 /** The services that operations on keys use. */
 export interface KeyServices extends Pick<OperationHost, 'budgetAdvice'> {
@@ -155,7 +157,7 @@ export const listKeys = operation({
   prints: {
     columns: [
       ...['id', 'name', 'scopes', 'labels', 'created_at', 'last_used_at', 'state', 'expires_at'],
-      ...['team', 'user', 'parent', 'wallet'],
+      ...['team', 'team_name', 'user', 'user_name', 'parent', 'wallet'],
     ],
   },
   warn({ budgetAdvice }, _call, _input, { data }) {
@@ -168,9 +170,15 @@ export const listKeys = operation({
     const members = { ...others, ...ownersIn(people, by, { team, user }) };
     const query = { state, search, hasModels, labels, after, limit, members };
     const leave = isSearch(query) && !isOperator(by.caller) ? searches.enter(holderOf(by.caller)) : () => {};
-    const bodyOf = f.sizedAs(ApiKey);
-    const page = await pageOfKeys(by, keys, query, now, (info) => bodyOf(shownKey(info, now))).finally(leave);
-    return { data: page.rows.map((info) => shownKey(info, now)), hasMore: page.hasMore };
+    const nameOf = namesFor(by.caller, people);
+    const listed = (info: KeyInfo) => ({
+      ...shownKey(info, now),
+      teamName: info.team && nameOf('team', info.team),
+      userName: info.user && nameOf('user', info.user),
+    });
+    const bodyOf = f.sizedAs(ListedApiKey);
+    const page = await pageOfKeys(by, keys, query, now, (info) => bodyOf(listed(info))).finally(leave);
+    return { data: page.rows.map(listed), hasMore: page.hasMore };
   },
 });
 

@@ -147,7 +147,10 @@ export const reportUsage = operation({
           `Groupings, separated by commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; by default \`day,model\`. \`team\` is the team that the key belonged to, and \`label:team\` is the text of the key’s label \`team\`.`,
           { minLength: 1 },
         ),
-        { help: `Groupings, separated by commas: ${GROUPINGS.join(', ')} and label:NAME; by default day,model.` },
+        {
+          help: `Groupings, separated by commas: ${GROUPINGS.join(', ')} and label:NAME; by default day,model.`,
+          hasCommas: true,
+        },
       ),
     ),
     ...filters,

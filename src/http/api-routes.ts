@@ -19,14 +19,14 @@ import { showTraffic } from '../admin/traffic.ts';
 import { TRAIL_OPERATIONS } from '../admin/trail.ts';
 import { exportUsage, reportOwnUsage, reportUsage } from '../admin/usage.ts';
 import { servedKeyFunds } from '../admin/use-cases/key-funds.ts';
-import { overviewOf, usesOf } from '../admin/use-cases/ledger/status.ts';
+import { overviewOf, subjectNameOf, usesOf } from '../admin/use-cases/ledger/status.ts';
 import { type Owners, ownersIn } from '../admin/use-cases/people.ts';
 import { Places } from '../admin/use-cases/places.ts';
 import type { Principal } from '../admin/use-cases/principal.ts';
 import type { Sight } from '../admin/use-cases/sight.ts';
 import type { SubjectSource } from '../admin/use-cases/subjects.ts';
 import type { FilterNames } from '../admin/use-cases/unknown-names.ts';
-import { namesFor, ownUsage, servedUsage, type UsageQuery } from '../admin/use-cases/usage.ts';
+import { type HolderNames, namesFor, ownUsage, servedUsage, type UsageQuery } from '../admin/use-cases/usage.ts';
 import { USER_OPERATIONS } from '../admin/users.ts';
 import type { Caller } from '../core/people/caller.ts';
 import type { KeyInfo } from '../store/keys.ts';
@@ -102,14 +102,18 @@ const peopleServices = (services: RouteServices, { people }: AppOptions): RouteS
   teamPlaces: () => services.gateway.lease().snapshot.teamPlaces,
 });
 
-function ownUsageServices(services: RouteServices) {
+function ownUsageServices(services: RouteServices, { keys, people: { people } }: AppOptions) {
   const { ledger, lease } = services.gateway;
   return {
     ...services,
     ownReport: (by: Principal, query: Parameters<typeof ownUsage>[2]) => ownUsage(by, ledger, query),
     fundsOf({ caller }: Principal) {
       const { selectors, models } = lease().snapshot;
-      return usesOf(ledger, ledger.fundsOf(caller, [...selectors.keys(), ...models.map(({ id }) => id)]));
+      const funds = usesOf(ledger, ledger.fundsOf(caller, [...selectors.keys(), ...models.map(({ id }) => id)]));
+      // A caller sees the names of itself, its team and its user.
+      const nameOf = (id: string) => (id === caller.keyId ? (keys.known(id)?.name ?? null) : null);
+      const names: HolderNames = (kind, id) => (id === caller[kind] ? people[kind](id)?.name || null : null);
+      return funds.map((use) => ({ ...use, subjectName: subjectNameOf(use.title, { nameOf }, names) }));
     },
   };
 }
@@ -239,7 +243,7 @@ export const apiRoutes = (
         exports: new Places(EXPORTS),
       }),
     )
-    .use(operationRoutes('own usage', [reportOwnUsage], ownUsageServices(services)))
+    .use(operationRoutes('own usage', [reportOwnUsage], ownUsageServices(services, options)))
     .use(operationRoutes('traffic', [showTraffic], { ...ledgerServices(services, options), store }))
     .use(operationRoutes('logins', [showMe, ...LOGIN_OPERATIONS], { ...services, desk: logins }))
     .use(signInRoutes({ ...services, signIn, door, built, countFailure }))

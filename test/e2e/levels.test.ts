@@ -201,9 +201,10 @@ describe('a key of a user in a team', () => {
     const { details, message } = await expectError(response, 'insufficient_quota');
     expect(message).toStartWith('The daily budget of the team `search` has spent');
     expect(details).toMatchObject({ budget: 'team-day', subject: team, level: 'team', limit_credits: 1 });
-    const { funds } = await bodyOf<{ funds: { name: string; subject: string; spent_credits: number }[] }>(
-      await box.get('/v1/usage', withKey(first.key)),
-    );
+    const { funds } = await bodyOf<{
+      funds: { name: string; subject: string; title: string; spent_credits: number }[];
+    }>(await box.get('/v1/usage', withKey(first.key)));
+    expect(funds.map(({ title }) => title).sort()).toEqual(['day of team search', 'day of user search’s Ada']);
     const own = funds.map(({ name, subject, spent_credits }) => [name, subject, spent_credits.toFixed(6)]);
     expect(own.sort()).toEqual([
       ['team-day', team, total.toFixed(6)],
@@ -216,6 +217,8 @@ describe('a key of a user in a team', () => {
     expect(groups.map(({ group }) => group)).toEqual([{ team_id: team, user_id: user, ...called }]);
     const { out } = await box.run('ledger', 'usage', '--by', 'team,user', '--team', team, '--json');
     expect(JSON.parse(out)).toMatchObject({ groups: [{ group: called }] });
+    const { out: table } = await box.run('ledger', 'usage', '--by', 'team,model');
+    expect(table).toMatch(/^TEAM ID +TEAM NAME +MODEL +/);
     expect((await box.run('ledger', 'usage', '--by', 'user', '--team', team)).out).toMatch(
       new RegExp(`${user} +search’s Ada`),
     );
@@ -224,7 +227,9 @@ describe('a key of a user in a team', () => {
     expect((await box.run('ledger', 'usage', '--by', 'user', '--team', 'search')).out).toContain(user);
     expect((await box.run('ledger', 'export', '--team', 'search')).out).toContain(first.id);
     expect((await box.run('ledger', 'status')).out).toContain('day of team search');
-    expect((await box.run('keys', 'list', '--team', 'search')).out).toMatch(new RegExp(`${team} +${user}$`, 'm'));
+    expect((await box.run('keys', 'list', '--team', 'search')).out).toMatch(
+      new RegExp(`${team} +search +${user} +search’s Ada$`, 'm'),
+    );
     expect((await box.run('keys', 'show', first.id)).out).toMatch(new RegExp(`^user +${user}$`, 'm'));
     const ofTeam = await bodyOf<{ data: { id: string }[] }>(await box.get('/admin/keys?team=search'));
     expect(ofTeam.data.map(({ id }) => id).sort()).toEqual([first.id, second.id].sort());

@@ -72,7 +72,7 @@ describe('a `cap` budget that has too little left for any request', () => {
       subjects: [{ budget: 'capped', subject: key.id, at: 1, spent_usd: '0.000498', limit_usd: '0.0005' }],
     });
     expect(JSON.parse(body).text).toContain(
-      'refuses requests: 0.002 Credits (0.000002 USD) of its 0.5 Credits (0.0005 USD) are left, and a request needs 0.44 Credits (0.00044 USD)',
+      'refuses requests: it has 0.002 Credits (0.000002 USD) left of 0.5 Credits (0.0005 USD), and a request needs 0.44 Credits (0.00044 USD)',
     );
     const logged = box.lines.filter((line) => line.includes('a budget has reached an alert threshold'));
     expect(logged).toEqual([expect.stringContaining('"share":1,"spent_credits":0.498,"spent_usd":"0.000498"')]);

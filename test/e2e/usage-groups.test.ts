@@ -205,6 +205,12 @@ describe('GET /admin/usage and signalbox ledger usage', () => {
       ]) {
         expect((await box.run('ledger', 'usage', ...args)).code).toBe(1);
       }
+      for (const command of ['usage', 'export']) {
+        const { code, err } = await box.run('ledger', command, '--by', 'team', '--by', 'model');
+        expect([code, err]).toEqual([1, expect.stringContaining('--by is given twice; write --by team,model.')]);
+      }
+      const traffic = await box.run('traffic', 'show', '--by', 'team', '--by', 'model');
+      expect(traffic.err).toContain('--by is given twice; give it once.');
     },
     PATIENCE,
   );

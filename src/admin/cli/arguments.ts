@@ -9,6 +9,8 @@ import { listed, unknownCommand } from './unknown-command.ts';
 
 /** The kinds of flags for node's parser. */
 export const TEXT = { type: 'string' } as const;
+/** A text with several values, separated by commas. */
+export const COMMAS = { type: 'string' } as const;
 export const LIST = { type: 'string', multiple: true } as const;
 export const SWITCH = { type: 'boolean', default: false } as const;
 
@@ -30,11 +32,16 @@ function parsed<T extends ParseArgsConfig & { readonly options: FlagSpecs }>(con
   try {
     const args = joinNumbers(config.args ?? [], options);
     const result = parseArgs({ ...config, args, tokens: true });
-    const seen = new Set<string>();
+    const seen = new Map<string, string>();
     for (const token of result.tokens ?? []) {
       if (token.kind !== 'option' || token.value === undefined || options[token.name]?.multiple) continue;
-      if (seen.has(token.name)) throw new Error(`--${token.name} is given twice; give it once`);
-      seen.add(token.name);
+      const { name, value } = token;
+      const before = seen.get(name);
+      if (before !== undefined) {
+        const once = options[name] === COMMAS ? `write --${name} ${before},${value}` : 'give it once';
+        throw new Error(`--${name} is given twice; ${once}`);
+      }
+      seen.set(name, value);
     }
     return result;
   } catch (cause) {

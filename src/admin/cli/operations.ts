@@ -5,7 +5,7 @@ import { UsageError } from '../../core/usage-error.ts';
 import { commandOf } from '../kit/fields.ts';
 import { type Operation, type OperationHost, TextAnswer } from '../kit/operation.ts';
 import { isMap, parsedValue } from '../kit/values.ts';
-import { LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
+import { COMMAS, LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
 import { cursorOf, type Flag, flagsOf, inFlags, isRemovable, kindOf, shownName } from './operation-flags.ts';
 import { listIn, printed } from './printed.ts';
 import type { CommandOutput, CommandResult } from './result.ts';
@@ -94,7 +94,10 @@ type Options = readonly (readonly [name: string, kind: typeof TEXT | typeof LIST
 function optionsOf(operation: Operation, flag: Flag): Options {
   if (flag.form.isPositional) return [];
   const removal = [`no-${flag.name}`, isMap(flag.field) ? LIST : SWITCH] as const;
-  return [[flag.name, KINDS[kindOf(flag)]], ...(isRemovable(operation, flag) ? [removal] : [])];
+  return [
+    [flag.name, flag.form.hasCommas ? COMMAS : KINDS[kindOf(flag)]],
+    ...(isRemovable(operation, flag) ? [removal] : []),
+  ];
 }
 
 /** Moves a negative number that is an argument to the end, because the parser would read it as a flag. */

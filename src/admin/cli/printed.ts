@@ -80,7 +80,9 @@ function columnsOf(path: readonly string[], item: TSchema, rows: readonly Member
     return [{ head, texts: values.map((value, at) => shownText(field, value, rows[at]!)) }];
   }
   const maps = values.map(objectOf);
-  const names = new Set(maps.flatMap((map) => Object.keys(map)));
+  // A row can lack a name. The rows with the most names have all columns in their order.
+  const byNames = maps.toSorted((one, other) => Object.keys(other).length - Object.keys(one).length);
+  const names = new Set(byNames.flatMap((map) => Object.keys(map)));
   return [...names].map((one) => ({
     head: visible(titleOf(one)).toUpperCase(),
     texts: maps.map((map) => visible(String(map[one] ?? '')) || NONE),

@@ -54,6 +54,8 @@ export interface CommandForm {
   readonly isPositional?: boolean;
   /** Whether the field has no flag, because the flag of another member sets it. */
   readonly isWithoutFlag?: boolean;
+  /** Whether the text of the flag has several values, separated by commas. */
+  readonly hasCommas?: boolean;
   /** The placeholder of the value in the usage, such as `30d`. */
   readonly form?: string;
   /** Words that are not accepted as values. The error for such a word says which flag to use instead, or to leave the flag out. */

@@ -223,20 +223,21 @@ function columnsOf(grouping: Grouping, sight: Sight): readonly string[] {
 export const groupColumns = (by: readonly Grouping[], sight = FULL_SIGHT): string[] =>
   by.flatMap((grouping) => columnsOf(grouping, sight).slice(0, grouping === 'key' && !sight.knowsKeys ? 1 : 2));
 
-/** The group of a row: its value for each grouping, and the known names after the IDs. */
+/** The group of a row: its value for each grouping, with the name after an ID if it is known. */
 export function groupOf(
   by: readonly Grouping[],
   names: readonly string[],
   nameOf: HolderNames,
   sight = FULL_SIGHT,
 ): Readonly<Record<string, string>> {
-  const shown = by.map((grouping, at) => [columnsOf(grouping, sight)[0]!, names[at]!] as const);
-  const called = by.flatMap((grouping, at) => {
-    const [, column] = columnsOf(grouping, sight);
-    const name = column && (isHolder(grouping) ? nameOf(grouping, names[at]!) : keyName(names[at]!, sight));
-    return column && name ? [[column, name] as const] : [];
-  });
-  return Object.fromEntries([...shown, ...called]);
+  return Object.fromEntries(
+    by.flatMap((grouping, at) => {
+      const value = names[at]!;
+      const [column, called] = columnsOf(grouping, sight);
+      const name = called && (isHolder(grouping) ? nameOf(grouping, value) : keyName(value, sight));
+      return [[column!, value] as const, ...(called && name ? [[called, name] as const] : [])];
+    }),
+  );
 }
 
 /** A wallet has no name, only its address. */

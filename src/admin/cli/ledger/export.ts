@@ -6,7 +6,7 @@ import { groupingsIn } from '../../use-cases/report/grouping.ts';
 import type { Sight } from '../../use-cases/sight.ts';
 import { entriesOf, groupColumns, groupOf, keyName, learnKeys, storedPages } from '../../use-cases/usage.ts';
 import { type UsageGroup, UsageSums } from '../../use-cases/usage-sums.ts';
-import { choiceOf, LIST, pairsOf, parseFlags, TEXT } from '../arguments.ts';
+import { COMMAS, choiceOf, LIST, pairsOf, parseFlags, TEXT } from '../arguments.ts';
 import type { StoredNames } from './holders.ts';
 import { flagMonth, flagPeriod, inFlags } from './period.ts';
 
@@ -21,7 +21,7 @@ const ENTRY_FLAGS = {
   user: TEXT,
   label: LIST,
   model: TEXT,
-  by: TEXT,
+  by: COMMAS,
 };
 
 /**

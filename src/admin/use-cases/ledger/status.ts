@@ -51,9 +51,9 @@ export async function overviewOf(
 }
 
 /** The name of the holder of a budget, or of the key whose share of a policy's budget this is. */
-function subjectNameOf(
+export function subjectNameOf(
   { subject, definition }: FundUse['title'],
-  { nameOf }: Sight,
+  { nameOf }: Pick<Sight, 'nameOf'>,
   names: HolderNames,
 ): string | null {
   if (subject === '') return null;
