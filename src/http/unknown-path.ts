@@ -12,13 +12,20 @@ const COMPARED_MAX = 60;
 /** A path with at most this many wrong letters counts as a typing mistake, and not as a path of another API. */
 const SLIP_MAX = 2;
 
-/** Paths of LiteLLM's management API, and the path with the same purpose. */
+/** Paths of the management APIs of LiteLLM, OpenRouter, Portkey and Kong, and the path with the same purpose. */
 export const PEER_PATHS: readonly (readonly [path: RegExp, own: string, command: string])[] = [
   [/^\/key\/generate$/, 'POST /admin/keys', 'keys create'],
   [/^\/key\//, '/admin/keys', 'keys'],
   [/^\/user\//, '/admin/users', 'users'],
   [/^\/team\//, '/admin/teams', 'teams'],
   [/^\/(?:global\/)?spend(?:\/|$)/, 'GET /admin/usage', 'ledger usage'],
+  [/^\/budget\//, '/admin/keys', 'keys create --budget 20/month'],
+  [/^\/(?:customer|end_user)\//, '/admin/keys', 'keys'],
+  [/^\/(?:api\/v1\/)?(?:keys?|api-keys|virtual-keys|consumers)(?:\/|$)/, '/admin/keys', 'keys'],
+  [/^\/(?:api\/v1\/)?credits$/, 'GET /admin/ledger', 'ledger status'],
+  [/^\/(?:api\/v1\/)?generation$/, 'GET /admin/decisions', 'decisions show ID'],
+  [/^\/guardrails(?:\/|$)/, 'GET /admin/guards', 'guards list'],
+  [/^\/(?:config|configs|services|routes|plugins)(?:\/|$)/, 'GET /admin/policy', 'policy push'],
   [/^\/model\/(?:info|new|delete|update)$/, 'GET /v1/models', 'policy explain'],
 ];
 

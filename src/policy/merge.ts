@@ -18,8 +18,9 @@ export function mergeFiles(files: readonly MapTree[], report: Report): Sections 
   const merged = new Map<SectionName, Entry>();
   const entries = files.flatMap((file) => file.entries);
   const names = new Set(entries.map(({ key }) => key));
+  const told = new Set<string>();
   for (const stated of entries) {
-    const key = isSection(stated.key) ? stated.key : intendedSection(stated, names, report);
+    const key = isSection(stated.key) ? stated.key : intendedSection(stated, { stated: names, told }, report);
     if (key === null) continue;
     const entry = { ...stated, value: expandShortForm(key, stated.value) };
     const before = merged.get(key);
@@ -44,19 +45,29 @@ function isSection(name: string): name is SectionName {
   return NAMES.includes(name);
 }
 
+/** The names of all sections that files state, and the remedies of unknown sections that are already reported. */
+interface MergedNames {
+  readonly stated: ReadonlySet<string>;
+  readonly told: Set<string>;
+}
+
 /**
  * Reports an unknown section. `intendedSection` returns the section that was probably intended, if no file states that section, so that its
  * content does not also seem to be missing. If a file states the intended section, `intendedSection` returns null.
  */
 function intendedSection(
   { key, place, value }: Entry,
-  stated: ReadonlySet<string>,
+  { stated, told }: MergedNames,
   report: Report,
 ): SectionName | null {
   // One diagnostic is enough for a whole LiteLLM configuration.
   const litellm = [...stated].find((one) => LITELLM_SECTIONS.has(one));
   if (litellm !== undefined && key !== litellm && (LITELLM_SECTIONS.has(key) || key === 'guardrails')) return null;
   const remedy = peerKey({ key, known: NAMES, value });
+  // Several keys of one file can be one mistake, such as the envelope of Kubernetes.
+  const remedyOfFile = remedy && `${place.file} ${remedy.hint}`;
+  if (remedyOfFile !== undefined && told.has(remedyOfFile)) return null;
+  if (remedyOfFile !== undefined) told.add(remedyOfFile);
   report.add('unknown-key', place, `there is no section \`${key}\``, insteadOf(key, NAMES, remedy));
   const meant = remedy?.meant ?? nearest(key, NAMES);
   const isMeant = meant !== null && isSection(meant) && !stated.has(meant) && kindOf(meant) === value.kind;

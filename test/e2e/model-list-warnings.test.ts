@@ -78,9 +78,15 @@ describe('a list of models', () => {
   });
 });
 
-test('the error for a path of LiteLLM names a path that exists', async () => {
-  const answer = await box.post('/key/generate', { models: ['best'] });
-  expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('signalbox keys create')]);
+test('the error for a path of another gateway names a path that exists', async () => {
+  for (const [path, command] of [
+    ['/key/generate', 'signalbox keys create'],
+    ['/v1/budget/new', 'signalbox keys create --budget'],
+    ['/api/v1/credits', 'signalbox ledger status'],
+  ] as const) {
+    const answer = await box.post(path, { models: ['best'] });
+    expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining(command)]);
+  }
   for (const [, own] of PEER_PATHS) {
     const path = own.split(' ').at(-1)!;
     expect([path, (await box.get(path)).status]).toEqual([path, 200]);

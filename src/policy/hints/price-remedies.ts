@@ -1,4 +1,5 @@
 import { didYouMean } from '../../core/text/text.ts';
+import { PER_MILLION_MIN } from '../models/prices.ts';
 import { PriceText } from '../schema/model.ts';
 import { rounded, usdIn } from '../yaml/slip-hints.ts';
 import type { Tree } from '../yaml/tree.ts';
@@ -47,8 +48,10 @@ export function priceRemedy({ key, value, owner, known }: UnknownKey): KeyRemedy
   const found = rateOf(key);
   if (known.includes('cached_input')) {
     if (!found) return undefined;
-    const figure = value && found.factor !== 1 ? figureOf(value, found.factor) : undefined;
-    const hint = figure === undefined ? didYouMean(found.rate) : `write \`${found.rate}: ${figure}\``;
+    const factor = found.factor === 1 && isPerToken(value) ? 1_000_000 : found.factor;
+    const figure = value && factor !== 1 ? figureOf(value, factor) : undefined;
+    const hint =
+      figure === undefined ? didYouMean(found.rate) : `write \`${found.rate}: ${figure}\`, in USD per 1M tokens`;
     return { hint, meant: found.rate };
   }
   if (!known.includes('price')) return undefined;
@@ -61,6 +64,10 @@ export function priceRemedy({ key, value, owner, known }: UnknownKey): KeyRemedy
   const hint = `write \`price: ${priceText(rates)}\`, in USD per 1M tokens${special ? `; ${special}` : ''}`;
   return { hint, meant: 'price' };
 }
+
+/** Whether a rate is so small that it is a price per token. */
+const isPerToken = (value: Tree | undefined): boolean =>
+  value?.kind === 'scalar' && typeof value.value === 'number' && value.value > 0 && value.value < PER_MILLION_MIN;
 
 /** Writes the rates in a map as a price, with the figures that the map states. */
 function priceText(tree: Tree | undefined): string {

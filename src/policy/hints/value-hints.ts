@@ -4,11 +4,13 @@ import { VARIABLE_NAME } from '../schema/parts.ts';
 import { alternativesIn, missingSpaceHint, usdIn } from '../yaml/slip-hints.ts';
 import type { ListTree, MapTree, ScalarTree, Tree } from '../yaml/tree.ts';
 import { modelTest } from './key-remedies.ts';
+import { LITELLM_HINT } from './peer-key-table.ts';
 import { filled, writtenValue } from './written.ts';
 
 /** Returns a hint for a value of the wrong type. @param key its key, or the path of an item of a list, such as `guards[0]` */
 export function typeHint(schema: TSchema, tree: Tree, key: string): string | undefined {
   if (tree.kind === 'list') return asFilter(schema, namesOf(tree), key) ?? asTwin(schema, tree) ?? example(schema);
+  if (tree.kind === 'map' && typeof schema.hintForMap === 'string') return schema.hintForMap;
   if (tree.kind === 'map') return (schema.type === 'array' && dashHint(schema.items, tree)) || example(schema);
   if (schema.type === 'object' && tree.value !== null) {
     return (
@@ -52,7 +54,9 @@ function asMap({ writtenAs }: TSchema, tree: ScalarTree, key: string): string | 
   if (typeof writtenAs !== 'string') return undefined;
   const keys = filled(writtenAs, { value: writtenValue(tree) });
   if (keys === writtenAs && OFF.test(tree.source)) return `leave \`${key}\` out to turn it off`;
-  return `write \`${key.endsWith(']') ? '- ' : `${key}: `}{ ${keys} }\``;
+  // The path of an entry begins with its section, and names of entries can have dots.
+  const name = key.slice(key.indexOf('.') + 1);
+  return `write \`${key.endsWith(']') ? '- ' : `${name}: `}{ ${keys} }\``;
 }
 
 const OFF = /^(?:false|off|no|none)$/i;
@@ -75,6 +79,20 @@ export function dashHint({ properties }: TSchema, { entries }: MapTree): string 
   const { key, value } = first;
   const written = value.kind === 'scalar' && value.value !== null ? value.source : '…';
   return `a list needs a dash before the first key of each item: \`- ${key}: ${written}\``;
+}
+
+/** Keys with which other tools name an item of a list. */
+const NAMING: readonly string[] = ['name', 'id', 'model_name', 'model', 'provider'];
+
+/** Returns a hint for a list where a map of names belongs: the first line to write. */
+export function namesHint(tree: Tree): string {
+  const [first] = tree.kind === 'list' ? tree.items : [];
+  const entries = first?.kind === 'map' ? first.entries : [];
+  if (entries.some(({ key }) => key === 'litellm_params')) return LITELLM_HINT;
+  const named = entries.find(({ key, value }) => NAMING.includes(key) && value.kind === 'scalar');
+  if (named === undefined) return 'write each name on a line of its own as `name:`, and its keys indented below it';
+  const name = writtenValue(named.value);
+  return `write \`${name}:\` instead of \`- ${named.key}: ${name}\`, and the other keys indented below it`;
 }
 
 /** Returns a hint for a text in the wrong form. */

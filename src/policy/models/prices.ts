@@ -8,7 +8,7 @@ import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
  * The lowest plausible price, in USD per 1M tokens. A lower price is probably per token or per 1,000 tokens, because the cheapest models
  * cost 20 times as much.
  */
-const PER_MILLION_MIN = 0.001;
+export const PER_MILLION_MIN = 0.001;
 /** The usual range of model prices, USD per 1M tokens. */
 const PLAUSIBLE = { min: 0.01, max: 200 } as const;
 /** Other units of prices, with the number of these units in 1M tokens. */

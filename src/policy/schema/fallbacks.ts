@@ -1,12 +1,19 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { FallbackReason } from '../../core/request/fallbacks.ts';
-import { closed } from './parts.ts';
+import { closed, notAMap } from './parts.ts';
 
 /** The most models in a list of fallbacks. */
 const LISTED_MAX = 16;
 
+const ModelName = Type.String({
+  minLength: 1,
+  ...notAMap(
+    'the list belongs to the model or selector that it stands in, so it has only the models to try next: `fallbacks: [b, c]`',
+  ),
+});
+
 const list = (description: string, example: readonly string[]) =>
-  Type.Optional(Type.Array(Type.String({ minLength: 1 }), { maxItems: LISTED_MAX, examples: [example], description }));
+  Type.Optional(Type.Array(ModelName, { maxItems: LISTED_MAX, examples: [example], description }));
 
 const ByReason = closed('The models to try next, by reason.', {
   error: list('If the model is not available, fails or does not answer in time, or cannot serve the request.', ['b']),
@@ -20,7 +27,7 @@ const ByReason = closed('The models to try next, by reason.', {
 
 /** The models to try after a model or the choice of a selector. */
 export const FallbacksText = Type.Optional(
-  Type.Union([Type.Array(Type.String({ minLength: 1 }), { maxItems: LISTED_MAX }), ByReason], {
+  Type.Union([Type.Array(ModelName, { maxItems: LISTED_MAX }), ByReason], {
     examples: [['b', 'c'], { error: ['b'], context: ['long'] }],
     expected: 'a list of model IDs, or lists of model IDs for `error`, `rate_limit`, `context` and `refused`',
     description:

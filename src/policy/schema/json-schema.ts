@@ -48,6 +48,7 @@ const FOR_THE_LOADER: ReadonlySet<string> = new Set([
   'default',
   'expected',
   'formerDefault',
+  'hintForMap',
   'hints',
   'isFormer',
   'listedIn',

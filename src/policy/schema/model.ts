@@ -15,7 +15,9 @@ import {
   excludes,
   ITEM_NAME,
   integer,
+  meaning,
   needsOneOf,
+  notAMap,
   number,
   oneOf,
   oneOfExplained,
@@ -102,7 +104,16 @@ export const PriceText = closed(
 export type PriceText = Static<typeof PriceText>;
 
 const ENDPOINT = {
-  provider: string({ minLength: 1, example: 'openai' }, 'Name of a provider.'),
+  provider: string(
+    {
+      minLength: 1,
+      example: 'openai',
+      ...notAMap(
+        'write the name of one provider: `provider: openai`. To try several in their order, write `endpoints: [{ provider: a }, { provider: b }]` instead of `provider`',
+      ),
+    },
+    'Name of a provider.',
+  ),
   upstream: optional.string(
     { minLength: 1, example: 'gpt-5-mini' },
     "The provider's own name for the model. Default: the ID.",
@@ -288,7 +299,25 @@ const MODEL = {
     },
   ),
   capabilities: Type.Array(
-    oneOf(MODEL_CAPABILITIES, { examples: ['tools'], description: 'A feature that the model has.' }),
+    oneOf(MODEL_CAPABILITIES, {
+      examples: ['tools'],
+      description: 'A feature that the model has.',
+      hints: {
+        ...meaning('tools', 'function_calling function_call functions tool_calling tool_use tool_choice'),
+        ...meaning('vision', 'image images image_input multimodal'),
+        ...meaning('json_schema', 'structured_outputs structured_output response_format response_schema'),
+        ...meaning('json_mode', 'json json_object'),
+        ...meaning('reasoning', 'thinking'),
+        ...meaning('audio_input', 'audio'),
+        ...meaning('file_input', 'pdf pdf_input file files documents'),
+        ...Object.fromEntries(
+          ['streaming', 'stream', 'chat', 'text', 'completion'].map((word) => [
+            word,
+            `remove \`${word}\`: every model that answers chats has it`,
+          ]),
+        ),
+      },
+    }),
     {
       default: [],
       examples: [['tools', 'vision']],

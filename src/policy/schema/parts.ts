@@ -26,6 +26,9 @@ export const writtenAs = (keys: string) => ({ writtenAs: keys });
 /** Schema options for a value that people state as a list: the hint writes this key with the list. */
 export const listedIn = (key: string) => ({ listedIn: key });
 
+/** Schema options for a value that people state as a map: the hint for a map. */
+export const notAMap = (hint: string) => ({ hintForMap: hint });
+
 /** Joins words to a choice: `a, b or c`. */
 export const either = (keys: readonly string[]): string => keys.join(', ').replace(/, ([^,]*)$/, ' or $1');
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { BudgetText, ONE_LIMIT } from './budgets.ts';
 import { RATE_KEYS } from './limits.ts';
-import { closed } from './parts.ts';
+import { closed, writtenAs } from './parts.ts';
 
 const { limit_credits, limit_usd, window, time_zone, on_exhausted } = BudgetText.properties;
 
@@ -58,17 +58,21 @@ const teamName = (example: string, description: string) =>
     description,
   });
 
-export const TeamText = closed('A team, with terms for all of its keys and users together.', {
-  name: teamName(
-    'search',
-    'Name of the team. To rename the team, change the name and add `formerly`. The key label `team` is independent of it.',
-  ),
-  formerly: Type.Optional(
-    teamName(
-      'find',
-      'The previous name of a team that you rename. If no team has the new name yet, the team with the previous name is renamed and keeps its ID, keys and budget windows. Otherwise the key has no effect.',
+export const TeamText = closed(
+  'A team, with terms for all of its keys and users together.',
+  {
+    name: teamName(
+      'search',
+      'Name of the team. To rename the team, change the name and add `formerly`. The key label `team` is independent of it.',
     ),
-  ),
-  ...TERMS,
-  member_defaults: Type.Optional(MemberDefaultsText),
-});
+    formerly: Type.Optional(
+      teamName(
+        'find',
+        'The previous name of a team that you rename. If no team has the new name yet, the team with the previous name is renamed and keeps its ID, keys and budget windows. Otherwise the key has no effect.',
+      ),
+    ),
+    ...TERMS,
+    member_defaults: Type.Optional(MemberDefaultsText),
+  },
+  writtenAs('name: {value}'),
+);

@@ -13,6 +13,7 @@ import {
   integer,
   listedIn,
   needsOneOf,
+  notAMap,
   number,
   oneOf,
   oneOfExplained,
@@ -20,6 +21,7 @@ import {
   string,
   texts,
   VARIABLE_NAME,
+  writtenAs,
 } from './parts.ts';
 import { SelectorModelsText } from './rules.ts';
 import { TiersText } from './tiers.ts';
@@ -199,7 +201,14 @@ const PROVIDER = {
     'Name of the environment variable that holds the base URL. While it is not set, Signalbox leaves the provider out.',
   ),
   api_key_env: optional.string(
-    { ...VARIABLE_NAME, ...listedIn('api_keys_env'), example: 'OPENAI_API_KEY' },
+    {
+      ...VARIABLE_NAME,
+      ...listedIn('api_keys_env'),
+      ...notAMap(
+        'write the name of an environment variable of the server: `api_key_env: OPENAI_API_KEY`. On Kubernetes, the manifest of the server sets this variable with `secretKeyRef`',
+      ),
+      example: 'OPENAI_API_KEY',
+    },
     'Name of the environment variable that holds the API key, never the key itself. While it is not set, Signalbox leaves the provider out.',
   ),
   api_keys_env: Type.Optional(
@@ -270,6 +279,7 @@ const PROVIDER = {
 };
 export const ProviderText = closed('A service or server that runs models.', PROVIDER, {
   ...needsOneOf('adapter', 'preset'),
+  ...writtenAs('preset: {value}'),
   dependencies: {
     ...excludes('base_url', 'base_url_env').dependencies,
     ...excludes('api_key_env', 'api_keys_env').dependencies,
@@ -289,23 +299,36 @@ export const TaskText = closed('A kind of request, with its usual sizes.', {
   ),
 });
 
-export const SelectorText = closed('A name that callers send as `model` to leave the choice to the gateway.', {
-  strategy: string({ minLength: 1, example: 'auto' }, 'Name of the strategy plugin that scores the models.'),
-  options: Type.Record(Type.String(), Type.Unknown(), {
-    default: {},
-    examples: [{ emphasis: 16 }],
-    description: "The strategy's options. The strategy's schema checks them.",
-  }),
-  models: Type.Optional(SelectorModelsText),
-  tiers: TiersText,
-  fallbacks: FallbacksText,
-  vector_space: optional.string(
-    { minLength: 1, maxLength: 128, example: 'text-embedding-3-small' },
-    'The vector space whose embedding models the selector chooses from. Without it, the selector serves no embeddings.',
-  ),
-  aliases: aliasList(
-    'Other names of the selector that callers may send. If an alias is the ID or an alias of a model, the selector replaces that model while the model cannot be served.',
-    'claude-auto',
-  ),
-});
+export const SelectorText = closed(
+  'A name that callers send as `model` to leave the choice to the gateway.',
+  {
+    strategy: string(
+      {
+        minLength: 1,
+        example: 'auto',
+        ...notAMap(
+          'write the name of a strategy: `strategy: auto`. Choices by condition are rules: `constraints: [{ name: paid, when: key.labels.plan == "paid", require: model.id == "NAME" }]`. To divide requests by shares, write `spread: weighted, endpoints: [{ provider: …, weight: 7 }, { provider: …, weight: 3 }]` in a model',
+        ),
+      },
+      'Name of the strategy plugin that scores the models.',
+    ),
+    options: Type.Record(Type.String(), Type.Unknown(), {
+      default: {},
+      examples: [{ emphasis: 16 }],
+      description: "The strategy's options. The strategy's schema checks them.",
+    }),
+    models: Type.Optional(SelectorModelsText),
+    tiers: TiersText,
+    fallbacks: FallbacksText,
+    vector_space: optional.string(
+      { minLength: 1, maxLength: 128, example: 'text-embedding-3-small' },
+      'The vector space whose embedding models the selector chooses from. Without it, the selector serves no embeddings.',
+    ),
+    aliases: aliasList(
+      'Other names of the selector that callers may send. If an alias is the ID or an alias of a model, the selector replaces that model while the model cannot be served.',
+      'claude-auto',
+    ),
+  },
+  writtenAs(`strategy: auto, models: { require: 'model.id in ["NAME"]' }`),
+);
 export type SelectorText = Static<typeof SelectorText>;

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { checkValue, type Subject } from '../check.ts';
 import type { SourceSpan } from '../diagnostics.ts';
-import { dashHint } from '../hints/value-hints.ts';
+import { dashHint, namesHint } from '../hints/value-hints.ts';
 import type { Report } from '../report.ts';
 import { inVersion, LATEST_VERSION, type LanguageVersion } from '../versions.ts';
 import { type Entry, type ListTree, type Tree, valueAt } from '../yaml/tree.ts';
@@ -120,8 +120,6 @@ export function isEmpty(tree: Tree): boolean {
 /** Reports a section whose value is not the list or map that it must be. @param item the schema of an item of the list; null for a map */
 export function reportWrongKind(section: string, item: TSchema | null, tree: Tree, report: Report): void {
   const dashed = `begin each item with \`- ${item?.properties?.name ? 'name: …' : ''}\``;
-  const hint = item
-    ? (tree.kind === 'map' && dashHint(item, tree)) || dashed
-    : 'write each name on a line of its own as `name:`, and its keys indented below it';
+  const hint = item ? (tree.kind === 'map' && dashHint(item, tree)) || dashed : namesHint(tree);
   report.add('wrong-type', tree.place, `\`${section}\` must be a ${item ? 'list' : 'map of names'}`, { hint });
 }

@@ -40,6 +40,63 @@ const ERRORS: Readonly<Record<string, Mistake>> = {
     line: 'api_keys_env: [ONE_KEY, OTHER_KEY]',
     fixed: provider(', api_keys_env: [ONE_KEY, OTHER_KEY]'),
   },
+  'a reference to a secret of Kubernetes under `api_key_env`': {
+    wrong: provider(', api_key_env: { secretKeyRef: { name: llm, key: own } }'),
+    line: 'api_key_env: OPENAI_API_KEY',
+    fixed: provider(', api_key_env: OPENAI_API_KEY'),
+  },
+  '`headers` in a provider': {
+    wrong: provider(', headers: { api-key: x }'),
+    line: 'settings: { auth: api-key }',
+    fixed: provider(', api_key_env: OWN_KEY, settings: { auth: api-key }'),
+  },
+  '`models` in a provider': {
+    wrong: provider(', models: [big]'),
+    line: 'serves: "*"',
+    fixed: provider(', serves: "*"'),
+  },
+  '`split` in a selector': {
+    wrong: selector(', split: { a: 90, b: 10 }'),
+    line: 'spread: weighted, endpoints: [{ provider: …, upstream: …, weight: 90 }, { provider: …, upstream: …, weight: 10 }]',
+    fixed: model(
+      ', spread: weighted, endpoints: [{ provider: sim, upstream: a, weight: 90 }, { provider: sim, upstream: b, weight: 10 }]',
+    ).replace('provider: sim, price', 'price'),
+  },
+  '`sort` instead of `strategy`': {
+    wrong: 'selectors:\n  mine: { sort: price }\n',
+    line: 'strategy: auto-cheap',
+    fixed: 'selectors:\n  mine: { strategy: auto-cheap }\n',
+  },
+  'a map as `strategy`': {
+    wrong: 'selectors:\n  mine: { strategy: { mode: conditional } }\n',
+    line: 'constraints: [{ name: paid, when: key.labels.plan == "paid", require: model.id == "NAME" }]',
+    fixed: `${selector('')}constraints: [{ name: paid, when: key.labels.plan == "paid", require: model.id == "tiny" }]\n`,
+  },
+  'a map as `provider`': {
+    wrong: model('').replace('provider: sim', 'provider: { order: [sim, cloud] }'),
+    line: 'endpoints: [{ provider: a }, { provider: b }]',
+    fixed: model(', endpoints: [{ provider: sim }, { provider: cloud }]').replace('provider: sim, price', 'price'),
+  },
+  'a list of models': {
+    wrong: `models:\n  - { name: mine, ${FACTS}, ${QUALITY} }\n`,
+    line: 'write `mine:` instead of `- name: mine`',
+    fixed: model(''),
+  },
+  'prices per token': {
+    wrong: model('').replace('price: { input: 1, output: 2', 'price: { prompt: 0.000001, completion: 0.000002'),
+    line: 'write `output: 2`, in USD per 1M tokens',
+    fixed: model(''),
+  },
+  'a capability with a word of another tool': {
+    wrong: model(', capabilities: [function_calling]'),
+    line: 'did you mean `tools`?',
+    fixed: model(', capabilities: [tools]'),
+  },
+  '`max_budget` in a team': {
+    wrong: 'teams: [{ name: search, max_budget: 50 }]\n',
+    line: 'budgets: [{ limit_usd: 50, window: month }]',
+    fixed: 'teams: [{ name: search, budgets: [{ limit_usd: 50, window: month }] }]\n',
+  },
   '`kinds` beside `guard`': {
     wrong: guard('guard: personal-data, on_match: mask, kinds: [email]'),
     line: 'settings: { kinds: [email] }',
@@ -54,6 +111,21 @@ const ERRORS: Readonly<Record<string, Mistake>> = {
     wrong: 'guards:\n  - secrets\n',
     line: '- { name: secrets, guard: secrets, on_match: block }',
     fixed: 'guards:\n  - { name: secrets, guard: secrets, on_match: block }\n',
+  },
+  '`mode` in a guard': {
+    wrong: guard('guard: secrets, on_match: block, mode: pre_call'),
+    line: 'on: [input]',
+    fixed: guard('guard: secrets, on_match: block, on: [input]'),
+  },
+  'a team as a word': {
+    wrong: 'teams: [search]\n',
+    line: '- { name: search }',
+    fixed: 'teams:\n  - { name: search }\n',
+  },
+  'a selector as a word': {
+    wrong: 'selectors:\n  mine: tiny\n',
+    line: `mine: { strategy: auto, models: { require: 'model.id in ["NAME"]' } }`,
+    fixed: `selectors:\n  mine: { strategy: auto, models: { require: 'model.id in ["tiny"]' } }\n`,
   },
   '`on_match: redact`': {
     wrong: guard('guard: secrets, on_match: redact'),
@@ -267,6 +339,20 @@ describe('signalbox policy check', () => {
     expect([code, out]).toEqual([0, expect.stringMatching(/2 files.* 1 warning/)]);
     expect(out).toContain(mistake.line);
     expect((await check(mistake.fixed)).out).toContain('nothing wrong');
+  });
+
+  test('an envelope of Kubernetes is reported once', async () => {
+    const { out } = await check('apiVersion: v1\nkind: Policy\nmetadata: { name: mine }\nspec: {}\n');
+    expect(out).toMatch(/2 files, 1 error\b/);
+  });
+
+  test('a private address is reported beside errors, also while a variable of the service is not set', async () => {
+    const service = (more: string) => guard(`${PRESIDIO}, service: { url: "http://localhost:5002"${more} }`);
+    for (const text of [
+      service(', api_key_env: ABSENT_KEY'),
+      provider(', headers: {}').replace('https://own.example', 'http://own.svc'),
+    ])
+      expect((await check(text)).out).toContain('add `allow_private_network: true`');
   });
 
   test('the settings of every shipped guard are named with their place if they are beside `guard`', async () => {

@@ -56,9 +56,12 @@ const unusedText = (folder: string | null): string[] => {
   return [`${folder} (a server uses these files only if you name them: \`${check} ${word}\`, \`${serve} ${word}\`)`];
 };
 
-/** Warnings that may explain an error, such as an option of another strategy or a misspelt value. */
-const CAUSES: ReadonlySet<Diagnostic['code']> = new Set(['former-option', 'misspelt-value']);
-const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || CAUSES.has(code);
+/**
+ * Warnings that are listed beside errors: they may explain an error, such as an option of another strategy or a misspelt value, or belong to
+ * the same line of a new provider or service, such as its address.
+ */
+const BESIDE_ERRORS: ReadonlySet<Diagnostic['code']> = new Set(['former-option', 'misspelt-value', 'private-host']);
+const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || BESIDE_ERRORS.has(code);
 /** A failed case is no mistake in the text of the policy, so warnings do not distract from it and may explain it. */
 const isMistake = ({ severity, code }: Diagnostic): boolean => severity === 'error' && code !== 'case-failed';
 
