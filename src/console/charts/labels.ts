@@ -54,9 +54,12 @@ export function isClear({ left, right, top, bottom }: Box, { x, y, radius }: Nam
   return Math.hypot(nearX - x, nearY - y) >= radius;
 }
 
+/** So many of the most important names may cover circles: a narrow plot with many circles would name only one of them otherwise. */
+export const NAMES_OVER_CIRCLES = 3;
+
 /**
- * Places the names of circles where they cover neither a circle nor another name. A name without such a place is left out, except the first,
- * which then covers as few circles as possible.
+ * Places the names of circles where they cover neither a circle nor another name. A name without such a place is left out, except the first
+ * three, which then cover as few circles as possible.
  * @param circles the most important first
  * @param plot the area for labels
  */
@@ -71,7 +74,7 @@ export function placeLabels(circles: readonly NamedCircle[], plot: Box): readonl
     const [best] = inside
       .filter((label) => placed.every((other) => areApart(boxOf(label), boxOf(other))))
       .toSorted((one, other) => covered(one) - covered(other));
-    if (best && (circle === circles[0] || covered(best) === 0)) placed.push(best);
+    if (best && (placed.length < NAMES_OVER_CIRCLES || covered(best) === 0)) placed.push(best);
   }
   return placed;
 }
