@@ -29,6 +29,7 @@ const POLICY = CONSOLE_POLICY.replaceAll('max_output: 256', 'max_output: 2048')
     'baseline:',
     `  slow-owl:${model(0.2, 12)}
   noisy-jay:${model(0.7, 20_000)}
+    fallbacks: [many-larks]
   many-larks:${model(0.4, 20_000)}
     capabilities: [choices]
   embed-wren:
@@ -100,6 +101,12 @@ test('the playground shows the decision at once and updates it with weights and 
   expect(await rows.filter({ hasText: 'claude-mirror-4' }).textContent()).toContain('cost');
   expect(await decisions()).toEqual([]);
   expect(faults).toEqual([]);
+});
+
+test('if a fallback would answer, the decision says so and why before anything is sent', async () => {
+  const { page } = await openConsole(stage, at('?model=noisy-jay'));
+  await heading(page, 'many-larks would answer instead of noisy-jay');
+  await page.getByText('The named model noisy-jay is left out: ').waitFor();
 });
 
 deeply('the address brings back the selector, weights, ceilings and dialect, and never has the prompt', async () => {

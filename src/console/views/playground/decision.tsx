@@ -81,7 +81,8 @@ function headingOf(explanation: RequestExplanation): string {
   if (!chosen) return `${choice ?? 'No model'} would answer.`;
   if (shortage) return `${chosen.model} would be chosen, but its key does not have enough Credits (${shortage}).`;
   const cost = costWriter(usd_per_credit)(chosen.cost_credits).short;
-  return `${chosen.model} would answer for about ${cost} in ${duration(chosen.latency_ms).short}, with an expected quality of ${percent(chosen.counted_quality).short}.`;
+  const instead = explanation.instead_of === null ? '' : ` instead of ${explanation.instead_of.model}`;
+  return `${chosen.model} would answer${instead} for about ${cost} in ${duration(chosen.latency_ms).short}, with an expected quality of ${percent(chosen.counted_quality).short}.`;
 }
 
 const Listed = ({ summary, lines }: { readonly summary: string; readonly lines: readonly string[] }) => (
@@ -96,9 +97,14 @@ const Listed = ({ summary, lines }: { readonly summary: string; readonly lines: 
 );
 
 const Notices = ({ explanation }: { readonly explanation: RequestExplanation }) => {
-  const { failed_rules: failed, strategy_failed, left_out_here: leftOut, task_note } = explanation;
+  const { failed_rules: failed, strategy_failed, left_out_here: leftOut, task_note, instead_of } = explanation;
   return (
     <>
+      {instead_of && (
+        <Partial>
+          The named model {instead_of.model} is left out: <Coded text={instead_of.text} />. A fallback would answer.
+        </Partial>
+      )}
       {failed.length > 0 && (
         <Partial>
           {failed.map(({ name }) => name).join(', ')}: the condition of the rule failed, so it counts as true.
