@@ -227,6 +227,13 @@ test('months are shown by two dimensions in a chosen time zone, and exported as 
   await page.context().close();
 });
 
+test('on a phone, a month before the first request is left out', async () => {
+  const { page } = await openConsole(stage, { path: '/money?tab=months&by=model', width: 390 });
+  const rows = page.getByRole('table', { name: 'Spend by model and month' }).locator('tbody tr');
+  await rows.first().waitFor();
+  expect(await rows.locator('td:visible', { hasText: '–' }).count()).toBe(0);
+});
+
 describe('each tab', () => {
   for (const tab of orDeeply(['budgets'], ['months', 'payments'])) {
     test(`${tab} has no finding of axe and fits a phone`, async () => {

@@ -196,12 +196,12 @@ const monthColumns = (
         ]
       : []),
     ...starts.map((start, at): Column<MonthRow> => {
-      const phone = ({ 1: 'fact', 2: 'second' } as const)[starts.length - at];
+      // Before its first request, this installation knows of no spend.
+      const isKnown = (starts[at + 1]?.getTime() ?? Infinity) > knownFrom;
+      const phone = isKnown ? ({ 1: 'fact', 2: 'second' } as const)[starts.length - at] : undefined;
       return {
         head: monthTime(start.getTime()) + (at === starts.length - 1 ? ', so far' : ''),
-        // Before its first request, this installation knows of no spend.
-        sum: ({ amounts }) =>
-          (starts[at + 1]?.getTime() ?? Infinity) <= knownFrom ? null : (amounts[at] ?? NO_AMOUNT),
+        sum: ({ amounts }) => (isKnown ? (amounts[at] ?? NO_AMOUNT) : null),
         formatWith: 'months',
         ...(phone && { phone }),
       };
