@@ -41,6 +41,12 @@ export const FundStatus = f.named('FundStatus', 'A window of a budget, or the ba
       'search',
     ),
   ),
+  subject_kind: f.orNull(
+    f.word(
+      ['key', 'team', 'user'],
+      'What `subject` is the ID of; null if it is none, or if the server does not know it.',
+    ),
+  ),
   holder: f.orNull(
     f.word(
       ['organization', 'team', 'user', 'key'],
@@ -69,6 +75,16 @@ export const FundStatus = f.named('FundStatus', 'A window of a budget, or the ba
       '2026-11-28T13:20:00.000Z',
     ),
   ),
+  least_request_credits: f.as(
+    'leastRequest',
+    f.orNull(
+      f.credits(
+        'What a short request needs from the budget with the cheapest model, if that is more than the limit, so that no usual request fits. Null if a usual request fits, or if the server does not know it.',
+        1.6,
+      ),
+    ),
+  ),
+  least_request_usd: f.as('leastRequest', f.orNull(f.usd('The same as `least_request_credits`.', '0.0016'))),
   open_reservations: f.count('The number of running requests that hold Credits of this fund.', 3),
   oldest_reservation_seconds: f.orNull(
     Type.Number({
@@ -96,7 +112,7 @@ export const LedgerStatus = f.named('LedgerStatus', 'The current state of the le
   ),
   funds: f.list(
     FundStatus,
-    'First the budgets that are used up and the funds that refuse requests, then the funds that run out first, then the fullest; at most 1,000. A budget of the policy that no request has used yet has an empty subject.',
+    'First the budgets that are used up or fit no request and the funds that refuse requests, then the funds that run out first, then the fullest; at most 1,000. A budget of the policy that no request has used yet has an empty subject.',
   ),
   funds_total: f.count('The number of funds.', 3),
   has_more: f.flag('Whether more funds follow.', false),
@@ -109,7 +125,7 @@ export const showLedger = operation({
   action: 'ledger.read',
   summary: 'Show charges, holds and funds',
   details:
-    'Returns all charges and the amounts that running requests hold. Also returns every budget window and balance: how much is left, when it runs out at the current rate, since when it refuses requests, how many requests hold it and since when, and when it renews. The budgets that are used up and the funds that refuse requests come first, then the funds that run out first, then the fullest. The list includes budgets of teams, users and keys that no request has used yet.',
+    'Returns all charges and the amounts that running requests hold. Also returns every budget window and balance: how much is left, when it runs out at the current rate, since when it refuses requests, how many requests hold it and since when, and when it renews. The budgets that are used up or fit no request and the funds that refuse requests come first, then the funds that run out first, then the fullest. The list includes budgets of teams, users and keys that no request has used yet.',
   input: f.body('Which funds.', {
     name: f.optional(f.text('Only funds with this name. If there are none, the operation returns an error.')),
     limit: f.pageSize({ most: FUNDS_MAX, unlessGiven: FUNDS_MAX }),
@@ -122,7 +138,7 @@ export const showLedger = operation({
   prints: {
     columns: [
       ...['title', 'name', 'limit_credits', 'limit_usd', 'spent_credits', 'held_credits'],
-      ...['spent_usd', 'runs_out_at', 'refuses_since', 'open_reservations', 'renews_at'],
+      ...['spent_usd', 'runs_out_at', 'refuses_since', 'least_request_credits', 'open_reservations', 'renews_at'],
     ],
     sum: (body: Readonly<Record<string, unknown>>) =>
       `${body.charged_credits} Credits (${body.charged_usd} USD) charged, ${body.held_credits} Credits held by ${body.open_reservations} open request${body.open_reservations === 1 ? '' : 's'}.\n`,

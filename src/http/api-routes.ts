@@ -19,7 +19,7 @@ import { showTraffic } from '../admin/traffic.ts';
 import { TRAIL_OPERATIONS } from '../admin/trail.ts';
 import { exportUsage, reportOwnUsage, reportUsage } from '../admin/usage.ts';
 import { servedKeyFunds } from '../admin/use-cases/key-funds.ts';
-import { overviewOf, subjectNameOf, usesOf } from '../admin/use-cases/ledger/status.ts';
+import { overviewOf, subjectOf, usesOf } from '../admin/use-cases/ledger/status.ts';
 import { type Owners, ownersIn } from '../admin/use-cases/people.ts';
 import { Places } from '../admin/use-cases/places.ts';
 import type { Principal } from '../admin/use-cases/principal.ts';
@@ -90,7 +90,7 @@ function ledgerServices(services: RouteServices, { people }: AppOptions) {
     namesFor: names,
     ownersOf: ownersOf({ people }),
     usdPerCredit: () => lease().snapshot.usdPerCredit,
-    overview: (by: Principal) => overviewOf(by, ledger, lease().snapshot.usdPerCredit, services.sightOf(by), names(by)),
+    overview: (by: Principal) => overviewOf(by, ledger, lease().snapshot, services.sightOf(by), names(by)),
     report: (by: Principal, query: UsageQuery, sight: Sight) => servedUsage(by, ledger, sight, query),
   };
 }
@@ -113,7 +113,7 @@ function ownUsageServices(services: RouteServices, { keys, people: { people } }:
       // A caller sees the names of itself, its team and its user.
       const nameOf = (id: string) => (id === caller.keyId ? (keys.known(id)?.name ?? null) : null);
       const names: HolderNames = (kind, id) => (id === caller[kind] ? people[kind](id)?.name || null : null);
-      return funds.map((use) => ({ ...use, subjectName: subjectNameOf(use.title, { nameOf }, names) }));
+      return funds.map((use) => ({ ...use, ...subjectOf(use.title, { nameOf }, names) }));
     },
   };
 }

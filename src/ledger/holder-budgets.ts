@@ -1,5 +1,5 @@
 import { type Window, windowAt } from '../core/accounting/window.ts';
-import type { Budget, BudgetScope } from '../core/money/budget.ts';
+import type { Budget, BudgetScope, ExhaustedAction } from '../core/money/budget.ts';
 import type { Microcredits } from '../core/money/credits.ts';
 import { type BudgetHolder, type HolderBudgets, type KeyLines, NO_LINES } from '../core/money/holder.ts';
 import {
@@ -111,6 +111,12 @@ function nameOf(kind: HolderKind, { window, timeZone, onExhausted }: KeyBudget):
   const zone = timeZone === 'UTC' ? '' : `@${timeZone}`;
   return `${kind}-${window}${zone}${onExhausted === 'reject' ? '' : `:${onExhausted}`}`;
 }
+
+const NAMED_ACTIONS: readonly ExhaustedAction[] = ['cap', 'downgrade'];
+
+/** Returns what the budget of a holder with this name does when it is exhausted. */
+export const actionOf = (name: string): ExhaustedAction =>
+  NAMED_ACTIONS.find((action) => name.endsWith(`:${action}`)) ?? 'reject';
 
 /**
  * Computes how much of each budget of a holder is spent in its current window, and how much will be spent by the end of the window.

@@ -13,7 +13,7 @@ import { expectError } from '../support/error-contract.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, withKey, writePolicy } from '../support/signalbox.ts';
 
-/** A budget that is not used up, but has too little left for any request. */
+/** Budgets that pay for no request although they are not used up: too little is left, or the limit is too low. */
 const receiver = startReceiver();
 let gate: Gate;
 let box: Signalbox;
@@ -99,4 +99,32 @@ describe('a `cap` budget that has too little left for any request', () => {
     await expectError(await ask({ messages: long, max_tokens: 5 }), 'request_exceeds_budget');
     expect(await fund()).toMatchObject({ refuses_since: null });
   });
+});
+
+test('a budget whose limit is lower than the cost of a short request says what a request needs, and comes before budgets that last', async () => {
+  const made = async (name: string, credits: number): Promise<string> => {
+    const answer = await box.post('/admin/keys', { name, budgets: [{ limit_credits: credits, window: 'month' }] });
+    const { id }: { readonly id: string } = JSON.parse(await answer.text());
+    return id;
+  };
+  const [low, enough] = [await made('low', 0.000001), await made('enough', 100)];
+  const { funds } = Value.Parse(LedgerStatus, await (await box.get('/admin/ledger')).json());
+  const own = funds.filter(({ subject }) => subject === low || subject === enough);
+  expect(own).toMatchObject([
+    {
+      subject: low,
+      runs_out_at: null,
+      least_request_credits: expect.any(Number),
+      least_request_usd: expect.any(String),
+    },
+    { subject: enough, least_request_credits: null, least_request_usd: null },
+  ]);
+  expect((await box.run('ledger', 'status')).out).toContain('LEAST REQUEST');
+});
+
+test('a share of a key in a budget of the policy says that its subject is a key', async () => {
+  const { funds } = Value.Parse(LedgerStatus, await (await box.get('/admin/ledger')).json());
+  const shares = funds.filter(({ name, subject }) => name === 'capped' && subject !== '');
+  expect(shares.length).toBeGreaterThan(0);
+  for (const share of shares) expect(share).toMatchObject({ holder: null, subject_kind: 'key' });
 });

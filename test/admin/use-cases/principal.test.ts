@@ -173,7 +173,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   // A person has no scope to give to a child key.
   makeChildKey: [['caller'], (by) => makeChildKey(by, stub, null, { name: '' })],
   meOf: [[...REPORTED, 'finance', ...MEMBERS], (by) => meOf(by, stub)],
-  overviewOf: [MONEY, (by) => overviewOf(by, stub, '1', FULL_SIGHT, stub)],
+  overviewOf: [MONEY, (by) => overviewOf(by, stub, stub, FULL_SIGHT, stub)],
   ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
   pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0, stub)],
   readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spools: ['/nowhere'] }, stub)],

@@ -14,7 +14,8 @@ import {
 /** A large limit next to a small limit that no request uses. */
 const BUDGETS = `
   - { name: huge, limit_credits: 100000000, window: month }
-  - { name: tiny, limit_credits: 0.5, window: day, match: key.labels.x == "y" }`;
+  - { name: tiny, limit_credits: 0.5, window: day, match: key.labels.x == "y" }
+  - { name: per-key, each: key, limit_credits: 90000, window: month }`;
 
 /** Tests of the view Overview, operated as a person would. */
 let stage: ConsoleStage;
@@ -126,7 +127,7 @@ test('a chart of a few requests has bars from zero and at least two times below 
   }
 });
 
-test('a budget of a key or team has its name and links to it', async () => {
+test('a budget of a key or team, and the share of a key in a budget of the policy, links to it', async () => {
   const [made] = await Promise.all([
     stage.box.post('/admin/keys', { name: 'nightly-batch', budgets: [{ limit_credits: 0.0001, window: 'total' }] }),
     stage.box.post('/admin/teams', { name: 'delivery', budgets: [{ limit_credits: 5, window: 'week' }] }),
@@ -138,28 +139,41 @@ test('a budget of a key or team has its name and links to it', async () => {
   const table = page.getByRole('table', { name: 'Budgets and balances' });
   expect(await table.getByText(id).count()).toBe(0);
   await table.getByRole('link', { name: 'week of team delivery' }).waitFor();
+  await table.getByRole('link', { name: 'per-key of installed' }).waitFor();
   await table.getByRole('link', { name: 'total of key nightly-batch' }).click();
   await page.getByRole('complementary', { name: 'nightly-batch' }).waitFor();
   expect(page.url()).toContain(`/people/keys/${id}`);
 });
 
-test('the amounts of budgets have one format in each column, and no cell of a budget is cut off', async () => {
+test('all amounts of budgets have two decimals, and no cell of a budget is cut off', async () => {
   const { page } = await openConsole(stage);
   const table = page.getByRole('table', { name: 'Budgets' });
   const cells = (name: string) => table.getByRole('row', { name }).getByRole('cell').allTextContents();
   const tiny = await cells('tiny');
   expect(tiny[2]).toBe('< $0.01');
   expect(await table.getByRole('row', { name: 'tiny' }).getByTitle('$0.0005').count()).toBe(1);
-  expect((await cells('huge'))[2]).toBe('$100,000.00');
-  const spent = await table.locator('tbody tr td:nth-child(2)').allTextContents();
-  expect(new Set(spent.map((amount) => amount.split('.')[1]?.length)).size).toBe(1);
+  const amounts = await table.locator('tbody tr').locator('td:nth-child(2), td:nth-child(3)').allTextContents();
+  expect(new Set(amounts.map((amount) => amount.split('.')[1]?.length))).toEqual(new Set([2]));
   const hidden = await table.locator('..').evaluate((around) => around.scrollWidth - around.clientWidth);
   expect(hidden).toBe(0);
   await page.goto(`${stage.box.url}/console/money?tab=budgets`);
   await settled(page);
   const all = page.getByRole('table', { name: 'Budgets and balances' });
   expect(await cellsThatOverlap(all)).toEqual([]);
-  expect(await all.getByRole('row', { name: 'tiny' }).getByRole('cell').nth(2).textContent()).toBe('< $0.01');
+  for (const [name, limit] of [
+    ['tiny', '< $0.01'],
+    ['huge', '$100,000.00'],
+  ] as const) {
+    expect(await all.getByRole('row', { name }).getByRole('cell').nth(2).textContent()).toBe(limit);
+  }
+});
+
+test('a budget that no request fits says so', async () => {
+  const { page } = await openConsole(stage);
+  await page.getByRole('heading', { name: /^Budget “.*” fits no usual request: a short one needs \$/ }).waitFor();
+  const row = page.getByRole('table', { name: 'Budgets' }).getByRole('row', { name: 'tiny' });
+  await row.getByText('No request fits').waitFor();
+  await page.getByRole('link', { name: /^Budget “tiny” fits no usual request/ }).waitFor();
 });
 
 test('Overview says how many requests were refused, next to the errors, and links to them', async () => {

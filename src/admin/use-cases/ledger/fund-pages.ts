@@ -16,6 +16,10 @@ export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' 
   readonly refusal: FundRefusal | null;
   /** The current name of the key, team or user whose ID is `subject`; null if there is none, or if the caller may not see it. */
   readonly subjectName?: string | null;
+  /** The kind of `subject`, if it is the ID of a key, team or user; null if it is none, or if that is not known. */
+  readonly subjectKind?: 'key' | 'team' | 'user' | null;
+  /** What a short request needs, microcredits, if that is more than the limit, so that no usual request fits; null if requests fit. */
+  readonly leastRequest?: Microcredits | null;
   /** The name of the key that has the balance; null if there is none, or if the caller may not see it. */
   readonly keyName?: string | null;
 }
@@ -30,7 +34,7 @@ export interface FundPage {
   readonly after: string | null;
 }
 
-/** The position of a fund in the list: when it runs out (0 for a budget that is used up or refuses requests), how full it is, and its names. */
+/** The position of a fund in the list: when it runs out (0 for a budget that is used up, refuses requests or fits none), how full it is, and its names. */
 type Rank = readonly [runsOutAt: number, usedShare: number, kind: string, name: string, subject: string];
 
 interface RankedFund {
@@ -42,7 +46,8 @@ const usedShare = ({ spent, held, limit }: FundUse): number => (spent + held) / 
 
 function rankOf(use: FundUse, now: number): Rank {
   const { kind, name, subject } = use.title;
-  const isOver = (kind === 'budget' && isUsedUp(use.spent, use.limit)) || use.refusal !== null;
+  const isOver =
+    (kind === 'budget' && isUsedUp(use.spent, use.limit)) || use.refusal !== null || use.leastRequest != null;
   return [
     isOver ? 0 : (runsOutAt(use.spent, use.limit, use.title, now, use.recent) ?? Number.MAX_VALUE),
     usedShare(use),
@@ -52,7 +57,7 @@ function rankOf(use: FundUse, now: number): Rank {
   ];
 }
 
-/** Sorts funds: budgets that are used up, and funds that refuse requests, come first, then the fund that runs out first; the others follow, the fullest first. */
+/** Sorts funds: budgets that are used up or fit no request, and funds that refuse requests, come first, then the fund that runs out first; the others follow, the fullest first. */
 function compareRanks(a: Rank, b: Rank): number {
   if (a[0] !== b[0]) return a[0] - b[0];
   if (a[1] !== b[1]) return b[1] - a[1];

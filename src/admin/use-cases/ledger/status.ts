@@ -1,14 +1,17 @@
 import { SignalboxError } from '../../../core/errors.ts';
+import type { ExhaustedAction } from '../../../core/money/budget.ts';
 import type { Microcredits } from '../../../core/money/credits.ts';
+import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import type { FundGroup } from '../../../ledger/audit/funds.ts';
 import { foldJournal } from '../../../ledger/audit/run.ts';
 import { balanceFund } from '../../../ledger/drawn-fund.ts';
 import { forecastOf, runsOutAt } from '../../../ledger/forecast.ts';
 import { titleText } from '../../../ledger/fund-words.ts';
-import { levelOf } from '../../../ledger/holder-budgets.ts';
+import { actionOf, levelOf } from '../../../ledger/holder-budgets.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import { holdAge, OpenHolds } from '../../../ledger/open-holds.ts';
 import { unusedFunds } from '../../../ledger/unused.ts';
+import { leastCost } from '../../../routing/least-cost.ts';
 import type { StoreReader } from '../../../store/driver.ts';
 import type { Principal } from '../principal.ts';
 import { checkAction } from '../roles.ts';
@@ -28,11 +31,11 @@ export const usesOf = (
   });
 };
 
-/** Returns the overview of a running ledger, as far as a caller may see it. @param usdPerCredit of the active policy */
+/** Returns the overview of a running ledger, as far as a caller may see it. @param snapshot of the active policy */
 export async function overviewOf(
   by: Principal,
   ledger: Pick<Ledger, 'status' | 'openHolds' | 'recentSpend' | 'readRecent' | 'refusalOf'>,
-  usdPerCredit: string,
+  snapshot: PolicySnapshot,
   sight: Sight,
   names: HolderNames,
 ): Promise<LedgerOverview> {
@@ -41,24 +44,49 @@ export async function overviewOf(
   const { funds, ...sums } = await ledger.status();
   // The subject of a budget for each session is the ID of a key followed by the session.
   await sight.learn(funds.flatMap(({ title: { name, subject } }) => [name, subject, subject.split('/', 1)[0]!]));
+  const leastRequest = leastRequests(snapshot);
   const seen = usesOf(ledger, funds).map((use) => ({
     ...use,
     title: sight.titleOf(use.title),
-    subjectName: subjectNameOf(use.title, sight, names),
+    ...subjectOf(use.title, sight, names),
+    leastRequest: leastRequest(use),
     ...(use.title.kind === 'balance' && { keyName: sight.nameOf(use.title.name) || null }),
   }));
-  return { ...sums, usdPerCredit, funds: seen };
+  return { ...sums, usdPerCredit: snapshot.usdPerCredit, funds: seen };
 }
 
-/** The name of the holder of a budget, or of the key whose share of a policy's budget this is. */
-export function subjectNameOf(
+/** The holder of a budget, or the key, team or user whose share of a policy's budget this is. */
+export function subjectOf(
   { subject, definition }: FundUse['title'],
   { nameOf }: Pick<Sight, 'nameOf'>,
   names: HolderNames,
-): string | null {
-  if (subject === '') return null;
+): Pick<FundUse, 'subjectName' | 'subjectKind'> {
   const level = levelOf(definition) ?? kindOfId(subject);
-  return level === 'team' || level === 'user' ? names(level, subject) : nameOf(subject) || null;
+  if (subject === '' || level === 'organization') return { subjectName: null, subjectKind: null };
+  if (level === 'team' || level === 'user') return { subjectName: names(level, subject), subjectKind: level };
+  const subjectName = nameOf(subject) || null;
+  // Other subjects of a policy's budget, such as labels of keys, have no name.
+  return { subjectName, subjectKind: level ?? (subjectName === null ? null : 'key') };
+}
+
+/**
+ * Returns a function that compares the limit of a budget with the cost of a short request. It returns what the request needs from the
+ * budget if that is more than the limit, and null otherwise. The models that the senders may use are not considered.
+ */
+function leastRequests(snapshot: PolicySnapshot): (fund: Pick<FundUse, 'title' | 'limit'>) => Microcredits | null {
+  const actions = new Map(snapshot.budgets.map(({ name, onExhausted }) => [name, onExhausted]));
+  const known = new Map<ExhaustedAction, Microcredits | null>();
+  return ({ title: { kind, name, definition }, limit }) => {
+    // A budget of 0 is meant for free requests.
+    if (kind !== 'budget' || limit === 0) return null;
+    const action = levelOf(definition) === null ? actions.get(name) : actionOf(name);
+    if (action === undefined) return null;
+    const least = known.getOrInsertComputed(
+      action,
+      () => leastCost(snapshot, { models: null }, action)?.amount ?? null,
+    );
+    return least !== null && least > limit ? least : null;
+  };
 }
 
 /** The kind of a subject of a policy's budget. Only the IDs of teams and users have these prefixes. */
@@ -98,7 +126,7 @@ export function overviewNamed(all: LedgerOverview, name: string | undefined): Le
 
 /** A fund as answers show it. @param now ms since 1970 */
 export function fundStatus({ title, limit, spent, held, holds, recent, refusal, ...called }: FundUse, now: number) {
-  const { subjectName = null, keyName = null } = called;
+  const { subjectName = null, subjectKind = null, keyName = null, leastRequest = null } = called;
   const { kind, name, subject, starts, ends } = title;
   const { expected, knownFrom } = forecastOf(spent, title, now, recent);
   return {
@@ -106,6 +134,7 @@ export function fundStatus({ title, limit, spent, held, holds, recent, refusal, 
     name,
     subject,
     subjectName,
+    subjectKind,
     limit,
     spent,
     held,
@@ -115,8 +144,9 @@ export function fundStatus({ title, limit, spent, held, holds, recent, refusal, 
     forecast: expected,
     forecastFrom: knownFrom,
     // A fund that pays for no request does not run out later.
-    runsOutAt: refusal ? null : runsOutAt(spent, limit, title, now, recent),
+    runsOutAt: refusal || leastRequest !== null ? null : runsOutAt(spent, limit, title, now, recent),
     refusesSince: refusal?.since ?? null,
+    leastRequest,
     openReservations: holds.open,
     oldestReservationSeconds: holds.open === 0 ? null : holdAge(holds, now) / 1_000,
     starts: starts === 0 ? null : starts,

@@ -8,6 +8,7 @@ import { columnsOf } from '../../kit/columns.tsx';
 import { Figures, type ViewFigure } from '../../kit/figures.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
 import {
+  BUDGET_FORMAT,
   budgetsSentence,
   emptyAt,
   type FundUsage,
@@ -88,10 +89,20 @@ function FundTable({ funds, total }: { readonly funds: readonly FundUsage[]; rea
             ...columnsOf<FundUsage>([
               {
                 head: 'By the end',
-                money: ({ forecast_usd, forecast_credits }) => ({ usd: forecast_usd, credits: forecast_credits }),
+                formatWith: BUDGET_FORMAT,
+                sum: ({ forecast_usd, forecast_credits }) => ({ usd: forecast_usd, credits: forecast_credits }),
               },
-              { head: 'Held', term: 'held', money: (fund) => ({ usd: fund.held_usd, credits: fund.held_credits }) },
-              { head: 'Left', money: (fund) => ({ usd: fund.left_usd, credits: fund.left_credits }) },
+              {
+                head: 'Held',
+                term: 'held',
+                formatWith: BUDGET_FORMAT,
+                sum: (fund) => ({ usd: fund.held_usd, credits: fund.held_credits }),
+              },
+              {
+                head: 'Left',
+                formatWith: BUDGET_FORMAT,
+                sum: (fund) => ({ usd: fund.left_usd, credits: fund.left_credits }),
+              },
               { of: 'renews_at', none: 'never', isFigure: true },
             ]),
           ]}

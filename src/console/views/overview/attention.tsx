@@ -11,7 +11,7 @@ import { periodBefore } from '../../shell/compared.ts';
 import { type DegradedProvider, degradedText, type SlowProvider, timesSlower } from '../../shell/providers.ts';
 import { hrefOf } from '../../shell/router.ts';
 import { isSick } from '../fleet/endpoint-words.tsx';
-import { emptyAt, type FundUsage, fundHref, fundKey, fundSubject, isRefusing } from './budgets.tsx';
+import { emptyAt, type FundUsage, fundHref, fundKey, fundSubject, isRefusing, tooSmallText } from './budgets.tsx';
 import { sickText } from './sick-text.ts';
 
 interface AttentionItem {
@@ -114,11 +114,12 @@ function fundItem(fund: FundUsage, now: number): readonly AttentionItem[] {
   if (at === null) return [];
   const href = fundHref(fund) ?? hrefOf('/money', { tab: 'budgets' });
   const isSpent = at <= now;
+  const tooSmall = tooSmallText(fund);
   const text = isSpent ? (
     <>
       {fundSubject(fund)}{' '}
-      {isRefusing(fund) ? 'has too little left for requests, and refuses them' : 'has no Credits left'}
-      {fund.renews_at !== null && (
+      {tooSmall ?? (isRefusing(fund) ? 'has too little left for requests, and refuses them' : 'has no Credits left')}
+      {tooSmall === null && fund.renews_at !== null && (
         <>
           ; it renews <When at={fund.renews_at} />
         </>
@@ -130,7 +131,7 @@ function fundItem(fund: FundUsage, now: number): readonly AttentionItem[] {
     </>
   );
   const tone = isSpent ? 'bad' : 'warn';
-  const word = isSpent && !isRefusing(fund) ? 'Spent' : 'Budget';
+  const word = isSpent && !isRefusing(fund) && tooSmall === null ? 'Spent' : 'Budget';
   return [{ id: `fund ${fundKey(fund)}`, tone, word, text, href }];
 }
 

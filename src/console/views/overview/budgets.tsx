@@ -1,11 +1,11 @@
 import type { ReadOf } from '../../api/reads.ts';
 import type { Resource } from '../../api/resource.ts';
 import { LoadedCard } from '../../design/card.tsx';
-import { clockTime, dayTime, isAddress, percent } from '../../design/format.ts';
+import { asSum, clockTime, dayTime, isAddress, percent, usd } from '../../design/format.ts';
 import { Empty } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { State, type Tone } from '../../design/tag.tsx';
-import { moneyFigure } from '../../design/written.tsx';
+import { type MoneyProps, moneyFigure } from '../../design/written.tsx';
 import { hrefOf } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { fundName } from './fund-name.ts';
@@ -18,13 +18,22 @@ const FUNDS_SHOWN = 6;
 export const isRefusing = ({ limit_credits: limit, spent_credits: spent, refuses_since }: FundUsage): boolean =>
   refuses_since !== null && spent < limit;
 
+/** Whether the limit of a budget is too low for any usual request. */
+const isTooSmall = ({ least_request_usd: least }: FundUsage): boolean => least !== null;
+
+/** Why a budget fits no request, with what a short request needs from it. */
+export const tooSmallText = ({ least_request_usd: least, limit_usd: limit }: FundUsage): string | null =>
+  least === null
+    ? null
+    : `fits no usual request: a short one needs ${usd(least).short}, and the limit is ${usd(limit).short}`;
+
 /**
  * When a fund is empty at the current rate of spending, in ms since 1970; null if that is after its window, or not known. A fund that
- * refuses requests counts as empty.
+ * refuses requests or fits none counts as empty.
  */
 export function emptyAt(fund: FundUsage, now: number): number | null {
   const { limit_credits: limit, spent_credits: spent, runs_out_at } = fund;
-  if (spent >= limit || isRefusing(fund)) return now;
+  if (spent >= limit || isRefusing(fund) || isTooSmall(fund)) return now;
   return runs_out_at === null ? null : Date.parse(runs_out_at);
 }
 
@@ -32,23 +41,23 @@ export function emptyAt(fund: FundUsage, now: number): number | null {
 export const fundSubject = (fund: FundUsage): string =>
   fund.kind === 'balance' ? `The ${fundName(fund)}` : `Budget “${fundName(fund)}”`;
 
-const HOLDER_PAGES = { key: '/people/keys', team: '/people/teams', user: '/people/members' } as const;
+const SUBJECT_PAGES = { key: '/people/keys', team: '/people/teams', user: '/people/members' } as const;
 
 /**
- * The page of a fund: a balance opens its wallet, a budget opens its key, team or member. The page is undefined if the viewer may not open
+ * The page of a fund: a balance opens its wallet, a budget opens its key, team or member, and so does the share of one of them in a budget of the policy. The page is undefined if the viewer may not open
  * it.
  */
-export function fundHref({ kind, name, subject, subject_name: called, holder }: FundUsage): string | undefined {
+export function fundHref({ kind, name, subject, subject_name: called, subject_kind }: FundUsage): string | undefined {
   if (kind === 'balance') {
     return isAddress(name) && reachOfViewer('wallets.read') !== null
       ? hrefOf('/money', { tab: 'payments', wallet: name })
       : undefined;
   }
   // A report key gets the name instead of the ID.
-  if (holder === null || holder === 'organization' || subject === '' || subject === called) return undefined;
-  return reachOfViewer(holder === 'key' ? 'keys.read' : 'people.read') === null
+  if (subject_kind === null || subject === called) return undefined;
+  return reachOfViewer(subject_kind === 'key' ? 'keys.read' : 'people.read') === null
     ? undefined
-    : hrefOf(`${HOLDER_PAGES[holder]}/${subject}`);
+    : hrefOf(`${SUBJECT_PAGES[subject_kind]}/${subject}`);
 }
 
 /** Writes `at 21:55` on the same day and within the next half day, otherwise `on 24 Nov`. */
@@ -57,6 +66,7 @@ const soonText = (at: number, now: number): string =>
 
 function stateOf(fund: FundUsage, now: number): readonly [Tone, string] {
   if (fund.spent_credits >= fund.limit_credits) return ['bad', 'Spent'];
+  if (isTooSmall(fund)) return ['bad', 'No request fits'];
   if (isRefusing(fund)) return ['bad', 'Refuses requests'];
   const at = emptyAt(fund, now);
   if (at !== null) return ['warn', `Empty ${soonText(at, now)}`];
@@ -73,6 +83,14 @@ export function sortedFunds(funds: readonly FundUsage[], now: number): readonly 
 }
 
 export const fundKey = ({ kind, name, subject }: FundUsage): string => `${kind} ${name} ${subject}`;
+
+/** All amounts of a table of budgets have the same number of decimals, so that they can be compared. */
+export const BUDGET_FORMAT = 'budgets';
+
+const budgetSum = (money: (fund: FundUsage) => MoneyProps): Pick<TableColumn<FundUsage>, 'figure' | 'formatWith'> => ({
+  figure: (fund) => asSum(moneyFigure(money(fund))),
+  formatWith: BUDGET_FORMAT,
+});
 
 /** The columns with the most important facts of a fund. */
 export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
@@ -91,14 +109,14 @@ export const fundColumns = (now: number): readonly TableColumn<FundUsage>[] => [
     head: 'Spent',
     phone: 'more',
     sort: true,
-    figure: (fund) => moneyFigure({ usd: fund.spent_usd, credits: fund.spent_credits }),
+    ...budgetSum((fund) => ({ usd: fund.spent_usd, credits: fund.spent_credits })),
   },
   {
     id: 'limit',
     head: 'Limit',
     phone: 'more',
     sort: true,
-    figure: (fund) => moneyFigure({ usd: fund.limit_usd, credits: fund.limit_credits }),
+    ...budgetSum((fund) => ({ usd: fund.limit_usd, credits: fund.limit_credits })),
   },
   { id: 'share', head: 'Used', phone: 'more', figure: (fund) => percent(usedOf(fund)), sort: true },
   {
@@ -156,6 +174,8 @@ export function budgetsSentence(sorted: readonly FundUsage[], now: number): stri
   const [first] = sorted;
   if (!first) return 'Budgets';
   const at = emptyAt(first, now);
+  const tooSmall = tooSmallText(first);
+  if (tooSmall !== null) return `${fundSubject(first)} ${tooSmall}.`;
   if (isRefusing(first)) return `${fundSubject(first)} refuses requests, because too little of it is left.`;
   if (at !== null && at <= now) return `${fundSubject(first)} is empty.`;
   if (at !== null) return `${fundSubject(first)} will be empty first, ${soonText(at, now)}, at this rate.`;

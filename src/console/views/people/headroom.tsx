@@ -26,6 +26,7 @@ type BudgetUse = Pick<Fund, 'limit_usd' | 'limit_credits' | 'spent_usd' | 'spent
     | 'forecast_credits'
     | 'runs_out_at'
     | 'refuses_since'
+    | 'least_request_usd'
     | 'renews_at']: Fund[Member] | null;
 };
 
@@ -36,6 +37,7 @@ const UNTOLD = {
   forecast_credits: null,
   runs_out_at: null,
   refuses_since: null,
+  least_request_usd: null,
   renews_at: null,
 };
 
@@ -53,6 +55,7 @@ function usageOf(budget: Budget, funds: readonly Fund[]): BudgetUse {
       held_credits: fund.held_credits,
       runs_out_at: fund.runs_out_at,
       refuses_since: fund.refuses_since,
+      least_request_usd: fund.least_request_usd,
     }),
     label: [
       WINDOWS[window],
@@ -121,6 +124,8 @@ const shareOf = ({ spent_credits, held_credits, limit_credits }: BudgetUse): num
 
 function stateOf(use: BudgetUse): readonly [tone: Tone, text: string] {
   if (use.spent_credits >= use.limit_credits) return ['bad', 'Spent'];
+  if (use.least_request_usd !== null)
+    return ['bad', `No request fits: a short one needs ${usd(use.least_request_usd).short}`];
   if (use.refuses_since !== null) return ['bad', 'Refuses requests'];
   if (use.runs_out_at !== null) return ['warn', `Runs out ${soon(use.runs_out_at)}`];
   if ((use.forecast_credits ?? 0) > use.limit_credits) return ['warn', 'Empty too early'];
