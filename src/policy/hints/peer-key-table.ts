@@ -95,6 +95,11 @@ const SECTION_KEYS: readonly PeerKeys[] = [
     hint: 'a policy only names environment variables: set them where you start the server, and write the name, such as `api_key_env: NAME` in a provider',
   },
   {
+    words: words('logging log logs log_level telemetry observability tracing'),
+    beside: 'selectors',
+    hint: 'remove this key: logs, metrics and traces are built in. How they are written is set where you start the server, such as `signalbox serve --log json`',
+  },
+  {
     words: words('database database_url db'),
     beside: 'selectors',
     hint: 'the database is not part of the policy: set the environment variable DATABASE_URL where you start the server',
@@ -125,7 +130,7 @@ const SECTION_KEYS: readonly PeerKeys[] = [
     hint: 'write `ttl_seconds: {value}`, in seconds',
   },
   {
-    words: words('mode type backend host port url redis redis_url similarity_threshold'),
+    words: words('mode type backend host port url redis redis_url semantic similarity_threshold'),
     beside: 'ttl_seconds',
     hint: 'remove this key: there is one cache, which answers equal requests and is stored in the database',
   },
