@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from 'bun:test';
+import { afterAll, beforeAll, expect } from 'bun:test';
 import { type FakeOptions, type FakeUpstream, startFakeUpstream } from './fake-upstream.ts';
 import { type LiveOptions, type LivePolicy, startLivePolicy } from './live-policy.ts';
 import { UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
@@ -19,6 +19,23 @@ export const useSignalbox = (options: StartOptions | (() => StartOptions) = {}):
     const { env, ...more } = typeof options === 'function' ? options() : options;
     return startSignalbox({ ...more, env: { ...UPSTREAM_ENV, ...env } });
   });
+
+/**
+ * Returns a function that returns the gateway with a policy. The first call for a policy starts the gateway, and later calls in the file share
+ * it, so tests that depend on its state need a policy of their own. After the last test, the audit of each gateway must find nothing wrong.
+ */
+export function useGateways(env: Readonly<Record<string, string>> = {}): (policy: string) => Promise<Signalbox> {
+  const gateways = new Map<string, Promise<Signalbox>>();
+  afterAll(async () => {
+    for (const started of gateways.values()) {
+      const gateway = await started;
+      expect(await gateway.run('ledger', 'audit')).toMatchObject({ code: 0 });
+      await gateway.stop();
+    }
+  });
+  return (policy) =>
+    gateways.getOrInsertComputed(policy, () => startSignalbox({ policy, env: { ...UPSTREAM_ENV, ...env } }));
+}
 
 /** Starts a gateway before the first test, with a policy that tests edit. */
 export const useLivePolicy = (files: () => Readonly<Record<string, string>>, options: LiveOptions = {}): LivePolicy =>
