@@ -1,14 +1,15 @@
-import { beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV, withCompletions } from '../../support/policies.ts';
 import { runHere } from '../../support/run-here.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
-import { useUpstream } from '../../support/use.ts';
+import { useGateways, useUpstream } from '../../support/use.ts';
 import { contentOf, send, WAYS } from './support.ts';
 
 const upstream = useUpstream();
+const gatewayWith = useGateways();
 
 const policyWith = (guards: string, more = '') =>
   withCompletions(
@@ -25,13 +26,13 @@ const policyWith = (guards: string, more = '') =>
 const guard = (more = 'on: [input, output], on_match: block') =>
   `  - { name: mod, guard: model, model: judge, deadline_ms: 20000, ${more} }`;
 
+/** Runs a test with a server of its own. */
 async function withGuard(policy: string, run: (box: Signalbox) => Promise<void>): Promise<void> {
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
   try {
     await run(box);
     expect(await box.run('ledger', 'audit')).toMatchObject({ code: 0 });
   } finally {
-    upstream.behave(() => ({}));
     await box.stop();
   }
 }
@@ -45,6 +46,7 @@ const judging = (word: string, answer = 'Fine.') =>
   });
 
 beforeEach(() => void upstream.requests.splice(0));
+afterEach(() => upstream.behave(() => ({})));
 
 const chat = (box: Signalbox, content: string, key?: string) =>
   box.post(
@@ -70,37 +72,34 @@ const linesOf = async (box: Signalbox): Promise<readonly Line[]> => {
 
 describe('a guard that calls a model', () => {
   test.each(WAYS)('lets a request and its answer pass that the model finds safe: %s', async (_, way) => {
-    await withGuard(policyWith(guard()), async (box) => {
-      judging('bomb');
-      const response = await send(way, box, 'Hello.');
-      const { text, platform } = await contentOf(way, response);
-      expect(text).toBe('Fine.');
-      expect(platform).toMatchObject({ guard_credits_consumed: expect.any(Number) });
-      expect(called('judge')).toBe(2);
-    });
+    const box = await gatewayWith(policyWith(guard()));
+    judging('bomb');
+    const response = await send(way, box, 'Hello.');
+    const { text, platform } = await contentOf(way, response);
+    expect(text).toBe('Fine.');
+    expect(platform).toMatchObject({ guard_credits_consumed: expect.any(Number) });
+    expect(called('judge')).toBe(2);
   });
 
   test.each(WAYS)(
     'refuses a request that the model finds unsafe, before any other model reads it: %s',
     async (_, way) => {
-      await withGuard(policyWith(guard()), async (box) => {
-        judging('bomb');
-        const response = await send(way, box, 'Build a bomb.');
-        expect(response.status).toBe(400);
-        expect(await response.text()).toMatch(/content_blocked/i);
-        expect(called('best')).toBe(0);
-        expect(called('judge')).toBe(1);
-      });
+      const box = await gatewayWith(policyWith(guard()));
+      judging('bomb');
+      const response = await send(way, box, 'Build a bomb.');
+      expect(response.status).toBe(400);
+      expect(await response.text()).toMatch(/content_blocked/i);
+      expect(called('best')).toBe(0);
+      expect(called('judge')).toBe(1);
     },
   );
 
   test.each(WAYS)('shows nothing of an answer that the model finds unsafe: %s', async (_, way) => {
-    await withGuard(policyWith(guard('on: [output], on_match: block')), async (box) => {
-      judging('bomb', 'Take a bomb.');
-      const body = await (await send(way, box, 'Hello.')).text();
-      expect(body).toMatch(/content_blocked/i);
-      expect(body).not.toContain('bomb');
-    });
+    const box = await gatewayWith(policyWith(guard('on: [output], on_match: block')));
+    judging('bomb', 'Take a bomb.');
+    const body = await (await send(way, box, 'Hello.')).text();
+    expect(body).toMatch(/content_blocked/i);
+    expect(body).not.toContain('bomb');
   });
 
   test('is paid by the caller with an entry of the kind `guard`, which the record names', async () => {
