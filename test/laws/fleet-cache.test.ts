@@ -8,7 +8,7 @@ import {
   fleetPolicy,
 } from './fleet-conversations.ts';
 
-const { runs: hours, seed, proved } = effort('fleet', 2, 10);
+const { runs: hours, seed, proved } = effort('fleet', 1, 10);
 
 const FOUR: readonly FleetEndpoint[] = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
 /** Which endpoint is the cheapest depends on the length of the prompt. */
@@ -20,7 +20,7 @@ const PRICED: readonly FleetEndpoint[] = [
 const OWN = 'KEY_1, KEY_2, KEY_3';
 const SHARED = [1, 2, 3].map((number) => `{ api_key_env: KEY_${number}, account: main, weight: ${number} }`).join(', ');
 
-/** Fleets of one model, with the least number of keys that must get a tenth of the requests. */
+/** Fleets of one model, with the least number of keys that must get a twentieth of the requests. */
 const FLEETS: Readonly<Record<string, { readonly policy: string; readonly keys: number }>> = {
   '`order`': { policy: fleetPolicy('order', FOUR), keys: 1 },
   '`weighted`': { policy: fleetPolicy('weighted', FOUR), keys: 4 },
@@ -66,7 +66,7 @@ describe('the cached share of the input is at least 99 % of the share at a singl
     expect(relative(report)).toBeGreaterThanOrEqual(0.99);
     // The providers' caches expire, and the fleet uses its keys.
     expect(report.tokens.direct).toBeLessThan(0.9 * report.tokens.prompts);
-    const used = [...report.sent.values()].filter((sent) => sent > report.turns / 10);
+    const used = [...report.sent.values()].filter((sent) => sent > report.turns / 20);
     expect(used.length).toBeGreaterThanOrEqual(keys);
     expect(report.broken).toEqual([]);
   });
@@ -162,14 +162,15 @@ describe('while endpoints and keys are added and removed', () => {
       { name: 'c', weight: 4 },
       { name: 'a', weight: 3 },
     ]);
-    const conversations = conversationsOf(randomFrom(seed), 1_200, 600);
+    const hourly = isDeep ? 600 : 200;
+    const conversations = conversationsOf(randomFrom(seed), 2 * hourly, hourly);
     const report = new FleetConversations(randomFrom(seed + 1), before).play(
       conversations,
       new Map([[3_600_000, after]]),
     );
     expect(report.broken).toEqual([]);
     const begun = [...report.begun.values()].reduce((sum, one) => sum + one, 0);
-    expect(begun).toBeGreaterThan(400);
+    expect(begun).toBeGreaterThan((2 * hourly) / 3);
     for (const [name, weight] of [
       ['a', 3],
       ['b', 1],
