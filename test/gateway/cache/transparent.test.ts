@@ -160,9 +160,9 @@ afterAll(() => Promise.all([plain, cached, careless].map(({ box }) => box.stop()
 test('a cache changes no answer, no decision and no charge, except that hits are free', async () => {
   await fc.assert(
     fc.asyncProperty(requests, (sent) => agree(plain, cached, sent)),
-    tries('transparent cache', 12, 200),
+    tries('transparent cache', 6, 200),
   );
-  expect(counts.hits).toBeGreaterThan(20);
+  expect(counts.hits).toBeGreaterThan(10);
   expect(counts.misses).toBeGreaterThan(20);
   expect(await cached.box.run('ledger', 'audit')).toMatchObject({ code: 0 });
   expect(await spentBy(cached)).toBeCloseTo(counts.credits, 6);

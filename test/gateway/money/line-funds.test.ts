@@ -74,7 +74,7 @@ test('all child keys of a key together never spend more than the key may, in any
   const law = fc.asyncProperty(play, async (drawn) => {
     expect(await overspentIn(drawn, made)).toEqual([]);
   });
-  await fc.assert(law, tries(NAME, 15, 400));
+  await fc.assert(law, tries(NAME, 6, 400));
 });
 
 test('the law about child keys catches keys that draw only on their own funds', async () => {

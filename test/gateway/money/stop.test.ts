@@ -18,7 +18,7 @@ afterAll(async () => {
   rmSync(data, { recursive: true });
 });
 
-const WAITING = 120;
+const WAITING = 40;
 
 test('a server that stops answers all requests that wait for money, and leaves no hold open', async () => {
   const policy = `${pursePolicy(gate.url, 20_000)}budgets: [{ name: all, limit_credits: 0.86, window: total }]\n`;

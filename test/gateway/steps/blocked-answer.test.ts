@@ -42,7 +42,10 @@ let box: Signalbox;
 beforeAll(async () => {
   box = await startWith(upstream.url, { onAnswer: [guard], beforeDecision: [kept] });
 });
-afterAll(() => box.stop());
+afterAll(async () => {
+  expect(await box.run('ledger', 'audit')).toMatchObject({ code: 0 });
+  await box.stop();
+});
 
 test.each(WAYS)('a step blocks an answer of a model or of a cache, which ends with an error: %s', async (_, way) => {
   const { isStream } = way;
@@ -55,7 +58,6 @@ test.each(WAYS)('a step blocks an answer of a model or of a cache, which ends wi
     expect(text.toLowerCase()).toContain('upstream_rejected_request');
     if (!isStream) expect(response.status).toBe(400);
   }
-  expect(await box.run('ledger', 'audit')).toMatchObject({ code: 0 });
 });
 
 test('a blocked answer is charged, and a repeat of its name gets the stored error at no cost', async () => {
