@@ -48,7 +48,7 @@ test(`in memory, ${LAW}`, async () => {
 });
 
 test(`in SQLite, ${LAW}`, async () => {
-  await fc.assert(lawOf(inSqlite()), tries('moving users, in SQLite', 20, 400));
+  await fc.assert(lawOf(inSqlite()), tries('moving users, in SQLite', 8, 400));
 });
 
 for (const [name, run] of Object.entries(OPENINGS)) test(`in memory, ${name}`, () => run(sharedBooks().books));

@@ -15,7 +15,7 @@ import { shippedContext } from '../policy/shipped.ts';
 import { snapshotOf } from '../policy/support.ts';
 import { chatRequest } from '../support/model-request.ts';
 
-const { runs, seed } = effort('found-models', 60, 3_000);
+const { runs, seed } = effort('found-models', 30, 3_000);
 
 const POLICY = `version: 2
 providers:

@@ -23,7 +23,7 @@ export function roundTripTests(dialect: RoundTrip): void {
   const name = dialect.route.path;
   describe(`a request of ${name}, read into the neutral form and written in its own dialect,`, () => {
     test('a request that is read into the neutral form and written in its own dialect is the same', () => {
-      fc.assert(comesBack(dialect), tries(`requests of ${name} survive the neutral form`, 30, 5_000));
+      fc.assert(comesBack(dialect), tries(`requests of ${name} survive the neutral form`, 15, 5_000));
     });
 
     test('a request that is read and written in its own dialect has every member that the schema names, except the members in the list of exemptions', () => {

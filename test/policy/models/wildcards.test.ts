@@ -11,7 +11,7 @@ import { meaningOf, targetOf } from '../../../src/routing/model-name.ts';
 import { effort } from '../../deep/effort.ts';
 import { contextOf, load, SMALL } from '../support.ts';
 
-const { runs, seed, proved } = effort('names', 100, 5_000);
+const { runs, seed, proved } = effort('names', 50, 5_000);
 
 const BARE = ['gpt-4o', 'gpt-4o-mini', 'qwen', 'x/qwen'] as const;
 const DATES = ['', '-2024-07-18', '-20251001', '-0613', '-001', '-latest', '@20251001'] as const;
