@@ -7,7 +7,7 @@ import { cachingServer, missAndHit } from './support.ts';
 
 /** Hits of large answers, many at once. */
 const LETTERS = 900_000;
-const HITS = 60;
+const HITS = 24;
 /** The memory for answers, bytes. */
 const ROOM = 1_048_576;
 /** The pieces of an answer whose stored form has 4 bytes a piece. Its events have about 9 MB, more than a connection buffers. */
