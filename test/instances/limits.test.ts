@@ -11,7 +11,7 @@ import { useUpstream } from '../support/use.ts';
 const upstream = useUpstream({ key: UPSTREAM_KEY });
 const LIMITS = `rate_limits:
   - { name: slow, each: key, match: key.labels.pace == "slow", requests_per_minute: 10, tokens_per_minute: 10000 }
-  - { name: tokens, each: key, match: key.labels.pace == "tokens", tokens_per_minute: 2000 }
+  - { name: tokens, each: key, match: key.labels.pace == "tokens", tokens_per_minute: 800 }
   - { name: streams, each: key, match: key.labels.pace == "streams", concurrent_streams: 2 }
   - { name: away, each: key, match: key.labels.pace == "away", requests_per_minute: 5 }
 `;
@@ -69,11 +69,11 @@ test('tokens that an application has used are not available on the other applica
     const { usage } = await answerOf(answer);
     used += usage?.total_tokens ?? 0;
   }
-  const came = (2_000 * (performance.now() - begun)) / 60_000;
+  const came = (800 * (performance.now() - begun)) / 60_000;
   // The limit reserves a request's expected tokens, which are more than the request uses, so the last requests are refused although some
   // tokens are left.
-  expect(used).toBeGreaterThan(1_000);
-  expect(used).toBeLessThan(2_000 + came);
+  expect(used).toBeGreaterThan(400);
+  expect(used).toBeLessThan(800 + came);
 });
 
 const limitOf = async (answer: Response) => (await expectError(answer, 'rate_limit_exceeded', null, true)).details;

@@ -34,7 +34,7 @@ import {
  * The law: code that edits the text of a neutral part, such as a guard, gives the caller the same answer that a service would send if it
  * had written the edited text. Every event that does not contain the text keeps its bytes.
  */
-const { runs, seed, proved } = effort('edited-answer', 150, 20_000);
+const { runs, seed, proved } = effort('edited-answer', 100, 20_000);
 
 type Batches = readonly (readonly StreamPart[])[];
 type Change = typeof withTexts;

@@ -15,7 +15,7 @@ import { effort } from '../deep/effort.ts';
 import { loadText, snapshotOf } from '../policy/support.ts';
 import { chatRequest } from '../support/model-request.ts';
 
-const { runs, seed } = effort('fallback-lists', 150, 5_000);
+const { runs, seed } = effort('fallback-lists', 50, 5_000);
 const ids = ['a', 'b', 'c', 'd', 'e'];
 
 /** Models that differ in window, price and capabilities, and rules of which some read the name in the request. */

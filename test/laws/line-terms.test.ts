@@ -196,7 +196,7 @@ const law = (mutant: Mutant = (keys) => keys) =>
 const NAME = 'child keys: after any changes, a key works only while its parents work, and with at most their terms';
 
 test('after any changes, a key works only while its parents work, and with at most their terms', async () => {
-  await fc.assert(law(), tries(NAME, 60, 1_500));
+  await fc.assert(law(), tries(NAME, 30, 1_500));
 });
 
 /** Makes the same keys give a wrong answer to credentials. */
