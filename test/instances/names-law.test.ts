@@ -11,7 +11,7 @@ const inMemory: Lay = async () => {
 };
 
 overNames({
-  ...{ name: 'memory', lay: inMemory, turns: fc.scheduler(), runs: tries(LAW, 150, 5_000) },
+  ...{ name: 'memory', lay: inMemory, turns: fc.scheduler(), runs: tries(LAW, 75, 5_000) },
   // The rarer mutants are found by one history in 220 to 750.
   ...{ mutantRuns: 20_000, mutants: () => true },
 });

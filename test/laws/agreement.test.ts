@@ -153,7 +153,7 @@ describe('chat and route', () => {
           seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
         }),
       ),
-      { ...tries('chat and /v1/route choose the same model, or refuse in the same way', 50, 800), examples: ALWAYS },
+      { ...tries('chat and /v1/route choose the same model, or refuse in the same way', 20, 800), examples: ALWAYS },
     );
     console.log('outcomes:', [...seen].map(([outcome, count]) => `${outcome} ${count}`).join(', '));
     for (const code of ['no_eligible_model', 'context_length_exceeded', 'model_not_found', 'out_of_range']) {
@@ -192,7 +192,7 @@ describe('chat and route', () => {
         }),
       ),
       {
-        ...tries('chat and /v1/route agree for keys whose budgets run out', 50, 800),
+        ...tries('chat and /v1/route agree for keys whose budgets run out', 20, 800),
         // In every run, keys of both kinds run out of budget.
         examples: [
           ...[0, 1, 0, 1, 0, 1].map((at): [ChatFields, number] => [{ ...DEAREST, messages: hello }, at]),

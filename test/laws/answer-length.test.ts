@@ -17,7 +17,7 @@ import { chatRequest } from '../support/model-request.ts';
  * The law: a server that has measured another answer length than its policy declares decides bit for bit like a fresh server whose policy
  * declares the measured length.
  */
-const { numRuns, seed } = tries('a measured answer length decides like a declared one', 60, 2_000);
+const { numRuns, seed } = tries('a measured answer length decides like a declared one', 25, 2_000);
 
 const TASKS = ['general', 'chat', 'coding', 'writing', 'math', 'reasoning'] as const;
 const SELECTORS = ['auto', 'auto-cheap', 'auto-fast', 'narrow'];
