@@ -14,7 +14,7 @@ import { type Signalbox, startSignalbox, temporaryFolder } from '../support/sign
 const WORST = 442_000;
 /** The limit of each budget and balance in this test, in microcredits. */
 const LIMIT = 10 * WORST;
-const REQUESTS = isDeep ? 500 : 200;
+const REQUESTS = isDeep ? 500 : 100;
 
 const message = { messages: [{ role: 'user', content: 'Say hello.' }], model: 'm' };
 const asWorst: GateAnswers['usageOf'] = (request) => used(42, capOf(request));

@@ -13,7 +13,7 @@ import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder, withKey }
 
 /** The server counts idle time in steps of 4 s, so that this means 4 to 8 s. */
 const STALLED_S = 5;
-const ENTRIES = 1_000;
+const ENTRIES = 500;
 /** The size of an entry in characters, as for a key with a thousand models. */
 const ENTRY = 16_000;
 const env = { SIGNALBOX_API_KEY: makeTestKey() };
