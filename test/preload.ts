@@ -1,6 +1,7 @@
 import { afterAll, setDefaultTimeout } from 'bun:test';
 import fc from 'fast-check';
 import { isDeep, seedOf } from './deep/effort.ts';
+import { reuseWorkers } from './reused-workers.ts';
 import { DEEP_TIME_LIMIT_MS, TIME_LIMIT_MS } from './time-limit.ts';
 import { timeWriter } from './times.ts';
 
@@ -17,6 +18,8 @@ setDefaultTimeout(isDeep ? DEEP_TIME_LIMIT_MS : TIME_LIMIT_MS);
  */
 const collect = Bun.gc;
 Object.defineProperty(Bun, 'gc', { value: (force = false) => (force ? collect(true) : undefined) });
+
+reuseWorkers();
 
 /** `test/run.ts` prints the times of the files. Hooks of the preload run once for each file. */
 const times = process.env.SIGNALBOX_TEST_TIMES;

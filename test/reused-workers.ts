@@ -1,0 +1,48 @@
+/** Workers that answer each message with one message and keep nothing that another answer depends on. */
+const REUSED = ['parse-worker.ts', 'count-worker.ts', 'audit-worker.ts', 'examine-worker.ts'];
+
+/**
+ * Lets all servers of a test process use the same workers, one after the other: a server that ends an idle worker leaves it to the next
+ * server. The start of a worker takes a quarter of a second of CPU, mostly to load its modules. A worker that has not answered yet really
+ * ends.
+ */
+export function reuseWorkers(): void {
+  const { Worker: StartedWorker } = globalThis;
+  const idle = new Map<string, Worker>();
+
+  function start(address: string): Worker {
+    const worker = new StartedWorker(address);
+    let unanswered = 0;
+    const { postMessage, terminate } = worker;
+    worker.addEventListener('message', () => unanswered--);
+    worker.postMessage = (message: unknown) => {
+      unanswered++;
+      postMessage.call(worker, message);
+    };
+    worker.terminate = () => {
+      if (unanswered > 0 || idle.has(address)) return terminate.call(worker);
+      worker.onmessage = null;
+      worker.onerror = null;
+      worker.unref();
+      idle.set(address, worker);
+    };
+    return worker;
+  }
+
+  function take(address: string): Worker | undefined {
+    const worker = idle.get(address);
+    idle.delete(address);
+    worker?.ref();
+    return worker;
+  }
+
+  const Reused: typeof Worker = new Proxy(StartedWorker, {
+    construct(target, args, newTarget) {
+      const [address, ...options] = args;
+      const name = String(address);
+      const isReused = options.length === 0 && newTarget === Reused && REUSED.some((file) => name.endsWith(file));
+      return isReused ? (take(name) ?? start(name)) : Reflect.construct(target, args, newTarget);
+    },
+  });
+  globalThis.Worker = Reused;
+}
