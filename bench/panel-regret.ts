@@ -2,7 +2,7 @@ import { chooseAll, constantReading, factsFor, rightReading, runtimeWith, type V
 import { type Choices, doing, type Reckoned, reckonAll, SELECTORS, type Selector } from '../test/panel/judge.ts';
 import { type KeySet, offeredBy } from '../test/panel/offers.ts';
 import { type Case, PARTS, panelOf } from '../test/panel/panel.ts';
-import { againWorthOf, regretOf, regretOfWorth, type Stake, stakeOf, worthOf } from '../test/panel/regret.ts';
+import { againWorthOf, bestWorth, regretOf, type Stake, stakeOf, worthOf } from '../test/panel/regret.ts';
 import { type Interval, interval95, resamples } from './routing/bootstrap.ts';
 
 /** A way to choose models, with its regret for each request in the order of the panel. */
@@ -31,6 +31,8 @@ export interface Regrets {
 interface Round {
   readonly stakes: readonly Stake[];
   readonly options: readonly (readonly Reckoned[])[];
+  /** The worth of the best model for each request, Credits. */
+  readonly best: readonly number[];
   /** Whether Signalbox reads each request as hard. */
   readonly isHard: readonly boolean[];
 }
@@ -42,11 +44,11 @@ const regretsIn = ({ stakes, options }: Round, choose: Choose): number[] =>
   stakes.map((stake, at) => regretOf(choose(at), stake, options[at]!));
 
 /** Returns the regret of two models, of which the second is asked if a signal finds the answer of the first bad. @param second null for none */
-const regretsAgain = ({ stakes, options }: Round, first: string, second: string | null): number[] =>
+const regretsAgain = ({ stakes, options, best }: Round, first: string, second: string | null): number[] =>
   stakes.map((stake, at) => {
     const [a, b] = [first, second].map((model) => options[at]!.find(({ id }) => id === model));
     if (!a) return regretOf(null, stake, options[at]!);
-    return regretOfWorth(b ? againWorthOf(stake, a, b) : worthOf(stake, a), stake, options[at]!);
+    return best[at]! - (b ? againWorthOf(stake, a, b) : worthOf(stake, a));
   });
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -90,11 +92,16 @@ export async function regretsOf(cases: readonly Case[], keys: KeySet, choices: r
   const models = offeredBy(keys).map(({ id }) => id);
   if (models.length < 2) return [];
   const runtime = runtimeWith(keys);
-  const roundOf = (requests: readonly Case[], selector: Selector): Round => ({
-    stakes: requests.map((one) => stakeOf(one, selector)),
-    options: requests.map((one) => reckonAll(one, keys)),
-    isHard: requests.map((one) => factsFor(one, selector, runtime).tier?.name === 'strong'),
-  });
+  const roundOf = (requests: readonly Case[], selector: Selector): Round => {
+    const stakes = requests.map((one) => stakeOf(one, selector));
+    const options = requests.map((one) => reckonAll(one, keys));
+    return {
+      stakes,
+      options,
+      best: options.map((models, at) => bestWorth(stakes[at]!, models)),
+      isHard: requests.map((one) => factsFor(one, selector, runtime).tier?.name === 'strong'),
+    };
+  };
   const constant = await chooseAll(cases, runtime, constantReading);
   const right = await chooseAll(cases, runtime, rightReading);
   const earlier = PARTS.flatMap((part) => panelOf(part));

@@ -50,9 +50,9 @@ export function againWorthOf(stake: Stake, first: Option, second: Option): numbe
   return worthOf(stake, first) + FOUND * better * stake.answer - repeat;
 }
 
-/** Returns how much less a worth in Credits is than the worth of the best model. It is negative for two answers that are worth more. */
-export const regretOfWorth = (worth: number, stake: Stake, options: readonly Option[]): number =>
-  Math.max(...options.map((option) => worthOf(stake, option))) - worth;
+/** Returns the worth of the best model in Credits. Two answers can be worth more. */
+export const bestWorth = (stake: Stake, options: readonly Option[]): number =>
+  Math.max(...options.map((option) => worthOf(stake, option)));
 
 /**
  * Returns the regret of a choice in Credits, 0 or more. No answer (`null`, or a model that cannot serve the request) is worth 0, but never
