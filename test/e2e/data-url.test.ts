@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { readdirSync, rmSync } from 'node:fs';
-import { PROGRAM, runToEnd, temporaryFolder } from '../support/signalbox.ts';
+import { existsSync } from 'node:fs';
+import { runHere } from '../support/run-here.ts';
 
 const URL_OF_OTHERS = 'postgres://signalbox:hunter2@db/books';
 
@@ -13,17 +13,13 @@ const cases: readonly (readonly [what: string, args: readonly string[], env?: Re
 
 for (const [what, args, env = {}] of cases) {
   test(`${what} refuses a database URL as its data folder, creates nothing and does not repeat the password`, async () => {
-    const cwd = temporaryFolder();
-    try {
-      const { code, out, err } = await runToEnd([PROGRAM, ...args], env, cwd);
-      expect(err).toMatch(
-        /^signalbox: The data folder must be a path, [^\n]+, not a postgres URL; set DATABASE_URL to name a database\.\n$/,
-      );
-      expect(err).not.toContain('hunter2');
-      expect([code, out]).toEqual([1, '']);
-      expect(readdirSync(cwd)).toEqual([]);
-    } finally {
-      rmSync(cwd, { recursive: true, force: true });
-    }
+    const { code, out, err } = await runHere(args, env);
+    expect(err).toMatch(
+      /^signalbox: The data folder must be a path, [^\n]+, not a postgres URL; set DATABASE_URL to name a database\.\n$/,
+    );
+    expect(err).not.toContain('hunter2');
+    expect([code, out]).toEqual([1, '']);
+    // As a path, the URL would begin with this folder.
+    expect(existsSync('postgres:')).toBe(false);
   });
 }
