@@ -200,7 +200,7 @@ describe('signalbox policy explain', () => {
     const body = { ...chat, estimated_output_tokens: 40, constraints: { max_cost_credits: null } };
     const { decision_id: id } = await adviceOf(await box.post('/v1/route', { ...body, task_type: 'coding' }));
     const { choice, facts } = (await (await box.get(`/v1/decisions/${id}`)).json()) as Readonly<Record<string, object>>;
-    const { out } = await explainPiped(body, '--task', 'coding', '--json');
+    const { out } = await explainInput(body, '--task', 'coding', '--json');
     expect(JSON.parse(out)).toMatchObject({ choice, facts });
     expect(facts).toMatchObject({ task: 'coding', max_tokens: 60, estimated_output_tokens: 40 });
   });
