@@ -1,5 +1,7 @@
 /** Workers that answer each message with one message and keep nothing that another answer depends on. */
 const REUSED = ['parse-worker.ts', 'count-worker.ts', 'audit-worker.ts', 'examine-worker.ts'];
+/** The most idle workers of a file: as many as one server has to parse policies. */
+const IDLE_MAX = 3;
 
 /**
  * Lets all servers of a test process use the same workers, one after the other: a server that ends an idle worker leaves it to the next
@@ -8,9 +10,9 @@ const REUSED = ['parse-worker.ts', 'count-worker.ts', 'audit-worker.ts', 'examin
  */
 export function reuseWorkers(): void {
   const { Worker: StartedWorker } = globalThis;
-  const idle = new Map<string, Worker>();
+  const idleWorkers = new Map<string, Worker[]>();
 
-  function start(address: string): Worker {
+  function start(address: string, idle: Worker[]): Worker {
     const worker = new StartedWorker(address);
     let unanswered = 0;
     const { postMessage, terminate } = worker;
@@ -20,20 +22,22 @@ export function reuseWorkers(): void {
       postMessage.call(worker, message);
     };
     worker.terminate = () => {
-      if (unanswered > 0 || idle.has(address)) return terminate.call(worker);
+      if (idle.includes(worker)) return;
+      if (unanswered > 0 || idle.length >= IDLE_MAX) return terminate.call(worker);
       worker.onmessage = null;
       worker.onerror = null;
       worker.unref();
-      idle.set(address, worker);
+      idle.push(worker);
     };
     return worker;
   }
 
-  function take(address: string): Worker | undefined {
-    const worker = idle.get(address);
-    idle.delete(address);
+  function startOrReuse(address: string): Worker {
+    const idle = idleWorkers.get(address) ?? [];
+    idleWorkers.set(address, idle);
+    const worker = idle.pop();
     worker?.ref();
-    return worker;
+    return worker ?? start(address, idle);
   }
 
   const Reused: typeof Worker = new Proxy(StartedWorker, {
@@ -41,7 +45,7 @@ export function reuseWorkers(): void {
       const [address, ...options] = args;
       const name = String(address);
       const isReused = options.length === 0 && newTarget === Reused && REUSED.some((file) => name.endsWith(file));
-      return isReused ? (take(name) ?? start(name)) : Reflect.construct(target, args, newTarget);
+      return isReused ? startOrReuse(name) : Reflect.construct(target, args, newTarget);
     },
   });
   globalThis.Worker = Reused;
