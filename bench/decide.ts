@@ -4,14 +4,12 @@ import type { ChatRequest } from '../src/core/api/chat-request.ts';
 import { createIds } from '../src/core/id.ts';
 import { SCOPES } from '../src/core/people/caller.ts';
 import { readChatRequest } from '../src/dialects/openai-chat/reader.ts';
-import { QuestionLengths } from '../src/gateway/prompt/question-lengths.ts';
 import { newSeed } from '../src/gateway/request/decide.ts';
 import { createRegistry } from '../src/host/plugins/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
 import { buildRuntime, type Runtime, strategyOf } from '../src/policy/runtime/runtime.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import { chatFacts } from '../src/routing/facts.ts';
-import { questionLengthOf } from '../src/routing/question-length.ts';
 import { hasRules, withRules } from '../src/routing/rules.ts';
 import { profile } from '../test/support/chat-body.ts';
 import { largePolicy } from './large-policy.ts';
@@ -67,7 +65,6 @@ function runtimeOf(models: number, rules: number): Runtime {
 }
 
 const nextId = createIds(Date.now, 0);
-const lengths = new QuestionLengths();
 
 const inputsAt = (runtime: Runtime) => ({
   stream: false,
@@ -83,14 +80,10 @@ function decideOn(runtime: Runtime, request: ChatRequest): void {
   const read = readChatRequest(request);
   const own = chatFacts(read, CALLER, snapshot, { reader: runtime.reader });
   const facts = hasRules(snapshot) ? withRules(own, snapshot, inputsAt(runtime), () => {}) : own;
-  const length = questionLengthOf(read.conversation.turns);
-  const estimate = lengths.estimate(snapshot, facts, length);
-  lengths.note(snapshot, facts, length);
   const given = {
     id: nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
-    estimate,
     ...strategyOf(facts, runtime),
   };
   if (isRefusal(decider.decide(facts, given))) throw new Error('the benchmark’s request was refused');

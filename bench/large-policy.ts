@@ -8,8 +8,6 @@ credits: { usd_per_credit: 0.001 }
 providers:
   bench: { adapter: openai-compatible, base_url: "http://127.0.0.1:9/v1" }
   bench-eu: { adapter: openai-compatible, base_url: "http://127.0.0.1:9/v2" }
-reference_price: { input: 1, output: 4 }
-answer_worth: 20
 default_weights: { cost: 0.3, quality: 0.7 }
 tasks:
   general: { expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }

@@ -22,8 +22,6 @@ export function benchPolicy(upstream: string, adapter = 'openai-compatible'): st
 credits: { usd_per_credit: 0.001 }
 providers:
   bench: { adapter: ${adapter}, base_url: "${upstream}" }
-reference_price: { input: 1, output: 4 }
-answer_worth: 20
 default_weights: { cost: 0.3, quality: 0.7 }
 tasks:
   general: { expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }

@@ -1,21 +1,30 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { addFeatures } from '../src/routing/profile/add-features.ts';
-import { FEATURE_NAMES } from '../src/routing/profile/features.ts';
-import { readForm, spansOf, wordsValue } from '../src/routing/profile/frame.ts';
-import type { WeightTable } from '../src/routing/profile/lexicon/data-shapes.ts';
-import { readQuestion } from '../src/routing/profile/question.ts';
-import type { QuestionView } from '../src/routing/profile/question-view.ts';
-import { likelihoods } from '../src/routing/profile/shares.ts';
-import { mayCall, type ReadingWeights } from '../src/routing/profile/task-logits.ts';
-import { TASKS } from '../src/routing/profile/tasks.ts';
-import { COLUMN, COLUMNS, ROW_BITS, SHIPPED_WORDS, STEPS } from '../src/routing/profile/word-table.ts';
-import type { ChatBody as ProfileInput } from '../test/support/chat-body.ts';
-import { lastView, READER, systemPromptView } from '../test/support/chat-body.ts';
+import type { Features } from '../src/routing/profile/features.ts';
+import { LANGUAGE_BITS, languageSigns, VOTE_BITS } from '../src/routing/profile/languages.ts';
+import { splitMessage } from '../src/routing/profile/message.ts';
+import { PromptReader } from '../src/routing/profile/prompt-reader.ts';
+import { readQuestion, TOOL_USE } from '../src/routing/profile/question.ts';
+import {
+  COLUMN,
+  COLUMNS,
+  CONTEXT_COLUMNS,
+  checkOf,
+  FIGURE_MAX,
+  SLOT_BITS,
+  SLOT_BYTES,
+  slotOf,
+  TASKS,
+  type TableFile,
+} from '../src/routing/profile/table.ts';
+import { Words } from '../src/routing/profile/words.ts';
+import type { ChatBody } from '../test/support/chat-body.ts';
+import { chatRequest } from '../test/support/model-request.ts';
 
 /**
- * Fits the figures that determine the task and the difficulty of a question: the weights of its features, and the table of its words. The
- * fit is a softmax regression on the labelled prompts, with AdaGrad. Fitting the same prompts again gives the same figures.
+ * Fits the table of features that tells the task, the difficulty and the length of a question, and the table that tells its language, on
+ * the labelled prompts. The fit is a softmax regression with AdaGrad: first on all features, then on the one feature of each slot that
+ * says most. Fitting the same prompts again gives the same tables.
  */
 const PROMPTS = join(import.meta.dir, '../test/routing/prompts');
 const SETS = 'dev acts everyday everyday-more terse traps talks exams standing standing-more misread pasted'.split(' ');
@@ -26,26 +35,32 @@ export const HELD_OUT_KINDS = ['exams', 'passages', 'professions'] as const;
 /** The authors whose requests are used. The author a15 counts three times, because a15 has few requests of kinds that were misread. */
 const AUTHORS = 'a01 a02 a03 a04 a05 a06 a07 a10 a11 a13 a14 a15 a15 a15'.split(' ');
 /** The authors whose frames are used. */
-const FRAMES = 'a01 a03 a05 a07 w0 w0 w1 w2 w3 w4 w5 w6 w7'.split(' ');
-const EPOCHS = 12;
+const FRAMES = 'a01 a03 a05 a07 w0 w1 w2 w3 w4 w5 w6 w7'.split(' ');
+/** Short requests, and prompts with only a difficulty. They are few, so they count five times. */
+const GRADED = Array.from({ length: 5 }, () => ['basics', 'difficulty']).flat();
+export const SETS_OF_PROMPTS = [...SETS, ...AUTHORS.map((name) => `authors/${name}`)];
+
+const EPOCHS = 8;
+/** The weights are averaged over the epochs from this epoch on, and over several fits, for stability. */
+const SETTLED = 3;
+const FITS = 4;
 const RATE = 0.1;
+const FIRST_SQUARES = 0.1;
 /** The share of features that are dropped from an example each time, because words that the fit has not seen are missing in the same way. */
 const DROPPED = 0.3;
 const PENALTY = 1e-5;
-/**
- * The log odds of tasks are multiplied by this factor. The fit is too sure about authors that it has not seen: with this factor, the loss on
- * the authors a02 and a05 is smallest if they are left out.
- */
-const TEMPERATURE = 0.75;
-/** The weights are averaged over the epochs from this epoch on, for stability. */
-const SETTLED = 4;
-
-/** Features about tools change only the odds of `tool_use`. */
-const IS_OF_TOOLS = FEATURE_NAMES.map((name) => /\btools?\b/.test(name));
-const TOOL_USE = TASKS.indexOf('tool_use');
-/** Features of a question under a system prompt, and of a system prompt itself. */
-const IS_UNDER = FEATURE_NAMES.map((name) => /^under |^a system prompt$/.test(name));
-const IS_STANDING = FEATURE_NAMES.map((name) => /what to do/.test(name));
+/** The log odds are multiplied by these factors, with which the loss on authors that were left out is smallest. */
+const TEMPERATURE = { tasks: 1, others: 1.2 } as const;
+/** The share of prompts that are repeated in a frame, under a system prompt that orders nothing, and under one that orders a task. */
+const FRAMED = 1;
+const IDLE = 0.5;
+const ORDERED = 0.3;
+/** A request is hard from this level on. */
+const HARD = 3;
+/** A demanding request that is read as usual is worse than the reverse. */
+const HARD_WEIGHT = 2;
+/** An answer of at most this many tokens is short. */
+const SHORT = 60;
 
 export interface LabelledPrompt {
   readonly id: string;
@@ -56,7 +71,9 @@ export interface LabelledPrompt {
   /** How hard the request is, 0 to 4. */
   readonly level?: number;
   readonly difficulty?: string;
-  readonly request: ProfileInput;
+  /** The output tokens of a good answer. */
+  readonly tokens?: number;
+  readonly request: ChatBody;
 }
 
 export interface Frame {
@@ -65,35 +82,17 @@ export interface Frame {
   readonly after: string;
 }
 
-/** The number of figures: features first, then the rows of words. */
-const ROWS = FEATURE_NAMES.length + 2 ** ROW_BITS;
-const FIRST_WORD = FEATURE_NAMES.length;
-
-interface Example {
-  /** Rows of figures and their values; the fit changes the rows before `fixed`. */
-  readonly rows: Int32Array;
-  readonly values: Float32Array;
-  readonly fixed: number;
-  /** The index of the task; -1 if the example has none. */
-  readonly task: number;
-  /** Whether the request is easy, and whether it is hard; null without a label. */
-  readonly isEasy: boolean | null;
-  readonly isHard: boolean | null;
-  /** Whether a tool call is possible. */
-  readonly offers: boolean;
-}
-
 const linesOf = <Line>(name: string): Line[] =>
   readFileSync(join(PROMPTS, `${name}.jsonl`), 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
 export const promptsOf = (name: string): LabelledPrompt[] => linesOf(name);
-
-const FIRST_SEED = 12_345;
+export const framesOf = (names: readonly string[]): Frame[] =>
+  names.flatMap((name) => linesOf<Frame>(`authors/${name}-wrappers`));
 
 /** Returns deterministic pseudo-random numbers in [0, 1). */
-function lottery(seed = FIRST_SEED): () => number {
+function lottery(seed = 12_345): () => number {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
@@ -101,8 +100,8 @@ function lottery(seed = FIRST_SEED): () => number {
   };
 }
 
-export const framesOf = (names: readonly string[]): Frame[] =>
-  names.flatMap((name) => linesOf<Frame>(`authors/${name}-wrappers`));
+const memberOf = <Member>(list: readonly Member[], draw: () => number): Member =>
+  list[Math.floor(draw() * list.length)]!;
 
 /** Returns a prompt whose last message is in a frame; null if the message is no text. */
 export function framed(prompt: LabelledPrompt, { before, after }: Frame): LabelledPrompt | null {
@@ -124,355 +123,350 @@ export function framedPrompts(
   return prompts.flatMap((prompt) => {
     if (draw() >= share || frames.length === 0) return [];
     const own = byLanguage.get(prompt.language) ?? [];
-    const pool = own.length > 4 && draw() < 0.6 ? own : frames;
-    return framed(prompt, pool[Math.floor(draw() * pool.length)]!) ?? [];
+    return framed(prompt, memberOf(own.length > 4 && draw() < 0.6 ? own : frames, draw)) ?? [];
   });
 }
 
-/** A span of a message: the rows of its words and of its form. */
-interface SpanExample {
-  readonly rows: Int32Array;
-  readonly words: number;
-  readonly isFrame: boolean;
+/** Returns the system prompt of a prompt; '' for none. */
+function systemOf({ request: { messages } }: LabelledPrompt): string {
+  const [first] = messages;
+  return first?.role === 'system' && typeof first.content === 'string' ? first.content : '';
 }
 
-const LONGEST = 1_400;
+const under = (content: string, { request }: LabelledPrompt): ChatBody => ({
+  ...request,
+  messages: [{ role: 'system', content }, ...request.messages],
+});
 
-/** Returns the spans of a message, and whether they belong to the frame. */
-function spansIn(content: string, frame: Frame | null): SpanExample[] {
-  const inner = content.trim();
-  const { tables } = READER;
-  const { text, lines } = readQuestion(frame === null ? inner : `${frame.before}${inner}${frame.after}`, tables);
-  const from = text.indexOf(inner);
-  if (from < 0) return [];
-  const spans = spansOf(text, lines, tables.spans);
-  return spans.map((span, at) => {
-    const words = tables.spans.distinct(span.begin, span.end);
-    const form = tables.rows;
-    readForm(text, spans, at, form);
-    return {
-      rows: Int32Array.of(...words, ...form.distinct(0, form.size)),
-      words: words.length,
-      isFrame: frame !== null && (span.to <= from || span.from >= from + inner.length),
-    };
-  });
-}
+/** Tasks of system prompts that do not apply to every text. */
+const LOOSE: readonly string[] = ['general', 'chat', 'coding', 'math', 'reasoning', 'tool_use', 'vision'];
 
-/** The number of texts that each frame is put around. */
-const FRAME_TEXTS = 8;
-const FRAME_EPOCHS = 8;
-const FRAME_DROPPED = 0.4;
-
-/** Fits the column of frames, and writes it into the shipped table, because reading a question uses it. */
-function fitFrames(prompts: readonly LabelledPrompt[], frames: readonly Frame[]): void {
-  const draw = lottery();
-  const texts = prompts.flatMap(({ request }) => {
-    const content = request.messages.at(-1)?.content;
-    return typeof content === 'string' && content.trim() && content.length < LONGEST ? [content] : [];
-  });
-  const spans = [
-    ...texts.flatMap((content) => spansIn(content, null)),
-    ...Array.from({ length: FRAME_TEXTS }, () => frames).flatMap((all) =>
-      all.flatMap((frame) => spansIn(texts[Math.floor(draw() * texts.length)]!, frame)),
-    ),
-  ];
-  // Many prompts have frames of their own, so sentences that look like frames are no examples of questions in the second fit.
-  const first = fitSpans(spans, 1, draw);
-  const likely = spans.filter((span) => span.isFrame || oddsOfSpan(span, first) < FRAME_LIKE);
-  const second = fitSpans(likely, LOSS, draw);
-  for (let row = 0; row < second.length; row++) SHIPPED_WORDS[row * COLUMNS + COLUMN.frame] = inSteps(second[row]!);
-}
-
-const FRAME_LIKE = -0.5;
-/** A question that loses words is worse than a frame that stays, so sentences of questions count more. */
-const LOSS = 2;
-
-const oddsOfSpan = ({ rows, words }: SpanExample, figures: Float32Array): number =>
-  rows.reduce((sum, row, at) => sum + figures[row]! * (at < words ? wordsValue(words) : 1), 0);
-
-/** Fits a figure for each row, by which frames differ from questions. @param weight of the sentences of questions */
-function fitSpans(examples: readonly SpanExample[], weight: number, draw: () => number): Float32Array {
-  const spans = [...examples];
-  const figures = new Float32Array(2 ** ROW_BITS);
-  const squares = new Float32Array(2 ** ROW_BITS).fill(1e-2);
-  const sums = new Float32Array(2 ** ROW_BITS);
-  for (let epoch = 0; epoch < FRAME_EPOCHS; epoch++) {
-    shuffle(spans, draw);
-    for (const { rows, words, isFrame } of spans) {
-      const value = wordsValue(words);
-      const kept = rows.map((_, at) => (draw() < FRAME_DROPPED ? 0 : at < words ? 1 : 2));
-      let odds = 0;
-      for (let at = 0; at < rows.length; at++)
-        if (kept[at]! > 0) odds += figures[rows[at]!]! * (kept[at] === 1 ? value : 1);
-      const error = isFrame ? 1 / (1 + Math.exp(-odds)) - 1 : weight / (1 + Math.exp(-odds));
-      for (let at = 0; at < rows.length; at++) {
-        if (kept[at] === 0) continue;
-        const row = rows[at]!;
-        const slope = error * (kept[at] === 1 ? value : 1) + PENALTY * figures[row]!;
-        squares[row]! += slope * slope;
-        figures[row]! -= (RATE * slope) / Math.sqrt(squares[row]!);
-      }
-    }
-    if (epoch >= FRAME_EPOCHS - 4) for (let row = 0; row < sums.length; row++) sums[row]! += figures[row]! / 4;
-  }
-  // Dropped rows are missing while fitting, so all rows together weigh less.
-  return sums.map((figure) => figure * (1 - FRAME_DROPPED));
-}
-
-const inSteps = (figure: number): number => Math.max(-127, Math.min(127, Math.round(figure * STEPS)));
-
-function shuffle<Member>(list: Member[], draw: () => number): void {
-  for (let i = list.length - 1; i > 0; i--) {
-    const j = Math.floor(draw() * (i + 1));
-    [list[i], list[j]] = [list[j]!, list[i]!];
-  }
+/** A label: what the example teaches; null for nothing. */
+interface Label {
+  readonly task: number;
+  readonly isShort: boolean | null;
+  readonly isEasy: boolean | null;
+  readonly isHard: boolean | null;
 }
 
 /**
- * Returns the examples of a set. Images are left out, because rules decide them. `fitted`: the weights so far, for system prompts and
- * earlier questions.
+ * A request in the order of the fit: first the features of the message, which tell its difficulty, then those of its context, and then, from
+ * `tools` on, those of offered tools.
  */
-function examplesOf(name: string, fitted: ReadingWeights): Example[] {
-  const prompts = promptsOf(name);
-  const isAuthor = name.startsWith('authors/');
-  // If only the system prompt determines the task, the words of the text teach nothing about it.
-  const questions = prompts.flatMap((prompt) =>
-    exampleOf(
-      lastView(prompt.request, fitted),
-      prompt,
-      prompt.standing === prompt.task && isBound(prompt.request, prompt.task, fitted) ? 'under' : 'all',
-    ),
-  );
-  const inFrames = framedPrompts(prompts, framesOf(FRAMES), FRAMED).flatMap((prompt) =>
-    prompt.standing === undefined ? exampleOf(lastView(prompt.request, fitted), prompt, 'all') : [],
-  );
-  // A role does not change the task, so some prompts are repeated under a system prompt without a task.
-  const posed = prompts.flatMap((prompt, at) => {
-    const persona = at % EVERY === 0 ? PERSONAS[(at / EVERY) % PERSONAS.length] : undefined;
-    if (isAuthor || prompt.standing !== undefined || persona === undefined) return [];
-    const messages = [persona, ...prompt.request.messages];
-    return exampleOf(lastView({ ...prompt.request, messages }, fitted), prompt, 'under');
-  });
-  // Prompts with a system prompt count twice, because there are many more prompts without one.
-  const again = prompts.flatMap((prompt) =>
-    prompt.standing === undefined ? [] : exampleOf(lastView(prompt.request, fitted), prompt, 'under'),
-  );
-  const systems = systemPrompts(prompts).flatMap((prompt) =>
-    prompt.standing === undefined
-      ? []
-      : exampleOf(systemPromptView(prompt.request), { task: prompt.standing }, 'standing'),
-  );
-  return [...questions, ...inFrames, ...posed, ...systems, ...again];
+interface Example extends Label {
+  readonly hashes: Int32Array;
+  readonly values: Float32Array;
+  readonly fixed: Float32Array;
+  readonly own: number;
+  readonly tools: number;
+  readonly offers: boolean;
 }
 
-const EVERY = 2;
-/** The share of prompts that are repeated in a frame. */
-const FRAMED = 0.5;
-/** Longer system prompts of coding agents, in UTF-16 code units, describe the agent and not the task of its users. */
-const LONG = 300;
-/** System prompts that have a role but no task. */
-const PERSONAS = systemPrompts(SETS.flatMap(promptsOf)).flatMap(({ standing, request }) => {
-  const isAgent = standing === 'coding' && (request.messages[0]?.content?.length ?? 0) > LONG;
-  return standing === 'general' || isAgent ? request.messages.slice(0, 1) : [];
-});
+/** Notes the features from which a reader computes its sums. */
+class Recorder {
+  readonly lists = new WeakMap<Float64Array, Pick<Features, 'hashes' | 'values' | 'fixed'>>();
 
-/** Tasks of system prompts that do not apply to every text, unless the prompt says so. */
-const LOOSE = ['general', 'chat', 'coding', 'math', 'reasoning'];
-const isBound = (request: ProfileInput, task: string, fitted: ReadingWeights): boolean =>
-  !LOOSE.includes(task) || lastView(request, fitted)?.system?.binds === true;
-
-/** Returns each system prompt once. */
-function systemPrompts(prompts: readonly LabelledPrompt[]): LabelledPrompt[] {
-  const labelled = prompts.filter(({ standing }) => standing !== undefined);
-  return [...new Map(labelled.map((prompt) => [prompt.request.messages[0]?.content, prompt])).values()];
-}
-
-type Label = Pick<LabelledPrompt, 'task' | 'level' | 'difficulty'> & Partial<Pick<LabelledPrompt, 'request'>>;
-/** Returns whether a request is easy and whether it is hard; nulls without a label, and for an agent, whose level depends on its progress. */
-function difficultyOf({ level, difficulty, request }: Label): Pick<Example, 'isEasy' | 'isHard'> {
-  if (request?.messages.at(-1)?.role !== 'user') return { isEasy: null, isHard: null };
-  if (difficulty !== undefined) return { isEasy: difficulty === 'easy', isHard: difficulty === 'hard' };
-  return level === undefined ? { isEasy: null, isHard: null } : { isEasy: level === 0, isHard: level >= HARD };
-}
-
-/** A request is hard from this level on. */
-const HARD = 3;
-
-/** @param teaches the group of weights for whose fit the example is used */
-function exampleOf(view: QuestionView | null, label: Label, teaches: 'all' | 'under' | 'standing'): Example[] {
-  const task = TASKS.indexOf(label.task);
-  if (view === null || (task < 0 && label.difficulty === undefined)) return [];
-  const { terms } = READER.tables;
-  terms.size = 0;
-  addFeatures(view, READER.tables);
-  const taught: [row: number, value: number][] = [];
-  const fixed: [row: number, value: number][] = [];
-  for (let at = 0; at < terms.size; at++) {
-    const row = terms.rows[at]!;
-    const isTaught = teaches === 'all' || (teaches === 'under' ? IS_UNDER[row] : IS_STANDING[row]);
-    (isTaught ? taught : fixed).push([row, terms.values[at]!]);
+  add({ hashes, values, fixed, size }: Features, _: number, sums: Float64Array): Float64Array {
+    this.lists.set(sums, { hashes: hashes.slice(0, size), values: values.slice(0, size), fixed: fixed.slice(0, size) });
+    return sums;
   }
-  view.words.forEach((words, at) => {
-    // The first words are of the question itself.
-    const isTaught = teaches === 'all' || at > 0;
-    for (const row of words.rows) (isTaught ? taught : fixed).push([FIRST_WORD + row, words.value]);
-  });
-  const all = [...taught, ...fixed];
+}
+
+const RECORDER = new Recorder();
+const READER = new PromptReader(RECORDER);
+
+function exampleOf(body: ChatBody, label: Label): Example[] {
+  if (label.task < 0 && label.isHard === null) return [];
+  const { parts, odds } = readQuestion(chatRequest(body).conversation, READER);
+  if (parts.length === 0) return [];
+  const lists = parts.map(({ sums, weight, isOfTools }) => ({ ...RECORDER.lists.get(sums)!, weight, isOfTools }));
   return [
     {
-      rows: Int32Array.from(all, ([row]) => row),
-      values: Float32Array.from(all, ([, value]) => value),
-      fixed: taught.length,
-      task,
-      ...(teaches === 'all' ? difficultyOf(label) : { isEasy: null, isHard: null }),
-      offers: mayCall(view),
+      ...label,
+      hashes: Int32Array.from(lists.flatMap(({ hashes }) => [...hashes])),
+      values: Float32Array.from(lists.flatMap(({ values, weight }) => Array.from(values, (one) => one * weight))),
+      fixed: Float32Array.from(lists.flatMap(({ fixed }) => [...fixed])),
+      own: lists[0]!.hashes.length,
+      tools: lists.reduce((sum, { hashes, isOfTools }) => sum + (isOfTools ? 0 : hashes.length), 0),
+      offers: Number.isFinite(odds[TOOL_USE]!),
     },
   ];
 }
 
-/** The figures of all rows by column, in the order of the rows of examples. */
-type Figures = Float32Array;
-
-/** The figures are the mean of several fits, because the order of the examples alone changes one task in a hundred. */
-const FITS = 3;
-
-/** Returns the figures that the examples teach. */
-function fit(examples: readonly Example[]): Figures {
-  const mean = new Float32Array(ROWS * COLUMNS);
-  for (let seed = 0; seed < FITS; seed++) {
-    const figures = fitOnce(examples, lottery(FIRST_SEED + seed));
-    for (let at = 0; at < mean.length; at++) mean[at]! += figures[at]! / FITS;
-  }
-  return mean;
+/** Returns what a prompt teaches. The level of an agent depends on its progress, so it says nothing about the question. */
+function labelOf({ task, level, difficulty, tokens, request }: LabelledPrompt): Label {
+  const isAsked = request.messages.at(-1)?.role === 'user';
+  const isLevelled = isAsked && (difficulty !== undefined || level !== undefined);
+  return {
+    task: TASKS.indexOf(task),
+    isShort: isAsked && tokens !== undefined ? tokens <= SHORT : difficulty === 'hard' ? false : null,
+    isEasy: isLevelled ? (difficulty === undefined ? level === 0 : difficulty === 'easy') : null,
+    isHard: isLevelled ? (difficulty === undefined ? level! >= HARD : difficulty === 'hard') : null,
+  };
 }
 
-function fitOnce(examples: readonly Example[], draw: () => number): Figures {
-  const size = ROWS * COLUMNS;
-  const figures = new Float32Array(size);
-  const squares = new Float32Array(size).fill(1e-2);
-  const sums = new Float32Array(size);
-  const order = examples.map((_, at) => at);
+/** Returns the examples of some sets: the prompts, also in frames, and under system prompts of other prompts. */
+function examplesOf(sets: readonly string[]): Example[] {
+  const draw = lottery(77);
+  const frames = framesOf(FRAMES);
+  const all = sets.flatMap(promptsOf);
+  const orders = [...new Map(all.map((one) => [systemOf(one), one.standing])).entries()];
+  const idle = ['You are a helpful assistant.', ...orders.flatMap(([text, task]) => (task === 'general' ? text : []))];
+  const strict = orders.filter(([, task]) => task !== undefined && !LOOSE.includes(task));
+  return sets.flatMap((name) => {
+    const prompts = promptsOf(name);
+    const free = prompts.filter((one) => one.standing === undefined);
+    return [
+      ...[...prompts, ...framedPrompts(free, frames, FRAMED)].flatMap((one) => exampleOf(one.request, labelOf(one))),
+      ...free.flatMap((one) => {
+        if (systemOf(one) !== '' || one.task === undefined) return [];
+        const isSimple = one.request.messages.length === 1 && !one.request.tools && one.task !== 'chat';
+        const examples: Example[] = [];
+        if (draw() < IDLE)
+          examples.push(
+            ...exampleOf(under(memberOf(idle, draw), one), {
+              ...labelOf(one),
+              isShort: null,
+              isEasy: null,
+              isHard: null,
+            }),
+          );
+        if (draw() < ORDERED && isSimple && one.task !== 'vision') {
+          const [text, task] = memberOf(strict, draw);
+          const label = {
+            ...labelOf(one),
+            task: TASKS.indexOf(task!),
+            isShort: task === 'classification' ? true : null,
+          };
+          examples.push(...exampleOf(under(text, one), label));
+        }
+        return examples;
+      }),
+    ];
+  });
+}
+
+/** The figures of features: `COLUMNS` for each, at its index. */
+interface Figures {
+  readonly indexes: ReadonlyMap<number, number>;
+  readonly all: Float32Array;
+}
+
+/** Fits the features that are in `kept`. @param seeds one fit for each */
+function fit(examples: readonly Example[], kept: (hash: number) => boolean, seeds: readonly number[]): Figures {
+  const indexes = new Map<number, number>();
+  const data = examples.map(({ hashes, values, fixed, own, tools, ...label }) => {
+    const rows: number[] = [];
+    const used: number[] = [];
+    const usedFixed: number[] = [];
+    let first = 0;
+    let beforeTools = 0;
+    hashes.forEach((hash, at) => {
+      if (!kept(hash)) return;
+      if (!indexes.has(hash)) indexes.set(hash, indexes.size);
+      rows.push(indexes.get(hash)!);
+      used.push(values[at]!);
+      usedFixed.push(fixed[at]!);
+      if (at < own) first++;
+      if (at < tools) beforeTools++;
+    });
+    return {
+      ...label,
+      rows: Int32Array.from(rows),
+      values: Float32Array.from(used),
+      fixed: Float32Array.from(usedFixed),
+      own: first,
+      tools: beforeTools,
+    };
+  });
+  const sums = new Float32Array(indexes.size * COLUMNS);
+  for (const seed of seeds) fitOnce(data, sums, 1 / (seeds.length * (EPOCHS - SETTLED)), lottery(seed));
+  return { indexes, all: sums };
+}
+
+type Row = Label & Pick<Example, 'offers' | 'own' | 'tools' | 'values' | 'fixed'> & { readonly rows: Int32Array };
+
+function fitOnce(data: readonly Row[], sums: Float32Array, share: number, draw: () => number): void {
+  const figures = new Float32Array(sums.length);
+  const squares = new Float32Array(sums.length).fill(FIRST_SQUARES);
+  const order = data.map((_, at) => at);
   for (let epoch = 0; epoch < EPOCHS; epoch++) {
-    shuffle(order, draw);
-    for (const at of order) step(examples[at]!, figures, squares, draw);
-    if (epoch >= SETTLED) for (let at = 0; at < size; at++) sums[at]! += figures[at]! / (EPOCHS - SETTLED);
+    for (let i = order.length - 1; i > 0; i--) {
+      const j = Math.floor(draw() * (i + 1));
+      [order[i], order[j]] = [order[j]!, order[i]!];
+    }
+    for (const at of order) step(data[at]!, figures, squares, draw);
+    if (epoch >= SETTLED) for (let at = 0; at < sums.length; at++) sums[at]! += share * figures[at]!;
   }
-  return sums;
 }
 
-const kept = new Uint8Array(65_536);
+const isKept = new Uint8Array(65_536);
 const errors = new Float64Array(COLUMNS);
 
-function step(example: Example, figures: Figures, squares: Figures, draw: () => number): void {
-  const { rows, values, fixed } = example;
+function step(row: Row, figures: Float32Array, squares: Float32Array, draw: () => number): void {
+  const { rows, values, fixed, own, tools } = row;
   const scale = 1 / (1 - DROPPED);
   errors.fill(0);
   for (let at = 0; at < rows.length; at++) {
-    kept[at] = rows[at] === 0 || draw() >= DROPPED ? 1 : 0;
-    if (kept[at] === 0) continue;
+    isKept[at] = draw() >= DROPPED ? 1 : 0;
+    if (isKept[at] === 0) continue;
     const place = rows[at]! * COLUMNS;
-    const value = values[at]! * scale;
-    for (let column = 0; column < COLUMNS; column++) errors[column]! += value * figures[place + column]!;
+    const columns = at < own ? COLUMNS : at < tools ? CONTEXT_COLUMNS : TOOL_USE + 1;
+    for (let column = at < tools ? 0 : TOOL_USE; column < columns; column++)
+      errors[column]! += (column < CONTEXT_COLUMNS ? values : fixed)[at]! * scale * figures[place + column]!;
   }
-  toErrors(errors, example);
-  for (let at = 0; at < fixed; at++) {
-    if (kept[at] === 0) continue;
-    const row = rows[at]!;
-    const value = values[at]! * scale;
-    for (let column = 0; column < COLUMNS; column++) {
+  toErrors(row);
+  for (let at = 0; at < rows.length; at++) {
+    if (isKept[at] === 0) continue;
+    const place = rows[at]! * COLUMNS;
+    const columns = at < own ? COLUMNS : at < tools ? CONTEXT_COLUMNS : TOOL_USE + 1;
+    for (let column = at < tools ? 0 : TOOL_USE; column < columns; column++) {
       const error = errors[column]!;
-      if (error === 0 || (row < FIRST_WORD && IS_OF_TOOLS[row] && column < TASKS.length && column !== TOOL_USE))
-        continue;
-      const place = row * COLUMNS + column;
-      const slope = error * value + PENALTY * figures[place]!;
-      squares[place]! += slope * slope;
-      figures[place]! -= (RATE * slope) / Math.sqrt(squares[place]!);
+      if (error === 0) continue;
+      const slope =
+        error * (column < CONTEXT_COLUMNS ? values : fixed)[at]! * scale + PENALTY * figures[place + column]!;
+      squares[place + column]! += slope * slope;
+      figures[place + column]! -= (RATE * slope) / Math.sqrt(squares[place + column]!);
     }
   }
 }
 
 /** Replaces the log odds by the difference of the likelihoods from the truth; 0 for columns that the example does not teach. */
-function toErrors(odds: Float64Array<ArrayBuffer>, { task, offers, isEasy, isHard }: Example): void {
-  const tasks = odds.subarray(0, TASKS.length);
+function toErrors({ task, offers, isShort, isEasy, isHard }: Row): void {
+  const tasks = errors.subarray(0, TASKS.length);
   if (!offers) tasks[TOOL_USE] = Number.NEGATIVE_INFINITY;
   if (task < 0) tasks.fill(0);
   else {
-    likelihoods(tasks, tasks);
+    const most = Math.max(...tasks);
+    let sum = 0;
+    for (let at = 0; at < tasks.length; at++) sum += tasks[at] = Math.exp(tasks[at]! - most);
+    for (let at = 0; at < tasks.length; at++) tasks[at]! /= sum;
     tasks[task]! -= 1;
   }
-  odds[COLUMN.easy] = errorOf(odds[COLUMN.easy]!, isEasy);
-  odds[COLUMN.hard] = errorOf(odds[COLUMN.hard]!, isHard);
+  for (const [name, truth, weight] of [
+    ['short', isShort, 1],
+    ['easy', isEasy, 1],
+    ['hard', isHard, HARD_WEIGHT],
+  ] as const) {
+    const share = 1 / (1 + Math.exp(-errors[COLUMN[name]]!));
+    errors[COLUMN[name]] = truth === null ? 0 : truth ? weight * (share - 1) : share;
+  }
 }
 
-const errorOf = (odds: number, truth: boolean | null): number =>
-  truth === null ? 0 : 1 / (1 + Math.exp(-odds)) - (truth ? 1 : 0);
+/** How often a feature counts in its importance: with this power of its squared values. */
+const OFTEN = 0.3;
 
-const weightsFrom = (figures: Figures): ReadingWeights => ({
-  features: figures.subarray(0, FIRST_WORD * COLUMNS),
-  words: figures.subarray(FIRST_WORD * COLUMNS),
-});
-
-const UNTAUGHT = new Float32Array(ROWS * COLUMNS);
-export const SETS_OF_PROMPTS = [...SETS, ...AUTHORS.map((name) => `authors/${name}`)];
-
-/** No examples of questions without frames, because their orders ("Answer with the letter only") are frames. */
-const LATER: readonly string[] = ['authors/a15'];
-
-/** Short requests, and prompts with only a difficulty. They are few, so they count five times. */
-const GRADED: readonly string[] = Array.from({ length: 5 }, () => ['basics', 'difficulty']).flat();
-
-function examplesBy(figures: Figures): Map<string, Example[]> {
-  // The readings of texts depend on the frames, which change while fitting.
-  READER.forget();
-  const weights = weightsFrom(figures);
-  return new Map([...SETS_OF_PROMPTS, ...GRADED].map((name, at) => [`${name} ${at}`, examplesOf(name, weights)]));
+/** Returns the feature of each slot that says most: by how far its figures differ, and how often it occurs. */
+function strongest(examples: readonly Example[], { indexes, all }: Figures): ReadonlySet<number> {
+  const use = new Float64Array(indexes.size);
+  for (const { hashes, values } of examples)
+    hashes.forEach((hash, at) => {
+      const index = indexes.get(hash);
+      if (index !== undefined) use[index]! += values[at]! ** 2;
+    });
+  const best = new Map<number, { readonly hash: number; readonly says: number }>();
+  for (const [hash, index] of indexes) {
+    const figures = all.subarray(index * COLUMNS, (index + 1) * COLUMNS);
+    const tasks = figures.subarray(0, TASKS.length);
+    const mean = tasks.reduce((sum, one) => sum + one, 0) / TASKS.length;
+    let square = figures[COLUMN.hard]! ** 2 + 0.3 * (figures[COLUMN.easy]! ** 2 + figures[COLUMN.short]! ** 2);
+    for (const one of tasks) square += (one - mean) ** 2;
+    const says = Math.sqrt(square) * use[index]! ** OFTEN;
+    const slot = slotOf(hash);
+    if (says > (best.get(slot)?.says ?? 0)) best.set(slot, { hash, says });
+  }
+  return new Set(Array.from(best.values(), ({ hash }) => hash));
 }
 
-/** Returns a digest of everything that determines the figures: the prompts, the frames, the rows of each example, and the method of fitting. */
+/** The share of figures that the scale of a column covers. Greater figures are cut. */
+const COVERED = 0.998;
+
+/** Writes figures as a table. */
+function packed({ indexes, all }: Figures): TableFile {
+  const scales = Array.from({ length: COLUMNS }, (_, column) => {
+    const sizes = Array.from(indexes.values(), (index) => Math.abs(all[index * COLUMNS + column]!)).sort(
+      (a, b) => a - b,
+    );
+    return Number(((sizes[Math.floor(sizes.length * COVERED)] ?? 1) / FIGURE_MAX).toPrecision(4));
+  });
+  const bytes = new Uint8Array(SLOT_BYTES << SLOT_BITS);
+  for (const [hash, index] of indexes) {
+    const at = slotOf(hash) * SLOT_BYTES;
+    bytes[at] = checkOf(hash);
+    for (let column = 0; column < COLUMNS; column++) {
+      const steps = Math.round(all[index * COLUMNS + column]! / scales[column]!);
+      const figure = Math.max(-FIGURE_MAX, Math.min(FIGURE_MAX, steps)) + FIGURE_MAX + 1;
+      bytes[at + 1 + (column >> 1)]! |= figure << (4 * (column & 1));
+    }
+  }
+  const calibrated = scales.map((scale, at) =>
+    Number((scale * (at < TASKS.length ? TEMPERATURE.tasks : TEMPERATURE.others)).toPrecision(4)),
+  );
+  return { scales: calibrated, base64: bytes.toBase64() };
+}
+
+/** A natural language has at least this many prompts, and a sign at least this many occurrences. */
+const LANGUAGE_MIN = 5;
+const SIGN_MIN = 2;
+/** The shares of a language from which a sign has 1 to 4 votes for it. */
+const VOTES = [0.6, 0.8, 0.9, 0.97] as const;
+
+/** Fits the table of languages: for each sign the language that has most of its occurrences, if all languages had equally many prompts. */
+function learnLanguages(prompts: readonly LabelledPrompt[]) {
+  const words = new Words();
+  const byLanguage = Map.groupBy(prompts, ({ language }) => language);
+  const names = [...byLanguage.keys()]
+    .filter((name) => name !== 'und' && byLanguage.get(name)!.length >= LANGUAGE_MIN)
+    .sort();
+  const counts = new Map<number, Float64Array>();
+  for (const [at, name] of names.entries())
+    for (const { request } of byLanguage.get(name)!) {
+      const content = request.messages.at(-1)?.content;
+      if (typeof content !== 'string' || request.messages.at(-1)?.role !== 'user') continue;
+      const { question } = splitMessage(content);
+      for (const hash of languageSigns(question, words.read(question))) {
+        const count = counts.get(hash) ?? new Float64Array(names.length);
+        counts.set(hash, count);
+        count[at]! += 1;
+      }
+    }
+  const sizes = names.map((name) => byLanguage.get(name)!.length);
+  const bytes = new Uint8Array(2 << LANGUAGE_BITS);
+  const says = new Float64Array(1 << LANGUAGE_BITS);
+  for (const [hash, count] of counts) {
+    const all = count.reduce((sum, one) => sum + one, 0);
+    if (all < SIGN_MIN) continue;
+    const rates = count.map((one, at) => (one + 0.02) / (sizes[at]! + 20) ** 0.6);
+    const best = rates.indexOf(Math.max(...rates));
+    const share = rates[best]! / rates.reduce((sum, one) => sum + one, 0);
+    const votes = VOTES.filter((least) => share >= least).length;
+    const slot = hash >>> (32 - LANGUAGE_BITS);
+    const weight = votes * Math.sqrt((count[best]! / sizes[best]!) * 100);
+    if (votes === 0 || weight <= says[slot]!) continue;
+    says[slot] = weight;
+    bytes[2 * slot] = hash & 0xff;
+    bytes[2 * slot + 1] = ((best + 1) << VOTE_BITS) | (votes - 1);
+  }
+  return { names, base64: bytes.toBase64() };
+}
+
+/** Returns a digest of everything that determines the tables: the method of fitting, the frames and the prompts, and what is read of them. */
 export function digest(): string {
   const hasher = new Bun.CryptoHasher('sha256').update(readFileSync(import.meta.path, 'utf8'));
-  for (const name of FRAMES) hasher.update(JSON.stringify(framesOf([name])));
-  for (const [name, examples] of examplesBy(UNTAUGHT)) {
-    hasher.update(name);
-    for (const { rows, values, task, isEasy, isHard } of examples)
-      hasher.update(rows).update(values).update(`${task} ${isEasy} ${isHard}`);
-  }
+  for (const { hashes, values, fixed, task, isShort, isEasy, isHard } of examplesOf([...SETS_OF_PROMPTS, ...GRADED]))
+    hasher.update(hashes).update(values).update(fixed).update(`${task} ${isShort} ${isEasy} ${isHard}`);
   return hasher.digest('hex').slice(0, 16);
 }
 
-/** What the labelled prompts teach. */
-export interface Lesson {
-  /** The weights of the features, in hundredths. */
-  readonly features: WeightTable['rows'];
-  /** The table of words, in its steps. */
-  readonly words: Int8Array;
+/** Returns the tables that the labelled prompts teach. @param without sets that are left out, to choose a setting of the fit */
+export function learn(without: readonly string[] = []) {
+  const sets = SETS_OF_PROMPTS.filter((name) => !without.includes(name));
+  const examples = examplesOf([...sets, ...GRADED]);
+  const counts = new Map<number, number>();
+  for (const { hashes } of examples) for (const hash of hashes) counts.set(hash, (counts.get(hash) ?? 0) + 1);
+  const first = fit(examples, (hash) => counts.get(hash)! > 1, [1]);
+  const kept = strongest(examples, first);
+  const seeds = Array.from({ length: FITS }, (_, at) => at + 2);
+  const tasks = packed(fit(examples, (hash) => kept.has(hash), seeds));
+  return { tasks, languages: learnLanguages([...new Set(sets)].flatMap(promptsOf)) };
 }
-
-/** Fits all figures. The fit changes the shipped table in memory, because it determines the frames of questions. */
-export function learn(): Lesson {
-  SHIPPED_WORDS.fill(0);
-  fitFrames(SETS_OF_PROMPTS.filter((name) => !LATER.includes(name)).flatMap(promptsOf), framesOf(FRAMES));
-  // The earlier questions of the examples have the tasks that a first fit gives them.
-  const first = fit([...examplesBy(UNTAUGHT).values()].flat());
-  teach(first);
-  const figures = fit([...examplesBy(first).values()].flat());
-  teach(figures);
-  return { features: featureRows(figures), words: SHIPPED_WORDS };
-}
-
-/** Calibrates the figures, and writes those of words into the shipped table, except the column of frames. */
-function teach(figures: Figures): void {
-  for (let at = 0; at < figures.length; at++) if (at % COLUMNS < TASKS.length) figures[at]! *= TEMPERATURE;
-  for (let at = 0; at < SHIPPED_WORDS.length; at++)
-    if (at % COLUMNS !== COLUMN.frame) SHIPPED_WORDS[at] = inSteps(figures[FIRST_WORD * COLUMNS + at]!);
-}
-
-/** Returns the weights of the features in hundredths. The addition converts -0 to 0. */
-const featureRows = (figures: Figures): WeightTable['rows'] =>
-  Object.fromEntries(
-    FEATURE_NAMES.flatMap((name, row) => {
-      const own = figures.subarray(row * COLUMNS, row * COLUMNS + COLUMN.hard + 1);
-      const weights = Array.from(own, (one) => Math.round(100 * one) + 0);
-      return weights.every((one) => one === 0) ? [] : [[name, weights]];
-    }),
-  );

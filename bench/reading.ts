@@ -1,15 +1,34 @@
+import { readIntent } from '../src/routing/profile/intent.ts';
+import { PromptReader } from '../src/routing/profile/prompt-reader.ts';
 import { readQuestion } from '../src/routing/profile/question.ts';
-import { UserMessage } from '../src/routing/profile/user-message.ts';
-import { profile, READER } from '../test/support/chat-body.ts';
-import { framedPrompts, framesOf, HELD_OUT, HELD_OUT_KINDS, type LabelledPrompt, promptsOf } from './profile-fit.ts';
-import { fixed, table } from './stats.ts';
+import { MessageReading } from '../src/routing/profile/reading.ts';
+import { COLUMN } from '../src/routing/profile/table.ts';
+import { FRESH, panelOf } from '../test/panel/panel.ts';
+import { type ChatBody, profile, READER } from '../test/support/chat-body.ts';
+import { chatRequest } from '../test/support/model-request.ts';
+import {
+  type Frame,
+  framed,
+  framedPrompts,
+  framesOf,
+  HELD_OUT,
+  HELD_OUT_KINDS,
+  type LabelledPrompt,
+  promptsOf,
+} from './profile-fit.ts';
+import { fixed, median, table } from './stats.ts';
 
 /**
  * `npm run bench:reading`: measures the reading of requests that no figure was fitted to: how often the task is right, how often it is right
- * where its share is at least .7, how often it stays if the question is put into a frame that was not fitted to either, and how well
- * easy and hard requests are recognized. Brackets have 95 % intervals (Wilson 1927).
+ * where its share is at least .7, how often it stays in a frame that was not fitted to either, how well demanding requests are told from
+ * others, and how often a text around a question changes whether it is read as hard. Brackets have 95 % intervals (Wilson 1927).
  */
 const SURE = 0.7;
+/** From this level on, a request is demanding. */
+const DEMANDING = 3;
+/** The default of `strong_from`. */
+const STRONG_FROM = 0.88;
+const WRAPPERS = 25;
 
 /** Returns a share in percent with its interval, such as "71.2 [69.0, 73.3]". */
 function percent(hits: number, all: number): string {
@@ -53,85 +72,121 @@ function rowOf(name: string, sets: readonly SetRead[]): string[] {
     percent(sure.length, read.length),
     percent(countOf(sure, isRight), sure.length),
     percent(countOf(framed, Boolean), framed.length),
+    percent(
+      countOf(read, ({ prompt, seen }) => seen.naturalLanguage === prompt.language),
+      read.length,
+    ),
   ];
 }
 
-/** Returns how many requests of law, medicine and tax of some levels are read as hard. */
-const hardOf = (sets: readonly SetRead[], isLevel: (level: number) => boolean): string => {
-  const wanted = sets.flatMap(({ read }) => read.filter(({ prompt: { level } }) => isLevel(level!)));
-  return percent(
-    countOf(wanted, ({ seen }) => seen.difficulty === 'hard'),
-    wanted.length,
-  );
-};
+/** A request whose difficulty is known. */
+interface Levelled {
+  readonly request: ChatBody;
+  readonly isDemanding: boolean;
+}
 
-/** Returns how many requests of a level are recognized, and the levels of the recognized requests. Requests with tools are left out. */
-function difficultyRow(name: 'easy' | 'hard', isLevel: (level: number) => boolean, sets: readonly SetRead[]): string[] {
-  const levelled = sets.flatMap(({ read }) =>
-    read.flatMap(({ prompt: { level, request }, seen: { difficulty } }) =>
-      level === undefined || request.tools !== undefined ? [] : [{ level, isRead: difficulty === name }],
-    ),
-  );
-  const recognized = levelled.filter(({ isRead }) => isRead);
-  const wanted = levelled.filter(({ level }) => isLevel(level));
-  const near = name === 'easy' ? (level: number) => level <= 1 : (level: number) => level >= 3;
+/** The log odds that the last question is hard. */
+const hardOdds = (request: ChatBody): number =>
+  readQuestion(chatRequest(request).conversation, READER).odds[COLUMN.hard]!;
+const isHard = (request: ChatBody): boolean => profile(request).hard >= STRONG_FROM;
+
+/** Returns how often a demanding request has greater odds than another one; equal odds count half. */
+function auc(requests: readonly Levelled[]): number {
+  const scored = requests.map(({ request, isDemanding }) => ({ odds: hardOdds(request), isDemanding }));
+  const demanding = scored.filter((one) => one.isDemanding);
+  const others = scored.filter((one) => !one.isDemanding);
+  let wins = 0;
+  for (const { odds } of demanding)
+    for (const other of others) wins += odds > other.odds ? 1 : odds === other.odds ? 0.5 : 0;
+  return wins / (demanding.length * others.length);
+}
+
+function difficultyRow(name: string, requests: readonly Levelled[]): string[] {
+  const demanding = requests.filter(({ isDemanding }) => isDemanding);
+  const hard = requests.filter(({ request }) => isHard(request));
   return [
     name,
+    String(requests.length),
+    String(demanding.length),
+    fixed(auc(requests), 3),
     percent(
-      countOf(wanted, ({ isRead }) => isRead),
-      wanted.length,
+      countOf(hard, ({ isDemanding }) => isDemanding),
+      demanding.length,
     ),
     percent(
-      countOf(recognized, ({ level }) => isLevel(level)),
-      recognized.length,
-    ),
-    percent(
-      countOf(recognized, ({ level }) => near(level)),
-      recognized.length,
+      countOf(hard, ({ isDemanding }) => isDemanding),
+      hard.length,
     ),
   ];
 }
 
-/** Returns the median times of reading a question of about 2,000 characters, and of finding its lines that ask, in µs. */
-function timeOf(sets: readonly SetRead[]): { readonly split: number; readonly read: number } {
+const withoutTools = (sets: readonly SetRead[]): Levelled[] =>
+  sets.flatMap(({ read }) =>
+    read.flatMap(({ prompt: { level, request } }) =>
+      level === undefined || request.tools !== undefined ? [] : [{ request, isDemanding: level >= DEMANDING }],
+    ),
+  );
+
+/** Returns how often each wrapper changes whether a question is read as hard. */
+function wrapperRow(name: string, requests: readonly LabelledPrompt[], wrap: readonly Wrapper[]): string[] {
+  let changed = 0;
+  let all = 0;
+  for (const prompt of requests) {
+    const before = isHard(prompt.request);
+    for (const wrapper of wrap) {
+      const wrapped = wrapper(prompt);
+      if (wrapped === null) continue;
+      all++;
+      if (isHard(wrapped) !== before) changed++;
+    }
+  }
+  return [name, String(requests.length), String(all), percent(changed, all)];
+}
+
+type Wrapper = (prompt: LabelledPrompt) => ChatBody | null;
+const inFrame =
+  (frame: Frame): Wrapper =>
+  (prompt) =>
+    framed(prompt, frame)?.request ?? null;
+const underPrompt =
+  (content: string): Wrapper =>
+  ({ request }) => ({ ...request, messages: [{ role: 'system', content }, ...request.messages] });
+
+/** Returns as many members as wanted, evenly over a list. */
+const evenly = <Member>(list: readonly Member[], count: number): Member[] =>
+  Array.from({ length: count }, (_, at) => list[Math.floor((at * list.length) / count)]!);
+
+/** Returns the median times of reading a request, and a message of 2,000 characters, in µs, without any memory. */
+function timesOf(sets: readonly SetRead[]): { readonly request: number; readonly long: number } {
   const texts = sets.flatMap(({ read }) =>
     read.flatMap(({ prompt: { request } }) => {
       const content = request.messages.at(-1)?.content;
       return typeof content === 'string' ? [content] : [];
     }),
   );
-  const long: string[] = [];
-  for (let at = 0; at < texts.length; ) {
-    let text = '';
-    while (text.length < 2_000 && at < texts.length) text += `${texts[at++]}\n\n`;
-    long.push(text.slice(0, 2_000));
-  }
-  const median = (run: (text: string) => unknown): number => {
+  const long = Array.from({ length: 400 }, (_, at) =>
+    texts
+      .slice(at, at + 40)
+      .join('\n\n')
+      .slice(0, 2_000),
+  );
+  const medianOf = <Item>(items: readonly Item[], read: (item: Item, reader: PromptReader) => unknown): number => {
     const times: number[] = [];
-    for (let round = 0; round < 8; round++)
-      for (const text of long) {
+    for (let round = 0; round < 8; round++) {
+      // A reader remembers a text only when it occurs again.
+      const reader = new PromptReader();
+      for (const item of items) {
         const start = Bun.nanoseconds();
-        run(text);
+        read(item, reader);
         if (round >= 4) times.push(Bun.nanoseconds() - start);
       }
-    return times.sort((a, b) => a - b)[times.length >> 1]! / 1_000;
+    }
+    return median(times) / 1_000;
   };
-  const view = (message: UserMessage) => ({
-    question: message.question,
-    reading: message.reading,
-    shape: message.shape,
-    words: message.words,
-    tools: null,
-    before: null,
-    system: null,
-    isSystemPrompt: false,
-  });
+  const requests = sets.flatMap(({ read }) => read.map(({ prompt: { request } }) => chatRequest(request)));
   return {
-    split: median((text) => readQuestion(text, READER.tables)),
-    read: median((text) => {
-      const message = new UserMessage(text, READER.tables);
-      return message.guess(view(message));
-    }),
+    request: medianOf(requests, readIntent),
+    long: medianOf(long, (text, { texts }) => new MessageReading(text, texts)),
   };
 }
 
@@ -140,10 +195,17 @@ const all = authors.map(([, read]) => read);
 const kinds = HELD_OUT_KINDS.map((kind) => [kind, readSet(`authors/a16-${kind}`)] as const);
 const frozen = readSet('frozen');
 const standing = readSet('standing-heldout');
-const head = ['prompts', 'number', 'task right, %', `share ≥ ${SURE}, %`, 'of these right, %', 'stays in a frame, %'];
 console.log(
   `${table([
-    head,
+    [
+      'prompts',
+      'number',
+      'task right, %',
+      `share ≥ ${SURE}, %`,
+      'of these right, %',
+      'stays in a frame, %',
+      'language right, %',
+    ],
     rowOf('frozen', [frozen]),
     rowOf('standing-heldout', [standing]),
     ...authors.map(([name, read]) => rowOf(name, [read])),
@@ -151,19 +213,48 @@ console.log(
     ...kinds.map(([kind, read]) => rowOf(kind, [read])),
   ])}\n`,
 );
+const fresh = panelOf(FRESH).map(({ body, worth }): Levelled & Pick<typeof body, 'tools'> => ({
+  request: body,
+  isDemanding: worth === 'demanding' || worth === 'hard',
+  tools: body.tools,
+}));
 console.log(
   `${table([
-    ['difficulty', 'recognized, %', 'of the level, %', 'at most one level beside it, %'],
-    difficultyRow('easy', (level) => level === 0, all),
-    difficultyRow('hard', (level) => level === 4, all),
+    [
+      'difficulty',
+      'number',
+      'demanding',
+      'AUC',
+      'of the demanding read as hard, %',
+      'of those read as hard demanding, %',
+    ],
+    difficultyRow('held-out authors', withoutTools(all)),
+    difficultyRow('fresh panel', fresh),
+    difficultyRow(
+      'fresh panel without tools',
+      fresh.filter(({ tools }) => tools === undefined),
+    ),
   ])}\n`,
 );
-const professions = kinds.flatMap(([kind, read]) => (kind === 'professions' ? [read] : []));
-console.log(
-  `Law, medicine and tax: of levels 3 and 4, ${hardOf(professions, (level) => level >= 3)} % are read as hard; of levels 1 and 2, ${hardOf(professions, (level) => level < 3)} %.\n`,
+const simple = all.flatMap(({ read }) =>
+  read.flatMap(({ prompt }) => (prompt.request.messages.length === 1 && !prompt.request.tools ? prompt : [])),
 );
-const { split, read } = timeOf(all);
-console.log(
-  `A question of 2,000 characters: ${fixed(read, 1)} µs, of which ${fixed(split, 1)} µs find what asks (medians).`,
+const idle = all.flatMap(({ read }) =>
+  read.flatMap(({ prompt: { standing, request } }) => {
+    const content = request.messages[0]?.content;
+    return standing === 'general' && typeof content === 'string' ? content : [];
+  }),
 );
+const frames = evenly(framesOf(HELD_OUT.frames), WRAPPERS).map(inFrame);
+const prompts = ['You are a helpful assistant.', ...evenly(idle, WRAPPERS - 1)].map(underPrompt);
+console.log(
+  `${table([
+    ['wrappers', 'requests', 'wrapped', 'list changes, %'],
+    wrapperRow(`${WRAPPERS} system prompts`, simple, prompts),
+    wrapperRow(`${WRAPPERS} frames`, simple, frames),
+    wrapperRow('all', simple, [...prompts, ...frames]),
+  ])}\n`,
+);
+const { request, long } = timesOf(all);
+console.log(`A request: ${fixed(request, 1)} µs. A message of 2,000 characters: ${fixed(long, 1)} µs (medians).`);
 process.exit(0);

@@ -14,9 +14,7 @@ import { gemini } from './providers/gemini.ts';
 import { openai } from './providers/openai.ts';
 import { openaiCompatible } from './providers/openai-compatible.ts';
 import { simulated } from './providers/simulated.ts';
-import { auto } from './strategies/auto.ts';
-import { autoCheap, autoFast } from './strategies/auto-fast-cheap.ts';
-import { cheapestWithinMargin, fastestWithinMargin } from './strategies/margin.ts';
+import { auto, autoCheap, autoFast } from './strategies/auto.ts';
 import { weighted } from './strategies/weighted.ts';
 
 /** The shipped plugins. Each plugin name may occur only once; the host rejects a duplicate. */
@@ -25,8 +23,6 @@ export const shipped: readonly (StrategyPlugin | ProviderPlugin | GuardPlugin)[]
   autoFast,
   autoCheap,
   weighted,
-  cheapestWithinMargin,
-  fastestWithinMargin,
   anthropic,
   gemini,
   simulated,

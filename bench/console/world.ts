@@ -126,7 +126,7 @@ export function policyText(teams: readonly string[], window: WindowKind, limits:
   const budgets = USES.map((use) => {
     return `  - { name: ${use}, match: 'key.labels.use == "${use}"', limit_credits: ${limits[use]}, window: ${window}, time_zone: UTC }`;
   });
-  return `version: 2
+  return `version: 1
 providers:
 ${providers.map((name) => `  ${name}: { adapter: simulated, cache_ttl_s: 0 }`).join('\n')}
 models:

@@ -12,9 +12,6 @@ export interface Declaration {
   readonly byTask: ReadonlyMap<string, Float64Array>;
 }
 
-/** The weights of chats that are decided by utility: almost by quality alone. */
-export const WEIGHTS = { quality_weight: 0.9, cost_weight: 0.1 };
-
 /**
  * Returns a policy for a pool as a user writes it (JSON is YAML). The cost of an answer without its prompt is a price per request, because
  * models differ in how much they write.
@@ -23,7 +20,6 @@ export const policyOf = (trial: Trial, models: Data['models'], declaration: Decl
   JSON.stringify({
     ...contentOf(trial, models, declaration),
     version: 1,
-    answer_worth: WEIGHTS.cost_weight / WEIGHTS.quality_weight / middleLambda(declaration.general, trial.teach),
   });
 
 function contentOf({ pool }: Trial, models: Data['models'], declaration: Declaration) {
@@ -34,10 +30,6 @@ function contentOf({ pool }: Trial, models: Data['models'], declaration: Declara
   const size = { expected_output_tokens: expected, default_input_tokens: 200 };
   return {
     providers: { nobody: { adapter: 'openai-compatible', base_url: 'http://127.0.0.1:9/v1' } },
-    reference_price: {
-      input: mean(pool.models.map((id) => models.get(id)!.input)),
-      output: mean(perAnswer) / expected,
-    },
     tasks: { general: size, ...Object.fromEntries([...byTask.keys()].map((task) => [task, size])) },
     models: Object.fromEntries(
       pool.models.map((id, i) => [
@@ -65,27 +57,22 @@ function contentOf({ pool }: Trial, models: Data['models'], declaration: Declara
   };
 }
 
-export interface TieredOptions {
-  /** The worth of a good answer, in mean costs of a request. */
-  readonly worth: number;
-  /** `off` to choose for each request, or IDs of models; derived if absent. */
-  readonly tiers?: 'off' | { readonly usual: readonly string[]; readonly strong: readonly string[] };
+/** The models that the selector `auto` states; its order chooses if absent. */
+export interface StatedModels {
+  readonly usual: readonly string[];
+  readonly strong: readonly string[];
 }
-
-/** The shipped weights of quality and cost: a good answer is worth this many times `answer_worth`. */
-const SHIPPED_RATIO = 4;
 
 /** Returns a policy of version 2 with the shipped selector `auto`. */
 export function tieredPolicyOf(
   trial: Trial,
   models: Data['models'],
   declaration: Declaration,
-  { worth, tiers }: TieredOptions,
+  tiers?: StatedModels,
 ): string {
   return JSON.stringify({
     ...contentOf(trial, models, declaration),
-    version: 2,
-    answer_worth: worth / SHIPPED_RATIO,
+    version: 1,
     selectors: { auto: { strategy: 'auto', ...(tiers && { tiers }) } },
   });
 }

@@ -2,15 +2,11 @@ import { shipped } from '../../plugins/index.ts';
 import type { ChatRequest } from '../../src/core/api/chat-request.ts';
 import { type Caller, SCOPES } from '../../src/core/people/caller.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
-import { QuestionLengths } from '../../src/gateway/prompt/question-lengths.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { buildRuntime, type Runtime, strategyOf } from '../../src/policy/runtime/runtime.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
-import { questionLengthOf } from '../../src/routing/question-length.ts';
 import { chatFacts, routeFacts } from '../../test/support/chat-body.ts';
-import { chatRequest } from '../../test/support/model-request.ts';
-import { WEIGHTS } from './policy.ts';
 
 const CALLER: Caller = {
   keyId: 'bench',
@@ -27,27 +23,19 @@ export interface ChatInput {
   readonly task: string | null;
 }
 
-/** Signalbox without HTTP, upstreams and store. The real path decides chats, and remembers the lengths of questions. */
+/** Signalbox without HTTP, upstreams and store. The real path decides chats. */
 export class RealPath {
   readonly #runtime: Runtime;
-  readonly #lengths = new QuestionLengths();
 
   constructor(policy: string) {
     this.#runtime = runtimeOf(policy);
   }
 
-  /** Performs a chat, whose question counts from then on. */
-  chat(input: ChatInput): void {
-    const { facts, length } = this.#read(input);
-    this.#lengths.note(this.#runtime.snapshot, facts, length);
-  }
-
   /** Returns Q of the given models in a decision. */
   qualities(input: ChatInput, models: readonly string[]): number[] {
     const { snapshot, decider } = this.#runtime;
-    const { facts, length } = this.#read(input);
-    const estimate = this.#lengths.estimate(snapshot, facts, length);
-    const decision = decider.decide(facts, { id: 0, seed: '0', estimate, ...strategyOf(facts, this.#runtime) });
+    const facts = this.#read(input);
+    const decision = decider.decide(facts, { id: 0, seed: '0', ...strategyOf(facts, this.#runtime) });
     if (isRefusal(decision)) throw new Error('the request was refused');
     return models.map((id) => decision.quality[snapshot.modelIndex.get(id)!]!);
   }
@@ -64,17 +52,17 @@ export class RealPath {
 
   /** Returns the tasks that a prompt may be, with their shares. */
   tasksOf(prompt: string): readonly { readonly task: string; readonly share: number }[] {
-    const { task, mix } = this.#read({ prompt, task: null }).facts;
+    const { task, mix } = this.#read({ prompt, task: null });
     return mix.length === 0 ? [{ task, share: 1 }] : mix;
   }
 
-  #read({ prompt, task }: ChatInput): { readonly facts: Facts; readonly length: number | null } {
+  #read({ prompt, task }: ChatInput): Facts {
     const messages: ChatRequest['messages'] = [{ role: 'user', content: prompt }];
-    const rest = { messages, model: 'auto', route_strategy: WEIGHTS };
+    const body = { messages, model: 'auto' };
     const { snapshot } = this.#runtime;
-    const facts =
-      task === null ? chatFacts(rest, CALLER, snapshot) : routeFacts({ ...rest, task_type: task }, CALLER, snapshot);
-    return { facts, length: questionLengthOf(chatRequest({ messages }).conversation.turns) };
+    return task === null
+      ? chatFacts(body, CALLER, snapshot)
+      : routeFacts({ ...body, task_type: task }, CALLER, snapshot);
   }
 }
 

@@ -1,7 +1,7 @@
-import { logitOf, sigmoid } from '../../src/core/decision/estimate.ts';
 import { chanceOf, gaussOf } from './chance.ts';
 import { coarseTask, taskOf } from './coarse.ts';
 import type { Data, Row } from './data.ts';
+import { logitOf, sigmoid } from './logit.ts';
 import type { Prediction } from './measure.ts';
 import { type Declaration, policyOf } from './policy.ts';
 import { RealPath } from './real-path.ts';
@@ -9,8 +9,6 @@ import type { Trial } from './trials.ts';
 
 /** The deviation of errors in declared qualities, in log odds: about 5 points. */
 const ERROR = 0.2;
-/** The number of chats before the first prediction, because a gateway sees other questions before the measured questions. */
-const CHATS = 100;
 /** The weight of the general quality, in rows, so that the quality for a task with few rows stays close to the general quality. */
 const SHRINKAGE = 10;
 
@@ -70,10 +68,9 @@ function runsOf(trial: Trial, models: Data['models']): Run[] {
 }
 
 function predictionsOf({ declaration, task }: Run, trial: Trial, models: Data['models']): Float64Array {
-  const { pool, teach, test } = trial;
+  const { pool, test } = trial;
   const path = new RealPath(policyOf(trial, models, declaration));
   const inputOf = (row: Row) => ({ prompt: row.prompt, task: task(row) });
-  for (const row of teach.rows.slice(0, CHATS)) path.chat(inputOf(row));
   return Float64Array.from(test.rows.flatMap((row) => path.qualities(inputOf(row), pool.models)));
 }
 

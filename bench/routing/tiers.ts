@@ -2,9 +2,9 @@ import type { Facts } from '../../src/core/request/facts.ts';
 import { escalated } from '../../test/panel/decide.ts';
 import { interval95, resamples } from './bootstrap.ts';
 import { weightedMean } from './calibration.ts';
-import type { Data, Row } from './data.ts';
+import { type Data, outputTokens, type Row } from './data.ts';
 import type { Figure } from './measure.ts';
-import { type TieredOptions, tieredPolicyOf } from './policy.ts';
+import { type StatedModels, tieredPolicyOf } from './policy.ts';
 import { pick, type Sheet } from './pools.ts';
 import { RealPath } from './real-path.ts';
 import { declaredBy } from './signalbox.ts';
@@ -27,10 +27,7 @@ const SIGNAL: Signal = { found: 0.5, alarms: 0 };
 const ALARMING: Signal = { found: 0.5, alarms: 0.05 };
 /** An answer with a lower score is bad. */
 const GOOD = 0.5;
-/**
- * The worth of a good answer in mean costs of a request: the shipped weights and `answer_worth` give 80, and a quarter and four times as
- * much are measured, too.
- */
+/** The worths of a good answer that are measured, in mean costs of a request. */
 export const WORTHS = [20, 80, 320] as const;
 
 /** A router of one pool. */
@@ -97,7 +94,7 @@ function routersOf(trial: Trial, models: Data['models'], worth: number): Map<str
     [ORACLE, oracle],
     ['one model, chosen on the labels', () => [fixed, fixed]],
     ['one model, then another, chosen on the labels', () => pair],
-    ...signalboxRoutes(trial, labelled, models, worth, pair),
+    ...signalboxRoutes(trial, labelled, models, unit, pair),
   ]);
   const worths = new Map([...routes].map(([name, choose]) => [name, worthsOf(test, unit, choose)]));
   return worths.set(
@@ -110,23 +107,32 @@ const HINDSIGHT = 'best fixed model in hindsight';
 const ORACLE = 'oracle';
 const ESCALATION = 'Signalbox, tiers and escalation';
 
-/** Returns the choices of Signalbox: for each request, and by tiers, without and with escalation. */
-function signalboxRoutes(trial: Trial, labelled: Sheet, models: Data['models'], worth: number, pair: Choice) {
+/**
+ * Returns the choices of Signalbox: for each request by the caller's weights, and by tiers, without and with escalation.
+ * @param unit the worth of a good answer, USD
+ */
+function signalboxRoutes(trial: Trial, labelled: Sheet, models: Data['models'], unit: number, pair: Choice) {
   const { pool, test } = trial;
   const own: Trial = { ...trial, teach: labelled, declared: meansOf(labelled) };
-  const probe = new RealPath(tieredPolicyOf(own, models, { general: own.declared, byTask: new Map() }, { worth }));
+  const probe = new RealPath(tieredPolicyOf(own, models, { general: own.declared, byTask: new Map() }));
   const tasksOf = ({ prompt }: Row) => probe.tasksOf(prompt);
   const declaration = declaredBy(own, tasksOf);
-  const choices = (options: TieredOptions, change?: (facts: Facts) => Facts): number[] => {
-    const path = new RealPath(tieredPolicyOf(own, models, declaration, options));
+  const choices = (tiers?: StatedModels, change?: (facts: Facts) => Facts): number[] => {
+    const path = new RealPath(tieredPolicyOf(own, models, declaration, tiers));
     return test.rows.map(({ prompt }) => pool.models.indexOf(path.choose({ prompt, task: null }, change)));
   };
-  const off = choices({ worth, tiers: 'off' });
-  const usual = choices({ worth });
-  const strong = choices({ worth }, escalated);
+  const expected = Math.round(meanOf(pool.models.map((id) => outputTokens(id, pool.source, models))));
+  // `weighted` divides costs by 20 references, so these weights give a good answer the worth of `unit`.
+  const weighing = (facts: Facts): Facts => {
+    const reference = (Math.max(1, facts.inputTokens) + 4 * expected) / 1_000_000;
+    return { ...facts, weights: { quality: 1, cost: (20 * reference) / unit } };
+  };
+  const off = choices(undefined, weighing);
+  const usual = choices();
+  const strong = choices(undefined, escalated);
   const [first, second] = pair.map((at) => pool.models[at]!);
   // The second model follows only if the first fails, because it may be the weaker one.
-  const named = { worth, tiers: { usual: [first!], strong: [first!, second!] } };
+  const named = { usual: [first!], strong: [first!, second!] };
   const [namedUsual, namedStrong] = [choices(named), choices(named, escalated)];
   return [
     ['Signalbox, each request', (row: number): Choice => [off[row]!, off[row]!]],

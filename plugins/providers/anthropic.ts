@@ -72,7 +72,6 @@ export const anthropic = defineProvider({
 
 /** Capabilities that the Messages API lacks. */
 const UNSUPPORTED: readonly Capability[] = [
-  'json_mode',
   'audio_input',
   'choices',
   'logprobs',

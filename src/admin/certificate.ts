@@ -5,7 +5,6 @@ import { HEALTH } from '../core/decision/readings.ts';
 import { TIER_REASONS, TIERS } from '../core/policy/tiers.ts';
 import { LENGTH_SOURCES } from '../core/request/expected-length.ts';
 import { TIE_BREAKERS } from '../routing/rank.ts';
-import { REFERENCE_PRICE } from './policy-shapes.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
 const quality = field.share('The expected share of good answers.', 0.71);
@@ -31,21 +30,6 @@ const Rejection = Type.Object({
   rules: field.arrayOf(Rule, 'The rules of the policy that caused the rejection; empty if none.'),
 });
 
-const Estimate = Type.Object({
-  declared: field.share('The quality that the policy declares for the task or the mix of tasks.', 0.74),
-  length: field.figure('The change because of the length of the question.', -0.02),
-  outcomes: field.figure('Always 0.', 0),
-  text: field.figure('Always 0.', 0),
-  outcome_count: Type.Number({ minimum: 0, description: 'Always 0.', examples: [0] }),
-  shadow_quality: field.orNull(Type.Number({ minimum: 0, maximum: 1 }), 'Always null.'),
-});
-
-const Learning = Type.Object({
-  mode: field.word(['off'], 'Always `off`.', 'off'),
-  trust: field.share('Always 0.', 0),
-  choice_by_learnt: field.textOrNull('Always null.'),
-});
-
 const Tier = Type.Object({
   name: field.word(TIERS, 'The tier of the request.', 'usual'),
   why: field.word(
@@ -53,35 +37,18 @@ const Tier = Type.Object({
     '`hard`: the first question of the conversation is probably hard. `escalated`: an answer of the conversation failed. `usual`: neither.',
     'usual',
   ),
-  source: field.word(
-    ['stated', 'derived'],
-    'Whether the policy states the tiers, or the strategy ranked the models for the typical request.',
-    'derived',
-  ),
-  usual: field.textList('The models of the usual tier, in the order in which they are tried, at most 16.', [
-    'gpt-6-luna',
-  ]),
-  strong: field.textList('The models of the strong tier, in the order in which they are tried, at most 16.', [
-    'gpt-6.1-sol',
-  ]),
-  limited_by: field.textOrNull(
-    'The selector whose choice comes first if it is cheaper or faster; null for none.',
+  order: field.textList('The models that the selector may choose, in its order, at most 16.', ['gpt-6-luna']),
+  stated: field.orNull(
+    Type.Object({
+      usual: field.textList('For usual requests.', ['gpt-6-luna']),
+      strong: field.textList('For hard requests.', ['gpt-6.1-sol']),
+    }),
+    'The models that the policy states, in the order in which they are tried; null if it states none.',
     null,
   ),
+  limited_by: field.textOrNull('The selector whose choice is taken if it is cheaper or faster; null for none.', null),
   hard: field.share('How likely the first question of the conversation is hard.', 0.12),
-  strong_from: field.share('From which probability a conversation begins in the strong tier.', 0.88),
-});
-
-const Draw = Type.Object({
-  probability: field.share('The probability of the model.', 0.04),
-  among: Type.Integer({ minimum: 2, description: 'The number of models in the draw.', examples: [5] }),
-  best: field.modelId('The best model by utility.'),
-});
-
-const Language = Type.Object({
-  language: field.text('The canonical name of the language.', 'rust'),
-  state: field.word(['declared', 'unknown', 'lacked'], 'What the policy declares about this model and this language.'),
-  adds: field.share('The change of Q.', 0.04),
+  strong_from: field.share('From which probability a conversation is hard.', 0.88),
 });
 
 const Candidate = Type.Object({
@@ -93,21 +60,8 @@ const Candidate = Type.Object({
     0.71,
   ),
   counted_quality: field.share(
-    'Q, the value used for ranking: `quality` plus the effects of programming languages and preferences.',
+    'Q, the quality as a choice counts it: `quality`, lower if it is guessed and others are measured, plus the worth of preferences.',
     0.75,
-  ),
-  scored_quality: field.share(
-    'The quality that the strategy scored: `counted_quality`, computed from the classes of quality that `quality_step` forms.',
-    0.76,
-  ),
-  estimate: field.orNull(
-    Estimate,
-    'The parts of `quality`: the declared quality, then each change in order. Null if `quality` is the declared quality.',
-  ),
-  languages: field.arrayOf(
-    Language,
-    'The changes of Q because of the programming languages of the question; empty if no language matters to the task.',
-    [],
   ),
   cost_credits: cost,
   latency_ms: latency,
@@ -119,7 +73,10 @@ const Candidate = Type.Object({
     'Expected hidden reasoning tokens for one choice. Reasoning tokens are part of cost and latency.',
     600,
   ),
-  utility: field.figureOrNull('The score that the strategy gave; null for a rejected model.', 0.4),
+  utility: field.figureOrNull(
+    'The score that the strategy gave; null for a rejected model, and for models in the order of a selector.',
+    0.4,
+  ),
   parts: field.mapOf(Type.Number(), 'The terms of the utility, by name; empty if the strategy does not report them.', {
     quality: 0.43,
     cost: -0.01,
@@ -160,25 +117,21 @@ export const CERTIFICATE = {
   instead_of: field.insteadOfOrNull(),
   explanation: field.orNull(
     Type.Array(Type.String(), {
-      examples: [['gpt-6-luna is the best of 2 by auto:balanced: expected quality 71 %, 0.46 Credits, 2,300 ms.']],
+      examples: [['gpt-6-luna was requested by name: expected quality 71 %, 0.46 Credits, 2.3 s.']],
     }),
     'The decision in plain sentences.',
   ),
   expected_output_tokens: field.figureOrNull(
-    'Expected length of the answer: visible output tokens of one choice. Cost, latency and reference cost are computed from it.',
+    'Expected length of the answer: visible output tokens of one choice. Cost and latency are computed from it.',
     400,
   ),
   expected_output_source: field.orNull(
     Type.Union(LENGTH_SOURCES.map((source) => Type.Literal(source))),
-    'The source of the expected length: the request, the prompt, `max_tokens`, answers measured by this server, or the policy. `blended` combines measured and declared lengths, if `answer_length` says so.',
+    'The source of the expected length: the request, the prompt, `max_tokens`, answers measured by this server, or the policy.',
   ),
-  answer_worth_credits: field.figureOrNull(
-    'How much a good answer to the request is worth: h·v·C_ref. In Credits.',
-    32.3,
-  ),
-  reference_price: field.shapeOrNull(
-    'The price that defines the reference cost C_ref of the request.',
-    REFERENCE_PRICE,
+  choice_reason: field.textOrNull(
+    'Why the selector chose the model, in one sentence; null if no order of the selector decided.',
+    'gpt-6-luna costs least within 0.03 of the best quality (0.915 of 0.94); the request is not hard',
   ),
   candidates: field.orNull(
     Type.Array(Candidate),
@@ -191,7 +144,7 @@ export const CERTIFICATE = {
   ),
   tier: field.orNull(
     Tier,
-    'The tier of the selector that decided; null if all models were ranked, or if the request names its model.',
+    'The kind of request, with the order of the selector; null if no order of a selector decided.',
   ),
   tie_decided_by: field.orNull(
     Type.Union(TIE_BREAKERS.map((breaker) => Type.Literal(breaker))),
@@ -201,8 +154,6 @@ export const CERTIFICATE = {
     'True if the strategy gave no usable scores, so that Q, C, L and the ID decided.',
     false,
   ),
-  learning: field.orNull(Learning, 'Null if the length of the question did not change the declared qualities.'),
-  draw: field.orNull(Draw, 'Always null.', null),
   runner_up: field.orNull(other('mistral-small-4'), 'The next best candidate; null if there was none.'),
   baseline: field.orNull(
     other('gpt-6-astra'),

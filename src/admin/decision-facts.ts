@@ -44,10 +44,6 @@ export const Facts = field.shape(
       '`easy` for a plainly easy question such as a greeting; `hard` for a question that needs an expert, such as a proof, and for an agent that is stuck; otherwise `usual`.',
       'usual',
     ),
-    quality_factor: field.figureOrNull(
-      'The factor by which the weight of quality was multiplied because the request is hard; null for other requests, and if `hard_quality_factor` is `none`.',
-      null,
-    ),
     stuck: field.shapeOrNull(
       'The signs that the agent is stuck, read from its tool calls since the user began the task; null if it makes progress, or if the request is not an agent’s.',
       {
@@ -112,10 +108,7 @@ export const Facts = field.shape(
         hard: field.share('How likely the first question is hard.', 0.12),
       },
     ),
-    quality_step: field.figureOrNull(
-      'How far below its best model a class of quality reached when models were scored; null without classes, and if the request named its model.',
-      0.02,
-    ),
+    task_stated: field.flag('Whether the caller stated the task, so that the qualities of the task count.', false),
     natural_language: field.text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),
     languages: field.textList(
       'Programming languages that the question is about, in canonical names. These languages do not exclude any model.',

@@ -21,7 +21,9 @@ export const ofKey = {
   key_name: f.orNull(
     f.text('The name of the key, or the address of the wallet; null if the key has no name.', 'search'),
   ),
-  labels: texts('The labels of the key when the request was made; null in records of version 0.1.', { team: 'search' }),
+  labels: texts('The labels of the key when the request was made; null if the record cannot be read.', {
+    team: 'search',
+  }),
   team_id: f.as('team', f.orNull(f.text('ID of the team that the key belonged to; null for no team.'))),
   user_id: f.as(
     'user',
@@ -88,10 +90,7 @@ export const DecisionSummary = f.named(
     ),
     request_id: f.as(
       'request',
-      parts.textOrNull(
-        'ID of the request, as in the header `x-request-id`; null in records of earlier versions.',
-        'req_0a4x1wm3zj8',
-      ),
+      parts.textOrNull('ID of the request, as in the header `x-request-id`; null for none.', 'req_0a4x1wm3zj8'),
     ),
     object: f.always('decision.summary'),
     created: f.inCommand(parts.wholeOrNull('When the record was written. Unix time in seconds.', 1_793_000_000), {
@@ -116,7 +115,7 @@ export const DecisionSummary = f.named(
     selector: f.orNull(
       f.text('The selector that the request named as `model`; `pinned` if the request named a model.', 'auto'),
     ),
-    stream: f.orNull(f.flag('Whether the caller requested a stream; null in records of version 0.1.', true)),
+    stream: f.orNull(f.flag('Whether the caller requested a stream; null if the record cannot be read.', true)),
     metadata: texts(
       'The entries of the request’s `metadata` that `records.metadata` of the policy lists, redacted.',
       {},
@@ -127,7 +126,7 @@ export const DecisionSummary = f.named(
       ),
     ),
     route_reason: f.as('reason', f.orNull(f.text('Why this model was chosen.', 'auto:balanced'))),
-    instead_of: parts.insteadOfOrNull(', for a recommendation, and in records of earlier versions'),
+    instead_of: parts.insteadOfOrNull(', and for a recommendation'),
     policy_revision: f.as(
       'revision',
       f.orNull(f.text('The policy revision that was active when the decision was made.', '95f1a7d5f908027b')),

@@ -168,7 +168,7 @@ export const listRecords = operationsOn<DecisionReader>()({
   action: 'decisions.list',
   summary: 'List decisions and refused requests',
   details:
-    'Lists the decisions and the refused requests that match all filters, newest first. A request is refused if its answer has a status from 400 up and no model was decided. For each key together with its child keys the list has at most 60 refused requests of a minute, and the number of the others. For each page the server examines at most about 100,000 entries. If few of them match, the page may have fewer than `limit` entries, or none. Continue the list with `next_after`. `GET /v1/decisions/{id}` explains one decision. After an update from version 0.1, the server adds older records to the list in the background, newest first.',
+    'Lists the decisions and the refused requests that match all filters, newest first. A request is refused if its answer has a status from 400 up and no model was decided. For each key together with its child keys the list has at most 60 refused requests of a minute, and the number of the others. For each page the server examines at most about 100,000 entries. If few of them match, the page may have fewer than `limit` entries, or none. Continue the list with `next_after`. `GET /v1/decisions/{id}` explains one decision.',
   input: f.body('Which decisions.', {
     ...f.allOptional({
       from: f.momentIn(
@@ -184,13 +184,9 @@ export const listRecords = operationsOn<DecisionReader>()({
         ),
         { form: [...RECORD_STATUSES, '404'].join('|') },
       ),
-      code: f.inCommand(
-        f.word(
-          ERROR_CODES,
-          'The error code of the answer, such as `model_not_found`. Records of earlier versions have none.',
-        ),
-        { form: 'CODE' },
-      ),
+      code: f.inCommand(f.word(ERROR_CODES, 'The error code of the answer, such as `model_not_found`.'), {
+        form: 'CODE',
+      }),
       operation: f.word(OPERATION_NAMES, `One of ${OPERATION_NAMES.join(', ')}.`),
       session: f.inCommand(
         f.text('The session that the request names. Not available with a key with the scope `report`.'),
@@ -304,7 +300,7 @@ export const showRecord = operationsOn<RequestReader>()({
   action: 'decisions.list',
   summary: 'Find a request by its ID',
   details:
-    'Finds a request by `x-request-id` (`req_…`) or by the ID of its decision (`dec_…`): who sent it, how it ended, and each attempt at a provider with the status and the message of a failure. `policy explain --decision` explains the choice. A request that an earlier version answered is found only by the ID of its decision. A request that still runs has no entry yet.',
+    'Finds a request by `x-request-id` (`req_…`) or by the ID of its decision (`dec_…`): who sent it, how it ended, and each attempt at a provider with the status and the message of a failure. `policy explain --decision` explains the choice. A request that still runs has no entry yet.',
   idForm: 'ID',
   output: FoundRequest,
   answer: 'The request.',

@@ -43,7 +43,7 @@ export const PolicyStatus = f.named('PolicyStatus', 'The active policy, and the 
 
 const file = f.shape('A file.', {
   name: fileName,
-  text: f.text('The text of the file. Texts that look like secrets are replaced by `[secret]`.', 'version: 2\n'),
+  text: f.text('The text of the file. Texts that look like secrets are replaced by `[secret]`.', 'version: 1\n'),
   is_masked: f.flag(
     'Whether a text that looks like a secret was replaced. A file with a replaced text cannot be edited through this API.',
     false,
@@ -142,7 +142,7 @@ export const PolicyRevision = f.named('PolicyRevision', 'A stored policy.', {
   saved: f.moment('When the policy last became active.'),
   models: f.list(Type.String(), 'The models that the policy could serve.', { examples: [['gpt-6-luna']] }),
   files: f.list(
-    f.shape('A file.', { name: fileName, text: f.text('The text of the file.', 'version: 2\n') }),
+    f.shape('A file.', { name: fileName, text: f.text('The text of the file.', 'version: 1\n') }),
     'The files, by name.',
   ),
 });

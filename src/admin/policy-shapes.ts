@@ -19,13 +19,13 @@ const NAME = Type.String({
 const TEXT = Type.String({
   maxLength: CHARACTERS_MAX,
   description: 'The whole text of the file.',
-  examples: ['version: 2\n'],
+  examples: ['version: 1\n'],
 });
 
 export const CHANGES = Type.Array(
   parts.body('A file with its new text, or a file to remove.', {
     name: NAME,
-    text: parts.orNull(TEXT, 'The whole new text of the file; null removes the file.', 'version: 2\n'),
+    text: parts.orNull(TEXT, 'The whole new text of the file; null removes the file.', 'version: 1\n'),
   }),
   {
     minItems: 1,
@@ -98,40 +98,3 @@ export const PolicyReload = f.named('PolicyReload', 'One reload of the policy fi
   diagnostics: f.list(PolicyDiagnostic, 'Every mistake, sorted by location.', { examples: [[]] }),
   changes: f.list(PolicyChange, 'Changes from the previous revision; empty unless the reload was applied.'),
 });
-
-/** Where a reference price comes from. */
-const REFERENCE_SOURCES = ['stated', 'model', 'default'] as const;
-
-/** The members of a reference price in answers. */
-export const REFERENCE_PRICE = {
-  input_usd: parts.figure('The price of input. In USD per 1M tokens.', 0.1),
-  output_usd: parts.figure('The price of output. In USD per 1M tokens.', 0.5),
-  source: parts.word(
-    REFERENCE_SOURCES,
-    '`stated`: the policy states it. `model`: it is the price of a model of the policy. `default`: it is the default of the policy language.',
-    'model',
-  ),
-  model: parts.textOrNull('The model whose price it is; null for another source.', 'gpt-6-luna'),
-  best: parts.shapeOrNull('The model with the highest default quality; null for another source.', {
-    model: parts.modelId('The model.'),
-    quality: parts.share('Its `quality.default`.', 0.93),
-  }),
-  explanation: parts.textList(
-    'Why it is the price of this model, then a note for each model of `close_models`; empty for another source.',
-    ['gpt-6-luna (default quality 0.8) is the cheapest model at most 0.15 below the best, gpt-6-astra (0.93).'],
-  ),
-  close_models: parts.rows(
-    'Models whose default quality is at most 0.02 from the least quality with which a model can set the price, if the price would change by at least a half.',
-    {
-      model: parts.modelId('The model.'),
-      quality: parts.share('Its `quality.default`.', 0.77),
-      within: parts.flag('Whether the model is good enough to set the price.', false),
-      other_model: parts.modelId(
-        'The model that would set the price if `model` were on the other side of the least quality.',
-      ),
-      input_usd: parts.figure('The price of input that would apply. In USD per 1M tokens.', 0.05),
-      output_usd: parts.figure('The price of output that would apply. In USD per 1M tokens.', 0.25),
-    },
-    [],
-  ),
-};

@@ -3,7 +3,7 @@ import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
 import * as field from '../core/api/parts.ts';
 import { DIFFICULTIES } from '../core/request/facts.ts';
 import * as f from './kit/fields.ts';
-import { fileName, guarded, PolicyChange, REFERENCE_PRICE } from './policy-shapes.ts';
+import { fileName, guarded, PolicyChange } from './policy-shapes.ts';
 
 /** This file has the answers of the policy tools. */
 
@@ -41,8 +41,12 @@ const Choice = Type.Object({
   task: field.text('The task.', 'coding'),
   difficulty: field.word(DIFFICULTIES, 'The difficulty.', 'usual'),
   model: field.textOrNull('The chosen model; null for a refusal.', 'gpt-6-luna'),
+  because: field.textOrNull(
+    'Why the selector chose the model, in one sentence; null if no order of the selector decided.',
+    'gpt-6-luna costs least within 0.25 of the best quality (0.915 of 0.94); the request is not hard',
+  ),
   provider: field.textOrNull('The provider that would be tried first.', 'openai'),
-  reason: field.textOrNull('`route_reason`.', 'auto-cheap:cost'),
+  reason: field.textOrNull('`route_reason`.', 'auto-cheap:usual'),
   cost_credits: field.figureOrNull('The expected cost. In Credits.', 0.46),
   cost_usd: field.figureOrNull('The same cost in USD.', 0.00046),
   latency_ms: field.figureOrNull('The expected time. In ms.', 2_300),
@@ -57,14 +61,6 @@ export const PolicyCheck = field.named('PolicyCheck', 'The result of a check.', 
   wildcards: field.wholeOrNull('The number of wildcards; null for a policy with errors.', 0),
   cases: field.wholeOrNull('The number of cases; null for a policy with errors.', 2),
   left_out_here: leftOut,
-  changed_by_latest_version: field.textListOrNull(
-    'Defaults that the latest version of the policy language would change; null if the policy uses that version.',
-    null,
-  ),
-  reference_price: field.shapeOrNull(
-    'The price that defines a reference cost; null for a policy with errors.',
-    REFERENCE_PRICE,
-  ),
   amounts_in_usd: field.rows('The limits and ceilings that the policy states in USD; empty for a policy with errors.', {
     path: field.text('The path of the amount.', 'budgets.team-month.limit_usd'),
     usd: field.text('The amount in USD, an exact decimal.', '20'),
@@ -75,24 +71,22 @@ export const PolicyCheck = field.named('PolicyCheck', 'The result of a check.', 
     'What each selector chooses for a request of each task and difficulty, at most 10,000 choices; null unless the check asks for `choices`, for a policy with errors, and if no provider can serve.',
     null,
   ),
-  tiers: field.orNull(
+  orders: field.orNull(
     Type.Array(
       Type.Object({
         selector: field.text('The selector.', 'auto'),
-        source: field.word(
-          ['stated', 'derived'],
-          'Whether the policy states the tiers, or the strategy ranked the models for the typical request.',
-          'derived',
+        order: field.textList('The first models of its order, at most 16.', ['gpt-6-luna', 'gpt-6.1-sol']),
+        stated: field.orNull(
+          Type.Object({
+            usual: field.textList('For usual requests.', ['gpt-6-luna']),
+            strong: field.textList('For hard requests.', ['gpt-6.1-sol']),
+          }),
+          'The models that the policy states, in the order in which they are tried; null if it states none.',
+          null,
         ),
-        usual: field.textList('The models of the usual tier, in the order in which they are tried, at most 16.', [
-          'gpt-6-luna',
-        ]),
-        strong: field.textList('The models of the strong tier, in the order in which they are tried, at most 16.', [
-          'gpt-6.1-sol',
-        ]),
       }),
     ),
-    'The tiers of the selectors that have tiers; null whenever `choices` is null.',
+    'The order of the selectors that order their models once; null whenever `choices` is null.',
     null,
   ),
   guarded,
@@ -250,11 +244,6 @@ export const PolicyDifference = field.named('PolicyDifference', 'Two policies co
   usd_per_credit: field.shapeOrNull('The value of a Credit in each policy. In USD.', {
     a: field.figure('In policy `a`.', 0.001),
     b: field.figure('In policy `b`.', 0.001),
-  }),
-  reference_price: field.shapeOrNull('The price that defines a reference cost, in each policy.', {
-    a: field.shape('In policy `a`.', REFERENCE_PRICE),
-    b: field.shape('In policy `b`.', REFERENCE_PRICE),
-    moved_because: field.textOrNull('Why the two prices differ; null if they are equal.', null),
   }),
   cases: field.orNull(
     Type.Array(

@@ -1,6 +1,5 @@
 /** Everything that a plugin may import. The package publishes this module as `signalbox/plugin`. */
 export { Type } from '@sinclair/typebox';
-export { logitOf, moved, sigmoid } from '../core/decision/estimate.ts';
 export { beyondLimits } from '../core/json/limits.ts';
 export { ListTotal, ListValues } from '../core/json/list-memory.ts';
 export { isObject, listOf, objectOf, objectsIn, parseJson, textOf } from '../core/json/object.ts';
@@ -57,7 +56,6 @@ export {
   type TextSpan,
 } from '../core/text/search.ts';
 export { findSecrets, secretsIn } from '../core/text/secret-shapes.ts';
-export { defineEstimator } from './former-estimator.ts';
 export * from './guard.ts';
 export { MATCHES_MAX } from './guard-matches.ts';
 export * from './model-server.ts';

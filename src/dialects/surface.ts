@@ -66,8 +66,6 @@ export interface Surface {
   readonly unserved?: readonly UnservedApi[];
   /** How the console's playground names the dialect and shows its requests; undefined if the playground leaves it out. */
   readonly playground?: PlaygroundDialect;
-  /** Whether the name of an `Idempotency-Key` uses the plain hash of the body, as version 0.1 did for its only dialect. */
-  readonly hasPlainHash?: true;
 }
 
 /** Paths of an API that Signalbox does not serve. */

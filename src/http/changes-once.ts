@@ -128,7 +128,7 @@ async function keptAnswer(response: Response, run: OpenRun, ofRequest: HTTPHeade
   }
   const body = await response.text();
   const headers = [...response.headers].filter(([name]) => !Object.hasOwn(ofRequest, name));
-  await run.keep({ status, headers: Object.fromEntries(headers), frame: '', body });
+  await run.keep({ status, headers: Object.fromEntries(headers), body });
   return new Response(body === '' ? null : body, { status, headers: response.headers });
 }
 

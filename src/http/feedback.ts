@@ -18,11 +18,8 @@ export const Feedback = named('Feedback', 'The result of a score.', {
     'The stored label; null for none. For a repeated score, it is the label of the first score.',
     'unit-tests',
   ),
-  result: word(
-    ['learnt', 'kept', 'repeated'],
-    '`learnt`: the score counts. `repeated`: the decision already had this score. `kept` is no longer used.',
-  ),
-  weight: share('The weight of the score, in outcomes.', 1),
+  result: word(['learnt', 'repeated'], '`learnt`: the score counts. `repeated`: the decision already had this score.'),
+  weight: share('The weight of the score: always 1.', 1),
 });
 
 interface FeedbackServices extends Pick<RouteServices, 'callerOf'> {
@@ -35,7 +32,7 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackServices) =>
     '/v1/feedback',
     async ({ body, request }) => {
       const { decision, ...scored } = await giveFeedback(gateway, body, callerOf(request));
-      return { object: 'feedback', decision_id: decision, ...scored };
+      return { object: 'feedback', decision_id: decision, ...scored, weight: 1 };
     },
     {
       ...bodyIn(FeedbackRequest),

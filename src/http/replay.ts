@@ -107,10 +107,9 @@ export function callerSecretOf(
 
 /**
  * The hash of a request includes the dialect, because the same body in another dialect is a different request, and the path if the path is
- * a part of the request. Version 0.1 knew only OpenAI's dialect and stored the plain hash.
+ * a part of the request.
  */
 function hashIn({ surface, route }: ServedRoute, bodyHash: Uint8Array, { url }: Request): Uint8Array {
-  if (surface.hasPlainHash && !isTemplate(route.path)) return bodyHash;
   const own = isTemplate(route.path) ? `${surface.name}\0${pathOf(url)}` : surface.name;
   return createHash('sha256').update(`${own}\0`).update(bodyHash).digest();
 }
@@ -214,7 +213,7 @@ async function replay(
   const policy = gateway.lease().snapshot.gateway;
   if (stored && !('parts' in stored)) {
     context.answer.replays(codeOf(stored), idText('dec_', decision));
-    return writtenResponse(stored, repeat, policy);
+    return writtenResponse(stored, repeat);
   }
   const source = stored && replayedAnswer(decision, stored.parts, repeat);
   if (!source) {

@@ -139,7 +139,7 @@ export function bytesBody(
 }
 
 /** Makes a response body that consists of these texts. */
-export function textsBody(source: TextSource): ReadableStream {
+function textsBody(source: TextSource): ReadableStream {
   const gone = new AbortController();
   return new ReadableStream({
     type: 'direct',

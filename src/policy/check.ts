@@ -21,8 +21,6 @@ export interface Subject {
   readonly tree: Tree;
   /** The location of the value's name. Missing keys of the value are reported at this location. */
   readonly place: SourceSpan;
-  /** The hint for an unknown key that resembles no known key. */
-  readonly unknownHint?: string;
 }
 
 /**
@@ -119,7 +117,7 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
     const hasForm = schema.patternProperties !== undefined && typeof schema.expected === 'string';
     const details = hasForm
       ? { expected: String(schema.expected) }
-      : insteadOf(last, unknown.known, remedy, subject.unknownHint ?? pluginKeyHint(unknown));
+      : insteadOf(last, unknown.known, remedy, pluginKeyHint(unknown));
     report.add('unknown-key', keyPlace(subject, steps), `${owner} has no key \`${last}\``, details);
     return;
   }
@@ -143,7 +141,8 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree, key: strin
     const hint = tree.kind === 'scalar' ? wordHint(schema, words, tree) : undefined;
     return ['not-one-of', `cannot be ${found}`, { expected: `one of ${listNames(words)}`, hint }];
   }
-  if (type === ValueErrorType.Literal) return ['not-one-of', `must be ${String(schema.const)}, found ${found}`, {}];
+  if (type === ValueErrorType.Literal)
+    return ['not-one-of', `must be ${String(schema.const)}, found ${found}`, { expected: schema.expected }];
   if (type === ValueErrorType.StringPattern) {
     const expected = typeof schema.expected === 'string' ? schema.expected : `a text like ${String(schema.pattern)}`;
     return ['bad-form', `cannot be ${found}`, { expected, hint: formHint(schema, tree) }];

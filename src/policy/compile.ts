@@ -13,6 +13,7 @@ import type { Diagnostic, DiagnosticCode } from './diagnostics.ts';
 import { deepFreeze } from './freeze.ts';
 import type { KnownLabels } from './hints/misspelt-values.ts';
 import { dependsOnIntent } from './intent.ts';
+import { withLadders } from './ladders.ts';
 import { checkLedgerState } from './ledger-state.ts';
 import { checkLimit, compileBudget } from './limits/limits.ts';
 import { reviewSmallBudgets } from './limits/small-budgets.ts';
@@ -21,7 +22,6 @@ import { reviewFigure } from './models/figures.ts';
 import { draftFound, judgeFound, withChoices } from './models/found.ts';
 import { priceFound } from './models/found-prices.ts';
 import { reviewImages } from './models/images.ts';
-import { compileReference } from './models/reference-price.ts';
 import { compileWildcards } from './models/wildcard-models.ts';
 import type { PublicFigures } from './models/wildcard-names.ts';
 import { servable } from './models/wildcards.ts';
@@ -42,8 +42,6 @@ import { type CheckedRules, type CompiledRules, checkRules, compileRules } from 
 import { compileSections } from './schema/sections.ts';
 import { compileSelectors } from './selectors.ts';
 import { inSteps } from './steps.ts';
-import { withTiers } from './tiers.ts';
-import { strategiesIn } from './versions.ts';
 
 /** A compiled policy without its revision, and the effects of the environment on that revision. */
 interface CompiledPolicy {
@@ -69,8 +67,6 @@ export interface LoadContext extends PluginMaps {
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
   /** Maps each specifier to the first file of the plugin's code outside the policy folder, relative to that folder. */
   readonly outside?: ReadonlyMap<string, string>;
-  /** Maps each specifier to the names of its exports that are estimators, a plugin kind of earlier versions. */
-  readonly estimators?: ReadonlyMap<string, readonly string[]>;
   /** The current day, such as `2026-10-07`. The current day turns on warnings about old or unverified figures and misspelt languages. */
   readonly today?: string;
   /** Whether only figures of models that can serve in this environment are reviewed. */
@@ -103,7 +99,6 @@ export interface LoadResult {
 
 const SEEM_MISSING: ReadonlySet<DiagnosticCode> = new Set([
   'unknown-reference',
-  'no-version',
   'no-models',
   'credits-changed',
   'budget-renamed',
@@ -135,7 +130,6 @@ function* compile(
     env,
     plugins,
     outside,
-    estimators,
     today,
     onlyServing = false,
     facts = null,
@@ -149,13 +143,13 @@ function* compile(
   }: LoadContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
-  const plugged = withOwnPlugins(parsed.plugins, installed, { loaded: plugins, outside, estimators }, report);
-  const { version, settings, credit, reference: priced } = parsed;
-  const scope = { env, report, providers: plugged.providers, version, isReviewed: today !== undefined };
+  const plugged = withOwnPlugins(parsed.plugins, installed, { loaded: plugins, outside }, report);
+  const { settings, credit } = parsed;
+  const scope = { env, report, providers: plugged.providers, isReviewed: today !== undefined };
   const setups = yield* inSteps(parsed.providers, (one) => compileProvider(one, scope));
   const states = new Map(setups.map((setup) => [setup.name, setup]));
   const prices = priceFound({ parsed, setups: states, found }, report);
-  const strategies = strategiesIn(plugged.strategies, version);
+  const { strategies } = plugged;
   const selectors = yield* compileSelectors(parsed.selectors, strategies, report);
   checkAdapters(parsed.models, states, report);
   const vectors = parsed.models.flatMap(({ vectors }) => vectors ?? []);
@@ -176,7 +170,7 @@ function* compile(
     if (teams && teamsWithKeys) reviewReplacedTeams(parsed.people.teams, teams, teamsWithKeys, report);
   }
   // `compile` checks whether anything can be served only if the policy is otherwise valid.
-  if (report.failed || !settings || !credit || !priced) {
+  if (report.failed || !settings || !credit) {
     if (parsed.hasSoundModels) yield* evaluateSoundRules(parsed, programs, report);
     return null;
   }
@@ -198,9 +192,9 @@ function* compile(
   yield;
   const rules = yield* compileRules({ ...parsed, models: drafts }, programs, available, report);
   judgeFound(models, finds, rules, programs, parsed);
-  const filtered = selectors.map(({ filterOf, ...one }) => ({
+  const filtered = selectors.map((one) => ({
     ...one,
-    allows: allowedBySpace(one.vectorSpace, rules.filters.get(filterOf) ?? null, models),
+    allows: allowedBySpace(one.vectorSpace, rules.filters.get(one.name) ?? null, models),
   }));
   if (today !== undefined) {
     if (onlyServing) reviewFigures(servingIn(parsed, available.providers), { today, facts }, report);
@@ -210,19 +204,19 @@ function* compile(
   }
   if (report.failed) return null;
   yield* inSteps(models, deepFreeze);
-  const untiered = assembleSnapshot(parsed, settings, credit.usd, available, {
+  const unordered = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     wildcards,
     found,
     ...own,
-    ...compileReference(priced, credit.usd),
     selectors: filtered,
     budgets: budgets.map(compileBudget),
     content: compileContent(settings.content, contentMatch),
     reportedRuns: compileReportedRuns(reportedRuns),
     teamIds: check.teams.ids,
   });
-  const snapshot = yield* withTiers(untiered, { ...parsed, ...settings, strategies }, report);
+  const snapshot = yield* withLadders(unordered, { selectors: parsed.selectors, strategies }, report);
+  if (report.failed) return null;
   const environment = [...environmentFacts(states), ...figuresIn(snapshot, facts)];
   return { snapshot: deepFreeze(snapshot), environment };
 }
@@ -236,8 +230,7 @@ const isForChats = ({ operations }: Model): boolean => (operations & OPERATIONS.
 
 /** The parts of a snapshot that are compiled from expressions and plugins. */
 type SnapshotParts = OwnParts &
-  Pick<PolicySnapshot, 'budgets' | 'content' | 'reportedRuns' | 'wildcards' | 'found' | 'teamIds'> &
-  Pick<PolicySnapshot, 'referenceOrigin' | 'referencePrice'> & {
+  Pick<PolicySnapshot, 'budgets' | 'content' | 'reportedRuns' | 'wildcards' | 'found' | 'teamIds'> & {
     readonly rules: CompiledRules;
     readonly selectors: readonly Selector[];
   };
@@ -246,8 +239,8 @@ type SnapshotParts = OwnParts &
 type OwnParts = ReturnType<typeof compileSections> extends Generator<undefined, infer Parts> ? Parts : never;
 
 function assembleSnapshot(
-  { tasks, cases, people, publicUrl, ...parsed }: ParsedPolicy,
-  { baseline, admitUnstated, usualQualityFactor: _, ...figures }: PolicySettings,
+  { tasks, traffic, cases, people, publicUrl, ...parsed }: ParsedPolicy,
+  { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
   { rules: { constraints, preferences, readIntent }, selectors, ...parts }: SnapshotParts,
@@ -259,6 +252,7 @@ function assembleSnapshot(
     ...parts,
     usdPerCredit,
     tasks,
+    traffic,
     taskIndex,
     usefulOutputMax: Math.max(...tasks.map(({ minUsefulOutput }) => minUsefulOutput)),
     maxOutputMin: Math.min(...models.filter(isForChats).map(({ maxOutput }) => maxOutput)),

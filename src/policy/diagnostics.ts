@@ -24,12 +24,10 @@ const ERRORS = {
   'duplicate-name': 'A name is defined twice, in one file or in two files.',
   'bad-fallback': 'A list of fallbacks names its own model, a selector, a model of a wildcard, or a model twice.',
   'bad-tier': 'A tier of a selector names a selector, a model twice, or a model that the selector may not choose.',
-  'needs-version': 'The policy states a key that its version of the language does not have.',
   'unknown-reference': 'The policy refers to a name that it does not define.',
   secret: 'A text looks like a secret.',
   'price-per-token': 'A price looks like a price per token or per 1,000 tokens. Prices are per 1M tokens.',
   'price-not-exact': 'A price has more digits than Signalbox can charge exactly.',
-  'no-version': 'The policy does not state the version of the policy language.',
   'no-models': 'The policy declares no model.',
   'nothing-to-serve': 'No provider can serve a model in this environment.',
   'bad-environment': 'An environment variable that the policy names holds an unusable value.',
@@ -50,7 +48,6 @@ const ERRORS = {
     'An expression uses `matches`, `has`, `dyn`, or `in` on labels, or uses `team.name` of a budget other than in a comparison.',
   'cel-too-large': 'An expression is too long, or is nested too deeply.',
   'cel-too-costly': 'An expression can take too many steps for one evaluation.',
-  'nothing-to-inherit': 'A selector inherits missing options from `auto`, but `auto` uses another strategy.',
   'selector-empty': "No model of the catalog passes a selector's filter.",
   'provider-without-embeddings': 'A model with the operation `embed` uses a provider whose adapter has no embeddings.',
   'vector-space-differs': 'Two models of the same vector space have vectors of different lengths.',
@@ -69,14 +66,8 @@ const ERRORS = {
 } as const;
 
 const WARNINGS = {
-  'former-option': 'A selector sets an option of an earlier version, and works as in that version.',
-  'former-key': 'A key of an earlier version has no effect any more.',
-  'choices-changed': 'A key that has no effect any more changed the choice of models in earlier versions.',
-  'former-plugin': 'The policy lists a plugin of a kind that has no effect any more.',
   'plugin-outside':
     'A plugin runs code from outside the policy folder, through `../` or a link. Anyone who can write to that file can run code as Signalbox.',
-  'departs-from-base':
-    '`auto-cheap` or `auto-fast` sets an option that it would inherit, so it can be more expensive or slower than `auto`.',
   'selector-idle': "No model that can be served in this environment passes a selector's filter.",
   'satisfied-by-none':
     'No model satisfies a constraint, or no chat model that can be served does, so requests that it applies to are refused.',
@@ -127,8 +118,8 @@ const WARNINGS = {
   'unknown-language': 'A programming language of a model is unknown and resembles a known language.',
   'nobody-signs-in': 'The environment variable with the secret of `sign_in` is not set, so people cannot sign in.',
   'needs-restart': 'A setting differs from the value that the running server uses since its start.',
-  'costly-choice':
-    '`auto-cheap` chooses, for requests of usual difficulty, a model that costs more than three times as much as the cheapest model whose quality is at most 0.15 below the best.',
+  'strategy-failed':
+    'The strategy of a selector failed, or gave no usable score, for the typical request, so its models are ordered by quality, cost and latency.',
   'stale-figure': 'A figure was last checked more than 90 days ago.',
   'unverified-figure': 'A figure does not state its date or its source.',
 } as const;

@@ -22,23 +22,12 @@ export function mergeFiles(files: readonly MapTree[], report: Report): Sections 
   for (const stated of entries) {
     const key = isSection(stated.key) ? stated.key : intendedSection(stated, { stated: names, told }, report);
     if (key === null) continue;
-    const entry = { ...stated, value: expandShortForm(key, stated.value) };
     const before = merged.get(key);
-    if (!before) merged.set(key, entry);
-    else if (key === 'version') repeatVersion(before, entry, report);
-    else merged.set(key, { ...before, value: join(key, before, entry, report) });
+    if (!before) merged.set(key, stated);
+    else if (key === 'version') repeatVersion(before, stated, report);
+    else merged.set(key, { ...before, value: join(key, before, stated, report) });
   }
   return merged;
-}
-
-/** Maps a section that may be written as one word to the key that the word is the value of. */
-const SHORT_FORMS: Partial<Record<SectionName, string>> = { learning: 'mode' };
-
-/** Expands a section that is written as one word to a map. */
-function expandShortForm(section: SectionName, value: Tree): Tree {
-  const key = SHORT_FORMS[section];
-  if (key === undefined || value.kind !== 'scalar' || isEmpty(value)) return value;
-  return { kind: 'map', entries: [{ key, place: value.place, value }], place: value.place };
 }
 
 function isSection(name: string): name is SectionName {

@@ -1,5 +1,5 @@
 import { type Decimal, plainText } from '../core/money/decimal.ts';
-import type { GatewayPolicy, ReferenceOrigin } from '../core/policy/snapshot.ts';
+import type { GatewayPolicy } from '../core/policy/snapshot.ts';
 import { type AliasDraft, agentAliases, draftAliases } from './aliases.ts';
 import { type CaseNames, draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
@@ -7,7 +7,7 @@ import { contentMatch, draftContent, reportedRunsMatch } from './contents.ts';
 import { readOrigins } from './cors.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { findSecrets } from './hints/secrets.ts';
-import { reviewLearning } from './learning.ts';
+import { checkTiers } from './ladders.ts';
 import type { ConvertedAmount } from './limits/amounts.ts';
 import { draftBudgets, readProxies, readSocketBytes } from './limits/drafts.ts';
 import { mergeFiles } from './merge.ts';
@@ -15,7 +15,6 @@ import { openingsOf } from './models/discover.ts';
 import { checkFallbacks, reviewFallbacks } from './models/fallbacks.ts';
 import { draftModels, type ModelDraft } from './models/models.ts';
 import { decimalAt } from './models/prices.ts';
-import { derivedReference } from './models/reference-price.ts';
 import { compileTasks } from './models/tasks.ts';
 import { draftTraffic } from './models/traffic.ts';
 import { openNames } from './models/wildcard-names.ts';
@@ -38,9 +37,7 @@ import {
 } from './schema/section-checks.ts';
 import { draftSections, readValues, SECTIONS } from './schema/sections.ts';
 import { draftSelectors } from './selectors.ts';
-import { checkTiers } from './tiers.ts';
 import { checkTimeZone } from './time-zone.ts';
-import { LATEST_VERSION, type LanguageVersion } from './versions.ts';
 import { type PolicyFile, parseFile, type YamlReader } from './yaml/parse.ts';
 import { placeAt, toData, valueAt } from './yaml/tree.ts';
 
@@ -87,18 +84,17 @@ const withoutStar = (pattern: string): string => pattern.slice(0, -1);
 
 function checkSections(context: CheckContext) {
   const { sections, start } = context;
-  const version = readVersion(context);
+  if (sections.has('version')) checkSection('version', SECTIONS.version, context);
   const { credit, money } = readCredits(context);
-  const values = readValues(version, context);
-  const settings = readSettings(context, version, values);
-  const reference = readReference(context);
-  const tasks = compileTasks(context, version);
+  const values = readValues(context);
+  const settings = readSettings(context, values);
+  const tasks = compileTasks(context);
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
   const providers = checkNamed('providers', ProviderText, context);
   const needsKey = new Map(providers.map(({ name, data }) => [name, statesKey(data)]));
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
   const problemsBefore = context.report.found.length;
-  const openings = openingsOf(providers, version);
+  const openings = openingsOf(providers);
   const servesAny = openings.length > 0 || providers.some(({ data }) => data?.serves !== undefined);
   const modelContext = { ...money, needsKey, hosted, taskIndex, servesAny, ...values };
   const { named, drafts, ids, latencyOf } = draftModels(modelContext);
@@ -108,7 +104,7 @@ function checkSections(context: CheckContext) {
   const selectors = draftSelectors(context, ids);
   const patterns = wildcards.map(({ pattern }) => pattern);
   checkFallbacks([...named, ...selectors], { ids, selectors, patterns }, context.report);
-  checkTiers(selectors, ids, version, context.report);
+  checkTiers(selectors, ids, context.report);
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(money);
   const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;
@@ -117,14 +113,11 @@ function checkSections(context: CheckContext) {
   const people = draftPeople(money, zone, { ids, starts: [...openings, ...patterns.map(withoutStar)] });
   reviewFallbacks({ named, drafts, people }, context.report);
   const publicUrl = readPublicUrl(context);
-  reviewLearning(context);
   const own = draftSections({ ...money, publicUrl, budgetNames: budgets.map(({ name }) => name) });
   const guards = own.guards.map(({ name }) => name);
   const parts = { ids, providers, selectors, aliases, constraints, taskIndex, wildcards, drafts, openings, guards };
   const names = caseNamesOf(parts);
   return {
-    /** The version of the policy language; the latest version if the policy states none, or states a wrong version. */
-    version,
     /** The amounts of USD that limits and ceilings state. */
     converted: money.converted,
     /** The plugins to load before the policy is compiled. */
@@ -133,10 +126,9 @@ function checkSections(context: CheckContext) {
     credit,
     /** `settings` is null if any of its sections is wrong. */
     settings: settings && { ...settings, baseline },
-    reference: reference && { ...reference, derived: version === 1 ? null : derivedReference(drafts, tasks[0]!) },
     tasks,
-    /** The requests for which tiers are derived. */
-    traffic: draftTraffic(context, tasks, version),
+    /** The requests for which selectors order their models. */
+    traffic: draftTraffic(context, tasks),
     providers,
     providersPlace: sections.get('providers')?.place ?? start,
     meteredLabel: readMeteredLabel(settings?.keyLabel ?? null, context),
@@ -210,15 +202,6 @@ function caseNamesOf({
   };
 }
 
-function readVersion({ sections, start, report }: CheckContext): LanguageVersion {
-  const subject = statedSubject('version', sections);
-  if (subject) return checkValue(SECTIONS.version, subject, report) ?? LATEST_VERSION;
-  report.add('no-version', start, 'the policy does not state its `version`', {
-    expected: `\`version: ${LATEST_VERSION}\``,
-  });
-  return LATEST_VERSION;
-}
-
 const USD_PER_CREDIT: Decimal = { digits: 1n, scale: 3 };
 
 /** Reads the worth of a Credit. `money` is the context of the sections that state amounts; `credit` is null if the worth is wrong. */
@@ -237,9 +220,7 @@ function readCredits(context: CheckContext) {
 
 function readSettings(
   context: CheckContext,
-  version: LanguageVersion,
   {
-    hardQualityFactor,
     unstatedLanguages,
     aliasPatterns,
     defaultAliases: ___,
@@ -248,7 +229,7 @@ function readSettings(
     ...values
   }: ReturnType<typeof readValues>,
 ) {
-  const gateway = readGateway(context, version);
+  const gateway = readGateway(context);
   const defaultWeights = readWeights(context);
   const records = checkSection('records', SECTIONS.records, context);
   const ledger = checkSection('ledger', SECTIONS.ledger, context);
@@ -261,7 +242,6 @@ function readSettings(
     ledger: camelKeys(ledger),
     gateway,
     defaultWeights,
-    hardQualityFactor: hardQualityFactor === 'none' ? null : hardQualityFactor,
     /** Whether a required language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
     patternsCoverKnown: aliasPatterns === 'all_names',
@@ -277,26 +257,13 @@ function readSettings(
   };
 }
 
-/**
- * Returns the stated reference price, or the default. If only one key is stated, the other has its default. Returns null if the section is
- * wrong.
- */
-function readReference(context: CheckContext) {
-  const usd = checkSection('reference_price', SECTIONS.reference_price, context);
-  const { tree, place } = sectionSubject('reference_price', context);
-  if (!usd) return null;
-  const isStated = Object.keys(usd).some((key) => valueAt(tree, key) !== undefined);
-  const origin: ReferenceOrigin = { source: isStated ? 'stated' : 'default', model: null, usd, basis: null };
-  return { origin, place };
-}
-
 function readMeteredLabel(label: string | null, context: CheckContext) {
   const { tree } = sectionSubject('metrics', context);
   return label === null ? null : { label, place: placeAt(tree, 'key_label'), path: '' };
 }
 
-function readGateway(context: CheckContext, version: LanguageVersion): GatewayPolicy | null {
-  const text = checkSection('gateway', GatewayText, context, version);
+function readGateway(context: CheckContext): GatewayPolicy | null {
+  const text = checkSection('gateway', GatewayText, context);
   if (!text) return null;
   const { tree } = sectionSubject('gateway', context);
   checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), context.report);

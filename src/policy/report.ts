@@ -129,7 +129,7 @@ export class Report {
   }
 }
 
-export function byPlace(a: Diagnostic, b: Diagnostic): number {
+function byPlace(a: Diagnostic, b: Diagnostic): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
   return a.line - b.line || a.column - b.column;
 }

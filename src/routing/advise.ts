@@ -5,6 +5,7 @@ import { toCredits } from '../core/money/credits.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { type Facts, isIntentRead } from '../core/request/facts.ts';
 import { plural } from '../core/text/text.ts';
+import { decisionReason } from './choice-reason.ts';
 import { adaptedFields } from './forced-function.ts';
 import { capReason, outputCappedBy } from './output-maximum.ts';
 
@@ -69,24 +70,21 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
         ? `${id} was requested by name`
         : eligible === 1
           ? `${id} is the only model that can serve the request`
-          : decision.tier !== null
-            ? `${id} is the first eligible model for the ${decision.tier} tier of ${facts.model}`
-            : `${id} is the best of ${eligible} eligible models by ${reason}`;
+          : `${id} is the best of ${eligible} eligible models by ${reason}`;
   const figures = `${qualityText(choice)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
   const cappedBy = outputCappedBy(choice, snapshot.models[choice.model]!, facts);
   const capped =
     cappedBy === null ? '' : ` Its output is capped at ${plural(choice.outputCap, 'token')}: ${capReason(cappedBy)}.`;
+  const ofSelector = eligible > 1 && decision.insteadOf === undefined ? decisionReason(decision, snapshot) : null;
+  if (ofSelector !== null) return `${note ?? ''}${ofSelector}. ${id}: ${figures}.${capped}`;
   const task = isIntentRead(facts) ? `For the task ${facts.task}, ` : '';
   return `${note ?? ''}${task}${why}: ${figures}.${capped}`;
 }
 
-/**
- * The quality of a model as text. Bonuses from languages and preferences affect the ranking but are not part of the expected share of good
- * answers, so the text shows them separately.
- */
+/** The quality of a model as text. What a choice counts otherwise is not part of the expected share of good answers, so it is shown apart. */
 function qualityText({ share, quality }: RankedModel): string {
   if (share === null) return UNKNOWN_QUALITY;
-  const bonus = share === quality ? '' : ` (counts as ${shownQuality(quality)} with languages and preferences)`;
+  const bonus = share === quality ? '' : ` (counts as ${shownQuality(quality)} as a choice counts it)`;
   return `expected quality ${shownQuality(share)}${bonus}`;
 }
 
@@ -151,5 +149,5 @@ export function percent(share: number): string {
 /** The highest quality that is ever shown, because no model is certain to answer well. */
 export const SHOWN_QUALITY_MAX = 0.999;
 
-/** @param quality 0..1, including the bonuses from languages and preferences */
+/** @param quality 0..1, including the bonuses from preferences */
 export const shownQuality = (quality: number): string => percent(Math.min(quality, SHOWN_QUALITY_MAX));

@@ -2,25 +2,7 @@ import type { Rejection } from '../core/decision/decision.ts';
 import type { HealthState } from '../core/decision/readings.ts';
 import type { DeclaredLatency } from '../core/policy/snapshot.ts';
 import type { SourcePlace } from '../core/policy/source-place.ts';
-import type { SelectorTiers, TierName, TierReason } from '../core/policy/tiers.ts';
-import type { LanguageState } from '../core/request/language-support.ts';
-
-/** The parts of a quality estimate before languages and preferences. */
-export interface EstimateEntry {
-  /** The declared quality for the task, or the mean over the possible tasks if the task is uncertain, 0..1. */
-  readonly declared: number;
-  /** The share that the length of the question adds. */
-  readonly length: number;
-}
-
-/** The quality that a model gains for a programming language of the request. */
-export interface LanguageEntry {
-  /** The canonical name of the language. */
-  readonly language: string;
-  readonly state: LanguageState;
-  /** The added share of good answers, 0..1, before the total quality Q is capped at 1. */
-  readonly adds: number;
-}
+import type { TierName, TierReason } from '../core/policy/tiers.ts';
 
 export interface CandidateEntry {
   readonly model: string;
@@ -28,16 +10,8 @@ export interface CandidateEntry {
   readonly rank: number | null;
   /** The expected share of good answers, 0..1; null if neither the policy nor the catalog states a quality. */
   readonly quality: number | null;
-  /** Q, 0..1, the quality used for ranking: the expected share of good answers plus the bonuses from languages and preferences. */
+  /** Q, 0..1, the quality used for ranking: the share of good answers as a choice counts it, plus the worth of preferences. */
   readonly countedQuality: number;
-  /**
-   * The quality that the strategy scored, 0..1: `countedQuality`, computed from the classes of quality that `quality_step` forms.
-   */
-  readonly scoredQuality: number;
-  /** The parts of the estimate; null if Q is the declared quality. */
-  readonly estimate: EstimateEntry | null;
-  /** The bonuses from languages; empty if the request names no language or its task does not depend on languages. */
-  readonly languages: readonly LanguageEntry[];
   /** C, the expected cost in Credits. */
   readonly costCredits: number;
   /** L, the expected latency in ms. */
@@ -45,7 +19,7 @@ export interface CandidateEntry {
   readonly latencyBasis: LatencyBasis;
   /** The expected hidden reasoning of one choice, in tokens. The expected cost C and the expected latency L include hidden reasoning. */
   readonly reasoningTokens: number;
-  /** The strategy's score; null for a rejected model. */
+  /** The strategy's score; null for a rejected model, and for models that a ladder orders. */
   readonly utility: number | null;
   /** The terms that add up to the utility, by name; empty if the strategy does not report them. */
   readonly parts: Readonly<Record<string, number>>;
@@ -102,17 +76,17 @@ export interface AppliedPreference extends AppliedRule {
 
 export type Counterfactual = Pick<CandidateEntry, 'model' | 'costCredits' | 'latencyMs'> & { readonly quality: number };
 
-/** The tier that decided about a request, with the models of both tiers. */
+/** The tier of a request, and the order of the ladder that chose for it. */
 export interface TierEntry {
   readonly name: TierName;
   readonly why: TierReason;
-  readonly source: SelectorTiers['source'];
-  /** IDs of models, in the order in which they are tried. */
-  readonly usual: readonly string[];
-  readonly strong: readonly string[];
-  /** The selector whose choice comes first if it is cheaper or faster; null for none. */
+  /** IDs of the models that the selector may choose, in its order. */
+  readonly order: readonly string[];
+  /** IDs of the models that the policy states for each tier; null if it states none. */
+  readonly stated: Readonly<Record<TierName, readonly string[]>> | null;
+  /** The selector whose choice is taken if it is cheaper or faster; null for none. */
   readonly limitedBy: string | null;
-  /** How likely the first question is hard, 0..1, and from which probability a conversation begins in the strong tier. */
+  /** How likely the first question is hard, 0..1, and from which probability a conversation is hard. */
   readonly hard: number;
   readonly strongFrom: number;
 }

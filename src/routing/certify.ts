@@ -1,5 +1,4 @@
 import type { RankedModel } from '../core/decision/decision.ts';
-import type { Estimate } from '../core/decision/estimate.ts';
 import { priorReadings, type Readings } from '../core/decision/readings.ts';
 import { timeOfId } from '../core/id.ts';
 import { toCredits } from '../core/money/credits.ts';
@@ -7,23 +6,20 @@ import { modelOf } from '../core/policy/model-of.ts';
 import { hasBit, type Preference } from '../core/policy/rules.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
-import { KNOWN, languageState } from '../core/request/language-support.ts';
 import type {
   AppliedPreference,
   AppliedRule,
   CandidateEntry,
   Counterfactual,
-  EstimateEntry,
-  LanguageEntry,
   LatencyBasis,
   RejectionEntry,
   TierEntry,
 } from './certificate.ts';
+import { choiceReason } from './choice-reason.ts';
 import { type DecisionContext, refusalOf } from './decide.ts';
 import {
   affordableCap,
   cachedInput,
-  costReference,
   dearestCase,
   type ExpectedWriting,
   expectedReasoning,
@@ -32,16 +28,15 @@ import {
   taskOf,
   withinFunds,
 } from './estimate.ts';
-import { callerWeights, Evaluation, languageWorth, type RankingOptions } from './evaluate.ts';
+import { type AppliedLadder, type ChoiceOptions, callerWeights, Evaluation } from './evaluate.ts';
 import { expectedLength, measuredTasks } from './expected-length.ts';
 import { adaptedFields } from './forced-function.ts';
 import { expectedInput } from './input-tokens.ts';
 import { outputCappedBy } from './output-maximum.ts';
-import { type TieBreaker, tieBreaker, tieOrder } from './rank.ts';
+import { type TieBreaker, tieBreaker } from './rank.ts';
 import { type RefusedRequest, refusalError } from './refuse.ts';
 import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';
-import type { AppliedTiers } from './tiers.ts';
 
 /**
  * A complete explanation of a decision: every model with its estimates, its rank and the reasons. Signalbox creates a certificate by
@@ -54,36 +49,37 @@ type CertificateContext = DecisionContext & Pick<RefusedRequest, 'request' | 'ca
 
 /** Repeats a decision and keeps every candidate. The first candidate is the model that `Decider.decide` chooses for the same arguments. */
 export function certify(snapshot: PolicySnapshot, facts: Facts, context: CertificateContext) {
-  const { id, readings = priorReadings(snapshot), estimate = null, caller, request } = context;
+  const { id, readings = priorReadings(snapshot), caller, request } = context;
   const evaluation = new Evaluation(snapshot);
-  const quality = evaluation.fill(facts, readings, estimate);
+  const quality = evaluation.fill(facts, readings);
   const shares = sharesOf(evaluation, snapshot);
   const { n, rejected, isLastResort: lastResort, isListed } = evaluation.shortlist;
-  const estimateOf = estimatesOf(estimate, evaluation.declared(facts));
   const writing = expectedWriting(facts, snapshot, readings);
-  const inputs: CertificateInputs = { facts, readings, snapshot, lastResort, writing, estimateOf, caller };
+  const inputs: CertificateInputs = { facts, readings, snapshot, lastResort, writing, caller };
   const outcome = n > 0 ? evaluation.choose(facts, context, n) : null;
   // A model that the request names is chosen without a score, but the explanation shows its score.
-  const { belowFloor } = facts.named !== null && outcome ? evaluation.rank(facts, context, n) : (outcome ?? UNRANKED);
-  const eligible = eligibleEntries(evaluation, context, belowFloor, inputs);
+  if (facts.named !== null && outcome) evaluation.rank(facts, context, n);
+  const applied = outcome?.applied ?? null;
+  const [first] = evaluation.order;
+  const reason = applied && {
+    ...{ facts, quality, ladder: evaluation.reasonOf(applied) },
+    choice: evaluation.shortlist.model[first!]!,
+  };
+  const eligible = eligibleEntries(evaluation, context, applied !== null, inputs);
   const ineligible = rejected.map(({ model, rejections }) => {
     const qualities = { share: evaluation.shareOf(model), quality: quality[model]! };
-    const entry = candidateEntry(estimateRejected(model, rejections, qualities, inputs), evaluation, inputs);
+    const entry = candidateEntry(estimateRejected(model, rejections, qualities, inputs), inputs);
     return { ...entry, rejections: rejectionsAgainst(snapshot.models[model]!, rejections, inputs) };
   });
   const candidates = [...eligible, ...ineligible].sort(byRankThenId);
-  const applied = outcome?.tier ?? null;
-  const tieDecidedBy =
-    outcome && facts.named === null && applied === null
-      ? tieBetweenBest(evaluation, context, facts, outcome.faulty)
-      : null;
+  const tieDecidedBy = outcome && facts.named === null && applied === null ? tieBetweenBest(evaluation, facts) : null;
   const [choice = null, runnerUp = null] = candidates.filter(({ rank }) => rank !== null);
   const baseline = n === 0 || facts.named !== null ? null : snapshot.models[evaluation.baseline(facts)]!.id;
   const refusal = n === 0 ? refusalOf(facts, readings, rejected) : null;
   const error = refusal && refusalError(refusal, snapshot, { now: timeOfId(id), caller, request });
   // This function must run after everything else that reads the shortlist, because each call overwrites the shortlist.
   const choiceOf = (other: Facts): string | null => {
-    evaluation.fill(other, readings, estimate);
+    evaluation.fill(other, readings);
     evaluation.choose(other, context, 1);
     const [first] = evaluation.order;
     return first === undefined ? null : snapshot.models[evaluation.shortlist.model[first]!]!.id;
@@ -95,7 +91,9 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
     reason: outcome?.reason ?? context.reason,
     /** The ID of the chosen model; null for a refusal. */
     choice: choice?.model ?? null,
-    /** The tier that decided; null if all models were ranked, or if the request names its model. */
+    /** Why the ladder of the selector gave the choice, as a clause; null if no ladder chose the model. */
+    choiceReason: reason && choiceReason(reason, snapshot),
+    /** The tier of the request, with the order of its ladder; null if no ladder chose the model. */
     tier: applied && tierEntry(applied, facts, snapshot),
     /** The model that the request names, if a fallback of it is the choice; null otherwise. */
     insteadOf: outcome?.insteadOf ?? null,
@@ -109,17 +107,11 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
     faulty: outcome?.faulty ?? false,
     /** The criterion that decided between the choice and the second-best candidate; null if their utilities differ. */
     tieDecidedBy,
-    /** Whether the length of the question corrected the declared qualities. */
-    isCorrected: estimate !== null,
     /** The number of the stored readings; 0 if there are none. */
     readingsNumber: readings.number,
     expectedLength: expectedLength(facts, snapshot, readings),
     /** The tasks whose measured answer lengths are part of the expected length. */
     measuredTasks: measuredTasks(facts, snapshot, readings),
-    /** h·v·C_ref: the worth of a good answer to this request, in Credits. */
-    answerWorth: costReference(snapshot, facts, readings),
-    /** The price that defines the reference cost of the request. */
-    reference: snapshot.referenceOrigin,
     /** The eligible models from best to worst, then the rejected models by ID. */
     candidates,
     /** The expected share of good answers, 0..1, by model ID. `shares` has no models without a known quality. */
@@ -142,39 +134,30 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
 }
 
 /** Returns the criterion that decided between the two best candidates of the last ranking; null if their utilities differ. */
-function tieBetweenBest(
-  evaluation: Evaluation,
-  { strategy }: RankingOptions,
-  facts: Facts,
-  faulty: boolean,
-): TieBreaker | null {
+function tieBetweenBest(evaluation: Evaluation, facts: Facts): TieBreaker | null {
   const { order, utility } = evaluation;
   const [first, second] = order;
   if (first === undefined || second === undefined || utility[first] !== utility[second]) return null;
-  const candidates = evaluation.candidates(facts);
-  return tieBreaker(first, second, candidates, tieOrder(candidates, strategy.tieBreak, faulty));
+  return tieBreaker(first, second, evaluation.candidates(facts));
 }
 
-/** Returns the tiers of the selector with the IDs of their models. */
+/** Returns the tier of a request, with the IDs of the models in the order of the ladder. */
 function tierEntry(
-  { name, why, tiers }: AppliedTiers,
+  { name, why, ladder: { order, stated, limit } }: AppliedLadder,
   { tier }: Facts,
   { models, strongFrom }: PolicySnapshot,
 ): TierEntry {
-  const idsOf = (tier: readonly number[]) => tier.map((at) => models[at]!.id);
+  const idsOf = (indexes: readonly number[]) => indexes.map((at) => models[at]!.id);
   return {
     name,
     why,
-    source: tiers.source,
-    usual: idsOf(tiers.usual),
-    strong: idsOf(tiers.strong),
-    limitedBy: tiers.limit?.selector ?? null,
+    order: idsOf(order),
+    stated: stated ? { usual: idsOf(stated.usual), strong: idsOf(stated.strong) } : null,
+    limitedBy: limit?.selector ?? null,
     hard: tier?.hard ?? 0,
     strongFrom,
   };
 }
-
-const UNRANKED = { belowFloor: false };
 
 const sharesOf = (evaluation: Evaluation, { models }: PolicySnapshot) =>
   Object.fromEntries(
@@ -186,20 +169,13 @@ const sharesOf = (evaluation: Evaluation, { models }: PolicySnapshot) =>
 
 interface CertificateInputs extends DecisionInputs {
   readonly writing: ExpectedWriting;
-  readonly estimateOf: (model: number) => EstimateEntry | null;
-}
-
-/** Splits each estimate into the declared quality and its correction. */
-function estimatesOf(estimate: Estimate | null, declared: Float64Array): CertificateInputs['estimateOf'] {
-  if (estimate === null) return () => null;
-  return (model) => ({ declared: declared[model]!, length: estimate.quality[model]! - declared[model]! });
 }
 
 /** Creates the entries of the shortlist, from best to worst. A model without a score has no rank. */
 function eligibleEntries(
   evaluation: Evaluation,
-  { strategy, qualityFloor = strategy.qualityFloor }: RankingOptions,
-  belowFloor: boolean,
+  { strategy }: ChoiceOptions,
+  isLaddered: boolean,
   inputs: CertificateInputs,
 ): CandidateEntry[] {
   const { shortlist, order } = evaluation;
@@ -209,31 +185,15 @@ function eligibleEntries(
   const unwanted = Array.from({ length: shortlist.n }, (_, at) => at).filter((at) => !isWanted(at));
   return [...order, ...unwanted].map((at, place) => {
     const ranked = evaluation.rankedAt(at, inputs.facts);
-    const entry = candidateEntry(ranked, evaluation, inputs);
-    if (!isWanted(at)) return { ...entry, rejections: [unwantedFor(ranked.quality, qualityFloor)] };
-    const parts = belowFloor
-      ? { quality: ranked.utility }
-      : utilityParts(ranked.utility, () => strategy.parts?.(candidates, at, weights));
+    const entry = candidateEntry(ranked, inputs);
+    if (!isWanted(at)) return { ...entry, rejections: [UNWANTED] };
+    if (isLaddered || strategy.per === 'build') return { ...entry, rank: place + 1 };
+    const parts = utilityParts(ranked.utility, () => strategy.parts?.(candidates, at, weights));
     return { ...entry, rank: place + 1, utility: ranked.utility, parts };
   });
 }
 
-function unwantedFor(quality: number, floor: number | undefined): RejectionEntry {
-  const isBelow = floor !== undefined && quality < floor;
-  const text = isBelow
-    ? `its expected quality of ${percentBelow(quality, floor)} is below the \`quality_floor\` of ${exactPercent(floor)} %`
-    : 'the strategy rules it out';
-  return { kind: 'strategy', text, rules: [] };
-}
-
-/** Converts a share to percent and removes floating-point noise. */
-const exactPercent = (share: number): number => Number((share * 100).toPrecision(12));
-
-/** Formats a quality with the fewest decimals that show that it is below the floor. */
-function percentBelow(quality: number, floor: number): string {
-  const decimals = [0, 1, 2, 3, 4, 5].find((each) => Number((quality * 100).toFixed(each)) < exactPercent(floor));
-  return `${Number((quality * 100).toFixed(decimals ?? 6))} %`;
-}
+const UNWANTED: RejectionEntry = { kind: 'strategy', text: 'the strategy rules it out', rules: [] };
 
 /**
  * The tolerance when the terms of a utility are added up: utilities are rounded to a billionth, and sums of doubles differ in their last
@@ -284,8 +244,7 @@ function estimateRejected(
 /** Creates the entry of a model without its rank, utility and rejections. */
 function candidateEntry(
   estimate: CandidateEstimate,
-  evaluation: Evaluation,
-  { facts, readings, snapshot, writing, estimateOf }: CertificateInputs,
+  { facts, readings, snapshot, writing }: CertificateInputs,
 ): CandidateEntry {
   const { costCredits, latencyMs, endpoints: open } = estimate;
   const model = snapshot.models[estimate.model]!;
@@ -295,9 +254,6 @@ function candidateEntry(
     rank: null,
     quality: estimate.share,
     countedQuality: estimate.quality,
-    scoredQuality: evaluation.scoredOf(estimate.model),
-    estimate: estimateOf(estimate.model),
-    languages: languagesOf(model, facts, snapshot),
     costCredits,
     latencyMs,
     latencyBasis: latencyBasisOf(model, open[0] ?? 0, readings),
@@ -326,16 +282,6 @@ function latencyBasisOf({ firstSlot, latency }: Model, endpoint: number, reading
   const isDeclared =
     readings.ttftMs[slot] === latency.ttftMs && readings.tokensPerSecond[slot] === latency.outputTokensPerSecond;
   return isDeclared ? latency.basis : 'measured';
-}
-
-function languagesOf(model: Model, facts: Facts, snapshot: PolicySnapshot): LanguageEntry[] {
-  const worth = languageWorth(facts, snapshot);
-  if (worth === 0) return [];
-  const { languagesSeen } = facts;
-  return languagesSeen.map((language) => {
-    const state = languageState(model, language);
-    return { language, state, adds: (worth / languagesSeen.length) * KNOWN[state] };
-  });
 }
 
 function byRankThenId(a: CandidateEntry, b: CandidateEntry): number {

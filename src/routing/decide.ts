@@ -1,5 +1,4 @@
 import type { Decision, RankedModel, Refusal } from '../core/decision/decision.ts';
-import type { Estimate } from '../core/decision/estimate.ts';
 import { ANSWER_SIGNALS } from '../core/decision/failure-kinds.ts';
 import { priorReadings, type Readings } from '../core/decision/readings.ts';
 import { buildOf } from '../core/policy/found-models.ts';
@@ -7,7 +6,7 @@ import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { listedModels } from '../core/request/fallbacks.ts';
 import { decisiveGroup } from './decisive-group.ts';
-import { type ChoiceOptions, Evaluation, type RankingOptions } from './evaluate.ts';
+import { type ChoiceOptions, Evaluation } from './evaluate.ts';
 
 /** The inputs of a decision other than the facts. */
 export interface DecisionContext extends ChoiceOptions {
@@ -15,8 +14,6 @@ export interface DecisionContext extends ChoiceOptions {
   readonly seed: string;
   /** The health and speed of endpoints. Without `readings`, a decision uses the figures of the catalog. */
   readonly readings?: Readings;
-  /** Qualities corrected for this request. Without `estimate`, a decision uses the declared qualities. */
-  readonly estimate?: Estimate | null;
   /** Called between shortlisting and scoring, so that the caller can measure the time of both steps. */
   readonly onShortlist?: () => void;
 }
@@ -72,9 +69,9 @@ export class Decider {
   }
 
   #decide(facts: Facts, context: DecisionContext): Decision | Refusal {
-    const { id, seed, readings = this.#declared, estimate = null, onShortlist } = context;
+    const { id, seed, readings = this.#declared, onShortlist } = context;
     const { shortlist } = this.#evaluation;
-    const quality = this.#evaluation.fill(facts, readings, estimate);
+    const quality = this.#evaluation.fill(facts, readings);
     this.rejections = shortlist.rejections;
     this.#isLastResort = shortlist.isLastResort;
     onShortlist?.();
@@ -82,11 +79,11 @@ export class Decider {
     // The fallbacks that the policy or the request lists replace the next best models.
     const listed = facts.named === null && !shortlist.isListed ? facts.fallbacks : undefined;
     const alternatives = listed === undefined ? this.#snapshot.gateway.alternatives : 0;
-    const { faulty, reason, tier, insteadOf } = this.#evaluation.choose(facts, context, 1 + alternatives);
+    const { faulty, reason, applied, insteadOf } = this.#evaluation.choose(facts, context, 1 + alternatives);
     if (faulty) this.faults++;
     const ranked = this.#ranked(facts);
     if (!hasChoice(ranked)) throw new Error('ranking lost every candidate');
-    const second = tier && this.#maySecond ? this.#evaluation.second(facts, tier, context) : undefined;
+    const second = applied && this.#maySecond ? this.#evaluation.second(facts, applied) : undefined;
     const decision: Decision = {
       id,
       seed,
@@ -94,13 +91,13 @@ export class Decider {
       facts,
       readings,
       reason,
-      tier: tier?.name ?? null,
+      tier: applied?.name ?? null,
+      ...(applied && { ladder: this.#evaluation.reasonOf(applied) }),
       ranked,
       ...(second && { second }),
       ...(insteadOf && { insteadOf }),
       eligible: shortlist.n,
       quality,
-      estimate,
       baseline: this.#evaluation.baseline(facts),
       // `#lastResorts` must be called last, because it overwrites the shortlist.
       lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, context, ranked[0].model, alternatives) : NO_RESORTS,
@@ -133,7 +130,7 @@ export class Decider {
    * as many models as the policy allows fallbacks. If the policy allows no fallback, `#lastResorts` returns only endpoints of the chosen
    * model.
    */
-  #lastResorts(facts: Facts, options: RankingOptions, own: number, alternatives: number): RankedModel[] {
+  #lastResorts(facts: Facts, options: ChoiceOptions, own: number, alternatives: number): RankedModel[] {
     const { shortlist } = this.#evaluation;
     shortlist.refillWithEjected();
     this.#evaluation.rank(facts, options, alternatives === 0 ? shortlist.n : alternatives);

@@ -2,9 +2,8 @@ import type { Readings } from '../core/decision/readings.ts';
 import { MICROCREDITS, type Microcredits } from '../core/money/credits.ts';
 import { costBound, lineFor, outputWithin, type Price } from '../core/money/price.ts';
 import type { Model, PolicySnapshot, Task } from '../core/policy/snapshot.ts';
-import type { Facts } from '../core/request/facts.ts';
-import { reasoningFactor, worthFactor } from './difficulty-effect.ts';
-import { expectedOutput, referenceOutput, type Tasks } from './expected-length.ts';
+import type { Difficulty, Facts } from '../core/request/facts.ts';
+import { expectedOutput, type Tasks } from './expected-length.ts';
 import { expectedInput, heldInput, inputBound } from './input-tokens.ts';
 
 /** The minimum useful output of a model that reasons before it answers, in tokens. */
@@ -50,12 +49,15 @@ type ExpectedReasoning = Omit<ExpectedWriting, 'outputTokens'>;
 
 const NO_MIX: ExpectedWriting['mix'] = [];
 
+/** The factor for the usual hidden reasoning of a task, by the difficulty of the request. These factors are guesses. */
+const REASONING: Readonly<Record<Difficulty, number>> = { easy: 0.25, usual: 1, hard: 2 };
+
 export function expectedWriting(facts: Facts, snapshot: Tasks, readings: Readings): ExpectedWriting {
   return {
     outputTokens: expectedOutput(facts, snapshot, readings),
     task: snapshot.taskIndex.get(facts.task) ?? 0,
     mix: facts.mix.length === 0 ? NO_MIX : mixOf(facts, snapshot),
-    reasoningFactor: reasoningFactor(facts.difficulty),
+    reasoningFactor: REASONING[facts.difficulty],
   };
 }
 
@@ -159,19 +161,19 @@ function isWarm(facts: Facts, model: Model, endpoint: number): boolean {
   return cachedInput(facts, model, endpoint, input) >= WARM_SHARE * input;
 }
 
-/**
- * h·v·C_ref: the worth of a good answer to this request, in Credits. C_ref is the cost of the expected tokens at the policy's reference
- * price, v the policy's `answer_worth` and h the hard factor.
- */
+/** The prices of the reference, USD per 1M tokens: about those of a small model of 2025. They only give costs a scale. */
+const REFERENCE_INPUT = 1;
+const REFERENCE_OUTPUT = 4;
+
+/** Returns what the expected tokens of a request cost at the prices of the reference, in Credits. */
 export function costReference(
-  snapshot: PolicySnapshot,
+  snapshot: Tasks & Pick<PolicySnapshot, 'usdPerCredit'>,
   facts: Facts,
-  readings: Pick<Readings, 'referenceTokens'> | undefined,
+  readings: Pick<Readings, 'outputTokens'> | undefined,
 ): number {
-  const { input, output } = snapshot.referencePrice;
-  const tokens = referenceOutput(facts, snapshot, readings);
-  const reference = (Math.max(1, facts.inputTokens) * input + tokens * output) / 1_000_000;
-  return snapshot.answerWorth * worthFactor(facts) * reference;
+  const tokens = expectedOutput(facts, snapshot, readings);
+  const usd = (Math.max(1, facts.inputTokens) * REFERENCE_INPUT + tokens * REFERENCE_OUTPUT) / 1_000_000;
+  return usd / Number(snapshot.usdPerCredit);
 }
 
 /**
@@ -305,7 +307,7 @@ export function ampleCase(
   const writing = expectedWriting(facts, snapshot, readings);
   // Short answers end first, so lengths measured during a burst are too short. The longer of both lengths only affects holds, never the
   // choice of a model.
-  const usual = Math.max(writing.outputTokens, referenceOutput(facts, snapshot));
+  const usual = Math.max(writing.outputTokens, expectedOutput(facts, snapshot));
   const output = Math.ceil(AMPLE_LENGTHS * (usual + expectedReasoning(model, writing)));
   const useful = usefulOutput(model, facts, taskOf(facts, snapshot));
   return dearestCase(model, endpoints, facts, Math.min(cap, Math.max(useful, output, AMPLE_OUTPUT_MIN)));

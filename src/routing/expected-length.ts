@@ -9,17 +9,12 @@ export type Tasks = Pick<PolicySnapshot, 'tasks' | 'taskIndex'>;
 /** The usual answer length in output tokens by index of the task; null for the lengths that the policy declares. */
 type TaskLengths = Readings['outputTokens'] | null;
 
-/** Returns the expected visible output of one choice in tokens: the request's own figure, or the expected length for its task. */
-export const expectedOutput = (facts: Facts, snapshot: Tasks, { outputTokens }: Readings): number =>
-  capped(facts, snapshot, outputTokens);
-
 /**
- * Returns the answer length that reference costs, the patience per token and rule conditions use. The reference length differs from the
- * expected length only if the expected length blends measured and declared lengths.
+ * Returns the expected visible output of one choice in tokens: the request's own figure, or the expected length for its task.
  * @param readings undefined for the policy's figures
  */
-export const referenceOutput = (facts: Facts, snapshot: Tasks, readings?: Pick<Readings, 'referenceTokens'>): number =>
-  capped(facts, snapshot, readings?.referenceTokens ?? null);
+export const expectedOutput = (facts: Facts, snapshot: Tasks, readings?: Pick<Readings, 'outputTokens'>): number =>
+  capped(facts, snapshot, readings?.outputTokens ?? null);
 
 /** Limits the length to the caller's cap. The limited length is at least 1 if the request may produce any output. */
 function capped(facts: Facts, snapshot: Tasks, lengths: TaskLengths): number {
@@ -76,7 +71,5 @@ export function measuredTasks({ task, mix }: Facts, snapshot: Tasks, readings: R
 }
 
 /** A measured length that equals the declared length counts as declared. */
-function taskSource(at: number, { tasks }: Tasks, { outputTokens, referenceTokens }: Readings): LengthSource {
-  if (outputTokens[at] === tasks[at]!.expectedOutputTokens) return 'declared';
-  return outputTokens[at] === referenceTokens[at] ? 'measured' : 'blended';
-}
+const taskSource = (at: number, { tasks }: Tasks, { outputTokens }: Readings): LengthSource =>
+  outputTokens[at] === tasks[at]!.expectedOutputTokens ? 'declared' : 'measured';

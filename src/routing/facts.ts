@@ -10,7 +10,7 @@ import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { CAPABILITIES } from '../core/request/capability.ts';
 import type { Conversation, RoutingTerms } from '../core/request/conversation.ts';
 import { inputTokens, inputTokensMax } from '../core/request/embedding.ts';
-import { type Difficulty, type Facts, UNREAD_TASK } from '../core/request/facts.ts';
+import { type Facts, UNREAD_TASK } from '../core/request/facts.ts';
 import { canonicalLanguage } from '../core/request/languages.ts';
 import type { ModelRequest } from '../core/request/model-request.ts';
 import { withoutDroppedTools } from './dropped-tools.ts';
@@ -38,7 +38,7 @@ export interface FactsReading {
    * The answer lengths that a length limit in the prompt is compared with. Without `readings`, a length limit in the prompt is compared
    * with the figures of the policy.
    */
-  readonly readings?: Pick<Readings, 'referenceTokens'>;
+  readonly readings?: Pick<Readings, 'outputTokens'>;
 }
 
 /**
@@ -177,39 +177,21 @@ function factsOf(
     funds: null,
     rules: NO_RULES,
   };
-  const qualityFactor = facts.difficulty === 'hard' ? snapshot.hardQualityFactor : null;
-  const qualityStep = qualityStepOf(target, snapshot);
   const outputTokensMin = outputMinOf(request);
   const capsOutput = mayCapOutput(settings, target, snapshot);
   const { stuck } = read;
   const { fallbacks } = target;
-  const isUsual = (addOns ?? qualityFactor ?? qualityStep ?? outputTokensMin) === null && !capsOutput;
+  const isUsual = (addOns ?? outputTokensMin) === null && !capsOutput;
   if (isUsual && !stuck && !fallbacks) return facts;
   return {
     ...facts,
     ...(stuck && { stuck }),
     ...(addOns && { addOns }),
-    ...(qualityFactor !== null && { qualityFactor }),
-    ...(qualityStep !== null && { qualityStep }),
     ...(outputTokensMin !== null && { outputTokensMin }),
     ...(capsOutput && { capsOutput }),
     ...(fallbacks && { fallbacks }),
   };
 }
-
-/** Returns the facts with a difficulty, and with the policy's factor for it. */
-export function withDifficulty(
-  { qualityFactor: _, ...facts }: Facts,
-  difficulty: Difficulty,
-  { hardQualityFactor }: Pick<PolicySnapshot, 'hardQualityFactor'>,
-): Facts {
-  const factor = difficulty === 'hard' ? hardQualityFactor : null;
-  return { ...facts, difficulty, ...(factor !== null && { qualityFactor: factor }) };
-}
-
-/** Returns how far a class of quality reaches below its best model; null if qualities count exactly. */
-export const qualityStepOf = ({ named }: Pick<NamedTarget, 'named'>, { qualityStep }: PolicySnapshot): number | null =>
-  named !== null || qualityStep === 0 ? null : qualityStep;
 
 /**
  * Returns whether the policy may cap the output of a request at a model's maximum. For a named model, the
@@ -308,7 +290,7 @@ export function routeFacts(
   const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(read.task) ?? 0]!.defaultInputTokens;
   const sized = withInput(read, routing.inputTokens ?? usual);
   const facts = factsOf(request, target, budgetWithin(routing, null), sized, caller, snapshot, readings);
-  if (routing.task !== undefined) return facts;
+  if (routing.task !== undefined) return { ...facts, isTaskStated: true };
   const tiered = withFirstTier(facts, snapshot, () => firstHardness(request, read.hard, reader));
   return withEscalation(tiered, snapshot, request.conversation);
 }
@@ -348,7 +330,7 @@ function outputOf(
 ): number | null {
   if (stated !== null || atMost === null) return stated;
   const at = taskIndex.get(task) ?? 0;
-  return atMost < (readings?.referenceTokens[at] ?? tasks[at]!.expectedOutputTokens) ? atMost : null;
+  return atMost < (readings?.outputTokens[at] ?? tasks[at]!.expectedOutputTokens) ? atMost : null;
 }
 
 /** Returns the policy's task of that name, ignoring case; `general` for an unknown name. */

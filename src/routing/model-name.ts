@@ -217,7 +217,8 @@ function coveredBy(name: string, snapshot: PolicySnapshot): string | null {
 
 /** Returns the aliases that a list of models shows, without patterns, each with the selector or model that it stands for. */
 export function listedAliases(snapshot: PolicySnapshot): readonly (readonly [alias: string, name: string])[] {
-  const isDefault = ([name, selector]: readonly [string, string]) => meaningOf(name, snapshot).model === selector;
+  const isDefault = ([name, selector]: readonly [string, string]) =>
+    !snapshot.aliases.has(name) && meaningOf(name, snapshot).model === selector;
   return [...snapshot.aliases, ...[...snapshot.defaultAliases.names].filter(isDefault)];
 }
 

@@ -16,7 +16,7 @@ import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import { CAPABILITIES, capabilityNames, missingBits } from '../core/request/capability.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { keptLists, withFallbacks } from '../core/request/fallbacks.ts';
-import { referenceOutput } from './expected-length.ts';
+import { expectedOutput } from './expected-length.ts';
 
 /** The parts of a request that only rules read. */
 export interface RuleInputs {
@@ -26,7 +26,7 @@ export interface RuleInputs {
   readonly caller: Caller;
   readonly time: RuleScope['time'];
   /** The answer lengths that `request.output_tokens` uses. Without `readings`, `request.output_tokens` uses the policy's figures. */
-  readonly readings?: Pick<Readings, 'referenceTokens'>;
+  readonly readings?: Pick<Readings, 'outputTokens'>;
 }
 
 /** Returns the `request` variable of rule conditions. */
@@ -44,7 +44,7 @@ const requestFacts = (
   stream,
   tools: (facts.needs & CAPABILITIES.tools.bit) !== 0,
   images: facts.images,
-  output_tokens: referenceOutput(facts, snapshot, readings),
+  output_tokens: expectedOutput(facts, snapshot, readings),
   needs: facts.needs === 0 ? NO_NAMES : capabilityNames(facts.needs),
   languages: languagesOf(facts),
   natural_language: facts.naturalLanguage,

@@ -18,11 +18,10 @@ import { FALLBACK_REASONS, type FallbackLists, type FallbackReason } from '../co
 import { decimalText } from '../core/text/text.ts';
 import { iso } from '../core/time/clock.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
-import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry, TierEntry } from './certificate.ts';
+import type { AppliedPreference, AppliedRule, CandidateEntry, TierEntry } from './certificate.ts';
 import type { Certificate } from './certify.ts';
 import { capReason } from './output-maximum.ts';
 import type { TieBreaker } from './rank.ts';
-import { estimateText, qualityAdjustments } from './story-estimate.ts';
 
 /** Explains a decision in a few sentences. */
 export function story(certificate: Certificate, facts: Facts): string[] {
@@ -35,13 +34,11 @@ export function story(certificate: Certificate, facts: Facts): string[] {
     ...(constraints.length > 0 ? [`Constraints that apply: ${constraints.map(ruleText).join(', ')}.`] : []),
     ...rejectedTexts(certificate.candidates.filter(({ rank }) => rank === null)),
     ...(refusal ? [`Refused with ${refusal.code}: ${refusal.message}`] : []),
-    ...(choice && certificate.tier ? [tierText(certificate.tier, facts)] : []),
     ...(choice ? [choiceText(choice, runnerUp, ranked.length, certificate, facts), ...healthText(choice)] : []),
+    ...(choice && certificate.tier ? [tierText(certificate.tier, facts)] : []),
     ...(choice && facts.fallbacks ? [fallbacksText(facts.fallbacks)] : []),
     ...certificate.found.map(foundText),
     ...(choice?.adaptsForcedTool ? [adaptedText(choice)] : []),
-    ...[choice, runnerUp].flatMap((one) => (one ? estimateText(one, certificate, facts) : [])),
-    ...languagesText([choice, runnerUp].filter((one) => one !== undefined)),
     ...(preferences.length > 0 ? [preferencesText(preferences, unpreferred, choice)] : []),
     ...[choice, runnerUp].flatMap((one) => (one && one.cachedInputTokens > 0 ? [cacheText(one)] : [])),
     ...(choice ? [holdText(choice), ...baselineText(certificate, choice)] : []),
@@ -55,15 +52,13 @@ export const shortPlace = ({ file, line }: Pick<SourcePlace, 'file' | 'line'>): 
 const ruleText = ({ name, place }: AppliedRule): string => `${name} (${shortPlace(place)})`;
 
 const DIFFICULTY: Readonly<Record<Difficulty, string | false>> = {
-  easy: 'the request is clearly easy, so models differ less',
+  easy: 'the request is clearly easy, so models reason less',
   usual: false,
-  hard: 'the request is clearly hard, so models differ more',
+  hard: 'the request is clearly hard, so models reason more',
 };
 
-const difficultyText = ({ difficulty, stuck, qualityFactor }: Facts): string | false => {
-  const text = stuck ? `${stuckText(stuck)}, so models differ more` : DIFFICULTY[difficulty];
-  return qualityFactor === undefined ? text : `${text}, and quality weighs ${figure(qualityFactor)} times as much`;
-};
+const difficultyText = ({ difficulty, stuck }: Facts): string | false =>
+  stuck ? `${stuckText(stuck)}, so models reason more` : DIFFICULTY[difficulty];
 
 /** Lists the signs that an agent is stuck: `the agent is stuck (2 repeated failures, 3 failing runs)`. */
 function stuckText({ sameFailures, failingRuns, undoneEdits, repeatedCalls }: StuckSigns): string {
@@ -120,7 +115,6 @@ function lengthText({ tokens, source }: ExpectedLength, { measuredTasks }: Certi
     prompt: 'read from the prompt or the response format',
     max_tokens: 'limited by max_tokens',
     measured,
-    blended: `${measured}, blended with the declared length`,
     declared: `declared by the policy${isIntentRead(facts) ? ` for ${tasksText(all)}` : ''}`,
   };
   return `Expected answer: ${count(tokens)} ${tokens === 1 ? 'token' : 'tokens'}, ${sources[source]}.`;
@@ -164,25 +158,16 @@ function choiceText(
   choice: CandidateEntry,
   runnerUp: CandidateEntry | undefined,
   ranked: number,
-  { reason, faulty, tieDecidedBy, preferences, isListed, insteadOf, tier }: Certificate,
+  { reason, faulty, tieDecidedBy, isListed, insteadOf, choiceReason }: Certificate,
   { model: first, named }: Facts,
 ): string {
-  const { model, quality, countedQuality, scoredQuality, costCredits, latencyMs } = choice;
-  // Bonuses from languages and preferences are not part of the share of good answers, so the text shows them separately.
-  const moved = countedQuality === quality ? '' : qualityAdjustments(choice, preferences);
-  const counted = moved && `counts as ${shownQuality(countedQuality)} with ${moved}`;
-  const rounded = shownQuality(scoredQuality);
-  const scored =
-    named !== null || rounded === shownQuality(countedQuality) ? '' : `scored as ${rounded}, the best of its class`;
-  const notes = [counted, scored].filter(Boolean).join(', ');
-  const expected =
-    quality === null ? UNKNOWN_QUALITY : `expected quality ${shownQuality(quality)}${notes && ` (${notes})`}`;
-  const figures = `${expected}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
+  const { model, costCredits, latencyMs } = choice;
+  const figures = `${qualityText(choice)}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
   if (isListed || insteadOf)
     return `${model} is a fallback of ${insteadOf?.model ?? first}, which cannot serve the request: ${figures}.`;
   if (named !== null) return `${model} was requested by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
-  if (tier) return `${model} ${tierRole(model, tier)}: ${figures}.`;
+  if (choiceReason) return `${choiceReason}. ${model}: ${figures}.`;
   const best = `${model} is the best of ${ranked} models by ${reason}: ${figures}.`;
   const decisive = tieDecidedBy && TIE_TEXTS[tieDecidedBy];
   if (faulty) return `${best} The strategy gave no usable score, so ${decisive} decided.`;
@@ -192,30 +177,27 @@ function choiceText(
   return `${best} Its utility is ${figure(lead)} above the utility of ${runnerUp.model}${parts && `: ${parts}`}.`;
 }
 
-/** Says why a model is the choice of a tier. */
-function tierRole(model: string, { name, why, usual, strong, limitedBy }: TierEntry): string {
-  const own = name === 'usual' ? usual : strong;
-  if (own[0] === model) return `is the first model of the ${name} tier`;
-  if (own.includes(model) && why === 'escalated')
-    return `is the first eligible model of the ${name} tier that has not failed in this conversation`;
-  if (own.includes(model)) return `is the first eligible model of the ${name} tier`;
-  const other = name === 'usual' ? 'strong' : 'usual';
-  if ((name === 'usual' ? strong : usual).includes(model))
-    return `is the first eligible model of the ${other} tier, because no model of the ${name} tier is eligible`;
-  return `is the choice of ${limitedBy} in the ${name} tier, which this selector may not exceed`;
-}
+/** The quality of a candidate; a quality that a choice counts otherwise is shown apart. */
+const qualityText = ({ quality, countedQuality }: CandidateEntry): string => {
+  if (quality === null) return UNKNOWN_QUALITY;
+  const counted = quality === countedQuality ? '' : ` (counts as ${shownQuality(countedQuality)})`;
+  return `expected quality ${shownQuality(quality)}${counted}`;
+};
 
-/** Explains the tiers: `The usual tier of auto decides: luna, then flash. Its strong tier: sol.` */
-function tierText(tier: TierEntry, { model, escalation, unescalated }: Facts): string {
-  const { name, why, source, usual, strong, hard, strongFrom } = tier;
-  const reasons: Readonly<Record<TierEntry['why'], string>> = {
-    usual: `the first question is hard with a probability of ${percent(hard)}, below ${percent(strongFrom)}`,
-    hard: `the first question is hard with a probability of ${percent(hard)}, at least ${percent(strongFrom)}`,
-    escalated: escalation ? escalationText(escalation) : 'an answer of this conversation failed',
-  };
-  const origin = source === 'stated' ? 'stated by the policy' : 'derived from the typical requests';
+/** Explains the tier: `The first question is hard with a probability of 12 %, below 88 %. The order of auto: luna, then flash.` */
+function tierText(tier: TierEntry, { model, tier: first, escalation, unescalated }: Facts): string {
+  const { why, order, stated, hard, strongFrom } = tier;
+  const side = hard >= strongFrom ? 'at least' : 'below';
+  const probability = `The first question is hard with a probability of ${percent(hard)}, ${side} ${percent(strongFrom)}. `;
+  // A request for embeddings has no question.
+  const question = first ? probability : '';
+  const because =
+    why === 'escalated' && escalation ? `The conversation is escalated: ${escalationText(escalation)}. ` : question;
   const withheld = unescalated ? unescalatedText(unescalated) : '';
-  return `The ${name} tier of ${model} decides, because ${reasons[why]}. ${withheld}Its tiers are ${origin}: usual ${tierNames(usual)}; strong ${tierNames(strong)}.`;
+  const lists = stated
+    ? `The policy states the models of ${model}: usual ${tierNames(stated.usual)}; strong ${tierNames(stated.strong)}.`
+    : `The order of ${model}: ${tierNames(order)}.`;
+  return `${because}${withheld}${lists}`;
 }
 
 const escalationText = ({ signal, turnsAgo }: Escalation): string =>
@@ -281,21 +263,6 @@ function healthText({ model, endpoints }: CandidateEntry): string[] {
   return [
     `Some endpoints of ${model} are not healthy: ${out.map(({ provider, health }) => `${provider} is ${health}`).join(', ')}.`,
   ];
-}
-
-/** Lists the quality that languages add: `a +0.04 for rust; b +0.02 for go (support unknown)`. */
-function languagesText(candidates: readonly CandidateEntry[]): string[] {
-  const moved = candidates.filter(({ languages }) => languages.length > 0);
-  if (moved.length === 0) return [];
-  const each = moved.map(
-    ({ model, languages }) => `${model} ${languages.slice(0, NAMES_MAX).map(languageText).join(', ')}`,
-  );
-  return [`Quality added for programming languages: ${each.join('; ')}.`];
-}
-
-function languageText({ language, state, adds }: LanguageEntry): string {
-  if (state === 'lacked') return `nothing for ${language}, which it does not handle`;
-  return state === 'declared' ? `${signed(adds)} for ${language}` : `${signed(adds)} for ${language} (support unknown)`;
 }
 
 function preferencesText(

@@ -1,119 +1,82 @@
-import type { Candidates, PreparedStrategy } from '../contract/strategy.ts';
-import { priorReadings } from '../core/decision/readings.ts';
-import type { PolicySnapshot } from '../core/policy/snapshot.ts';
-import type { Difficulty, Facts } from '../core/request/facts.ts';
-import { Evaluation } from './evaluate.ts';
-import { withDifficulty } from './facts.ts';
-import { holdToFloor, selectTop } from './rank.ts';
+import type { Candidates } from '../contract/strategy.ts';
+import { priorReadings, type Readings } from '../core/decision/readings.ts';
+import type { Model, PolicySnapshot, TaskTraffic } from '../core/policy/snapshot.ts';
+import type { Facts } from '../core/request/facts.ts';
+import { OPERATIONS } from '../core/request/operation.ts';
+import { costReference, expectedCost, expectedLatency, expectedWriting } from './estimate.ts';
+import { allowedEndpoints, limitsOf } from './rules.ts';
 
-/** The typical requests of a task. */
-interface TaskTraffic {
-  /** Index of the task. */
-  readonly task: number;
-  /** The share of all requests. All shares sum to 1. */
-  readonly share: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
+/** The policy before its ladders are made. */
+export type TypicalPolicy = Omit<PolicySnapshot, 'revision'>;
 
-/** The mean of all typical requests: what a strategy scores, by index of the model in the snapshot. */
-export interface TypicalRequest {
-  /** 1 if the model can serve the typical requests of every task. */
-  readonly serves: Uint8Array;
-  readonly candidates: Candidates;
-}
+/** The mean estimates of the typical requests, by index of the model in the snapshot. */
+export type TypicalFigures = Pick<Candidates, 'cost' | 'latency' | 'reference'>;
+
+/** The typical request for embeddings: a text of this length. A vector has no length that differs between models. */
+const EMBEDDING_TOKENS = 500;
 
 /**
- * Returns the typical request of a policy at a difficulty: means over the tasks of its traffic, weighted by their shares. The estimates are
- * made as for a request from a key without labels under the rules without a condition, with the figures of the policy. Yields between tasks.
- * @param qualityFactor how many times as much quality counts; for hard requests, the policy's own factor applies
+ * Returns the expected cost and latency of each model for the typical requests of a policy: means over the tasks of its traffic, weighted by
+ * their shares. They are those of the first endpoint that the rules without a condition allow, with the figures of the policy. A model that
+ * serves only embeddings has the figures of a typical text. Yields between tasks.
  */
-export function* typicalRequest(
-  snapshot: PolicySnapshot,
-  traffic: readonly TaskTraffic[],
-  difficulty: Difficulty,
-  qualityFactor = 1,
-): Generator<undefined, TypicalRequest> {
+export function* typicalFigures(policy: TypicalPolicy): Generator<undefined, TypicalFigures> {
+  const snapshot: PolicySnapshot = { revision: '', ...policy };
   const n = snapshot.models.length;
-  const evaluation = new Evaluation(snapshot);
   const readings = priorReadings(snapshot);
-  const served = new Uint8Array(n);
-  const sums = { quality: new Float64Array(n), exactQuality: new Float64Array(n) };
-  const figures = { cost: new Float64Array(n), latency: new Float64Array(n) };
-  const mean = { costReference: 0, qualityFactor: 0, outputTokens: 0 };
-  for (const one of traffic) {
-    const read = typicalFacts(one, difficulty, snapshot);
-    const facts: Facts = { ...read, ...(read.qualityFactor === undefined && qualityFactor > 1 && { qualityFactor }) };
-    evaluation.fill(facts, readings, null);
-    const candidates = evaluation.candidates(facts);
-    const { model } = evaluation.shortlist;
-    const exact = candidates.exactQuality ?? candidates.quality;
-    for (let at = 0; at < candidates.n; at++) {
-      const index = model[at]!;
-      served[index]!++;
-      sums.quality[index]! += one.share * candidates.quality[at]!;
-      sums.exactQuality[index]! += one.share * exact[at]!;
-      figures.cost[index]! += one.share * candidates.cost[at]!;
-      figures.latency[index]! += one.share * candidates.latency[at]!;
-    }
-    mean.costReference += one.share * candidates.costReference;
-    mean.qualityFactor += one.share * (candidates.qualityFactor ?? 1);
-    mean.outputTokens += one.share * (candidates.outputTokens ?? 0);
+  const cost = new Float64Array(n);
+  const latency = new Float64Array(n);
+  let reference = 0;
+  for (const one of snapshot.traffic) {
+    const facts = typicalFacts(one, snapshot);
+    add(facts, one.share, { snapshot, readings, isCounted: servesChats }, cost, latency);
+    reference += one.share * costReference(snapshot, facts, readings);
     yield;
   }
-  const { quality, exactQuality } = sums;
-  const qualities = snapshot.qualityStep === 0 ? { quality } : { quality, exactQuality };
-  return {
-    serves: served.map((tasks) => (tasks === traffic.length ? 1 : 0)),
-    candidates: { n, ...qualities, ...figures, ...mean },
-  };
+  const embedding = embeddingFacts(snapshot);
+  add(embedding, 1, { snapshot, readings, isCounted: (model) => !servesChats(model) }, cost, latency);
+  return { cost, latency, reference };
 }
 
-/**
- * Ranks the models that can serve the typical request.
- * @param isAllowed whether the selector may choose a model
- * @returns indexes of models from best to worst; none if the strategy gives no usable score
- */
-export function rankTypical(
-  strategy: PreparedStrategy,
-  { serves, candidates: all }: TypicalRequest,
-  isAllowed: (index: number) => boolean,
-): number[] {
-  const indexes = Array.from(serves.keys()).filter((index) => serves[index] === 1 && isAllowed(index));
-  const only = (figures: Float64Array) => Float64Array.from(indexes, (index) => figures[index]!);
-  const candidates: Candidates = {
-    ...all,
-    n: indexes.length,
-    quality: only(all.quality),
-    ...(all.exactQuality && { exactQuality: only(all.exactQuality) }),
-    cost: only(all.cost),
-    latency: only(all.latency),
-  };
-  const utility = new Float64Array(indexes.length).fill(Number.NaN);
-  try {
-    strategy.score(candidates, utility);
-  } catch {
-    return [];
+const servesChats = ({ operations }: Model): boolean => (operations & OPERATIONS.chat.bit) !== 0;
+
+interface TypicalScope {
+  readonly snapshot: PolicySnapshot;
+  readonly readings: Readings;
+  readonly isCounted: (model: Model) => boolean;
+}
+
+/** Adds the estimates for a request to the sums. */
+function add(
+  facts: Facts,
+  share: number,
+  { snapshot, readings, isCounted }: TypicalScope,
+  cost: Float64Array,
+  latency: Float64Array,
+): void {
+  const { slots } = limitsOf(facts, snapshot);
+  const writing = expectedWriting(facts, snapshot, readings);
+  for (const [index, model] of snapshot.models.entries()) {
+    if (!isCounted(model)) continue;
+    const endpoint = allowedEndpoints(model, slots, 0)[0] ?? 0;
+    cost[index]! += share * expectedCost(model, endpoint, facts, writing);
+    latency[index]! += share * expectedLatency(model, endpoint, facts, readings, writing);
   }
-  const { qualityFloor } = strategy;
-  if (qualityFloor !== undefined) holdToFloor(candidates, utility, qualityFloor);
-  const order: number[] = [];
-  const { faulty } = selectTop(candidates, utility, indexes.length, order, strategy.tieBreak);
-  return faulty ? [] : order.map((at) => indexes[at]!);
 }
 
-function typicalFacts(
-  { task, inputTokens, outputTokens }: TaskTraffic,
-  difficulty: Difficulty,
-  snapshot: PolicySnapshot,
-): Facts {
-  const { constraints, preferences, tasks, qualityStep } = snapshot;
-  const preferred = preferences.flatMap(({ when }, at) => (when === null ? [at] : []));
-  // A ceiling applies to each request by its own estimates, so it does not exclude a model from the tiers.
+function embeddingFacts(snapshot: PolicySnapshot): Facts {
+  const traffic = { task: 0, share: 1, inputTokens: EMBEDDING_TOKENS, outputTokens: 0 };
+  const facts = typicalFacts(traffic, snapshot);
+  const embedding = { inputs: 1, longest: EMBEDDING_TOKENS, dimensions: null };
+  return { ...facts, operation: 'embed', outputTokensMax: 0, embedding };
+}
+
+function typicalFacts({ task, inputTokens, outputTokens }: TaskTraffic, { constraints, tasks }: PolicySnapshot): Facts {
+  // A ceiling applies to each request by its own estimates.
   const constrained = constraints.flatMap(({ when, maxLatencyMs, maxCostCredits }, at) =>
     when === null && (maxLatencyMs ?? maxCostCredits) === null ? [at] : [],
   );
-  const facts: Facts = {
+  return {
     operation: 'chat',
     // No selector has this name, so all models count.
     model: '',
@@ -143,9 +106,7 @@ function typicalFacts(
     ceilings: { costCredits: null, latencyMs: null },
     budget: null,
     funds: null,
-    rules: { constraints: constrained, preferences: preferred },
+    rules: { constraints: constrained, preferences: [] },
     allowedModels: null,
-    ...(qualityStep > 0 && { qualityStep }),
   };
-  return withDifficulty(facts, difficulty, snapshot);
 }

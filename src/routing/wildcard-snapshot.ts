@@ -29,10 +29,10 @@ export function snapshotWith({ model, allowed, preferred }: WildcardModel, snaps
 
 /** The model of a wildcard declares no programming language, so it never replaces models that do. */
 function languagesOf({ byName, admitUnstated }: Languages): Languages {
-  const supports = [...byName].map(([name, { known }]): [string, LanguageSupport] => {
+  const supports = [...byName].map(([name, { isDeclared }]): [string, LanguageSupport] => {
     const qualifies = emptyBits(1);
-    if (admitUnstated && !known.includes(1)) setBit(qualifies, 0);
-    return [name, { qualifies, known: Float64Array.of(0.5) }];
+    if (admitUnstated && !isDeclared) setBit(qualifies, 0);
+    return [name, { qualifies, isDeclared }];
   });
   return { byName: new Map(supports), admitUnstated };
 }

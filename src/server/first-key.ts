@@ -2,10 +2,8 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { newKey } from '../access/key.ts';
 import type { Keys } from '../access/keys.ts';
-import { commandName } from '../core/command-name.ts';
 import { FULL_SCOPES } from '../core/people/caller.ts';
 import { UsageError } from '../core/usage-error.ts';
-import type { Log } from '../host/telemetry/log.ts';
 import { moveDurably, writeDurably } from '../store/durable-file.ts';
 import { reasonOf } from '../store/reason.ts';
 
@@ -26,7 +24,7 @@ export interface FirstKey {
  * @returns null if there is no first key to hand over
  * @throws UsageError if the key cannot be created or written
  */
-export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, log: Log): Promise<FirstKey | null> {
+export async function openFirstKey(keys: Keys, data: string, keyFile: boolean): Promise<FirstKey | null> {
   const file = join(data, 'admin.key');
   const part = `${file}.part`;
   if (isFolder(file) || isFolder(part)) {
@@ -49,16 +47,12 @@ export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, l
   });
 
   if (await keys.isEmpty()) {
-    if (keyFile && !isEmpty(file) && existsSync(file))
+    if (keyFile && existsSync(file))
       throw new UsageError(`${file} exists, but the database has no keys; move the file away and start again.`);
     const key = newKey();
     await written(() => writeDurably(part, `${key}\n`));
     await keys.create({ name: 'admin', scopes: FULL_SCOPES }, undefined, { key });
     return pending(key);
-  }
-  if (isEmpty(file)) {
-    const cure = `${commandName()} keys create --scope chat,route,admin`;
-    log.warn('admin.key is empty: delete it, and create another key if you do not have this one', { file, cure });
   }
   if (!existsSync(part)) return null;
   const key = readFileSync(part, 'utf8').trim();
@@ -68,6 +62,3 @@ export async function openFirstKey(keys: Keys, data: string, keyFile: boolean, l
 }
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-
-/** Version 0.1 left an empty file if its start was killed. */
-const isEmpty = (file: string): boolean => existsSync(file) && readFileSync(file, 'utf8').trim() === '';

@@ -22,7 +22,6 @@ import { AnswerTurns } from '../gateway/exchange/answer-turns.ts';
 import { GuardHealth } from '../gateway/guards/guard-health.ts';
 import { Affinity } from '../gateway/prompt/affinity.ts';
 import { Conversations, isRead } from '../gateway/prompt/conversations.ts';
-import { KeptLengths } from '../gateway/prompt/kept-lengths.ts';
 import { Sessions } from '../gateway/prompt/sessions.ts';
 import { Threads } from '../gateway/prompt/threads.ts';
 import { isCounted, keepIndexed } from '../gateway/records/keep-indexed.ts';
@@ -164,21 +163,14 @@ function openServerRecords(
   };
 }
 
-const openLengths = ({ store, log, host: { timers } }: GatewayResources, lead: Lead) =>
-  KeptLengths.open({
-    ...{ store, lead, timers },
-    onError: (error) => log.warn('the lengths of questions could not be stored', { error: String(error) }),
-  });
-
 /** Opens what the store keeps of prompts. Servers that share the store follow the conversations of the others. */
-async function openPrompts(resources: GatewayResources, lead: Lead, snapshot: () => PolicySnapshot) {
+async function openPrompts(resources: GatewayResources, snapshot: () => PolicySnapshot) {
   const { store, host } = resources;
   const { now } = store.instance;
   const conversations = new Conversations(store, now);
   await conversations.pull();
   if (store.leaders) conversations.follow(host.timers, () => isRead(snapshot()));
   return {
-    questionLengths: await openLengths(resources, lead),
     threads: new Threads(store, now, await loadSecret(store)),
     conversations,
   };
@@ -312,7 +304,7 @@ export async function openGateway(
   const { reloader, leaseOf, past, reporter, rehearse } = policy;
   const idempotency = idempotencyOver(store, ledger, timers);
   const scores = new Scores(store, nextId);
-  const prompts = await openPrompts(resources, leadership.of('learning'), () => reloader.lease().snapshot);
+  const prompts = await openPrompts(resources, () => reloader.lease().snapshot);
   const pruned = { records, idempotency, scores, cache: memory.cache, ...prompts, store, now };
   const stopUpkeep = await keepUp(count, log, { timers, leadership }, () =>
     prune(pruned, reloader.lease().snapshot, log),

@@ -194,7 +194,7 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const stopTrail = await keepTrailNote({ store, keys, timers, noteSeen: (through) => reporter.noteSeen(through) });
   const stopHead = await keepTrailHead(options.data, { store, log, timers, now });
   // The server creates the first key before it opens the port, so that no request can find a server without a key.
-  const firstKey = await openFirstKey(keys, options.home, !out.isTerminal, log);
+  const firstKey = await openFirstKey(keys, options.home, !out.isTerminal);
   const keyPlace = await handOver(firstKey, out, log);
   const doors = { socketBytesMax, idleS: around.stalledS };
   const { address, stopListening } = await openDoors(app, resources, options, doors);

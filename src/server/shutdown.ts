@@ -117,7 +117,6 @@ async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
   await parts.stopHead();
   keys.close();
   await gateway.records.refusals.close();
-  await gateway.questionLengths.close().catch(orWarn('the lengths of questions could not be stored'));
   // If the disk fails during the checkpoint, the next start sums up the entries since the last checkpoint.
   await gateway.ledger.close().catch(orWarn('the ledger checkpoint could not be written'));
   await note.close();

@@ -5,10 +5,9 @@ import type { Write } from './store.ts';
 
 /**
  * The jobs that a single instance, the leader, does for all instances. `sweep`: resolves what dead instances left. `reconcile`: queries
- * blockchains about payments. `count`: counts traffic. `learning`: stores the usual lengths of questions. `prune`: deletes old rows.
- * `alerts`: checks budgets and keys.
+ * blockchains about payments. `count`: counts traffic. `prune`: deletes old rows. `alerts`: checks budgets and keys.
  */
-export const LEADER_JOBS = ['sweep', 'reconcile', 'count', 'learning', 'prune', 'alerts'] as const;
+export const LEADER_JOBS = ['sweep', 'reconcile', 'count', 'prune', 'alerts'] as const;
 export type LeaderJob = (typeof LEADER_JOBS)[number];
 
 /** The leases of jobs that an instance holds. The lease of a job lasts `LEASE_MS`, but no longer than the lease of the instance itself. */

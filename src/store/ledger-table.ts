@@ -49,15 +49,13 @@ export interface StoredBalance {
  * StoreError. State: ledger name.
  */
 export interface LedgerTable {
-  /** @returns whether the store has a ledger of this version */
+  /** @returns whether the store has a ledger */
   exists(): Promise<boolean>;
-  /**
-   * @returns the name of the ledger, 32 hexadecimal digits; null for a ledger without a name: an empty ledger, or a ledger of version 0.1
-   */
+  /** @returns the name of the ledger, 32 hexadecimal digits; null if the store has no ledger */
   identity(): Promise<string | null>;
-  /** @returns the terms that a policy must match. Works for a ledger of any version. */
+  /** @returns the terms that a policy must match */
   state(): Promise<LedgerState>;
-  /** @returns the budgets of the active policy, in the order of the policy. Requires a ledger of this version. */
+  /** @returns the budgets of the active policy, in the order of the policy. Requires a ledger. */
   budgets(): Promise<readonly StoredBudget[]>;
   /** @returns the microcredits that a key was charged for its holds of a window, less refunds */
   spentIn(keyId: string, window: Window): Promise<Microcredits>;

@@ -11,7 +11,6 @@ export const NEWS_SUBJECTS = [
   'budgets',
   'policy',
   'endpoints',
-  'learning',
   'instances',
   'people',
   'logins',
@@ -31,8 +30,8 @@ export type NewsListener = () => void | Promise<void>;
  * News tells an instance that one of its copies is outdated, because another instance, a command or the instance itself changed the data. A
  * notification may arrive late, twice or never, so `look` also polls the store.
  *
- * These changes raise their subject by themselves: writes to the tables of keys (except last uses), of the blocklist (`wallets`), of broken
- * declarations (`endpoints`) and of score resets (`learning`); requested grants and corrections (`funds`); terms that the books accept
+ * These changes raise their subject by themselves: writes to the tables of keys (except last uses), of the blocklist (`wallets`) and of
+ * broken declarations (`endpoints`); requested grants and corrections (`funds`); terms that the books accept
  * (`policy`, `budgets`); and a server that takes its slot (`instances`). `people` and `logins` belong to sign-in.
  */
 export interface News {

@@ -92,7 +92,7 @@ export const refusedTraffic = (place: Omit<TrafficPlace, 'provider'>, answers: n
 });
 
 export const labelsOf = (labels: DecisionRecord['labels']): readonly string[] =>
-  Object.entries(labels ?? {}).map(([name, value]) => labelSeries(name, String(value)));
+  Object.entries(labels).map(([name, value]) => labelSeries(name, String(value)));
 
 function figuresOf(status: string, outcome: DecisionOutcome | null): TrafficFigures {
   const usage = outcome?.usage;

@@ -28,7 +28,7 @@ export interface RecordQuery {
   readonly model?: string;
   readonly task?: string;
   readonly status?: RecordStatus;
-  /** The error code of the answer. Records of earlier versions have none. */
+  /** The error code of the answer. */
   readonly code?: ErrorCode;
   /** A matching record has one of these error codes. */
   readonly codes?: readonly ErrorCode[];
@@ -67,7 +67,7 @@ export const LOOKS_MAX = 100_000;
 export interface RecordEntry {
   /** The number of the decision; for a refusal, of the request. */
   readonly id: number;
-  /** The number of the request; null in records of earlier versions. */
+  /** The number of the request; null for none. */
   readonly request: number | null;
   readonly keyId: string;
   readonly model: string;
@@ -100,7 +100,7 @@ export interface RecordLog {
    * @throws UnreadableRecord
    */
   find(id: number): Promise<DecisionRecord | null>;
-  /** Returns a page of records. Records of version 0.1 that are not indexed yet are missing. */
+  /** Returns a page of records. */
   list(query: RecordQuery): Promise<RecordPage>;
   /**
    * Adds a batch of records to the index that `list` uses, the newest records first. The index never passes a position below which a record
@@ -135,8 +135,6 @@ export const differencesBy = (pairsOf: (field: ReadingsField) => ReadingPairs): 
   health: pairsOf('health'),
   retryAt: pairsOf('retryAt'),
   outputTokens: pairsOf('outputTokens'),
-  // Readings of earlier versions lack this field, because reference costs used the policy's figures in these versions.
-  referenceTokens: pairsOf('referenceTokens'),
 });
 
 /** The readings (health and speed of endpoints) that decisions were based on, by number. */

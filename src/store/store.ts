@@ -99,8 +99,8 @@ export const isMet = (commit: Promise<unknown>): Promise<boolean> =>
 export class SpoolError extends StoreError {}
 
 /**
- * Why a database with the tables of an unreleased build is refused, and what to do.
+ * Why a database with the tables of a build before the first release is refused, and what to do.
  * @param tables the version of its tables
  */
 export const unreleasedText = (tables: string): string =>
-  `a build from before 0.2 that was never released wrote it (${tables}), and no release can use it: export its charges with that build (\`signalbox ledger export\`), then start with a new data folder or an empty database`;
+  `a build from before the first release wrote it (${tables}), and no release can use it: export its charges with that build (\`signalbox ledger export\`), then start with a new data folder or an empty database`;

@@ -16,11 +16,8 @@ import {
   type WordSlot,
 } from './trail.ts';
 
-const ZEROS = '0'.repeat(64);
 /** The head of an empty chain, before the first entry. */
-export const GENESIS: TrailHead = Object.freeze({ id: 0, hash: ZEROS });
-/** The head before the anchor that covers entries from before the chain existed. */
-export const BEFORE_GENESIS: TrailHead = Object.freeze({ id: -1, hash: ZEROS });
+export const GENESIS: TrailHead = Object.freeze({ id: 0, hash: '0'.repeat(64) });
 
 /**
  * Members of an entry's details that contain text about people. These members are stored outside the hash chain, so that the text can be

@@ -45,7 +45,6 @@ export const TRAIL_ACTIONS = [
   'load',
   'reconcile',
   'reset',
-  'replay',
   'erase',
   'anchor',
   'sign_in',

@@ -1,9 +1,6 @@
-import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { KeyTermsError } from '../../src/access/terms.ts';
 import { type SqlWrite, write } from '../../src/store/sql/statement.ts';
-import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { tempFolder } from '../store/support.ts';
 import { everyKey, MORNING, open, reasonOf } from './support.ts';
 
@@ -228,46 +225,4 @@ describe('the keys of a wallet', () => {
     expect(await server.keys.trail({ keyId: null, limit: 99 })).toHaveLength(6 + 1 + 2 + 1);
     await Promise.all([server.close(), command.close()]);
   });
-});
-
-test('a database of 0.1 opens with its keys and its trail, which stays append-only', async () => {
-  using folder = tempFolder();
-  const old = await openSqlite(folder.file, [{ room: 'access', versions: { 3: accessMigrations.versions[3]! } }]);
-  await old.close();
-  const key = 'sb_live_abc123_abcdefghij_lmnopqrst-v';
-  const db = new Database(folder.file);
-  db.run(
-    `INSERT INTO keys (id, name, hash, scopes, labels, models, budgets, created_at, rotated_at)
-      VALUES ('abc123', 'old', ?, '["chat"]', '{"team":"a"}', '["m1"]', '[]', 7, 8)`,
-    [new Bun.CryptoHasher('sha256').update(key).digest()],
-  );
-  const line = `INSERT INTO trail (id, time, actor, actor_name, action, key_id, details, request_id) VALUES`;
-  db.run(`${line} (3, 7, 'cli', 'alice', 'create', 'abc123', '{"name":"old"}', NULL)`);
-  db.run(`${line} (9, 8, 'key', 'adm1n', 'rotate', 'abc123', '{}', 'req_1')`);
-  db.close();
-  const opened = await open(folder.file);
-  const { keys, close } = opened;
-  expect(callerOf(opened, key)).toEqual({
-    keyId: 'abc123',
-    scopes: new Set(['chat', 'embed']),
-    labels: { team: 'a' },
-    models: new Set(['m1']),
-    limits: null,
-    budgets: [],
-  });
-  expect(await keys.get('abc123')).toMatchObject({ holders: null, holder: null, rotatedAt: 8 });
-  const made = await keys.createForHolder(WALLET, 'new');
-  expect(await keys.trail({ keyId: null, limit: 9 })).toMatchObject([
-    { id: 3, actor: { kind: 'wallet', name: WALLET }, subject: { kind: 'key', id: made.info.id } },
-    { id: 2, time: 8, actor: { kind: 'key', name: 'adm1n' }, action: 'rotate', details: {}, requestId: 'req_1' },
-    { id: 1, time: 7, actor: { kind: 'cli', name: 'alice' }, action: 'create', details: { name: 'old' } },
-    { id: 0, actor: { kind: 'server' }, action: 'anchor', details: { unchained_before: 2 } },
-  ]);
-  expect(await keys.trail({ keyId: 'abc123', limit: 9 })).toHaveLength(2);
-  const after = new Database(folder.file);
-  for (const sql of ["UPDATE trail SET actor = 'bob'", 'DELETE FROM trail']) {
-    expect(() => after.run(sql)).toThrow('the trail is append-only');
-  }
-  after.close();
-  await close();
 });

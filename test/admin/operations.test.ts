@@ -181,7 +181,7 @@ async function activeRevision(): Promise<string> {
 }
 
 /** Returns a policy that has not been active before. */
-const newPolicy = () => `language_worth: ${(++made / 10_000).toFixed(4)}\n`;
+const newPolicy = () => `strong_from: ${(++made / 10_000).toFixed(4)}\n`;
 
 /** Creates what the body of an operation refers to, because its examples contain invented IDs. */
 const BODIES: Readonly<Record<string, () => Promise<object>>> = {

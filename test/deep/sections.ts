@@ -43,7 +43,6 @@ const NAMED: readonly Section[] = [
   { name: 'distribution', files: ['./test/deep/distribution.ts'] },
   { name: 'image', files: ['./test/deep/image.ts'] },
   { name: 'chart', files: ['./test/deep/chart.ts'] },
-  { name: 'upgrade', files: ['./test/deep/upgrade.ts'] },
   { name: 'first-start', files: ['./test/deep/first-start.ts'] },
   { name: 'disk-full', files: ['./test/deep/disk-full.ts'] },
   {

@@ -63,7 +63,7 @@ class Stand {
     await waitFor(async () => ((await fetch(`${this.#url}/models`).catch(() => null))?.ok ? true : null), PATIENCE_MS);
     await this.server.prepare?.(place);
     this.#box = await startSignalbox({
-      policy: `version: 2
+      policy: `version: 1
 providers:
   own: { ${this.server.provider}, base_url: "${this.#url}" }
 models:
@@ -91,7 +91,7 @@ models:
     const block = blocksOf(OWN_SERVERS).find(
       ({ words: [kind, name] }) => kind === 'policy' && name === this.server.page,
     )!;
-    return startSignalbox({ policy: `version: 2\n${block.text.replace(/http:\/\/\S+?(?=[ }\n])/, this.#url)}` });
+    return startSignalbox({ policy: `version: 1\n${block.text.replace(/http:\/\/\S+?(?=[ }\n])/, this.#url)}` });
   }
 
   post(path: string, body: object, init: RequestInit = {}): Promise<Response> {

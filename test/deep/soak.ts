@@ -57,7 +57,7 @@ const model = (id: string, quality: number, price: number, more = '') => `
     quality: { default: ${quality}, basis: guessed }
 ${more}`;
 
-const policyOf = (eastUrl: string, westUrl: string) => `version: 2
+const policyOf = (eastUrl: string, westUrl: string) => `version: 1
 providers:
   east: { adapter: openai-compatible, base_url: "${eastUrl}", api_keys_env: [TEST_UPSTREAM_KEY, SECOND_KEY] }
   west: { adapter: openai-compatible, base_url: "${westUrl}", api_key_env: TEST_UPSTREAM_KEY }

@@ -41,7 +41,7 @@ describe('a policy of a page about a client', () => {
   afterAll(() => upstream.stop());
 
   test.each(blocks('yaml'))('serves a completion: $title', async ({ text }) => {
-    const policy = `version: 2\n${text.replace(/base_url: \S+/, `base_url: "${upstream.url}"`)}`;
+    const policy = `version: 1\n${text.replace(/base_url: \S+/, `base_url: "${upstream.url}"`)}`;
     const box = await startSignalbox({ policy });
     try {
       const answer = await box.post('/v1/completions', { model: 'auto', prompt: 'a', suffix: 'b' });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { wrapped } from '../../src/core/text/text.ts';
 import { runHere } from '../support/run-here.ts';
-import { ACCENT, CHOSEN, DIM, GREY, LINE, onLine, picture, text, WARM } from './svg.ts';
+import { ACCENT, CHOSEN, DIM, GREY, LINE, picture, text, WARM } from './svg.ts';
 
 /**
  * The picture of the README: a decision of the shipped policy plus one rule for a team, with all figures and words from the output of
@@ -28,8 +28,6 @@ interface Candidate {
   readonly quality: number;
   readonly cost_credits: number;
   readonly latency_ms: number;
-  readonly utility: number | null;
-  readonly parts: { readonly quality: number; readonly cost: number; readonly latency: number } | null;
   readonly worst_case_credits: number;
   readonly rejections: readonly {
     readonly kind: string;
@@ -40,7 +38,7 @@ interface Candidate {
 
 interface Explained {
   readonly choice: string;
-  readonly route_reason: string;
+  readonly choice_reason: string;
   readonly facts: {
     readonly task: string;
     readonly languages: readonly string[];
@@ -82,7 +80,7 @@ const BARS = { left: 436, width: 262 };
 const END = 'text-anchor="end"';
 const SMALL = `fill="${DIM}" font-size="12"`;
 
-/** Utilities are close together, so the axis begins slightly below the lowest one. */
+/** Qualities are close together, so the axis begins slightly below the lowest one. */
 interface Axis {
   readonly from: number;
   readonly to: number;
@@ -91,15 +89,17 @@ interface Axis {
 const TICK = 0.05;
 
 function axisOf(ranked: readonly Candidate[]): Axis {
-  const from = Math.floor(Math.min(...ranked.map(({ utility }) => utility!)) / TICK - 0.2) * TICK;
-  const to = Math.ceil(Math.max(...ranked.map(({ parts }) => parts!.quality)) / TICK) * TICK;
+  const from = Math.floor(Math.min(...ranked.map(({ quality }) => quality)) / TICK - 0.2) * TICK;
+  const to = Math.ceil(Math.max(...ranked.map(({ quality }) => quality)) / TICK) * TICK;
   return { from, to, x: (value) => BARS.left + ((value - from) / (to - from)) * BARS.width };
 }
 
-function draw({ choice, route_reason, facts, expected_output_tokens, candidates }: Explained): string {
+function draw({ choice, choice_reason, facts, expected_output_tokens, candidates }: Explained): string {
   const ranked = candidates.filter(({ rank }) => rank !== null);
   const rejected = candidates.filter(({ rank }) => rank === null);
   const axis = axisOf(ranked);
+  const least = leastQuality(choice_reason, ranked);
+  const reason = wrapped(`${choice_reason}.`, 132);
   const below = TOP + ranked.length * ROW + 18;
   const leftOut = leftOutRows(rejected, below + 26);
   const end = below + 26 + leftOut.length * 22;
@@ -115,76 +115,67 @@ function draw({ choice, route_reason, facts, expected_output_tokens, candidates 
       `fill="${DIM}"`,
     ),
     text(28, 108, `Read from it: ${about}`, `fill="${DIM}"`),
-    ...header(axis, ranked.length),
-    ...ranked.map((candidate, at) => rankedRow(candidate, at, candidate.model === choice, axis)),
+    ...header(axis, ranked.length, least),
+    ...ranked.map((candidate, at) => rankedRow(candidate, at, candidate.model === choice, axis, least)),
     text(28, below, `Left out: ${rejected.length} of ${candidates.length} models`, 'font-weight="600"'),
     ...leftOut,
-    text(28, end + 14, `${route_reason} chooses the highest utility: ${choice}.`),
+    ...reason.map((line, at) => text(28, end + 14 + at * 20, line)),
     text(
       28,
-      end + 34,
+      end + 14 + reason.length * 20,
       `It can cost ${figure(chosen.worst_case_credits)} Credits at most; Signalbox first reserves the worst case of the model and its fallbacks.`,
     ),
   ];
-  return picture(WIDTH, end + 58, `Why ${choice}: a decision, explained`, body.join('\n'));
+  return picture(WIDTH, end + 38 + reason.length * 20, `Why ${choice}: a decision, explained`, body.join('\n'));
 }
 
-function header({ from, to, x }: Axis, rows: number): readonly string[] {
+/** Returns the lowest quality that is good enough: the margin in the reason, below the best. */
+function leastQuality(reason: string, ranked: readonly Candidate[]): number {
+  const [, margin] = /within (\S+) of the best/.exec(reason) ?? [];
+  if (margin === undefined) throw new Error(`the reason has no margin: ${reason}`);
+  return Math.max(...ranked.map(({ quality }) => quality)) - Number(margin);
+}
+
+function header({ from, to, x }: Axis, rows: number, least: number): readonly string[] {
   const y = TOP - 32;
   const ticks = Array.from({ length: Math.round((to - from) / TICK) + 1 }, (_, at) => from + at * TICK);
-  const legend = [
-    [ACCENT, 'utility', 0],
-    [GREY, 'subtracted for time', 76],
-    [WARM, 'subtracted for cost', 224],
-  ] as const;
+  const [top, bottom] = [TOP - 22, TOP + rows * ROW - 18];
   return [
-    ...ticks.map(
-      (tick) =>
-        `<line x1="${x(tick).toFixed(1)}" x2="${x(tick).toFixed(1)}" y1="${TOP - 22}" y2="${TOP + rows * ROW - 18}" stroke="${LINE}"/>`,
-    ),
-    `<line x1="28" x2="${RIGHT}" y1="${TOP - 22}" y2="${TOP - 22}" stroke="${LINE}"/>`,
+    ...ticks.map((tick) => rule(x(tick), top, bottom, LINE)),
+    `<line x1="28" x2="${RIGHT}" y1="${top}" y2="${top}" stroke="${LINE}"/>`,
     text(64, y, 'model', SMALL),
-    text(282, y, 'quality', `${SMALL} ${END}`),
     text(344, y, 'Credits', `${SMALL} ${END}`),
     text(404, y, 'seconds', `${SMALL} ${END}`),
-    ...ticks.map((tick) => text(x(tick), y, tick.toFixed(2), `${SMALL} text-anchor="middle"`)),
-    ...legend.map(
-      ([fill, what, left]) =>
-        `<rect x="${BARS.left + left}" y="${y - 32}" width="11" height="11" rx="2" fill="${fill}"/>${text(BARS.left + left + 16, y - 22, what, SMALL)}`,
-    ),
-    text(RIGHT, y, 'utility', `${SMALL} ${END}`),
+    ...ticks.map((tick) => text(x(tick), y, `${Math.round(tick * 100)} %`, `${SMALL} text-anchor="middle"`)),
+    text(x(least), y - 22, 'good enough from here', `fill="${WARM}" font-size="12" text-anchor="middle"`),
+    rule(x(least), top - 8, bottom, WARM),
+    text(RIGHT, y, 'quality', `${SMALL} ${END}`),
   ];
 }
 
-/** A bar ends at the worth of the expected quality. Time and cost are subtracted, and the utility is left. */
+const rule = (x: number, top: number, bottom: number, colour: string): string =>
+  `<line x1="${x.toFixed(1)}" x2="${x.toFixed(1)}" y1="${top}" y2="${bottom}" stroke="${colour}"/>`;
+
+/** A bar shows the quality of a model; it is grey if the quality is not good enough. */
 function rankedRow(
-  { rank, model, quality, cost_credits, latency_ms, utility, parts }: Candidate,
+  { rank, model, quality, cost_credits, latency_ms }: Candidate,
   at: number,
   isChoice: boolean,
   { x, from }: Axis,
+  least: number,
 ): string {
   const y = TOP + at * ROW;
   const bold = isChoice ? 'font-weight="600"' : '';
-  const bar = (left: number, right: number, fill: string) =>
-    `<rect x="${x(left).toFixed(1)}" y="${y - 12}" width="${(x(right) - x(left)).toFixed(1)}" height="15" fill="${fill}"/>`;
-  const timed = utility! - parts!.latency;
-  const end = x(timed - parts!.cost);
-  // The line of a mark stops around a figure; the row of the choice covers the line.
-  const figureText = isChoice ? text : onLine;
-  const off = (value: number) => `−${Math.abs(value).toFixed(3)}`;
+  const width = (x(quality) - x(from)).toFixed(1);
   return [
     isChoice ? `<rect x="20" y="${y - 20}" width="${WIDTH - 40}" height="${ROW - 1}" rx="6" fill="${CHOSEN}"/>` : '',
     text(48, y, String(rank), `${END} fill="${DIM}"`),
     text(64, y, model, bold),
-    text(282, y, `${Math.round(quality * 100)} %`, END),
     text(344, y, cost_credits.toFixed(2), END),
     text(404, y, (latency_ms / 1_000).toFixed(1), END),
-    bar(from, utility!, ACCENT),
-    bar(utility!, timed, GREY),
-    bar(timed, timed - parts!.cost, WARM),
-    figureText(end + 8, y, off(parts!.latency), SMALL),
-    figureText(end + 58, y, off(parts!.cost), `fill="${WARM}" font-size="12"`),
-    text(RIGHT, y, utility!.toFixed(3), `${END} ${bold}`),
+    `<rect x="${x(from).toFixed(1)}" y="${y - 12}" width="${width}" height="15" fill="${quality >= least ? ACCENT : GREY}"/>`,
+    isChoice ? rule(x(least), y - 20, y + ROW - 21, WARM) : '',
+    text(RIGHT, y, `${(quality * 100).toFixed(1)} %`, `${END} ${bold}`),
   ].join('\n');
 }
 

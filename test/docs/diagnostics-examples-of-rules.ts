@@ -74,39 +74,6 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
       mend: 'Correct the rule, or set the environment variable of a provider that serves such a model.',
       correction: ['"ch" in', '"eu" in'],
     },
-    'nothing-to-inherit': {
-      golden: 'selector-nothing-to-inherit',
-      mend: 'State the options, or let the selector `auto` use the strategy `auto`.',
-    },
-    'former-option': {
-      golden: 'selector-former-option',
-      mend: 'State the strategy from the hint, or remove the option.',
-      correction: ['strategy: auto-fast', 'strategy: fastest-within-margin'],
-    },
-    'former-key': {
-      golden: 'learning-misspelt',
-      mend: 'Remove the key.',
-      correction: ['learning:\n  - mode: shadows\n', ''],
-    },
-    'choices-changed': {
-      golden: 'learning-on',
-      mend: 'Declare `quality` by task as accurately as you can, and remove the key.',
-      correction: ['learning: { mode: on, explore: {} }\n', ''],
-    },
-    'former-plugin': {
-      golden: 'plugin-estimator',
-      mend: 'Remove the plugin.',
-      correction: ['plugins:\n  - ./plugins/tally.ts\n', ''],
-    },
-    'departs-from-base': {
-      golden: 'selector-departs-from-base',
-      mend: 'Remove the option, or rename the selector.',
-      correction: [', quality_floor: 0.9', ''],
-    },
-    'costly-choice': {
-      golden: 'reference-price-too-high',
-      mend: 'Lower [`reference_price`](choosing.md#say-what-a-good-answer-is-worth) or `answer_worth`, or raise `emphasis`. `policy check --choices` shows all choices.',
-    },
     'selector-empty': {
       golden: 'selector-tag-misspelt',
       mend: 'Correct the filter.',

@@ -59,11 +59,6 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Name other models, each once. A selector cannot be a fallback.',
       correction: ['[tiny, extra]', '[tiny, large]'],
     },
-    'needs-version': {
-      golden: 'tiers-in-version-1',
-      mend: 'Remove the key, or move the policy to the version in the message.',
-      correction: ['{ usual: [tiny], strong: [large] }', 'off'],
-    },
     'bad-tier': {
       golden: 'tier-twice',
       mend: 'Name models that the selector may choose, each once in a tier.',
@@ -76,11 +71,6 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
   },
   'What a policy must have': {
-    'no-version': {
-      golden: 'version-missing',
-      mend: 'Add `version: 2`.',
-      correction: ['providers:', 'version: 2\nproviders:'],
-    },
     'no-models': {
       golden: 'models-missing',
       mend: '[Add a model](guide.md#add-a-model), or start Signalbox with the right policy folder.',

@@ -11,7 +11,7 @@ const upstream = useUpstream();
 
 test('a server with the policy of the page serves requests under its limits', async () => {
   const [, text = ''] = /^```yaml policy\n([\s\S]*?)^```$/m.exec(PAGE) ?? [];
-  const policy = `version: 2\n${text.replaceAll(/base_url: \S+/g, `base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY`)}`;
+  const policy = `version: 1\n${text.replaceAll(/base_url: \S+/g, `base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY`)}`;
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
   try {
     const messages = [{ role: 'user', content: 'Hello' }];

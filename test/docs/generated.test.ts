@@ -5,10 +5,12 @@ import { HELP } from '../../src/admin/cli/help-texts.ts';
 import { jsonText } from '../../src/admin/cli/text.ts';
 import { policySchema, schemaText } from '../../src/policy/schema/json-schema.ts';
 import { AGENT_PAGES } from './agent-names-page.ts';
+import { choicesPage, chosenPage, routingBenchmarksPage } from './choices-page.ts';
 import { decisionPicture } from './decision-picture.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';
 import { doctorPage } from './doctor-page.ts';
 import { errorsPage } from './errors-page.ts';
+import { ESCALATION_PAGE, escalationPage } from './escalation-page.ts';
 import { explainPicture } from './explain-picture.ts';
 import { failureModesPage } from './failure-modes-page.ts';
 import { foundSecretsPage, GUARDS_PAGE } from './found-secrets-page.ts';
@@ -21,7 +23,6 @@ import { VARIABLE_PAGES } from './provider-variables.ts';
 import { PROVIDER_PAGES } from './providers-page.ts';
 import { requestPicture } from './request-picture.ts';
 import { rolesPage } from './roles-page.ts';
-import { choicesPage, routingBenchmarksPage, selectorsPage } from './selectors-page.ts';
 import { selectorsPicture } from './selectors-picture.ts';
 
 /** Files that are generated from code, completely or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
@@ -41,7 +42,8 @@ const PAGES = {
   'docs/pictures/selectors.svg': selectorsPicture,
   'docs/policies/reference.md': policyReferencePage,
   [OWN_SERVERS]: ownServersPage,
-  'docs/route/selectors.md': selectorsPage,
+  'docs/route/how-a-model-is-chosen.md': chosenPage,
+  [ESCALATION_PAGE]: escalationPage,
   'test/panel/choices.md': choicesPage,
   ...AGENT_PAGES,
   ...PROVIDER_PAGES,

@@ -8,7 +8,7 @@ const page = (path: string) => readFileSync(join(import.meta.dir, '../../docs', 
 const blocksOf = (text: string, language: string): string[] =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(([, block = '']) => block);
 
-const BASE = `version: 2
+const BASE = `version: 1
 providers: { sim: { adapter: simulated } }
 models:
   tiny: { provider: sim, price: { input: 1, output: 1 }, context_window: 8192, max_output: 2048, quality: { default: 0.5 }, regions: [eu] }

@@ -1,6 +1,5 @@
 import { OptionalKind, type TSchema } from '@sinclair/typebox';
 import { shipped } from '../../plugins/index.ts';
-import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import { CAPABILITIES, CAPABILITY_NAMES } from '../../src/core/request/capability.ts';
 import { FIELDS, isTypeName, type TypeName, VARIABLES } from '../../src/policy/cel/types.ts';
 import type { Section } from '../../src/policy/schema/section-definition.ts';
@@ -57,7 +56,7 @@ Signalbox assumes that every provider has ${namesOf('dialect')}, unless a model 
 
 ### Strategies
 
-Options of a selector. \`auto-fast\` and \`auto-cheap\` also accept the options of \`auto\`. Their defaults are the values of the selector \`auto\`.
+Options of a selector. [How a model is chosen](../route/how-a-model-is-chosen.md#selectors) explains them.
 
 ${pluginRows('strategy')}
 
@@ -87,7 +86,7 @@ function section([name, { text: schema, page }]: readonly [string, Section]): st
 }
 
 function valueRows([name, { text: schema }]: readonly [string, Section]): string[] {
-  return schema.properties ? rowsOf(schema, `${name}.`) : [row(name, schema, name === 'version')];
+  return schema.properties ? rowsOf(schema, `${name}.`) : [row(name, schema, false)];
 }
 
 const namesOf = (of: 'model' | 'dialect'): string =>
@@ -99,18 +98,11 @@ function pluginRows(kind: (typeof shipped)[number]['kind']): string {
   const rows = shipped
     .filter((plugin) => plugin.kind === kind)
     .flatMap((plugin) => {
-      const { properties, ...schema } = plugin.kind === 'strategy' ? plugin.options : plugin.settings;
-      const inherited = plugin.kind === 'strategy' ? inheritedBy(plugin) : [];
-      return rowsOf({ ...schema, properties: without(properties, inherited) }, `${plugin.name}.`);
+      const schema = plugin.kind === 'strategy' ? plugin.options : plugin.settings;
+      return rowsOf(schema, `${plugin.name}.`);
     });
   return `${HEAD}${rows.join('\n')}`;
 }
-
-const inheritedBy = ({ inherits }: StrategyPlugin): readonly string[] =>
-  inherits ? [...inherits.required, ...(inherits.optional ?? [])] : [];
-
-const without = (properties: Readonly<Record<string, TSchema>> = {}, names: readonly string[]) =>
-  Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name)));
 
 /** The fields of a variable. The fields of a part, such as a price, have the path of the part. */
 function fieldRows(path: string, type: TypeName): string[] {
@@ -190,7 +182,7 @@ function row(path: string, schema: TSchema, isRequired: boolean): string {
       ? ', *required*'
       : schema.default === undefined || ['[]', '{}'].includes(JSON.stringify(schema.default))
         ? ''
-        : `; ${code(schema.default)}${schema.formerDefault === undefined ? '' : `, in version 1 ${code(schema.formerDefault)}`}`;
+        : `; ${code(schema.default)}`;
   const type = `${typeName(schema)}${limitsOf(amountIn(schema) ?? schema)}${fallback}`;
   return `\`${path}\`${bracketed(type)} | ${meaningOf(schema)}`;
 }

@@ -11,14 +11,11 @@ import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { PROGRAM, runToEnd, temporaryFolder } from '../support/signalbox.ts';
-import { GUIDE, SCRIPTS, shippedBeside } from './policy-page.ts';
+import { GUIDE, SCRIPTS } from './policy-page.ts';
 
 /** A server has everything in docs/policies/guide.md: the test sends a request for each task, and runs the shell blocks as printed. */
 const ROOT = join(import.meta.dir, '../..');
 const KEYS = { OPENAI_API_KEY: 'of-the-house', OPENAI_EU_API_KEY: 'of-the-eu', OPENAI_RESEARCH_KEY: 'of-research' };
-// An edit at the end shows the effect of `answer_worth`.
-const worth = GUIDE.filter(({ sections }) => 'answer_worth' in sections);
-const rest = GUIDE.filter((file) => !worth.includes(file));
 
 let upstream: FakeUpstream;
 let live: LivePolicy;
@@ -40,7 +37,7 @@ function here(text: string): string {
 
 beforeAll(async () => {
   upstream = startFakeUpstream();
-  const files = [...shippedPolicy(), ...rest].map(({ path, text }) => [
+  const files = [...shippedPolicy(), ...GUIDE].map(({ path, text }) => [
     path.replace('policies/', ''),
     here(text).replace('http://127.0.0.1:8000/v1', upstream.url),
   ]);
@@ -188,20 +185,13 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     await expectError(await chat(other.key, { model: 'gpt-next', messages: CODE }), 'no_eligible_model');
   });
 
-  test('set the worth of a good answer: the saved value is active', async () => {
+  test('choose better models for some callers: the selector takes the best model', async () => {
     const { key } = await keyWith({});
     // This limit is too low for the model on local hardware, which is free and preferred.
-    const query = { constraints: { max_latency_ms: 19_000 }, task_type: 'math' };
-    const ask = async (model: string) =>
+    const query = { constraints: { max_latency_ms: 19_000 }, estimated_input_tokens: 1_000 };
+    const recommended = async (model: string) =>
       (await adviceOf(await live.box.post('/v1/route', { model, ...query }, as(key)))).recommended_model;
-    const before = await ask('auto');
-    const { revision } = await live.status();
-    // A policy may set this value in only one file, so the test moves the value from the shipped file to this file.
-    for (const { path, text } of [...shippedBeside(worth), ...worth]) {
-      live.replace(path.replace('policies/', ''), here(text));
-    }
-    await live.changedFrom(revision);
-    expect([before, await ask('auto')]).toEqual(['gpt-6-luna', 'gpt-6.1-sol']);
+    expect([await recommended('auto'), await recommended('auto-careful')]).toEqual(['gpt-6-luna', 'gpt-6-astra']);
   });
 });
 
@@ -211,7 +201,7 @@ describe('the shell blocks of docs/policies/guide.md', () => {
     home = temporaryFolder();
     cpSync(join(ROOT, 'policies'), join(home, 'policies'), { recursive: true });
     mkdirSync(join(home, 'mine'));
-    for (const { path, text } of [...shippedPolicy(), ...rest]) {
+    for (const { path, text } of [...shippedPolicy(), ...GUIDE]) {
       writeFileSync(join(home, 'mine', path.replace('policies/', '')), text);
     }
   });

@@ -5,7 +5,7 @@ import { PROGRAM, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 
 const page = readFileSync(join(import.meta.dir, '../../docs/policies/testing.md'), 'utf8');
 /** The policy that the cases of the page test. */
-const MODELS = `version: 2
+const MODELS = `version: 1
 providers:
   far: { adapter: openai, api_key_env: OPENAI_API_KEY }
   near: { adapter: openai, base_url: "https://eu.api.openai.com/v1", api_key_env: OPENAI_EU_API_KEY }
@@ -26,7 +26,7 @@ models:
     quality: { default: 0.7, basis: guessed }
 selectors:
   auto: { strategy: auto }
-  auto-cheap: { strategy: auto-cheap, options: { emphasis: 16 } }
+  auto-cheap: { strategy: auto-cheap, options: { margin: 0.25 } }
 constraints:
   - name: legal-stays-in-the-eu
     when: key.labels.department == "legal"

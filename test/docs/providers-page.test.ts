@@ -14,7 +14,7 @@ const blocks = [...TEXT.matchAll(/^```yaml policy\n([\s\S]*?)^```$/gm)].map(([, 
 }));
 
 describe('the examples of docs/extend/providers.md', () => {
-  const files = [{ path: 'p.yaml', text: 'version: 2\n' }, ...blocks];
+  const files = [{ path: 'p.yaml', text: 'version: 1\n' }, ...blocks];
   const context = { ...shippedContext({}), env: { get: () => 'http://127.0.0.1:1/v1' } };
 
   test('are valid together, and every provider in them serves a model', () => {

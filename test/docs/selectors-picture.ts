@@ -4,18 +4,16 @@ import { certify } from '../../src/routing/certify.ts';
 import { factsFor, runtimeWith } from '../panel/decide.ts';
 import { SELECTORS, type Selector } from '../panel/judge.ts';
 import { KEY_SETS } from '../panel/offers.ts';
-import { requestOf } from './selectors-page.ts';
+import { requestOf } from './choices-page.ts';
 import { ACCENT, DIM, GOOD, LINE, picture, text, WARM } from './svg.ts';
 
 /**
- * The picture of `docs/route/selectors.md`: cost and quality of every model, for four requests of the panel with all keys, and the choices
+ * The picture of `docs/route/how-a-model-is-chosen.md`: cost and quality of every model, for a usual and a hard request of the panel with the keys of three providers, and the choices
  * of the three selectors. Every figure in the picture is an estimate of the shipped policy.
  */
 const REQUESTS: readonly (readonly [id: string, title: string])[] = [
-  ['good-morning-one-line', '“Good morning :)”'],
-  ['extract-emails-plain', 'Addresses and numbers out of a text'],
-  ['code-rust-lru', 'A thread-safe cache in Rust'],
-  ['proof-functional-equation', 'A functional equation, with proof'],
+  ['wasser-siedepunkt', 'Why water boils earlier on a mountain'],
+  ['code-rust-lru', 'A thread-safe cache in Rust (hard)'],
 ];
 
 interface Point {
@@ -31,7 +29,7 @@ interface Panel {
 }
 
 export function selectorsPicture(): string {
-  const runtime = runtimeWith(KEY_SETS.find(({ name }) => name === 'all')!);
+  const runtime = runtimeWith(KEY_SETS.find(({ name }) => name === 'three')!);
   return draw(REQUESTS.map(([id, title]) => panelFor(id, title, runtime)));
 }
 
@@ -49,8 +47,8 @@ function panelFor(id: string, title: string, runtime: Runtime): Panel {
   return { title, points, choices };
 }
 
-const [WIDTH, HEIGHT] = [920, 852];
-const PLOT = { width: 376, height: 190, left: 78, top: 132, stepX: 438, stepY: 384 };
+const [WIDTH, HEIGHT] = [920, 468];
+const PLOT = { width: 376, height: 190, left: 78, top: 132, stepX: 438 };
 /**
  * Each selector has its own colour and size: rings around one model are inside each other, and readers can tell them apart without the
  * colour.
@@ -60,21 +58,19 @@ const RING: Readonly<Record<Selector, number>> = { auto: 6, 'auto-cheap': 9, 'au
 
 function draw(panels: readonly Panel[]): string {
   const body = [
-    text(28, 38, 'Cost and quality of every model, for four requests', 'font-size="20" font-weight="600"'),
+    text(28, 38, 'Cost and quality of every model, for two requests', 'font-size="20" font-weight="600"'),
     text(
       28,
       62,
-      'A dot is a model, a ring the choice of a selector. All providers’ keys are set; the scale of the cost is logarithmic.',
+      'A dot is a model, a ring the choice of a selector. The keys of OpenAI, Anthropic and Gemini are set; the scale of the cost is logarithmic.',
       `fill="${DIM}"`,
     ),
-    ...panels.map((panel, at) =>
-      plot(panel, PLOT.left + (at % 2) * PLOT.stepX, PLOT.top + Math.floor(at / 2) * PLOT.stepY),
-    ),
+    ...panels.map((panel, at) => plot(panel, PLOT.left + at * PLOT.stepX, PLOT.top)),
   ];
   return picture(
     WIDTH,
     HEIGHT,
-    'Cost and quality of every model for four requests, with the choices of the three selectors',
+    'Cost and quality of every model for two requests, with the choices of the three selectors',
     body.join('\n'),
   );
 }

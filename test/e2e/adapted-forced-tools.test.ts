@@ -42,15 +42,15 @@ const models = {
   },
 } as const;
 
-const policyOf = (version: 1 | 2, gateway = ''): string =>
+const policyOf = (gateway = ''): string =>
   testPolicy(
     { claude: { url: claude.url, adapter: 'anthropic' }, other: other.url },
     models,
     `gateway: { retries_max: 0${gateway} }`,
-  ).replace('version: 1', `version: ${version}`);
+  );
 
-const box = useSignalbox(() => ({ policy: policyOf(2) }));
-const former = useSignalbox(() => ({ policy: policyOf(1) }));
+const box = useSignalbox(() => ({ policy: policyOf() }));
+const refusing = useSignalbox(() => ({ policy: policyOf(', forced_tools: refuse') }));
 
 beforeEach(() => {
   for (const upstream of [claude, other]) upstream.behave(({ asked }) => (asked.schema ? { text: CITY_PIECES } : {}));
@@ -135,8 +135,8 @@ describe.each(DOORS)('a forced call of one function in %s', (_, door) => {
     expect([platform.routed_model, platform.adapted]).toEqual(['claude-opus-5-5', ['tool_choice']]);
   });
 
-  test('in policy version 1 a forced call is refused, and the error names the setting that allows it', async () => {
-    const response = await former.post(door.path, { ...door.body('claude-opus-5-5', SCHEMA), ...door.named });
+  test('with `forced_tools: refuse` a forced call is refused, and the error names the setting that allows it', async () => {
+    const response = await refusing.post(door.path, { ...door.body('claude-opus-5-5', SCHEMA), ...door.named });
     const { message } = (await expectError(response, 'no_eligible_model', 'tool_choice'))!;
     expect(message).toContain('does not accept a forced `tool_choice`');
     expect(message).toContain('`gateway.forced_tools: adapt`');

@@ -24,6 +24,7 @@ function policyText(quality = 0.9): string {
       stiff: { endpoints: ['first'], price: { input: 5, output: 4 }, quality: 0.8 },
       cheap: { endpoints: ['second'], price: { input: 2, output: 4 }, quality: 0.7 },
     },
+    'answer_length: blended\n',
   );
   return text
     .replace('input: 4,', 'input: 4, cached_input: 0.4,')

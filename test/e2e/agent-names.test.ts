@@ -14,16 +14,10 @@ import { useSignalbox, useUpstream } from '../support/use.ts';
 
 /** The names that coding agents send, in a policy of a user that lists no alias. */
 const upstream = useUpstream();
-const policyOf = (version: number, more = '') =>
-  testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, more).replace(
-    'version: 1',
-    `version: ${version}`,
-  );
-const policy = policyOf(2);
+const policyOf = (more = '') => testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, more);
+const policy = policyOf();
 const box = useSignalbox({ policy });
-const none = useSignalbox({ policy: policyOf(2, 'default_aliases: none\n') });
-const first = useSignalbox({ policy: policyOf(1) });
-const stated = useSignalbox({ policy: policyOf(1, 'default_aliases: agents\n') });
+const none = useSignalbox({ policy: policyOf('default_aliases: none\n') });
 
 const body = (model: string) => ({ model, max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] });
 const chat = (model: string, to: Signalbox = box) => to.post('/v1/chat/completions', body(model));
@@ -78,12 +72,9 @@ describe.each(SENT)('%s', (name, selector) => {
     expect(await (await box.get(`/v1/models/${name}`)).json()).toMatchObject({ id: name, display_name: selector });
   });
 
-  test('is unknown with `default_aliases: none` and in version 1, and means a selector where version 1 states `agents`', async () => {
-    for (const to of [none, first]) {
-      const { message } = await expectError(await chat(name, to), 'model_not_found', 'model');
-      expect(message).toContain(`With \`default_aliases: agents\`, it stands for \`${selector}\``);
-    }
-    expect((await chat(name, stated)).status).toBe(200);
+  test('is unknown with `default_aliases: none`', async () => {
+    const { message } = await expectError(await chat(name, none), 'model_not_found', 'model');
+    expect(message).toContain(`With \`default_aliases: agents\`, it stands for \`${selector}\``);
   });
 });
 
@@ -120,13 +111,17 @@ describe('any other meaning of a name comes first:', () => {
         other: { endpoints: ['fake'], more: '    aliases: [sonnet, claude-sonnet-9-*]\n' },
       },
       'selectors: { auto-fast: { strategy: auto-fast, aliases: [claude-auto] } }\n',
-    )
-      .replace('version: 1', 'version: 2')
-      .replace(
-        'providers:\n',
-        `providers:\n  claude-opus-box: { preset: ollama }\n  anthropic: { preset: anthropic, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY, serves: "*" }\n`,
-      ),
+    ).replace(
+      'providers:\n',
+      `providers:\n  claude-opus-box: { preset: ollama }\n  anthropic: { preset: anthropic, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY, serves: "*" }\n`,
+    ),
   }));
+
+  test('an alias that the policy states is once in the list of models', async () => {
+    const { data } = (await (await own.get('/v1/models')).json()) as { data: { id: string }[] };
+    expect(data.filter(({ id }) => id === 'sonnet')).toHaveLength(1);
+    expect(new Set(data.map(({ id }) => id)).size).toBe(data.length);
+  });
 
   test.each([
     ['a declared model', 'claude-opus-7', 'claude-opus-7'],
@@ -154,14 +149,14 @@ test('`policy explain` and the cases of a policy resolve the names as the server
   const file = join(folder, 'p.yaml');
   const env = { TEST_UPSTREAM_KEY: 'key-of-the-test' };
   const cases = 'cases: [{ name: sonnet, given: { model: claude-sonnet-9 }, expect: { model: best } }]\n';
-  writeFileSync(file, policyOf(2, cases));
+  writeFileSync(file, policyOf(cases));
   expect(await runHere(['policy', 'test', folder], env)).toMatchObject({ code: 0 });
   const explained = await runHere(['policy', 'explain', folder, '--model', 'opus'], env);
   expect(explained).toMatchObject({ code: 0 });
   expect(explained.out).toContain('opus (an alias of auto)');
-  writeFileSync(file, policyOf(2, `constraints: [{ name: x, when: 'request.model == "opus"', require: "true" }]\n`));
+  writeFileSync(file, policyOf(`constraints: [{ name: x, when: 'request.model == "opus"', require: "true" }]\n`));
   const { code, out } = await runHere(['policy', 'check', folder], env);
   expect([code, out]).toEqual([2, expect.stringContaining('`opus` is an alias')]);
-  writeFileSync(file, policyOf(1, cases));
+  writeFileSync(file, policyOf(`default_aliases: none\n${cases}`));
   expect((await runHere(['policy', 'check', folder], env)).out).toContain('unknown-reference');
 });

@@ -26,7 +26,7 @@ const policy = (): string =>
       strong: { endpoints: ['one'], price: { input: 5, output: 20 }, quality: 0.9 },
     },
   )
-    .replace('version: 1', 'version: 2')
+
     .replaceAll(
       /input: ([\d.]+), output(?=: [\d.]+, as_of)/g,
       (_, price) => `input: ${price}, cached_input: ${Number(price) / 10}, output`,

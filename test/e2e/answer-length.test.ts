@@ -16,19 +16,20 @@ const MODELS = {
 };
 /** `writer` gives the answers that are measured, so that the candidates of the other selectors keep their declared speeds. */
 const SELECTORS = ['auto', 'auto-cheap', 'auto-fast'];
-const policyOf = (declared: number, head = 'version: 2') =>
+const policyOf = (declared: number) =>
   testPolicy(
     { up: upstream.url },
     MODELS,
-    `selectors:
-${SELECTORS.map((name) => `  ${name}: { strategy: ${name}, tiers: off, models: { require: '!(model.id in ["writer", "short"])' } }`).join('\n')}
+    `# The orders of the selectors come from this traffic, not from the declared lengths.
+traffic: { general: { share: 1, input_tokens: 500, output_tokens: 400 } }
+selectors:
+${SELECTORS.map((name) => `  ${name}: { strategy: ${name}, models: { require: '!(model.id in ["writer", "short"])' } }`).join('\n')}
   traffic: { strategy: auto, models: { require: model.id == "writer" } }
   only-short: { strategy: auto, models: { require: model.id == "short" } }
 `,
   )
     .replaceAll('default_max_output: 1024', 'default_max_output: 8192')
     .replace(/^ {2}short:[\s\S]*/m, (text) => text.replaceAll('8192', '2000'))
-    .replace('version: 1', head)
     .replace('coding: { expected_output_tokens: 1200', `coding: { expected_output_tokens: ${declared}`);
 
 const QUESTION = 'Write a function in Python that parses ISO dates.';
@@ -39,7 +40,6 @@ interface Explanation {
   readonly candidates: readonly { readonly model: string }[];
   readonly expected_output_tokens: number;
   readonly expected_output_source: string;
-  readonly answer_worth_credits: number;
   readonly explanation: readonly string[];
 }
 
@@ -57,9 +57,9 @@ async function explainedBy(box: Signalbox, model: string, more: object = {}): Pr
 /** So many answers are more than the server needs to measure a length. */
 const WARMING = 30;
 
-async function start(declared: number, head?: string) {
+async function start(declared: number) {
   let skippedMs = 0;
-  const policy = policyOf(declared, head);
+  const policy = policyOf(declared);
   const clock = () => performance.now() + skippedMs;
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV, clock });
   const chat = async (model: string, more: object = {}) => {
@@ -73,9 +73,9 @@ async function start(declared: number, head?: string) {
 }
 
 /** Starts a server, gets enough answers of `words` words, and waits until the length that all of them give is published. */
-async function warm(words: number, head?: string) {
+async function warm(words: number) {
   upstream.behave({ text: 'word '.repeat(words) });
-  const server = await start(1_200, head);
+  const server = await start(1_200);
   for (let i = 0; i < WARMING; i++) await server.chat('traffic');
   await waitFor(async () => {
     const text = await (await server.box.get('/metrics')).text();
@@ -87,8 +87,8 @@ async function warm(words: number, head?: string) {
 }
 
 /** The figures of an explanation, without the measured speed of `writer`. */
-const figuresOf = ({ choice, candidates, expected_output_tokens, answer_worth_credits }: Explanation) => ({
-  ...{ choice, expected_output_tokens, answer_worth_credits },
+const figuresOf = ({ choice, candidates, expected_output_tokens }: Explanation) => ({
+  ...{ choice, expected_output_tokens },
   candidates: candidates.filter(({ model }) => model !== 'writer'),
 });
 
@@ -115,20 +115,15 @@ test.each([
   60_000,
 );
 
-test('auto-cheap stays with the cheap model while a server measures short answers; blended lengths would change its choice', async () => {
-  const choices = async (head: string) => {
-    const { box, chat } = await start(1_200, head);
-    const before = (await explainedBy(box, 'auto-cheap')).choice;
-    upstream.behave({ text: 'word '.repeat(40) });
-    for (let i = 0; i < 80; i++) await chat('traffic');
-    await waitFor(async () => (await explainedBy(box, 'auto')).expected_output_tokens < 150);
-    const after = (await explainedBy(box, 'auto-cheap')).choice;
-    await box.stop();
-    return [before, after];
-  };
-  expect(await choices('version: 2')).toEqual(['cheap', 'cheap']);
-  expect(await choices('version: 2\nanswer_length: blended')).toEqual(['cheap', 'expensive']);
-  expect(await choices('version: 1')).toEqual(['cheap', 'expensive']);
+test('auto-cheap stays with the cheap model while a server measures short answers', async () => {
+  const { box, chat } = await start(1_200);
+  const choiceNow = async () => (await explainedBy(box, 'auto-cheap')).choice;
+  const before = await choiceNow();
+  upstream.behave({ text: 'word '.repeat(40) });
+  for (let i = 0; i < 80; i++) await chat('traffic');
+  await waitFor(async () => (await explainedBy(box, 'auto')).expected_output_tokens < 150);
+  expect([before, await choiceNow()]).toEqual(['expensive', 'expensive']);
+  await box.stop();
 });
 
 test('20 answers are enough for a measured length, and 19 are not', async () => {
@@ -147,8 +142,8 @@ describe('a measured length that has become long', () => {
    * A server that has measured 3,600 tokens, after more answers of `words` words with this output limit. The answers may change the
    * server's measured length.
    */
-  async function after(words: number, max_tokens: number, head?: string) {
-    const { box, chat } = await warm(3_600, head);
+  async function after(words: number, max_tokens: number) {
+    const { box, chat } = await warm(3_600);
     const lengthNow = async () => (await explainedBy(box, 'auto')).expected_output_tokens;
     const before = await lengthNow();
     upstream.behave(({ body }) => {
@@ -166,13 +161,12 @@ describe('a measured length that has become long', () => {
   });
 
   test.each([
-    ['answers that these output limits cut', 3_600, 2_000, 'version: 2'],
-    ['answers whose output limits are below the declared length', 40, 1_000, 'version: 2'],
-    ['short answers with `version: 1`', 40, 2_000, 'version: 1'],
+    ['answers that these output limits cut', 3_600, 2_000],
+    ['answers whose output limits are below the declared length', 40, 1_000],
   ] as const)(
     'a long measured length stays after %s',
-    async (_, words, cap, head) => {
-      const { box, hasChanged } = await after(words, cap, head);
+    async (_, words, cap) => {
+      const { box, hasChanged } = await after(words, cap);
       await quietFor(1_500, 'another length', hasChanged);
       await box.stop();
     },

@@ -14,7 +14,6 @@ export const MAX = {
 } as const;
 
 export interface PolicyOptions {
-  readonly version?: 1 | 2;
   /** Keys of the section `gateway`. */
   readonly gateway?: string;
   readonly more?: string;
@@ -38,7 +37,7 @@ export function useCappingModels() {
   });
 
   /** `auto` chooses `small`, and falls back to `large`. The policy has other models for requests that name them. */
-  function policyOf({ version = 2, gateway = 'retries_max: 0', more = '' }: PolicyOptions = {}): string {
+  function policyOf({ gateway = 'retries_max: 0', more = '' }: PolicyOptions = {}): string {
     const model = (id: keyof typeof MAX, provider: string, quality: number, window = 200_000) => `  ${id}:
     endpoints: [{ provider: ${provider}, upstream: ${id}-upstream }]
     price: { input: 1, output: 4, as_of: 2026-11-01, basis: own }
@@ -49,7 +48,7 @@ export function useCappingModels() {
     latency: { ttft_ms: 100, output_tokens_per_second: 100, basis: guessed }
     quality: { default: ${quality}, basis: guessed }
 `;
-    return `version: ${version}
+    return `version: 1
 credits: { usd_per_credit: 0.001 }
 gateway: { ${gateway} }
 providers:

@@ -6,7 +6,7 @@ import { makeTestKey, type Signalbox, startSignalbox, withKey } from '../support
 
 /** `GET /admin/usage/export`: a line for each charge, for people who have no shell. */
 
-const POLICY = `version: 2
+const POLICY = `version: 1
 providers: { sim: { adapter: simulated } }
 models:
   best:

@@ -71,7 +71,7 @@ test('each of two servers shows both servers, that one server refuses a policy, 
   const [a, b] = two as [Signalbox, Signalbox];
   await waitFor(async () => (await figure(a, 'signalbox_instances')) === 2);
   expect(await clusterAt(a)).toMatchObject({ is_split: false, data: [{ policy_error: null }, { policy_error: null }] });
-  await Bun.write(join(folders[0]!, 'more.yaml'), 'language_worth: 0.07\n');
+  await Bun.write(join(folders[0]!, 'more.yaml'), 'strong_from: 0.07\n');
   await Bun.write(join(folders[1]!, 'more.yaml'), 'language_wort: 0.07\n');
   await Promise.all(two.map((one) => one.post('/admin/policy/reload', {})));
   // A server's report is written shortly after its answer.
@@ -87,7 +87,7 @@ test('each of two servers shows both servers, that one server refuses a policy, 
     expect(second?.renewed).not.toBeNull();
   }
   await waitFor(async () => (await figure(b, 'signalbox_instance_policies')) === 2);
-  await Bun.write(join(folders[1]!, 'more.yaml'), 'language_worth: 0.07\n');
+  await Bun.write(join(folders[1]!, 'more.yaml'), 'strong_from: 0.07\n');
   await b.post('/admin/policy/reload', {});
   await waitFor(async () => !(await clusterAt(a)).is_split);
   await waitFor(async () => (await figure(a, 'signalbox_instance_policies')) === 1);

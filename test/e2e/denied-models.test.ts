@@ -29,7 +29,7 @@ const vectorModel = (id: string) => `  ${id}:
     embedding: { dimensions: 8, vector_space: s }
 `;
 const box = useSignalbox(() => ({
-  policy: `version: 2
+  policy: `version: 1
 credits: { usd_per_credit: 0.001 }
 providers:
   cloud: { adapter: openai-compatible, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY }

@@ -43,6 +43,12 @@ describe('media reach the model as they are:', () => {
   });
 });
 
+test('a model of Anthropic is told to answer with JSON only, because its API has no mode for it', async () => {
+  const response = await chat({ model: 'claude', messages: [QUESTION], response_format: { type: 'json_object' } });
+  expect(response.status).toBe(200);
+  expect(JSON.stringify(upstreamOf('claude').requests.at(-1)?.body)).toContain('valid JSON object and nothing else');
+});
+
 const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }];
 const said = (part: object) => ({ messages: [{ role: 'user', content: [part] }] });
 const beginning = { messages: [QUESTION, { role: 'assistant', content: 'The answer is ' }] };
@@ -53,7 +59,6 @@ describe('content that a dialect cannot express is refused by its capability, an
     ['claude', 'seed', { seed: 0 }, 'seed'],
     ['claude', 'penalties', { frequency_penalty: 0.5 }, 'frequency_penalty'],
     ['claude', 'logit_bias', { logit_bias: { 5: 1 } }, 'logit_bias'],
-    ['claude', 'json_mode', { response_format: { type: 'json_object' } }, 'response_format'],
     ['claude', 'audio_input', said(sound('wav')), null],
     ['claude', 'file_ids', said(file({ file_id: 'file-1' })), null],
     ['claude', 'continuation', beginning, null],

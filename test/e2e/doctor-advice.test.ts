@@ -150,7 +150,7 @@ const model = (provider: string, day: string) => `
     context_window: 32768
     max_output: 256
     quality: { default: 0.5, basis: guessed }`;
-const POLICY = `version: 2
+const POLICY = `version: 1
 providers:
   sim: { adapter: simulated }
   far: { adapter: openai-compatible, base_url: "http://127.0.0.1:9/v1", api_key_env: FAR_KEY }

@@ -37,7 +37,7 @@ const model = (provider: string, day = '2026-11-01') => `
     max_output: 256
     quality: { default: 0.5, basis: guessed }`;
 
-const POLICY = `version: 2
+const POLICY = `version: 1
 providers:
   far: { adapter: openai-compatible, base_url: "${far.url}/v1", api_keys_env: [FAR_KEY, { api_key_env: FAR_KEY_2, label: spare }] }
   down: { adapter: openai-compatible, base_url: "http://127.0.0.1:9/v1", api_key_env: FAR_KEY }
@@ -233,7 +233,7 @@ test('tables of an earlier program that still runs are one warning, and its repo
 
 test('a model server of the operator that is down at the start is a problem, at the server and without it', async () => {
   const policies = writePolicy(
-    `version: 2\nproviders:\n  box: { preset: ollama }\n  sim: { adapter: simulated }\nmodels:\n  toy:${model('sim')}\n`,
+    `version: 1\nproviders:\n  box: { preset: ollama }\n  sim: { adapter: simulated }\nmodels:\n  toy:${model('sim')}\n`,
   );
   const env = { OLLAMA_BASE_URL: 'http://127.0.0.1:9' };
   const down = await startSignalbox({ env, args: ['--policies', policies] });

@@ -48,7 +48,7 @@ beforeAll(async () => {
         mute: { endpoints: ['other'], quality: 0.1, capabilities: [], more: '    lacks: [seed]\n' },
         plain: { endpoints: ['other'], quality: 0.1, more: '    lacks: [single_tool_calls, seed]\n' },
       },
-      `gateway: { retries_max: 0${more} }\n`,
+      `gateway: { retries_max: 0, forced_tools: refuse${more} }\n`,
     );
   [lax, strict, hasty] = await Promise.all([
     startSignalbox({ policy: policy(`, drop_unsupported: ${ALL}`), env: UPSTREAM_ENV }),

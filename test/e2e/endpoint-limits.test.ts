@@ -199,7 +199,7 @@ test('an edit of the policy does not refill the limit of an endpoint', async () 
   expect((await chat(live.box)).status).toBe(200);
   const before = first.requests.length;
   const { revision } = await live.status();
-  live.replace('policy.yaml', policy.replace('answer_worth: 20', 'answer_worth: 21'));
+  live.replace('policy.yaml', policy.replace('cost: 0.3', 'cost: 0.31'));
   await live.changedFrom(revision);
   expect((await chat(live.box)).status).toBe(200);
   expect(first.requests.length).toBe(before);

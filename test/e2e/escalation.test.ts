@@ -5,7 +5,7 @@ import { useLivePolicy, useUpstream } from '../support/use.ts';
 
 /** Tests signals that are not in the transcript, and the share of escalated conversations, through HTTP. */
 const upstream = useUpstream();
-const POLICY = `version: 2
+const POLICY = `version: 1
 gateway: { retries_max: 0 }
 providers: { sim: { adapter: openai-compatible, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY } }
 models:

@@ -2,7 +2,6 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { explanationResult } from '../../src/admin/cli/policy/explain-result.ts';
 import { parseId } from '../../src/core/id.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { runHere } from '../support/run-here.ts';
@@ -34,6 +33,8 @@ preferences:
     when: time.hour < 6 && request.metadata.batch == "yes"
     prefer: model.id == "cheap"
     worth: 0.4
+selectors:
+  auto: { strategy: auto, tiers: off }
 `;
 
 let folder: string;
@@ -93,33 +94,33 @@ describe('signalbox policy explain', () => {
     expect(out).not.toContain('are held first');
   });
 
-  test('`policy explain` prints a table with the parts of each utility, and an explanation in words', async () => {
+  test('`policy explain` prints a table of the models in their order, and an explanation in words', async () => {
     const { out, err, code } = await runHere(['policy', 'explain', folder]);
     expect({ err, code }).toEqual({ err: '', code: 0 });
     const [head, first, second, third] = out.split('\n');
-    expect(head).toMatch(/^ +model +quality +Credits +latency +source +utility +[=] quality +[+] cost +[+] latency$/);
+    expect(head).toMatch(/^ +model +quality +Credits +latency +source$/);
     expect([first, second, third].map((line) => line!.slice(0, 8).trim())).toEqual(['1  best', '2  good', '3  cheap']);
-    expect(out).toContain('best is the best of 3 models by auto:balanced');
+    expect(out).toContain('best costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.9)');
     expect(out).toContain('Providers that cannot serve here: absent (NOT_SET is not set).');
     expect(out).toContain('Budgets and balances are not considered.');
     expect(out).not.toContain('\u001b');
   });
 
-  test('`policy explain` says whether the utility, the tiers or the name of a model decides the order of the table', async () => {
+  test('`policy explain` says whether the order, the utility or the name of a model decides the order of the table', async () => {
     const shipped = join(import.meta.dir, '../../policies');
-    const orderOf = async (...args: string[]) => {
-      const { out } = await runHere(['policy', 'explain', ...args]);
-      const utilities = [...out.matchAll(/^\d+ .* s +\w+ +([\d.]+)/gm)].map(([, utility]) => Number(utility));
-      return {
-        isByUtility: utilities.length > 1 && utilities[0] === Math.max(...utilities),
-        text: /with the weights of the selector\. (.*)/.exec(out)?.[1],
-      };
-    };
-    expect(await orderOf(folder)).toEqual({ isByUtility: true, text: 'The highest utility wins.' });
-    const tiered = { isByUtility: false, text: 'The order of the tiers decides, not the utility.' };
-    expect(await orderOf(shipped, '--message', 'Say hello.')).toEqual(tiered);
-    const named = 'The request names its model, so the utility does not decide.';
-    expect(await orderOf(shipped, '--model', 'sim-small')).toMatchObject({ text: named });
+    const weights = JSON.stringify({
+      ...{ model: 'auto', messages: [{ role: 'user', content: 'Say hello.' }] },
+      route_strategy: { cost_weight: 0.5, quality_weight: 0.5 },
+    });
+    const orders: [string, string][] = [
+      [
+        (await runHere(['policy', 'explain', shipped, '--message', 'Say hello.'])).out,
+        'the first one that is good enough is chosen.',
+      ],
+      [(await runHere(['policy', 'explain', shipped, '-'], {}, weights)).out, 'The highest utility wins.'],
+      [(await runHere(['policy', 'explain', shipped, '--model', 'sim-small'])).out, 'The request names its model'],
+    ];
+    for (const [out, text] of orders) expect(out).toContain(text);
   });
 
   test('`policy explain` names the rule that rejects a model, with its file and line', async () => {
@@ -152,11 +153,6 @@ describe('signalbox policy explain', () => {
       of: 'system prompt',
       adds: expect.any(Number),
     });
-    expect(told.facts.difficulty).toBe('easy');
-    const unclear = { ...told, facts: { ...told.facts, task: 'general' } };
-    expect(explanationResult(unclear, { json: false, terminal: false, note: '', folder: null }).text).toMatch(
-      /Task: general, because the likeliest task is not likely enough: classification \(\d+ % likely/,
-    );
     // If the caller names the task, no words determined it.
     const named = await explain('--task', 'coding', '--json');
     expect(JSON.parse(named.out).task_reasons).toBeNull();

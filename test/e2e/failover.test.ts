@@ -65,7 +65,7 @@ describe('a temporary fault', () => {
     const box = await start();
     first.next({ status: 503 }, { status: 500 });
     const { platform } = await answerOf(await chat(box));
-    expect(platform.route_reason).toBe('auto:balanced:fallback');
+    expect(platform.route_reason).toBe('auto:usual:fallback');
     expect(platform.routed_model).toBe('plain');
     expect(platform.attempts.map(({ failure }) => failure)).toEqual(['overloaded', 'server', null]);
     const decision = await (await box.get(`/v1/decisions/${platform.decision_id}`)).json();

@@ -23,7 +23,8 @@ const told = async (body: object) => {
 beforeAll(async () => {
   const plain = { endpoints: ['fake'], quality: 0.5 };
   const models = { best: { endpoints: ['fake'], quality: 0.9 }, plain, scored: plain };
-  const more = 'gateway: { failed_auth_per_minute: 1000000, retries_max: 0 }\n';
+  // A low score moves no conversation to another model here.
+  const more = 'gateway: { failed_auth_per_minute: 1000000, retries_max: 0 }\nescalate: { on: [] }\n';
   const policy = testPolicy({ fake: upstream.url }, models, more);
   box = await startSignalbox({ policy, env: UPSTREAM_ENV });
   other = await box.makeKey('--scope', 'admin,chat');
@@ -109,21 +110,4 @@ test('scores change no decision, and their means are shown by model and task', a
     { ...figures, task: 'unread' },
   ]);
   expect(await (await box.get('/metrics')).text()).toMatch(/signalbox_outcomes_total\{source="caller"\} [1-9]\d*\n/);
-});
-
-test('the length of a refused request’s question does not change any estimate', async () => {
-  const content = `Write a function that adds two numbers. ${'It must keep every digit. '.repeat(20)}`;
-  const estimated = async () => {
-    const advice = await box.post('/v1/route', { messages: [{ role: 'user', content }] });
-    const { decision_id: id } = (await advice.json()) as { decision_id: string };
-    return ((await (await box.get(`/v1/decisions/${id}`)).json()) as { quality: object }).quality;
-  };
-  const before = await estimated();
-  for (let i = 0; i < 20; i++) {
-    const refused = await box.post('/v1/chat/completions', { model: 'auto', messages, budget_limit: 0.000001 });
-    await expectError(refused, 'budget_limit_too_low', 'budget_limit');
-  }
-  expect(await estimated()).toEqual(before);
-  for (let i = 0; i < 20; i++) await chat(box, { user: `paid ${i}` });
-  expect(await estimated()).not.toEqual(before);
 });

@@ -33,7 +33,7 @@ beforeAll(async () => {
   const policy = testPolicy(
     { fake: upstream.url },
     { best: { endpoints: ['fake'] }, hasty: { endpoints: ['fake'], more: '    deadlines: { first_token_ms: 100 }\n' } },
-    `gateway: { commit_after_ms: ${COMMIT_AFTER_MS}, retries_max: 0 }\nledger: { contention_wait_ms: 0 }\n`,
+    `gateway: { commit_after_ms: ${COMMIT_AFTER_MS}, retries_max: 0, repeats_in_flight: refuse }\nledger: { contention_wait_ms: 0 }\n`,
   );
   // The server runs as a process, because this test reads the database files, and closing a file would release this process's locks on it.
   box = await startSignalbox({ isProcess: true, policy, env: UPSTREAM_ENV });

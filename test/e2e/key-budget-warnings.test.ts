@@ -16,7 +16,7 @@ const box = useSignalbox(() => ({
       best: { endpoints: ['fake'] },
       plain: { endpoints: ['fake'], price: { input: 0.1, output: 0.4 } },
     },
-  ).replace('tasks:\n', `tasks:\n${CLASSES}`),
+  ).replace(/^ {2}classification: .*\n/m, CLASSES),
 }));
 
 interface Created {

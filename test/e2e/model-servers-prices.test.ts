@@ -40,7 +40,7 @@ const model = (name: string, digest?: string): FakeModel => ({
 const BIG = model('big:latest', DIGEST);
 const OTHER = model('other:4b');
 
-const policyFor = (models = '', providers = '  box: { preset: ollama }') => `version: 2
+const policyFor = (models = '', providers = '  box: { preset: ollama }') => `version: 1
 providers:
 ${providers}
 models:
@@ -99,7 +99,7 @@ describe('a model with a price', () => {
   });
 
   test('of a wildcard is not served at the price of a wildcard with a shorter pattern', async () => {
-    const policy = `version: 2
+    const policy = `version: 1
 providers:
   box: { preset: ollama }
 models:
@@ -169,7 +169,7 @@ test('a name that gets the weights of a declared model is no longer served', asy
 });
 
 test('without a model with a price, found models stay free, also those with the weights of another found model', async () => {
-  const policy = 'version: 2\nproviders:\n  box: { preset: ollama }\n';
+  const policy = 'version: 1\nproviders:\n  box: { preset: ollama }\n';
   const signalbox = await start(policy, env(fake('ollama', BIG, ...COPIES, OTHER)));
   const names = ['box/big', 'box/big:70b', 'box/copy', 'box/other:4b'];
   expect(await costsOf(signalbox, names)).toEqual(Object.fromEntries(names.map((name) => [name, 0])));
@@ -210,7 +210,7 @@ test('a kept list of an earlier build, which does not identify weights, is not u
 });
 
 describe('a service with prices', () => {
-  const policyOf = (service: string, models = '') => `version: 2
+  const policyOf = (service: string, models = '') => `version: 1
 providers:
   cloud: { ${service}, api_key_env: CLOUD_KEY, discover: serve, settings: { server: openai } }
   sim: { adapter: simulated }

@@ -38,7 +38,7 @@ const QWEN: FakeModel = {
   ...{ name: 'qwen:4b', capabilities: ['completion', 'tools'], size: '4.0B', parameters: 4e9, inUse: 8_192 },
 };
 
-const policyFor = (more = '', provider = '{ preset: ollama }') => `version: 2
+const policyFor = (more = '', provider = '{ preset: ollama }') => `version: 1
 providers:
   box: ${provider}
 ${more}
@@ -174,7 +174,7 @@ describe('a policy that declares no model', () => {
     };
     const python =
       '{ adapter: openai-compatible, base_url_env: PYTHON_URL, discover: serve, settings: { server: openai } }';
-    const policy = `version: 2\nproviders:\n  cpp: { preset: llama-cpp }\n  python: ${python}\n`;
+    const policy = `version: 1\nproviders:\n  cpp: { preset: llama-cpp }\n  python: ${python}\n`;
     const signalbox = await start({ policy, env });
     expect(await chat(signalbox, 'cpp/SmolLM2.Q4_1')).toMatchObject({ status: 200 });
     expect(await chat(signalbox, 'python/smol')).toMatchObject({ status: 200 });
@@ -273,14 +273,6 @@ describe('found models are beside the policy', () => {
     const tag = { headers: { 'if-match': `"${revision}"` } };
     expect((await signalbox.post('/admin/policy/reload', {}, tag)).status).toBe(200);
   }, 60_000);
-
-  test('version 1 polls no server', async () => {
-    const server = fake('ollama', SMOL);
-    const policy = policyFor(declared('smol')).replace('version: 2', 'version: 1');
-    const signalbox = await start({ policy, env: envOf(server) });
-    expect(await chat(signalbox, 'auto')).toMatchObject({ status: 200, model: 'mine' });
-    expect(server.calls).toEqual(['POST /v1/chat/completions']);
-  });
 
   test('a hostile server stops neither the start nor an edit, and redirects are not followed', async () => {
     const trap = fake('ollama', { name: 'trap' });

@@ -181,7 +181,7 @@ describe('a request', () => {
     expect(out).toMatch(new RegExp(`^key +crawler \\(${id}\\)$`, 'm'));
     expect(out).toMatch(new RegExp(`^team +search \\(${team}\\)$`, 'm'));
     expect(out).toMatch(/^named model +auto$/m);
-    expect(out).toMatch(/^reason +The selector auto chose this model by auto:balanced\./m);
+    expect(out).toMatch(/^reason +The selector auto chose this model by auto:usual\./m);
     expect(out).not.toMatch(/policy revision|object/);
     const refused = await show(await ask(key, 'gpt-9'));
     expect(refused).toMatch(/^named model +gpt-9$/m);

@@ -12,7 +12,7 @@ import { ASKED, chat, hi, MAX, type PolicyOptions, useCappingModels } from './ca
 /** Requests whose `max_tokens` is above the `max_output` of a model. Agents send such requests. */
 const { one, two, claude, policyOf, sent } = useCappingModels();
 
-describe('with `version: 2`, a request for more output than a model can return', () => {
+describe('a request for more output than a model can return', () => {
   const box = useSignalbox(() => ({
     policy: policyOf({
       more: `budgets:
@@ -220,7 +220,7 @@ constraints:
   });
 });
 
-describe('`refuse`, the default of `version: 1`', () => {
+describe('`output_above_maximum: refuse`', () => {
   const boxes: Signalbox[] = [];
   afterEach(() => Promise.all(boxes.splice(0).map((box) => box.stop())));
   const start = async (options: PolicyOptions) => {
@@ -232,11 +232,8 @@ describe('`refuse`, the default of `version: 1`', () => {
     return box;
   };
 
-  test.each([
-    ['version 1', { version: 1 }],
-    ['version 2 with `refuse`', { gateway: 'retries_max: 0, output_above_maximum: refuse' }],
-  ] as const)('a model whose maximum is below `max_tokens` is refused, in %s', async (_, options) => {
-    const box = await start(options);
+  test('a model whose maximum is below `max_tokens` is refused', async () => {
+    const box = await start({ gateway: 'retries_max: 0, output_above_maximum: refuse' });
     const { message } = await expectError(await chat(box), 'no_eligible_model');
     expect(message).toBe(
       `\`small\` cannot serve this request: max_tokens is above its maximum of ${MAX.small}; change max_tokens from ${ASKED} to ${MAX.small} to use \`small\`.`,
@@ -246,12 +243,6 @@ describe('`refuse`, the default of `version: 1`', () => {
     const least = { constraints: { min_output_tokens: 3_000 }, max_tokens: undefined };
     expect((await answerOf(await chat(box, { model: 'auto', ...least }))).platform.routed_model).toBe('large');
     expect(sent(two).max_tokens).toBe(3_000);
-  });
-
-  test('a stated `cap` overrides the default `refuse` in version 1', async () => {
-    const box = await start({ version: 1, gateway: 'retries_max: 0, output_above_maximum: cap' });
-    expect((await answerOf(await chat(box))).platform.output_capped_by).toBe('model');
-    expect(sent().max_tokens).toBe(MAX.small);
   });
 });
 

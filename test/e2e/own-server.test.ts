@@ -9,7 +9,7 @@ import { startSignalbox } from '../support/signalbox.ts';
 function snippet(url: string): string {
   const page = readFileSync(join(import.meta.dir, '../../docs/start.md'), 'utf8');
   const [, text = ''] = /### A server of your own[\s\S]*?```yaml\n([\s\S]*?)```/.exec(page) ?? [];
-  return `version: 2\n${text.replace(/base_url: http:\S+/, `base_url: ${url}`)}`;
+  return `version: 1\n${text.replace(/base_url: http:\S+/, `base_url: ${url}`)}`;
 }
 
 const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } };

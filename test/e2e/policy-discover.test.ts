@@ -17,7 +17,7 @@ function fake(): FakeModelServer {
   return server;
 }
 
-const policyOf = (box: string | null, more = '', version = 2) => `version: ${version}
+const policyOf = (box: string | null, more = '') => `version: 1
 providers:
   sim: { adapter: simulated }${box === null ? '' : `\n  box: ${box}`}
 models:
@@ -62,7 +62,6 @@ describe('an owner cannot turn on discovery over HTTP', () => {
     ['by removing the key', policyOf(OFF), policyOf('{ preset: ollama }')],
     ['with a new provider', policyOf(null), policyOf('{ preset: ollama }')],
     ['with another preset', policyOf('{ preset: groq }'), policyOf('{ preset: ollama }')],
-    ['with another version', policyOf('{ preset: ollama }', '', 1), policyOf('{ preset: ollama }')],
   ])('%s', async (_, before, after) => {
     const server = fake();
     const signalbox = await open(before, server);
@@ -87,7 +86,7 @@ describe('an owner cannot turn on discovery over HTTP', () => {
 test('an edit over HTTP can leave discovery as it is, state what already applies, and turn it off', async () => {
   const signalbox = await open(policyOf('{ preset: ollama }'), fake());
   for (const after of [
-    policyOf('{ preset: ollama }', 'language_worth: 0.07\n'),
+    policyOf('{ preset: ollama }', 'strong_from: 0.07\n'),
     policyOf('{ preset: ollama, discover: serve }'),
     policyOf(OFF),
     policyOf(null),
@@ -114,7 +113,7 @@ test('a push over HTTP can neither turn on discovery nor bring it back; the comm
   });
   opened.push(() => signalbox.stop());
   const filesOf = (text: string) => ({ files: [{ name: 'a.yaml', text }] });
-  expect((await push(signalbox, filesOf(policyOf('{ preset: ollama }', 'language_worth: 0.07\n')))).status).toBe(200);
+  expect((await push(signalbox, filesOf(policyOf('{ preset: ollama }', 'strong_from: 0.07\n')))).status).toBe(200);
   expect((await push(signalbox, filesOf(policyOf(OFF)))).status).toBe(200);
   for (const body of [filesOf(on), { revision: '1' }]) {
     const answer = await push(signalbox, body);

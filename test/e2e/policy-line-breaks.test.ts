@@ -16,7 +16,7 @@ const live = useLivePolicy(() => ({ 'policy.yaml': base, 'rules.yaml': '# rules\
 
 const BREAKS = { 'a lone CR': '\r', NEL: '\u0085', LS: '\u2028', PS: '\u2029' } as const;
 /** In an editor, the second line looks like a setting. */
-const disguised = (character: string) => `# rules${character}language_worth: 0.05\nunstated_languages: exclude\n`;
+const disguised = (character: string) => `# rules${character}strong_from: 0.05\nunstated_languages: exclude\n`;
 const AT = { code: 'line-break', severity: 'error', line: 1, column: 8, length: 1 } as const;
 
 const found = ({ diagnostics }: { readonly diagnostics: readonly Diagnostic[] }) =>
@@ -86,14 +86,14 @@ test('a stored revision with an invalid line break prevents a start, the error h
   const env = { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: makeTestKey() };
   const start = () => startSignalbox({ data, args, env });
   const box = await start();
-  writeFileSync(join(folder, 'rules.yaml'), 'language_worth: 0.07\n');
+  writeFileSync(join(folder, 'rules.yaml'), 'strong_from: 0.07\n');
   expect((await box.run('policy', 'push', folder)).code).toBe(0);
   await box.stop();
   const database = new Database(join(data, 'signalbox.db'));
   const { source } = database.query<{ source: string }, []>('SELECT source FROM pushed_policies').get() ?? {
     source: '',
   };
-  const former = source.replace('language_worth: 0.07\\n', `language_worth: 0.07 # was${BREAKS.LS}0.05\\n`);
+  const former = source.replace('strong_from: 0.07\\n', `strong_from: 0.07 # was${BREAKS.LS}0.05\\n`);
   expect(former).not.toBe(source);
   database.run('UPDATE pushed_policies SET source = ?', [former]);
   database.close();

@@ -38,16 +38,16 @@ const pushed = async (...args: string[]) => {
 
 test('before the first push the policy files of the folder are active; after the push, edits of the files have no effect', async () => {
   const before = await served();
-  write(policyOf('language_worth: 0.07\n'));
+  write(policyOf('strong_from: 0.07\n'));
   const first = await pushed('push', folder);
   expect(first).toMatchObject({ id: 1, previous: null, lagging: [] });
   // The push is compared with the files that the server used until then.
   expect(first.guarded).toEqual([]);
-  expect(first.difference.changes.map(({ section }) => section)).toEqual(['language_worth']);
+  expect(first.difference.changes.map(({ section }) => section)).toEqual(['strong_from']);
   // The revision has the ID of the server, whose variables differ from the command's.
   expect(await served()).toEqual({ revision: first.revision, files: ['policy.yaml'] });
   expect(first.revision).not.toBe(before.revision);
-  write(policyOf('language_worth: 0.08\n'));
+  write(policyOf('strong_from: 0.08\n'));
   await box.post('/admin/policy/reload', {});
   expect((await served()).revision).toBe(first.revision);
 });
@@ -77,10 +77,10 @@ test('a policy push must name the revision that it began from, and must change s
 
 test('a policy push shows the difference from the active policy, even if the push is refused because it does not name its base', async () => {
   const { revision } = await served();
-  write(policyOf('language_worth: 0.085\n'));
+  write(policyOf('strong_from: 0.085\n'));
   const unstated = await box.run('policy', 'push', folder);
   expect([unstated.code, unstated.err]).toEqual([1, expect.stringContaining(`--from ${revision}`)]);
-  expect(unstated.out).toContain('~ language_worth: 0.08 → 0.085');
+  expect(unstated.out).toContain('~ strong_from: 0.08 → 0.085');
   expect((await served()).revision).toBe(revision);
 });
 
@@ -90,7 +90,7 @@ test('the server does not store an invalid policy or a policy that it cannot ser
   const wrong = await box.run('policy', 'push', folder, '--from', '2');
   expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('policy.yaml:')]);
   // The commands check the policy as if every variable were set.
-  write(policyOf('language_worth: 0.09\n').replaceAll(Object.keys(UPSTREAM_ENV)[0]!, 'NOT_SET_HERE'));
+  write(policyOf('strong_from: 0.09\n').replaceAll(Object.keys(UPSTREAM_ENV)[0]!, 'NOT_SET_HERE'));
   const refused = await box.run('policy', 'push', folder, '--from', '2');
   expect([refused.code, refused.err]).toEqual([
     1,
@@ -107,7 +107,7 @@ test('an earlier revision can be activated again, and the history says who has p
   expect([second?.is_in_force, first?.is_in_force]).toEqual([true, false]);
   const back = await pushed('rollback', first!.revision.slice(0, 8), '--policies', folder);
   expect([back.revision, (await served()).revision]).toEqual([first!.revision, first!.revision]);
-  expect(back.difference.changes.map(({ section }) => section)).toEqual(['language_worth']);
+  expect(back.difference.changes.map(({ section }) => section)).toEqual(['strong_from']);
   const { out } = await box.run('policy', 'history');
   expect(out).toContain('in force');
   expect(out).toContain('refused');
@@ -121,7 +121,7 @@ test('a server starts with the stored policy revision, even if the revision was 
   box = await start();
   expect(await served()).toEqual({ revision, files: ['policy.yaml'] });
   await box.stop();
-  write(policyOf('language_worth: 0.05\n'));
+  write(policyOf('strong_from: 0.05\n'));
   const { code, out: text } = await box.run('policy', 'push', folder, '--from', revision);
   expect([code, text]).toEqual([0, expect.stringMatching(/^Stored: .*push 5.*\nNo running server follows pushes/m)]);
   // No server serves the revisions, so they are not called active.

@@ -60,7 +60,7 @@ describe('a pushed revision', () => {
   test('a pushed revision is active on both servers when the push returns, whatever their folders contain', async () => {
     const [a, b] = two;
     const before = await revisionOf(a);
-    const answer = await written(await push(a, filesOf(policyOf('language_worth: 0.07\n')), before));
+    const answer = await written(await push(a, filesOf(policyOf('strong_from: 0.07\n')), before));
     expect(answer).toMatchObject({
       previous: before,
       lagging: [],
@@ -80,7 +80,7 @@ describe('a pushed revision', () => {
   test('a push must name the revision that it began from, and of two simultaneous pushes one is stored', async () => {
     const [a, b] = two;
     const from = await revisionOf(a);
-    const files = (worth: string) => filesOf(policyOf(`language_worth: ${worth}\n`));
+    const files = (worth: string) => filesOf(policyOf(`strong_from: ${worth}\n`));
     await expectError(await push(a, files('0.01')), 'missing_field', 'If-Match');
     await expectError(await push(a, files('0.01'), '0123456789abcdef'), 'precondition_failed');
     const both = await Promise.all([push(a, files('0.02'), from), push(b, files('0.03'), from)]);
@@ -105,7 +105,7 @@ describe('a pushed revision', () => {
   test('if another server lacks a plugin, or has it with other code, it refuses the revision, which becomes active nowhere', async () => {
     const [a, b] = two;
     const from = await revisionOf(a);
-    const text = policyOf('language_worth: 0.04\n');
+    const text = policyOf('strong_from: 0.04\n');
     const mine = 'plugins: [./mine.ts]\n';
     await Bun.write(join(folders[0]!, 'mine.ts'), pluginOf('mine', 1));
     const missing = await expectError(await push(a, filesOf(text, mine), from), 'policy_invalid');

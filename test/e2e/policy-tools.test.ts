@@ -158,9 +158,7 @@ describe('policy test and diff by HTTP', () => {
     expect(text).not.toBe(base);
     const own = await diff({ b: { changes: [{ name: 'policy.yaml', text }] } });
     expect(own.a).toMatchObject({ kind: 'revision', loaded: true });
-    expect(own.changes).toEqual([
-      expect.objectContaining({ change: 'changed', section: 'reference_price', name: null }),
-    ]);
+    expect(own.changes).toEqual([expect.objectContaining({ change: 'changed', section: 'models', name: 'one' })]);
     expect(own.patch).toContain('diff --git a/policy.yaml b/policy.yaml');
     const { revision } = await live.status();
     const same = await diff({ a: { revision: revision.slice(0, 8) }, b: {} });

@@ -39,7 +39,7 @@ describe('an ordinary edit', () => {
   test('an edit of several files is active when the request returns, and in the audit trail with its difference', async () => {
     const { revision: before } = await shut.status();
     const answer = await put(shut, {
-      'rules.yaml': 'language_worth: 0.05\n',
+      'rules.yaml': 'strong_from: 0.05\n',
       'more.yaml': 'unstated_languages: exclude\n',
     });
     const body: unknown = await answer.json();
@@ -60,7 +60,7 @@ describe('an ordinary edit', () => {
     });
     const edit = trail.data.find(({ action }) => action === 'change');
     expect(edit).toMatchObject({ actor: { kind: 'key' }, subject: { kind: 'policy_files', id: revision } });
-    expect(String(edit?.details.patch)).toContain('+language_worth: 0.05');
+    expect(String(edit?.details.patch)).toContain('+strong_from: 0.05');
     expect(trail.data.find(({ action }) => action === 'load')?.actor.name).toBe(edit?.actor.name ?? '');
   });
 
@@ -73,27 +73,27 @@ describe('an ordinary edit', () => {
   });
 
   test('an edit must name the revision that it began from', async () => {
-    await expectError(await put(shut, { 'rules.yaml': 'language_worth: 0.06\n' }, ''), 'missing_field', 'If-Match');
+    await expectError(await put(shut, { 'rules.yaml': 'strong_from: 0.06\n' }, ''), 'missing_field', 'If-Match');
     await expectError(
-      await put(shut, { 'rules.yaml': 'language_worth: 0.06\n' }, '0123456789abcdef'),
+      await put(shut, { 'rules.yaml': 'strong_from: 0.06\n' }, '0123456789abcdef'),
       'precondition_failed',
     );
-    expect(textOf(shut, 'rules.yaml')).toBe('language_worth: 0.05\n');
+    expect(textOf(shut, 'rules.yaml')).toBe('strong_from: 0.05\n');
   });
 
   test('of two simultaneous edits of one revision, one is written', async () => {
     const { revision } = await shut.status();
     const key = await shut.box.makeKey('--scope', 'admin');
     const both = await Promise.all([
-      put(shut, { 'rules.yaml': 'language_worth: 0.07\n' }, revision),
-      put(shut, { 'rules.yaml': 'language_worth: 0.08\n' }, revision, key),
+      put(shut, { 'rules.yaml': 'strong_from: 0.07\n' }, revision),
+      put(shut, { 'rules.yaml': 'strong_from: 0.08\n' }, revision, key),
     ]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
   });
 
   test('an edit with a mistake or a failing test case is refused as a whole', async () => {
     const before = textOf(shut, 'rules.yaml');
-    const wrong = { 'rules.yaml': 'language_worth: 0.09\n', 'more.yaml': 'nonsense: 1\n' };
+    const wrong = { 'rules.yaml': 'strong_from: 0.09\n', 'more.yaml': 'nonsense: 1\n' };
     const error = await expectError(await put(shut, wrong), 'policy_invalid');
     expect(error.details).toMatchObject({ diagnostics: [{ file: 'more.yaml', line: 1 }] });
     const failing = `cases: [{ name: never, given: {}, expect: { rejected: { one: context } } }]\n`;
@@ -112,12 +112,12 @@ describe('an ordinary edit', () => {
     await shut.reload();
     writeFileSync(shut.file('rules.yaml'), 'language_wort: 1\n');
     await shut.reload();
-    await expectError(await put(shut, { 'rules.yaml': 'language_worth: 0.09\n' }), 'conflict');
-    writeFileSync(shut.file('rules.yaml'), `# sk-proj-${'a1B2'.repeat(12)}\nlanguage_worth: 0.05\n`);
+    await expectError(await put(shut, { 'rules.yaml': 'strong_from: 0.09\n' }), 'conflict');
+    writeFileSync(shut.file('rules.yaml'), `# sk-proj-${'a1B2'.repeat(12)}\nstrong_from: 0.05\n`);
     await shut.reload();
     const shown = await (await get(shut, 'files')).text();
     expect(shown).not.toContain('a1B2a1B2');
-    writeFileSync(shut.file('rules.yaml'), 'language_worth: 0.05\n');
+    writeFileSync(shut.file('rules.yaml'), 'strong_from: 0.05\n');
     await shut.reload();
   });
 
@@ -125,7 +125,7 @@ describe('an ordinary edit', () => {
     // The user root can write anywhere.
     if (process.getuid?.() === 0) return;
     chmodSync(shut.folder, 0o555);
-    await expectError(await put(shut, { 'rules.yaml': 'language_worth: 0.09\n' }), 'conflict');
+    await expectError(await put(shut, { 'rules.yaml': 'strong_from: 0.09\n' }), 'conflict');
     chmodSync(shut.folder, 0o755);
   });
 });
@@ -166,7 +166,7 @@ describe('a guarded edit', () => {
   test.each([
     ['anchors', 'x: &a [./evil.ts]\nplugins: *a\n'],
     ['merge keys', 'providers: { evil: { <<: { adapter: openai-compatible }, base_url: "https://evil.example" } }\n'],
-    ['a second document', 'language_worth: 0.03\n---\nplugins: [./evil.ts]\n'],
+    ['a second document', 'strong_from: 0.03\n---\nplugins: [./evil.ts]\n'],
     ['a section twice', 'plugins: []\nplugins: [./evil.ts]\n'],
   ])('a guarded edit is invalid or recognized as guarded: %s', async (_, text) => {
     for (const live of [shut, open]) {

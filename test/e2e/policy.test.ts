@@ -229,20 +229,20 @@ describe('signalbox policy check', () => {
   });
 
   test('next to a failing case, `policy check` shows the warnings; next to other errors, only a warning that explains them', async () => {
-    const frugal = 'selectors:\n  frugal: { strategy: auto-cheap, options: { quality_margin: 0.05 } }\n';
-    const cases = 'cases:\n  - { name: weighs, given: { model: frugal }, expect: { reason: "auto-cheap:cost" } }\n';
+    const rule = `constraints:\n  - { name: bob, when: 'user.id == "bob"', max_cost_credits: 5 }\n`;
+    const cases = 'cases:\n  - { name: weighs, given: {}, expect: { reason: "auto:never" } }\n';
     const open = policy.replace('passthrough: [verbosity]', 'passthrough: ["*"]');
-    const folder = newFolder({ 'policy.yaml': `${open}${frugal}${cases}`, 'spare.yaml': spare });
+    const folder = newFolder({ 'policy.yaml': `${open}${rule}${cases}`, 'spare.yaml': spare });
     const { code, out } = await runHere(['policy', 'check', folder], UPSTREAM_ENV);
     expect(code).toBe(2);
-    expect(out).toContain('warning former-option  `selectors.frugal` sets `quality_margin`');
+    expect(out).toContain('warning misspelt-value');
     expect(out).toContain('case-failed');
     expect(out).not.toContain('unverified-figure');
     expect(out).toContain('warning passthrough-all');
     expect(out).toContain('1 error, 2 warnings.');
     writeFileSync(join(folder, 'wrong.yaml'), 'constrains: []\n');
     const { out: other } = await runHere(['policy', 'check', folder], UPSTREAM_ENV);
-    expect(other).toContain('warning former-option');
+    expect(other).toContain('warning misspelt-value');
     expect(other).not.toContain('passthrough-all');
     expect(other).toContain('1 error, 2 warnings (1 not shown)');
   });

@@ -7,27 +7,32 @@ import { useUpstream } from '../support/use.ts';
 /** The fallbacks that a request lists in `fallbacks` or `models`. */
 const up = { a: useUpstream(), b: useUpstream(), c: useUpstream() };
 let box: Signalbox;
-let former: Signalbox;
+let without: Signalbox;
 
 /** The model `a` lists the fallback `c`. */
-function policyText(): string {
+function policyText(gateway = ''): string {
   const at = { a: up.a.url, b: up.b.url, c: up.c.url };
   const models = {
     a: { endpoints: ['a'], quality: 0.9, more: '    fallbacks: [c]' },
     b: { endpoints: ['b'], quality: 0.5 },
     c: { endpoints: ['c'], quality: 0.7 },
   };
-  return testPolicy(at, models).replaceAll('passthrough: [verbosity]', 'passthrough: ["*"]');
+  return testPolicy(
+    at,
+    models,
+    `gateway: { retries_max: 0${gateway} }
+`,
+  ).replaceAll('passthrough: [verbosity]', 'passthrough: ["*"]');
 }
 
 beforeAll(async () => {
-  box = await startSignalbox({ policy: policyText().replace('version: 1', 'version: 2'), env: UPSTREAM_ENV });
-  former = await startSignalbox({ policy: policyText(), env: UPSTREAM_ENV });
+  box = await startSignalbox({ policy: policyText(), env: UPSTREAM_ENV });
+  without = await startSignalbox({ policy: policyText(', request_fallbacks: false'), env: UPSTREAM_ENV });
 });
 afterEach(() => {
   for (const upstream of Object.values(up)) upstream.behave({});
 });
-afterAll(() => Promise.all([box.stop(), former.stop()]));
+afterAll(() => Promise.all([box.stop(), without.stop()]));
 
 const CHAT = { model: 'a', messages: [{ role: 'user', content: 'Say hello.' }], max_tokens: 100 };
 const RESPONSE = { model: 'a', input: 'Say hello.', max_output_tokens: 100 };
@@ -118,8 +123,8 @@ describe.each(['fallbacks', 'models'])('a request with `%s`', (field) => {
     }
   });
 
-  test('is an unknown field in version 1', async () => {
-    const { platform } = await answerOf(await chat({ [field]: ['unknown'] }, former));
+  test('is an unknown field with `request_fallbacks: false`', async () => {
+    const { platform } = await answerOf(await chat({ [field]: ['unknown'] }, without));
     expect(platform.routed_model).toBe('a');
     expect(up.a.requests.at(-1)?.body).toHaveProperty(field);
   });

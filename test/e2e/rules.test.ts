@@ -143,7 +143,7 @@ describe('a selector that the operator defines', () => {
   test('a selector chooses within its filter, and is listed', async () => {
     expect(await routedTo({ model: 'auto-private' })).toMatchObject({
       routed_model: 'private',
-      route_reason: 'auto-private:balanced',
+      route_reason: 'auto-private:usual',
     });
     const { data } = (await (await box.get('/v1/models')).json()) as { data: { id: string }[] };
     expect(data.map(({ id }) => id)).toContain('auto-private');

@@ -119,7 +119,7 @@ describe.each(Object.entries(STORES))('a store %s', (_, make) => {
         strong: { endpoints: ['strong'], price: PRICE.strong, quality: 0.9, capabilities },
       },
       'selectors: { auto: { strategy: auto, tiers: { usual: [weak], strong: [strong] } } }\nledger: { contention_wait_ms: 2000 }\n',
-    ).replace('version: 1', 'version: 2');
+    );
     fleet = await startFleet(world, count, { policy, env: UPSTREAM_ENV });
   });
   afterAll(async () => {

@@ -48,9 +48,9 @@ const POLICY = testPolicy(
   claude-first: { strategy: auto, tiers: { usual: [claude], strong: [strong] } }
   responds-first: { strategy: auto, tiers: { usual: [responds], strong: [strong] } }
   strong-only: { strategy: auto, tiers: { usual: [strong], strong: [strong, weak] } }
-  each: { strategy: auto, tiers: off }
+  each: { strategy: weighted }
 `,
-).replace('version: 1', 'version: 2');
+);
 
 const live = useLivePolicy(() => ({ 'policy.yaml': POLICY }));
 
@@ -63,7 +63,7 @@ afterEach(() => {
 
 const USAGE = { prompt_tokens: 10, completion_tokens: 2 };
 const answering = (behaviour: Behaviour): Behaviour => ({ usage: USAGE, ...behaviour });
-const calling = (text: string): Behaviour => answering({ toolCalls: [{ name: 'weather', arguments: text }] });
+const calling = (text: string, name = 'weather'): Behaviour => answering({ toolCalls: [{ name, arguments: text }] });
 /** The cost of the fakes' answers, Credits: 10 tokens of input and 2 of output. */
 const CREDITS = { weak: 0.018, strong: 0.18 };
 
@@ -140,6 +140,14 @@ describe.each(DOORS)('%s', (name, door) => {
 
   test.each(['{"city":', '{"days":3}', '{"city":"B"}'])('a call with the arguments %s', async (text) => {
     weak.next(calling(text));
+    strong.next(calling(CITY));
+    const answer = await ask(door, tools);
+    expect(answer.calls).toMatchObject([{ name: 'weather', arguments: CITY }]);
+    await expectSecond(answer, 'malformed_call');
+  });
+
+  test('a call of a function that the request does not have', async () => {
+    weak.next(calling(CITY, 'climate'));
     strong.next(calling(CITY));
     const answer = await ask(door, tools);
     expect(answer.calls).toMatchObject([{ name: 'weather', arguments: CITY }]);
@@ -314,9 +322,8 @@ describe('a request has no second attempt', () => {
 
   const without: readonly (readonly [string, object, string?])[] = [
     ['if it names its model', {}, 'weak'],
-    ['if all models are ranked', {}, 'each'],
+    ['if a strategy scores each request', {}, 'each'],
     ['if the caller weighs it', { route_strategy: { cost_weight: 0, quality_weight: 1 } }],
-    ['if it has a ceiling', { constraints: { max_cost_credits: 50 } }],
     ['if it has stop sequences', { stop: ['END'] }],
     [
       'if the caller wrote the beginning of the answer',

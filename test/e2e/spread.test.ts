@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 
 /** A policy with one model at up to three endpoints. @param keys the keys of each endpoint, as flow YAML */
-const policyOf = (spread: string, ...keys: string[]): string => `version: 2
+const policyOf = (spread: string, ...keys: string[]): string => `version: 1
 providers:
 ${NAMES.map((name, at) => `  ${name}: { adapter: openai-compatible, base_url: "${upstreams[at]!.url}", api_key_env: TEST_UPSTREAM_KEY, cache_ttl_s: 60, cache_min_tokens: 500 }`).join('\n')}
 models:

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { UPSTREAM_ENV } from '../support/policies.ts';
 import { useLivePolicy, useUpstream } from '../support/use.ts';
 
-/** Tiers together with listed fallbacks, with a strategy of a third party, and with embeddings, through HTTP. */
+/** Orders together with listed fallbacks, with a strategy of a third party, and with embeddings, through HTTP. */
 const upstream = useUpstream();
 const backup = useUpstream();
 const model = (provider: string, price: number, quality: number, more = '') =>
@@ -10,7 +10,7 @@ const model = (provider: string, price: number, quality: number, more = '') =>
 const providerAt = (url: string) =>
   `{ adapter: openai-compatible, base_url: "${url}", api_key_env: TEST_UPSTREAM_KEY }`;
 
-const POLICY = `version: 2
+const POLICY = `version: 1
 plugins: [./contrary.ts]
 gateway: { retries_max: 0 }
 providers:
@@ -38,7 +38,10 @@ const CONTRARY = `import { defineStrategy, Type } from 'signalbox/plugin';
 export const contrary = defineStrategy({
   name: 'contrary', status: 'alpha', options: Type.Object({ fault: Type.String() }),
   prepare: ({ fault }) => ({
-    reason: 'worst',
+    per: 'build',
+    reason: 'is the worst',
+    margin: 1,
+    strongMargin: 0,
     score({ n, quality }, out) {
       if (fault === 'always') throw new Error('it never scores');
       for (let i = 0; i < n; i++) out[i] = fault === 'typical' && quality[i] > 0.7 ? -Infinity : -quality[i];
@@ -53,7 +56,7 @@ interface Shown {
   readonly choice: string;
   readonly fallbacks: readonly string[];
   readonly route_reason: string;
-  readonly tier: { readonly name: string; readonly why: string; readonly usual: readonly string[] } | null;
+  readonly tier: { readonly name: string; readonly why: string; readonly order: readonly string[] } | null;
   readonly facts: object;
   readonly outcome: { readonly attempts: readonly { readonly model: string; readonly failure: string | null }[] };
   readonly replay: { readonly matches: boolean };
@@ -99,53 +102,56 @@ describe('a selector with tiers and listed fallbacks', () => {
 });
 
 describe('a strategy of a third party', () => {
-  test('derives its tiers by its own scores, and keeps them in a conversation', async () => {
-    const first = await ask('contrary', [GREETING]);
-    expect(first).toMatchObject({
-      choice: 'spare',
+  test('orders the models by its own scores, and its margins decide how good a model must be', async () => {
+    // Its first model is worse, more expensive and no faster than the third one, which is therefore the choice.
+    expect(await ask('contrary', [GREETING])).toMatchObject({
+      choice: 'small',
       route_reason: 'contrary:usual',
-      tier: { name: 'usual', usual: ['spare', 'long', 'small', 'strong'] },
+      tier: { name: 'usual', order: ['spare', 'long', 'small', 'strong'], stated: null },
       replay: { matches: true },
     });
-    // The strong tier begins with the same model, which failed, so the next one answers.
     expect(await ask('contrary', FAILED)).toMatchObject({
-      choice: 'long',
+      choice: 'strong',
       route_reason: 'contrary:strong',
+      tier: { why: 'escalated' },
       replay: { matches: true },
     });
   });
 
-  test('has no tiers if it cannot score the typical request, and each request is decided as without tiers', async () => {
+  test('that cannot score the typical request orders the models by quality, cost, latency and ID', async () => {
     expect(await ask('throwing', [GREETING])).toMatchObject({
-      tier: null,
-      route_reason: 'throwing:worst',
-      facts: { first_tier: null },
+      choice: 'strong',
+      tier: { order: ['strong', 'small', 'long', 'spare'] },
       replay: { matches: true },
     });
   });
 
-  test('excludes the models from its tiers that it refuses for the typical request', async () => {
-    const { tier, choice } = await ask('picky', [GREETING]);
-    expect([choice, tier!.usual]).toEqual(['spare', ['spare', 'long', 'small']]);
+  test('leaves out the models that it refuses for the typical request', async () => {
+    expect(await ask('picky', [GREETING])).toMatchObject({
+      choice: 'small',
+      tier: { order: ['spare', 'long', 'small'] },
+      candidates: [{ rank: 1 }, { rank: 2 }, { rank: 3 }, { model: 'strong', rejections: [{ kind: 'strategy' }] }],
+      replay: { matches: true },
+    });
   });
 });
 
 describe('embeddings', () => {
   const embed = (name: string) => live.box.post('/v1/embeddings', { model: name, input: [GREETING] });
 
-  test('are decided without tiers and conversations, also sent twice', async () => {
+  test('follow the order of their selector without a conversation, also sent twice', async () => {
     for (const _ of [1, 2]) {
       expect(await shown(await embed('search'))).toMatchObject({
         choice: 'vectors',
-        tier: null,
+        tier: { name: 'usual', order: ['vectors'] },
         facts: { first_tier: null, escalation: null, conversation: null },
         replay: { matches: true },
       });
     }
   });
 
-  test('no tier of another selector has their model', async () => {
-    expect((await ask('contrary', [GREETING])).tier!.usual).not.toContain('vectors');
+  test('no order of a selector for chats has their model', async () => {
+    expect((await ask('contrary', [GREETING])).tier!.order).not.toContain('vectors');
     expect((await embed('auto')).status).toBe(422);
   });
 });

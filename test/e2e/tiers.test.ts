@@ -3,7 +3,7 @@ import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 
 /** Simulated models write at the speed that they state. */
 const LATENCY = 'latency: { ttft_ms: 1, output_tokens_per_second: 10000, basis: guessed }';
-const POLICY = `version: 2
+const POLICY = `version: 1
 providers: { sim: { adapter: simulated } }
 models:
   small: { provider: sim, price: { input: 0.1, output: 0.4 }, context_window: 90000, max_output: 9000, capabilities: [tools], quality: { default: 0.7 }, ${LATENCY} }
@@ -11,7 +11,7 @@ models:
   strong: { provider: sim, price: { input: 5, output: 20 }, context_window: 90000, max_output: 9000, capabilities: [tools], quality: { default: 0.9 }, ${LATENCY} }
 selectors:
   auto: { strategy: auto, tiers: { usual: [small, other], strong: [strong] } }
-  each: { strategy: auto, tiers: off }
+  each: { strategy: weighted }
 `;
 
 const PROOF =
@@ -31,7 +31,7 @@ async function decisionOf(model: string, texts: readonly string[], more: object 
   return (await (await live.box.get(`/v1/decisions/${platform.decision_id}`)).json()) as {
     choice: string;
     route_reason: string;
-    tier: { name: string; why: string; usual: string[]; strong: string[]; source: string } | null;
+    tier: { name: string; why: string; order: string[]; stated: { usual: string[]; strong: string[] } | null } | null;
     facts: { first_tier: { name: string; hard: number } | null; escalation: object | null };
     replay: { matches: boolean };
     explanation: string[];
@@ -43,7 +43,7 @@ test('a conversation gets the first model of the tier of its first question, and
   expect(decision).toMatchObject({
     choice: 'small',
     route_reason: 'auto:usual',
-    tier: { name: 'usual', why: 'usual', usual: ['small', 'other'], strong: ['strong'], source: 'stated' },
+    tier: { name: 'usual', why: 'usual', stated: { usual: ['small', 'other'], strong: ['strong'] } },
     facts: { first_tier: { name: 'usual' } },
     replay: { matches: true },
   });
@@ -67,16 +67,17 @@ test('later questions change neither tier nor model', async () => {
   expect(choices).toEqual(['small', 'strong', 'strong']);
 });
 
-test('weights, ceilings and `tiers: off` rank all models', async () => {
+test('weights score all models, and a ceiling only removes some', async () => {
   const weights = { route_strategy: { cost_weight: 0, quality_weight: 1 } };
   expect(await decisionOf('auto', [GREETING], weights)).toMatchObject({
     choice: 'strong',
     tier: null,
     route_reason: 'auto:weighted',
   });
-  const ceiling = { constraints: { max_cost_credits: 50 } };
-  expect(await decisionOf('auto', [GREETING], ceiling)).toMatchObject({ tier: null, route_reason: 'auto:balanced' });
-  expect(await decisionOf('each', [GREETING])).toMatchObject({ tier: null, route_reason: 'each:balanced' });
+  const ceiling = { constraints: { max_cost_credits: 0.2 } };
+  const capped = { choice: 'small', tier: { name: 'strong' }, route_reason: 'auto:strong' };
+  expect(await decisionOf('auto', [PROOF], { ...ceiling, max_tokens: 100 })).toMatchObject(capped);
+  expect(await decisionOf('each', [GREETING])).toMatchObject({ tier: null, route_reason: 'each:weighted' });
 });
 
 test('after an answer that failed, a conversation has the strong tier for a stated number of answers, and the decision says why', async () => {

@@ -26,7 +26,7 @@ const ARCHIVE = {
 test('a request that the chosen model’s dialect cannot express goes to the next model, and is never sent to the first', async () => {
   const response = await box.post('/v1/chat/completions', { model: 'auto', ...ARCHIVE });
   const { model, platform } = await answerOf(response);
-  expect([response.status, model, platform.route_reason]).toEqual([200, 'plain', 'auto:balanced:fallback']);
+  expect([response.status, model, platform.route_reason]).toEqual([200, 'plain', 'auto:usual:fallback']);
   expect(platform.attempts).toMatchObject([
     { model: 'claude-opus-4-8', failure: 'rejected', request_id: null },
     { model: 'plain', failure: null, request_id: 'req_fake' },
@@ -50,7 +50,7 @@ test('if only the model whose dialect cannot express a field may answer, the err
 test('a missing capability is known before the choice: another model is chosen, and a named model is refused with the reason', async () => {
   const asked = { messages: [{ role: 'user', content: 'Hi' }], seed: 7 };
   const routed = await answerOf(await box.post('/v1/chat/completions', { model: 'auto', ...asked }));
-  expect([routed.model, routed.platform.route_reason]).toEqual(['plain', 'auto:balanced']);
+  expect([routed.model, routed.platform.route_reason]).toEqual(['plain', 'auto:usual']);
   const response = await box.post('/v1/chat/completions', { model: 'claude-opus-4-8', ...asked });
   const { error } = await answerOf(response);
   expect([response.status, error.code]).toEqual([422, 'no_eligible_model']);

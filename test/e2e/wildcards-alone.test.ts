@@ -10,7 +10,7 @@ let box: Signalbox;
 
 beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY });
-  const policy = `version: 2
+  const policy = `version: 1
 providers:
   a: { preset: openai, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY, serves: "*" }
   own: { adapter: openai-compatible, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY }

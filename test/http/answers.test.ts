@@ -23,6 +23,7 @@ beforeAll(async () => {
   const policy = testPolicy(
     { fake: upstream.url },
     { best: { endpoints: ['fake'], quality: 0.9 }, plain: { endpoints: ['fake'], quality: 0.5 } },
+    'gateway: { retries_max: 0, failed_streams: end }\n',
   ).replaceAll('[tools, json_schema]', '[tools, json_schema, choices, logprobs]');
   [box, simulated] = await Promise.all([startSignalbox({ policy, env: UPSTREAM_ENV }), startSignalbox()]);
 });

@@ -16,12 +16,12 @@ const TEXT = ['one ', 'two ', 'three ', 'four'];
 const CUT: Behaviour = { text: TEXT, cutAfter: 3 };
 
 const upstream = useUpstream();
-const policyWith = (more: string, version = 1) =>
+const policyWith = (more = '') =>
   testPolicy(
     { fake: upstream.url },
     { best: { endpoints: ['fake'] } },
     `gateway: { commit_after_ms: ${COMMIT_MS}, retries_max: 0${more} }\n`,
-  ).replace('version: 1', `version: ${version}`);
+  ).replace('{ failed_streams: end, ', '{ ');
 
 const streams: RawStream[] = [];
 afterAll(() => {
@@ -43,8 +43,8 @@ async function expectBroken(stream: RawStream, code = 'upstream_failed'): Promis
   expect(stream.head).toStartWith('HTTP/1.1 200');
 }
 
-describe('with `failed_streams: break`, the default of version 2,', () => {
-  const box = useSignalbox(() => ({ policy: policyWith('', 2) }));
+describe('with `failed_streams: break`, the default,', () => {
+  const box = useSignalbox(() => ({ policy: policyWith() }));
 
   test('a stream that fails after its first part sends the error event, and 250 ms later the connection breaks', async () => {
     // A busy reader may see the event late, so that the break seems to come too early.
@@ -120,15 +120,13 @@ describe('with `failed_streams: break`, the default of version 2,', () => {
 });
 
 describe('the policy', () => {
-  const live = useLivePolicy(() => ({ 'policy.yaml': policyWith('', 1) }));
+  const live = useLivePolicy(() => ({ 'policy.yaml': policyWith() }));
 
-  test('decides: in version 1, and with `end`, the body ends after the error event; a replay follows the active policy', async () => {
+  test('decides: with `end`, the body ends after the error event; a replay follows the active policy', async () => {
     const name = [`idempotency-key: policy-${crypto.randomUUID()}`];
     const cases = [
-      [policyWith('', 1), 'clean'],
-      [policyWith(', failed_streams: break', 1), 'broken'],
-      [policyWith(', failed_streams: end', 2), 'clean'],
-      [policyWith('', 2), 'broken'],
+      [policyWith(', failed_streams: end'), 'clean'],
+      [policyWith(), 'broken'],
     ] as const;
     upstream.next(CUT);
     await ask(live.box, name).ended();
@@ -146,7 +144,7 @@ describe('the policy', () => {
 describe('a process', () => {
   const started: Signalbox[] = [];
   const start = async (...args: string[]) => {
-    const box = await startSignalbox({ policy: policyWith('', 2), env: UPSTREAM_ENV, isProcess: true, args });
+    const box = await startSignalbox({ policy: policyWith(), env: UPSTREAM_ENV, isProcess: true, args });
     started.push(box);
     return box;
   };

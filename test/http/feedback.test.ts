@@ -29,7 +29,7 @@ beforeEach(() => {
   now = Date.UTC(2026, 10, 21);
   keyId = 'mine';
   record = { id: ID, keyId: 'mine', kind: 'route', choice: 'best', outcome: null, ...facts('coding') };
-  answer = ({ score, label }) => ({ isFirst: true, score, weight: 1, label });
+  answer = ({ score, label }) => ({ isFirst: true, score, label });
   scored = [];
   past = 'It cannot be built.';
 });
@@ -113,20 +113,18 @@ describe('a score', () => {
   });
 
   test('uses the policy of the decision if the active policy no longer has the model', async () => {
-    record = { ...record, choice: 'old', quality: Float64Array.of(0.7, 0.9) };
-    await told({ decision_id: DECISION, score: 1 });
-    record = { ...record, quality: null };
+    record = { ...record, choice: 'old' };
     past = { snapshot: snapshot([model('old', { q: 0.6 })]) };
     await told({ decision_id: DECISION, score: 1 });
-    expect(scored.map(({ declared }) => declared)).toEqual([0.7, 0.6]);
+    expect(scored.map(({ declared }) => declared)).toEqual([0.6]);
   });
 
   test('that repeats an earlier score is answered with the label of the first score', async () => {
-    answer = ({ score }) => ({ isFirst: false, score, weight: 0.5, label: 'first' });
+    answer = ({ score }) => ({ isFirst: false, score, label: 'first' });
     expect(await told({ decision_id: DECISION, score: 1, label: 'second' })).toMatchObject({
       result: 'repeated',
       label: 'first',
-      weight: 0.5,
+      weight: 1,
     });
   });
 
@@ -216,7 +214,7 @@ describe('POST /v1/feedback refuses', () => {
   }
 
   test('a second score that differs, and a score that cannot be stored', async () => {
-    answer = ({ label }) => ({ isFirst: false, score: 0.5, weight: 1, label });
+    answer = ({ label }) => ({ isFirst: false, score: 0.5, label });
     await expectError(await give(good), 'feedback_conflict', 'score');
     answer = () => {
       throw new StoreError('the disk is full');

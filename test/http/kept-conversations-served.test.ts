@@ -175,7 +175,8 @@ async function seenOf({ box, upstreams }: World, path: string, body: string) {
     sent: sent.map(({ text }) => JSON.stringify(JSON.parse(text))),
     /** Members that occur twice would make this number differ. */
     members: sent.map(({ text }) => text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '').split(':').length),
-    facts: decision?.facts,
+    // Each server names conversations with a secret of its own.
+    facts: decision?.facts && { ...decision.facts, conversation: decision.facts.conversation?.answers },
     choice: decision?.choice,
     holds: decision?.candidates?.map(({ worst_case_credits }: Record<string, unknown>) => worst_case_credits),
   };

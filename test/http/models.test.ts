@@ -25,7 +25,7 @@ const policyOf = (more = '') =>
   testPolicy(
     { fake: upstream.url },
     { best: { endpoints: ['fake'], more: `    aliases: [claude-best]\n${more}` }, plain: { endpoints: ['fake'] } },
-    'selectors: { auto: { strategy: auto, aliases: [claude-auto] } }\n',
+    'default_aliases: none\nselectors: { auto: { strategy: auto, aliases: [claude-auto] } }\n',
   );
 const live = useLivePolicy(() => ({ 'p.yaml': policyOf() }));
 

@@ -271,7 +271,7 @@ class Race {
     const settling = hold.settle(how === 'nothing' ? null : line(cost), () => []);
     this.#running.delete(id);
     const { charged } = await settling;
-    if (how === 'answer') await run.keep({ status: 200, headers: {}, frame: '', body: `${id} ${charged}` });
+    if (how === 'answer') await run.keep({ status: 200, headers: {}, body: `${id} ${charged}` });
     else if (how === 'loss') await run.lose();
     else await run.drop();
     // If the answer came late, a repeat may have got the charge refunded, and its caller knows.

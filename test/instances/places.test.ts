@@ -20,7 +20,7 @@ afterEach(async () => {
   await Promise.all(boxes.splice(0).map((box) => box.stop()));
 });
 
-const policyOf = (spread: string, providers: readonly string[]): string => `version: 2
+const policyOf = (spread: string, providers: readonly string[]): string => `version: 1
 providers:
 ${providers.map((provider, at) => `  p${at}: { adapter: openai-compatible, base_url: "${upstreams[at]!.url}", ${provider} }`).join('\n')}
 models:

@@ -31,7 +31,7 @@ beforeAll(async () => {
         more: '    reasoning_tokens: 900\n    image_tokens_max: 1600\n',
       },
     },
-    `selectors: { thrifty: { strategy: cheapest-within-margin, options: { quality_margin: 0.3 } } }
+    `selectors: { thrifty: { strategy: auto-cheap, options: { margin: 0.3 } } }
 budgets:
   - { name: downgrading, each: key, match: 'key.labels.kind == "downgrade"', limit_credits: 25, window: total, on_exhausted: downgrade }
   - { name: refusing, each: key, match: 'key.labels.kind == "reject"', limit_credits: 25, window: total, on_exhausted: reject }

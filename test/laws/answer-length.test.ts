@@ -82,8 +82,8 @@ const EXAMPLE: World = {
   ...{ declared: TASKS.map(() => 400), answers: TASKS.map(() => null), prompt: 'Hello', model: 'auto', body: {} },
 };
 
-const policyOf = ({ models }: World, declared: readonly number[], more = '') => `version: 2
-${more}providers: { s: { adapter: simulated } }
+const policyOf = ({ models }: World, declared: readonly number[]) => `version: 1
+providers: { s: { adapter: simulated } }
 models:
 ${models
   .map(
@@ -93,9 +93,9 @@ ${models
   .join('\n')}
 tasks:
 ${TASKS.map((name, at) => `  ${name}: { expected_output_tokens: ${declared[at]}, default_input_tokens: 300 }`).join('\n')}
+# The orders of the selectors come from this traffic, not from the declared lengths.
+traffic: { general: { share: 1, input_tokens: 300, output_tokens: 400 } }
 selectors:
-  # Tiers are derived from declared lengths.
-  auto: { strategy: auto, tiers: off }
   narrow: { strategy: auto-cheap, models: { require: model.id != "m1" } }
 constraints:
   - { name: not-long, when: request.output_tokens > 500, require: model.id != "m0" }
@@ -135,20 +135,18 @@ function decisionOf({ prompt, model, body }: World, runtime: Runtime, readings: 
 }
 
 interface Spoilt {
-  /** Additional policy text of the server that has measured. */
-  readonly more?: string;
   /** Returns other readings for its decisions. */
   readonly decides?: (own: Readings, prior: Readings) => Readings;
   readonly reads?: (own: Readings, prior: Readings) => Readings;
 }
 
-const law = ({ more = '', decides = (own) => own, reads = decides }: Spoilt = {}) =>
+const law = ({ decides = (own) => own, reads = decides }: Spoilt = {}) =>
   fc.property(worlds, (world) => {
-    const warm = runtimeOf(policyOf(world, world.declared, more));
+    const warm = runtimeOf(policyOf(world, world.declared));
     const { snapshot } = warm;
     const measured = readingsAfter(world.answers, runtimeOf(policyOf(world, world.declared)));
     const lengths = TASKS.map((name) => measured.outputTokens[snapshot.taskIndex.get(name)!]!);
-    const fresh = runtimeOf(policyOf(world, lengths, more));
+    const fresh = runtimeOf(policyOf(world, lengths));
     const [own, prior] = [readingsAfter(world.answers, warm), priorReadings(snapshot)];
     const decided = decisionOf(world, warm, decides(own, prior), reads(own, prior));
     expect(decided).toEqual(decisionOf(world, fresh, priorReadings(fresh.snapshot)));
@@ -159,8 +157,6 @@ test('a server that measures an answer length decides bit for bit like a fresh s
 });
 
 test.each<[string, Spoilt]>([
-  ['the blend of the measured and the declared length', { more: 'answer_length: blended\n' }],
-  ['a reference cost of the declared length', { decides: (own, { referenceTokens }) => ({ ...own, referenceTokens }) }],
   ['latency and cost of the declared length', { decides: (own, { outputTokens }) => ({ ...own, outputTokens }) }],
   [
     'lengths with fractions of a token',

@@ -19,7 +19,7 @@ const { runs, seed } = effort('fallback-lists', 50, 5_000);
 const ids = ['a', 'b', 'c', 'd', 'e'];
 
 /** Models that differ in window, price and capabilities, and rules of which some read the name in the request. */
-const policy = (lists: string) => `version: 2
+const policy = (lists: string) => `version: 1
 providers: { sim: { adapter: simulated } }
 models:
 ${ids

@@ -41,7 +41,7 @@ export function fleetPolicy(spread: string, endpoints: readonly FleetEndpoint[])
     const figures = `input: ${input}, cached_input: ${input / 10}, output: ${output}`;
     return `      - { provider: ${name}, upstream: m, price: { ${figures} }${share} }`;
   });
-  return `version: 2
+  return `version: 1
 providers:
 ${providers.join('\n')}
 models:

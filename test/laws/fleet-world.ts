@@ -114,7 +114,7 @@ export class FleetWorld {
       const place = `weight: ${this.#pick([0, 1, 5, 30])}, priority: ${this.#pick([0, 0, 1])}`;
       return `      - { provider: ${name}, upstream: m, ${place}${limited} }`;
     });
-    return `version: 2
+    return `version: 1
 providers:
 ${providers.join('\n')}
 models:

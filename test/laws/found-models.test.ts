@@ -17,7 +17,7 @@ import { chatRequest } from '../support/model-request.ts';
 
 const { runs, seed } = effort('found-models', 30, 3_000);
 
-const POLICY = `version: 2
+const POLICY = `version: 1
 providers:
   box: { preset: ollama }
   hosted: { adapter: openai-compatible, base_url: "http://127.0.0.1:10/v1" }

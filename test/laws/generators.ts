@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import type { Decision } from '../../src/core/decision/decision.ts';
-import { latency, quality, qualityFactor } from '../../src/tools/conformance/candidates.ts';
+import { latency, quality } from '../../src/tools/conformance/candidates.ts';
 import { tries } from '../deep/effort.ts';
 import { decisionOf, facts, GENERAL, model, price, snapshot } from '../routing/build.ts';
 
@@ -24,10 +24,8 @@ export interface Weights {
 /** All inputs of a ranking. */
 export interface Trial {
   readonly candidates: readonly Candidate[];
-  /** C_ref in Credits; v is 20. */
+  /** The reference of the request in Credits. */
   readonly reference: number;
-  /** How many times as much quality counts: 1, or the factor of a hard request. Default: 1. */
-  readonly factor?: number;
   readonly weights: Weights | null;
   readonly options: Readonly<Record<string, unknown>>;
 }
@@ -36,7 +34,12 @@ export interface Trial {
 export type Ranking = readonly (Candidate & { readonly utility: number })[];
 export type Ranker = (trial: Trial) => Ranking;
 
+/** How many references a good answer is worth to `weighted`. */
 export const WORTH = 20;
+
+/** The tokens of each request, and what they cost at the prices of the reference, in USD. */
+const INPUT_TOKENS = 500;
+const REFERENCE_USD = (INPUT_TOKENS * 1 + 1 * 4) / 1_000_000;
 
 /**
  * Ranks with the host's real code: a catalog whose estimates are exactly the candidates' figures (a fee per request, a first token after L,
@@ -61,13 +64,11 @@ export function decideWith(plugin: StrategyPlugin, trial: Trial): Decision {
   const from = snapshot(models, {
     gateway: { ...snapshot(models).gateway, alternatives: models.length },
     tasks: [{ ...GENERAL, expectedOutputTokens: 1 }],
-    referencePrice: { input: 0, output: trial.reference * 1e6 },
-    answerWorth: WORTH,
+    // The value of a Credit gives the request its reference. It changes no other figure of a built snapshot.
+    usdPerCredit: String(REFERENCE_USD / trial.reference),
   });
   const options = Value.Default(plugin.options, { ...trial.options }) as Record<string, unknown>;
-  const { weights, factor = 1 } = trial;
-  // The qualities themselves do not change; only their weight does.
-  const asked = facts({ weights, ...(factor !== 1 && { qualityFactor: factor }) });
+  const asked = facts({ weights: trial.weights, inputTokens: INPUT_TOKENS });
   return decisionOf(from, asked, plugin.prepare(options));
 }
 
@@ -97,7 +98,7 @@ function note(trial: Trial): Trial {
   if (count(({ q, c, l }) => `${q} ${c} ${l}`) < n) coverage.twins++;
   if (count(({ q }) => q) < n || count(({ c }) => c) < n || count(({ l }) => l) < n) coverage.ties++;
   const given = weights ?? options;
-  if (['cost', 'quality', 'latency', 'quality_margin'].some((name) => Reflect.get(given, name) === 0)) coverage.zeros++;
+  if (['cost', 'quality', 'latency'].some((name) => Reflect.get(given, name) === 0)) coverage.zeros++;
   return trial;
 }
 
@@ -141,17 +142,6 @@ export const rawWeights = fc
   .record({ quality: weight, cost: weight, latency: weight })
   .filter((given) => given.quality + given.cost + given.latency > 0);
 
-export const margin = fc.oneof(
-  fc.constantFrom(0, 0.05, 0.08, 0.12, 0.25, 1),
-  fc.double({ min: 0, max: 1, noNaN: true }),
-);
-/** A factor of a weight. */
-export const emphasis = fc.oneof(
-  fc.constantFrom(1, 2, 6, 8),
-  fc.double({ min: 1, max: 1000, noNaN: true, noDefaultInfinity: true }),
-);
-export const floor = fc.option(quality, { nil: undefined });
-
 /** Generates cases with the given weights and options, and counts edge cases. */
 export function trials(more: {
   readonly weights?: fc.Arbitrary<Weights>;
@@ -161,7 +151,6 @@ export function trials(more: {
     .record({
       candidates,
       reference,
-      factor: qualityFactor,
       weights: more.weights ?? fc.constant(null),
       options: more.options ?? fc.constant({}),
     })

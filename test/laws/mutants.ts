@@ -46,9 +46,9 @@ export const ties = {
   right: ((a, b) => b.q - a.q || a.c - b.c || a.l - b.l || byId(a, b)) satisfies Compare,
 };
 
-const share = ({ c }: Candidate, { reference, factor = 1 }: Trial) => c / 1e6 / (WORTH * reference * factor);
+const share = ({ c }: Candidate, { reference }: Trial) => c / 1e6 / (WORTH * reference);
 
-/** Correct scores of `weighted` and `auto`, for hosts that have another mistake. */
+/** Correct scores, for hosts that have another mistake. */
 export const scores = {
   weighted: (one: Candidate, trial: Trial) => {
     const { cost, quality } = trial.weights ?? { cost: 1, quality: 1 };
@@ -58,10 +58,6 @@ export const scores = {
   weightedRaw: (one: Candidate, trial: Trial) => {
     const { cost, quality } = trial.weights ?? { cost: 1, quality: 1 };
     return quality * one.q - cost * share(one, trial);
-  },
-  autoRaw: (one: Candidate, trial: Trial) => {
-    const { quality, cost, latency } = trial.options as Readonly<Record<string, number>>;
-    return quality! * one.q - cost! * share(one, trial) - (latency! * one.l) / (20_000 * (trial.factor ?? 1));
   },
   quality: (one: Candidate) => one.q,
 };

@@ -1,39 +1,40 @@
 import { describe, expect, test } from 'bun:test';
-import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
-import type { Candidates, PreparedStrategy, StrategyPlugin } from '../../src/contract/strategy.ts';
-import { qualityFactor } from '../../src/tools/conformance/candidates.ts';
+import type { Candidates, RequestStrategy, StrategyPlugin } from '../../src/contract/strategy.ts';
 import { tries } from '../deep/effort.ts';
-import { candidates, emphasis, floor, margin, rawWeights, reference, weights } from './generators.ts';
+import { usual } from '../routing/build.ts';
+import { candidates, rawWeights, reference } from './generators.ts';
 
-const strategies = shipped.filter((plugin): plugin is StrategyPlugin => plugin.kind === 'strategy');
+/** The shipped strategies that score each request. A strategy that orders models once has no parts. */
+const strategies = shipped
+  .filter((plugin): plugin is StrategyPlugin => plugin.kind === 'strategy')
+  .flatMap(({ name }) => {
+    const strategy = usual(name);
+    return strategy.per === 'build' ? [] : [{ name, strategy }];
+  });
 
 /** Candidates of a strategy. */
-const seen: fc.Arbitrary<Candidates> = fc
-  .tuple(candidates, reference, qualityFactor)
-  .map(([list, costReference, factor]) => ({
-    n: list.length,
-    quality: Float64Array.from(list, ({ q }) => q),
-    cost: Float64Array.from(list, ({ c }) => c / 1e6),
-    latency: Float64Array.from(list, ({ l }) => l),
-    costReference,
-    qualityFactor: factor,
-  }));
-const options = fc
-  .tuple(rawWeights, fc.record({ quality_margin: margin, quality_floor: floor, emphasis }))
-  .map(([own, within]) => ({ ...own, ...within }));
+const seen: fc.Arbitrary<Candidates> = fc.tuple(candidates, reference).map(([list, unit]) => ({
+  n: list.length,
+  quality: Float64Array.from(list, ({ q }) => q),
+  cost: Float64Array.from(list, ({ c }) => c / 1e6),
+  latency: Float64Array.from(list, ({ l }) => l),
+  reference: unit,
+}));
 const callerWeights = fc.option(
-  weights.map(({ cost, quality }) => ({ cost: cost / (cost + quality), quality: quality / (cost + quality) })),
+  rawWeights.map(({ quality, cost, latency }) => {
+    const sum = quality + cost + latency;
+    return { quality: quality / sum, cost: cost / sum, latency: latency / sum };
+  }),
   { nil: undefined },
 );
 
 /** The host rounds utilities to a billionth. */
 const CLOSE = 2e-9;
 
-const addUp = (prepare: (given: Record<string, unknown>) => PreparedStrategy) =>
-  fc.property(seen, options, callerWeights, (given, chosen, caller) => {
-    const strategy = prepare(chosen);
+const addUp = (strategy: RequestStrategy) =>
+  fc.property(seen, callerWeights, (given, caller) => {
     const out = new Float64Array(given.n);
     strategy.score(given, out, caller);
     return out.every((utility, at) => {
@@ -42,28 +43,16 @@ const addUp = (prepare: (given: Record<string, unknown>) => PreparedStrategy) =>
     });
   });
 
-const preparedBy =
-  ({ options: schema, prepare }: StrategyPlugin) =>
-  (given: Record<string, unknown>) => {
-    const known = Object.entries(given).filter(([name, value]) => name in schema.properties && value !== undefined);
-    return prepare(Value.Default(schema, Object.fromEntries(known)) as Record<string, unknown>);
-  };
-
-for (const plugin of strategies) {
-  describe(`${plugin.name}:`, () => {
-    test('the parts of a utility add up to it', () => {
-      fc.assert(addUp(preparedBy(plugin)), tries(`${plugin.name}: the parts of a utility add up to it`, 500, 20_000));
-    });
-
-    test('the law detects a missing part', () => {
-      const without = (given: Record<string, unknown>): PreparedStrategy => {
-        const strategy = preparedBy(plugin)(given);
-        return {
-          ...strategy,
-          parts: (...args) => Object.fromEntries(Object.entries(strategy.parts!(...args)).slice(0, -1)),
-        };
-      };
-      expect(fc.check(addUp(without), { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
-    });
+describe.each(strategies)('$name:', ({ name, strategy }) => {
+  test('the parts of a utility add up to it', () => {
+    fc.assert(addUp(strategy), tries(`${name}: the parts of a utility add up to it`, 500, 20_000));
   });
-}
+
+  test('the law detects a missing part', () => {
+    const without: RequestStrategy = {
+      ...strategy,
+      parts: (...args) => Object.fromEntries(Object.entries(strategy.parts!(...args)).slice(0, -1)),
+    };
+    expect(fc.check(addUp(without), { numRuns: 2000, endOnFailure: true }).failed).toBe(true);
+  });
+});

@@ -1,7 +1,6 @@
 import { describe } from 'bun:test';
 import fc from 'fast-check';
 import { weighted } from '../../plugins/strategies/weighted.ts';
-import { qualityFactor } from '../../src/tools/conformance/candidates.ts';
 import {
   candidates,
   isTooClose,
@@ -38,10 +37,10 @@ function choices(rank: Ranker, a: Trial, b: Trial) {
 }
 
 const swapped = mutant(
-  (i, { quality, cost, costReference }, w) => w.cost * quality[i]! - (w.quality * cost[i]!) / costReference,
+  (i, { quality, cost, reference }, w) => w.cost * quality[i]! - (w.quality * cost[i]!) / reference,
 );
 const discountedTwice = mutant(
-  (i, { quality, cost, costReference }, w) => quality[i]! - (w.cost * w.quality * cost[i]!) / costReference,
+  (i, { quality, cost, reference }, w) => quality[i]! - (w.cost * w.quality * cost[i]!) / reference,
 );
 
 const costLaw: Law = {
@@ -136,8 +135,7 @@ const independence: Law = {
       (i, { n, quality, cost }, w) => w.quality * quality[i]! - w.cost * minMax(n, cost, i),
     ),
     'min–max normalised quality': mutant(
-      (i, { n, quality, cost, costReference }, w) =>
-        w.quality * minMax(n, quality, i) - (w.cost * cost[i]!) / costReference,
+      (i, { n, quality, cost, reference }, w) => w.quality * minMax(n, quality, i) - (w.cost * cost[i]!) / reference,
     ),
     'cost relative to the mean': mutant(
       (i, { n, quality, cost }, w) => w.quality * quality[i]! - (w.cost * cost[i]!) / (mean(n, cost) || 1),
@@ -159,20 +157,19 @@ const purchase = fc.record({
   reference,
   given: fc.record({ cost: weight.filter((w) => w > 0), quality: weight }),
   size: fc.constantFrom(1, 10, 1000),
-  factor: qualityFactor,
 });
 
 const promise: Law = {
-  says: 'another percentage point of quality is worth up to 0.01·h·v·w_q/w_c reference costs, for requests of every size',
+  says: 'another percentage point of quality is worth up to 0.01·20·w_q/w_c references, for requests of every size',
   holds: (rank) =>
-    fc.property(purchase, ({ q, points, c, more, reference: unit, given, size, factor: h }) => {
+    fc.property(purchase, ({ q, points, c, more, reference: unit, given, size }) => {
       const plain = { id: 'plain', q: q / 100, c: c * size, l: 500 };
       const better = { id: 'better', q: (q + points) / 100, c: (c + more) * size, l: 500 };
-      const asked = { candidates: [plain, better], reference: unit * size, factor: h, weights: given, options: {} };
+      const asked = { candidates: [plain, better], reference: unit * size, weights: given, options: {} };
       const ranking = rank(asked);
-      const worth = points * 0.01 * h * WORTH * (given.quality / given.cost) * unit;
+      const worth = points * 0.01 * WORTH * (given.quality / given.cost) * unit;
       const price = more / 1e6;
-      const share = (given.cost / (given.cost + given.quality)) * (Math.abs(worth - price) / (h * WORTH * unit));
+      const share = (given.cost / (given.cost + given.quality)) * (Math.abs(worth - price) / (WORTH * unit));
       return share <= 2e-9 || (ranking[0]!.id === 'better') === price < worth;
     }),
   mutants: {
@@ -185,8 +182,7 @@ const promise: Law = {
       (i, { quality, cost }, w) => w.quality * quality[i]! - w.cost * cost[i]!,
     ),
     'a cost that saturates': mutant(
-      (i, { quality, cost, costReference }, w) =>
-        w.quality * quality[i]! - (w.cost * cost[i]!) / (cost[i]! + costReference),
+      (i, { quality, cost, reference }, w) => w.quality * quality[i]! - (w.cost * cost[i]!) / (cost[i]! + reference),
     ),
     'a coarse grain': host(scores.weighted, ties.right, 100),
   },
@@ -203,8 +199,8 @@ const qualityAlone: Law = {
   mutants: {
     'quality for a Credit': mutant((i, { quality, cost }) => quality[i]! / (cost[i]! + 1e-9)),
     'default weights where one weight is 0': mutant(
-      (i, { quality, cost, costReference }, w) =>
-        (w.quality || 0.7) * quality[i]! - ((w.cost || 0.3) * cost[i]!) / costReference,
+      (i, { quality, cost, reference }, w) =>
+        (w.quality || 0.7) * quality[i]! - ((w.cost || 0.3) * cost[i]!) / reference,
     ),
   },
 };

@@ -44,7 +44,7 @@ async function decisionOf(id: string): Promise<DecisionRecord> {
 
 /** The outcomes that `ALWAYS` produces. The law may produce these and others by chance. */
 const OUTCOMES = [
-  ...['decided', 'cached', 'corrected', 'tools', 'response_format', 'n', 'budget_limit', 'never_heard_of'],
+  ...['decided', 'cached', 'tools', 'response_format', 'n', 'budget_limit', 'never_heard_of'],
   ...['no_eligible_model', 'budget_limit_too_low', 'model_not_found', 'invalid_value', 'missing_field'],
 ];
 const outcomes = new Map<string, number>();
@@ -66,7 +66,6 @@ async function agree(chat: Body, asRead: (chat: Body) => Body, by: RequestInit):
   const decision = await decisionOf(id!);
   expect(decision).toEqual(await decisionOf(advice.decision_id));
   if (Object.keys(decision.facts.cached_input_tokens).length > 0) count('cached');
-  if (decision.candidates.some(({ estimate }) => estimate?.length)) count('corrected');
   count('decided');
   for (const field of Object.keys(chat)) count(field);
 }

@@ -10,7 +10,6 @@ import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { buildRuntime, type Runtime } from '../../src/policy/runtime/runtime.ts';
 import { createTokenCounter } from '../../src/providers/tokenizer/counter.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
-import { withDifficulty } from '../../src/routing/facts.ts';
 import { withFirstTier } from '../../src/routing/tiers.ts';
 import { loadShipped, loadShippedPolicy } from '../policy/shipped.ts';
 import { shippedPolicy } from '../policy/support.ts';
@@ -103,8 +102,7 @@ export const rightReading: Reading = ({ task, worth }) => ({ task, difficulty: W
 
 function withReading(facts: Facts, read: ReturnType<Reading>, { snapshot }: Runtime): Facts {
   const { difficulty, task } = read;
-  const reread = withDifficulty({ ...facts, mix: [], task }, difficulty, snapshot);
-  return withFirstTier(reread, snapshot, () => (difficulty === 'hard' ? 1 : 0));
+  return withFirstTier({ ...facts, mix: [], task, difficulty }, snapshot, () => (difficulty === 'hard' ? 1 : 0));
 }
 
 /** Decides as the gateway does for the same chat before it has measured any upstream, and without learning. */

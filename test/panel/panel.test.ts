@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { decideFor } from '../../src/admin/use-cases/policy/hypothetical.ts';
-import { priorReadings } from '../../src/core/decision/readings.ts';
 import { TASK_NAMES } from '../../src/core/request/tasks.ts';
-import { isRefusal } from '../../src/routing/decide.ts';
-import { Evaluation } from '../../src/routing/evaluate.ts';
 import { chooseAll, constantReading, factsFor, rightReading, runtimeWith } from './decide.ts';
 import { faultsOf, lawsBroken, type Reckoned, reckonAll, SELECTORS, type Selector } from './judge.ts';
 import { KINDS, WORTHS } from './kinds.ts';
@@ -126,8 +122,10 @@ describe('a reading that replaces what Signalbox reads', () => {
 
   test('changes no choice if Signalbox reads the same task and difficulty', async () => {
     const same = all.filter((one) => {
-      const { task, mix, difficulty } = factsFor(one, 'auto', runtime);
-      return mix.length === 0 && task === one.task && difficulty === WORTHS[one.worth].difficulty;
+      const { task, mix, difficulty, tier } = factsFor(one, 'auto', runtime);
+      // The first question of a conversation may be harder than the last one.
+      const isSameTier = tier?.name === (difficulty === 'hard' ? 'strong' : 'usual');
+      return isSameTier && mix.length === 0 && task === one.task && difficulty === WORTHS[one.worth].difficulty;
     });
     expect(same.length).toBeGreaterThan(50);
     expect(await chooseAll(same, runtime, rightReading)).toEqual(await chooseAll(same, runtime));
@@ -139,32 +137,4 @@ describe('a reading that replaces what Signalbox reads', () => {
       await chooseAll(proofs, runtime, rightReading),
     );
   });
-});
-
-/** A model is quicker if it takes at most two thirds of the time, and nearly as good if it loses at most this much quality. */
-const QUICKER = 2 / 3;
-const NEARLY = 0.02;
-
-test('with the right reading and without tiers, auto-fast differs from auto-cheap if a quicker model is nearly as good', () => {
-  const same: string[] = [];
-  for (const keys of KEY_SETS) {
-    const runtime = runtimeWith(keys);
-    const evaluation = new Evaluation(runtime.snapshot);
-    for (const one of all) {
-      // Tiers keep a model for a whole conversation, so only a ranking of all models can follow each request.
-      const decided = (model: Selector) => {
-        const { tier: _, ...ranked } = factsFor(one, model, runtime, rightReading);
-        return decideFor(ranked, runtime);
-      };
-      const [cheap, fast] = [decided('auto-cheap'), decided('auto-fast')];
-      if (isRefusal(cheap) || isRefusal(fast) || cheap.ranked[0].model !== fast.ranked[0].model) continue;
-      evaluation.fill(factsFor(one, 'auto-fast', runtime, rightReading), priorReadings(runtime.snapshot), null);
-      const { n, quality, latency } = evaluation.shortlist;
-      const [{ quality: q, latencyMs }] = cheap.ranked;
-      const others = Array.from({ length: n }, (_, at) => at);
-      if (others.some((at) => latency[at]! <= latencyMs * QUICKER && quality[at]! >= q - NEARLY))
-        same.push(`${keys.name} ${one.id}`);
-    }
-  }
-  expect(same).toEqual([]);
 });

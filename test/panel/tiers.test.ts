@@ -1,28 +1,41 @@
 import { expect, test } from 'bun:test';
+import { decideFor } from '../../src/admin/use-cases/policy/hypothetical.ts';
 import { TIERS } from '../../src/core/policy/tiers.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
-import { decideFacts, escalated, factsFor, runtimeWith } from './decide.ts';
-import { reckonAll, SELECTORS } from './judge.ts';
+import { isRefusal } from '../../src/routing/decide.ts';
+import { escalated, factsFor, runtimeWith } from './decide.ts';
+import { SELECTORS } from './judge.ts';
 import { KEY_SETS } from './offers.ts';
 import { panelOf } from './panel.ts';
 
 const cases = panelOf('requests').filter((_, at) => at % 4 === 0);
 
-test('after a signal of failure, a request gets another model, if its tiers have one that can serve it', () => {
-  const same = KEY_SETS.flatMap((keys) => {
+test('after a signal of failure, a request gets a better model, or stays if none is better for at most three times the typical cost', () => {
+  const broken: string[] = [];
+  let moved = 0;
+  for (const keys of KEY_SETS) {
     const runtime = runtimeWith(keys);
-    const { models, selectors } = runtime.snapshot;
-    return SELECTORS.flatMap((selector) => {
-      const tiers = selectors.get(selector)?.tiers;
-      const own = new Set([...(tiers?.usual ?? []), ...(tiers?.strong ?? [])].map((at) => models[at]!.id));
-      return cases.flatMap((one) => {
+    for (const selector of SELECTORS) {
+      const { cost } = runtime.snapshot.selectors.get(selector)!.ladder!;
+      for (const one of cases) {
         const facts = factsFor(one, selector, runtime);
-        const begun = TIERS.map((name): Facts => ({ ...facts, tier: { name, hard: 0 } }));
-        const stays = begun.some((read) => decideFacts(read, runtime) === decideFacts(escalated(read), runtime));
-        const able = reckonAll(one, keys).filter(({ id }) => own.has(id));
-        return stays && able.length > 1 ? [`${keys.name} ${selector} ${one.id}`] : [];
-      });
-    });
-  });
-  expect(same).toEqual([]);
+        for (const name of TIERS) {
+          const read: Facts = { ...facts, tier: { name, hard: 0 } };
+          const [before, after] = [decideFor(read, runtime), decideFor(escalated(read), runtime)];
+          if (isRefusal(before) || isRefusal(after)) continue;
+          const [failed, next] = [before.ranked[0], after.ranked[0]];
+          const priceOf = ({ model }: { readonly model: number }) => cost[model]!;
+          // `ranked` has only the next best models, which is enough to find most mistakes.
+          const isAffordable = before.ranked.some(
+            (other) => other.quality > failed.quality && priceOf(other) <= 3 * priceOf(failed),
+          );
+          if (next.model !== failed.model) moved++;
+          const isKept = next.model === failed.model ? !isAffordable : next.quality > failed.quality;
+          if (!isKept) broken.push(`${keys.name} ${selector} ${one.id} ${name}`);
+        }
+      }
+    }
+  }
+  expect(broken).toEqual([]);
+  expect(moved).toBeGreaterThan(100);
 });

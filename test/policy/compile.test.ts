@@ -56,8 +56,8 @@ describe('models', () => {
       imageTokensMax: null,
       audioTokensPerSecondMax: null,
       // 1 s, plus 500 tokens at 50 tokens per second.
-      latency: { ttftMs: 11_000, outputTokensPerSecond: 50 },
-      deadlines: { connectMs: 5_000, firstTokenMs: 44_000, idleMs: 30_000, totalMs: 300_000 },
+      latency: { ttftMs: 8_367, outputTokensPerSecond: 75 },
+      deadlines: { connectMs: 5_000, firstTokenMs: 33_468, idleMs: 30_000, totalMs: 300_000 },
       created: 0,
     });
   });
@@ -93,7 +93,7 @@ tasks:
     ]);
     expect([...(found?.languages ?? [])]).toEqual(['javascript', 'cpp']);
     expect(snapshot.tasks.slice(0, 2).map((task) => task.name)).toEqual(['general', 'coding']);
-    expect([...(found?.quality ?? [])].slice(0, 3)).toEqual([0.5, 0.7, 0.5]);
+    expect([...(found?.quality ?? [])].slice(0, 3)).toEqual([0.5, 0.7, 0.44]);
   });
 
   test('models declare a language, lack it, or leave it unknown', () => {
@@ -101,20 +101,17 @@ tasks:
       `  ${id}:\n    provider: sim\n    price: { input: 1, output: 2 }\n    context_window: 1000\n    max_output: 100\n    quality: { default: 0.5 }\n${more}`;
     const text = `version: 1
 providers: { sim: { adapter: simulated } }
-language_worth: 0.1
 unstated_languages: admit
 models:
 ${one('a', '    languages: [Rust, terraform]\n    lacks_languages: [COBOL]\n')}${one('b', '')}`;
-    const { languageWorth, languages, models } = snapshotOf(loadText(text));
-    expect(languageWorth).toBe(0.1);
+    const { languages, models } = snapshotOf(loadText(text));
     expect(models.map(({ lacksLanguages }) => [...lacksLanguages])).toEqual([['cobol'], []]);
-    const found = [...languages.byName].map(([name, { qualifies, known }]) => [name, qualifies[0], [...known]]);
+    const found = [...languages.byName].map(([name, { qualifies, isDeclared }]) => [name, qualifies[0], isDeclared]);
     expect(found).toEqual([
-      ['rust', 0b01, [1, 0.5]],
-      ['hcl', 0b01, [1, 0.5]],
-      ['cobol', 0b10, [0, 0.5]],
+      ['rust', 0b01, true],
+      ['hcl', 0b01, true],
+      ['cobol', 0b10, false],
     ]);
-    expect(snapshotOf(loadText(text.replace('language_worth: 0.1\n', ''))).languageWorth).toBe(0.04);
   });
 
   test('models have only the endpoints that can be served, each with its own price', () => {
@@ -151,8 +148,6 @@ describe('the rest', () => {
       usdPerCredit: '0.001',
       gateway: { bodyBytesMax: 10_485_760, messagesMax: 2048, toolsMax: 256, commitAfterMs: 15_000, alternatives: 3 },
       defaultWeights: { cost: 0.3, quality: 0.7 },
-      referencePrice: { input: 1000, output: 4000 },
-      answerWorth: 20,
       baseline: null,
       recordDays: 30,
       trailDays: null,
@@ -166,22 +161,26 @@ describe('the rest', () => {
       cases: [],
       leftOut: [],
     });
-    expect(snapshot.selectors.get('auto')).toEqual({
+    const { ladder, ...auto } = snapshot.selectors.get('auto')!;
+    expect(ladder?.order).toEqual([0]);
+    expect(auto).toEqual({
       name: 'auto',
       vectorSpace: null,
       strategy: 'auto',
-      options: { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 },
+      options: { margin: 0.03, strong_margin: 0.01, second_worth: 0.1, step_cost: 3 },
       allows: null,
     });
     expect([...snapshot.selectors.keys()]).toEqual(['auto', 'auto-fast', 'auto-cheap']);
   });
 
-  test('the policy has the built-in tasks; those without sizes have the sizes of `general`', () => {
-    const text = `${SMALL}tasks:\n  general: { expected_output_tokens: 7, default_input_tokens: 8, min_useful_output: 9 }\n`;
+  test('the policy has the built-in tasks, each with its own sizes', () => {
+    const text = `${SMALL}tasks:
+  general: { expected_output_tokens: 7, default_input_tokens: 8, min_useful_output: 9 }
+`;
     const { tasks, taskIndex } = snapshotOf(loadText(text));
     expect(tasks.length).toBe(12);
-    expect(tasks[0]?.name).toBe('general');
-    const vision = { name: 'vision', expectedOutputTokens: 7, defaultInputTokens: 8, minUsefulOutput: 9 };
+    expect(tasks[0]).toMatchObject({ name: 'general', expectedOutputTokens: 7 });
+    const vision = { name: 'vision', expectedOutputTokens: 300, defaultInputTokens: 300, minUsefulOutput: 64 };
     expect(tasks[taskIndex.get('vision') ?? -1]).toEqual(vision);
   });
 

@@ -14,10 +14,13 @@ describe('every problem has its code and its exact location', () => {
   test.each([
     ['a number too small', 'records: { retention_days: 0 }', ['14:28 out-of-range']],
     ['a fraction for a whole', 'gateway: { tools_max: 1.5 }', ['14:23 wrong-type']],
-    ['a reference price of 0', 'reference_price: { input: 1, output: 0 }', ['14:38 out-of-range']],
     ['a Credit worth nothing', 'credits: { usd_per_credit: 0 }', ['14:28 out-of-range']],
     ['a Credit written inexactly', 'credits: { usd_per_credit: .1 }', ['14:28 bad-form']],
-    ['an option out of range', 'selectors: { auto: { strategy: auto, options: { cost: 2 } } }', ['14:55 out-of-range']],
+    [
+      'an option out of range',
+      'selectors: { auto: { strategy: auto, options: { margin: 2 } } }',
+      ['14:57 out-of-range'],
+    ],
     [
       'a task with a reserved name',
       'tasks: { basis: { expected_output_tokens: 1, default_input_tokens: 1 } }',

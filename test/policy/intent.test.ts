@@ -13,8 +13,6 @@ test.each([
   when('request.model == "auto"', 'preferences', 'prefer: model.price.output < 6.0, worth: 0.1'),
   'budgets: [{ name: b, limit_credits: 5, window: day, on_exhausted: downgrade }]',
   'rate_limits: [{ name: l, requests_per_minute: 5, concurrent_streams: 2 }]',
-  'learning: off',
-  'learning: { mode: on }',
 ])('if the caller names the model, `%s` does not require reading the prompt', (section) => {
   expect(readsWith(section)).toBe(false);
 });

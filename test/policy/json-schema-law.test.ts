@@ -23,8 +23,6 @@ const WRONG: ReadonlySet<DiagnosticCode> = new Set([
   'bad-name',
   'conflicting-keys',
   'secret',
-  // The schema does not check options that have nothing to inherit from.
-  'nothing-to-inherit',
 ]);
 /** A section without entries. Other files may contain entries. */
 const ELSEWHERE = /^`\w+` must be a map, found nothing$/;

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { hasBit } from '../../src/core/policy/rules.ts';
 import { loadText, snapshotOf } from './support.ts';
 
-const POLICY = `version: 2
+const POLICY = `version: 1
 providers:
   pool: { adapter: openai-compatible, base_url: "http://pool.example/v1", api_keys_env: [A, { api_key_env: B, weight: 3 }, LEFT_OUT] }
   one: { adapter: openai-compatible, base_url: "http://one.example/v1" }

@@ -98,7 +98,7 @@ describe('diagnostics', () => {
 
   test('diagnostics do not count a byte order mark as a column', () => {
     expect(loadText(`\ufeff${SMALL}modles: {}\n`).diagnostics).toMatchObject([{ line: 14, column: 1 }]);
-    expect(loadText(`\ufeffversion: 2\n`).diagnostics[0]).toMatchObject({ line: 1 });
+    expect(loadText(`\ufeffversion: 1\n`).diagnostics[0]).toMatchObject({ line: 1 });
   });
 
   test('diagnostics include failed test cases with their location', () => {

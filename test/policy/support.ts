@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { presidio } from '../../plugins/guards/services/presidio.ts';
 import { webhook } from '../../plugins/guards/services/webhook.ts';
+import { auto, autoCheap, autoFast } from '../../plugins/strategies/auto.ts';
+import { weighted } from '../../plugins/strategies/weighted.ts';
 import type { GuardPlugin } from '../../src/contract/guard.ts';
 import { defineGuard, defineProvider, defineStrategy, Type } from '../../src/contract/plugin.ts';
 import type { ProviderPlugin } from '../../src/contract/provider.ts';
@@ -9,51 +11,13 @@ import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import type { Diagnostic, DiagnosticCode } from '../../src/policy/diagnostics.ts';
 import { type LoadContext, type LoadResult, loadPolicy, type PolicyFile } from '../../src/policy/load.ts';
 
-const share = (value: number) => Type.Number({ minimum: 0, maximum: 1, default: value });
-const prepare = () => ({ reason: 'test', score: () => {} });
 const status = 'stable' as const;
 
-const OF_AUTO = {
-  selector: 'auto',
-  strategy: 'auto',
-  required: ['quality', 'cost', 'latency', 'patience_ms'],
-  optional: ['quality_floor'],
-};
-
 const strategies: StrategyPlugin[] = [
-  defineStrategy({
-    name: 'auto',
-    status,
-    options: Type.Object({
-      quality: share(0.6),
-      cost: share(0.3),
-      latency: share(0.1),
-      patience_ms: Type.Integer({ minimum: 1, default: 20_000 }),
-    }),
-    prepare,
-  }),
-  defineStrategy({
-    name: 'fastest-within-margin',
-    status,
-    options: Type.Object({ quality_margin: share(0.08), quality_floor: Type.Optional(share(0)) }),
-    prepare,
-  }),
-  defineStrategy({
-    name: 'auto-fast',
-    status,
-    options: Type.Object({ emphasis: Type.Number({ minimum: 1, default: 8 }), quality_floor: Type.Optional(share(0)) }),
-    inherits: OF_AUTO,
-    formerly: { options: ['quality_margin'], by: 'fastest-within-margin' },
-    prepare,
-  }),
-  defineStrategy({
-    name: 'auto-cheap',
-    status,
-    options: Type.Object({ emphasis: Type.Number({ minimum: 1, default: 6 }), quality_floor: Type.Optional(share(0)) }),
-    inherits: OF_AUTO,
-    prepare,
-  }),
-  defineStrategy({ name: 'weighted', status, options: Type.Object({}), prepare }),
+  auto,
+  autoFast,
+  autoCheap,
+  weighted,
   defineStrategy({
     name: 'moody',
     status,

@@ -3,7 +3,7 @@ import { loaded, loadWith } from '../routing/build.ts';
 
 const model = (quality: number, tags = '[]') =>
   `{ provider: s, price: { input: 1, output: 4 }, context_window: 90000, max_output: 9000, quality: { default: ${quality} }, tags: ${tags} }`;
-const policy = (selectors: string) => `version: 2
+const policy = (selectors: string) => `version: 1
 providers: { s: { adapter: simulated }, cloud: { preset: openai } }
 models:
   good: ${model(0.95, '[home]')}
@@ -12,7 +12,6 @@ models:
 selectors:
 ${selectors}
 `;
-const tiersOf = (selectors: string, name: string) => loaded(policy(selectors)).selectors.get(name)!.tiers;
 
 test('a stated model that the filter of its selector excludes is refused', () => {
   const { snapshot, diagnostics } = loadWith(
@@ -28,25 +27,11 @@ test('stated models that cannot be served here are skipped, and an empty tier ha
   const { models, selectors } = loaded(
     policy('  auto: { strategy: auto, tiers: { usual: [away, small], strong: [away] } }'),
   );
-  const { usual, strong, source } = selectors.get('auto')!.tiers!;
+  const { usual, strong } = selectors.get('auto')!.ladder!.stated!;
   expect([usual, strong].map((tier) => tier.map((at) => models[at]!.id))).toEqual([['small'], ['small']]);
-  expect(source).toBe('stated');
 });
 
-test('auto-cheap and auto-fast take `tiers: off` from auto, and otherwise derive their own', () => {
-  const off = '  auto: { strategy: auto, tiers: off }';
-  expect(['auto', 'auto-cheap', 'auto-fast'].map((name) => tiersOf(off, name))).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ]);
-  expect(tiersOf('  auto: { strategy: auto }', 'auto-cheap')).toMatchObject({
-    source: 'derived',
-    limit: { selector: 'auto', by: 'cost' },
-  });
-});
-
-test('version 1 has no tiers', () => {
-  const { selectors } = loaded(policy('  auto: { strategy: auto }').replace('version: 2', 'version: 1'));
-  expect([...selectors.values()].every(({ tiers }) => tiers === undefined)).toBe(true);
+test('without a stated model that can be served here, the order chooses', () => {
+  const { selectors } = loaded(policy('  auto: { strategy: auto, tiers: { usual: [away], strong: [away] } }'));
+  expect(selectors.get('auto')!.ladder!.stated).toBeUndefined();
 });

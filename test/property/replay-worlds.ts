@@ -25,27 +25,27 @@ export function anyPolicy(random: Random, firstUrl: string, comment: string): st
     `  - { name: liked, when: request.user == "ada", prefer: model.id == "m0", worth: ${random().toFixed(3)} }`,
     `  - { name: disliked, prefer: model.quality.general < 0.5, worth: -${(random() / 10).toFixed(4)} }`,
   ];
-  const weights = `quality: ${random().toFixed(3)}, cost: ${random().toFixed(3)}, latency: ${(random() + 0.1).toFixed(3)}`;
+  const margin = random() / 2;
   const more = [
     `# ${comment}`,
     ...(chance(random, 0.7) ? rules : []),
     `selectors:`,
-    `  auto: { strategy: auto, options: { ${weights}, patience_ms: ${pick(random, [500, 20_000])} } }`,
-    `  auto-fast: { strategy: fastest-within-margin, options: { quality_margin: ${random().toFixed(2)} } }`,
-    `  narrow: { strategy: auto-cheap, models: { require: model.id != "${pick(random, ids.slice(1))}" } }`,
+    `  auto: { strategy: auto, options: { margin: ${margin}, strong_margin: ${margin / 2}, second_worth: ${pick(random, [0, 0.1, 5])} } }`,
+    `  auto-fast: { strategy: auto-fast, options: { margin: ${margin + random() / 2}, strong_margin: ${margin / 2} } }`,
+    `  auto-cheap: { strategy: auto-cheap, options: { margin: 1, strong_margin: ${margin} } }`,
+    `  narrow: { strategy: auto-cheap, options: { margin: 1, strong_margin: ${margin} }, models: { require: model.id != "${pick(random, ids.slice(1))}" } }`,
     ...(chance(random, 0.5) ? [`baseline: ${pick(random, ids)}`] : []),
     `budgets: [{ name: all, limit_credits: ${pick(random, [90, 900, 1_000_000])}, window: total, on_exhausted: downgrade }]`,
-    ...(chance(random, 0.5) ? ['answer_length: measured'] : []),
-    ...(chance(random, 0.5) ? [`hard_quality_factor: ${pick(random, [1, 2.5, 8])}`] : []),
-    ...(chance(random, 0.5) ? [`quality_step: ${pick(random, [0.02, 0.1, 0.3])}`] : []),
+    `strong_from: ${pick(random, [0, 0.5, 0.88, 1])}`,
     ...(chance(random, 0.5) ? ['unstated_latency: slow', 'unstated_quality: lower_end'] : []),
     `gateway: { retries_max: 0, alternatives: ${pick(random, [0, 1, 3, 3, 10])} }`,
     '',
   ].join('\n');
   const text = testPolicy({ first: firstUrl, second: 'http://second' }, models, more);
-  return text
-    .replace(/base_url: "http:\/\/second", api_key_env: \w+/, `base_url_env: ${SECOND_URL}, api_key_env: ${SECOND_KEY}`)
-    .replace(/answer_worth: 20/, `answer_worth: ${pick(random, [1, 20, 300])}`);
+  return text.replace(
+    /base_url: "http:\/\/second", api_key_env: \w+/,
+    `base_url_env: ${SECOND_URL}, api_key_env: ${SECOND_KEY}`,
+  );
 }
 
 function anyModel(random: Random) {

@@ -124,16 +124,7 @@ describe('the capabilities that a model lacks', () => {
       { capabilities: [], lacks: [], acceptsTemperature, ttftMs: 1, outputTokensPerSecond: 1 },
       upstream,
     ) ?? [];
-  const ALWAYS: Capability[] = [
-    'json_mode',
-    'audio_input',
-    'choices',
-    'logprobs',
-    'seed',
-    'penalties',
-    'logit_bias',
-    'file_ids',
-  ];
+  const ALWAYS: Capability[] = ['audio_input', 'choices', 'logprobs', 'seed', 'penalties', 'logit_bias', 'file_ids'];
 
   test('are those of the API and of its version', () => {
     const OF_CLAUDE: Capability = 'forced_tools_with_thinking';

@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value';
 import { shipped } from '../../plugins/index.ts';
-import type { PreparedStrategy } from '../../src/contract/strategy.ts';
+import type { PreparedStrategy, RequestStrategy } from '../../src/contract/strategy.ts';
 import type { Decision, Refusal } from '../../src/core/decision/decision.ts';
 import type { Readings } from '../../src/core/decision/readings.ts';
 import { lazy } from '../../src/core/lazy.ts';
@@ -11,8 +11,10 @@ import type { Facts, FundFacts } from '../../src/core/request/facts.ts';
 import { languageSupport } from '../../src/core/request/language-support.ts';
 import { OPERATIONS } from '../../src/core/request/operation.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
+import { withLadders } from '../../src/policy/ladders.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { cachedTokensMin } from '../../src/policy/providers/providers.ts';
+import { Report } from '../../src/policy/report.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 
 export const registry = createRegistry(shipped);
@@ -93,6 +95,8 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
   return {
     ...BASE(),
     tasks: [GENERAL],
+    // Typical requests have the first task.
+    traffic: [{ task: 0, share: 1, inputTokens: 500, outputTokens: 400 }],
     usefulOutputMax: Math.max(...(more.tasks ?? [GENERAL]).map(({ minUsefulOutput }) => minUsefulOutput)),
     maxOutputMin: Math.min(...models.map(({ maxOutput }) => maxOutput)),
     totalMsMax: Math.max(0, ...models.map(({ deadlines }) => deadlines.totalMs)),
@@ -112,7 +116,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
   };
 }
 
-/** A policy that states only a provider and a model, so that every setting has its default of version 1. Attempts are never repeated. */
+/** A policy that states only a provider and a model, so that every setting has its default. Attempts are never repeated. */
 const BASE = lazy(() =>
   loaded(`version: 1
 gateway: { retries_max: 0 }
@@ -120,6 +124,23 @@ providers: { sim: { adapter: simulated } }
 models:
   m: { provider: sim, price: { input: 1, output: 4 }, context_window: 8192, max_output: 1024, quality: { default: 0.5 } }`),
 );
+
+/** Adds the orders of its selectors to a snapshot, as a build does. */
+export function withOrders(from: PolicySnapshot): PolicySnapshot {
+  const { strategies } = registry;
+  const selectors = [...from.selectors].map(([name, selector]) => {
+    const schema = strategies.get(selector.strategy)!.options;
+    return [
+      name,
+      { ...selector, options: Value.Default(schema, { ...selector.options }) as Record<string, unknown> },
+    ] as const;
+  });
+  const steps = withLadders({ ...from, selectors: new Map(selectors) }, { selectors: [], strategies }, new Report());
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return { ...from, selectors: value.selectors };
+  }
+}
 
 /** Creates a constraint that applies to each request and limits nothing. */
 export const constraint = (more: Partial<Constraint> = {}): Constraint => ({
@@ -182,7 +203,7 @@ export const providerNamed = (name: string, more: Partial<Provider> = {}): Provi
 export const funds = (free: number | null): FundFacts => ({ free });
 
 /** A strategy that scores only by quality. */
-export const byQuality: PreparedStrategy = {
+export const byQuality: RequestStrategy = {
   reason: 'quality',
   score({ n, quality }, out) {
     for (let i = 0; i < n; i++) out[i] = quality[i]!;
@@ -192,14 +213,14 @@ export const byQuality: PreparedStrategy = {
 export function outcomeOf(
   from: PolicySnapshot,
   request: Facts,
-  strategy = byQuality,
+  strategy: PreparedStrategy = byQuality,
   readings?: Readings,
 ): Decision | Refusal {
   return createDecider(from).decide(request, { id: 7, seed: '0', strategy, reason: 'test', readings });
 }
 
 /** Returns the decision; throws if the request is refused. */
-export function decisionOf(from: PolicySnapshot, request: Facts, strategy = byQuality): Decision {
+export function decisionOf(from: PolicySnapshot, request: Facts, strategy: PreparedStrategy = byQuality): Decision {
   const outcome = outcomeOf(from, request, strategy);
   if (isRefusal(outcome)) throw new Error(`refused: ${JSON.stringify(outcome.rejected)}`);
   return outcome;

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import type { PreparedStrategy } from '../../src/contract/strategy.ts';
-import { type Estimate, moved } from '../../src/core/decision/estimate.ts';
 import { HEALTH, priorReadings, type Readings, slotCount } from '../../src/core/decision/readings.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../../src/core/policy/rules.ts';
-import type { Model, PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import type { Model, PolicySnapshot, Selector } from '../../src/core/policy/snapshot.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
 import type { DecisionContext } from '../../src/routing/decide.ts';
-import { GENERAL, snapshot, usual } from './build.ts';
+import { GENERAL, snapshot, usual, withOrders } from './build.ts';
 import { worlds } from './worlds.ts';
 
 export const place = (line: number) => ({ file: 'rules.yaml', line, column: 1 });
@@ -47,8 +46,6 @@ const cached = fc.uniqueArray(
   fc.record({ model: fc.constantFrom('m0', 'm1', 'm2', 'm3'), tokens: fc.constantFrom(50, 400, 9000) }),
   { selector: (one) => one.model, maxLength: 3 },
 );
-/** Corrections of the declared qualities. */
-const corrections = some(fc.constantFrom(0, -0.2, 0.3));
 const seeds = fc.integer({ min: 0 }).map((bits) => bits.toString(16));
 const strategies = fc.constantFrom('auto', 'auto-fast', 'auto-cheap', 'weighted', 'broken', 'picky');
 
@@ -72,6 +69,9 @@ interface Case {
   readonly given: DecisionContext;
 }
 
+/** A selector without an order: its strategy scores each request. */
+const SCORING: Selector = { name: 'scoring', strategy: 'weighted', options: {}, allows: null, vectorSpace: null };
+
 function strategyNamed(name: string): PreparedStrategy {
   if (name === 'broken') return BROKEN;
   if (name === 'picky') return PICKY;
@@ -94,15 +94,6 @@ function readingsOf(from: PolicySnapshot, of: readonly number[]): Readings {
   };
 }
 
-function estimateOf({ models, taskIndex }: PolicySnapshot, { mix, task }: Facts, length: number): Estimate {
-  const shares = mix.length > 0 ? mix : [{ task, share: 1 }];
-  const quality = Float64Array.from(models, ({ quality: byTask }) => {
-    const declared = shares.reduce((sum, one) => sum + one.share * byTask[taskIndex.get(one.task)!]!, 0);
-    return moved(declared, length);
-  });
-  return { quality, length };
-}
-
 /** Generates all inputs of a decision. */
 export const cases: fc.Arbitrary<Case> = fc
   .record({
@@ -118,47 +109,51 @@ export const cases: fc.Arbitrary<Case> = fc
     mix: shares,
     cached,
     strategy: strategies,
+    tier: fc.constantFrom(undefined, { name: 'usual', hard: 0.1 } as const, { name: 'strong', hard: 0.9 } as const),
+    isEscalated: fc.boolean(),
+    isTaskStated: fc.boolean(),
     alternatives: fc.constantFrom(0, 1, 3),
     baseline: some(fc.constant(0)),
-    correction: corrections,
     seed: seeds,
   })
   .map(({ world, filter, generous, named, strategy, alternatives, free, seed, ...more }) => {
     const slots = slotCount(world.snapshot.models);
     const models = world.snapshot.models.map((one) => ({ ...one, quality: Float64Array.of(one.quality[0]!, 0.4) }));
-    const from = snapshot(models, {
-      gateway: { ...world.snapshot.gateway, alternatives },
-      tasks: [GENERAL, { ...GENERAL, name: 'coding', expectedOutputTokens: 900 }],
-      taskIndex: new Map([
-        ['general', 0],
-        ['coding', 1],
-      ]),
-      baseline: more.baseline,
-      constraints: more.constraints.map(
-        ({ slots: allowed, ...ceilings }, at): Constraint => ({
-          name: `c${at}`,
-          place: place(at + 1),
-          when: null,
-          allows: allowed && bitsOf(slots, allowed),
-          ...ceilings,
-        }),
-      ),
-      preferences: more.preferences.map(
-        ({ prefers, worth }, at): Preference => ({
-          name: `p${at}`,
-          place: place(at + 10),
-          when: null,
-          prefers: bitsOf(models.length, prefers),
-          worth,
-        }),
-      ),
-      selectors: new Map(
-        [...world.snapshot.selectors].map(([name, one]) => [
-          name,
-          { ...one, allows: filter && bitsOf(models.length, filter) },
+    const from = withOrders(
+      snapshot(models, {
+        gateway: { ...world.snapshot.gateway, alternatives },
+        tasks: [GENERAL, { ...GENERAL, name: 'coding', expectedOutputTokens: 900 }],
+        taskIndex: new Map([
+          ['general', 0],
+          ['coding', 1],
         ]),
-      ),
-    });
+        baseline: more.baseline,
+        constraints: more.constraints.map(
+          ({ slots: allowed, ...ceilings }, at): Constraint => ({
+            name: `c${at}`,
+            place: place(at + 1),
+            when: null,
+            allows: allowed && bitsOf(slots, allowed),
+            ...ceilings,
+          }),
+        ),
+        preferences: more.preferences.map(
+          ({ prefers, worth }, at): Preference => ({
+            name: `p${at}`,
+            place: place(at + 10),
+            when: null,
+            prefers: bitsOf(models.length, prefers),
+            worth,
+          }),
+        ),
+        selectors: new Map(
+          [...world.snapshot.selectors.values(), SCORING].map((one) => [
+            one.name,
+            { ...one, allows: filter && bitsOf(models.length, filter) },
+          ]),
+        ),
+      }),
+    );
     const request: Facts = {
       ...world.facts,
       ...(generous && {
@@ -167,16 +162,19 @@ export const cases: fc.Arbitrary<Case> = fc
         ceilings: { costCredits: null, latencyMs: null },
         allowedModels: null,
       }),
+      model: from.selectors.has(strategy) ? strategy : SCORING.name,
       ...(named > 0 && namedIn(models.slice(0, named).reverse())),
       weights: more.weights,
       mix: more.mix,
       task: more.mix[0]?.task ?? 'general',
+      ...(more.isTaskStated && { isTaskStated: true }),
+      ...(more.tier && { tier: more.tier }),
+      ...(more.tier && more.isEscalated && { escalation: { signal: 'stuck_agent', turnsAgo: 1 } }),
       cached: more.cached,
       funds: free === undefined ? null : { free },
       rules: { constraints: more.constraints.map((_, at) => at), preferences: more.preferences.map((_, at) => at) },
     };
     const readings = readingsOf(from, more.states);
-    const estimate = more.correction === null ? null : estimateOf(from, request, more.correction);
     return {
       from,
       request,
@@ -184,9 +182,9 @@ export const cases: fc.Arbitrary<Case> = fc
         id: 7,
         seed,
         reason: 'test',
-        strategy: strategyNamed(strategy),
+        // A caller's own weights score the models of each selector.
+        strategy: strategyNamed(more.weights !== null && from.selectors.has(strategy) ? 'weighted' : strategy),
         readings,
-        estimate,
       },
     };
   });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { PreparedStrategy } from '../../src/contract/strategy.ts';
-import type { Estimate } from '../../src/core/decision/estimate.ts';
+import type { PreparedStrategy, RequestStrategy } from '../../src/contract/strategy.ts';
 import { HEALTH, priorReadings, type Readings } from '../../src/core/decision/readings.ts';
 import { toCredits } from '../../src/core/money/credits.ts';
 import { CAPABILITIES } from '../../src/core/request/capability.ts';
 import { certify } from '../../src/routing/certify.ts';
+import { decisionReason } from '../../src/routing/choice-reason.ts';
 import { createDecider, type DecisionContext, isRefusal } from '../../src/routing/decide.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { tries } from '../deep/effort.ts';
@@ -43,8 +43,8 @@ const agrees = (of: typeof certify) =>
       one.countedQuality,
       one.costCredits,
       one.latencyMs,
-      // The decider does not score models that the request names.
-      request.named ? 0 : one.utility,
+      // Neither models that the request names nor models of an order have a score.
+      request.named ? 0 : (one.utility ?? 0),
       one.outputCap,
       one.worstCaseCredits,
       one.endpoints.flatMap(({ open }, at) => (open ? [at] : [])),
@@ -54,6 +54,7 @@ const agrees = (of: typeof certify) =>
       Bun.deepEquals(kept, same) &&
       certificate.choice === kept[0]![0] &&
       certificate.reason === outcome.reason &&
+      certificate.choiceReason === decisionReason(outcome, from) &&
       certificate.baseline?.model === baseline &&
       certificate.faulty === decider.faults > 0 &&
       certificate.candidates.length === candidatesOf(from, request).length
@@ -75,7 +76,6 @@ describe('a certificate', () => {
     'only the most likely task': (from, request, given) => certify(from, { ...request, mix: [] }, given),
     'no cached input': (from, request, given) => certify(from, { ...request, cached: [] }, given),
     'no funds': (from, request, given) => certify(from, { ...request, funds: null }, given),
-    'what is declared': (from, request, { estimate: _, ...given }) => certify(from, request, given),
     'another strategy': (from, request, given) => certify(from, request, { ...given, strategy: byQuality }),
   };
   for (const [name, mutant] of Object.entries(mutants)) {
@@ -87,10 +87,10 @@ describe('a certificate', () => {
   test('the certificate has reasons exactly for the models without a rank, and parts that add up', () => {
     fc.assert(
       fc.property(cases, ({ from, request, given }) => {
-        const { candidates } = certify(from, request, given);
+        const { candidates, choiceReason } = certify(from, request, given);
         for (const { rank, rejections, utility, parts } of candidates) {
           expect(rejections.length > 0).toBe(rank === null);
-          expect(utility === null).toBe(rank === null);
+          expect(utility === null).toBe(rank === null || choiceReason !== null || given.strategy.per === 'build');
           for (const { kind, rules } of rejections) expect(rules.length > 0).toBe(kind === 'constraint');
           const sum = Object.values(parts).reduce((all, part) => all + part, 0);
           if (Object.keys(parts).length > 0) expect(sum).toBeCloseTo(utility!, 8);
@@ -104,51 +104,7 @@ describe('a certificate', () => {
   });
 });
 
-describe('the estimate of a quality', () => {
-  test('splits into the declared quality and its correction', () => {
-    fc.assert(
-      fc.property(cases, ({ from, request, given }) => {
-        const plain = { ...request, rules: { constraints: [], preferences: [] } };
-        const { candidates, isCorrected } = certify(from, plain, given);
-        const estimate = given.estimate ?? null;
-        expect(isCorrected).toBe(estimate !== null);
-        for (const { quality, estimate: entry } of candidates) {
-          if (!estimate) {
-            expect(entry).toBeNull();
-            continue;
-          }
-          const { declared, length } = entry!;
-          expect(declared + length).toBeCloseTo(quality!, 12);
-          // At the ends of the scale the correction may be 0.
-          if (estimate.length === 0) expect(Math.abs(length)).toBeLessThan(1e-12);
-          else expect(length * estimate.length).toBeGreaterThanOrEqual(0);
-        }
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  const declared = snapshot([model('a', { q: 0.8 }), model('b', { q: 0.7 })]);
-  const estimate = (...quality: number[]): Estimate => ({ quality: Float64Array.from(quality), length: 0 });
-
-  test('is also used for the choice without preferences', () => {
-    const preferring = {
-      ...declared,
-      preferences: [{ name: 'p', place: place(1), when: null, prefers: bitsOf(2, [0]), worth: 0.3 }],
-    };
-    const request = facts({ rules: { constraints: [], preferences: [0] } });
-    const certificate = certify(preferring, request, { ...given(), estimate: estimate(0.8, 0.9) });
-    expect(certificate).toMatchObject({ choice: 'a', unpreferred: 'b' });
-  });
-
-  test('is refused if it belongs to another catalog', () => {
-    expect(() => certify(declared, facts(), { ...given(), estimate: estimate(0.8) })).toThrow(
-      'the estimate has 1 models, but the snapshot has 2',
-    );
-  });
-});
-
-const given = (strategy = byQuality, readings?: Readings): DecisionContext => ({
+const given = (strategy: PreparedStrategy = byQuality, readings?: Readings): DecisionContext => ({
   id: 0,
   seed: '0',
   reason: 'test',
@@ -219,7 +175,7 @@ test('the certificate of a decision lists preferences with the models that they 
 
 describe('the parts of a strategy', () => {
   const from = snapshot([model('a', { q: 0.5 })]);
-  const telling = (parts: PreparedStrategy['parts']) =>
+  const telling = (parts: RequestStrategy['parts']) =>
     certify(from, facts(), given({ ...byQuality, parts: parts! })).candidates[0]!.parts;
 
   test('are shown if they add up to the utility', () => {
@@ -231,6 +187,6 @@ describe('the parts of a strategy', () => {
       throw new Error('no');
     };
     const wrong = [() => ({ a: 0.4 }), () => ({ a: 0.5, b: Number.NaN }), () => null, () => 'text', throwing];
-    for (const parts of wrong) expect(telling(parts as PreparedStrategy['parts'])).toEqual({});
+    for (const parts of wrong) expect(telling(parts as RequestStrategy['parts'])).toEqual({});
   });
 });

@@ -28,7 +28,7 @@ const asCandidates = (set: { n: number; quality: number[]; cost: number[]; laten
   quality: Float64Array.from(set.quality),
   cost: Float64Array.from(set.cost),
   latency: Float64Array.from(set.latency),
-  costReference: 1,
+  reference: 1,
 });
 
 describe('the best k', () => {

@@ -64,10 +64,8 @@ ${more}`;
 
   test('is refused for unknown or invalid options', () => {
     expect(codes(policy('selectors: { mine: { strategy: auto, options: { speed: 1 } } }'))[0]).toContain('speed');
-    const none = 'selectors: { mine: { strategy: auto, options: { quality: 0, cost: 0, latency: 0 } } }';
-    expect(codes(policy(none))[0]).toContain('at least one of quality, cost and latency must be above 0');
-    expect(
-      codes(policy('selectors: { mine: { strategy: fastest-within-margin, options: { quality_margin: 2 } } }')),
-    ).toHaveLength(1);
+    const wide = 'selectors: { mine: { strategy: auto, options: { margin: 0.1, strong_margin: 0.2 } } }';
+    expect(codes(policy(wide))[0]).toContain('`strong_margin` is 0.2, so `margin` must not be 0.1');
+    expect(codes(policy('selectors: { mine: { strategy: auto-fast, options: { margin: 2 } } }'))).toHaveLength(1);
   });
 });

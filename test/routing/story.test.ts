@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import type { PreparedStrategy } from '../../src/contract/strategy.ts';
-import type { Estimate } from '../../src/core/decision/estimate.ts';
+import type { PreparedStrategy, RequestStrategy } from '../../src/contract/strategy.ts';
 import { HEALTH, priorReadings, type Readings } from '../../src/core/decision/readings.ts';
 import { emptyBits, setBit } from '../../src/core/policy/rules.ts';
 import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
@@ -8,7 +7,7 @@ import { CAPABILITIES } from '../../src/core/request/capability.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
 import { certify } from '../../src/routing/certify.ts';
 import { story } from '../../src/routing/story.ts';
-import { byQuality, facts, funds, GENERAL, model, price, snapshot, usual } from './build.ts';
+import { byQuality, facts, funds, GENERAL, model, price, snapshot, usual, withOrders } from './build.ts';
 
 const place = (line: number) => ({ file: '/srv/policy/rules.yaml', line, column: 3 });
 
@@ -19,43 +18,54 @@ function bits(...chosen: number[]): Uint32Array {
 }
 
 const sees = { capabilities: CAPABILITIES.vision.bit };
-const from = snapshot(
-  [
-    model('best', { q: 0.9, cost: price(3, 12), ...sees }),
-    model('blind', { q: 0.8, cost: price(1, 4) }),
-    model('good', { q: 0.8, cost: price(1, 4), ...sees }),
-    model('slow', { q: 0.7, latency: { ttftMs: 60_000, outputTokensPerSecond: 100 }, ...sees }),
-  ],
-  {
-    constraints: [
-      { name: 'patience', place: place(7), when: null, allows: null, maxLatencyMs: 9_000, maxCostCredits: null },
+const from = withOrders(
+  snapshot(
+    [
+      model('best', { q: 0.9, cost: price(3, 12), ...sees }),
+      model('blind', { q: 0.8, cost: price(1, 4) }),
+      model('good', { q: 0.8, cost: price(1, 4), ...sees }),
+      model('slow', { q: 0.7, latency: { ttftMs: 60_000, outputTokensPerSecond: 100 }, ...sees }),
     ],
-    preferences: [{ name: 'mature', place: place(12), when: null, prefers: bits(2), worth: 0.2 }],
-  },
+    {
+      constraints: [
+        { name: 'patience', place: place(7), when: null, allows: null, maxLatencyMs: 9_000, maxCostCredits: null },
+      ],
+      preferences: [{ name: 'mature', place: place(12), when: null, prefers: bits(2), worth: 0.2 }],
+    },
+  ),
 );
 
 function tell(
   request: Facts,
   of: PolicySnapshot = from,
-  strategy: PreparedStrategy = usual('auto'),
+  strategy: PreparedStrategy = usual('weighted'),
   readings?: Readings,
 ) {
   return story(
-    certify(of, request, { id: 0, seed: '0', reason: 'auto:balanced', strategy, ...(readings && { readings }) }),
+    certify(of, request, { id: 0, seed: '0', reason: 'weighted', strategy, ...(readings && { readings }) }),
     request,
   );
 }
 
 describe('a story', () => {
-  test('names the request, the rejected models, and the reason for the choice', () => {
-    expect(tell(facts({ needs: CAPABILITIES.vision.bit }))).toEqual([
+  test('names the request, the rejected models, the reason for the choice and the order of the selector', () => {
+    const hard = { tier: { name: 'usual', hard: 0.123 } } as const;
+    expect(tell(facts({ needs: CAPABILITIES.vision.bit, ...hard }))).toEqual([
       'The request names auto, and its task is general: about 500 input tokens; needs vision.',
       'Expected answer: 400 tokens, declared by the policy for general tasks.',
       'blind was rejected because it lacks vision.',
-      'best is the best of 3 models by auto:balanced: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.0588 above the utility of good: quality +0.0784, cost −0.0196.',
+      'best costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.9), and no better one costs at most 3 times as much; the request is not hard. best: expected quality 90 %, 6.3 Credits, 4.5 s.',
+      'The first question is hard with a probability of 12 %, below 88 %. The order of auto: blind, then good, then best, and 1 more.',
       'Signalbox holds at most 55.152 Credits, the cost of up to 4,096 output tokens.',
       'best is also the baseline that savings are measured against, so this choice saves nothing.',
     ]);
+  });
+
+  test('names the reason for a choice by weights', () => {
+    const weights = { cost: 0.3, quality: 0.7 };
+    expect(tell(facts({ needs: CAPABILITIES.vision.bit, weights }))[3]).toBe(
+      'best is the best of 3 models by weighted: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.04 above the utility of good: quality +0.07, cost −0.03.',
+    );
   });
 
   test('names active rules with their locations, and the effect of preferences', () => {
@@ -65,37 +75,24 @@ describe('a story', () => {
     expect(lines).toContain(
       'Preferences that apply: mature (rules.yaml:12) counts as +0.2 quality for good. Without them, best would be chosen.',
     );
-    expect(lines.find((line) => line.startsWith('good is the best'))).toContain(
-      'expected quality 80 % (counts as 99.9 % with preferences), 2.1 Credits',
+    expect(lines.find((line) => line.startsWith('good costs'))).toContain(
+      'expected quality 80 % (counts as 99.9 %), 2.1 Credits',
     );
   });
 
-  test('names the quality of the class, and what decided between equal utilities', () => {
+  test('names what decided between equal utilities', () => {
     const tied = (more: Parameters<typeof model>[1]) => {
-      const all = [model('a', { q: 0.805 }), model('b', { q: 0.79, ...more })];
-      const of = snapshot(all, { qualityStep: 0.02 });
-      const request = facts({ qualityStep: 0.02 });
-      const context = { id: 0, seed: '0', reason: 'test', strategy: byQuality };
-      const certificate = certify(of, request, context);
-      return [certificate.tieDecidedBy, story(certificate, request).find((line) => line.includes('is the best'))];
+      const of = snapshot([model('a', { q: 0.8 }), model('b', { q: 0.8, ...more })]);
+      const certificate = certify(of, facts(), { id: 0, seed: '0', reason: 'test', strategy: byQuality });
+      return [certificate.tieDecidedBy, story(certificate, facts()).find((line) => line.includes('is the best'))];
     };
     expect(tied({ cost: price(0.5, 2) })).toEqual([
       'cost',
-      'b is the best of 2 models by test: expected quality 79 % (scored as 81 %, the best of its class), 1.05 Credits, 4.5 s. a has the same utility; the lower cost decided.',
+      'b is the best of 2 models by test: expected quality 80 %, 1.05 Credits, 4.5 s. a has the same utility; the lower cost decided.',
     ]);
     expect(tied({ latency: { ttftMs: 100, outputTokensPerSecond: 100 } })[0]).toBe('latency');
-    expect(tied({})[0]).toBe('quality');
-    expect(tied({ q: 0.805 })[0]).toBe('id');
+    expect(tied({})[0]).toBe('id');
     expect(tied({ q: 0.7 })[0]).toBeNull();
-  });
-
-  test('names the effect of preferences and the quality of the class together', () => {
-    const preferences = [{ name: 'mature', place: place(12), when: null, prefers: bits(0), worth: 0.1 }];
-    const of = snapshot([model('a', { q: 0.79 }), model('b', { q: 0.8 })], { qualityStep: 0.02, preferences });
-    const lines = tell(facts({ qualityStep: 0.02, rules: { constraints: [], preferences: [0] } }), of);
-    expect(lines.find((line) => line.startsWith('a is'))).toContain(
-      'expected quality 79 % (counts as 89 % with preferences, scored as 90 %, the best of its class), ',
-    );
   });
 
   test('names the shares of tasks and every limit of the request', () => {
@@ -130,7 +127,7 @@ describe('a story', () => {
     });
     const prior = priorReadings(two);
     const lengths = Float64Array.of(400, 640);
-    const measured = { ...prior, outputTokens: lengths, referenceTokens: lengths };
+    const measured = { ...prior, outputTokens: lengths };
     const said = (more: Parameters<typeof facts>[0], readings: Readings) =>
       tell(facts(more), two, byQuality, readings)[1];
     const coding = { task: 'coding' };
@@ -144,9 +141,6 @@ describe('a story', () => {
     expect(said(coding, prior)).toBe('Expected answer: 1,200 tokens, declared by the policy for coding tasks.');
     expect(said(coding, measured)).toBe('Expected answer: 640 tokens, measured from answers to coding tasks.');
     expect(said(both, measured)).toBe('Expected answer: 520 tokens, partly measured from answers to coding tasks.');
-    expect(said(coding, { ...prior, outputTokens: lengths })).toBe(
-      'Expected answer: 640 tokens, measured from answers to coding tasks, blended with the declared length.',
-    );
     expect(said({ ...coding, outputTokens: 1 }, measured)).toBe('Expected answer: 1 token, stated by the request.');
     expect(said({ ...coding, outputTokensAsked: 90 }, measured)).toBe(
       'Expected answer: 90 tokens, read from the prompt or the response format.',
@@ -163,26 +157,9 @@ describe('a story', () => {
     ]);
   });
 
-  test('shows qualities below a quality floor with enough decimals to distinguish them from it', () => {
-    const floored: PreparedStrategy = {
-      ...byQuality,
-      qualityFloor: 0.93,
-      score: ({ n, quality }, out) => {
-        for (let at = 0; at < n; at++) out[at] = quality[at]! < 0.93 ? Number.NEGATIVE_INFINITY : quality[at]!;
-      },
-    };
-    const of = (...qualities: number[]) =>
-      tell(facts(), snapshot([0.95, ...qualities].map((q, at) => model(`m${at}`, { q }))), floored)[2];
-    const why = 'below the `quality_floor` of 93 %';
-    expect(of(0.8)).toBe(`m1 was rejected because its expected quality of 80 % is ${why}.`);
-    expect(of(0.928)).toBe(`m1 was rejected because its expected quality of 92.8 % is ${why}.`);
-    expect(of(0.92999)).toBe(`m1 was rejected because its expected quality of 92.999 % is ${why}.`);
-    expect(of(0.8, 0.928)).toBe(`2 models were rejected, each because its expected quality is ${why}: m1, m2.`);
-  });
-
   test('says that a model was requested by name, was the only one, or won a tie', () => {
     expect(tell(facts({ model: 'good', named: ['good'] }))[2]).toStartWith('good was requested by name: expected');
-    expect(tell(facts({ allowedModels: ['good'] })).at(-3)).toStartWith('good is the only model left: expected');
+    expect(tell(facts({ allowedModels: ['good'] })).at(-4)).toStartWith('good is the only model left: expected');
     const dear = snapshot([model('a', { cost: price(2, 2) }), model('b')]);
     expect(tell(facts(), dear, byQuality)[2]).toEndWith('b has the same utility; the lower cost decided.');
   });
@@ -198,7 +175,7 @@ describe('a story', () => {
 
   test('reports that a strategy gave no usable score', () => {
     const broken: PreparedStrategy = { reason: 'broken', score: () => {} };
-    expect(tell(facts(), from, broken)[2]).toEndWith(
+    expect(tell(facts({ model: 'scoring' }), from, broken)[2]).toEndWith(
       'The strategy gave no usable score, so the higher quality decided.',
     );
   });
@@ -242,7 +219,7 @@ describe('a story', () => {
   });
 
   test('omits the lead by part if the strategy gives the parts of only one model', () => {
-    const half: PreparedStrategy = {
+    const half: RequestStrategy = {
       ...byQuality,
       parts: ({ quality }, at): Record<string, number> => (at === 0 ? {} : { quality: quality[at]! }),
     };
@@ -275,41 +252,5 @@ describe('a story', () => {
     expect(lines.at(-2)).toBe('124 more models were rejected for other reasons.');
     const capped = tell(facts({ outputTokensMax: 350 }), many, byQuality);
     expect(capped[2]).toStartWith('250 models were rejected, each because max_tokens is above its maximum: m0, ');
-  });
-
-  test('uses the recorded shares of a mix of tasks', () => {
-    const tasks = {
-      tasks: [GENERAL, { ...GENERAL, name: 'coding' }],
-      taskIndex: new Map([
-        ['general', 0],
-        ['coding', 1],
-      ]),
-    };
-    const mixed = snapshot([model('a', { quality: Float64Array.of(0.2, 0.8) })], tasks);
-    const mix = [
-      { task: 'coding', share: 0.5 },
-      { task: 'general', share: 0.5 },
-    ];
-    expect(tell(facts({ task: 'coding', mix }), mixed, byQuality)[2]).toContain('expected quality 50 %');
-  });
-});
-
-describe('the explanation of estimates', () => {
-  const two = snapshot([model('a', { q: 0.74 }), model('b', { q: 0.6 })]);
-  const lines = (more: Partial<Estimate>, request = facts({ task: 'general' })) => {
-    const estimate = { quality: Float64Array.of(0.74, 0.6), length: 0, ...more };
-    const given = { id: 0, seed: '0', reason: 'auto:balanced', strategy: byQuality, estimate };
-    return story(certify(two, request, given), request);
-  };
-
-  test('is empty if a quality is the declared one', () => {
-    expect(lines({})).toEqual(tell(facts(), two, byQuality));
-  });
-
-  test('has the declared quality and the step from it, rounded so that they add up', () => {
-    const sentences = lines({ quality: Float64Array.of(0.714, 0.6), length: -0.1 });
-    expect(sentences.slice(3, 4)).toEqual([
-      'Quality of a: 0.71 = declared 0.74 for general, −0.03 for the length of the question.',
-    ]);
   });
 });

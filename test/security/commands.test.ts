@@ -33,7 +33,7 @@ const HOOK = `http://127.0.0.1:${far.port}/hook`;
 /** The address of the webhook is in a file. */
 const env = { FAR_KEY: 'far-0123456789', HOOK_FILE: join(out, 'hook') };
 writeFileSync(env.HOOK_FILE, HOOK);
-const POLICY = `version: 2
+const POLICY = `version: 1
 providers:
   sim: { adapter: simulated }
   far: { adapter: openai-compatible, base_url: "http://127.0.0.1:${far.port}/v1", api_key_env: FAR_KEY }
@@ -48,7 +48,7 @@ models:
 alerts:
   webhooks: { ops: { url_env: HOOK, format: slack, allow_private_network: true } }
 `;
-const CASES = `version: 2
+const CASES = `version: 1
 cases: [{ name: any, given: { messages: [{ role: user, content: Hi }] }, expect: { model: toy } }]
 `;
 

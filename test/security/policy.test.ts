@@ -68,7 +68,7 @@ describe('POST /admin/policy/explain', () => {
       expect(own).toContain('"shortage":null');
       expect(own).not.toContain(String(FOREIGN_CREDITS));
       // A sent policy is only checked for people who may check policies.
-      const policy = { changes: [{ name: 'more.yaml', text: 'language_worth: 0.05\n' }] };
+      const policy = { changes: [{ name: 'more.yaml', text: 'strong_from: 0.05\n' }] };
       await expectError(await explain(name, { policy }), 'insufficient_permissions');
     }
     await expectError(await explain('finance'), 'insufficient_permissions');
@@ -97,18 +97,18 @@ describe('PUT /admin/policy/files', () => {
     expect((await files('admin')).writes).toMatchObject({ ordinary: true, guarded: false });
     expect((await files('owner')).writes).toMatchObject({ ordinary: true, guarded: true });
     expect((await files('auditor')).writes).toMatchObject({ ordinary: false, guarded: false });
-    expect((await put('admin', 'language_worth: 0.05\n')).status).toBe(200);
+    expect((await put('admin', 'strong_from: 0.05\n')).status).toBe(200);
     const { revision } = await files('owner');
-    const guarded = 'language_worth: 0.06\npublic_url: https://llm.example.com\n';
+    const guarded = 'strong_from: 0.06\npublic_url: https://llm.example.com\n';
     const { message, details } = await expectError(await put('admin', guarded), 'insufficient_permissions');
     expect(message).toContain('only an owner may write it here');
     expect(details).toMatchObject({ guarded: [{ section: 'public_url' }] });
     expect((await files('owner')).revision).toBe(revision);
     for (const name of ['auditor', 'finance', 'lead', 'member'] as const) {
-      await expectError(await put(name, 'language_worth: 0.07\n'), 'insufficient_permissions');
+      await expectError(await put(name, 'strong_from: 0.07\n'), 'insufficient_permissions');
     }
     expect((await files('owner')).revision).toBe(revision);
-    expect((await put('owner', 'language_worth: 0.06\nmetrics: { key_label: team }\n')).status).toBe(200);
+    expect((await put('owner', 'strong_from: 0.06\nmetrics: { key_label: team }\n')).status).toBe(200);
     const trail = (await (await box.get('/admin/trail?action=change&limit=50')).json()) as {
       data: { actor: { name: string }; subject: { kind: string } }[];
     };

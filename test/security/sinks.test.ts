@@ -51,8 +51,8 @@ describe('the store', () => {
       ...['adjustments.kind', 'adjustments.note', 'adjustments.name', 'journal.note'],
       // A chain and the address that pays for its transactions.
       'gas_nonces.key',
-      // Names of models and funds, figures, and the `agent_wallet` of a request with a key.
-      ...['accounts.selector', 'accounts.agent_wallet', 'tariffs.model', 'tariffs.provider', 'tariffs.upstream'],
+      // Names of models and funds, and figures.
+      ...['accounts.selector', 'tariffs.model', 'tariffs.provider', 'tariffs.upstream'],
       ...[
         'tariffs.price',
         'funds.kind',
@@ -65,33 +65,14 @@ describe('the store', () => {
       ...['checkpoint.open', 'checkpoint.usd_per_credit', 'checkpoint.budgets'],
       // Decisions: facts, figures, labels that operators gave to keys, and metadata that the policy lists. Revisions: the policy, in which
       // everything that looks like a secret is masked.
-      ...[
-        'decisions.key_id',
-        'decisions.kind',
-        'decisions.revision',
-        'decisions.quality',
-        'decisions.body',
-        'decisions.estimate',
-      ],
-      ...[
-        'key_id',
-        'kind',
-        'operation',
-        'status',
-        'model',
-        'task',
-        'labels',
-        'revision',
-        'quality',
-        'estimate',
-        'body',
-        'code',
-      ].map((name) => `records.${name}`),
+      ...['key_id', 'kind', 'operation', 'status', 'model', 'task', 'labels', 'revision', 'body', 'code'].map(
+        (name) => `records.${name}`,
+      ),
       ...['key_id', 'model', 'task', 'status', 'operation', 'summary', 'code'].map((name) => `record_index.${name}`),
       ...['record_labels.name', 'record_labels.value'],
-      // Data for learning: names, figures, buckets of hashes, and a caller's label for a score, which has no spaces.
-      ...['source', 'estimator', 'key_id', 'model', 'task', 'label'].map((name) => `outcomes.${name}`),
-      ...['learning_resets.model', 'learnt.estimator', 'learnt.part', 'learnt.bytes'],
+      // Scores: names, figures, and a caller's label, which has no spaces.
+      ...['key_id', 'model', 'task', 'label'].map((name) => `outcomes.${name}`),
+      ...['learning_resets.model'],
       'migrations.room',
       ...['revisions.revision', 'revisions.source', 'revisions.models', 'revisions.surroundings', 'frames.figures'],
       // Answers that are stored for their callers: hashes, and data that only the caller's secret decrypts.

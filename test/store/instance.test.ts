@@ -1,14 +1,11 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { cpSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { idAt, idSpan, timeOfId } from '../../src/core/id.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { type Instance, nameOf } from '../../src/store/instance.ts';
 import { openStore } from '../../src/store/open.ts';
 import { tries } from '../deep/effort.ts';
-import { copyFixture } from '../fixtures/folder.ts';
 import { refusalOf } from './implementations.ts';
 import { reasonOf } from './lease-stand.ts';
 import { tempFolder } from './support.ts';
@@ -138,38 +135,6 @@ describe('the instance of a SQLite database', () => {
     await store.commit([]);
     expect([store.instance.isCurrent, ids(store.instance, 1)]).toEqual([true, [idAt(START)]]);
     await store.close();
-  });
-});
-
-describe('a data folder of 0.1', () => {
-  test('the migration scans an older database once: the first IDs are above all stored IDs, and later starts read the ID mark', async () => {
-    const { data, file } = copyFixture();
-    const COLUMNS = [
-      'journal.reservation',
-      'decisions.id',
-      'payments.id',
-      'adjustments.id',
-      'outcomes.id',
-      'frames.number',
-    ];
-    const [last = 0] = COLUMNS.map((column) => {
-      const [table, name] = column.split('.');
-      using db = new Database(file, { readonly: true });
-      return db.query<{ last: number | null }, []>(`SELECT max(${name}) AS last FROM ${table}`).get()!.last ?? 0;
-    }).sort((one, other) => other - one);
-    expect(last).toBeGreaterThan(0);
-    const first = await serve(file, () => 0);
-    expect(first.instance.idsAbove).toBe(last);
-    expect(ids(first.instance, 1)[0]).toBeGreaterThan(last);
-    // A copy of the file as a crash leaves it. The test empties the copy's tables, so that a scan would find nothing.
-    const left = join(data, 'left.db');
-    for (const part of ['', '-wal']) cpSync(file + part, left + part);
-    await first.close();
-    using db = new Database(left);
-    for (const column of COLUMNS) db.run(`DELETE FROM ${column.split('.')[0]}`);
-    const second = await serve(left, () => 0);
-    expect(ids(second.instance, 1)[0]).toBeGreaterThan(last);
-    await second.close();
   });
 });
 

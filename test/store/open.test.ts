@@ -13,7 +13,7 @@ import {
 } from '../../src/store/open.ts';
 import { write } from '../../src/store/sql/statement.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
+import { learningMigrations } from '../../src/store/sqlite/learning.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { badNote, note, notes, tempFolder } from './support.ts';
 

@@ -88,7 +88,7 @@ interface Held {
 function recordOf({ id, at, caller, tariff, amount }: Held): DecisionRecord {
   const { key, team = null, user = null } = caller;
   const { model, provider, upstream } = tariff;
-  const attempt = { model, provider, upstream, endpoint: 0, requestId: null, finishReasons: [], startMs: null };
+  const attempt = { model, provider, upstream, endpoint: 0, requestId: null, finishReasons: [], startMs: 0 };
   const failure = amount % 3 === 0 ? 'overloaded' : null;
   return record(id, at, {
     ...{ keyId: key!, team, user, labels: labelsOf(caller), choice: 'a' },

@@ -4,8 +4,6 @@ import { openStore } from '../../src/store/open.ts';
 import { WrittenTraffic } from '../../src/store/record-traffic.ts';
 import type { Statement } from '../../src/store/sql/statement.ts';
 import { nextBatch } from '../../src/store/sql/traffic/batch.ts';
-import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
 import { STEP_MS } from '../../src/store/traffic.ts';
 import { TrafficSums } from '../../src/store/traffic-sums.ts';
 import { layStore } from '../support/empty-store.ts';
@@ -48,25 +46,12 @@ describe('traffic in SQLite', () => testCases(TRAFFIC_AUDIT_CASES, auditedInSqli
 
 const day = { step: 'day', from: NOON - 3 * STEP_MS.day, to: NOON + STEP_MS.day } as const;
 
-/** Moves the records of a folder to the table of 0.1. */
-function keepAsDecisions(file: string): void {
-  using db = new Database(file);
-  db.run(`INSERT INTO decisions (id, time, key_id, kind, revision, quality, body, frame, estimate)
-    SELECT id, time, key_id, kind, revision, quality, body, frame, estimate FROM records`);
-  db.run('DELETE FROM records');
-}
-
-test('a folder of 0.1 counts its past after new rows, newest first, and reports its progress', async () => {
+test('a recount counts the past after new rows, newest first, and reports its progress', async () => {
   using folder = tempFolder();
-  const earlier = await openSqlite(
-    folder.file,
-    ALL_TABLES.filter(({ room }) => room !== 'traffic'),
-  );
-  const minutes = Array.from({ length: 1_000 }, (_, at) => NOON - STEP_MS.day + at * STEP_MS.minute);
-  await earlier.commit(minutes.map((at) => earlier.records.log.add(made(at, 'key'))));
-  await earlier.close();
-  keepAsDecisions(folder.file);
   const store = await openStore(folder.file, { mode: 'serve' });
+  const minutes = Array.from({ length: 1_000 }, (_, at) => NOON - STEP_MS.day + at * STEP_MS.minute);
+  await store.commit(minutes.map((at) => store.records.log.add(made(at, 'key'))));
+  while (await store.traffic.count(NOON));
   const requests = async () => {
     const buckets = await store.traffic.buckets({
       step: 'hour',
@@ -78,7 +63,9 @@ test('a folder of 0.1 counts its past after new rows, newest first, and reports 
     return buckets.reduce((sum, { figures }) => sum + figures.requests, 0);
   };
   try {
-    while ((await store.traffic.progress()).pastBefore === minutes.at(-1)) await store.traffic.count(NOON);
+    expect(await requests()).toBe(1_000);
+    expect(await store.traffic.recount()).toBe(0);
+    while (((await store.traffic.progress()).pastBefore ?? 0) >= minutes.at(-1)!) await store.traffic.count(NOON);
     expect(await requests()).toBe(500);
     expect(await store.traffic.progress()).toMatchObject({ freshFrom: null, pastBefore: minutes.at(-501)! });
     await store.commit([store.records.log.add(made(NOON, 'key'))]);
@@ -98,11 +85,11 @@ test('a count queries no records and no entries whose numbers are counted', asyn
     queried.push(/FROM (records|journal)/.exec(statement.sql)?.[1] ?? statement.sql);
     return Promise.resolve([]);
   };
-  const past = { recordsBefore: 0, oldBefore: 0, journalBefore: 0, recountFrom: 0, prunedBelow: 0 };
+  const past = { recordsBefore: 0, journalBefore: 0, recountFrom: 0, prunedBelow: 0 };
   const state = { ...past, version: 1, isClearing: 0, recordsThrough: 7, journalThrough: 9 };
   const countTo = (records: number, entries: number) => {
     const horizon = () => Promise.resolve({ records, entries });
-    const means = { horizon, isIndexed: async () => true, index: async () => false, put: () => [], oldEnd: 0 };
+    const means = { horizon, index: async () => false, put: () => [] };
     return nextBatch(
       { query },
       { ...means, written: new WrittenTraffic() },

@@ -4,13 +4,10 @@ import type { Caller } from '../../src/core/people/caller.ts';
 import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
 import { readRouteRequest } from '../../src/dialects/openai-chat/reader.ts';
-import { atOnce } from '../../src/policy/steps.ts';
 import * as facts from '../../src/routing/facts.ts';
 import * as words from '../../src/routing/profile/influential-words.ts';
-import * as intent from '../../src/routing/profile/intent.ts';
 import * as profiles from '../../src/routing/profile/profile.ts';
 import { PromptReader } from '../../src/routing/profile/prompt-reader.ts';
-import type { ReadingWeights } from '../../src/routing/profile/task-logits.ts';
 import * as texts from '../../src/routing/texts.ts';
 import { chatRequest } from './model-request.ts';
 
@@ -22,11 +19,8 @@ type Messages = ChatRequest['messages'];
 export const READER = new PromptReader();
 
 export const profile = (body: ChatBody) => profiles.profile(chatRequest(body), READER);
-export const lastView = (body: ChatBody, weights?: ReadingWeights) =>
-  intent.lastView(chatRequest(body), READER, weights);
-export const systemPromptView = (body: ChatBody) => intent.systemPromptView(chatRequest(body), READER);
 export const influentialWords = (body: ChatBody, task: string) =>
-  atOnce(words.influentialWords(chatRequest(body), task, READER));
+  words.influentialWords(chatRequest(body), task, READER);
 export const questionOf = (messages: Messages) => texts.questionOf(chatRequest({ messages }).conversation.turns);
 export const textsOf = (messages: Messages) => texts.textsOf(chatRequest({ messages }).conversation.turns);
 export const chatFacts = (body: ChatBody, caller: Caller, snapshot: PolicySnapshot): Facts =>

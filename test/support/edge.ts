@@ -10,7 +10,6 @@ import { AnswerTurns } from '../../src/gateway/exchange/answer-turns.ts';
 import type { FundingSource } from '../../src/gateway/money/funding.ts';
 import { Affinity } from '../../src/gateway/prompt/affinity.ts';
 import { Conversations } from '../../src/gateway/prompt/conversations.ts';
-import { KeptLengths } from '../../src/gateway/prompt/kept-lengths.ts';
 import { Sessions } from '../../src/gateway/prompt/sessions.ts';
 import { Threads } from '../../src/gateway/prompt/threads.ts';
 import { openRecords } from '../../src/gateway/records/records.ts';
@@ -29,7 +28,6 @@ import { loadPolicy } from '../../src/policy/load.ts';
 import { buildRuntime, type Runtime } from '../../src/policy/runtime/runtime.ts';
 import { hashOf } from '../../src/policy/runtime/source.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
-import { ALONE } from '../../src/store/leaders.ts';
 import { snapshotOf } from '../policy/support.ts';
 import { unobserved } from './observer.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';
@@ -70,8 +68,6 @@ export async function openEdge({ store, keys, ledger, payments, log, lease, ...m
   const never = () => {
     throw new Error('not asked for here');
   };
-  const lengths = { store, lead: ALONE, timers: processTimers, onError: never };
-  const questionLengths = await KeptLengths.open(lengths);
   const funded = { lease, leaseOf: lease, ledger, payments, keys, log, now };
   const turns = new AnswerTurns();
   const gateway: X402Gateway = {
@@ -79,7 +75,6 @@ export async function openEdge({ store, keys, ledger, payments, log, lease, ...m
     funding: fundingOf(funded),
     records: openRecords({ store, tables: store.records, now }),
     scores: new Scores(store, nextId),
-    questionLengths,
     affinity: new Affinity(clock),
     threads: new Threads(store, now, new Uint8Array(32)),
     conversations: new Conversations(store, now),
@@ -126,7 +121,6 @@ export async function openEdge({ store, keys, ledger, payments, log, lease, ...m
     async close() {
       payments.close();
       keys.close();
-      await questionLengths.close();
       await ledger.close();
     },
   };

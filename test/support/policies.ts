@@ -1,4 +1,5 @@
 import type { DefaultPolicies } from '../../src/admin/use-cases/serve-options.ts';
+import { TASK_NAMES } from '../../src/core/request/tasks.ts';
 
 /** Addresses of a test's upstreams by provider name, with the adapter if it is not OpenAI's. */
 export type Upstreams = Readonly<Record<string, string | { readonly url: string; readonly adapter: string }>>;
@@ -13,9 +14,13 @@ export interface ModelOptions {
   readonly capabilities?: readonly string[];
 }
 
+/** The sizes of `coding`, and of all other tasks. */
+const CODING = '{ expected_output_tokens: 1200, default_input_tokens: 2000, min_useful_output: 64 }';
+const GENERAL = '{ expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }';
+
 /**
  * A small policy with round figures: 1 Credit is 0.001 USD, so a price of 1 is 1 millicredit per token. The policy allows no retries unless
- * a `gateway` section in `more` sets them.
+ * a `gateway` section in `more` sets them. Streams that fail end normally, because \`fetch\` throws away what it read before a break.
  */
 export function testPolicy(upstreams: Upstreams, models: Readonly<Record<string, ModelOptions>>, more = ''): string {
   const providers = Object.entries(upstreams).map(([name, upstream]) => {
@@ -26,17 +31,17 @@ export function testPolicy(upstreams: Upstreams, models: Readonly<Record<string,
 credits: { usd_per_credit: 0.001 }
 providers:
 ${providers.join('\n')}
-reference_price: { input: 1, output: 4 }
-answer_worth: 20
 default_weights: { cost: 0.3, quality: 0.7 }
+unstated_quality: default
 tasks:
-  general: { expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }
-  coding: { expected_output_tokens: 1200, default_input_tokens: 2000, min_useful_output: 64 }
-models:
+${[...new Set(['general', 'coding', ...TASK_NAMES])].map((name) => `  ${name}: ${name === 'coding' ? CODING : GENERAL}\n`).join('')}models:
 ${Object.entries(models)
   .map(([id, options]) => modelYaml(id, options))
   .join('\n')}
-${more}${/^gateway:/m.test(more) ? '' : '\ngateway: { retries_max: 0 }\n'}`;
+${more}${/^gateway:/m.test(more) ? '' : '\ngateway: { retries_max: 0 }\n'}`.replace(
+    /^gateway: \{ (?!.*failed_streams)/m,
+    'gateway: { failed_streams: end, ',
+  );
 }
 
 /**
@@ -77,7 +82,7 @@ export const UPSTREAM_KEY = 'upstream-secret-for-tests';
 export const UPSTREAM_ENV = { TEST_UPSTREAM_KEY: UPSTREAM_KEY };
 
 /** A policy with the simulated model `toy`, which needs no upstream. */
-export const TOY = `version: 2
+export const TOY = `version: 1
 providers: { sim: { adapter: simulated } }
 models:
   toy:

@@ -1,4 +1,4 @@
-import { logitOf, sigmoid } from '../../../src/core/decision/estimate.ts';
+import { logitOf, sigmoid } from '../logit.ts';
 
 /** The log odds that one deviation of difficulty costs every model. Signalbox uses the same figure for length. */
 const DIFFICULTY_WORTH = 0.25;

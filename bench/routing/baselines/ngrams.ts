@@ -1,6 +1,6 @@
-import { logitOf, sigmoid } from '../../../src/core/decision/estimate.ts';
 import { chanceOf, shuffled } from '../chance.ts';
 import type { Row } from '../data.ts';
+import { logitOf, sigmoid } from '../logit.ts';
 import type { Sheet } from '../pools.ts';
 
 const BUCKETS = 1 << 16;

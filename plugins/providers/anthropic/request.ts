@@ -40,7 +40,7 @@ export function buildRequest(call: ProviderCall, mayMark: boolean): BuiltRequest
     ...whole,
     model: call.upstream,
     max_tokens: call.outputCap,
-    ...promptFields({ tools, system: conversation.system, turns }, request, mayMark && !marks.setByCaller),
+    ...promptFields({ tools, system: systemOf(conversation, request), turns }, request, mayMark && !marks.setByCaller),
     ...(hasTools && choice && { tool_choice: choice }),
     // The API requires a declaration of every tool that the history calls.
     ...(!hasTools && called.length > 0 && { tools: declarationsOf(called), tool_choice: { type: 'none' } }),
@@ -77,6 +77,12 @@ function promptFields({ tools, system, turns }: Prompt, request: ModelRequest, m
 }
 
 type Turns = AnthropicPrompt['turns'];
+
+/** The Messages API has no mode for any JSON object, so the model is told. */
+const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no explanation and no code fence.';
+
+const systemOf = ({ system }: Pick<AnthropicPrompt, 'system'>, { settings }: ModelRequest): readonly Block[] =>
+  settings.answerFormat?.type === 'json' ? [...system, { type: 'text', text: JSON_ONLY }] : system;
 
 /** Trims blanks at the end of the last turn, because models that continue an answer reject them. */
 function withoutTrailingBlanks(turns: Turns, rules: ModelRules, notes: Notes, field: string): Turns {

@@ -5,7 +5,7 @@ import { SchemaCheck } from '../../core/schema/check.ts';
 export const ANSWER_BYTES_MAX = 1_048_576;
 
 const headers = Type.Record(Type.String(), Type.String());
-const WrittenHead = Type.Object({ status: Type.Integer(), headers, frame: Type.String() });
+const WrittenHead = Type.Object({ status: Type.Integer(), headers });
 /**
  * The number of the format in which the parts of an answer are stored. A version of Signalbox that does not know the number does not use
  * the answer.
@@ -17,8 +17,6 @@ const partsHeadForm = new SchemaCheck(PartsHead);
 /** An answer stored as the text that was sent. */
 export interface WrittenAnswer extends Readonly<Static<typeof WrittenHead>> {
   readonly headers: Readonly<Record<string, string>>;
-  /** The text that FRAME_MARK replaces in the body; empty for none. Version 0.1 stored streams in this form. */
-  readonly frame: string;
   readonly body: string;
 }
 
@@ -31,15 +29,12 @@ export interface PartsAnswer {
 
 export type StoredAnswer = WrittenAnswer | PartsAnswer;
 
-/** A stored text as it is read again: its bytes in UTF-8, which are sent unchanged if `frame` is empty. */
+/** A stored text as it is read again: its bytes in UTF-8. */
 export interface WrittenBytes extends Omit<WrittenAnswer, 'body'> {
   readonly body: Uint8Array;
 }
 
 export type OpenedAnswer = WrittenBytes | PartsAnswer;
-
-/** Replaces the frame in a stream: the ID, time and model that every event repeats. JSON contains this character only in escaped form. */
-export const FRAME_MARK = '\u001e';
 
 const LINE_END = 10;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -53,8 +48,8 @@ export function bodyOf(answer: StoredAnswer | OpenedAnswer): string {
 /** Writes an answer. The head is the first line, the body is the rest. */
 export function encodeAnswer(answer: StoredAnswer): string {
   if ('parts' in answer) return `${JSON.stringify({ headers: answer.headers, form: 'parts 1' })}\n${answer.parts}`;
-  const { status, headers: kept, frame, body } = answer;
-  return `${JSON.stringify({ status, headers: kept, frame })}\n${body}`;
+  const { status, headers: kept, body } = answer;
+  return `${JSON.stringify({ status, headers: kept })}\n${body}`;
 }
 
 /**

@@ -80,8 +80,7 @@ ${DATABASE}`,
     usage: 'FROM TO [--data DIR]',
     summary: 'Copy a database from SQLite to PostgreSQL or back, with audits before and after.',
     details: `FROM and TO are paths, such as /var/lib/signalbox/signalbox.db, or postgres:// URLs. Stop all servers first.
-TO must be new or have no rows. Records of version 0.1 are not copied. The next start of a server counts
-the spend of all budgets again.
+TO must be new or have no rows. The next start of a server counts the spend of all budgets again.
 Exit code: 0 if both audits agree, 2 if they differ or find mistakes, 1 if nothing was copied.`,
   },
   [showTraffic.name]: helpOf(showTraffic),
@@ -149,7 +148,7 @@ ${DATA}`,
   [showLearning.name]: helpOf(showLearning),
   'learn export': {
     usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID]
-[--source caller|checks|retry] [--format jsonl|csv] [--data DIR]`,
+[--format jsonl|csv] [--data DIR]`,
     summary: 'Write every score.',
     details: MOMENT,
   },

@@ -1,7 +1,7 @@
 import { idAt, idText, timeOfId } from '../../core/id.ts';
 import { iso } from '../../core/time/clock.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { OUTCOME_SOURCES, type OutcomeFilter, type OutcomeRow } from '../../store/learning.ts';
+import type { OutcomeFilter, OutcomeRow } from '../../store/learning.ts';
 import { type LearningServices, showLearning } from '../learning.ts';
 import { writeTable } from '../use-cases/csv.ts';
 import { checkScored, outcomePages, readScores, resetScores } from '../use-cases/scores.ts';
@@ -36,10 +36,7 @@ async function learnReset(args: readonly string[], { database, now }: LearnComma
   return `The means now exclude ${what}. The export still contains them.\n`;
 }
 
-const COLUMNS = [
-  ...['time', 'decision', 'key_id', 'model', 'task', 'score', 'weight', 'offered', 'source', 'label'],
-  ...['declared', 'estimated', 'probability', 'among', 'estimator'],
-];
+const COLUMNS = ['time', 'decision', 'key_id', 'model', 'task', 'score', 'label', 'declared'];
 
 /** Writes the log of scores, one page at a time. */
 async function learnExport(args: readonly string[], { database, write }: LearnCommand): Promise<string> {
@@ -59,15 +56,13 @@ function parseExport(args: readonly string[]): { filter: OutcomeFilter; format: 
     'time-zone': TEXT,
     key: TEXT,
     model: TEXT,
-    source: TEXT,
     format: TEXT,
   });
   const format = choiceOf('--format', flags.format ?? 'jsonl', ['jsonl', 'csv']);
-  const source = flags.source === undefined ? null : choiceOf('--source', flags.source, OUTCOME_SOURCES);
   const { from, to } = flagPeriod(flags.from, flags.to, flags['time-zone'] ?? 'UTC');
   const before = Number.isFinite(to) ? idAt(to) : Number.MAX_SAFE_INTEGER;
   const ids = { after: idAt(from) - 1, before };
-  return { filter: { ...ids, keyId: flags.key ?? null, model: flags.model ?? null, source }, format };
+  return { filter: { ...ids, keyId: flags.key ?? null, model: flags.model ?? null }, format };
 }
 
 function lineOf({ id, decision, keyId, ...rest }: OutcomeRow) {

@@ -1,26 +1,20 @@
 import { basename } from 'node:path';
-import { shownCredits } from '../../core/money/ceiling.ts';
 import { TIER_LISTED_MAX } from '../../core/policy/tiers.ts';
 import type { ExpectedLength } from '../../core/request/expected-length.ts';
 import type { Facts } from '../../core/request/facts.ts';
-import type { AppliedRule, CandidateEntry, EstimateEntry, TierEntry } from '../../routing/certificate.ts';
+import type { AppliedRule, CandidateEntry, TierEntry } from '../../routing/certificate.ts';
 import type { Certificate } from '../../routing/certify.ts';
 import { story } from '../../routing/story.ts';
-import { referenceBody } from './policy/reference.ts';
 import { snakeKeys } from './snake-keys.ts';
-
-/** Version 0.1 learned from answers, and therefore had these members. They always have the same values now. */
-const NOTHING_LEARNED = { mode: 'off' as const, trust: 0, choice_by_learnt: null };
 
 /** The JSON members of a decision that come from repeating it. */
 export function certificateBody(certificate: Certificate, facts: Facts) {
-  const { constraints, preferences, runnerUp, baseline, isCorrected } = certificate;
+  const { constraints, preferences, runnerUp, baseline } = certificate;
   return {
     instead_of: certificate.insteadOf,
     explanation: story(certificate, facts),
     ...lengthBody(certificate),
-    answer_worth_credits: shownCredits(certificate.answerWorth),
-    reference_price: referenceBody(certificate.reference),
+    choice_reason: certificate.choiceReason,
     candidates: certificate.candidates.map(candidateBody),
     constraints: constraints.map(ruleBody),
     preferences: preferences.map((rule) => ({ ...ruleBody(rule), worth: rule.worth, models: rule.models })),
@@ -28,17 +22,15 @@ export function certificateBody(certificate: Certificate, facts: Facts) {
     tier: certificate.tier && tierBody(certificate.tier),
     tie_decided_by: certificate.tieDecidedBy,
     strategy_failed: certificate.faulty,
-    learning: isCorrected ? NOTHING_LEARNED : null,
-    draw: null,
     runner_up: runnerUp && snakeKeys(runnerUp),
     baseline: baseline && snakeKeys(baseline),
   };
 }
 
-const tierBody = ({ usual, strong, ...tier }: TierEntry) => ({
+const tierBody = ({ order, stated, ...tier }: TierEntry) => ({
   ...snakeKeys(tier),
-  usual: usual.slice(0, TIER_LISTED_MAX),
-  strong: strong.slice(0, TIER_LISTED_MAX),
+  order: order.slice(0, TIER_LISTED_MAX),
+  stated: stated && { ...stated },
 });
 
 /** The JSON members for an expected length, from a repeated decision or from its record. */
@@ -53,8 +45,7 @@ export const NO_CERTIFICATE: Readonly<Record<keyof ReturnType<typeof certificate
   explanation: null,
   expected_output_tokens: null,
   expected_output_source: null,
-  answer_worth_credits: null,
-  reference_price: null,
+  choice_reason: null,
   candidates: null,
   constraints: null,
   preferences: null,
@@ -62,26 +53,15 @@ export const NO_CERTIFICATE: Readonly<Record<keyof ReturnType<typeof certificate
   tier: null,
   tie_decided_by: null,
   strategy_failed: null,
-  learning: null,
-  draw: null,
   runner_up: null,
   baseline: null,
 };
 
-const candidateBody = ({ estimate, outputCap, cappedBy, rejections, ...figures }: CandidateEntry): object => ({
+const candidateBody = ({ outputCap, cappedBy, rejections, ...figures }: CandidateEntry): object => ({
   ...snakeKeys(figures),
-  estimate: estimate && estimateBody(estimate),
   max_output_tokens: outputCap,
   output_capped_by: cappedBy,
   rejections: rejections.map(({ rules, ...reason }) => ({ ...reason, rules: rules.map(ruleBody) })),
-});
-
-const estimateBody = (parts: EstimateEntry) => ({
-  ...parts,
-  outcomes: 0,
-  text: 0,
-  outcome_count: 0,
-  shadow_quality: null,
 });
 
 /** Shows the file's name without its folder. */

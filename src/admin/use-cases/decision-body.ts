@@ -30,7 +30,7 @@ import { snakeKeys } from './snake-keys.ts';
 export function decisionBody(explanation: Explanation, sight = FULL_SIGHT, traceUrl: string | null = null): object {
   const { record, quality, certificate, matches, repeatsEndpoints, reason, hindsight, leftOut } = explanation;
   const { kind, seed, choice, fallbacks, readingsNumber, facts, outcome } = record;
-  const { session, agent, parentAgent } = sight.showsRunsOf(record.keyId, record.labels ?? {}) ? record : NO_RUN;
+  const { session, agent, parentAgent } = sight.showsRunsOf(record.keyId, record.labels) ? record : NO_RUN;
   return {
     id: idText('dec_', record.id),
     object: 'decision',
@@ -83,9 +83,8 @@ export function factsBody(facts: Facts): object {
     task,
     task_shares: facts.mix,
     difficulty: facts.difficulty,
-    quality_factor: facts.qualityFactor ?? null,
     stuck: facts.stuck ? snakeKeys(facts.stuck) : null,
-    quality_step: facts.qualityStep ?? null,
+    task_stated: facts.isTaskStated === true,
     first_tier: facts.tier ? { ...facts.tier } : null,
     escalation: facts.escalation ? snakeKeys(facts.escalation) : null,
     unescalated: facts.unescalated ? unescalatedBody(facts.unescalated) : null,

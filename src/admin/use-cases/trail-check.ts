@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type LinksLimit, type TrailHead, type TrailLink, type TrailTable, WORD_SLOTS } from '../../store/trail.ts';
-import { BEFORE_GENESIS, detailsIn, erasedIn, GENESIS, hashOf, sealOf } from '../../store/trail-chain.ts';
+import { detailsIn, erasedIn, GENESIS, hashOf, sealOf } from '../../store/trail-chain.ts';
 
 /** An entry at which the trail differs from what was written. */
 export interface TrailFault {
@@ -106,7 +106,7 @@ export class TrailCheck {
 
   /** The first entry must be the beginning of the trail, or follow the entry that the last anchor names. */
   #checkStart({ id, previous }: TrailLink): void {
-    const before = this.#anchor ?? (id === 0 ? BEFORE_GENESIS : GENESIS);
+    const before = this.#anchor ?? GENESIS;
     if (before.id !== id - 1) {
       const why = this.#anchor
         ? `retention deleted only entries up to ${before.id}`

@@ -1,7 +1,6 @@
 import type { Microcredits } from '../money/credits.ts';
-import type { TierName } from '../policy/tiers.ts';
+import type { LadderReason, TierName } from '../policy/tiers.ts';
 import type { Facts } from '../request/facts.ts';
-import type { Estimate } from './estimate.ts';
 import { HEALTH, type HealthState, type Readings } from './readings.ts';
 
 /** The reasons why a candidate was rejected, as bits. Several rejection bits of a candidate may be set. */
@@ -63,13 +62,13 @@ export interface RankedModel {
    * Expected share of good answers, 0..1, which people are shown. `share` is null if no quality is stated, as for a model of a wildcard.
    */
   readonly share: number | null;
-  /** Q, 0..1, which decides the rank: the share of good answers plus the worth of languages and preferences. */
+  /** Q, 0..1, which decides the rank: the share of good answers as a choice counts it, plus the worth of preferences. */
   readonly quality: number;
   /** C, the expected cost in Credits. */
   readonly costCredits: number;
   /** L, the expected milliseconds to the end of the answer. */
   readonly latencyMs: number;
-  /** Utility; 0 for a model that the request names, because a named model is not scored. */
+  /** The score of the strategy; 0 for a model that a ladder or the request orders. */
   readonly utility: number;
   /** Expected tokens of the input and of the output of all choices, hidden reasoning included. */
   readonly tokens: number;
@@ -94,8 +93,10 @@ export interface Decision {
   readonly readings: Readings;
   /** A short, stable label of the reason: `auto:balanced`, `pinned`, `pinned:fallback`. */
   readonly reason: string;
-  /** The tier that decided; null if all models were ranked, or if the request names its model. */
+  /** The kind of request that the ladder chose for; null if no ladder chose the model. */
   readonly tier: TierName | null;
+  /** Why the ladder of the selector gave the choice; absent if no ladder chose the model. */
+  readonly ladder?: LadderReason;
   /** The model that the request names, if a fallback of it was chosen; absent otherwise. */
   readonly insteadOf?: InsteadOf;
   /** The chosen model first, then the fallbacks. `ranked` is never empty. */
@@ -109,10 +110,8 @@ export interface Decision {
   readonly second?: RankedModel;
   /** The number of eligible models. */
   readonly eligible: number;
-  /** Q of every model of the snapshot for this request, in the snapshot's order, with the worth of languages and preferences. */
+  /** Q of every model of the snapshot for this request, in the snapshot's order, with the worth of preferences. */
   readonly quality: Float64Array;
-  /** The correction of the declared qualities; null if the decision used the declared qualities. */
-  readonly estimate: Estimate | null;
   /** Index of the model that savings are compared with. */
   readonly baseline: number;
 }

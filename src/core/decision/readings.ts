@@ -1,5 +1,4 @@
 import type { Model, Task, Wildcards } from '../policy/snapshot.ts';
-import type { AnswerLengthMode } from '../request/expected-length.ts';
 
 /** States of an endpoint's health. `Readings.health` holds these numbers. */
 export const HEALTH = {
@@ -37,16 +36,8 @@ export interface Readings {
   readonly retryAt: Float64Array;
   /** Whether `health` is 0 everywhere. */
   readonly allHealthy: boolean;
-  /**
-   * Expected visible output tokens of one choice, by index of the task. The policy's `answer_length` decides whether they are measured,
-   * declared or blended.
-   */
+  /** Expected visible output tokens of one choice, by index of the task: measured if enough answers were, otherwise declared. */
   readonly outputTokens: Float64Array;
-  /**
-   * The answer lengths that reference costs, patience per token and conditions of rules use: `outputTokens`, or the policy's figures if
-   * `answer_length` is `blended`.
-   */
-  readonly referenceTokens: Float64Array;
 }
 
 /** The parts of a policy that readings describe. */
@@ -54,7 +45,6 @@ export interface MeasuredCatalog {
   readonly models: readonly Model[];
   readonly wildcards?: Pick<Wildcards, 'patterns'> | null;
   readonly tasks: readonly Task[];
-  readonly answerLength: AnswerLengthMode;
 }
 
 /** Returns the models in the order of their slots: first the catalog's models, then a stand-in for each wildcard. */
@@ -93,7 +83,6 @@ export function priorReadings(catalog: MeasuredCatalog): Readings {
     retryAt: new Float64Array(slots),
     allHealthy: true,
     outputTokens,
-    referenceTokens: outputTokens.slice(),
   };
 }
 

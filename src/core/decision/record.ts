@@ -10,7 +10,6 @@ import type { Facts } from '../request/facts.ts';
 import { selectorIn } from '../request/facts.ts';
 import type { Operation } from '../request/operation.ts';
 import type { InsteadOf } from './decision.ts';
-import type { Estimate } from './estimate.ts';
 import type { AnswerSignal } from './failure-kinds.ts';
 import type { Refusal, RefusedAnswer } from './refusal.ts';
 
@@ -20,7 +19,7 @@ export interface DecisionRecord {
   readonly id: number;
   /** Time of the decision, ms since 1970. */
   readonly time: number;
-  /** The number of the request (`req_…`); null in records of earlier versions. */
+  /** The number of the request (`req_…`); null for none. */
   readonly request: number | null;
   readonly keyId: string;
   /** The operation that was executed, or `route` for a recommendation. */
@@ -29,10 +28,10 @@ export interface DecisionRecord {
   readonly revision: string;
   readonly seed: string;
   readonly facts: Facts;
-  /** Whether the caller requested a stream; null in records of version 0.1. */
-  readonly stream: boolean | null;
-  /** The labels that the key had at the time; null in records of version 0.1. */
-  readonly labels: Readonly<Record<string, string>> | null;
+  /** Whether the caller requested a stream. */
+  readonly stream: boolean;
+  /** The labels that the key had at the time. */
+  readonly labels: Readonly<Record<string, string>>;
   /** The request's `metadata`, redacted. Only keys that the policy's `records.metadata` lists are stored. */
   readonly metadata: Readonly<Record<string, string>>;
   /** IDs of the team and the user that the key belonged to; null for none. */
@@ -48,19 +47,10 @@ export interface DecisionRecord {
    * playground.
    */
   readonly sentBy: string | null;
-  /** The expected length of the answer; null in records of earlier versions. */
+  /** The expected length of the answer; null for none. */
   readonly expectedLength: ExpectedLength | null;
-  /** The number of the readings that the decision used; 0 for the policy's own figures, null if no readings were stored. */
-  readonly readingsNumber: number | null;
-  /**
-   * Q by index of the model in the revision; NaN if not computed. `quality` is null if no estimate corrected the declared qualities,
-   * because a replay of the decision computes them. Records of earlier versions always have it.
-   */
-  readonly quality: Float64Array | null;
-  /** The correction of the declared qualities; null if the decision used them uncorrected. */
-  readonly estimate: Estimate | null;
-  /** Set in records of version 0.1 whose choice was drawn at random, or that used learned qualities: they cannot be repeated. */
-  readonly isOfLearning?: true;
+  /** The number of the readings that the decision used; 0 for the policy's own figures. */
+  readonly readingsNumber: number;
   readonly reason: string;
   /** ID of the chosen model. */
   readonly choice: string;
@@ -94,12 +84,10 @@ export interface DecisionOutcome {
   readonly totalMs: number;
   /**
    * The fund that lowered the cap on the output, or `model` if the model's maximum did, whether the answer reached the cap or not.
-   * `cappedBy` is null if neither a fund nor the model's maximum lowered the cap, and in records of version 0.1.
+   * `cappedBy` is null if neither a fund nor the model's maximum lowered the cap.
    */
   readonly cappedBy: string | null;
-  /**
-   * Whether the gateway replaced an impossible usage in a passed-through answer with its own count; false in records of earlier versions.
-   */
+  /** Whether the gateway replaced an impossible usage in a passed-through answer with its own count. */
   readonly usageReplaced: boolean;
   /** Fields of the request that reached the model in another form, as in `platform.adapted`; absent for none. */
   readonly adapted?: readonly string[];
@@ -113,7 +101,7 @@ export interface DecisionOutcome {
   readonly repeats?: number;
   /** The names of the guards that apply to the request; absent for none. */
   readonly guardedBy?: readonly string[];
-  /** The result of the cache, or the reason why it does not apply; absent if the policy has no cache, and in records of earlier versions. */
+  /** The result of the cache, or the reason why it does not apply; absent if the policy has no cache. */
   readonly cache?: CacheResult | CacheSkip;
   /** The price of the answers that the cache repeated, microcredits; absent for none. */
   readonly spared?: Microcredits;
@@ -166,27 +154,27 @@ export interface AttemptRecord {
   readonly model: string;
   readonly provider: string;
   readonly upstream: string;
-  /** Milliseconds from admission to sending; null in records of earlier versions. */
-  readonly startMs: number | null;
+  /** Milliseconds from admission to sending. */
+  readonly startMs: number;
   /** Milliseconds from sending to the end of the attempt. */
   readonly ms: number;
   /** Milliseconds from sending to the first content. `firstPartMs` is null for an attempt without content. */
   readonly firstPartMs: number | null;
   /** The kind of failure of the attempt; null for a success. */
   readonly failure: string | null;
-  /** Index of the endpoint in its model; null in records of earlier versions. */
-  readonly endpoint: number | null;
+  /** Index of the endpoint in its model. */
+  readonly endpoint: number;
   /** The provider's ID of the request, for its support; null if it returned none. */
   readonly requestId: string | null;
   /** The provider's own finish reason of each choice. */
   readonly finishReasons: readonly string[];
   /** How the endpoint was chosen among several; absent if the endpoints of the model are tried in their order. */
   readonly spread?: SpreadRecord;
-  /** For a failure, the HTTP status of the provider; null for none. Absent for a success, and in records of earlier versions. */
+  /** For a failure, the HTTP status of the provider; null for none. Absent for a success. */
   readonly status?: number | null;
-  /** For a failure, the message of the provider or of Signalbox, redacted. Absent for a success, and in records of earlier versions. */
+  /** For a failure, the message of the provider or of Signalbox, redacted. Absent for a success. */
   readonly message?: string;
-  /** The label of the key, for a provider with several keys; absent for one key, and in records of earlier versions. */
+  /** The label of the key, for a provider with several keys; absent for one key. */
   readonly key?: string;
   /**
    * The fault of the earlier answer to the same request, for an attempt of the strong tier that followed it. Absent for other

@@ -138,7 +138,7 @@ export function storedFound({
   revision,
   surroundings,
 }: Pick<Revision, 'revision' | 'surroundings'>): FoundModels | null {
-  const [hash, text] = [hashIn(revision), surroundings?.found];
+  const [hash, text] = [hashIn(revision), surroundings.found];
   if (hash === null || text === undefined) return null;
   // Only Signalbox writes this text.
   const { servers, used }: Omit<FoundModels, 'hash'> = JSON.parse(text);

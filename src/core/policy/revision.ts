@@ -4,10 +4,10 @@ export interface Revision {
   readonly revision: string;
   /** The text of the policy's files. */
   readonly source: string;
-  /** IDs of the models that the policy served. The qualities in decision records under this policy have the same order as these models. */
+  /** IDs of the models that the policy served. */
   readonly models: readonly string[];
-  /** The environment of the policy; null if an earlier version saved the revision. */
-  readonly surroundings: PolicyEnvironment | null;
+  /** The environment of the policy. */
+  readonly surroundings: PolicyEnvironment;
   /** When the revision was saved, ms since 1970. */
   readonly saved: number;
 }

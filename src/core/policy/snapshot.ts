@@ -6,7 +6,6 @@ import type { AdmissionPolicy, LimitScope, RateLimit } from '../people/rate-limi
 import type { TokenIssuer } from '../people/token-issuer.ts';
 import type { DroppableName } from '../request/droppable.ts';
 import type { EmbeddingModel } from '../request/embedding.ts';
-import type { AnswerLengthMode } from '../request/expected-length.ts';
 import type { EscalationTerms } from '../request/facts.ts';
 import type { FallbackLists } from '../request/fallbacks.ts';
 import type { Languages } from '../request/language-support.ts';
@@ -23,7 +22,7 @@ import type { Constraint, Preference } from './rules.ts';
 import type { SignInPolicy } from './sign-in.ts';
 import type { SourcePlace } from './source-place.ts';
 import type { SpreadMode } from './spread.ts';
-import type { SelectorTiers } from './tiers.ts';
+import type { Ladder } from './tiers.ts';
 
 /**
  * A compiled policy: everything that a decision needs, frozen. Requests never parse or validate policy text. A snapshot holds the names of
@@ -70,29 +69,12 @@ export interface PolicySnapshot {
   readonly patternsCoverKnown: boolean;
   /** Weights to use where `route_strategy` leaves one out. */
   readonly defaultWeights: { readonly cost: number; readonly quality: number };
-  /** Credits per 1M tokens, the unit for reference costs. */
-  readonly referencePrice: { readonly input: number; readonly output: number };
-  readonly referenceOrigin: ReferenceOrigin;
-  /** v: the number of reference costs that a good answer is worth. */
-  readonly answerWorth: number;
-  /**
-   * How many times as much quality counts in a hard request, 1 or more. If `hardQualityFactor` is null, quality counts the same in a hard
-   * request, and cost counts half.
-   */
-  readonly hardQualityFactor: number | null;
-  /** How far a class of quality reaches below its best model, 0..0.5. With 0, qualities count exactly. */
-  readonly qualityStep: number;
-  /** From which probability that its first question is hard a conversation begins in the strong tier, 0..1. */
+  /** The typical requests of the policy, for which selectors order their models. */
+  readonly traffic: readonly TaskTraffic[];
+  /** From which probability that its first question is hard a conversation is hard, 0..1. */
   readonly strongFrom: number;
   /** How conversations go on after an answer that failed. */
   readonly escalation: EscalationTerms;
-  /** Whether the measured answer length of a task replaces the declared length. */
-  readonly answerLength: AnswerLengthMode;
-  /**
-   * Quality that a requested language adds to a model that declares it, 0..1. A model whose support for the language is unknown gets half
-   * of `languageWorth`.
-   */
-  readonly languageWorth: number;
   /** Which models support which programming languages. A language that is not listed is unknown for all models. */
   readonly languages: Languages;
   /** Index in `models` of the model that savings are compared with; null: the eligible model with the best quality. */
@@ -152,42 +134,6 @@ export interface PolicySnapshot {
   readonly cases: readonly PolicyCase[];
   /** Parts of the policy that cannot be served in this environment. */
   readonly leftOut: readonly LeftOut[];
-}
-
-/** Where the reference price of a policy comes from. */
-export interface ReferenceOrigin {
-  /** `stated`: the policy states it. `model`: the price of one of its models. `default`: the default of the policy language. */
-  readonly source: 'stated' | 'model' | 'default';
-  /** The ID of the model whose price it is; null for another source. */
-  readonly model: string | null;
-  /** The reference price in USD per 1M tokens. */
-  readonly usd: { readonly input: number; readonly output: number };
-  /** Why it is the price of this model; null for another source. */
-  readonly basis: ReferenceBasis | null;
-}
-
-/** The models that set a reference price. All qualities are `quality.default`, 0..1. */
-export interface ReferenceBasis {
-  /** The quality of the model whose price it is. */
-  readonly quality: number;
-  /** The best model. With equal qualities, the ID decides. */
-  readonly best: { readonly model: string; readonly quality: number };
-  /** The least quality of a model that counts as nearly as good as the best. */
-  readonly least: number;
-  /** Whether only models with a price are compared, because all models that are nearly as good as the best of all are free. */
-  readonly isAmongPriced: boolean;
-  /** Models so near to `least` that a small change of their quality would change the price a lot. */
-  readonly close: readonly CloseModel[];
-}
-
-/** A model whose quality is close to the least quality of a model that may set the reference price. */
-export interface CloseModel {
-  readonly model: string;
-  readonly quality: number;
-  /** Whether its quality is at least `least`. */
-  readonly isWithin: boolean;
-  /** The model whose price would apply if the quality were on the other side of `least`, and the price in USD per 1M tokens. */
-  readonly other: { readonly model: string; readonly usd: ReferenceOrigin['usd'] };
 }
 
 export interface LeftOut {
@@ -252,6 +198,16 @@ export interface Task {
   readonly defaultInputTokens: number;
   /** The shortest useful output, tokens. */
   readonly minUsefulOutput: number;
+}
+
+/** The typical requests of a task. */
+export interface TaskTraffic {
+  /** Index of the task. */
+  readonly task: number;
+  /** The share of all requests, 0..1. All shares sum to 1. */
+  readonly share: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }
 
 export interface Provider {
@@ -457,8 +413,8 @@ export interface Selector {
   readonly fallbacks?: FallbackLists;
   /** The vector space of the selector's embeddings; null if it serves no embeddings. */
   readonly vectorSpace: string | null;
-  /** Absent if the selector ranks all models for each request. */
-  readonly tiers?: SelectorTiers;
+  /** Absent if the strategy of the selector scores the models for each request. */
+  readonly ladder?: Ladder;
 }
 
 /** A model that a wildcard of the policy serves, with the effects of the policy's rules. */

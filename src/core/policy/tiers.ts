@@ -1,23 +1,35 @@
-/** The tiers of a selector: models for usual requests, and models for hard requests and for conversations in which answers failed. */
+/** The kinds of requests that a selector tells apart: usual requests, and hard ones. A policy may state the models for each kind. */
 export const TIERS = ['usual', 'strong'] as const;
 export type TierName = (typeof TIERS)[number];
 
-/** The models of a selector's tiers, each in the order in which they are tried, as indexes in the snapshot. A tier is never empty. */
-export interface SelectorTiers extends Readonly<Record<TierName, readonly number[]>> {
-  /** `stated`: the policy lists the models. `derived`: the strategy ranked them for the typical request. */
-  readonly source: 'stated' | 'derived';
-  /**
-   * The selector whose choice from its own tiers is a limit of cost or of latency for this one: the estimates of the request decide. Absent
-   * for stated tiers, and for a strategy that promises nothing about another selector.
-   */
-  readonly limit?: { readonly selector: string; readonly by: 'cost' | 'latency' };
+/** The models that a policy states for each kind of request, in the order in which they are tried, as indexes in the snapshot. */
+export type StatedTiers = Readonly<Record<TierName, readonly number[]>>;
+
+/** The order in which a selector tries its models, and how good a model must be for a request. The order is made when the policy is built. */
+export interface Ladder {
+  /** Why the first model of the order is the first, after the name of the model: `costs least`. */
+  readonly reason: string;
+  /** Indexes of the models that the selector may choose, in the order of the selector. */
+  readonly order: readonly number[];
+  /** The place of each model in the order, by index in the snapshot; -1 for a model that the selector may not choose. */
+  readonly places: Int32Array;
+  /** The expected cost of the typical request in Credits, by index of the model in the snapshot. */
+  readonly cost: Float64Array;
+  /** How far below the best quality the model may be that serves a request, 0..1. */
+  readonly margins: Readonly<Record<TierName, number>>;
+  /** How many times as much as the chosen model a better one may cost that is taken instead; null for none. */
+  readonly stepCost: number | null;
+  /** The selector whose choice is a limit of cost or of latency; null for none. */
+  readonly limit: { readonly selector: string; readonly by: 'cost' | 'latency' } | null;
+  /** Present if the policy states the models. Then the first eligible one is the choice, and the order decides among the others. */
+  readonly stated?: StatedTiers;
 }
 
-/** How many models of a tier a text lists, and how many an answer of the API lists. A derived tier ranks all models. */
+/** How many models of a list a text names, and how many an answer of the API lists. */
 const NAMED_MAX = 3;
 export const TIER_LISTED_MAX = 16;
 
-/** Lists the models of a tier: `luna, then flash, then sol, and 5 more`. */
+/** Lists models: `luna, then flash, then sol, and 5 more`. */
 export function tierText(ids: readonly string[]): string {
   const named = ids.slice(0, NAMED_MAX).join(', then ');
   return ids.length > NAMED_MAX ? `${named}, and ${ids.length - NAMED_MAX} more` : named;
@@ -33,3 +45,21 @@ export interface FirstTier {
 /** Why a request belongs to its tier. */
 export const TIER_REASONS = ['usual', 'hard', 'escalated'] as const;
 export type TierReason = (typeof TIER_REASONS)[number];
+
+/**
+ * What made a model the choice of a ladder. `first`: it is the first of the order that is good enough. `stated`: it is the first eligible of
+ * the list that the policy states. `step`: it is better than the first, for little more. `dominates`: it is no worse than the first in any
+ * estimate of the request, and better in one. `limit`: it is the choice of the selector that limits this one. `usual`: a usual request gets
+ * it, and the model for hard requests is worse. `escalated`: it is better than the model whose answer failed.
+ */
+export type LadderRule = 'first' | 'stated' | 'step' | 'dominates' | 'limit' | 'usual' | 'escalated';
+
+/** Why the ladder of a selector gave the choice. Models are indexes in the snapshot. */
+export interface LadderReason {
+  readonly by: LadderRule;
+  readonly why: TierReason;
+  /** The model that the order gave, before `by` took another one; after an escalation, the model whose answer failed. */
+  readonly first: number;
+  /** The eligible model of the best quality. */
+  readonly best: number;
+}

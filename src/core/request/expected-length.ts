@@ -1,9 +1,3 @@
-/**
- * How to combine answer lengths: `measured` uses only the measured length once there is enough evidence; `blended` averages the measured
- * and the declared length.
- */
-export type AnswerLengthMode = 'measured' | 'blended';
-
 /** The source of an expected answer length. Decision records store the names of these sources. */
 export const LENGTH_SOURCES = [
   /** The request's `estimated_output_tokens`. */
@@ -14,8 +8,6 @@ export const LENGTH_SOURCES = [
   'max_tokens',
   /** The average of earlier answers to the same task on this server. */
   'measured',
-  /** The measured average, blended with the declared length. */
-  'blended',
   /** The task's `expected_output_tokens`. */
   'declared',
 ] as const;

@@ -37,6 +37,8 @@ export interface Facts {
   readonly task: string;
   /** The possible tasks, the most likely first, with shares that sum to 1; empty if `task` is certain. */
   readonly mix: readonly TaskShare[];
+  /** Whether the caller states the task, so that the qualities of the task count; absent for false. */
+  readonly isTaskStated?: true;
   /**
    * Whether the request is probably easy, so that every model of the catalog does it well, or very probably hard. A request whose difficulty
    * is in doubt counts as `usual`.
@@ -44,13 +46,6 @@ export interface Facts {
   readonly difficulty: Difficulty;
   /** The signs that the agent is stuck, which makes its request hard; absent if it makes progress, or if the request is not an agent's. */
   readonly stuck?: StuckSigns;
-  /** How many times as much quality counts because the request is hard, 1 or more; absent if the policy states no factor. */
-  readonly qualityFactor?: number;
-  /**
-   * How far a class of quality reaches below its best model when models are scored, above 0; absent without classes, if the request names
-   * its model, and in records of earlier versions.
-   */
-  readonly qualityStep?: number;
   /** Natural language of the question, ISO 639-1; `und` if it could not be determined. */
   readonly naturalLanguage: string;
   /**
@@ -94,8 +89,7 @@ export interface Facts {
   readonly outputTokensMin?: number;
   /**
    * Whether a model whose maximum is below `outputTokensMax` serves the request with its output capped. `capsOutput` is absent if such a
-   * model is rejected instead, if `outputTokensMax` exceeds neither a model's maximum nor the default of a named model, and in records of
-   * earlier versions.
+   * model is rejected instead, or if `outputTokensMax` exceeds neither a model's maximum nor the default of a named model.
    */
   readonly capsOutput?: true;
   readonly choices: number;
@@ -133,11 +127,10 @@ export interface Facts {
   readonly embedding?: EmbeddingFacts;
   /**
    * The tier of the selector that the conversation begins with (`tierOf` returns the tier of the request); absent if all models are ranked
-   * for this request: for a named model, a selector without tiers, the caller's own weights or ceilings, a stated task, and in records of
-   * earlier versions.
+   * for this request: for a named model, a selector without tiers, the caller's own weights or ceilings, and a stated task.
    */
   readonly tier?: FirstTier;
-  /** Why the session is escalated to stronger models; absent if it is not, and in records of earlier versions. */
+  /** Why the session is escalated to stronger models; absent if it is not. */
   readonly escalation?: Escalation;
   /** The conversation, by which a score of the answer finds it; absent if its policy needs no conversations, and without a tier. */
   readonly conversation?: ConversationPlace;
@@ -174,7 +167,8 @@ export const REPEAT_MINUTES = 5;
 /** The signals that an earlier answer of a conversation failed, with what each means. */
 export const ESCALATION_SIGNALS = {
   stuck_agent: 'an agent is stuck',
-  malformed_call: 'an answer called a function with arguments that are not a JSON object or do not fit its schema',
+  malformed_call:
+    'an answer called an unknown function, or with arguments that are not a JSON object or do not fit its schema',
   broken_schema: 'an answer was not the JSON that its request wants',
   refused_answer: 'an answer was a refusal',
   empty_answer: 'an answer was empty',
@@ -185,16 +179,21 @@ export const ESCALATION_SIGNALS = {
 } as const;
 export type EscalationSignal = keyof typeof ESCALATION_SIGNALS;
 export const ESCALATION_NAMES = Object.keys(ESCALATION_SIGNALS) as EscalationSignal[];
-/** The signals that count by default. Many programs send equal requests on purpose, so operators turn that signal on themselves. */
-export const USUAL_SIGNALS = ESCALATION_NAMES.filter((name) => name !== 'repeated_request');
+/**
+ * Signals that operators turn on themselves. Words of complaint are found in one of seven complaints, and half of the sentences that look
+ * like complaints are none. Questions and requests are often sent again on purpose.
+ */
+const OPTIONAL_SIGNALS: readonly EscalationSignal[] = ['correction', 'repeated_question', 'repeated_request'];
+/** The signals that count by default. */
+export const USUAL_SIGNALS = ESCALATION_NAMES.filter((name) => !OPTIONAL_SIGNALS.includes(name));
 
-/** When conversations move to the strong tier because an answer failed. */
+/** When conversations move to a better model because an answer failed. */
 export interface EscalationTerms {
   /** The signals that count. */
   readonly on: readonly EscalationSignal[];
   /** How many answers without a signal end an escalation. */
   readonly turns: number;
-  /** Whether a model of the strong tier is tried in the same request, if the answer alone shows a signal. */
+  /** Whether a better model is tried in the same request, if the answer alone shows a signal. */
   readonly secondAttempt: boolean;
   /** The highest share of a key's recent conversations that may be escalated, 0..1; null for no limit. */
   readonly shareMax: number | null;
@@ -262,7 +261,7 @@ export interface FundFacts {
    * for a named model, it is also the highest that they can pay.
    */
   readonly free: Microcredits | null;
-  /** The fund that caps outputs; absent without one, and in records of version 0.1. */
+  /** The fund that caps outputs; absent without one. */
   readonly cap?: FundCap;
 }
 

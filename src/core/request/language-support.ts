@@ -5,8 +5,8 @@ import { isKnownLanguage } from './languages.ts';
 export interface LanguageSupport {
   /** Bits by index of the model: set if the model may serve a request that requires the language. */
   readonly qualifies: Uint32Array;
-  /** By index of the model: 1 if the model declares the language, 0.5 if its support is unknown, 0 if the model lacks the language. */
-  readonly known: Float64Array;
+  /** Whether a model declares the language. */
+  readonly isDeclared: boolean;
 }
 
 export type LanguageState = 'declared' | 'unknown' | 'lacked';
@@ -28,9 +28,6 @@ export interface Languages {
   readonly admitUnstated: boolean;
 }
 
-/** The part of a language's worth that each state adds to the quality. */
-export const KNOWN: Readonly<Record<LanguageState, number>> = { declared: 1, unknown: 0.5, lacked: 0 };
-
 /** Returns whether a model supports a language, by its canonical name. */
 export function languageState({ languages, lacksLanguages }: LanguageLists, name: string): LanguageState {
   if (languages.has(name)) return 'declared';
@@ -49,11 +46,12 @@ export function languageSupport(models: readonly LanguageLists[], admitUnstated:
 
 function supportOf(name: string, models: readonly LanguageLists[], admitUnstated: boolean): LanguageSupport {
   const states = models.map((model) => languageState(model, name));
-  const isUnstated = admitUnstated && !states.includes('declared');
+  const isDeclared = states.includes('declared');
+  const isUnstated = admitUnstated && !isDeclared;
   const wanted = (state: LanguageState) => (isUnstated ? state !== 'lacked' : state === 'declared');
   const qualifies = emptyBits(models.length);
   for (const [at, state] of states.entries()) if (wanted(state)) setBit(qualifies, at);
-  return { qualifies, known: Float64Array.from(states, (state) => KNOWN[state]) };
+  return { qualifies, isDeclared };
 }
 
 /**
@@ -78,10 +76,4 @@ export function qualifiedFor(
     else if (!admitUnstated || !isKnownLanguage(names[i]!)) return emptyBits(models);
   }
   return bits;
-}
-
-/** Adds a language's worth to each model's quality: all of it, half of it, or nothing. */
-export function addWorth(to: Float64Array, name: string, worth: number, { byName }: Languages): void {
-  const known = byName.get(name)?.known;
-  for (let i = 0; i < to.length; i++) to[i]! += worth * (known?.[i] ?? KNOWN.unknown);
 }

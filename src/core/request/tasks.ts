@@ -13,6 +13,3 @@ export const TASK_NAMES = [
   'tool_use',
   'vision',
 ] as const;
-
-/** Tasks whose answers are code or run code. For these tasks, a programming language affects how well a model does. */
-export const CODE_TASKS: ReadonlySet<string> = new Set(['coding', 'tool_use']);

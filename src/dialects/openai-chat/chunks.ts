@@ -8,7 +8,7 @@ import type { EventForm, EventWriter } from '../surface.ts';
 import { completionId, logprobsBody, usageBody } from './completion.ts';
 
 /** The last event of a complete answer. */
-export const DONE = 'data: [DONE]\n\n';
+const DONE = 'data: [DONE]\n\n';
 
 type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
 

@@ -89,7 +89,6 @@ export const openaiChat: Surface = {
     { path: /^\/audio\//, name: 'audio' },
     { path: /^\/moderations$/, name: 'moderations' },
   ],
-  hasPlainHash: true,
   playground: {
     word: 'chat',
     label: 'Chat completions (OpenAI)',

@@ -153,7 +153,10 @@ export class AnswerCheck implements AnswerReview {
 
   #anySignalOf({ texts, calls, hasText, hasOther }: ChoiceState, budget: CheckBudget): AnswerSignal | null {
     const { tools, nativeTools = [] } = this.#request.conversation;
+    // A service may call its own tools, which the request does not name as functions.
+    const known = calls.size === 0 || nativeTools.length > 0 ? null : new Set(tools.map(({ name }) => name));
     for (const { name, pieces } of calls.values()) {
+      if (known?.has(name) === false) return 'malformed_call';
       if (!isFittingCall({ name, arguments: pieces.join('') }, tools, budget)) return 'malformed_call';
     }
     // Tools of a service write texts around their results.

@@ -185,7 +185,7 @@ export class KeptAnswer implements AnswerSource {
     const { body } = this;
     // A body can repeat members of its request, so it can be too large where its parts are not.
     if (whole && body !== null && Buffer.byteLength(body) <= ANSWER_BYTES_MAX) {
-      await run.keep({ status: 200, headers: { ...headers, ...whole.headers(this) }, frame: '', body });
+      await run.keep({ status: 200, headers: { ...headers, ...whole.headers(this) }, body });
       return;
     }
     const batches = this.#recording.text();

@@ -15,7 +15,7 @@ interface WholeAnswer {
 /**
  * Returns the length that a complete answer shows for its task, in visible output tokens of one choice; null for none.
  *
- * If only the measured length is used, the limit decides whether an answer counts, never the answer's own length. A limit truncates: an
+ * The limit decides whether an answer counts, never the answer's own length. A limit truncates: an
  * answer that reached it counts as at least the usual length, and an answer that ended by itself counts with its own length.
  */
 export function observedLength(
@@ -23,17 +23,16 @@ export function observedLength(
   { reasoningTokens }: Pick<Model, 'reasoningTokens'>,
   facts: Facts,
   { outputTokens }: Pick<Readings, 'outputTokens'>,
-  { tasks, taskIndex, answerLength }: Pick<PolicySnapshot, 'tasks' | 'taskIndex' | 'answerLength'>,
+  { tasks, taskIndex }: Pick<PolicySnapshot, 'tasks' | 'taskIndex'>,
 ): number | null {
   const at = taskIndex.get(facts.task) ?? 0;
   const usual = outputTokens[at]!;
-  const isBlended = answerLength === 'blended';
   // An answer with a lower output limit, set by the caller or by the funds, is no evidence about the usual length.
-  const least = isBlended ? usual : Math.min(usual, tasks[at]!.expectedOutputTokens);
+  const least = Math.min(usual, tasks[at]!.expectedOutputTokens);
   if (!isOpenEnded(facts) || cap < least) return null;
   if (!isCut) return tokens;
   // A model with reasoning may have been cut off before its first visible word.
-  if (reasoningTokens > 0 || (isBlended && tokens < usual)) return null;
+  if (reasoningTokens > 0) return null;
   return Math.max(tokens, usual);
 }
 

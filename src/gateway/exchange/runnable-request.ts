@@ -56,8 +56,6 @@ export interface RunnableRequest {
   /** The paths of fields that were removed from the request for every endpoint. */
   readonly dropped: readonly string[];
   readonly decision: Decision;
-  /** The length of the last question, as `questionLengthOf` returns it; null without text. */
-  readonly questionLength: number | null;
   readonly history: PromptHistory;
   readonly terms: FundingTerms;
   /** The runtime of the caller's terms. */

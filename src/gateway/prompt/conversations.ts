@@ -39,9 +39,9 @@ type ConversationStore = Pick<Store, 'commit'> & Deferral & Pick<Repositories, '
 const isFollowed = ({ on, shareMax }: EscalationTerms): boolean =>
   on.length > 0 && (shareMax !== null || on.includes('low_score') || on.includes('repeated_request'));
 
-/** Whether requests may read conversations: only a selector with tiers escalates. */
+/** Whether requests may read conversations: only a selector with a ladder escalates. */
 export const isRead = ({ escalation, selectors }: Pick<PolicySnapshot, 'escalation' | 'selectors'>): boolean =>
-  isFollowed(escalation) && [...selectors.values()].some(({ tiers }) => tiers !== undefined);
+  isFollowed(escalation) && [...selectors.values()].some(({ ladder }) => ladder !== undefined);
 
 type KeyedConversation = Pick<ConversationRow, 'conversation' | 'keyId' | 'seen'>;
 

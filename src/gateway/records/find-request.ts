@@ -9,7 +9,7 @@ const PERIODS_MS = [1_000, 10_000, 60_000, 900_000] as const;
 /**
  * Finds the record of a request. The search begins at the arrival of the request, because records have no index by request.
  * @param request the number of `req_…`
- * @returns null for an unknown or deleted request, and for a request of an earlier version
+ * @returns null for an unknown or deleted request
  */
 export async function findRequest(log: Pick<RecordLog, 'list'>, request: number): Promise<RecordEntry | null> {
   let newerThan = Math.max(0, request - idSpan(BEFORE_MS));

@@ -5,22 +5,14 @@ import type { OutcomeRow } from '../../store/learning.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { isUnmet, type Store, type Write } from '../../store/store.ts';
 
-/** The name of the estimator of 0.1 that learned from scores. */
-const ESTIMATOR = 'learned';
-
 /** A caller's score of an answer. */
-export interface AnswerScore extends Pick<OutcomeRow, 'decision' | 'keyId' | 'model' | 'task' | 'declared' | 'score'> {
-  /** The caller's own label. */
-  readonly label: string | null;
-}
+export type AnswerScore = Omit<OutcomeRow, 'id'>;
 
 /** The stored score of a decision, which may be a score that the caller sent earlier. */
 export interface ScoreReceipt {
   readonly isFirst: boolean;
   /** The score, from 0 to 1. */
   readonly score: number;
-  /** The weight in outcomes, from 0 to 1. */
-  readonly weight: number;
   readonly label: string | null;
 }
 
@@ -42,18 +34,15 @@ export class Scores {
     const { outcomes } = this.#store.learning;
     const earlier = await outcomes.findScore(score.decision);
     if (earlier) return { ...earlier, isFirst: false };
-    const { declared } = score;
-    const unlearned = { estimator: ESTIMATOR, estimated: declared, probability: 1, among: 1, looked: 0 };
-    const row: OutcomeRow = { ...score, ...unlearned, id: this.#nextId(), source: 'caller', offered: 1, weight: 1 };
     try {
-      await this.#store.commit([outcomes.add(row), ...also]);
+      await this.#store.commit([outcomes.add({ ...score, id: this.#nextId() }), ...also]);
     } catch (cause) {
       const other = isUnmet(cause) ? await outcomes.findScore(score.decision) : null;
       if (other) return { ...other, isFirst: false };
       throw cause;
     }
     this.count++;
-    return { ...row, isFirst: true };
+    return { ...score, isFirst: true };
   }
 
   /** Deletes scores older than `ageMs`, in batches. Rejects with StoreError. @param now ms since 1970 */

@@ -31,13 +31,11 @@ export class AnswerRecorder implements ExchangeRecorder {
   readonly #answerId: AnswerId | null;
 
   constructor(gateway: Gateway, runnable: RunnableRequest, context: RequestContext) {
-    const { request, decision, caller, runtime, questionLength, history } = runnable;
+    const { request, decision, caller, runtime, history } = runnable;
     const { content } = runtime.snapshot;
     this.#gateway = gateway;
     this.#runnable = runnable;
     this.#context = context;
-    // The length of a question counts only once its request is paid for. A refused request costs nothing, and must not change estimates.
-    gateway.questionLengths.note(runtime.snapshot, decision.facts, questionLength);
     gateway.conversations.noteSent(decision.facts, history.keyId);
     this.#content = content && recordContent(gateway.records.contents, content, request, decision.facts.model, caller);
     this.#answerId = request.conversation.thread ? new AnswerId() : null;

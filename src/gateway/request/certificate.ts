@@ -25,7 +25,7 @@ export interface RecordedCertificate {
   /** Why there is no certificate; null with a certificate. */
   readonly reason: string | null;
   /**
-   * Whether the repeated decision has the same choice, fallbacks, last resorts and qualities, bit for bit, and each attempt the same
+   * Whether the repeated decision has the same choice, fallbacks and last resorts, and each attempt the same
    * endpoint; null without a certificate.
    */
   readonly matches: boolean | null;
@@ -69,9 +69,6 @@ export async function certificateOf(
 ): Promise<RecordedCertificate> {
   const without = (reason: string) => withoutReplay(record, reason);
   if (isAnsweredHere(record)) return without(answererOf(record));
-  if (record.isOfLearning) return without(LEARNED);
-  if (record.readingsNumber === null)
-    return without('An earlier version of Signalbox, which did not store readings, made this decision.');
   const revision = await records.findRevision(record.revision);
   if (!revision) return without('The policy revision of this decision is no longer stored.');
   const found = await past.find(revision);
@@ -100,14 +97,12 @@ function orNone(cause: unknown): null {
 }
 
 function replayed(record: DecisionRecord, deciding: DecisionRuntime, readings: Readings): RecordedCertificate {
-  const { id, seed, facts, estimate } = record;
+  const { id, seed, facts } = record;
   const { snapshot } = deciding;
-  // The repeated decision uses the recorded estimate.
-  const given: DecisionContext = { id, seed, readings, estimate, ...strategyOf(facts, deciding) };
+  const given: DecisionContext = { id, seed, readings, ...strategyOf(facts, deciding) };
   const outcome = deciding.decider.decide(facts, given);
   const certificate = certify(snapshot, facts, given);
   const isSameDecision = certificate.choice === record.choice && isSame(outcome, record, snapshot);
-  if (!isSameDecision && isOfEarlierVersion(record)) return withoutReplay(record, DECIDED_OTHERWISE);
   const repeatsEndpoints = endpointsRepeat(record, snapshot, readings);
   const usage = record.outcome?.usage;
   return {
@@ -136,32 +131,20 @@ function endpointsRepeat(
   return repeated.length === 0 ? null : repeated.every((isSameEndpoint) => isSameEndpoint);
 }
 
-/** Version 0.1 stored no labels, and ranked some candidates differently. */
-const isOfEarlierVersion = ({ labels }: DecisionRecord): boolean => labels === null;
-const LEARNED =
-  'An earlier version of Signalbox, which learned from answers and tried models at random, made this decision. This version cannot repeat it.';
-const DECIDED_OTHERWISE = 'An earlier version of Signalbox made this decision, and this version decides differently.';
-
 function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: PolicySnapshot): boolean {
   if (isRefusal(outcome) || outcome.reason !== record.reason) return false;
   const { choice, fallbacks, lastResorts } = record;
-  const { quality } = outcome;
   return (
     JSON.stringify(chosen(outcome, snapshot)) === JSON.stringify({ choice, fallbacks, lastResorts }) &&
-    (record.quality === null || isSameList(quality, record.quality)) &&
     isSameInstead(outcome.insteadOf, record.outcome?.insteadOf)
   );
 }
 
-/** Records of earlier versions lack the model that was left out, and a model may also be left out after the decision. */
+/** A recommendation has no outcome, and a model may also be left out after the decision. */
 const isSameInstead = (decided: InsteadOf | undefined, recorded: InsteadOf | undefined): boolean =>
   decided === undefined ||
   recorded === undefined ||
   (decided.model === recorded.model && decided.reason === recorded.reason);
-
-/** Whether two lists are equal, bit for bit. */
-const isSameList = (one: Float64Array, other: Float64Array): boolean =>
-  one.length === other.length && one.every((value, at) => Object.is(value, other[at]));
 
 function hindsightOf(
   { candidates, runnerUp, baseline }: Certificate,

@@ -8,7 +8,6 @@ import { listedModels } from '../../core/request/fallbacks.ts';
 import { type Runtime, strategyOf } from '../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../policy/runtime/wildcard-runtime.ts';
 import { type Certificate, certify } from '../../routing/certify.ts';
-import { qualityStepOf, withDifficulty } from '../../routing/facts.ts';
 import { targetOf } from '../../routing/model-name.ts';
 import { withRules } from '../../routing/rules.ts';
 import { withFirstTier } from '../../routing/tiers.ts';
@@ -56,7 +55,7 @@ export function decideAgain(
 const callerOf = ({ keyId, labels, team, user, facts: { allowedModels, deniedModels } }: DecisionRecord): Caller => ({
   ...OPERATOR,
   keyId,
-  labels: labels ?? {},
+  labels,
   models: allowedModels && new Set(allowedModels),
   ...(deniedModels && { notModels: new Set(deniedModels) }),
   ...(team !== null && { team }),
@@ -65,15 +64,13 @@ const callerOf = ({ keyId, labels, team, user, facts: { allowedModels, deniedMod
 
 function factsNow(
   { stream, metadata, time }: DecisionRecord,
-  { qualityStep: _, ...facts }: Facts,
+  facts: Facts,
   caller: Caller,
   { snapshot, localTime, readings }: Runtime,
 ): Facts {
-  const step = qualityStepOf(facts, snapshot);
-  const read = withDifficulty({ ...facts, ...(step !== null && { qualityStep: step }) }, facts.difficulty, snapshot);
   // A record without a tier has only the difficulty of the last question. A stuck agent says nothing about the first one.
   const isHard = facts.difficulty === 'hard' && facts.stuck === undefined;
-  const tiered = withFirstTier(read, snapshot, () => facts.tier?.hard ?? (isHard ? 1 : 0));
+  const tiered = withFirstTier(facts, snapshot, () => facts.tier?.hard ?? (isHard ? 1 : 0));
   const inputs = { stream: stream ?? false, user: '', metadata, caller, time: localTime(time), readings: readings() };
   return withRules(tiered, snapshot, inputs, () => {});
 }

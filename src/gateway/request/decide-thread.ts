@@ -9,11 +9,10 @@ import { THREAD_NEEDS } from '../../routing/profile/size.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
 import { type Threads, withHistory } from '../prompt/threads.ts';
 
-/** The decision of a request, with its history and the length of its question. */
+/** The decision of a request, with its history. */
 export interface RequestDecision {
   readonly history: PromptHistory;
   readonly decision: Decision;
-  readonly questionLength: number | null;
 }
 
 export type DecisionResult = RequestDecision | Promise<RequestDecision>;

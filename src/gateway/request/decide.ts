@@ -13,7 +13,6 @@ import { withoutRunsOf } from '../../core/text/runs.ts';
 import { type Runtime, strategyOf } from '../../policy/runtime/runtime.ts';
 import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
 import { chatFacts, embeddingFacts } from '../../routing/facts.ts';
-import { questionLengthOf } from '../../routing/question-length.ts';
 import { refusalError, rejectedModels } from '../../routing/refuse.ts';
 import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../../routing/rules.ts';
 import { countableTexts } from '../../routing/texts.ts';
@@ -54,8 +53,6 @@ interface UndecidedRequest {
 /** The facts of a request that a decision uses. */
 interface RequestReading {
   readonly facts: Facts;
-  /** The length of the last question; null without text, or if the request's intent was not read. */
-  readonly questionLength: number | null;
 }
 
 /**
@@ -128,13 +125,12 @@ function decideRead(
     reading = readRequest(undecided, fit, true);
     trial = tryDecision(gateway, reading, request, terms, context);
   }
-  const { questionLength } = reading;
   const isRefused = trial.shortage !== null || isRefusal(trial.outcome);
   const texts = isRefused ? countableTexts(request) : [];
   const tokenizers = isRefused ? decisiveTokenizers(trial.outcome, true, snapshot, texts) : NO_TOKENIZERS;
   if (tokenizers.length > 0 || mayAskServices(undecided, reading, trial))
     return decideCounted(gateway, undecided, reading, trial, tokenizers);
-  return { history, questionLength, decision: decisionOf(gateway, trial, request, terms) };
+  return { history, decision: decisionOf(gateway, trial, request, terms) };
 }
 
 /** Whether providers may be called for a count that may change the outcome. */
@@ -153,12 +149,12 @@ const NO_TOKENIZERS: readonly Tokenizer[] = [];
 async function decideCounted(
   gateway: Gateway,
   undecided: UndecidedRequest,
-  { facts, questionLength }: RequestReading,
+  { facts }: RequestReading,
   trial: FundedTrial,
   tokenizers: readonly Tokenizer[],
 ): Promise<RequestDecision> {
   const { request, terms, context, history } = undecided;
-  const tryBy = (facts: Facts) => tryDecision(gateway, { facts, questionLength }, request, terms, context);
+  const tryBy = (facts: Facts) => tryDecision(gateway, { facts }, request, terms, context);
   let counted = facts;
   let last = trial;
   const inputTokensCounted = await countInput(gateway.counter, tokenizers, facts, countableTexts(request));
@@ -166,20 +162,20 @@ async function decideCounted(
     counted = { ...facts, inputTokensCounted };
     last = tryBy(counted);
   }
-  if (mayAskServices(undecided, { facts: counted, questionLength }, last)) {
+  if (mayAskServices(undecided, { facts: counted }, last)) {
     const prompt = { request, history, runtime: terms.runtime, places: gateway.countPlaces };
     undecided.services ??= new ServiceCounter(prompt, context);
     const { services } = undecided;
-    const tryUnseen = (facts: Facts) => tryDecision(gateway, { facts, questionLength }, request, terms);
+    const tryUnseen = (facts: Facts) => tryDecision(gateway, { facts }, request, terms);
     const byServices = await services.factsFor(counted, tryUnseen);
     if (byServices !== counted) last = tryBy(byServices);
     if (services.failure && isRefused(last)) throw services.failure;
   }
-  return { history, questionLength, decision: decisionOf(gateway, last, request, terms) };
+  return { history, decision: decisionOf(gateway, last, request, terms) };
 }
 
 /**
- * Reads the facts of a request, and the length of its question if the quality of models depends on it.
+ * Reads the facts of a request.
  * @param isWhole whether to read the request's intent in any case
  */
 function readRequest(
@@ -192,9 +188,7 @@ function readRequest(
   const asked = factsOf(request, caller, snapshot, { reader, cap, isWhole, readings: runtime.readings() });
   const recalled = withGuards(history.recall(asked, snapshot), context);
   const read = history.bearsState ? withLoopReaders(recalled, request, history, snapshot) : recalled;
-  const facts = fit ? fit(read) : read;
-  if (!isIntentRead(facts) || snapshot.isOfWildcard) return { facts, questionLength: null };
-  return { facts, questionLength: questionLengthOf(request.conversation.turns) };
+  return { facts: fit ? fit(read) : read };
 }
 
 /** Adds what guards found in the request to its facts. */
@@ -209,7 +203,7 @@ export function withGuards(facts: Facts, { work: { guards } }: Pick<RequestConte
  */
 function tryDecision(
   gateway: Gateway,
-  { facts, questionLength }: RequestReading,
+  { facts }: RequestReading,
   request: ModelRequest,
   { runtime, caller, windowsOnly }: Omit<DecisionTerms, 'cap'>,
   context?: RequestContext,
@@ -218,14 +212,12 @@ function tryDecision(
   const { snapshot, decider } = runtime;
   const { faults } = decider;
   const ruled = ruledFacts(gateway, facts, request, caller, runtime);
-  const { strategy, qualityFloor, reason } = strategyOf(ruled, runtime);
+  const { strategy, reason } = strategyOf(ruled, runtime);
   const given: DecisionContext = {
     id: gateway.nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
-    estimate: gateway.questionLengths.estimate(snapshot, ruled, questionLength),
     strategy,
-    qualityFloor,
     reason,
     onShortlist: context?.trace ? stepOf(context) : undefined,
   };

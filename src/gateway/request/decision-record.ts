@@ -83,7 +83,7 @@ export function recordDecision(
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
 ): readonly Write[] {
-  const { id, revision, seed, facts, quality, estimate, reason, readings } = decision;
+  const { id, revision, seed, facts, reason, readings } = decision;
   const { number: readingsNumber, writes } =
     readings.number === 0 ? PRIOR_READINGS : records.readings.refer(readings, snapshot, nextId, id);
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
@@ -109,8 +109,6 @@ export function recordDecision(
     parentAgent,
     sentBy,
     // Declared qualities are not stored, because a repeated decision computes them from the policy.
-    quality: estimate === null ? null : quality,
-    estimate,
     reason,
     choice,
     fallbacks,

@@ -34,17 +34,10 @@ export async function explain(
 ): Promise<Explanation> {
   const record = await visibleRecord(records, id, keyIds);
   const revision = await records.findRevision(record.revision);
-  const { facts } = record;
-  // A request that names a model of a wildcard had a single candidate, and the policy states no quality for it.
-  const isListed = facts.named === null || revision?.models.includes(facts.model);
-  const models = isListed ? (revision?.models ?? []) : [];
   const found = replays
     ? await certificateOf(record, { ...records, findRevision: async () => revision }, past)
     : withoutReplay(record, 'A key with the scope `report` can read the record, but cannot replay the decision.');
-  // The record has the qualities that the models were ranked by, unless they are the qualities that the policy declares.
-  const counted = record.quality && Object.fromEntries(models.map((model, at) => [model, record.quality?.[at] ?? 0]));
-  const shares = found.matches || counted === null ? found.certificate?.shares : null;
-  const quality = shares ?? counted ?? {};
+  const quality = found.certificate?.shares ?? {};
   return { ...found, leftOut: namesVariables ? found.leftOut : null, quality };
 }
 

@@ -3,8 +3,8 @@ import { type DecisionRecord, isRunning, modelOf } from '../../core/decision/rec
 import { refuse, SignalboxError } from '../../core/errors.ts';
 import { idText, parseId, timeOfId } from '../../core/id.ts';
 import { type Caller, rootOf } from '../../core/people/caller.ts';
-import { declaredByTask, declaredFor, type TaskFacts } from '../../core/policy/declared.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { Facts } from '../../core/request/facts.ts';
 import { plural } from '../../core/text/text.ts';
 import { DAY_MS } from '../../core/time/clock.ts';
 import { hasSecret } from '../../host/telemetry/secrets.ts';
@@ -14,7 +14,7 @@ import type { ScoreReceipt } from '../records/scores.ts';
 import type { Gateway } from './gateway.ts';
 
 /** A caller's score of an answer and its effect. */
-interface Feedback extends Pick<ScoreReceipt, 'score' | 'weight' | 'label'> {
+interface Feedback extends Pick<ScoreReceipt, 'score' | 'label'> {
   /** `dec_…` */
   readonly decision: string;
   /** The ID of the model that answered, or was recommended. */
@@ -60,9 +60,8 @@ export async function giveFeedback(
       'This decision already has a different score. A decision can be scored once, and its first score is kept.';
     throw new SignalboxError('feedback_conflict', message, { param: 'score' });
   }
-  const { weight } = stored;
   const result = isFirst ? 'learnt' : 'repeated';
-  return { decision: idText('dec_', record.id), model, task, score, label: stored.label, result, weight };
+  return { decision: idText('dec_', record.id), model, task, score, label: stored.label, result };
 }
 
 const UNREAD = 'Decisions cannot be read, so the score was not stored; try again.';
@@ -131,8 +130,6 @@ async function declaredQuality(
     const declared = declaredBy(active, facts, model);
     if (declared !== null) return declared;
     const revision = await orOverloaded(UNREAD, () => records.findRevision(record.revision));
-    const recorded = record.quality?.[revision?.models.indexOf(model) ?? -1] ?? Number.NaN;
-    if (Number.isFinite(recorded)) return recorded;
     const found = revision && (await past.find(revision));
     const earlier = typeof found === 'object' && found ? declaredBy(found.snapshot, facts, model) : null;
     if (earlier !== null) return earlier;
@@ -143,7 +140,7 @@ async function declaredQuality(
 }
 
 /** @returns null for a model that the policy does not declare */
-function declaredBy(snapshot: PolicySnapshot, facts: TaskFacts, model: string): number | null {
-  const at = snapshot.modelIndex.get(model);
-  return at === undefined ? null : declaredFor(facts, snapshot, declaredByTask(snapshot))[at]!;
+function declaredBy({ modelIndex, models, taskIndex }: PolicySnapshot, { task }: Facts, model: string): number | null {
+  const at = modelIndex.get(model);
+  return at === undefined ? null : models[at]!.quality[taskIndex.get(task) ?? 0]!;
 }

@@ -8,7 +8,6 @@ import type { ExchangeParts } from '../exchange/runnable-request.ts';
 import type { FundingParts, FundingSource } from '../money/funding.ts';
 import type { Affinity } from '../prompt/affinity.ts';
 import type { Conversations } from '../prompt/conversations.ts';
-import type { KeptLengths } from '../prompt/kept-lengths.ts';
 import type { Sessions } from '../prompt/sessions.ts';
 import type { Threads } from '../prompt/threads.ts';
 import type { Records } from '../records/records.ts';
@@ -24,7 +23,6 @@ export interface Gateway extends FundingParts, ExchangeParts {
   /** Earlier policies, with which recorded decisions are repeated. */
   readonly past: Pick<PastPolicies, 'find'>;
   readonly scores: Scores;
-  readonly questionLengths: KeptLengths;
   readonly affinity: Affinity;
   readonly threads: Threads;
   readonly conversations: Conversations;

@@ -178,8 +178,6 @@ function record(
     readingsNumber: 0,
     seed: NO_SEED,
     facts,
-    quality: null,
-    estimate: null,
     reason,
     choice: model,
     fallbacks: [],

@@ -141,9 +141,9 @@ function decide(served: ServedRequest): void | Promise<void> {
   const { gateway, context, prepared, startedAt } = served;
   const { request, dropped, runtime } = prepared;
   const terms = { ...served.terms, runtime };
-  const keep = ({ decision, history, questionLength }: RequestDecision): void => {
+  const keep = ({ decision, history }: RequestDecision): void => {
     const { caller } = terms;
-    const decided = { decision, history, questionLength };
+    const decided = { decision, history };
     served.runnable = {
       request,
       dropped,

@@ -17,8 +17,6 @@ export interface PluginModule {
   readonly specifier: string;
   /** The exports of the module that are plugins. */
   readonly plugins: readonly Plugin[];
-  /** The names of the module's exports that are estimators, which only earlier versions ran. */
-  readonly estimators: readonly string[];
   /** The hash of the module's file and of all files that it imports by relative paths. */
   readonly hash: string;
   /**
@@ -27,9 +25,6 @@ export interface PluginModule {
    */
   readonly outside: string | null;
 }
-
-/** The exports of a module that are plugins. */
-type ModulePlugins = Pick<PluginModule, 'plugins' | 'estimators'>;
 
 /** Maps each specifier to its module, or to the error that prevented it from loading. */
 export type PluginModules = ReadonlyMap<string, PluginModule | Error>;
@@ -42,7 +37,7 @@ export interface PluginLoader {
    * Returns the plugins of a module for a past policy; null if its code no longer has this hash. `recall` never throws. `recall` does not
    * change which files are watched.
    */
-  recall(specifier: string, folder: string, hash: string): Promise<ModulePlugins | null>;
+  recall(specifier: string, folder: string, hash: string): Promise<Pick<PluginModule, 'plugins'> | null>;
   /** Returns the specifiers whose code on disk differs from the loaded code. */
   outdated(): string[];
   /** Returns all files of the plugins' code, including plugins that failed to load. */
@@ -193,7 +188,7 @@ const shareContract = lazy(() =>
   }),
 );
 
-async function importPlugins(file: string, hash: string): Promise<ModulePlugins> {
+async function importPlugins(file: string, hash: string): Promise<Pick<PluginModule, 'plugins'>> {
   shareContract();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -202,7 +197,7 @@ async function importPlugins(file: string, hash: string): Promise<ModulePlugins>
   try {
     // Bun caches failed imports by specifier. With the hash in the specifier, Bun can load a fixed file again.
     const module: Readonly<Record<string, unknown>> = await Promise.race([import(`${file}?${hash}`), late]);
-    return pluginsIn(module);
+    return { plugins: pluginsIn(module) };
   } catch (cause) {
     throw new Error(reasonOf(cause), { cause });
   } finally {
@@ -211,16 +206,14 @@ async function importPlugins(file: string, hash: string): Promise<ModulePlugins>
 }
 
 /** Returns the plugins among a module's exports, each once. `pluginsIn` throws if a plugin breaks the contract. */
-function pluginsIn(module: Readonly<Record<string, unknown>>): ModulePlugins {
-  const found = [...new Set(Object.values(module))];
-  const estimators = found.flatMap((value) => (isObject(value) && value.kind === 'estimator' ? `${value.name}` : []));
-  const plugins = found.filter(looksLikePlugin);
+function pluginsIn(module: Readonly<Record<string, unknown>>): readonly Plugin[] {
+  const plugins = [...new Set(Object.values(module))].filter(looksLikePlugin);
   for (const plugin of plugins) assertContract(plugin);
-  return { plugins, estimators };
+  return plugins;
 }
 
 const looksLikePlugin = (value: unknown): value is Plugin =>
-  typeof value === 'object' && value !== null && 'kind' in value && 'prepare' in value && value.kind !== 'estimator';
+  typeof value === 'object' && value !== null && 'kind' in value && 'prepare' in value;
 
 /** Returns the error of a build or of a module's top level, on one line. */
 function reasonOf(cause: unknown): string {

@@ -67,7 +67,7 @@ async function answered(run: IdempotentRun, body: string, headers: HTTPHeaders):
     PAYMENT_HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
   );
   const all = { ...own, ...payment };
-  await run.keep({ status: 201, headers: all, frame: '', body });
+  await run.keep({ status: 201, headers: all, body });
   return new Response(body, { status: 201, headers: all });
 }
 

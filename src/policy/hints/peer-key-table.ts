@@ -250,7 +250,7 @@ const MODEL_KEYS: readonly PeerKeys[] = [
   {
     words: words('weights weight'),
     beside: 'context_window',
-    hint: 'to divide requests among several endpoints, write `spread: weighted, endpoints: [{ provider: …, weight: 3 }, { provider: …, weight: 1 }]`. How much quality and cost count is in the `options` of a selector',
+    hint: 'to divide requests among several endpoints, write `spread: weighted, endpoints: [{ provider: …, weight: 3 }, { provider: …, weight: 1 }]`',
   },
   {
     words: words('cache caching cached'),
@@ -308,7 +308,6 @@ const MODEL_KEYS: readonly PeerKeys[] = [
     }),
   ),
   ...PROVIDER_KEYS,
-  { words: words('weights weight'), beside: 'strategy', hint: 'write `options: {value}`' },
   {
     words: words('split targets backends backendRefs loadbalance load_balance canary traffic_split'),
     beside: 'strategy',
@@ -317,7 +316,7 @@ const MODEL_KEYS: readonly PeerKeys[] = [
   {
     words: words('sort order optimize optimize_for goal objective routing_strategy'),
     meant: 'strategy',
-    hint: 'write `strategy: auto-cheap` for a low price, `strategy: auto-fast` for a short wait, or `strategy: auto` to weigh quality, cost and time',
+    hint: 'write `strategy: auto-cheap` for a low price, `strategy: auto-fast` for a short wait, or `strategy: auto` for a model that is nearly the best at a low price',
   },
   {
     words: words('max_price max_cost price_limit'),
@@ -462,11 +461,6 @@ export const PEER_KEYS: readonly PeerKeys[] = [
     words: words('type kind api_type provider_type custom_llm_provider'),
     meant: 'adapter',
     hint: `${didYouMean('adapter')} For a service that Signalbox knows, write \`preset\` instead, such as \`preset: openai\``,
-  },
-  {
-    words: ['quality_floor'],
-    meant: 'quality_enough',
-    hint: 'in version 2, this strategy calls it `quality_enough`: the quality that is always good enough. `quality_floor` is the minimum quality of the other strategies',
   },
   { words: words('api_base api_url endpoint url host custom_host upstream_url'), meant: 'base_url' },
   { words: words('description comment note'), hint: 'remove this key, or write it as a comment: `# {value}`' },

@@ -1,6 +1,5 @@
 import type { ProviderText } from '../schema/policy.ts';
 import type { NamedItem } from '../schema/section-checks.ts';
-import { LATEST_VERSION, type LanguageVersion } from '../versions.ts';
 
 /** The presets whose models Signalbox finds by default. */
 export const DISCOVERED_PRESETS = ['ollama', 'llama-cpp', 'lm-studio', 'vllm'] as const;
@@ -11,14 +10,14 @@ const FOUND_BY_DEFAULT: ReadonlySet<string> = new Set(DISCOVERED_PRESETS);
 export const isOwnServer = (preset: string): boolean => FOUND_BY_DEFAULT.has(preset);
 
 /** Returns the beginnings of the IDs of models that may be found. */
-export const openingsOf = (providers: readonly NamedItem<ProviderText>[], version: LanguageVersion): string[] =>
-  providers.filter(({ data }) => data && discoverOf(data, version) !== 'off').map(({ name }) => `${name}/`);
+export const openingsOf = (providers: readonly NamedItem<ProviderText>[]): string[] =>
+  providers.filter(({ data }) => data && discoverOf(data) !== 'off').map(({ name }) => `${name}/`);
 
-/** Returns whether Signalbox finds the models of a provider, and how it serves them. Version 1 finds no models by default. */
-export function discoverOf(
-  { discover, preset }: Partial<Pick<ProviderText, 'discover' | 'preset'>>,
-  version: LanguageVersion,
-): NonNullable<ProviderText['discover']> {
+/** Returns whether Signalbox finds the models of a provider, and how it serves them. */
+export function discoverOf({
+  discover,
+  preset,
+}: Partial<Pick<ProviderText, 'discover' | 'preset'>>): NonNullable<ProviderText['discover']> {
   if (discover !== undefined) return discover;
-  return version === LATEST_VERSION && preset !== undefined && isOwnServer(preset) ? 'serve' : 'off';
+  return preset !== undefined && isOwnServer(preset) ? 'serve' : 'off';
 }

@@ -3,7 +3,6 @@ import { TASK_NAMES } from '../../core/request/tasks.ts';
 import { camelKeys } from '../schema/camel-keys.ts';
 import { TaskText } from '../schema/policy.ts';
 import { type CheckContext, checkNamed } from '../schema/section-checks.ts';
-import type { LanguageVersion } from '../versions.ts';
 
 type TaskSizes = Omit<Task, 'name'>;
 
@@ -32,21 +31,11 @@ const TASK_SIZES: Readonly<Record<(typeof TASK_NAMES)[number], TaskSizes>> = {
   vision: sizes(300, 300),
 };
 
-/** Returns the built-in tasks whose sizes differ from version 1, for a policy that states sizes for some tasks. */
-export function changedTasks(stated: readonly string[]): string[] {
-  const unstated = TASK_NAMES.filter((name) => !stated.includes(name));
-  // In version 1, tasks without sizes have the sizes of `general`. If the policy states the sizes of `general`, those sizes do not change.
-  return stated.includes('general') ? unstated : unstated.filter((name) => name !== 'general');
-}
-
 /** Keys of a model's `quality` that are not tasks. */
 const NOT_TASKS = ['default', 'basis'];
 
-/**
- * Returns the tasks of the policy and the built-in tasks, `general` first. In version 1, a built-in task without sizes has the sizes of
- * `general`.
- */
-export function compileTasks(scope: CheckContext, version: LanguageVersion): Task[] {
+/** Returns the tasks of the policy and the built-in tasks, `general` first. */
+export function compileTasks(scope: CheckContext): Task[] {
   const stated = checkNamed('tasks', TaskText, scope).map(({ name, data, place }): Task => {
     if (NOT_TASKS.includes(name)) {
       scope.report.add('bad-name', place, `\`${name}\` cannot be the name of a task: it is a key of \`quality\``);
@@ -58,6 +47,6 @@ export function compileTasks(scope: CheckContext, version: LanguageVersion): Tas
   const general = stated.find(({ name }) => name === 'general') ?? { name: 'general', ...TASK_SIZES.general };
   const others = stated.filter((task) => task !== general);
   const unsized = TASK_NAMES.filter((name) => ![general, ...others].some((task) => task.name === name));
-  const filled = unsized.map((name) => ({ ...(version === 1 ? general : TASK_SIZES[name]), name }));
+  const filled = unsized.map((name) => ({ name, ...TASK_SIZES[name] }));
   return [general, ...others, ...filled];
 }

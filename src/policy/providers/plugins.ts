@@ -37,8 +37,6 @@ interface OwnCode {
   readonly loaded?: ReadonlyMap<string, LoadedPlugin>;
   /** Maps a specifier to a file of the plugin's code outside the policy folder. */
   readonly outside?: ReadonlyMap<string, string>;
-  /** Maps a specifier to the names of its estimators, a plugin kind of earlier versions. */
-  readonly estimators?: ReadonlyMap<string, readonly string[]>;
 }
 
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
@@ -47,7 +45,7 @@ const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 export function withOwnPlugins(
   drafts: readonly PluginDraft[],
   installed: PluginMaps,
-  { loaded = NONE, outside = NONE, estimators = NONE }: OwnCode,
+  { loaded = NONE, outside = NONE }: OwnCode,
   report: Report,
 ): PluginMaps {
   const all = pluginsIn(installed);
@@ -57,13 +55,7 @@ export function withOwnPlugins(
       report.add('plugin-not-loaded', place, `plugin \`${specifier}\` cannot be used: ${found.message}`);
       continue;
     }
-    const former = estimators.get(specifier) ?? [];
-    for (const name of former) {
-      report.add('former-plugin', place, `the estimator \`${name}\` in \`${specifier}\` has no effect any more`, {
-        hint: 'remove it: scores no longer change decisions, see /docs/guide/route/learning.md of your server',
-      });
-    }
-    if (found.length + former.length === 0) {
+    if (found.length === 0) {
       report.add('plugin-not-loaded', place, `\`${specifier}\` exports no plugin`, {
         expected: 'an export made with `defineStrategy`, `defineProvider` or `defineGuard` of `signalbox/plugin`',
       });

@@ -14,7 +14,6 @@ import { readAbortBilling, reviewAbortBilling } from '../schema/abort.ts';
 import { readPagesMax } from '../schema/pages.ts';
 import { ProviderText } from '../schema/policy.ts';
 import { emptyMap, type NamedItem } from '../schema/section-checks.ts';
-import type { LanguageVersion } from '../versions.ts';
 import { placeAt, valueAt } from '../yaml/tree.ts';
 import {
   ADDRESS,
@@ -60,7 +59,6 @@ interface ProviderContext {
   readonly report: Report;
   readonly env: Environment;
   readonly providers: ReadonlyMap<string, ProviderPlugin>;
-  readonly version: LanguageVersion;
   /** Whether to report the warnings that only `policy check` shows. */
   readonly isReviewed: boolean;
 }
@@ -90,7 +88,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
     valueAt(tree, key) ? value : (ofPreset ?? value);
   const { cache } = preset;
   const pagesMax = readPagesMax(data.pages_max);
-  const discover = discoverOf(data, scope.version);
+  const discover = discoverOf(data);
   if (adapter) reviewDiscover(named, adapter, scope.report);
   const provider: Provider | null = adapter && {
     name,

@@ -293,7 +293,6 @@ function contextOf(
 ): LoadContext {
   const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
-  const estimators = new Map(modulesIn(own).map((one) => [one.specifier, one.estimators]));
   const outside = new Map<string, string>();
   for (const { specifier, outside: file } of modulesIn(own)) if (file !== null) outside.set(specifier, file);
   return {
@@ -301,7 +300,6 @@ function contextOf(
     ...createRegistry(shipped),
     plugins,
     outside,
-    estimators,
     today,
     onlyServing,
     ledger: ledger?.(),

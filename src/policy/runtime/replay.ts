@@ -55,7 +55,6 @@ export class PastPolicies {
 /** Runs steps 3 to 5 of an edit, in the environment that the policy had. */
 async function build(revision: Revision, options: PastPoliciesOptions): Promise<DecisionRuntime | string> {
   const { surroundings } = revision;
-  if (surroundings === null) return 'An earlier version stored this policy without the data that a replay needs.';
   try {
     // Plugins are recalled first, so that missing code fails fast even for large policies.
     const own = await recallPlugins(surroundings.plugins, options);

@@ -22,12 +22,10 @@ import { saltOf } from '../../routing/spread-record.ts';
 import { keyValue } from '../providers/key-pool.ts';
 import type { Upstream, UpstreamAccount, UpstreamTable } from './upstream.ts';
 
-/** The strategy that scores a request, with its quality floor and its label. */
-type StrategyInForce = Pick<DecisionContext, 'strategy' | 'qualityFloor' | 'reason'>;
+/** The strategy that scores a request, with its label. */
+type StrategyInForce = Pick<DecisionContext, 'strategy' | 'reason'>;
 
-/**
- * How requests to a selector are scored: with its own strategy, or with `weighted` and the same quality floor if the request has weights.
- */
+/** How requests to a selector are scored: with its own strategy, or with `weighted` if the request has weights. */
 interface SelectorScoring {
   readonly own: StrategyInForce;
   readonly weighted: StrategyInForce;
@@ -173,10 +171,9 @@ export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: Plugi
   const scorings = new Map<string, SelectorScoring>();
   for (const { name, strategy, options } of snapshot.selectors.values()) {
     const own = prepareStrategy(registry, name, strategy, options);
-    const { qualityFloor } = own;
     scorings.set(name, {
-      own: { strategy: own, qualityFloor, reason: `${name}:${own.reason}` },
-      weighted: { strategy: weighted, qualityFloor, reason: `${name}:${weighted.reason}` },
+      own: { strategy: own, reason: `${name}:${own.reason}` },
+      weighted: { strategy: weighted, reason: `${name}:${weighted.reason}` },
     });
   }
   const pinned = { strategy: weighted, reason: 'pinned' };

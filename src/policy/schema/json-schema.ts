@@ -47,10 +47,8 @@ const FOR_THE_LOADER: ReadonlySet<string> = new Set([
   '$id',
   'default',
   'expected',
-  'formerDefault',
   'hintForMap',
   'hints',
-  'isFormer',
   'listedIn',
   'writtenAs',
 ]);
@@ -84,10 +82,9 @@ const texts = (text: string) => ({
   ...(text.includes('`') && { markdownDescription: text }),
 });
 
-function defaultOf({ default: usual, formerDefault }: Omit<TSchema, 'required'>): string {
+function defaultOf({ default: usual }: Omit<TSchema, 'required'>): string {
   if (usual === undefined || /^(?:\[\]|\{\})$/.test(JSON.stringify(usual))) return '';
-  const quoted = (value: unknown) => `\`${JSON.stringify(value)}\``;
-  return ` Default: ${quoted(usual)}${formerDefault === undefined ? '' : `, in version 1 ${quoted(formerDefault)}`}.`;
+  return ` Default: \`${JSON.stringify(usual)}\`.`;
 }
 
 /** Describes a section that is a map or a list, with rules for each of its entries. */
@@ -124,14 +121,9 @@ const optionsOf = (plugin: Plugin): JsonSchema =>
 
 function strategyRules(plugins: readonly Plugin[]): readonly JsonSchema[] {
   const strategies = plugins.filter((plugin) => plugin.kind === 'strategy');
-  const rules = strategies.map((plugin) => {
-    const { options: former = [], by } = plugin.formerly ?? {};
-    const older = strategies.find(({ name }) => name === by);
-    // If a selector states a former option, the strategy that still accepts it runs instead.
-    const statesFormer = { anyOf: former.map((key) => ({ required: [key] })) };
-    const options = older ? when(statesFormer, optionsOf(older), optionsOf(plugin)) : optionsOf(plugin);
-    return when(names('strategy', plugin.name), { properties: { options } });
-  });
+  const rules = strategies.map((plugin) =>
+    when(names('strategy', plugin.name), { properties: { options: optionsOf(plugin) } }),
+  );
   return [
     offers(
       'strategy',

@@ -3,7 +3,6 @@ import { checkValue, type Subject } from '../check.ts';
 import type { SourceSpan } from '../diagnostics.ts';
 import { dashHint, namesHint } from '../hints/value-hints.ts';
 import type { Report } from '../report.ts';
-import { inVersion, LATEST_VERSION, type LanguageVersion } from '../versions.ts';
 import { type Entry, type ListTree, type Tree, valueAt } from '../yaml/tree.ts';
 import { ITEM_NAME } from './parts.ts';
 
@@ -90,13 +89,9 @@ export function itemsOf(section: string, item: TSchema, { sections, report }: Ch
   return [];
 }
 
-/** Checks a section as one value. Keys that the section leaves out have their defaults in this version of the language. */
-export const checkSection = <Schema extends TSchema>(
-  section: string,
-  schema: Schema,
-  context: CheckContext,
-  version: LanguageVersion = LATEST_VERSION,
-) => checkValue(inVersion(schema, version), sectionSubject(section, context), context.report);
+/** Checks a section as one value. Keys that the section leaves out have their defaults. */
+export const checkSection = <Schema extends TSchema>(section: string, schema: Schema, context: CheckContext) =>
+  checkValue(schema, sectionSubject(section, context), context.report);
 
 /** Returns a section to check; an empty map if the policy leaves it out. */
 export const sectionSubject = (section: string, { sections, start }: CheckContext): Subject =>

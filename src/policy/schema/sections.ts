@@ -10,7 +10,6 @@ import { RATE_LIMITS } from '../limits/rate-limits.ts';
 import { PAYMENTS } from '../payments/payments.ts';
 import { SIGN_IN } from '../people/sign-in.ts';
 import { TOKENS } from '../people/tokens.ts';
-import { inVersion, LATEST_VERSION, type LanguageVersion, VERSIONS } from '../versions.ts';
 import { BudgetText, LedgerText } from './budgets.ts';
 import { camelKeys } from './camel-keys.ts';
 import { CaseText } from './case.ts';
@@ -49,17 +48,11 @@ const listOf = <Text extends TSchema>(text: Text, description: string) => Type.A
 /** Every section of the language, in the order in which messages and the reference list them. */
 export const LANGUAGE = {
   version: ordinary(
-    Type.Unsafe<LanguageVersion>(
-      Type.Union(
-        VERSIONS.map((version) => Type.Literal(version)),
-        {
-          expected: '`1` or `2`',
-          examples: [LATEST_VERSION],
-          description:
-            'Version of the policy language. The versions differ in defaults, and in the name of one option.',
-        },
-      ),
-    ),
+    Type.Literal(1, {
+      expected: '`version: 1`, or leave it out',
+      examples: [1],
+      description: 'Version of the policy language. There is one version.',
+    }),
   ),
   credits: ordinary(
     closed('The worth of a Credit.', {
@@ -77,11 +70,8 @@ export const LANGUAGE = {
   providers: section(mapOf(ProviderText, 'Name → provider.'), BY_KEY, ['Serve', 'language.md#providers']),
   models: ordinary(ModelsText, ['Serve', 'language.md#models']),
   tasks: ordinary(
-    mapOf(
-      TaskText,
-      'Name → task. `general` and the other built-in tasks always exist. In version 2 each has sizes of its own; in version 1 all have the sizes of `general`.',
-    ),
-    ['Choose', '../route/scoring.md#the-task'],
+    mapOf(TaskText, 'Name → task. `general` and the other built-in tasks always exist. Each has sizes of its own.'),
+    ['Choose', '../route/estimates.md#the-task'],
   ),
   selectors: ordinary(mapOf(SelectorText, 'Name → selector. `auto`, `auto-fast` and `auto-cheap` always exist.'), [
     'Choose',
@@ -90,18 +80,18 @@ export const LANGUAGE = {
   traffic: ordinary(
     mapOf(
       TrafficText,
-      'Task → its part of your traffic. The tiers of selectors are derived for these requests. Default: a mix of all built-in tasks.',
+      'Task → its part of your traffic. Selectors order their models for the mean of these requests. Default: a mix of all built-in tasks.',
     ),
-    ['Choose', '../route/tiers.md#the-typical-request'],
+    ['Choose', '../route/how-a-model-is-chosen.md#the-typical-request'],
   ),
   strong_from: value(
     number(
       { minimum: 0, maximum: 1, default: 0.88 },
-      'From which probability, 0 to 1, that its first question is hard a conversation begins in the strong tier of its selector.',
+      'From which probability, 0 to 1, that its first question is hard a conversation counts as hard.',
     ),
   ),
   escalate: ordinary(
-    closed('When a conversation moves to the strong tier of its selector because an answer failed.', {
+    closed('When a conversation moves to a better model because an answer failed.', {
       on: Type.Array(Type.Union(ESCALATION_NAMES.map((signal) => Type.Literal(signal))), {
         uniqueItems: true,
         maxItems: ESCALATION_NAMES.length,
@@ -113,11 +103,11 @@ export const LANGUAGE = {
       }),
       turns: integer(
         { minimum: 1, maximum: 100, default: 6 },
-        'After this number of answers without a signal, the conversation returns to the tier of its first question.',
+        'After this number of answers without a signal, the conversation returns to the model for its first question.',
       ),
       second_attempt: boolean(
         { default: true, example: false },
-        `Whether a model of the strong tier is tried once in the same request, if the answer is JSON for the caller, not a stream, and shows one of these signals of \`on\`: ${ANSWER_SIGNALS.map((signal) => `\`${signal}\``).join(', ')}. Both attempts are charged.`,
+        `Whether a better model is tried once in the same request, if the answer is JSON for the caller, not a stream, and shows one of these signals of \`on\`: ${ANSWER_SIGNALS.map((signal) => `\`${signal}\``).join(', ')}. Both attempts are charged.`,
       ),
       share_max: optional.number(
         { minimum: 0, maximum: 1, example: 0.2 },
@@ -125,50 +115,11 @@ export const LANGUAGE = {
       ),
     }),
   ),
-  usual_quality_factor: value(
-    number(
-      { minimum: 1, maximum: 1000, default: 3, example: 1 },
-      'How many times as much quality counts when the usual tier of a selector is derived. The usual tier also serves the demanding requests that Signalbox does not read as hard, and a weak model costs most there. 1: quality counts as much as in a single request.',
-    ),
-  ),
   default_weights: ordinary(
     closed('Weights that apply if the `route_strategy` of a request leaves one out. Only their ratio matters.', {
       cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio of the weights matters.'),
       quality: number({ minimum: 0, default: 0.7 }, 'Weight of quality. Only the ratio of the weights matters.'),
     }),
-  ),
-  reference_price: ordinary(
-    closed(
-      'The price that defines a reference cost, which is the unit of `answer_worth`: the cost of a request’s expected tokens at this price. If a policy of version 2 states neither key, the price of the cheapest model counts whose `quality.default` is at most 0.15 below the best. Only models with prices above 0 count; without such a model, and in version 1, the defaults apply.',
-      {
-        input: number({ minimum: 0, maximum: 100_000, default: 1 }, 'USD per 1M input tokens.'),
-        output: number({ exclusiveMinimum: 0, maximum: 100_000, default: 4 }, 'USD per 1M output tokens.'),
-      },
-    ),
-  ),
-  answer_worth: value(
-    number(
-      { exclusiveMinimum: 0, maximum: 1_000_000, default: 20 },
-      'How many reference costs a good answer is worth. A higher figure makes quality more important than cost.',
-    ),
-  ),
-  hard_quality_factor: value(
-    Type.Unsafe<number | 'none'>(
-      Type.Union([Type.Number({ minimum: 1, maximum: 1000 }), Type.Literal('none')], {
-        expected: 'a number from 1 to 1000, or `none`',
-        default: 8,
-        formerDefault: 'none',
-        examples: [8],
-        description:
-          'How many times as much quality counts in a request that Signalbox considers hard, 1 to 1000. `none`: quality counts the same, and the cost of such a request counts half.',
-      }),
-    ),
-  ),
-  quality_step: value(
-    number(
-      { minimum: 0, maximum: 0.5, default: 0.015, formerDefault: 0 },
-      'Differences of quality that mean nothing: for each task, the best model begins a class that reaches this far below it, the best of the others begins the next class, and so on. The quality of its best model counts for all of a class. Models with equal scores are compared by cost, latency and exact quality. 0: qualities count exactly.',
-    ),
   ),
   unstated_quality: value(
     oneOfExplained({
@@ -178,25 +129,9 @@ export const LANGUAGE = {
         default: 'The `default` of the model.',
       },
       default: 'lower_end',
-      formerDefault: 'default',
       examples: ['default'],
       description:
         'Quality of a model in a task for which it states no figure. `default`: the `default` of the model. `lower_end`: 0.03 less if the `basis` is `measured`, 0.06 less if it is `guessed`, 0.12 less if it is `unknown`. For the task `general`, the `default` always counts.',
-    }),
-  ),
-  answer_length: value(
-    oneOfExplained({
-      means: {
-        measured:
-          'The measured length if at least 20 answers were measured, otherwise the declared length. Cost, latency and reference cost all use this length.',
-        blended:
-          'Cost and latency use an average of the measured and the declared length; the reference cost uses the declared length.',
-      },
-      default: 'measured',
-      formerDefault: 'blended',
-      examples: ['blended'],
-      description:
-        'How Signalbox estimates the length of an answer. `measured`: the average length of earlier answers to the task if there are at least 20, otherwise the declared length. `blended`: an average of both for cost and latency, and the declared length for the reference cost.',
     }),
   ),
   unstated_latency: value(
@@ -207,17 +142,10 @@ export const LANGUAGE = {
         slow: '1,700 ms to the first token and 75 tokens per second, for every model.',
       },
       default: 'slow',
-      formerDefault: 'neutral',
       examples: ['neutral'],
       description:
         'Speed of a model that states none. `slow`: 1,700 ms to the first token and 75 tokens per second, which three quarters of the hosted models reach. `median`: the median speed of similar models. `neutral`: 1,000 ms to the first token and 50 tokens per second.',
     }),
-  ),
-  language_worth: value(
-    number(
-      { minimum: 0, maximum: 1, default: 0.06, formerDefault: 0.04 },
-      'How much quality a model gains if it declares a programming language that the request is about. A model whose support is unknown gains half of it.',
-    ),
   ),
   unstated_languages: value(
     oneOfExplained({
@@ -226,7 +154,6 @@ export const LANGUAGE = {
         admit: 'The support counts as unknown: all models stay eligible except models that lack the language.',
       },
       default: 'admit',
-      formerDefault: 'exclude',
       examples: ['exclude'],
       description:
         'What happens if a request requires a programming language that no model declares. `admit` keeps all models except those that lack the language; `exclude` leaves no model.',
@@ -239,7 +166,6 @@ export const LANGUAGE = {
         all_names: 'The aliases also cover the names of models that a wildcard serves.',
       },
       default: 'unknown_names',
-      formerDefault: 'all_names',
       examples: ['all_names'],
       description:
         'Which names are covered by aliases that end in `*`. A model of the policy always keeps its name. `unknown_names`: a model with public figures that a wildcard serves keeps its name, too. `all_names`: the aliases also cover such models.',
@@ -252,7 +178,6 @@ export const LANGUAGE = {
         none: 'Selectors have only the aliases that they list.',
       },
       default: 'agents',
-      formerDefault: 'none',
       examples: ['none'],
       description:
         'Which aliases the built-in selectors have in addition to the listed ones. `agents`: the names that Claude Code and gemini-cli send, such as `claude-auto`, `claude-sonnet-*` and `gemini-3.5-flash-lite`. They apply only to names that no model here has. `none`: no others.',
@@ -275,13 +200,6 @@ export const LANGUAGE = {
   rate_limits: RATE_LIMITS,
   alerts: ALERTS,
   ledger: ordinary(LedgerText),
-  learning: ordinary(
-    Type.Unknown({
-      examples: ['off'],
-      description: 'This section has no effect, because scores no longer change the quality of models. Remove it.',
-    }),
-    ['Choose', '../route/learning.md'],
-  ),
   organization: ordinary(OrganizationText, ['Spend', '../operate/people.md#declare-teams']),
   payments: PAYMENTS,
   tokens: TOKENS,
@@ -349,13 +267,13 @@ export function* compileSections(drafts: Drafts, context: SectionContext) {
   return camelKeys(made as Made);
 }
 
-/** Reads the sections that are a single value. A single value that is left out or wrong has its default in this version of the language. */
-export function readValues(version: LanguageVersion, { sections, report }: CheckContext) {
+/** Reads the sections that are a single value. A single value that is left out or wrong has its default */
+export function readValues({ sections, report }: CheckContext) {
   const values = Object.entries<Section | ReturnType<typeof value>>(LANGUAGE).flatMap(([name, one]) => {
     if (!('isValue' in one)) return [];
     const subject = statedSubject(name, sections);
     const stated: unknown = subject && checkValue(one.text, subject, report);
-    return [[name, stated ?? inVersion(one.text, version).default]];
+    return [[name, stated ?? one.text.default]];
   });
   return camelKeys(Object.fromEntries(values) as Values);
 }

@@ -8,10 +8,6 @@ export const TrafficText = closed('How much of your traffic is this task, and ho
     { exclusiveMinimum: 0, maximum: 1_000_000, example: 3 },
     'Share of the requests, relative to the shares of the other tasks.',
   ),
-  hard: optional.number(
-    { minimum: 0, maximum: 1, example: 0.2 },
-    'Share of these requests that are hard, 0 to 1. The strong tier is derived for the hard requests of all tasks. Default: a guess for each built-in task, and 0.1 for your own tasks.',
-  ),
   input_tokens: optional.integer(
     { ...tokens, example: 6000 },
     'Usual length of the input, in tokens. Default: the `default_input_tokens` of the task.',

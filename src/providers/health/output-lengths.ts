@@ -1,4 +1,4 @@
-import { declaredTokens, type MeasuredCatalog, type Readings } from '../../core/decision/readings.ts';
+import { declaredTokens, type MeasuredCatalog } from '../../core/decision/readings.ts';
 import { HOUR_MS } from '../../core/time/clock.ts';
 import { LearnedMedian, type MedianOptions } from './learned-median.ts';
 
@@ -16,8 +16,6 @@ const ENOUGH_ANSWERS = { from: TOKENS.priorAnswers, below: TOKENS.priorAnswers /
 
 /** For each task, one answer of each caller counts in this time (ms), so that the busiest caller does not dominate. */
 const PERIOD_MS = 10_000;
-
-type LengthCatalog = Pick<MeasuredCatalog, 'tasks' | 'answerLength'>;
 
 /**
  * The learned answer lengths by task name, in visible output tokens of one choice. Learned answer lengths survive reloads. State: answer
@@ -70,17 +68,9 @@ export class OutputLengths {
     return isNew;
   }
 
-  /** Returns the lengths that decisions under a policy use now. */
-  lengthsFor({ tasks, answerLength }: LengthCatalog): Pick<Readings, 'outputTokens' | 'referenceTokens'> {
-    const declared = declaredTokens(tasks);
-    if (answerLength === 'blended') {
-      const outputTokens = declared.map(
-        (tokens, at) => this.#byTask.get(tasks[at]!.name)?.blendedWith(tokens) ?? tokens,
-      );
-      return { outputTokens, referenceTokens: declared };
-    }
-    const outputTokens = declared.map((tokens, at) => this.#measured.get(tasks[at]!.name) ?? tokens);
-    return { outputTokens, referenceTokens: outputTokens };
+  /** Returns the lengths that decisions under a policy use now, by index of the task. */
+  lengthsFor(tasks: MeasuredCatalog['tasks']): Float64Array {
+    return declaredTokens(tasks).map((tokens, at) => this.#measured.get(tasks[at]!.name) ?? tokens);
   }
 
   /** Returns the weight of the published median, in current answers. */

@@ -69,9 +69,9 @@ function momentOf(prior: Readings, { watched, endpoints, outputs }: MomentSource
     retryAt[slot] = endpoint.retryAtUnix(now);
     until = Math.min(until, endpoint.nextChange(now));
   });
-  const lengths = outputs.lengthsFor(watched);
+  const outputTokens = outputs.lengthsFor(watched.tasks);
   return {
-    readings: { number, ttftMs, warmTtftMs, tokensPerSecond, health, retryAt, allHealthy, ...lengths },
+    readings: { number, ttftMs, warmTtftMs, tokensPerSecond, health, retryAt, allHealthy, outputTokens },
     until,
   };
 }

@@ -1,55 +1,71 @@
-import { patternsOf } from './lexicon/data.ts';
-import { ANSWER_TOKENS, PIECE_TOKENS, SIGN, UNIT_TOKENS } from './lexicon/signs.ts';
-import words from './lexicon/small-words.json' with { type: 'json' };
+import file from './lexicon/answers.json' with { type: 'json' };
+import { Words } from './words.ts';
 
+/** The most numbers of a text that are read. */
+const NUMBERS_MAX = 24;
 const TOKENS_MAX = 1_000_000;
+/** The tokens of "in one word". */
+const WORD_MIN = 4;
+const LOOK_AHEAD = 24;
 
-/** Words that, before a number, mean that the number limits the answer. */
-const BEFORE: ReadonlySet<string> = new Set(patternsOf(words.lists.before_limit));
+const NUMBER = /\d{1,3}(?:[.,  ]\d{3})+(?!\d)|\d+(?:[.,]\d+)?/y;
+/** The units of a length, each in a group. One short word may be between: "2 short paragraphs". */
+const UNIT = new RegExp(
+  `[\\s-]{0,2}(?:\\p{L}{3,6} )?(?:${Object.values(file.units)
+    .map(({ words }) => `(${words.replaceAll(' ', '|').replaceAll('_', ' ')})`)
+    .join('|')})`,
+  'iuy',
+);
+const UNIT_TOKENS = Object.values(file.units).map(({ tokens }) => tokens);
 
-/** Collects the length of the answer that a text requests, word by word. */
-export class AnswerLength {
-  /** The tokens of a request such as "in one word". */
-  #word: number | null = null;
-  /** The tokens of a request such as "200 words in 3 paragraphs". If a text requests several counts, the largest count applies. */
-  #counted: number | null = null;
-  /** The largest count that follows a word of `BEFORE`. */
-  #limited: number | null = null;
-  /** The tokens of a request such as "in one sentence" or "briefly". If a text requests several such lengths, the smallest applies. */
-  #whole: number | null = null;
-  /** The tokens of a piece of writing, such as "a haiku". */
-  #piece: number | null = null;
+/** A word of a list, by its hash. */
+const hashesOf = (list: string): number[] =>
+  list.split(' ').flatMap((word) => {
+    const words = new Words().read(word);
+    return words.size === 1 ? words.hashes[0]! : [];
+  });
+const NUMERALS: ReadonlyMap<number, number> = new Map(
+  Object.entries(file.numerals).flatMap(([value, list]) =>
+    hashesOf(list).map((hash) => [hash, Number(value)] as const),
+  ),
+);
+/** Words before a number that limits the answer, as in "in 3 sentences", not "the first 3 words". */
+const LIMITS: ReadonlySet<number> = new Set(hashesOf(file.limits));
 
-  /** Records a word that names a length, the number before it (0 for none) and the word before that number. */
-  note(sign: number, number: number, before: string): void {
-    const whole = ANSWER_TOKENS.get(sign);
-    const piece = PIECE_TOKENS.get(sign);
-    if (sign === SIGN.one_word) this.#word = whole!;
-    else if (whole !== undefined) this.#whole = Math.min(whole, this.#whole ?? whole);
-    else if (piece !== undefined) this.#piece = Math.max(piece * Math.max(1, number), this.#piece ?? 0);
-    else if (number > 0) {
-      const tokens = number * UNIT_TOKENS.get(sign)!;
-      this.#counted = Math.max(tokens, this.#counted ?? 0);
-      if (BEFORE.has(before)) this.#limited = Math.max(tokens, this.#limited ?? 0);
-    }
-  }
-
-  /**
-   * Returns the requested output tokens, or null if the text requests no length. For code only limits count, because other numbers mostly
-   * describe the code's input. A poem or a post counts as a length only for writing tasks.
-   */
-  tokens(task: string): number | null {
-    // For coding, tool use and chat a number is often not a length: "20 questions" is a game.
-    const isCode = task === 'coding' || task === 'tool_use' || task === 'chat';
-    const piece = task === 'writing' ? this.#piece : null;
-    return whole(this.#word ?? (isCode ? this.#limited : this.#counted) ?? piece ?? this.#whole);
-  }
-
-  /** Returns the length that a system prompt requests of every answer. "Be brief" in a system prompt does not count as a length. */
-  tokensOfSystemPrompt(): number | null {
-    return whole(this.#word ?? this.#limited ?? (this.#whole === ANSWER_TOKENS.get(SIGN.brief) ? null : this.#whole));
-  }
+/** A length of the answer that a text states, in tokens; nulls for none. */
+export interface StatedLength {
+  /** The largest number of units. */
+  readonly counted: number | null;
+  /** The largest number of units after a word such as "in" or "at most". */
+  readonly limited: number | null;
 }
 
-const whole = (tokens: number | null): number | null =>
-  tokens === null ? null : Math.max(1, Math.min(TOKENS_MAX, Math.ceil(tokens)));
+/** Reads numbers with a unit, such as "200 words" and "in zwei Sätzen". @param words of the text */
+export function statedLengthOf(text: string, { hashes, from, to, size }: Words): StatedLength {
+  let counted: number | null = null;
+  let limited: number | null = null;
+  let end = 0;
+  for (let at = 0, numbers = 0; at < size && numbers < NUMBERS_MAX; at++) {
+    const start = from[at]!;
+    if (start < end) continue;
+    let number = NUMERALS.get(hashes[at]!);
+    end = to[at]!;
+    if (number === undefined) {
+      NUMBER.lastIndex = start;
+      const digits = NUMBER.exec(text)?.[0];
+      if (digits === undefined) continue;
+      end = start + digits.length;
+      number = Number(/[.,  ]\d{3}(?!\d)/.test(digits) ? digits.replace(/\D/g, '') : digits.replace(',', '.'));
+    }
+    numbers++;
+    UNIT.lastIndex = 0;
+    const unit = UNIT.exec(text.slice(end, end + LOOK_AHEAD))?.findIndex(
+      (group, nth) => nth > 0 && group !== undefined,
+    );
+    if (unit === undefined) continue;
+    const tokens = Math.max(WORD_MIN, Math.min(TOKENS_MAX, Math.ceil(number * UNIT_TOKENS[unit - 1]!)));
+    counted = Math.max(tokens, counted ?? 0);
+    if (at > 0 && LIMITS.has(hashes[at - 1]!)) limited = Math.max(tokens, limited ?? 0);
+  }
+  return { counted, limited };
+}

@@ -1,113 +1,100 @@
-import file from './features.json' with { type: 'json' };
-import { BEFORE, FIGURE, OPENING, sumOf, UNDER } from './figures.ts';
-import type { FeatureFile } from './lexicon/data-shapes.ts';
-import { SIGN, SIGNS, type Sign } from './lexicon/signs.ts';
-import { TASKS } from './tasks.ts';
+import type { Words } from './words.ts';
 
-/**
- * A condition that most questions do not satisfy. A feature that requires a condition is 0 if the question does not satisfy the condition.
- */
-export type FeatureCondition = Sign | 'before' | 'tools' | 'system prompt' | 'system prompt itself';
+/** The place of a text in the request. A word means something else in each place. */
+export const PLACE = {
+  question: 0x5bd1e995,
+  first: 0x2545f491,
+  last: 0x4f6cdd1d,
+  material: 0x7feb352d,
+  system: 0x1b873593,
+  before: 0x3c6ef372,
+  answer: 0x68e31da4,
+  tools: 0x2c1b3c6d,
+} as const;
+export type Place = (typeof PLACE)[keyof typeof PLACE];
 
-/** Tests whether a figure is above `low` and at most `high`. */
-export interface FigureTest {
-  /** The index of the figure. */
-  readonly figure: number;
-  readonly low: number;
-  readonly high: number;
+const STEM = 0x46ac12fd;
+const PAIR = 0x165667b1;
+const FACT = 0x3f84d5b5;
+
+const FEATURES_MAX = 16_384;
+const SEEN_BITS = 16;
+
+/** Spreads a hash over all bits, since the slot and the check of a feature are different bits of it. */
+function mixed(hash: number): number {
+  let h = hash ^ (hash >>> 16);
+  h = Math.imul(h, 0x85ebca6b);
+  h ^= h >>> 13;
+  h = Math.imul(h, 0xc2b2ae35);
+  return h ^ (h >>> 16);
 }
 
-/** A figure of a question, limited to `most`; 0 unless all of `tests` are true. */
-export interface Feature {
-  readonly name: string;
-  /** The index of the figure. */
-  readonly figure: number;
-  readonly most: number;
-  readonly requires: FeatureCondition | undefined;
-  readonly tests: readonly FigureTest[];
-}
+/** The features of texts: hashes of words, of their stems and of pairs of words, by place, each once for each text; and facts. */
+export class Features {
+  readonly hashes = new Int32Array(FEATURES_MAX);
+  readonly values = new Float64Array(FEATURES_MAX);
+  /** The values for the difficulty, which do not depend on the number of other words, so that a text around a question changes little. */
+  readonly fixed = new Float64Array(FEATURES_MAX);
+  /** The last word of each feature, and whether the word before belongs to it, too. */
+  readonly #last = new Int32Array(FEATURES_MAX);
+  readonly #isPair = new Uint8Array(FEATURES_MAX);
+  readonly #seen = new Int32Array(1 << (SEEN_BITS - 5));
+  size = 0;
 
-type FeatureRow = FeatureFile['features'][number];
+  clear(): void {
+    this.size = 0;
+  }
 
-/** The signs that have weights of their own. All other signs only indicate a language or a length. */
-const WEIGHTED_SIGNS = SIGNS.slice(SIGNS.indexOf('words') + 1, SIGNS.indexOf('word_unit'));
-const { lists, features }: FeatureFile = file;
-const LISTS: FeatureFile['lists'] = { ...lists, weighted: WEIGHTED_SIGNS.join(' '), tasks: TASKS.join(' ') };
-const CONTEXTS: ReadonlySet<string> = new Set(['before', 'tools', 'system prompt', 'system prompt itself']);
+  /** Adds the words of a text from one index to another. @param weight how much the text counts, relative to a question */
+  addWords(words: Words, from: number, to: number, place: Place, weight: number): void {
+    const start = this.size;
+    const { hashes, stems } = words;
+    for (let at = from; at < to && this.size < FEATURES_MAX - 3; at++) {
+      const hash = hashes[at]!;
+      this.#add(hash ^ place, at, 0);
+      if (stems[at] !== 0) this.#add(stems[at]! ^ place ^ STEM, at, 0);
+      if (at > from) this.#add((Math.imul(hashes[at - 1]!, 31) + hash) ^ place ^ PAIR, at, 1);
+    }
+    const size = this.size - start;
+    const value = weight * featureValue(size);
+    for (let at = start; at < this.size; at++) {
+      this.values[at] = value;
+      this.fixed[at] = weight * FIXED;
+      const bit = this.hashes[at]! >>> (32 - SEEN_BITS);
+      this.#seen[bit >> 5] = 0;
+    }
+  }
 
-const ALWAYS: readonly FigureTest[] = [];
+  /** Adds a fact about the form of a text or of a request. */
+  addFact(fact: number, value: number): void {
+    this.hashes[this.size] = mixed(Math.imul(fact + 1, FACT) ^ value);
+    this.values[this.size] = 1;
+    this.fixed[this.size++] = 1;
+  }
 
-/** Returns the features of a row of the file. */
-function featuresOf({ name, each = '', figure, most, requires, when = [] }: FeatureRow): Feature[] {
-  const names = each.split(' ').flatMap((one) => LISTS[one]?.split(' ') ?? one);
-  const isShared = !when.some((test) => test.includes('*'));
-  // Neighbouring features with the same tests share one list, so that the tests run once.
-  const shared = when.length === 0 ? ALWAYS : isShared ? when.map(testOf) : null;
-  return names.map((one) => ({
-    name: name.replace('*', one),
-    figure: figure === undefined ? FIGURE.one : placeOf(figure.replace('*', one)),
-    most: most ?? (figure === undefined ? 1 : Number.POSITIVE_INFINITY),
-    requires: requires === undefined ? undefined : conditionNamed(requires.replace('*', one)),
-    tests: shared ?? when.map((test) => testOf(test.replace('*', one))),
-  }));
-}
+  /** Returns the indexes of the first and the last word of a feature. */
+  wordsAt(at: number): { readonly first: number; readonly last: number } {
+    const last = this.#last[at]!;
+    return { first: last - this.#isPair[at]!, last };
+  }
 
-/** Parses a test such as `words <= 8`, `lead = translate` or `maths + solve > 0.4`. */
-function testOf(test: string): FigureTest {
-  const [, name = '', sign, value = ''] = /^(.+) (>=|<=|>|<|=) (-?[\d.]+|\w+)$/.exec(test) ?? [];
-  const figure = placeOf(name);
-  const bound = isSign(value) ? SIGN[value] : Number(value);
-  if (Number.isNaN(bound)) throw unreadable(test, `no number ${value}`);
-  const [none, all] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-  switch (sign) {
-    case '>':
-      return { figure, low: bound, high: all };
-    case '>=':
-      return { figure, low: below(bound), high: all };
-    case '<=':
-      return { figure, low: none, high: bound };
-    case '<':
-      return { figure, low: none, high: below(bound) };
-    default:
-      // Figures in an equality test are whole numbers, so the range around the bound contains only the bound.
-      return { figure, low: bound - 0.5, high: bound };
+  #add(hash: number, word: number, isPair: 0 | 1): void {
+    const feature = mixed(hash);
+    const bit = feature >>> (32 - SEEN_BITS);
+    const mask = 1 << (bit & 31);
+    if ((this.#seen[bit >> 5]! & mask) !== 0) return;
+    this.#seen[bit >> 5]! |= mask;
+    this.hashes[this.size] = feature;
+    this.#last[this.size] = word;
+    this.#isPair[this.size++] = isPair;
   }
 }
 
-/** Returns the largest number below a positive number. */
-function below(value: number): number {
-  const bits = new BigInt64Array(new Float64Array([value]).buffer);
-  bits[0]! -= 1n;
-  return new Float64Array(bits.buffer)[0]!;
-}
+/** A text of more features than this says no more than a text of this many. */
+const FEATURES_COUNTED = 150;
 
-/** Returns the index of a figure by its name in the file. */
-function placeOf(name: string): number {
-  if (name.includes(' + ')) return sumOf(...name.split(' + ').map(signNamed));
-  if (Object.hasOwn(FIGURE, name)) return FIGURE[name as keyof typeof FIGURE];
-  if (isSign(name)) return SIGN[name];
-  const [of, one = ''] = name.split(' ');
-  if (of === 'opening') return OPENING + SIGN[signNamed(one)];
-  const task = TASKS.indexOf(one);
-  if (task < 0 || (of !== 'before' && of !== 'under')) throw unreadable(name, 'no such figure');
-  return (of === 'before' ? BEFORE : UNDER) + task;
-}
+const FIXED = 0.4;
 
-const isSign = (name: string): name is Sign => Object.hasOwn(SIGN, name);
-const isCondition = (name: string): name is FeatureCondition => isSign(name) || CONTEXTS.has(name);
-
-function signNamed(name: string): Sign {
-  if (!isSign(name)) throw unreadable(name, 'no such sign');
-  return name;
-}
-
-function conditionNamed(name: string): FeatureCondition {
-  if (!isCondition(name)) throw unreadable(name, 'no such condition');
-  return name;
-}
-
-const unreadable = (what: string, why: string): RangeError => new RangeError(`features.json: ${what}: ${why}`);
-
-/** All features. `weights.json` has a row for each feature that carries information. */
-export const FEATURES: readonly Feature[] = features.flatMap(featuresOf);
-export const FEATURE_NAMES: readonly string[] = FEATURES.map(({ name }) => name);
+/** The value of each feature of a text: the more features it has, the less each of them weighs. */
+const featureValue = (size: number): number =>
+  (4 * Math.sqrt(Math.min(FEATURES_COUNTED, Math.max(4, size)))) / Math.max(4, size);

@@ -1,5 +1,5 @@
 /** The value in `FOLDED` for characters between words. */
-export const GAP = 0;
+const GAP = 0;
 /** The value in `FOLDED` for combining marks and joiners, which are skipped within a word. */
 export const MARK = 1;
 export const DIGIT = 2;
@@ -53,21 +53,4 @@ export function isUnspaced(code: number): boolean {
       (code >= 0xac00 && code <= 0xd7a3) ||
       code <= 0x0eff)
   );
-}
-
-/** The number of letters in a stem. */
-export const STEM_LETTERS = 6;
-
-/** Returns the hash of a stem extended by a folded letter. */
-export const stemOn = (stem: number, letter: number): number => (Math.imul(stem, 0x01000193) + letter) | 0;
-
-/** Folds a pattern of the lexicon and replaces each gap by one space. */
-export function fold(pattern: string): string {
-  let folded = '';
-  for (let at = 0; at < pattern.length; at++) {
-    const unit = FOLDED[pattern.charCodeAt(at)]!;
-    if (unit === GAP || unit === DIGIT) folded += ' ';
-    else if (unit !== MARK) folded += String.fromCharCode(unit);
-  }
-  return folded;
 }

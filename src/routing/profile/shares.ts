@@ -1,33 +1,25 @@
-import type { TaskShare } from '../../core/request/facts.ts';
-import { TASKS } from './tasks.ts';
+import type { Facts, TaskShare } from '../../core/request/facts.ts';
+import { TASKS } from './table.ts';
+
+/** The likeliest task, and the likely tasks with their shares. */
+export type Guess = Pick<Facts, 'task' | 'mix'>;
 
 /** Shares are whole 64ths, which are exact in binary, so that they sum to exactly 1. */
 const PARTS = 64;
 /** The shares leave out tasks that are less likely than this. */
 const LEAST = 0.05;
 
-/** Returns the probability of each task, in the order of `TASKS`. @param odds the array that receives the result */
-export function likelihoods(logits: Float64Array, odds: Float64Array = new Float64Array(logits.length)): Float64Array {
-  let most = Number.NEGATIVE_INFINITY;
-  for (let at = 0; at < logits.length; at++) most = Math.max(most, logits[at]!);
-  let sum = 0;
-  for (let at = 0; at < logits.length; at++) sum += odds[at] = Math.exp(logits[at]! - most);
-  for (let at = 0; at < odds.length; at++) odds[at]! /= sum;
-  return odds;
+/** Returns the probability of each task. */
+export function likelihoods(odds: Float64Array): Float64Array {
+  const most = Math.max(...odds);
+  const likely = odds.map((one) => Math.exp(one - most));
+  const sum = likely.reduce((all, one) => all + one, 0);
+  return likely.map((one) => one / sum);
 }
 
-/** The share from which a task counts. On requests of other authors, this share has about the most right tasks. */
-const TASK_SHARE = 0.35;
-
-/**
- * Returns the likely tasks with their shares, and the likeliest task; `general` if no task is likely enough.
- * @param likely receives the likelihoods
- */
-export function sharesOf(
-  logits: Float64Array,
-  likely: Float64Array,
-): { readonly task: string; readonly mix: readonly TaskShare[] } {
-  likelihoods(logits, likely);
+/** Returns the likely tasks with their shares, and the likeliest task. */
+export function sharesOf(odds: Float64Array): Guess {
+  const likely = likelihoods(odds);
   const mix: { readonly task: string; share: number }[] = [];
   let sum = 0;
   for (let at = 0; at < likely.length; at++) {
@@ -48,8 +40,7 @@ export function sharesOf(
   const first = mix[0]!;
   // The most likely task receives the remainder of the rounding.
   first.share += left / PARTS;
-  if (mix.length === 1) return { task: first.task, mix: [] };
-  return { task: first.share >= TASK_SHARE ? first.task : 'general', mix };
+  return { task: first.task, mix: mix.length === 1 ? [] : mix };
 }
 
 /** Orders tasks by their probability, and equally likely tasks by name. */

@@ -31,8 +31,7 @@ export interface TableChange {
 /** The tables that are not copied unchanged: each database has its own form of these tables, or the tables describe running servers. */
 const APART: ReadonlySet<string> = new Set([
   ...['accounts', 'adjustments', 'balances', 'budgets', 'checkpoint', 'funds', 'journal', 'spend', 'tariffs'],
-  ...['decisions', 'fence', 'instance_reports', 'instances', 'migrations', 'record_index', 'record_indexing'],
-  'traffic_counting',
+  ...['fence', 'instance_reports', 'instances', 'migrations', 'record_indexing'],
 ]);
 
 const quoted = (name: string): string => `"${name}"`;

@@ -120,12 +120,8 @@ export async function copyToPostgres(from: SqlReader, url: string): Promise<void
   }
 }
 
-/**
- * SQLite's index can lack recent records, and has records of version 0.1, which are not copied. The statements after the copy add the
- * missing records to the index and delete labels of records that were not copied.
- */
-const INDEX_RECORDS = `DELETE FROM record_labels AS l WHERE NOT EXISTS (SELECT 1 FROM records AS r WHERE r.id = l.id);
-    WITH missing AS (
+/** SQLite's index can lack recent records. The statement after the copy adds these records to the index. */
+const INDEX_RECORDS = `WITH missing AS (
       INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id, code, request)
         SELECT id, key_id, operation, status, model, task, session, team_id, user_id, code, request FROM records ON CONFLICT DO NOTHING RETURNING id
     )
@@ -136,7 +132,6 @@ const INDEX_RECORDS = `DELETE FROM record_labels AS l WHERE NOT EXISTS (SELECT 1
 const changesFor = (mapping: BooksMapping): Readonly<Record<string, TableChange>> => ({
   // Only the books write these rows, so the rows need no check.
   accounts: {
-    without: ['agent_wallet'],
     rowOf: named(({ key_id: keyId, team_id: team, user_id: user, ...row }) =>
       accountText(dimensionsOf({ ...row, keyId, team, user } as unknown as AccountRow)),
     ),
@@ -147,9 +142,8 @@ const changesFor = (mapping: BooksMapping): Readonly<Record<string, TableChange>
       retired === 1 ? null : { ...row, digest: bytesOf(budgetText(row as unknown as Budget)) },
   },
   journal: { rowOf: (row) => mapping.entry(row) },
-  record_index: { rowOf: ({ seq, ...row }) => (seq === null ? null : row) },
+  record_index: { without: ['seq'] },
   spend: {},
-  traffic_counting: { rowOf: (row) => ({ ...row, old_before: 0 }) },
 });
 
 /** Copies the tables that belong to the books, after all journal entries are copied. */

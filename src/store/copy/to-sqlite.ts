@@ -87,15 +87,14 @@ const INDEX_RECORDS = `CREATE TEMP TABLE places AS SELECT id, seq FROM records;
   CREATE INDEX temp.places_id ON places (id);
   UPDATE record_index SET seq = (SELECT seq FROM places WHERE places.id = record_index.id);
   DROP TABLE places;
-  INSERT INTO record_indexing (id, through, older) SELECT 1, (SELECT coalesce(max(seq), 0) FROM records), ${Number.MAX_SAFE_INTEGER}`;
+  INSERT INTO record_indexing (id, through) SELECT 1, coalesce(max(seq), 0) FROM records`;
 
 const CHANGES: Readonly<Record<string, TableChange>> = {
-  accounts: { without: ['agent_wallet'] },
+  accounts: {},
   budgets: { without: ['retired'] },
   journal: { rowOf: (row) => ({ ...row, funds: namesOf(row.funds) }) },
-  record_index: { without: ['seq'] },
+  record_index: { without: ['seq'], rowOf: (row) => ({ ...row, seq: 0 }) },
   tariffs: {},
-  traffic_counting: { rowOf: (row) => ({ ...row, old_before: Number.MAX_SAFE_INTEGER }) },
 };
 
 async function copyBooks(from: SqlReader, to: SqliteTarget): Promise<void> {

@@ -16,7 +16,7 @@ export interface SchemaVersion {
   readonly serves: number;
 }
 
-/** The versions of a schema by number, in the order in which they are applied. Unreleased builds used numbers below the first. */
+/** The versions of a schema by number, in the order in which they are applied. Builds before the first release used numbers below the first. */
 export type Schema = Readonly<Record<number, SchemaVersion>>;
 
 const numbersOf = (schema: Schema): readonly number[] => Object.keys(schema).map(Number);
@@ -71,7 +71,7 @@ export async function schemaOf(connection: Connection): Promise<SchemaState> {
   return rows[0] ?? EMPTY;
 }
 
-/** @throws StoreError with the reason `older`, if an unreleased build created the schema */
+/** @throws StoreError with the reason `older`, if a build before the first release created the schema */
 export function refuseUnreleased({ version }: SchemaState, schema: Schema): void {
   if (version > 0 && version < numbersOf(schema)[0]!)
     throw new StoreError(unreleasedText(`tables of version ${version}`), { reason: 'older' });

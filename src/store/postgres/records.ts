@@ -25,8 +25,8 @@ import { RecordPartitions } from './partitions.ts';
  */
 const INSERT = sql(
   `WITH given AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-      $8::text[], $9::text[], $10::text[], $11::bigint[], $12::bytea[], $13::bytea[], $14::text[], $15::text[], $16::text[],
-      $17::text[], $18::text[], $19::bigint[], $20::text[]) AS given (${RECORD_COLUMNS}, summary)),
+      $8::text[], $9::text[], $10::text[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[],
+      $17::bigint[], $18::text[]) AS given (${RECORD_COLUMNS}, summary)),
     record AS (INSERT INTO records (${RECORD_COLUMNS}) SELECT ${RECORD_COLUMNS} FROM given),
     indexed AS (INSERT INTO record_index (id, key_id, operation, status, model, task, session, team_id, user_id, code, request, summary)
       SELECT id, key_id, operation, status, model, task, session, team_id, user_id, code, request, summary FROM given)

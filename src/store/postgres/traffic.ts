@@ -35,9 +35,7 @@ export function postgresTraffic(db: SqlTables, options: CountOptions = {}): Traf
   });
   const means: CountingMeans = {
     written,
-    oldEnd: 0,
     index: async () => false,
-    isIndexed: async () => true,
     horizon: () => horizon.within(waitMs),
     put: (buckets) => {
       const rows = buckets.map(

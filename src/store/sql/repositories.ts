@@ -6,7 +6,7 @@ import { sqlBrokenDeclarations } from './endpoints.ts';
 import { sqlIdempotency } from './idempotency.ts';
 import { sqlInstanceReports } from './instance-reports.ts';
 import { sqlKeys } from './keys.ts';
-import { sqlLearning } from './learning/tables.ts';
+import { sqlLearning } from './learning.ts';
 import { sqlLogins } from './logins.ts';
 import { sqlBlocklist, sqlGasNonces, sqlPendingSettlements, sqlQuoteSecret } from './payment-extras.ts';
 import { sqlPayments } from './payments.ts';

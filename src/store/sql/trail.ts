@@ -84,10 +84,9 @@ const OF_WALLET = sql(
   'SELECT id FROM keys WHERE wallet = ? AND revoked_at IS NULL AND id IS DISTINCT FROM ? ORDER BY created_at, id',
 );
 
-/** Earlier versions stored names of actors unchanged, so both forms are selected. */
 const ERASABLE_OF_ACTOR = sql(
   `SELECT entry, slot FROM trail_words WHERE slot IN ('by', 'from') AND entry IN
-      (SELECT entry FROM trail_words WHERE slot = 'by' AND words IN (?, ?)) ORDER BY entry, slot`,
+      (SELECT entry FROM trail_words WHERE slot = 'by' AND words = ?) ORDER BY entry, slot`,
   { mustChange: true },
 );
 const ERASABLE_OF_SUBJECT = sql(
@@ -117,7 +116,7 @@ const IN_POSTGRES = `SELECT ${COLUMNS}, (SELECT coalesce(json_agg(json_build_arr
 const select = (rest: string): Statement => sql(`${SELECT} ${rest}`, { inPostgres: `${IN_POSTGRES} ${rest}` });
 const FILTERED = `(subject_kind = ?1 OR ?1 IS NULL) AND (id < ?2 OR ?2 IS NULL) AND (action = ?4 OR ?4 IS NULL)
     AND (actor = ?5 OR ?5 IS NULL OR EXISTS (
-      SELECT 1 FROM trail_words WHERE entry = trail.id AND slot = 'by' AND words IN (?5, ?8)))
+      SELECT 1 FROM trail_words WHERE entry = trail.id AND slot = 'by' AND words = ?8))
     AND (time >= ?6 OR ?6 IS NULL) AND (time < ?7 OR ?7 IS NULL) ORDER BY id DESC LIMIT ?3`;
 const SELECT_ALL = select(`WHERE ${FILTERED}`);
 const SELECT_OF_SUBJECT = select(`WHERE subject = ?9 AND ${FILTERED}`);
@@ -155,7 +154,7 @@ export const sqlTrail = (db: SqlReader): TrailTable => ({
   erase(words, actor, time): SqlWrite {
     const erasable =
       'actorName' in words
-        ? write(ERASABLE_OF_ACTOR, words.actorName, visible(words.actorName))
+        ? write(ERASABLE_OF_ACTOR, visible(words.actorName))
         : write(ERASABLE_OF_SUBJECT, words.subject);
     return {
       ...erasable,
@@ -208,13 +207,13 @@ const chained = (subjects: Statement, params: readonly SqlValue[], event: TrailE
 const headOf = (row: SqlRow | undefined): TrailHead => ({ id: Number(row?.id), hash: String(row?.hash) });
 
 /** Adds an entry after the head of the chain. */
-export function* append(event: SubjectEvent): SqlScript {
+function* append(event: SubjectEvent): SqlScript {
   const [head] = yield write(SELECT_HEAD);
   yield* insertLink(linkAfter(head ? headOf(head) : GENESIS, event));
 }
 
 /** Inserts an entry whose position in the chain is already known. */
-export function* insertLink(link: TrailLink): SqlScript {
+function* insertLink(link: TrailLink): SqlScript {
   const { id, previous, hash, time, actor, action, subject, facts, requestId, seals, words } = link;
   const sealed = [seals.by, seals.from, seals.details];
   yield write(INSERT, id, previous, hash, time, actor, action, subject.kind, subject.id, facts, requestId, ...sealed);

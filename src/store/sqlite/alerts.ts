@@ -1,10 +1,10 @@
-import type { Migrations } from './statement.ts';
+import { BASELINE, type Migrations } from './statement.ts';
 
 /** `content` and `deliveries` are JSON. These two columns contain names (of the policy, of budgets and of keys) and figures. */
 export const alertMigrations: Migrations = {
   room: 'alerts',
   versions: {
-    20: `CREATE TABLE alert_marks (
+    [BASELINE]: `CREATE TABLE alert_marks (
       id TEXT PRIMARY KEY,
       state TEXT NOT NULL,
       since INTEGER NOT NULL,

@@ -1,10 +1,10 @@
 import { raisedBy } from './news.ts';
-import type { Migrations } from './statement.ts';
+import { BASELINE, type Migrations } from './statement.ts';
 
 export const endpointMigrations: Migrations = {
   room: 'endpoints',
   versions: {
-    20: `CREATE TABLE broken_declarations (
+    [BASELINE]: `CREATE TABLE broken_declarations (
       provider TEXT NOT NULL,
       upstream TEXT NOT NULL,
       model TEXT NOT NULL,

@@ -2,7 +2,7 @@ import type { Database, Statement } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { Fault } from './fault.ts';
 import { raisedBy } from './news.ts';
-import type { Migrations } from './statement.ts';
+import { BASELINE, type Migrations } from './statement.ts';
 
 /**
  * The fence stops a server that lost its lock on the folder, for example because someone deleted the lock file: such a server must not
@@ -11,8 +11,8 @@ import type { Migrations } from './statement.ts';
 export const FENCE_TABLE: Migrations = {
   room: 'fence',
   versions: {
-    1: 'CREATE TABLE fence (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL) STRICT',
-    20: raisedBy('instances', 'fence', ['INSERT', 'UPDATE']),
+    [BASELINE]: `CREATE TABLE fence (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL) STRICT;
+    ${raisedBy('instances', 'fence', ['INSERT', 'UPDATE'])}`,
   },
 };
 

@@ -1,4 +1,4 @@
-import type { Migrations } from './statement.ts';
+import { BASELINE, type Migrations } from './statement.ts';
 
 /**
  * The table has a row for each request with an `Idempotency-Key`. `name` is a SHA-256 of the API key's ID and the idempotency key. Using
@@ -7,7 +7,7 @@ import type { Migrations } from './statement.ts';
 export const idempotencyMigrations: Migrations = {
   room: 'idempotency',
   versions: {
-    1: `CREATE TABLE idempotency (
+    [BASELINE]: `CREATE TABLE idempotency (
       id INTEGER PRIMARY KEY,
       name BLOB NOT NULL UNIQUE CHECK (length(name) = 32),
       state TEXT NOT NULL CHECK (state = 'running' OR state = 'kept' OR state = 'lost'),
@@ -18,12 +18,12 @@ export const idempotencyMigrations: Migrations = {
       salt BLOB NOT NULL,
       verifier BLOB NOT NULL,
       body BLOB NOT NULL,
-      answer BLOB CHECK ((answer IS NOT NULL) = (state = 'kept'))
+      answer BLOB CHECK ((answer IS NOT NULL) = (state = 'kept')),
+      -- The instance that carries a request out. A running row without one was left by an instance that has ended.
+      slot INTEGER,
+      epoch INTEGER
     ) STRICT;
-    CREATE INDEX idempotency_time ON idempotency (time);`,
-    20: `-- The instance that carries a request out. A running row without one was left by an instance that has ended.
-    ALTER TABLE idempotency ADD COLUMN slot INTEGER;
-    ALTER TABLE idempotency ADD COLUMN epoch INTEGER;
+    CREATE INDEX idempotency_time ON idempotency (time);
     CREATE INDEX idempotency_running ON idempotency (slot, epoch) WHERE state = 'running' AND slot IS NOT NULL;`,
   },
 };

@@ -6,27 +6,17 @@ import { StoreError } from '../store.ts';
 import type { SqliteRepositories, WatchedStore } from './database.ts';
 import { faultOf, unreadable } from './fault.ts';
 import type { Fence } from './fence.ts';
-import type { Migrations } from './statement.ts';
+import { BASELINE, type Migrations } from './statement.ts';
 
-/**
- * No ID in use is greater than `ids_through`. A starting server begins with IDs above `ids_through` and reads no other table. A
- * database of 0.1 has IDs but no column `ids_through`. Its greatest ID is found among the last reservations, because their IDs grow, except
- * where requests waited for money.
- */
+/** No ID in use is greater than `ids_through`. A starting server begins with IDs above `ids_through` and reads no other table. */
 export const instanceMigrations: Migrations = {
   room: 'instances',
   versions: {
-    20: `CREATE TABLE instances (
+    [BASELINE]: `CREATE TABLE instances (
       slot INTEGER PRIMARY KEY CHECK (slot = 0),
       ids_through INTEGER NOT NULL
     ) STRICT;
-    INSERT INTO instances (slot, ids_through) SELECT 0, max(
-      (SELECT coalesce(max(reservation), 0) FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)),
-      (SELECT coalesce(max(id), 0) FROM adjustments),
-      (SELECT coalesce(max(id), 0) FROM payments),
-      (SELECT coalesce(max(id), 0) FROM decisions),
-      (SELECT coalesce(max(number), 0) FROM frames),
-      (SELECT coalesce(max(id), 0) FROM outcomes));
+    INSERT INTO instances (slot, ids_through) VALUES (0, 0);
     CREATE TABLE instance_reports (
       slot INTEGER PRIMARY KEY,
       epoch INTEGER NOT NULL,

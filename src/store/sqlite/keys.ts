@@ -1,6 +1,6 @@
 import { raisedBy } from './news.ts';
-import type { Migrations } from './statement.ts';
-import { chainFormer, FORMER_TRAIL, TRAIL_CHAIN } from './trail.ts';
+import { BASELINE, type Migrations } from './statement.ts';
+import { TRAIL_TABLES } from './trail.ts';
 
 const KEY_UPDATE = `UPDATE OF name, hash, scopes, labels, models, limits, budgets, wallets, wallet, expires_at, revoked_at,
         rotated_at, previous_hash, previous_until, suspended_at, parent, team, "user"`;
@@ -15,7 +15,7 @@ const NUMBER_KEY = `
 export const accessMigrations: Migrations = {
   room: 'access',
   versions: {
-    3: `CREATE TABLE keys (
+    [BASELINE]: `CREATE TABLE keys (
       id TEXT PRIMARY KEY,
       name TEXT NOT NULL,
       hash BLOB NOT NULL CHECK (length(hash) = 32),
@@ -32,23 +32,22 @@ export const accessMigrations: Migrations = {
       previous_hash BLOB CHECK (length(previous_hash) = 32),
       previous_until INTEGER,
       wallets TEXT,
-      wallet TEXT
+      wallet TEXT,
+      -- The number of the news with which a key was last changed; a use is no news.
+      changed INTEGER NOT NULL DEFAULT 0,
+      suspended_at INTEGER,
+      -- IDs: of the key that made it, of its team and its user.
+      parent TEXT,
+      team TEXT,
+      "user" TEXT,
+      -- Of the parent's key as it was when it made this one; and the ID of the first key of the line.
+      parent_hash BLOB CHECK (length(parent_hash) = 32),
+      root TEXT,
+      -- ID of the user who made it within the limits of users.
+      maker TEXT,
+      not_models TEXT
     ) STRICT;
     CREATE INDEX keys_wallet ON keys (wallet) WHERE wallet IS NOT NULL;
-    ${FORMER_TRAIL}`,
-    20: `-- The number of the news with which a key was last changed; a use is no news.
-    ALTER TABLE keys ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE keys ADD COLUMN suspended_at INTEGER;
-    -- IDs: of the key that made it, of its team and its user.
-    ALTER TABLE keys ADD COLUMN parent TEXT;
-    ALTER TABLE keys ADD COLUMN team TEXT;
-    ALTER TABLE keys ADD COLUMN "user" TEXT;
-    -- Of the parent's key as it was when it made this one; and the ID of the first key of the line.
-    ALTER TABLE keys ADD COLUMN parent_hash BLOB CHECK (length(parent_hash) = 32);
-    ALTER TABLE keys ADD COLUMN root TEXT;
-    -- ID of the user who made it within the limits of users.
-    ALTER TABLE keys ADD COLUMN maker TEXT;
-    ALTER TABLE keys ADD COLUMN not_models TEXT;
     CREATE INDEX keys_changed ON keys (changed);
     -- Lists of keys go on where a page ended.
     CREATE INDEX keys_order ON keys (created_at, id);
@@ -65,7 +64,6 @@ export const accessMigrations: Migrations = {
       WHEN NEW.parent IS NULL AND (NEW.team IS NOT OLD.team OR NEW."user" IS NOT OLD."user") BEGIN
       UPDATE keys SET team = NEW.team, "user" = NEW."user" WHERE root = NEW.id;
     END;
-    ${TRAIL_CHAIN}`,
+    ${TRAIL_TABLES}`,
   },
-  steps: { 20: chainFormer },
 };

@@ -1,5 +1,5 @@
 import { raisedBy } from './news.ts';
-import type { Migrations } from './statement.ts';
+import { BASELINE, type Migrations } from './statement.ts';
 
 /**
  * `hash` is the SHA-256 of the cookie's value. A login belongs to a user, or to a key with the hash of its secret. `token` is a refresh
@@ -8,7 +8,7 @@ import type { Migrations } from './statement.ts';
 export const loginMigrations: Migrations = {
   room: 'logins',
   versions: {
-    20: `CREATE TABLE logins (
+    [BASELINE]: `CREATE TABLE logins (
       id TEXT PRIMARY KEY,
       hash BLOB NOT NULL CHECK (length(hash) = 32),
       user TEXT,

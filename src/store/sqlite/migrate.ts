@@ -1,8 +1,6 @@
-import type { Database, Statement } from 'bun:sqlite';
-import type { SqlParam, SqlScript } from '../sql/statement.ts';
+import type { Database } from 'bun:sqlite';
 import { unreleasedText } from '../store.ts';
 import { Fault } from './fault.ts';
-import { runScript } from './script.ts';
 import type { Migrations } from './statement.ts';
 
 const TABLE = `CREATE TABLE IF NOT EXISTS migrations (
@@ -13,8 +11,8 @@ const TABLE = `CREATE TABLE IF NOT EXISTS migrations (
 ) STRICT`;
 
 /**
- * Migrates the tables of all rooms in one transaction. Throws if a newer version or an unreleased build of Signalbox wrote the database,
- * because this version would misread its tables.
+ * Migrates the tables of all rooms in one transaction. Throws if a newer version of Signalbox, or a build before the first release,
+ * wrote the database, because this version would misread its tables.
  */
 export function migrate(db: Database, migrations: readonly Migrations[]): void {
   // The versions are checked before the write lock is requested, because a command that runs while a server runs finds nothing to migrate.
@@ -22,27 +20,12 @@ export function migrate(db: Database, migrations: readonly Migrations[]): void {
   db.transaction(() => {
     db.run(TABLE);
     const record = db.prepare('INSERT INTO migrations (room, version, applied) VALUES (?, ?, ?)');
-    for (const { room, version, sql, step } of pending(db, migrations)) {
+    for (const { room, version, sql } of pending(db, migrations)) {
       db.run(sql);
-      if (step) runStep(db, step());
       record.run(room, version, Date.now());
     }
     record.finalize();
   }).immediate();
-}
-
-/** Runs the steps of a script. Each statement is finalized after use, because a later version may drop its table. */
-function runStep(db: Database, script: SqlScript): void {
-  const prepared: Statement[] = [];
-  try {
-    runScript(script, ({ statement }) => {
-      const one = db.prepare<unknown, SqlParam[]>(statement.sql);
-      prepared.push(one);
-      return one;
-    });
-  } finally {
-    for (const one of prepared) one.finalize();
-  }
 }
 
 /**
@@ -51,9 +34,9 @@ function runStep(db: Database, script: SqlScript): void {
 export function pending(
   db: Database,
   migrations: readonly Migrations[],
-): { room: string; version: number; sql: string; step: (() => SqlScript) | undefined }[] {
+): { room: string; version: number; sql: string }[] {
   const applied = appliedVersions(db);
-  return migrations.flatMap(({ room, versions, steps }) => {
+  return migrations.flatMap(({ room, versions }) => {
     const numbers = Object.keys(versions).map(Number);
     const done = applied.get(room) ?? 0;
     const last = numbers.at(-1) ?? 0;
@@ -64,9 +47,7 @@ export function pending(
       );
     }
     if (done > 0 && !numbers.includes(done)) throw new Fault('older', unreleasedText(`${room} tables: ${done}`));
-    return numbers
-      .filter((version) => version > done)
-      .map((version) => ({ room, version, sql: versions[version]!, step: steps?.[version] }));
+    return numbers.filter((version) => version > done).map((version) => ({ room, version, sql: versions[version]! }));
   });
 }
 

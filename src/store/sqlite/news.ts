@@ -1,13 +1,13 @@
 import { type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../news.ts';
 import { raiseOf, raising, SELECT_NUMBERS } from '../sql/news.ts';
 import type { SqlReader } from '../sql/statement.ts';
-import type { Migrations } from './statement.ts';
+import { BASELINE, type Migrations } from './statement.ts';
 
 /** The table has a single row with the numbers of all subjects, so that a poll reads no other row. */
 export const NEWS_TABLE: Migrations = {
   room: 'news',
   versions: {
-    20: `CREATE TABLE news (
+    [BASELINE]: `CREATE TABLE news (
       id INTEGER PRIMARY KEY CHECK (id = 1),
       keys INTEGER NOT NULL DEFAULT 0,
       wallets INTEGER NOT NULL DEFAULT 0,
@@ -15,7 +15,6 @@ export const NEWS_TABLE: Migrations = {
       budgets INTEGER NOT NULL DEFAULT 0,
       policy INTEGER NOT NULL DEFAULT 0,
       endpoints INTEGER NOT NULL DEFAULT 0,
-      learning INTEGER NOT NULL DEFAULT 0,
       instances INTEGER NOT NULL DEFAULT 0,
       people INTEGER NOT NULL DEFAULT 0,
       logins INTEGER NOT NULL DEFAULT 0

@@ -31,7 +31,7 @@ import { idempotencyMigrations } from './idempotency.ts';
 import { identityMigrations } from './identity.ts';
 import { instanceMigrations, openSqliteInstance } from './instance.ts';
 import { accessMigrations } from './keys.ts';
-import { learningMigrations } from './learning/schema.ts';
+import { learningMigrations } from './learning.ts';
 import { loginMigrations } from './logins.ts';
 import { NEWS_TABLE } from './news.ts';
 import { paymentMigrations } from './payments.ts';

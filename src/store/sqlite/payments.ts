@@ -1,5 +1,5 @@
 import { raisedBy } from './news.ts';
-import type { Migrations } from './statement.ts';
+import { BASELINE, type Migrations } from './statement.ts';
 
 /**
  * Each payment has a single permanent row. The trigger on payments is the ledger's last protection: a deposit is committed together with
@@ -8,7 +8,7 @@ import type { Migrations } from './statement.ts';
 export const paymentMigrations: Migrations = {
   room: 'payments',
   versions: {
-    1: `CREATE TABLE payments (
+    [BASELINE]: `CREATE TABLE payments (
       id INTEGER PRIMARY KEY,
       state TEXT NOT NULL CHECK (state IN ('settling', 'captured', 'settled', 'unknown', 'failed')),
       purpose TEXT NOT NULL CHECK (purpose IN ('chat', 'topup', 'keys')),
@@ -31,12 +31,16 @@ export const paymentMigrations: Migrations = {
       error TEXT,
       created INTEGER NOT NULL,
       updated INTEGER NOT NULL,
+      -- The instance that settles a payment or runs its request. Without one, a captured payment was left by an instance that has ended.
+      slot INTEGER,
+      epoch INTEGER,
       UNIQUE (network, asset, payer, nonce)
     ) STRICT;
     CREATE INDEX payments_by_payer ON payments (payer, id);
     CREATE INDEX payments_under_way ON payments (state, id) WHERE state IN ('settling', 'captured', 'unknown');
+    -- A settlement that comes after its payment was abandoned still tells what was charged.
     CREATE TRIGGER payments_arrive_once BEFORE UPDATE OF state ON payments
-      WHEN OLD.state = 'settled' OR (OLD.state = 'captured' AND NEW.state <> 'settled')
+      WHEN OLD.state IN ('captured', 'settled') AND NEW.state <> 'settled'
       BEGIN SELECT RAISE(ABORT, 'this payment has arrived already'); END;
     CREATE TABLE pending_settlements (
       key TEXT PRIMARY KEY,
@@ -51,16 +55,8 @@ export const paymentMigrations: Migrations = {
     CREATE TABLE payment_secret (
       id INTEGER PRIMARY KEY CHECK (id = 1),
       secret BLOB NOT NULL CHECK (length(secret) = 32)
-    ) STRICT;`,
-    20: `${raisedBy('wallets', 'blocked_wallets', ['INSERT', 'UPDATE', 'DELETE'])}
-    -- The instance that settles a payment or runs its request. Without one, a captured payment was left by an instance that has ended.
-    ALTER TABLE payments ADD COLUMN slot INTEGER;
-    ALTER TABLE payments ADD COLUMN epoch INTEGER;
-    -- A settlement that comes after its payment was abandoned still tells what was charged.
-    DROP TRIGGER payments_arrive_once;
-    CREATE TRIGGER payments_arrive_once BEFORE UPDATE OF state ON payments
-      WHEN OLD.state IN ('captured', 'settled') AND NEW.state <> 'settled'
-      BEGIN SELECT RAISE(ABORT, 'this payment has arrived already'); END;
+    ) STRICT;
+    ${raisedBy('wallets', 'blocked_wallets', ['INSERT', 'UPDATE', 'DELETE'])}
     CREATE TABLE gas_nonces (
       key TEXT PRIMARY KEY,
       nonce INTEGER NOT NULL,

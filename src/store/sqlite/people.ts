@@ -1,5 +1,5 @@
 import { raisedBy } from './news.ts';
-import type { Migrations } from './statement.ts';
+import { BASELINE, type Migrations } from './statement.ts';
 
 const TEAM_COLUMNS = 'name, origin, terms, member_defaults, removed_at';
 const USER_COLUMNS = 'issuer, sub, name, email, team, role, terms, suspended_at, removed_at';
@@ -13,7 +13,7 @@ const numbered = (table: string) => `
 export const peopleMigrations: Migrations = {
   room: 'people',
   versions: {
-    20: `CREATE TABLE teams (
+    [BASELINE]: `CREATE TABLE teams (
       id TEXT PRIMARY KEY,
       name TEXT NOT NULL,
       origin TEXT NOT NULL CHECK (origin IN ('api', 'policy', 'former')),

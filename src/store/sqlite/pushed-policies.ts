@@ -1,10 +1,10 @@
 import { raisedBy } from './news.ts';
-import type { Migrations } from './statement.ts';
+import { BASELINE, type Migrations } from './statement.ts';
 
 export const pushedPolicyMigrations: Migrations = {
   room: 'policies',
   versions: {
-    20: `CREATE TABLE pushed_policies (
+    [BASELINE]: `CREATE TABLE pushed_policies (
       id INTEGER PRIMARY KEY,
       base INTEGER NOT NULL,
       revision TEXT NOT NULL,

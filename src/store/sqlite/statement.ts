@@ -1,5 +1,5 @@
 import type { SpooledUnit } from '../spool/spool.ts';
-import type { SqlReader, SqlScript, SqlWrite } from '../sql/statement.ts';
+import type { SqlReader, SqlWrite } from '../sql/statement.ts';
 import type { Store } from '../store.ts';
 
 export interface SqlStore extends Store, SqlReader {
@@ -9,13 +9,11 @@ export interface SqlStore extends Store, SqlReader {
   spoolAs?(encode: (writes: readonly SqlWrite[]) => SpooledUnit): void;
 }
 
-/**
- * The tables of a room, in versions. Each version runs once, in the order of the numbers. The numbers of a room are those of its tables in
- * 0.1, then 20 for 0.2, then one more for each change. Builds that were never released used the other numbers below 20.
- */
+/** The first version of the tables of each room, and of the PostgreSQL schema. Builds before the first release used the numbers below. */
+export const BASELINE = 30;
+
+/** The tables of a room, in versions. Each version runs once, in the order of the numbers. */
 export interface Migrations {
   readonly room: string;
   readonly versions: Readonly<Record<number, string>>;
-  /** Migration steps that SQL cannot do, by version number. Each step runs after its version, in the same transaction. */
-  readonly steps?: Readonly<Record<number, () => SqlScript>>;
 }

@@ -1,10 +1,10 @@
-import type { Migrations } from './statement.ts';
+import { BASELINE, type Migrations } from './statement.ts';
 
 /** The numbers of subjects follow the order in which the subjects presented their first tokens. */
 export const subjectMigrations: Migrations = {
   room: 'subjects',
   versions: {
-    20: `CREATE TABLE subjects (
+    [BASELINE]: `CREATE TABLE subjects (
       number INTEGER PRIMARY KEY,
       id TEXT NOT NULL UNIQUE,
       issuer TEXT NOT NULL,

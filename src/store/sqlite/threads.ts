@@ -1,4 +1,4 @@
-import type { Migrations } from './statement.ts';
+import { BASELINE, type Migrations } from './statement.ts';
 
 /**
  * `add_ons` is JSON. A key's newest rows by `id`, which grows, are kept. A command that revokes a key does not know of these rows, so a
@@ -7,7 +7,7 @@ import type { Migrations } from './statement.ts';
 export const threadMigrations: Migrations = {
   room: 'threads',
   versions: {
-    20: `CREATE TABLE threads (
+    [BASELINE]: `CREATE TABLE threads (
       id INTEGER PRIMARY KEY,
       key_id TEXT NOT NULL,
       answer TEXT NOT NULL,

@@ -1,29 +1,8 @@
-import { isAddress } from '../../core/money/holder-address.ts';
-import { type SqlScript, sql, write } from '../sql/statement.ts';
-import { append, insertLink } from '../sql/trail.ts';
-import { type Actor, SERVER, THE_TRAIL, type TrailAction } from '../trail.ts';
-import { BEFORE_GENESIS, linkAfter } from '../trail-chain.ts';
-
-/** The audit trail of 0.1. */
-export const FORMER_TRAIL = `CREATE TABLE trail (
-      id INTEGER PRIMARY KEY,
-      time INTEGER NOT NULL,
-      actor TEXT NOT NULL CHECK (actor = 'cli' OR actor = 'key' OR actor = 'wallet' OR actor = 'server'),
-      actor_name TEXT,
-      action TEXT NOT NULL,
-      key_id TEXT NOT NULL,
-      details TEXT NOT NULL,
-      request_id TEXT
-    ) STRICT;
-    CREATE INDEX trail_key ON trail (key_id);`;
-
 /**
  * The audit trail is a chain of hashes, with personal words in a separate table. Triggers refuse updates, and deletions that no anchor
- * covers. The rows of 0.1 stay in `trail_before` until `chainFormer` has copied them.
+ * covers.
  */
-export const TRAIL_CHAIN = `CREATE TABLE trail_before AS SELECT * FROM trail;
-    DROP TABLE trail;
-    CREATE TABLE trail (
+export const TRAIL_TABLES = `CREATE TABLE trail (
       id INTEGER PRIMARY KEY,
       previous TEXT NOT NULL,
       hash TEXT NOT NULL,
@@ -57,40 +36,3 @@ export const TRAIL_CHAIN = `CREATE TABLE trail_before AS SELECT * FROM trail;
     CREATE TRIGGER trail_words_are_not_changed BEFORE UPDATE ON trail_words BEGIN
       SELECT RAISE(ABORT, 'the trail is append-only');
     END;`;
-
-const SELECT_FORMER =
-  sql(`SELECT time, actor, actor_name AS name, action, key_id AS keyId, details, request_id AS requestId
-    FROM trail_before ORDER BY id`);
-
-interface FormerRow {
-  readonly time: number;
-  readonly actor: 'cli' | 'key' | 'wallet' | 'server';
-  readonly name: string | null;
-  readonly action: TrailAction;
-  readonly keyId: string;
-  readonly details: string;
-  readonly requestId: string | null;
-}
-
-const DROP_FORMER = sql('DROP TABLE trail_before');
-
-/** Adds the audit trail of 0.1 to the chain, numbered from 1. An anchor before these entries states their number. */
-export function* chainFormer(): SqlScript {
-  // The table of the trail is STRICT, so its rows have these types.
-  const rows = (yield write(SELECT_FORMER)) as unknown as readonly FormerRow[];
-  yield write(DROP_FORMER);
-  if (rows.length === 0) return;
-  const details = { unchained_before: rows.length };
-  const anchor = { time: Date.now(), actor: SERVER, action: 'anchor', subject: THE_TRAIL, details } as const;
-  yield* insertLink(linkAfter(BEFORE_GENESIS, anchor));
-  for (const { time, action, keyId, ...row } of rows) {
-    const subject = { kind: isAddress(keyId) ? 'wallet' : 'key', id: keyId };
-    yield* append({ time, actor: actorOf(row), action, subject, details: JSON.parse(row.details) });
-  }
-}
-
-function actorOf({ actor, name, requestId }: Pick<FormerRow, 'actor' | 'name' | 'requestId'>): Actor {
-  if (actor === 'server') return SERVER;
-  if (actor === 'key') return { kind: actor, name: name ?? '', requestId: requestId ?? '' };
-  return { kind: actor, name: name ?? '' };
-}

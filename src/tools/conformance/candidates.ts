@@ -11,10 +11,8 @@ interface CandidateMetrics {
 /** All inputs of a ranking. */
 export interface RankingCase {
   readonly figures: readonly CandidateMetrics[];
-  /** The value of a good answer in Credits. */
-  readonly worth: number;
-  /** The factor by which the weight of quality is multiplied. */
-  readonly factor: number;
+  /** The reference of the request in Credits. */
+  readonly reference: number;
   readonly weights: CallerWeights | null;
 }
 
@@ -39,10 +37,7 @@ export const latency = fc.oneof(
 );
 export const figures = fc.record({ q: quality, c: cost, l: latency });
 
-const worth = fc.oneof(fc.constantFrom(0.02, 2, 20), fc.double({ min: 0.02, max: 2_000, noNaN: true }));
-
-/** The quality factor of a request: 1, or more for a hard request. */
-export const qualityFactor = fc.oneof(fc.constantFrom(1, 2, 4), fc.double({ min: 1, max: 1_000, noNaN: true }));
+const reference = fc.oneof(fc.constantFrom(0.02, 2, 20), fc.double({ min: 0.02, max: 2_000, noNaN: true }));
 
 const weights: fc.Arbitrary<CallerWeights> = fc
   .oneof(fc.constantFrom(0, 0.3, 0.5, 1), fc.double({ min: 0, max: 1, noNaN: true }))
@@ -55,8 +50,7 @@ const sets = fc
 
 export const rankingCases: fc.Arbitrary<RankingCase> = fc.record({
   figures: sets,
-  worth,
-  factor: qualityFactor,
+  reference,
   weights: fc.option(weights),
 });
 
@@ -77,8 +71,7 @@ export const extremeRankingCases: fc.Arbitrary<RankingCase> = fc.record({
     fc.array(extreme, { minLength: 1, maxLength: 5 }),
     fc.tuple(extreme, fc.integer({ min: 1, max: 300 })).map(([one, n]) => Array.from({ length: n }, () => one)),
   ),
-  worth: fc.constantFrom(1e-9, 1, 1e9),
-  factor: fc.constantFrom(1, 1_000),
+  reference: fc.constantFrom(1e-9, 1, 1e9),
   weights: fc.option(weights),
 });
 
@@ -86,7 +79,7 @@ export const extremeRankingCases: fc.Arbitrary<RankingCase> = fc.record({
 const SPARE = 3;
 
 /** The candidates in the form in which the host passes them. After the last candidate, the arrays contain values of another request. */
-export function candidatesOf({ figures: all, worth: costReference, factor }: RankingCase): Candidates {
+export function candidatesOf({ figures: all, reference }: RankingCase): Candidates {
   const column = (of: (one: CandidateMetrics) => number) =>
     Float64Array.from([...all.map(of), ...Array.from({ length: SPARE }, () => 0.123)]);
   return {
@@ -94,8 +87,7 @@ export function candidatesOf({ figures: all, worth: costReference, factor }: Ran
     quality: column(({ q }) => q),
     cost: column(({ c }) => c),
     latency: column(({ l }) => l),
-    costReference,
-    qualityFactor: factor,
+    reference,
   };
 }
 
@@ -110,11 +102,10 @@ export const nameOf = (at: number): string => (at < 26 ? String.fromCharCode(65 
 const DESCRIBED_MAX = 6;
 
 export function describeRankingCase(trial: RankingCase): string {
-  const { figures: all, worth: value, factor, weights: given } = trial;
+  const { figures: all, reference: value, weights: given } = trial;
   const described = all.slice(0, DESCRIBED_MAX).map(({ q, c, l }, at) => `${nameOf(at)} (Q ${q}, C ${c}, L ${l} ms)`);
   const more = all.length > DESCRIBED_MAX ? ` and ${all.length - DESCRIBED_MAX} more` : '';
   const who = described.length === 0 ? 'no candidates' : described.join(', ') + more;
   const weighed = given ? `, weights ${JSON.stringify(given)}` : '';
-  const hard = factor === 1 ? '' : `, qualityFactor ${factor}`;
-  return `${who}; costReference ${value}${hard}${weighed}`;
+  return `${who}; reference ${value}${weighed}`;
 }

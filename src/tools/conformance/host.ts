@@ -1,5 +1,5 @@
 import type { Frame, WireAdapter } from '../../contract/provider.ts';
-import type { Candidates, PreparedStrategy } from '../../contract/strategy.ts';
+import type { Candidates } from '../../contract/strategy.ts';
 
 /** The parts of the gateway that the suite needs, so that it tests a plugin with the real gateway code. */
 export interface ConformanceHost {
@@ -7,13 +7,7 @@ export interface ConformanceHost {
    * Ranks the best `most` candidates into `into`, best first. Rounds `utility` in place.
    * @returns `faulty` if the utilities cannot be used
    */
-  rank(
-    candidates: Candidates,
-    utility: Float64Array,
-    most: number,
-    into: number[],
-    tieBreak?: PreparedStrategy['tieBreak'],
-  ): { readonly faulty: boolean };
+  rank(candidates: Candidates, utility: Float64Array, most: number, into: number[]): { readonly faulty: boolean };
   /** Creates a parser from stream text to frames. */
   frames(kind: WireAdapter['frames']): { push(text: string): readonly Frame[]; end(): readonly Frame[] };
   /**

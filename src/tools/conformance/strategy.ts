@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { CallerWeights, PreparedStrategy, StrategyPlugin } from '../../contract/strategy.ts';
+import type { CallerWeights, LadderStrategy, PreparedStrategy, StrategyPlugin } from '../../contract/strategy.ts';
 import { deepFreeze } from '../../policy/freeze.ts';
 import {
   candidatesOf,
@@ -51,6 +51,22 @@ const utilitiesOf = (strategy: PreparedStrategy, trial: RankingCase): number[] =
 
 /** The second half of `route_reason`. */
 const REASON = /^[a-z0-9][a-z0-9 _-]{0,39}$/i;
+/** The clause of a strategy that orders models once, after the name of a model. */
+const CLAUSE = /^[a-z][^\n]{0,79}$/;
+
+const isShare = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= 1;
+
+/** Returns what is wrong with the figures of a strategy that orders models once; null for nothing. */
+function ladderFault({ margin, strongMargin, stepCost, atMostAuto }: LadderStrategy): string | null {
+  if (!isShare(margin)) return `\`margin\` is ${shortJson(margin)}; it must be a number from 0 to 1`;
+  if (!isShare(strongMargin) || strongMargin > margin)
+    return `\`strongMargin\` is ${shortJson(strongMargin)}; it must be a number from 0 to \`margin\``;
+  if (stepCost !== undefined && !(typeof stepCost === 'number' && stepCost >= 1))
+    return `\`stepCost\` is ${shortJson(stepCost)}; it must be a number of at least 1, or absent`;
+  if (atMostAuto !== undefined && atMostAuto !== 'cost' && atMostAuto !== 'latency')
+    return `\`atMostAuto\` is ${shortJson(atMostAuto)}; it must be \`cost\`, \`latency\` or absent`;
+  return null;
+}
 
 function utilityFault(utility: Float64Array, n: number): string | null {
   for (let at = 0; at < n; at++) {
@@ -69,7 +85,7 @@ const isClose = (a: number, b: number): boolean =>
 export function rankingOf({ host }: Subject, strategy: PreparedStrategy, trial: RankingCase): readonly number[] | null {
   const into: number[] = [];
   const utility = scoreOver(strategy, trial);
-  const { faulty } = host.rank(candidatesOf(trial), utility, trial.figures.length, into, strategy.tieBreak);
+  const { faulty } = host.rank(candidatesOf(trial), utility, trial.figures.length, into);
   return faulty ? null : into;
 }
 
@@ -81,15 +97,15 @@ export const STRATEGY_LAWS: readonly Law<Subject>[] = [
   pluginOptionsLaw<Subject>(({ plugin }, given) => plugin.prepare(given)),
   strategyLaw({
     name: 'form',
-    says: '`prepare` returns a `reason` of one or two words and `score`, and optionally `parts`, a quality floor and a tie-breaker',
-    fault({ reason, score, parts, qualityFloor: floor, tieBreak }) {
-      if (typeof reason !== 'string' || !REASON.test(reason))
-        return `the reason is ${shortJson(reason)}; it may have at most 40 letters, digits, spaces and dashes`;
+    says: '`prepare` returns a `reason` of a few words and `score`, and margins if it orders models once',
+    fault(strategy) {
+      const { reason, score } = strategy;
+      const form = strategy.per === 'build' ? CLAUSE : REASON;
+      if (typeof reason !== 'string' || !form.test(reason))
+        return `the reason is ${shortJson(reason)}; it may have at most ${strategy.per === 'build' ? '80 characters' : '40 letters, digits, spaces and dashes'}`;
       if (typeof score !== 'function') return '`prepare` returns no `score`';
-      if (floor !== undefined && !(typeof floor === 'number' && floor >= 0 && floor <= 1))
-        return `\`qualityFloor\` is ${shortJson(floor)}; it must be a number from 0 to 1`;
-      if (tieBreak !== undefined && tieBreak !== 'cost' && tieBreak !== 'latency')
-        return `\`tieBreak\` is ${shortJson(tieBreak)}; it must be \`cost\`, \`latency\` or absent`;
+      if (strategy.per === 'build') return ladderFault(strategy);
+      const { parts } = strategy;
       return parts === undefined || typeof parts === 'function' ? null : '`parts` is not a function';
     },
   }),
@@ -192,7 +208,7 @@ export const STRATEGY_LAWS: readonly Law<Subject>[] = [
     name: 'parts',
     says: 'the `parts` of a utility are finite, and their sum is the utility',
     fault(strategy, trial) {
-      if (!strategy.parts) return null;
+      if (strategy.per === 'build' || !strategy.parts) return null;
       for (const [at, utility] of utilitiesOf(strategy, trial).entries()) {
         if (utility === Number.NEGATIVE_INFINITY) continue;
         const parts = strategy.parts(candidatesOf(trial), at, trial.weights ?? undefined);

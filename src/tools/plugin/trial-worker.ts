@@ -25,9 +25,7 @@ async function run({ specifier, folder, seed, runs, samples }: Trial): Promise<s
   const module = (await loader.load([specifier], folder)).get(specifier);
   if (!module || module instanceof Error) return module?.message ?? 'the module was not loaded';
   if (module.plugins.length === 0) {
-    return module.estimators.length > 0
-      ? 'it exports only estimators, which no longer have an effect: see /docs/guide/route/learning.md of your server'
-      : 'it exports no plugin: it needs an export made by `defineStrategy`, `defineProvider` or `defineGuard`';
+    return 'it exports no plugin: it needs an export made by `defineStrategy`, `defineProvider` or `defineGuard`';
   }
   const imports = codeLaw(loader.files());
   for (const plugin of module.plugins) {

@@ -212,7 +212,7 @@ class Play {
     this.#running.delete(name);
     const body = `answer ${decision}`;
     if (how === 'kept') this.#kept.set(name, body);
-    if (how === 'kept') await run.keep({ status: 200, headers: {}, frame: '', body });
+    if (how === 'kept') await run.keep({ status: 200, headers: {}, body });
     else if (how === 'lost') await run.lose();
     else await run.drop();
     return true;

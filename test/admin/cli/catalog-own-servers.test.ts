@@ -19,7 +19,7 @@ const ollama = new FakeModelServer('ollama', [
 ]);
 const cpp = new FakeModelServer('llama-cpp', [{ name: '/models/SmolLM2.Q4_1.gguf', inUse: 2_048 }]);
 const ENV = { OLLAMA_BASE_URL: ollama.url, LLAMA_CPP_BASE_URL: cpp.url };
-const POLICY = 'version: 2\nproviders:\n  box: { preset: ollama }\n  cpp: { preset: llama-cpp }\n';
+const POLICY = 'version: 1\nproviders:\n  box: { preset: ollama }\n  cpp: { preset: llama-cpp }\n';
 const folder = writePolicy({ 'policy.yaml': POLICY });
 const scratch = temporaryFolder();
 afterAll(async () => {

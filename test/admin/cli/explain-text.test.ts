@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { certificateText } from '../../../src/admin/cli/policy/explain-text.ts';
 import { paragraphs } from '../../../src/admin/cli/terminal.ts';
-import type { PreparedStrategy } from '../../../src/contract/strategy.ts';
+import type { PreparedStrategy, RequestStrategy } from '../../../src/contract/strategy.ts';
 import { CAPABILITIES } from '../../../src/core/request/capability.ts';
 import { certify } from '../../../src/routing/certify.ts';
 import { story } from '../../../src/routing/story.ts';
-import { byQuality, facts, model, snapshot, usual } from '../../routing/build.ts';
+import { byQuality, facts, model, snapshot, usual, withOrders } from '../../routing/build.ts';
 
 const LONG = 'a-long-name-of-a-model-'.repeat(5);
 const sees = { capabilities: CAPABILITIES.vision.bit };
@@ -17,10 +17,10 @@ const from = snapshot([
   model(`${LONG}3`, { maxOutput: 100 }),
 ]);
 const certificateBy = (strategy: PreparedStrategy) =>
-  certify(from, asked, { id: 0, seed: '0', reason: 'auto:balanced', strategy });
+  certify(from, asked, { id: 0, seed: '0', reason: 'auto:usual', strategy });
 
 /** A strategy with more parts than fit on a line. */
-const talkative: PreparedStrategy = {
+const talkative: RequestStrategy = {
   ...byQuality,
   parts: ({ quality }, at) =>
     Object.fromEntries([...Array(20).keys()].map((part) => [`part number ${part}`, quality[at]! / 20])),
@@ -39,7 +39,7 @@ describe('the printed table of candidates', () => {
   });
 
   test('the printed table contains no terminal commands from a plugin', () => {
-    const rude: PreparedStrategy = { ...byQuality, parts: ({ quality }, at) => ({ '\u001b[2Jgone': quality[at]! }) };
+    const rude: RequestStrategy = { ...byQuality, parts: ({ quality }, at) => ({ '\u001b[2Jgone': quality[at]! }) };
     const certificate = certificateBy(rude);
     const text = certificateText(certificate, false) + paragraphs(story(certificate, asked), false);
     expect(text).toContain('[2Jgone');
@@ -59,19 +59,30 @@ describe('the printed table of candidates', () => {
 
   test('the printed text contains no terminal commands from a caller’s words', () => {
     const hostile = facts({ languages: ['go\u001b]0;owned\u0007', 'a\u202eb'] });
-    const certificate = certify(from, hostile, { id: 0, seed: '0', reason: 'auto:balanced', strategy: usual('auto') });
+    const certificate = certify(from, hostile, { id: 0, seed: '0', reason: 'auto:usual', strategy: usual('auto') });
     const text = certificateText(certificate, false) + paragraphs(story(certificate, hostile), false);
     expect(text).toContain('go�]0;owned�, a�b');
     expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
+  test('models that an order ranks have no column for a utility', () => {
+    const two = withOrders(snapshot([model('good', { q: 0.9 }), model('near', { q: 0.88 })]));
+    const given = { id: 0, seed: '0', reason: 'auto', strategy: usual('auto') };
+    expect(certificateText(certify(two, facts(), given), false)).toBe(
+      `   model  quality  Credits  latency  source
+1  good    90.0 %      2.1    4.5 s  stated
+2  near    88.0 %      2.1    4.5 s  stated
+`,
+    );
+  });
+
   test('figures are aligned to the right, and each part of a utility has its own column', () => {
     const two = snapshot([model('good', { q: 0.9 }), model('poor', { q: 0.5 })]);
-    const given = { id: 0, seed: '0', reason: 'fast:margin', strategy: usual('fastest-within-margin') };
+    const given = { id: 0, seed: '0', reason: 'weighted', strategy: usual('weighted') };
     expect(certificateText(certify(two, facts(), given), false)).toBe(
-      `   model  quality  Credits  latency  source  utility  = good enough  + latency  + quality
-1  good    90.0 %      2.1    4.5 s  stated   1.8163         1.0000     0.8163
-2  poor    50.0 %      2.1    4.5 s  stated   0.5000                               0.5000
+      `   model  quality  Credits  latency  source  utility  = quality   + cost
+1  good    90.0 %      2.1    4.5 s  stated   0.4250     0.4500  -0.0250
+2  poor    50.0 %      2.1    4.5 s  stated   0.2250     0.2500  -0.0250
 `,
     );
   });

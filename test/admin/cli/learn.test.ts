@@ -5,16 +5,14 @@ import { openStore } from '../../../src/store/open.ts';
 import { TOY } from '../../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
 
-/** Tests the commands on scores while a server runs, with scores of this version and of earlier versions. */
+/** Tests the commands on scores while a server runs. */
 const NOON = Date.UTC(2026, 10, 20, 12);
 const MINUTE_MS = 60_000;
 
 const outcome = (minute: number, more: Partial<OutcomeRow>): OutcomeRow => {
   const id = idAt(NOON + minute * MINUTE_MS);
   return {
-    ...{ id, decision: id, source: 'caller', estimator: 'learned', keyId: 'k1', model: 'best', task: 'coding' },
-    ...{ score: 1, offered: 1, weight: 1, declared: 0.8, estimated: 0.8, probability: 1, among: 1, looked: 0 },
-    label: null,
+    ...{ id, decision: id, keyId: 'k1', model: 'best', task: 'coding', score: 1, declared: 0.8, label: null },
     ...more,
   };
 };
@@ -22,8 +20,6 @@ const outcome = (minute: number, more: Partial<OutcomeRow>): OutcomeRow => {
 const OUTCOMES = [
   outcome(1, { score: 0.5, label: 'tests' }),
   outcome(2, { task: 'chat', score: 0.2 }),
-  outcome(3, { weight: 0 }),
-  outcome(4, { source: 'retry', score: 0, keyId: 'k2' }),
   outcome(5, { model: 'plain', declared: 0.5, score: 0.75, keyId: 'k2' }),
 ];
 
@@ -50,12 +46,9 @@ describe('learn status', () => {
     await empty.stop();
   });
 
-  test('learn status shows the means of the scores that count, by model and task', async () => {
+  test('learn status shows the means of the scores, by model and task', async () => {
     const { models, outcomes } = JSON.parse(await learn('status', '--json'));
-    expect(outcomes).toEqual([
-      { source: 'caller', outcomes: 4, learnt: 3, withheld: 1 },
-      { source: 'retry', outcomes: 1, learnt: 1, withheld: 0 },
-    ]);
+    expect(outcomes).toBe(3);
     expect(models).toEqual([
       { model: 'best', task: null, outcomes: 2, declared: 0.8, learnt: 0.35, difference_points: expect.closeTo(-45) },
       { model: 'best', task: 'chat', outcomes: 1, declared: 0.8, learnt: 0.2, difference_points: expect.closeTo(-60) },
@@ -80,16 +73,14 @@ describe('learn export', () => {
     const [first, ...rest] = lines.map((line) => JSON.parse(line));
     expect(first).toEqual({
       ...{ time: '2026-11-20T12:01:00.000Z', decision: idText('dec_', OUTCOMES[0]!.decision), key_id: 'k1' },
-      ...{ model: 'best', task: 'coding', score: 0.5, weight: 1, offered: 1, source: 'caller', label: 'tests' },
-      ...{ declared: 0.8, estimated: 0.8, probability: 1, among: 1, estimator: 'learned' },
+      ...{ model: 'best', task: 'coding', score: 0.5, label: 'tests', declared: 0.8 },
     });
-    expect(rest.map(({ source }) => source)).toEqual(['caller', 'caller', 'retry', 'caller']);
+    expect(rest.map(({ model }) => model)).toEqual(['best', 'plain']);
   });
 
   test.each([
     ['a model', ['--model', 'plain'], 1],
-    ['a key', ['--key', 'k2'], 2],
-    ['a source', ['--source', 'retry'], 1],
+    ['a key', ['--key', 'k2'], 1],
     ['a period', ['--from', '2026-11-21'], 0],
   ])('learn export with %s writes only those scores', async (_, args, count) => {
     const out = await learn('export', ...args);
@@ -98,9 +89,7 @@ describe('learn export', () => {
 
   test('learn export as CSV begins with the names of its columns', async () => {
     const [head, ...lines] = (await learn('export', '--format', 'csv')).trimEnd().split('\r\n');
-    expect(head).toBe(
-      'time,decision,key_id,model,task,score,weight,offered,source,label,declared,estimated,probability,among,estimator',
-    );
+    expect(head).toBe('time,decision,key_id,model,task,score,label,declared');
     expect(lines).toHaveLength(OUTCOMES.length);
   });
 });
@@ -108,13 +97,8 @@ describe('learn export', () => {
 describe('a learn command that cannot run prints one sentence:', () => {
   test.each<[string, string[], RegExp]>([
     ['none of them', [], /The commands of learn are status, export or reset/],
-    ['learn replay, which only earlier versions had', ['replay'], /The commands of learn are status, export or reset/],
+    ['a command that does not exist', ['replay'], /The commands of learn are status, export or reset/],
     ['a format that does not exist', ['export', '--format', 'xml'], /--format must be jsonl or csv, not "xml"/],
-    [
-      'a source that does not exist',
-      ['export', '--source', 'me'],
-      /--source must be caller, checks or retry, not "me"/,
-    ],
     ['a model without scores', ['reset', '--model', 'nobody', '--yes'], /No answer of the model `nobody` was scored/],
     ['a reset without --yes', ['reset', '--model', 'best'], /the scores of best so far.*--yes\.$/m],
   ])('%s', async (_, args, message) => {

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { TASK_NAMES } from '../../../src/core/request/tasks.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { GOLDEN } from '../../policy/golden.ts';
 import { runHere } from '../../support/run-here.ts';
@@ -49,10 +48,6 @@ const MISTAKES: readonly (readonly [golden: string, place: string, mend: string]
 /** Later than the day on which some of the shipped figures were checked. */
 const LATER = () => Date.parse('2026-11-23T12:00:00Z');
 
-const TASKS_BUT_ONE = `tasks:\n${TASK_NAMES.filter((name) => name !== 'chat')
-  .map((name) => `  ${name}: { expected_output_tokens: 100, default_input_tokens: 100 }\n`)
-  .join('')}`;
-
 /** Mistakes of meaning. The policy loads, with a warning. */
 const SLIPS: readonly (readonly [golden: string, place: string, warning: string, mend: string])[] = [
   [
@@ -76,7 +71,7 @@ afterAll(() => {
 const MENDED: Readonly<Record<string, string>> = { 'base.yaml': readFileSync(join(GOLDEN, 'base.yaml'), 'utf8') };
 
 test('an address without a path is reported only for services that have their API at a path', async () => {
-  const folder = writePolicy(`version: 2
+  const folder = writePolicy(`version: 1
 providers:
   bare: { adapter: openai-compatible, base_url: "http://127.0.0.1:8000" }
   ours: { preset: ollama, base_url: "http://127.0.0.1:11434" }
@@ -197,45 +192,5 @@ models:
     const { out: all } = await runHere(['policy', 'check', '--all'], {}, '', LATER);
     expect(all.match(/ stale-figure /g)).toHaveLength(Number(/(\d+) figures/.exec(out)?.[1]));
     expect(all).toContain('openai (OPENAI_API_KEY is not set)');
-  });
-
-  test('policy check says in one line what version 2 changes in a policy of version 1', async () => {
-    const check = async (more: string) => {
-      const folder = writePolicy({ ...MENDED, 'p.yaml': more });
-      folders.push(folder);
-      return { folder, ...(await runHere(['policy', 'check', folder])) };
-    };
-    const tuned = 'answer_worth: 30\nselectors: { auto: { strategy: auto, options: { quality: 1 } } }\n';
-    const { folder, out, code } = await check(`${tuned}language_worth: 0.1\n${TASKS_BUT_ONE}`);
-    expect(code).toBe(0);
-    expect(out.trimEnd().split('\n').at(-1)).toBe(
-      `\`version: 2\` would change hard_quality_factor, quality_step, unstated_quality, answer_length, unstated_latency, unstated_languages, alias_patterns, default_aliases, reference_price, gateway.failed_streams, gateway.output_above_maximum, gateway.repeats_in_flight, gateway.forced_tools, gateway.request_fallbacks, the sizes of 1 task, the options of \`auto\`, the options of \`auto-fast\`, the options of \`auto-cheap\`, the tiers of 3 selectors: ./signalbox policy diff ${folder} --as-version 2`,
-    );
-    const all = `gateway: { failed_streams: end, output_above_maximum: refuse, repeats_in_flight: refuse, forced_tools: refuse, request_fallbacks: false }\nreference_price: { output: 4 }\nhard_quality_factor: none\nquality_step: 0\nunstated_quality: default\nanswer_length: blended\nunstated_latency: neutral\nunstated_languages: exclude\nalias_patterns: all_names\ndefault_aliases: none\nlanguage_worth: 0.04\n${TASKS_BUT_ONE}  chat: { expected_output_tokens: 1, default_input_tokens: 1 }
-selectors: { auto: { strategy: auto, tiers: off, options: { quality: 1, cost: 1, latency: 1, patience_ms: 9 } }, auto-cheap: { strategy: auto-cheap, tiers: off, options: { hard_factor_max: 9 } }, auto-fast: { strategy: auto-fast, tiers: off, options: { patience_ms_per_token: 9, emphasis: 12, hard_factor_max: 9 } } }\n`;
-    expect((await check(all)).out).toContain('`version: 2` would change nothing here.');
-  });
-
-  test('policy diff --as-version shows which cases version 2 changes', async () => {
-    const rust =
-      '{ name: rust, given: { constraints: { required_languages: [elixir] } }, expect: { refused: no_eligible_model } }';
-    const folder = writePolicy({
-      ...MENDED,
-      'p.yaml': `cases:\n  - ${rust}\n  - { name: usual, given: {}, expect: { model: large } }\n`,
-    });
-    folders.push(folder);
-    const { out, code } = await runHere(['policy', 'diff', folder, '--as-version', '2']);
-    expect(code).toBe(2);
-    expect(out).toContain('~ version: 1 → 2');
-    expect(out).toContain('case `rust`');
-    expect(out).toContain('Decided differently: 1 of 2 cases');
-    // The opposite direction works, too, for users who want the old defaults back.
-    expect((await runHere(['policy', 'diff', folder, '--as-version', '1'])).code).toBe(0);
-    expect((await runHere(['policy', 'diff', folder, '--as-version', '3'])).err).toContain(
-      '--as-version must be one of 1, 2, not 3',
-    );
-    expect((await runHere(['policy', 'diff', folder, folder, '--as-version', '2'])).err).toContain(
-      'Name at most one policy',
-    );
   });
 });

@@ -145,7 +145,7 @@ describe('signalbox policy diff', () => {
     expect(text.out).toContain(
       'Decided differently: 1 of 2 cases and 1 of 42 requests; 1 case that held in HEAD~1 fails',
     );
-    expect(text.out).toMatch(/^cases .* 9,000 *$/m);
+    expect(text.out).toMatch(/^cases .* 7,033 *$/m);
     expect(text.out).not.toContain('\u001b');
     const told = JSON.parse(json.out);
     expect(told).toMatchObject({ a: { kind: 'git', loaded: true }, b: { kind: 'git' } });
@@ -253,18 +253,18 @@ describe('signalbox policy diff', () => {
   );
 
   test('policy diff shows a section with a single value in one line, and adds no unit to a missing figure', async () => {
-    const text = `answer_worth: 20\n${plain(BEFORE)}`;
+    const text = `strong_from: 0.2\n${plain(BEFORE)}`;
     const refusing = 'constraints: [{ name: no, require: model.price.output > 12.0 }]';
     write('plain/p.yaml', text);
     write(
       'moved/p.yaml',
-      `${text.replace(': 20', ': 3').replace('output: 4', 'output: 14')}${refusing}\n`.replace(
+      `${text.replace('0.2', '0.3').replace('output: 4', 'output: 14')}${refusing}\n`.replace(
         'given: {}',
         'given: { model: best }',
       ),
     );
     const { out } = await diffHere('plain', 'moved');
-    expect(out).toContain('\n  ~ answer_worth: 20 → 3\n  ~ cases: usual\n');
+    expect(out).toContain('\n  ~ strong_from: 0.2 → 0.3\n');
     expect(out).toContain('    cost     6.3 Credits → none\n    latency  9,000 ms → none\n    quality  0.900 → none\n');
   });
 

@@ -152,7 +152,7 @@ Providers that cannot serve here: second (SECOND_KEY is not set), spare (it serv
       failures: [],
       choice: 'dear',
       provider: 'second',
-      reason: 'auto:balanced',
+      reason: 'auto:usual',
       quality: 0.9,
       settings: [
         { settings: ['all_set'], status: 'holds' },
@@ -278,7 +278,7 @@ const score = ({ n, quality }, utility) => { for (let i = 0; i < n; i++) utility
 export default defineStrategy({ name: 'own', status: 'alpha', options: Type.Object({}), prepare: () => ({ reason, score }) });
 `;
     const own = `  - { name: it is mine, given: { model: mine }, expect: { reason: "mine:one" } }\nplugins: [./plugins/own.ts]\n`;
-    const text = policy(own).replace('selectors:\n', 'selectors:\n  mine: { strategy: own }\n');
+    const text = policy(own).replace('selectors:\n', 'selectors:\n  mine: { strategy: own, tiers: off }\n');
     const home = temporaryFolder();
     folders.push(home);
     mkdirSync(join(home, 'plugins'));

@@ -4,7 +4,7 @@ import { runHere } from '../../support/run-here.ts';
 import { writePolicy } from '../../support/signalbox.ts';
 
 /** A policy that lists no models. Two providers serve any model, and one of them states its region. */
-const PROVIDERS = `version: 2
+const PROVIDERS = `version: 1
 providers:
   a: { preset: openai }
   b: { preset: openai, api_key_env: SECOND_KEY, serves: "*" }

@@ -55,7 +55,7 @@ const model = (provider: string, price: number) => `
     quality: { default: 0.5, basis: guessed }
     capabilities: [choices]`;
 const box = useSignalbox(() => ({
-  policy: `version: 2
+  policy: `version: 1
 credits: { usd_per_credit: 0.001 }
 providers:
   filler: { preset: ollama, base_url: "${server.url}/v1" }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { runHere } from '../../support/run-here.ts';
 import { temporaryFolder } from '../../support/signalbox.ts';
 
-const policyOf = (cache: string, cases: string) => `version: 2
+const policyOf = (cache: string, cases: string) => `version: 1
 providers: { sim: { adapter: simulated } }
 models:
   tiny: { provider: sim, price: { input: 1, output: 1 }, context_window: 8192, max_output: 2048, quality: { default: 0.5 } }

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import type { FinishReason, ProviderFailure, StreamPart } from '../../../src/contract/parts.ts';
 import type { Price } from '../../../src/core/money/price.ts';
 import { plainUsage, type Usage } from '../../../src/core/money/usage.ts';
-import type { AnswerLengthMode } from '../../../src/core/request/expected-length.ts';
 import type { Facts } from '../../../src/core/request/facts.ts';
 import { Attempt } from '../../../src/gateway/exchange/attempt.ts';
 import type { RunnableRequest } from '../../../src/gateway/exchange/runnable-request.ts';
@@ -26,7 +25,6 @@ interface Options {
   readonly cap?: number;
   readonly cost?: Price;
   readonly bills?: 'whole' | 'unknown';
-  readonly answerLength?: AnswerLengthMode;
   /** The expected length of an answer to its task, in tokens. */
   readonly usual?: number;
 }
@@ -39,8 +37,8 @@ type Remembered = Record<'inputTokens' | 'expectedTokens' | 'at', number>;
  */
 function attempting(more: Options = {}) {
   const { sent = true, deadlineAt = 4_000, choices = 1, stream = true, of = {}, reasoningTokens = 0, cap = 30 } = more;
-  const { cost = price(1, 4), bills = 'unknown', answerLength = 'blended', usual = 400 } = more;
-  const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens, cost })], { answerLength });
+  const { cost = price(1, 4), bills = 'unknown', usual = 400 } = more;
+  const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens, cost })]);
   const told: unknown[] = [];
   const remembered: (Remembered & { readonly mark: number })[] = [];
   const reporter = {
@@ -271,15 +269,15 @@ describe('a complete answer', () => {
     expect((await ended({}, usage)).saw).toEqual(['general', 60]);
     expect((await ended({}, usage, 'tool_calls', { choices: 3 })).saw).toEqual(['general', 20]);
     expect((await ended({}, usage, 'stop', { cap: 400 })).saw).toEqual(['general', 60]);
-    // A cut answer was at least this long, which teaches nothing if it is below the usual length.
+    // A cut answer would have been at least as long as usual.
     expect((await ended({}, plainUsage(5, 400), 'length', { cap: 400 })).saw).toEqual(['general', 400]);
-    expect((await ended({}, plainUsage(5, 90), 'length', { cap: 400 })).saw).toBeNull();
+    expect((await ended({}, plainUsage(5, 90), 'length', { cap: 400 })).saw).toEqual(['general', 400]);
     expect((await ended({ mix: [{ task: 'general', share: 0.6 }] }, usage)).saw).toEqual(['general', 60]);
   });
 
-  test('with measured lengths only, a cut answer counts as at least the usual length, any other with its own length', async () => {
+  test('a cut answer counts as at least the usual length, any other with its own length', async () => {
     const seen = async (tokens: number, reason: FinishReason, more: Options) =>
-      (await ended({}, plainUsage(5, tokens), reason, { answerLength: 'measured', ...more })).saw?.[1] ?? null;
+      (await ended({}, plainUsage(5, tokens), reason, more)).saw?.[1] ?? null;
     const long = { usual: 3_000 };
     expect(await seen(60, 'stop', { cap: 2_000, ...long })).toBe(60);
     expect(await seen(1_990, 'stop', { cap: 2_000, ...long })).toBe(1_990);
@@ -290,10 +288,6 @@ describe('a complete answer', () => {
     expect(await seen(60, 'stop', { cap: 399, ...long })).toBeNull();
     expect(await seen(60, 'stop', { cap: 100, usual: 100 })).toBe(60);
     expect(await seen(60, 'stop', { cap: 99, usual: 100 })).toBeNull();
-    // Blended lengths count in the same way as before.
-    expect(await seen(60, 'stop', { cap: 2_000, answerLength: 'blended', ...long })).toBeNull();
-    expect(await seen(3_000, 'length', { cap: 3_000, answerLength: 'blended', ...long })).toBe(3_000);
-    expect(await seen(2_990, 'length', { cap: 3_000, answerLength: 'blended', ...long })).toBeNull();
   });
 
   test('an answer teaches no length if its length was fixed, cut or unknown, or its task is uncertain', async () => {

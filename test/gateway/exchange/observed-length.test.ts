@@ -3,10 +3,7 @@ import { observedLength } from '../../../src/gateway/exchange/observed-length.ts
 import { OutputLengths } from '../../../src/providers/health/output-lengths.ts';
 import { facts, GENERAL, model, snapshot } from '../../routing/build.ts';
 
-const POLICY = snapshot([model('a')], {
-  answerLength: 'measured',
-  tasks: [{ ...GENERAL, expectedOutputTokens: 600 }],
-});
+const POLICY = snapshot([model('a')], { tasks: [{ ...GENERAL, expectedOutputTokens: 600 }] });
 
 type Observe = typeof observedLength;
 
@@ -24,7 +21,7 @@ function measuring(observe: Observe) {
   const lengths = new OutputLengths(() => now);
   return (median: number, answers: number, lowCap: number): number => {
     for (let index = 0; index < answers; index++) {
-      const { outputTokens } = lengths.lengthsFor(POLICY);
+      const outputTokens = lengths.lengthsFor(POLICY.tasks);
       const cap = index % 2 === 0 ? lowCap : 32_000;
       const length = lengthAt(index, median);
       const answer = { tokens: Math.min(length, cap), cap, isCut: length > cap };
@@ -33,7 +30,7 @@ function measuring(observe: Observe) {
       now += 10_001;
       lengths.publish();
     }
-    return lengths.lengthsFor(POLICY).outputTokens[0]!;
+    return lengths.lengthsFor(POLICY.tasks)[0]!;
   };
 }
 

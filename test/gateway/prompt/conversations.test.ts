@@ -175,14 +175,14 @@ test('a step of an agent is stored at most every five minutes, and a request wit
   expect(calls - before).toBe(2);
 });
 
-test('servers follow the conversations of others only if a selector has tiers and the policy counts signals', () => {
-  const tiers = { usual: [0], strong: [1], source: 'stated' } as const;
+test('servers follow the conversations of others only if a selector orders its models and the policy counts signals', () => {
+  const ladder = { order: [0, 1] };
   const isReadWith = (escalation: EscalationTerms, ...selectors: readonly object[]) =>
     isRead({
       escalation,
       selectors: new Map(selectors.map((selector, at) => [`auto${at}`, selector])),
     } as unknown as PolicySnapshot);
-  expect(isReadWith(ALL, {}, { tiers })).toBe(true);
+  expect(isReadWith(ALL, {}, { ladder })).toBe(true);
   expect(isReadWith(ALL, {})).toBe(false);
-  expect(isReadWith({ ...ALL, on: [] }, { tiers })).toBe(false);
+  expect(isReadWith({ ...ALL, on: [] }, { ladder })).toBe(false);
 });

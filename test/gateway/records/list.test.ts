@@ -33,14 +33,13 @@ test('a list reads no body of an indexed record', async () => {
   expect(await log.list({ limit: 20 })).toEqual(before);
 });
 
-test('a list shows a record whose summary is missing or has another form as before', async () => {
+test('a list shows a record whose summary is missing as before', async () => {
   await using stand = await withRecords(30, (at) => record(at + 1, 5));
   const { log, file } = stand;
   while (await log.index());
   const before = await log.list({ limit: 30 });
   using db = new Database(file);
   db.run('UPDATE record_index SET summary = NULL');
-  db.run('UPDATE record_index SET summary = ? WHERE id = 7', ['[5,false,"auto",0,{},null,"of an earlier form"]']);
   expect(await log.list({ limit: 30 })).toEqual(before);
 });
 

@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { priorReadings, type Readings } from '../../../src/core/decision/readings.ts';
@@ -14,15 +13,7 @@ import { badNote, notes, tempFolder } from '../../store/support.ts';
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 20);
 const policy = snapshot([model('a'), model('b'), model('c')]);
-const FIGURES = [
-  'ttftMs',
-  'warmTtftMs',
-  'tokensPerSecond',
-  'health',
-  'retryAt',
-  'outputTokens',
-  'referenceTokens',
-] as const;
+const FIGURES = ['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt', 'outputTokens'] as const;
 
 /** Readings with a measurement of endpoint 1. */
 function seen(ttftMs: number): Readings {
@@ -86,7 +77,6 @@ test('readings are stored as differences from the policy; without differences th
     health: [],
     retryAt: [],
     outputTokens: [],
-    referenceTokens: [],
   };
   expect(await store.records.readings.find(number)).toEqual({ ...none, ttftMs: [[1, 123.4]] });
   expect(note(priorReadings(policy))).toEqual({ number: 0, writes: 0 });
@@ -162,21 +152,5 @@ test('readings are deleted with the decisions that could refer to them, however 
   pass(RENEW_MS + DAY);
   await records.prune(30 * DAY);
   expect(await records.findReadings(second, policy)).toBeNull();
-  await store.close();
-});
-
-test('readings of an earlier version without lengths of reference costs get the declared lengths', async () => {
-  using folder = tempFolder();
-  const { store, records, note } = await open(folder.file);
-  const prior = priorReadings(policy);
-  const { number } = note({ ...prior, number: 1, outputTokens: Float64Array.of(77) });
-  await store.flush();
-  // Earlier versions wrote no count for the last list, which is empty here.
-  const file = new Database(folder.file);
-  file.run('UPDATE frames SET figures = substr(figures, 1, length(figures) - 4)');
-  file.close();
-  const found = await records.findReadings(number, policy);
-  expect(found?.outputTokens).toEqual(Float64Array.of(77));
-  expect(found?.referenceTokens).toEqual(prior.referenceTokens);
   await store.close();
 });

@@ -35,8 +35,7 @@ import { ReplyParser } from '../../../src/providers/http1/reply-parser.ts';
 import { TextReading } from '../../../src/providers/read-text.ts';
 import { retryAfterMs } from '../../../src/providers/retry-after.ts';
 import { countTokens, readRanks } from '../../../src/providers/tokenizer/byte-pairs.ts';
-import { readQuestion } from '../../../src/routing/profile/question.ts';
-import { QuestionReading } from '../../../src/routing/profile/reading.ts';
+import { MessageReading } from '../../../src/routing/profile/reading.ts';
 import { BODIES as CHAT_BODIES } from '../../dialects/openai-chat/worst-bodies.ts';
 import { RECEIPT } from '../../support/caller-message.ts';
 import { READER } from '../../support/chat-body.ts';
@@ -293,7 +292,7 @@ export const otherReaders: readonly WorstReader[] = [
   { name: 'route queries', shapes: mapped(CHAT_BODIES, (body) => () => readRouteBody(body)) },
   {
     name: 'questions',
-    shapes: mapped(ANY_TEXTS, (text) => () => new QuestionReading(readQuestion(text, READER.tables), READER.tables)),
+    shapes: mapped(ANY_TEXTS, (text) => () => new MessageReading(text, READER.texts)),
   },
   { name: 'secrets in logs', shapes: mapped(ANY_TEXTS, (text) => () => scrub(text)) },
   { name: 'secrets in names', shapes: mapped(GLUED_TEXTS, (text) => () => scrubName(text)) },

@@ -34,7 +34,7 @@ const CHAT: LogFields = {
   selector: 'auto',
   model: 'gpt-6-luna',
   endpoint: 'openai/gpt-6-luna-2026',
-  reason: 'auto:balanced',
+  reason: 'auto:usual',
   attempts: 1,
   input_tokens: 1204,
   output_tokens: 356,
@@ -142,7 +142,7 @@ describe('a pretty line', () => {
       status: 502,
       outcome: 'failed',
       error: 'upstream_failed',
-      reason: 'auto:balanced:fallback',
+      reason: 'auto:usual:fallback',
       failures: 'openai/gpt-6-luna:server_error',
       ttft_ms: undefined,
     };

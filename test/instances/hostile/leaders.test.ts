@@ -48,7 +48,7 @@ test('when the lease of the leader of three instances ends, another instance tak
   const { clock, world, instances, working } = await openLeaders(3);
   for (const job of LEADER_JOBS) expect(working(job)).toEqual([0]);
   const [first, second] = instances;
-  const commit = (one: typeof first) => refusalOf(one!.store.commit(one!.leadership.of('learning').conditions()));
+  const commit = (one: typeof first) => refusalOf(one!.store.commit(one!.leadership.of('prune').conditions()));
   expect([await commit(first), await commit(second)]).toEqual([null, 'unmet']);
   first!.store.connection.pause(120_000);
   await clock.pass(LEASE_MS - RENEW_MS);

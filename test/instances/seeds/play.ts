@@ -97,7 +97,6 @@ export class Play {
   async #closed(member: Member): Promise<void> {
     member.stop();
     member.keys.close();
-    await member.gateway.questionLengths.close();
     await member.gateway.ledger.close();
   }
 

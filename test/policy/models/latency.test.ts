@@ -86,7 +86,7 @@ describe('a model whose speed the policy does not state', () => {
     const neutral = { ttftMs: 3000, outputTokensPerSecond: 50, basis: 'neutral' };
     const added = model('new', 'a', 1, 'reasoning_tokens: 100');
     expect(latencyIn(added, 'new')).toMatchObject(neutral);
-    const plain = loaded(policy(known + added).replace('unstated_latency: median\n', ''), KEYS);
+    const plain = loaded(policy(known + added).replace('unstated_latency: median', 'unstated_latency: neutral'), KEYS);
     expect(plain.models[plain.modelIndex.get('new')!]!.latency).toMatchObject(neutral);
   });
 

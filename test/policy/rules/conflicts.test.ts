@@ -9,7 +9,7 @@ import { load, only } from '../support.ts';
 const model = (id: string, price: number, more: string) =>
   `  ${id}: { provider: sim, price: { input: 1, output: ${price} }, context_window: 8192, max_output: 2048, quality: { default: 0.6 }, ${more} }\n`;
 
-const CATALOG = `version: 2
+const CATALOG = `version: 1
 providers:
   sim: { adapter: simulated }
   cloud: { adapter: openai-compatible, base_url: "https://cloud.example/v1", api_key_env: CLOUD_KEY }

@@ -133,7 +133,7 @@ describe('`require`', () => {
     ['endpoint.price.per_request > 0.0 && endpoint.price.cached_input == 0.07', ['b-both/1', 'b-both/2']],
     ['model.price.output == 9.0', ['b-both/0', 'b-both/1', 'b-both/2']],
     ['model.quality.coding >= 0.75 && model.quality.default < 0.6', ['b-both/0', 'b-both/1', 'b-both/2']],
-    ['model.quality["chat"] == 0.9', ['a-near/0', 'c-far/0']],
+    ['model.quality["general"] == 0.9', ['a-near/0', 'c-far/0']],
     ['"json_mode" in model.capabilities', ['b-both/0', 'b-both/1', 'b-both/2']],
     ['"javascript" in model.languages', ['b-both/0', 'b-both/1', 'b-both/2']],
     [

@@ -14,7 +14,7 @@ import { waitFor } from '../../support/answers.ts';
 import { HandTimers } from '../../support/hand-timers.ts';
 import { type FakeModel, FakeModelServer } from '../../support/model-servers.ts';
 
-const FILES = [{ path: 'p.yaml', text: 'version: 2\nproviders:\n  box: { preset: ollama }\n' }];
+const FILES = [{ path: 'p.yaml', text: 'version: 1\nproviders:\n  box: { preset: ollama }\n' }];
 const model = (name: string): FoundModel => ({
   ...{ upstream: name, name, contextWindow: 4_096, isContextGuessed: false, parameters: null, capabilities: [] },
   ...{ operation: 'chat', dimensions: null, since: 1 },

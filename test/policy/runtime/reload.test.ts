@@ -135,7 +135,7 @@ describe('the reloader', () => {
 
   test('the reloader reports a refusal once, however often the same files are read', async () => {
     const { reloader, attempts } = await start();
-    writeFileSync(join(folder, 'policy.yaml'), 'version: 2\n');
+    writeFileSync(join(folder, 'policy.yaml'), 'version: 1\n');
     await reloader.reload('edit');
     await reloader.reload('edit');
     expect(attempts.map(({ result }) => result)).toEqual(['refused']);

@@ -28,7 +28,7 @@ function policy(files: Readonly<Record<string, string>>): string {
 }
 
 const OLD = 'version: 1\n';
-const NEW = 'version: 2\n';
+const NEW = 'version: 1\n';
 
 describe('replacing a file', () => {
   test('replacing a file keeps its permissions', async () => {

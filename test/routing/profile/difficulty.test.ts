@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { framed, framesOf, HELD_OUT, promptsOf as labelled } from '../../../bench/profile-fit.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';
 import { promptsOf, system, user } from './prompts.ts';
@@ -79,19 +80,35 @@ describe('difficulty', () => {
     const sets = ['dev', 'acts', 'everyday', 'everyday-more', 'terse', 'traps', 'talks', 'standing', 'frozen'];
     const prompts = sets.flatMap(promptsOf).filter(({ task }) => tasks.includes(task));
     const easy = prompts.filter(({ request }) => profile(request).difficulty === 'easy');
-    expect(easy.length / prompts.length).toBeLessThan(0.005);
+    expect(easy.length / prompts.length).toBeLessThan(0.01);
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
     expect(profile({ messages: [user([{ type: 'text', text: 'hi' }, image])] }).difficulty).toBe('usual');
   });
 
-  test('the difficulty is usual for a label under a long system prompt, and for a follow-up to a sum', () => {
-    const guideline = `Classify the ticket: billing, technical, other. ${'A refund that is late counts as technical where the gateway failed, and as billing else. '.repeat(8)}`;
-    expect(difficultyOf('My card was charged twice.', guideline)).toBe('usual');
-    const before = [
-      user('Prove that there are infinitely many primes.'),
-      { role: 'assistant', content: 'Sure.' } as const,
-    ];
-    expect(profile({ messages: [...before, user('and 2 + 2?')] }).difficulty).toBe('usual');
-    expect(profile({ messages: [...before, user('thanks!')] }).difficulty).toBe('easy');
+  test('the difficulty depends on the last question alone: no system prompt and no earlier question changes it', () => {
+    const long = `Classify the ticket: billing, technical, other. ${'A refund that is late counts as technical. '.repeat(8)}`;
+    const proof =
+      'Prove that every continuous map of the closed disc to itself has a fixed point, without homology. Where does the argument fail in infinite dimensions? Give a counterexample with all details.';
+    const before = [user(proof), { role: 'assistant', content: 'Sure.' } as const];
+    for (const question of [...EASY, ...MERELY_SHORT, proof]) {
+      const { hard, difficulty } = profile({ messages: [user(question)] });
+      for (const around of [[system('You are a helpful assistant.')], [system(long)], before])
+        expect(profile({ messages: [...around, user(question)] })).toMatchObject({ hard, difficulty });
+    }
+    expect(difficultyOf(proof)).toBe('hard');
+  });
+
+  test('a text around a question seldom changes whether it is hard, even one that nothing was fitted to', () => {
+    const prompts = labelled('authors/a08').filter(({ request }, at) => at % 5 === 0 && !request.tools);
+    const frames = framesOf(HELD_OUT.frames).filter((_, at) => at % 8 === 0);
+    const changed = prompts.flatMap((prompt) =>
+      frames.flatMap((frame) => {
+        const wrapped = framed(prompt, frame);
+        const isHard = profile(prompt.request).difficulty === 'hard';
+        return wrapped === null ? [] : Number((profile(wrapped.request).difficulty === 'hard') !== isHard);
+      }),
+    );
+    expect(changed.length).toBeGreaterThan(1_000);
+    expect(changed.reduce((sum, one) => sum + one, 0) / changed.length).toBeLessThan(0.2);
   });
 });

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
-import { type InfluentialWord, influentialWords as search } from '../../../src/routing/profile/influential-words.ts';
-import { influentialWords, READER } from '../../support/chat-body.ts';
-import { chatRequest } from '../../support/model-request.ts';
+import type { InfluentialWord } from '../../../src/routing/profile/influential-words.ts';
+import { influentialWords } from '../../support/chat-body.ts';
 import { user } from './prompts.ts';
 
 const textsOf = (words: readonly InfluentialWord[], of: InfluentialWord['of'] = 'question') =>
@@ -51,18 +50,6 @@ describe('influential words', () => {
     expect(textsOf(influentialWords({ messages: [user('写一个Python函数，把列表倒过来')] }, 'coding'))).toContain(
       '函数',
     );
-  });
-
-  test('the search for influential words uses a bounded number of readings, however many texts a request has', () => {
-    const readings = (count: number) => {
-      const texts = Array.from({ length: count }, (_, at) => ({ type: 'text', text: `Prove step ${at}.` }) as const);
-      const steps = search(chatRequest({ messages: [user(texts)] }), 'math', READER);
-      let read = 0;
-      while (!steps.next().done) read++;
-      return read;
-    };
-    expect(readings(1)).toBeGreaterThan(1);
-    expect(readings(400)).toBeLessThan(2 * readings(40));
   });
 
   test('there are no influential words for an image or an empty message, and a long text takes a few milliseconds', () => {

@@ -1,15 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, ChatTool } from '../../../src/core/api/chat-request.ts';
-import { difficultyOf, hardShareOf } from '../../../src/routing/profile/difficulty.ts';
-import type { QuestionView } from '../../../src/routing/profile/question-view.ts';
-import { sharesOf } from '../../../src/routing/profile/shares.ts';
-import { oddsOf, SHIPPED_WEIGHTS } from '../../../src/routing/profile/task-logits.ts';
-import { TASKS } from '../../../src/routing/profile/tasks.ts';
+import { profile as read } from '../../../src/routing/profile/profile.ts';
+import { PromptReader } from '../../../src/routing/profile/prompt-reader.ts';
 import { TextMemory } from '../../../src/routing/profile/text-memory.ts';
-import type { TaskGuess } from '../../../src/routing/profile/user-message.ts';
 import { tries } from '../../deep/effort.ts';
-import { type ChatBody, lastView, READER } from '../../support/chat-body.ts';
+import { type ChatBody, profile } from '../../support/chat-body.ts';
+import { chatRequest } from '../../support/model-request.ts';
 import { user } from './prompts.ts';
 
 /** Only a few texts, so that each occurs again in other contexts. */
@@ -39,54 +36,13 @@ const request = fc.record({ question, system, earlier, isAmidTools, tools }).map
   return { messages, ...(one.tools.length > 0 && { tools: one.tools }) };
 });
 
-/** Makes the guess without any cache: it passes the shipped weights as if they were other weights. */
-function guessAfresh(view: QuestionView): TaskGuess {
-  const odds = oddsOf(view, READER.tables, SHIPPED_WEIGHTS);
-  const { task, mix } = sharesOf(odds.subarray(0, TASKS.length), READER.tables.tasks);
-  return { task, mix, difficulty: difficultyOf(odds), hard: hardShareOf(odds) };
-}
-
-type Guess = (view: QuestionView) => TaskGuess;
-
-const law = (guess: Guess) =>
-  fc.property(fc.array(request, { minLength: 1, maxLength: 12 }), (requests) => {
-    for (const one of requests) {
-      const expected = guessAfresh(lastView(one, SHIPPED_WEIGHTS)!);
-      expect(guess(lastView(one)!)).toEqual(expected);
-    }
-  });
-
-const byMemory: Guess = (view) => READER.message(questionIn(view)).guess(view);
-const questionIn = ({ question: { text } }: QuestionView): string => text.trim();
-
-describe('a message that is cached', () => {
-  test('is guessed as if it were read for the first time, in any context', () => {
-    fc.assert(law(byMemory), tries('a remembered message is guessed as a new one', 100, 5_000));
-  });
-
-  const forgetful = (keyOf: (view: QuestionView) => string): Guess => {
-    const kept = new Map<string, TaskGuess>();
-    return (view) => {
-      const key = keyOf(view);
-      const guess = kept.get(key) ?? guessAfresh(view);
-      kept.set(key, guess);
-      return guess;
-    };
-  };
-  const MUTANTS: Record<string, () => Guess> = {
-    'only its words were compared': () => forgetful(questionIn),
-    'the message before it were not compared': () =>
-      forgetful((view) => JSON.stringify([questionIn(view), view.system?.text, view.tools])),
-    'the system prompt were not compared': () =>
-      forgetful((view) => JSON.stringify([questionIn(view), [...(view.before ?? [])], view.tools])),
-    'it did not matter whether tools are in use': () =>
-      forgetful((view) =>
-        JSON.stringify([questionIn(view), view.system?.text, [...(view.before ?? [])], view.tools?.named]),
-      ),
-  };
-  test.each(Object.entries(MUTANTS))('would be guessed wrongly if %s', (_, mutant) => {
-    expect(fc.check(law(mutant()), { numRuns: 500, endOnFailure: true }).failed).toBe(true);
-  });
+test('a message that is cached is read as if it were read for the first time, in any context', () => {
+  fc.assert(
+    fc.property(fc.array(request, { minLength: 1, maxLength: 12 }), (requests) => {
+      for (const one of requests) expect(profile(one)).toEqual(read(chatRequest(one), new PromptReader()));
+    }),
+    tries('a remembered message is guessed as a new one', 100, 5_000),
+  );
 });
 
 describe('a memory of texts', () => {

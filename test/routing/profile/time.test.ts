@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage } from '../../../src/core/api/chat-request.ts';
-import { readQuestion } from '../../../src/routing/profile/question.ts';
-import { QuestionReading } from '../../../src/routing/profile/reading.ts';
+import { MessageReading } from '../../../src/routing/profile/reading.ts';
 import { profile, READER } from '../../support/chat-body.ts';
 import { GROWTH_MAX, growthOf, LARGER, type Shape } from '../../support/in-time.ts';
 import { made, result } from '../../support/tool-messages.ts';
@@ -57,7 +56,7 @@ describe('the time to read is at most linear', () => {
       await expectLinear(times, (parts) => profileOf([user(part.repeat(parts))]));
       await expectLinear(times, (parts) => {
         const text = part.repeat(parts);
-        return () => new QuestionReading(readQuestion(text, READER.tables), READER.tables);
+        return () => new MessageReading(text, READER.texts);
       });
     });
   }

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import type { ChatMessage, ChatTool } from '../../../src/core/api/chat-request.ts';
-import { canonicalLanguage, isCodeLanguage } from '../../../src/core/request/languages.ts';
-import extensions from '../../../src/routing/profile/lexicon/programming-extensions.json' with { type: 'json' };
-import homographs from '../../../src/routing/profile/lexicon/programming-homographs.json' with { type: 'json' };
-import programs from '../../../src/routing/profile/lexicon/programming-names.json' with { type: 'json' };
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';
 import { assistant, image, user } from './prompts.ts';
@@ -76,11 +72,6 @@ describe('words', () => {
     ['Fix it:\n```\ncase class User(name: String)\n```', ['scala']],
   ])('name the requested programming language: %s', (question, languages) => {
     expect(read(question).languagesSeen).toEqual(languages);
-  });
-
-  test('of the lexicon name programming languages canonically', () => {
-    const names = [programs, homographs, extensions].flatMap(({ lists }) => Object.keys(lists));
-    expect(names.filter((name) => canonicalLanguage(name) !== name || !isCodeLanguage(name))).toEqual([]);
   });
 
   test('of mathematics in a title do not mean math', () => {
@@ -158,10 +149,6 @@ describe('the form', () => {
     expect(taskOf(`${'x = compute(1);\n'.repeat(3)}</document>\n${question}`)).toBe('general');
     // The tag ends the question itself, and material follows it.
     expect(taskOf(`Write a poem about rain.\n</task>\n${work}`)).toBe('writing');
-    // The reader must not take these texts for ends of blocks: markup, and text that is too long for a tag or no tag.
-    for (const end of ['</div>', `</${'d'.repeat(60)}>`, '</document']) {
-      expect([end, taskOf(`${work}${end}\n${question}`)]).toEqual([end, 'coding']);
-    }
   });
 
   test('of a message that consists only of blocks contains the question, except blocks that software adds', () => {
@@ -177,7 +164,7 @@ describe('the form', () => {
     expect(read('Translate to English: Wir haben morgen leider keine Zeit für ein Treffen.').naturalLanguage).toBe(
       'en',
     );
-    expect(read('Was heißt „I would like to see the menu“?').naturalLanguage).toBe('de');
+    expect(read('Was bedeutet auf Deutsch „I would like to see the menu“?').naturalLanguage).toBe('de');
     expect(read('用Python写一个函数').naturalLanguage).toBe('zh');
     expect(read('関数を書いて').naturalLanguage).toBe('ja');
     expect(read('mujhe python me ek script likh do').naturalLanguage).toBe('hi');

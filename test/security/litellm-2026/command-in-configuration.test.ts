@@ -224,7 +224,7 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
       'evil.ts',
       'evil.yaml/../evil.ts',
     ]) {
-      expect((await put(shut, [{ name, text: 'answer_worth: 5\n' }])).status).toBe(400);
+      expect((await put(shut, [{ name, text: 'strong_from: 0.5\n' }])).status).toBe(400);
     }
     expect(readdirSync(shut.folder).sort()).toEqual(before);
   });
@@ -254,7 +254,7 @@ describe('CVE-2026-30623, a command in configuration that is written over HTTP',
         box.post('/admin/subjects/subject_0/block', { note: command }),
         box.post('/v1/chat/completions', question, { headers: { 'user-agent': command, 'idempotency-key': command } }),
         box.post('/v1/feedback', { decision_id: command, comment: command }),
-        put(shut, [{ name: 'rules.yaml', text: `answer_worth: 5 # ${command}\n` }]),
+        put(shut, [{ name: 'rules.yaml', text: `strong_from: 0.5 # ${command}\n` }]),
       ]);
       expect(answers.filter(({ status }) => status >= 500).map(({ url }) => url)).toEqual([]);
       const [key, team, user, ...others] = answers.map(({ status }) => status);

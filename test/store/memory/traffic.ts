@@ -126,7 +126,7 @@ function requestSamples(record: DecisionRecord): Sample[] {
   if (!outcome) return [];
   const last = outcome.attempts.at(-1);
   const { keyId: key, team, user } = record;
-  const labels = record.labels ?? {};
+  const labels = record.labels;
   const place = { key, team: team ?? '', user: user ?? '', task: facts.task, status: statusOf(record) };
   const { usage, firstPartMs, totalMs } = outcome;
   const visible = usage ? usage.outputTokens - usage.reasoningTokens : 0;

@@ -62,16 +62,14 @@ export function newsSuite(open: () => Promise<TestedStore>): void {
     ],
     ['more excess of a broken declaration', 'endpoints', ({ brokenDeclarations }) => brokenDeclarations.put(broken())],
     ['a kept one', 'endpoints', ({ brokenDeclarations }) => brokenDeclarations.delete(broken())],
-    ['a reset of learning', 'learning', ({ learning }) => learning.resets.add('best', 5)],
   ];
   test.each(changes)('%s raises %p', async (_, subject, change) => {
     await using store = await open();
-    const { keys, blocklist, brokenDeclarations, learning } = store;
+    const { keys, blocklist, brokenDeclarations } = store;
     await store.commit([
       keys.insert(keyInfo('one', { holder: '0xa' }), HASH),
       blocklist.put('0xa', '', 1),
       brokenDeclarations.put(broken()),
-      learning.resets.add(null, 1),
     ]);
     const heard = await listened(store);
     await store.commit([change(store)]);

@@ -97,7 +97,7 @@ export function recordOf({
     facts: facts({ task }),
     ...{ stream: true, labels, session, team, user, metadata: { team: 'red' } },
     ...{ agent: session && 'a1', parentAgent: null, sentBy: session === 's1' ? 'user_1' : null },
-    ...{ quality: new Float64Array([0.5, 1 / 3]), estimate: null, reason: 'auto:balanced' },
+    reason: 'auto:usual',
     ...{ choice: model, fallbacks: ['other'], lastResorts: [] },
     expectedLength: { tokens: 400, source: 'declared' },
     outcome:
@@ -199,7 +199,7 @@ function isMatch(record: Row, query: RecordQuery): boolean {
   if (leftOut !== undefined && (!instead || (leftOut !== 'any' && leftOut !== instead.reason))) return false;
   const filters = ['keyId', 'model', 'task', 'status', 'operation', 'session', 'team', 'user', 'request'] as const;
   if (filters.some((name) => query[name] !== undefined && query[name] !== entry[name])) return false;
-  return Object.entries(labels).every(([name, value]) => record.labels?.[name] === value);
+  return Object.entries(labels).every(([name, value]) => record.labels[name] === value);
 }
 
 const few = <T>(values: readonly T[]) => fc.constantFrom(...values);
@@ -395,7 +395,13 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
   test('a revision keeps its first text, and is deleted according to the last time at which it was active', async () => {
     await using store = await open();
     const { revisions } = store.records;
-    const first = { revision: 'abc1', source: 'one', models: ['m'], surroundings: null, saved: 10 };
+    const first = {
+      revision: 'abc1',
+      source: 'one',
+      models: ['m'],
+      surroundings: { unset: [], plugins: [] },
+      saved: 10,
+    };
     await store.commit([revisions.save(first), revisions.save({ ...first, source: 'two', saved: 20 })]);
     await store.commit([revisions.save({ ...first, revision: 'abd2', saved: 30 })]);
     expect(await revisions.find('abc1')).toEqual({ ...first, saved: 20 });
@@ -416,7 +422,6 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
       health: [],
       retryAt: [],
       outputTokens: [],
-      referenceTokens: [],
     };
     const differences = {
       ...none,
@@ -450,7 +455,6 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
         tokensPerSecond: [],
         health: [],
         outputTokens: [],
-        referenceTokens: [],
       },
       retryAt: pairs(-2),
     };

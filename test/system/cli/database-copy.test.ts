@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { copyFixture } from '../../fixtures/folder.ts';
 import { capOf, type Gate, startGate } from '../../gateway/money/gate.ts';
 import { hello, pursePolicy, tokens } from '../../gateway/money/purse.ts';
 import { answerOf, waitFor } from '../../support/answers.ts';
@@ -88,13 +87,6 @@ test('after a copy to PostgreSQL and back, commands report the same data and the
   expect(await told(onPostgres, { DATABASE_URL: url })).toEqual(before);
   expect(await copy(url, returned)).toEqual(agreed);
   expect(await told(back)).toEqual(before);
-});
-
-test('a database of 0.1 is not copied, and the refusal says how to upgrade it', async () => {
-  const old = copyFixture();
-  const { code, err } = await copy(old.file, join(old.data, 'copied.db'));
-  expect([code, err]).toEqual([1, expect.stringContaining('Start and stop this version on it once')]);
-  expect(await copy(old.file, url)).toMatchObject({ code: 1, err });
 });
 
 test('a copy needs an empty database, and the command refers to pg_dump for a copy from PostgreSQL to PostgreSQL', async () => {

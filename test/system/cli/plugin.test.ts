@@ -147,7 +147,7 @@ describe('signalbox plugin test', () => {
     expect([code, err]).toEqual([2, '']);
     expect(out).toContain('✗ dominance: a candidate that is at least as good');
     expect(out).toMatch(
-      / {6}A ranks above B, which is as good in everything and better in something\n {6}in: A \(Q 0, C 0\.\d+, L 0 ms\), B \(Q 0, C 0, L 0 ms\); costReference /,
+      / {6}A ranks above B, which is as good in everything and better in something\n {6}in: A \(Q 0, C 0\.\d+, L 0 ms\), B \(Q 0, C 0, L 0 ms\); reference /,
     );
     expect(out).toContain('1 of 13 laws broken; seed 7, 60 cases for each law');
     expect(out).toContain(`./signalbox plugin test ${file} --seed 7 --runs 60`);

@@ -21,7 +21,7 @@ const box = useSignalbox(() => ({
   policy: testPolicy(
     { fake: { url: upstream.url, adapter: 'anthropic' } },
     { [MODEL]: { endpoints: ['fake'], capabilities: ['tools', 'json_schema', 'reasoning'] } },
-  ).replace('version: 1', 'version: 2'),
+  ),
 }));
 
 beforeAll(() => {

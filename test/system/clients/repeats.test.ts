@@ -14,7 +14,7 @@ let box: Signalbox;
 beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY });
   const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } });
-  box = await startSignalbox({ policy: policy.replace('version: 1', 'version: 2'), env: UPSTREAM_ENV });
+  box = await startSignalbox({ policy: policy, env: UPSTREAM_ENV });
 });
 afterAll(async () => {
   await box.stop();

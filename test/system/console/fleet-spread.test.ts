@@ -7,7 +7,7 @@ let stage: ConsoleStage;
 let east: FakeUpstream;
 let west: FakeUpstream;
 
-const policyOf = (): string => `version: 2
+const policyOf = (): string => `version: 1
 providers:
   east: { adapter: openai-compatible, base_url: "${east.url}", api_keys_env: [EAST_API_KEY, EAST_API_KEY_2] }
   west: { adapter: openai-compatible, base_url: "${west.url}", api_key_env: WEST_API_KEY }

@@ -150,7 +150,7 @@ describe('the editor', () => {
 for (const [theme, width] of orDeeply<readonly ['light' | 'dark', number]>([['dark', 390]], [['light', 1_280]])) {
   test(`an edit and its review have no finding of axe, violate no rule of the page and fit ${width} px (${theme})`, async () => {
     const { page, faults } = await openEditor({ theme, width });
-    await page.keyboard.type('language_worth: 0.25\nnowhere: 1');
+    await page.keyboard.type('strong_from: 0.25\nnowhere: 1');
     await page.locator('.policies-diagnostics li').first().waitFor();
     expect(await axeFinds(page)).toEqual([]);
     expect(await overflowOf(page)).toBeLessThanOrEqual(0);
@@ -165,14 +165,14 @@ describe('an edit', () => {
   test('an authorized person activates an edit after a preview of its effect, and undoes it', async () => {
     const { page } = await openEditor();
     const { revision } = await files();
-    await page.keyboard.type('language_worth: 0.25\n');
+    await page.keyboard.type('strong_from: 0.25\n');
     await isJudged(page, 'It has no error');
     await page.getByRole('link', { name: 'Review edit' }).click();
     await page.getByRole('heading', { name: '1 declaration differs.' }).waitFor();
     await page.getByRole('heading', { name: 'Both policies decide the one case alike.' }).waitFor();
     await putInForce(page).click();
     await page.locator('.toast', { hasText: 'is active' }).waitFor();
-    expect(await textOf('rules.yaml')).toBe(`${RULES}language_worth: 0.25\n`);
+    expect(await textOf('rules.yaml')).toBe(`${RULES}strong_from: 0.25\n`);
     expect(await page.locator('.policies-bar').count()).toBe(0);
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.locator('.toast', { hasText: 'is active again' }).waitFor();
@@ -183,14 +183,14 @@ describe('an edit', () => {
 
   test('an edit of one file is undone by a button with the name of the change, and the message brings it back', async () => {
     const { page } = await openEditor();
-    await page.keyboard.type('language_worth: 0.25\n');
+    await page.keyboard.type('strong_from: 0.25\n');
     await page.locator('.policies-bar').waitFor();
     expect(await page.getByRole('button', { name: 'Undo removal' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Undo edit' }).click();
     await page.locator('.policies-bar').waitFor({ state: 'detached' });
-    await page.locator('.cm-line', { hasText: 'language_worth' }).waitFor({ state: 'detached' });
+    await page.locator('.cm-line', { hasText: 'strong_from' }).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Undo', exact: true }).click();
-    await page.locator('.cm-line', { hasText: 'language_worth' }).waitFor();
+    await page.locator('.cm-line', { hasText: 'strong_from' }).waitFor();
     await page.getByRole('button', { name: 'Remove file' }).click();
     await page.getByRole('button', { name: 'Undo removal' }).click();
     await page.locator('.policies-bar').waitFor({ state: 'detached' });
@@ -224,21 +224,18 @@ describe('an edit', () => {
   });
 
   deeply('saved over a revision that changed another file keeps that change', async () => {
-    await writeElsewhere('other.yaml', 'language_worth: 0.25\n');
+    await writeElsewhere('other.yaml', 'strong_from: 0.25\n');
     const { page } = await openEditor();
     await page.keyboard.type('# Mine.');
     await isJudged(page, 'It has no error');
-    await writeElsewhere('other.yaml', 'language_worth: 0.5\n');
+    await writeElsewhere('other.yaml', 'strong_from: 0.5\n');
     await putInForce(page).click();
     await page.locator('.notice', { hasText: 'The new revision did not change the files that you edited.' }).waitFor();
     await page.getByRole('button', { name: 'Keep my edit' }).click();
     await isJudged(page, 'It has no error');
     await putInForce(page).click();
     await page.locator('.toast', { hasText: 'is active' }).waitFor();
-    expect([await textOf('rules.yaml'), await textOf('other.yaml')]).toEqual([
-      `${RULES}# Mine.`,
-      'language_worth: 0.5\n',
-    ]);
+    expect([await textOf('rules.yaml'), await textOf('other.yaml')]).toEqual([`${RULES}# Mine.`, 'strong_from: 0.5\n']);
     await writeElsewhere('other.yaml', '{}\n');
     await writeElsewhere('rules.yaml', RULES);
   });
@@ -258,7 +255,7 @@ describe('an edit', () => {
 
   deeply('of an auditor leaves as a patch alone', async () => {
     const { page } = await openEditor({ role: 'auditor' });
-    await page.keyboard.type('language_worth: 0.25\n');
+    await page.keyboard.type('strong_from: 0.25\n');
     await isJudged(page, 'It has no error');
     expect(await putInForce(page).count()).toBe(0);
     expect(await page.getByRole('button', { name: 'Download patch' }).isEnabled()).toBe(true);
@@ -321,7 +318,7 @@ test('the page shows what each selector chooses, as the admin API does, also wit
       const answer = await stage.box.post('/admin/policy/check', body);
       return answer.ok && JSON.parse(await answer.text());
     });
-  const EDIT = `${RULES}preferences: [{ name: p, prefer: 'model.id == "claude-mirror-4"', worth: 1 }]\nanswer_worth: 100000\n`;
+  const EDIT = `${RULES}preferences: [{ name: p, prefer: 'model.id == "claude-mirror-4"', worth: 1 }]\nstrong_from: 0.001\n`;
   const before = await checked({ choices: 'all_set' });
   const after = await checked({ choices: 'all_set', changes: [{ name: 'rules.yaml', text: EDIT }] });
   const shownIn = async (page: Page) =>
@@ -365,10 +362,10 @@ test('the page shows what each selector chooses, as the admin API does, also wit
 });
 
 deeply('a revision of before is found, compared with that in force, and edited back to', async () => {
-  await writeElsewhere('rules.yaml', `${RULES}language_worth: 0.5\n`);
+  await writeElsewhere('rules.yaml', `${RULES}strong_from: 0.5\n`);
   const { page } = await openConsole(stage, { path: '/policies/revisions' });
   await page.getByRole('link', { name: 'With the active policy' }).first().click();
-  await page.getByText('language_worth', { exact: false }).first().waitFor();
+  await page.getByText('strong_from', { exact: false }).first().waitFor();
   const before = new URL(page.url()).searchParams.get('a') ?? '';
   await page.goto(`${stage.box.url}/console/policies/revisions/${before}`);
   await page.getByRole('button', { name: 'Restore in an edit' }).click();

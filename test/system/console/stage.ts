@@ -26,14 +26,13 @@ const model = (provider: string, input: number, quality: number, ttft: number) =
 const ROLES = ['admin', 'finance', 'auditor', 'lead', 'member'] as const;
 
 /** A policy with two providers, three models, a budget that is nearly spent and one that is not. */
-export const CONSOLE_POLICY = `version: 2
+export const CONSOLE_POLICY = `version: 1
 providers: { north: { adapter: simulated }, south: { adapter: simulated } }
 models:
   gpt-6-luna:${model('north', 1_000, 0.8, 4)}
   claude-mirror-4:${model('south', 3_000, 0.9, 8)}
   mistral-breeze:${model('north', 100, 0.5, 2)}
 baseline: claude-mirror-4
-reference_price: { input: 1, output: 4 }
 teams:
   - name: search
 budgets:

@@ -50,7 +50,7 @@ const upstream = startOwnServer(async (request) => {
   return Response.json({ id: 'x', model: 'm', choices: [{ index: 0, message, finish_reason: 'stop' }], usage });
 });
 
-const OWN = `version: 2
+const OWN = `version: 1
 plugins: [./plugins/own.ts, signalbox-strategy-packed]
 providers:
   up: { adapter: openai-compatible, base_url: "${upstream.url}/v1", api_key_env: TEST_UPSTREAM_KEY }

@@ -62,7 +62,7 @@ describe('The table for the checks of alerts and dashboard', () => {
         { best: { endpoints: ['one', 'two'] }, plain: { endpoints: ['two'], quality: 0.5 } },
         'selectors:\n  auto: { strategy: auto }\nbudgets:\n  - { name: everybody, limit_credits: 1000, window: month }\n',
       )
-        .replace('version: 1', 'version: 2\nescalate: { share_max: 0 }')
+        .replace('version: 1', 'version: 1\nescalate: { share_max: 0 }')
         .replace(/(plain:\n\s+endpoints: \[\{ [^}]*) \}/, `$1, limits: ${LIMITS} }`),
       // No collector listens at this address; the server counts spans nevertheless.
       env: {

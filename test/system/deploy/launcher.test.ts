@@ -186,7 +186,7 @@ test.concurrent('a killed installer does not block later starts', async () => {
 const PATIENCE = 60_000;
 
 /** A model that begins its answer after this time, ms. */
-const policyOf = (ttftMs: number) => `version: 2
+const policyOf = (ttftMs: number) => `version: 1
 providers: { sim: { adapter: simulated } }
 models:
   slow:

@@ -104,7 +104,7 @@ const model = (id: string, more = '') => `  ${id}:
     latency: { ttft_ms: 100, output_tokens_per_second: 100, basis: guessed }
     quality: { default: 0.8, basis: guessed }
 ${more}`;
-const OWN = `version: 2\nmodels:\n${model('uncounted')}${model('counted', '    tokenizer: o200k_base\n')}`;
+const OWN = `version: 1\nmodels:\n${model('uncounted')}${model('counted', '    tokenizer: o200k_base\n')}`;
 
 describe('npx with the file, in an empty folder', () => {
   test('serves the API', async () => {

@@ -126,7 +126,7 @@ describe('a release is refused with the reason, and changes nothing:', () => {
     const today = new Date().toISOString().slice(0, 10);
     for (const name of readdirSync(path('policies'))) rmSync(path(`policies/${name}`));
     const models = `models:\n  old-one:${model('2025-01-01')}\n  new-one:${model(today)}\n`;
-    write('policies/signalbox.yaml', `version: 2\nproviders: { sim: { adapter: simulated } }\n${models}`);
+    write('policies/signalbox.yaml', `version: 1\nproviders: { sim: { adapter: simulated } }\n${models}`);
     await commitScripts({ check: 'exit 1' });
     const { code, out } = await release('9.0.0', '--skip-tests');
     expect([code, out]).toEqual([1, expect.stringContaining('models.old-one.price')]);

@@ -81,10 +81,9 @@ test(
 
 describe('after a first start that was killed', () => {
   test(
-    'before the database knew a key, an empty key file and a part of one are replaced by a key that opens the server',
+    'before the database knew a key, a part of a key file is replaced by a key that opens the server',
     async () => {
       const data = newFolder();
-      writeFileSync(keyFile(data), '');
       writeFileSync(partFile(data), 'sb_live_abc');
       const box = await start(data);
       const key = readFileSync(keyFile(data), 'utf8');
@@ -119,22 +118,6 @@ describe('after a first start that was killed', () => {
       const box = await start(data, { SIGNALBOX_API_KEY: makeTestKey() });
       expect([existsSync(partFile(data)), existsSync(keyFile(data))]).toEqual([false, false]);
       expect(await statusWith(box.url, box.key)).toBe(200);
-    },
-    PATIENCE,
-  );
-
-  test(
-    'of version 0.1 with a key in the database and none in the file, the next start says how to create one',
-    async () => {
-      const data = newFolder();
-      await (await start(data)).stop();
-      writeFileSync(keyFile(data), '');
-      const box = await start(data);
-      const told = await waitFor(() => box.lines.find((line) => line.includes('admin.key is empty')));
-      expect(JSON.parse(told)).toMatchObject({ level: 'warn', file: keyFile(data) });
-      const [, ...cure] = (JSON.parse(told) as { cure: string }).cure.split(' ');
-      const made = await box.run(...cure);
-      expect(await waitFor(async () => (await statusWith(box.url, made.out.split('\n')[0] ?? '')) === 200)).toBe(true);
     },
     PATIENCE,
   );

@@ -103,11 +103,7 @@ describe('completion', () => {
       ['anthropic', 'gemini', 'openai', 'openai-compatible', 'simulated'],
     ],
     ['presets', 'providers:\n  p:\n    preset: ¦', ['groq', 'openai', 'azure-openai', 'ollama']],
-    [
-      'strategies',
-      'selectors:\n  s:\n    strategy: ¦',
-      ['auto', 'auto-fast', 'auto-cheap', 'weighted', 'cheapest-within-margin'],
-    ],
+    ['strategies', 'selectors:\n  s:\n    strategy: ¦', ['auto', 'auto-fast', 'auto-cheap', 'weighted']],
     ['capabilities', 'models:\n  m:\n    capabilities: [¦]', ['tools', 'vision', 'json_schema', 'reasoning']],
     ['more capabilities', 'models:\n  m:\n    capabilities:\n      - tools\n      - ¦', ['vision', 'json_schema']],
     ['keys of quality', 'models:\n  m:\n    quality:\n      ¦', ['default', 'basis', 'as_of']],
@@ -119,19 +115,8 @@ describe('completion', () => {
 
   test('completion offers the options of the named strategy, adapter and preset', async () => {
     const labels = (key: string, own: string) => offered(`selectors:\n  s:\n    ${own}\n    ${key}:\n      ¦`);
-    expect(await labels('options', 'strategy: auto')).toEqual([
-      'quality',
-      'cost',
-      'latency',
-      'patience_ms',
-      'quality_floor',
-    ]);
-    expect(await labels('options', 'strategy: fastest-within-margin')).toEqual([
-      'quality_margin',
-      'quality_enough',
-      'quality_floor',
-    ]);
-    expect(await labels('options', 'strategy: auto-fast')).toContain('emphasis');
+    expect(await labels('options', 'strategy: auto')).toEqual(['margin', 'strong_margin', 'second_worth', 'step_cost']);
+    expect(await labels('options', 'strategy: auto-fast')).toEqual(['margin', 'strong_margin']);
     expect(await labels('options', 'strategy: mine')).toEqual([]);
     expect(await offered('providers:\n  p:\n    preset: openai\n    settings:\n      ¦')).toEqual([
       'service',
@@ -202,7 +187,7 @@ constraints:
   - name: empty
 
 selectors:
-  s: { strategy: fastest-within-margin, options: { quality_margn: 0.1 } }
+  s: { strategy: auto-fast, options: { margn: 0.1 } }
 tasks:
   t: often
 cases:
@@ -214,7 +199,7 @@ cases:
       '10: Value is above the maximum of 1.',
       '14: Value must be "day" | "week" | "month" | "total".',
       '16: Needs the key require, max_latency_ms or max_cost_credits.',
-      '19: Property quality_margn is not allowed.',
+      '19: Property margn is not allowed.',
       '1: Property modles is not allowed.',
       '21: Incorrect type. Expected "object".',
       '24: Incorrect type. Expected "object".',

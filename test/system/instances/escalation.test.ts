@@ -11,7 +11,7 @@ import { useUpstream } from '../../support/use.ts';
 const upstream = useUpstream({ key: UPSTREAM_KEY });
 const model = (input: number, quality: number) =>
   `{ provider: fake, price: { input: ${input}, output: ${4 * input} }, context_window: 90000, max_output: 9000, quality: { default: ${quality} } }`;
-const POLICY = `version: 2
+const POLICY = `version: 1
 providers: { fake: { adapter: openai-compatible, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY } }
 models: { small: ${model(0.1, 0.7)}, strong: ${model(5, 0.9)} }
 selectors: { auto: { strategy: auto, tiers: { usual: [small], strong: [strong] } } }

@@ -8,7 +8,7 @@ let stage: Stage;
 let here: Signalbox;
 let there: Signalbox;
 beforeAll(async () => {
-  stage = await startStage(0, { version: 2 });
+  stage = await startStage(0);
   here = await stage.fleet.start();
   there = await stage.fleet.start();
 });

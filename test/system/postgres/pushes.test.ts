@@ -22,7 +22,7 @@ const revisionOf = async (one: Signalbox): Promise<string> =>
 const run = (...args: string[]) => runHere([...args, '--json'], { DATABASE_URL: fleet.url, ...UPSTREAM_ENV });
 
 test('a revision that a command pushes is active on both servers when the command returns', async () => {
-  writeFileSync(join(folder, 'policy.yaml'), policyOf('language_worth: 0.07\n'));
+  writeFileSync(join(folder, 'policy.yaml'), policyOf('strong_from: 0.07\n'));
   const { code, out, err } = await run('policy', 'push', folder);
   expect([code, err]).toEqual([0, '']);
   const pushed = JSON.parse(out) as { revision: string; lagging: string[] };
@@ -39,7 +39,7 @@ test('callers see a pushed revision on both servers within the promised time', a
   let worth = 0.1;
   await inTime(EVERYWHERE_MS, async () => {
     worth += 0.01;
-    writeFileSync(join(folder, 'policy.yaml'), policyOf(`language_worth: ${worth.toFixed(2)}\n`));
+    writeFileSync(join(folder, 'policy.yaml'), policyOf(`strong_from: ${worth.toFixed(2)}\n`));
     const before = await revisionOf(fleet.servers[0]!);
     const pushing = run('policy', 'push', folder, '--from', before);
     for (const one of fleet.servers) await waitFor(async () => (await revisionOf(one)) !== before);
@@ -56,7 +56,7 @@ test('a server that starts later uses the pushed revision, and is listed', async
 
 test('if servers have different variables, the list of servers says that they run the same push with different providers', async () => {
   const other = '  other: { adapter: openai-compatible, base_url: "http://127.0.0.1:1", api_key_env: OTHER_KEY }\n';
-  writeFileSync(join(folder, 'policy.yaml'), policyOf().replace(/^reference_price/m, `${other}$&`));
+  writeFileSync(join(folder, 'policy.yaml'), policyOf().replace(/^default_weights/m, `${other}$&`));
   expect((await run('policy', 'push', folder, '--from', await revisionOf(fleet.servers[0]!))).code).toBe(0);
   await fleet.start({ env: { ...UPSTREAM_ENV, OTHER_KEY: 'sk-other' } });
   const { code, out } = await runHere(['instances'], { DATABASE_URL: fleet.url });

@@ -11,7 +11,7 @@ let here: Signalbox;
 let there: Signalbox;
 let failing = 0;
 beforeAll(async () => {
-  stage = await startStage(0, { version: 2 });
+  stage = await startStage(0);
   stage.answers.fails = () => failing-- > 0;
   here = await stage.fleet.start();
   there = await stage.fleet.start();

@@ -42,22 +42,18 @@ export async function startStage(
     own = false,
     more = '',
     onCrash = 'charge',
-    version = 1,
     ...options
-  }: Omit<StartOptions, 'version'> & {
+  }: StartOptions & {
     limit?: number;
     own?: boolean | PostgresOptions;
     more?: string;
     onCrash?: 'charge' | 'release';
-    version?: 1 | 2;
   } = {},
 ): Promise<Stage> {
   const answers: GateAnswers = { usageOf: (request) => tokens(42, capOf(request)) };
   const gate = startGate(answers);
   gate.open();
-  const terms = pursePolicy(gate.url, 2_000)
-    .replace('version: 1', `version: ${version}`)
-    .replace('_wait_ms: 2000', `$&, on_crash: ${onCrash}`);
+  const terms = pursePolicy(gate.url, 2_000).replace('_wait_ms: 2000', `$&, on_crash: ${onCrash}`);
   const policy = `${terms}${more}budgets:
   - { name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: ${limit}, window: day, alert_at: [0.5], on_exhausted: reject }
 `;

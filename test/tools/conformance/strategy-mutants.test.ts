@@ -1,6 +1,13 @@
 import { describe } from 'bun:test';
 import { auto } from '../../../plugins/strategies/auto.ts';
-import type { CallerWeights, Candidates, PreparedStrategy, StrategyPlugin } from '../../../src/contract/strategy.ts';
+import { weighted } from '../../../plugins/strategies/weighted.ts';
+import type {
+  CallerWeights,
+  Candidates,
+  LadderStrategy,
+  RequestStrategy,
+  StrategyPlugin,
+} from '../../../src/contract/strategy.ts';
 import { STRATEGY_LAWS, type StrategySubject } from '../../../src/tools/conformance/strategy.ts';
 import { STRATEGY_NOTES } from '../../../src/tools/conformance/strategy-notes.ts';
 import { host } from '../../../src/tools/plugin/gateway-parts.ts';
@@ -8,20 +15,29 @@ import { testMutants } from './support.ts';
 
 const of = (plugin: StrategyPlugin): StrategySubject => ({ plugin, host });
 
-/** The shipped strategy `auto`, with a mistake. */
-const wrong = (mistake: (real: PreparedStrategy) => Partial<PreparedStrategy>): StrategySubject =>
+/** The shipped strategy `weighted`, with a mistake. */
+const wrong = (mistake: (real: RequestStrategy) => Partial<RequestStrategy>): StrategySubject =>
+  of({
+    ...weighted,
+    prepare(options) {
+      const real = weighted.prepare(options);
+      return real.per === 'build' ? real : { ...real, ...mistake(real) };
+    },
+  });
+
+/** The shipped strategy `auto`, with wrong figures. */
+const wrongLadder = (mistake: Partial<LadderStrategy>): StrategySubject =>
   of({
     ...auto,
     prepare(options) {
-      const { quality = 1, cost = 1, latency = 1, patience_ms = 1 } = options as Record<string, number>;
-      const real = auto.prepare({ quality, cost, latency, patience_ms });
-      return { ...real, ...mistake(real) };
+      const real = auto.prepare({ margin: 0.03, strong_margin: 0.01, second_worth: 0.1, step_cost: 3, ...options });
+      return real.per === 'build' ? { ...real, ...mistake } : real;
     },
   });
 
 const refusing = (error: Error): StrategySubject =>
   of({
-    ...auto,
+    ...weighted,
     prepare() {
       throw error;
     },
@@ -43,12 +59,18 @@ let calls = 0;
 const most = (column: Float64Array, n: number): number => Math.max(...column.subarray(0, n));
 
 describe('strategy laws:', () => {
-  testMutants([...STRATEGY_LAWS, ...STRATEGY_NOTES], of(auto), {
+  testMutants([...STRATEGY_LAWS, ...STRATEGY_NOTES], of(weighted), {
     options: [
       ['refuses its own defaults', refusing(new Error('no'))],
       ['fails because of its options', refusing(new TypeError('undefined is not a function'))],
     ],
-    form: [['has a sentence as its reason', wrong(() => ({ reason: 'cheap: the cheapest\nof all' }))]],
+    form: [
+      ['has a sentence as its reason', wrong(() => ({ reason: 'cheap: the cheapest\nof all' }))],
+      ['has a name as its clause', wrongLadder({ reason: 'Cheap' })],
+      ['has no margin', wrongLadder({ margin: Number.NaN })],
+      ['has a wider margin for hard requests', wrongLadder({ strongMargin: 0.5 })],
+      ['takes only cheaper steps', wrongLadder({ stepCost: 0.5 })],
+    ],
     fills: [
       [
         'writes later',

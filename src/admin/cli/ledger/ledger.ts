@@ -142,12 +142,8 @@ async function backup(args: readonly string[], command: LedgerCommand): Promise<
     ...(isPiped && { write: command.write }),
   });
   const size = `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
-  // The command also backs up a database without a current ledger. Operators need the backup most before an upgrade and must not have to
-  // start the new server first.
   const report = result && auditReport(result, { settlements: 0, fault: null, ledgerFault: null }, command.now());
-  const outcome = report
-    ? verdict(report)
-    : 'Not audited: the database has no ledger, or its ledger has an older version.';
+  const outcome = report ? verdict(report) : 'Not audited: the database has no ledger.';
   const isSound = !report || report.findings_count === 0;
   const text = `Wrote ${isPiped ? 'the backup' : target}, ${size}. ${outcome}\n${isSound ? '' : reportText(report)}`;
   if (isPiped) command.warn(text);

@@ -12,12 +12,10 @@ import type { Diagnostic } from '../../../policy/diagnostics.ts';
 import { STALE_AFTER_DAYS } from '../../../policy/models/figures.ts';
 import { countText } from '../../../policy/models/wildcards.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
-import { LATEST_VERSION } from '../../../policy/versions.ts';
 import { namedBundle } from '../../use-cases/policy/bundles.ts';
 import { checkPolicy, type PolicyCheck, unreadFiles } from '../../use-cases/policy/check.ts';
 import type { PolicyChoice } from '../../use-cases/policy/choices.ts';
-import { policyArgument, policyName } from '../../use-cases/policy/folder-words.ts';
-import { referenceText } from '../../use-cases/policy/reference.ts';
+import { policyName } from '../../use-cases/policy/folder-words.ts';
 import type { SettingName } from '../../use-cases/policy/settings.ts';
 import { readPolicy } from '../../use-cases/policy/tools.ts';
 import { parseArguments, SWITCH } from '../arguments.ts';
@@ -57,10 +55,10 @@ const unusedText = (folder: string | null): string[] => {
 };
 
 /**
- * Warnings that are listed beside errors: they may explain an error, such as an option of another strategy or a misspelt value, or belong to
- * the same line of a new provider or service, such as its address.
+ * Warnings that are listed beside errors: they may explain an error, such as a misspelt value, or belong to the
+ * same line of a new provider or service, such as its address.
  */
-const BESIDE_ERRORS: ReadonlySet<Diagnostic['code']> = new Set(['former-option', 'misspelt-value', 'private-host']);
+const BESIDE_ERRORS: ReadonlySet<Diagnostic['code']> = new Set(['misspelt-value', 'private-host']);
 const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || BESIDE_ERRORS.has(code);
 /** A failed case is no mistake in the text of the policy, so warnings do not distract from it and may explain it. */
 const isMistake = ({ severity, code }: Diagnostic): boolean => severity === 'error' && code !== 'case-failed';
@@ -84,25 +82,6 @@ function folded(figures: readonly Diagnostic[], missing: number): string {
     missing > 0 && `${plural(missing, 'provider')} cannot serve here`,
   ].filter(Boolean);
   return counts.length > 0 ? `. ${counts.join(', ')}: --all` : '';
-}
-
-/**
- * Lists which defaults the latest version of the language would change. Tasks are counted and selectors are named, because each selector
- * has several defaults.
- */
-function versionText(changes: readonly string[], folder: string): string {
-  const latest = `\`version: ${LATEST_VERSION}\``;
-  if (changes.length === 0) return `${latest} would change nothing here.`;
-  const selectors = changes.flatMap((path) => /^selectors\.(.+)\.options\.[^.]+$/.exec(path)?.[1] ?? []);
-  const tiered = changes.filter((path) => /^selectors\..+\.tiers$/.test(path)).length;
-  const tasks = changes.filter((path) => path.startsWith('tasks.')).length;
-  const names = [
-    ...changes.filter((path) => !/^(?:tasks|selectors)\./.test(path)),
-    ...(tasks > 0 ? [`the sizes of ${plural(tasks, 'task')}`] : []),
-    ...new Set(selectors.map((name) => `the options of \`${name}\``)),
-    ...(tiered > 0 ? [`the tiers of ${plural(tiered, 'selector')}`] : []),
-  ];
-  return `${latest} would change ${names.join(', ')}: ${commandName()} policy diff${policyArgument(folder)} --as-version ${LATEST_VERSION}`;
 }
 
 /** Only a store can show whether a team that was created through the API exists. */
@@ -153,11 +132,19 @@ function choicesText(choices: readonly PolicyChoice[], setting: SettingName, ter
   return `${[painter(terminal).faint(head!), ...table].join('\n')}\n\n${note}`;
 }
 
-/** Lists the models of each tier: `usual tier of auto: luna, then flash (derived)`. */
-const tiersText = (all: NonNullable<PolicyCheck['tiers']>): string =>
+/** Lists the reasons of each selector, once each. */
+function reasonsText(choices: readonly PolicyChoice[]): string {
+  const reasons = choices.flatMap(({ selector, because }) => (because === null ? [] : [`${selector}: ${because}.`]));
+  return [...new Set(reasons)].map(visible).join('\n');
+}
+
+/** Lists the first models of each order: `order of auto: luna, then flash`, or the lists that the policy states. */
+const ordersText = (all: NonNullable<PolicyCheck['orders']>): string =>
   all
-    .flatMap((tiers) =>
-      TIERS.map((name) => `${name} tier of \`${tiers.selector}\`: ${tierText(tiers[name])} (${tiers.source})`),
+    .flatMap(({ selector, order, stated }) =>
+      stated
+        ? TIERS.map((name) => `models of \`${selector}\` for ${name} requests: ${tierText(stated[name])}`)
+        : [`order of \`${selector}\`: ${tierText(order)}`],
     )
     .map(visible)
     .join('\n');
@@ -200,18 +187,15 @@ function asText(
       : `, ${countText(check.models ?? 0, check.wildcards ?? 0)}, ${plural(check.cases, 'case')}`;
   const isFew = all || missing.length <= REASONS_MAX;
   const aside = all ? '' : folded(figures, isFew ? 0 : missing.length);
-  const { choices, tiers, reference_price: reference, amounts_in_usd: amounts } = check;
+  const { choices, orders, amounts_in_usd: amounts } = check;
   if (choices && setting) parts.push(choicesText(choices, setting, colour));
-  if (tiers && tiers.length > 0) parts.push(tiersText(tiers));
+  if (orders && orders.length > 0) parts.push(ordersText(orders));
+  if (choices && setting) parts.push(reasonsText(choices));
   parts.push(
     `${policyName(folder)}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`,
   );
-  // A stated price is in the files.
-  if (reference && (reference.source === 'model' || all || choices))
-    parts.push([`Reference price: ${referenceText(reference)}.`, ...reference.explanation].map(visible).join('\n'));
   if (amounts.length > 0) parts.push(amountsText(amounts, all));
   if (isFew && missing.length > 0) parts.push(leftOutText(missing));
   if (teams.length > 0) parts.push(uncheckedText(teams));
-  if (errors === 0 && check.changed_by_latest_version) parts.push(versionText(check.changed_by_latest_version, folder));
   return `${parts.join('\n\n')}\n`;
 }

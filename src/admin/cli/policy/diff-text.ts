@@ -15,7 +15,6 @@ import type { BuiltPolicy, PolicyDifference } from '../../use-cases/policy/diff.
 import { changedCases } from '../../use-cases/policy/diff.ts';
 import type { ComparedRequests, DifferentRequest } from '../../use-cases/policy/diff-requests.ts';
 import { checkCommand } from '../../use-cases/policy/folder-words.ts';
-import { type ReferenceBody, referenceText } from '../../use-cases/policy/reference.ts';
 import type { PolicySource } from '../../use-cases/policy/tools.ts';
 import { grid, paragraphs } from '../terminal.ts';
 import { fromTo, growth, pair, short } from './diff-values.ts';
@@ -31,17 +30,13 @@ const NOTE =
 export const differenceText = (difference: PolicyDifference, terminal: boolean): string =>
   scrub(unscrubbedText(difference, terminal));
 
-function unscrubbedText({ a, b, changes, renamed, decisions, reference }: PolicyDifference, terminal: boolean): string {
+function unscrubbedText({ a, b, changes, renamed, decisions }: PolicyDifference, terminal: boolean): string {
   const paint = painter(terminal);
   const parts = [
     `${paint.strong(visible(`${a.place.label} → ${b.place.label}`))}\n`,
     `${paint.strong('Changed declarations')}\n${changesText(changes, renamed, paint)}`,
     ...[a, b].filter(({ side }) => side === null).map((one) => brokenText(one, terminal)),
   ];
-  if (reference !== null && reference.moved_because !== null) {
-    const why = paragraphs([visible(reference.moved_because)], terminal);
-    parts.push(`${paint.strong('Changed reference price')}\n${referenceLines(reference, paint)}${why}`);
-  }
   if (decisions === null) return parts.join('\n');
   const { cases, caseTotals, requests, worth } = decisions;
   const changed = changedCases(cases);
@@ -69,9 +64,6 @@ function unscrubbedText({ a, b, changes, renamed, decisions, reference }: Policy
   parts.push(paragraphs([summary(caseTotals, requests?.totals ?? null, broken, words), ...usd, NOTE], terminal));
   return parts.join('\n');
 }
-
-const referenceLines = ({ a, b }: Readonly<Record<'a' | 'b', ReferenceBody>>, paint: Paint): string =>
-  [`- ${referenceText(a)}`, `+ ${referenceText(b)}`].map((line) => `  ${signed(visible(line), paint)}\n`).join('');
 
 /** The text for two different policies that have no cases, if no file has requests. */
 function incomparable(a: PolicySource, b: PolicySource): string {
@@ -115,7 +107,7 @@ function changesText(changes: readonly PolicyChange[], renamed: readonly PolicyR
       }
       if (again && change === 'added') return [];
       const [first, ...more] = keys;
-      // A section that is one value, such as `answer_worth`, has no keys.
+      // A section that is one value, such as `baseline`, has no keys.
       if (first?.key === '' && more.length === 0) {
         return fromTo(thing, first).map((line) => `  ${signed(visible(line), paint)}`);
       }

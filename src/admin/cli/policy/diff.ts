@@ -1,5 +1,4 @@
 import { UsageError } from '../../../core/usage-error.ts';
-import { type LanguageVersion, VERSIONS } from '../../../policy/versions.ts';
 import { differenceBody, diffPolicy, type PolicyDifference } from '../../use-cases/policy/diff.ts';
 import { isFolder } from '../../use-cases/policy/tools.ts';
 import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
@@ -8,7 +7,7 @@ import { jsonText } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
 import { differenceText } from './diff-text.ts';
 
-const FLAGS = { requests: TEXT, 'as-version': TEXT, json: SWITCH, strict: SWITCH };
+const FLAGS = { requests: TEXT, json: SWITCH, strict: SWITCH };
 
 /**
  * Runs `signalbox policy diff`. If only the earlier policy cannot be loaded, the command writes all other results first and then throws.
@@ -16,32 +15,20 @@ const FLAGS = { requests: TEXT, 'as-version': TEXT, json: SWITCH, strict: SWITCH
  */
 export async function runDiff(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
-  const asVersion = versionIn(values['as-version']);
   const [a, b, ...more] = positionals;
-  if (asVersion === undefined && (a === undefined || more.length > 0)) {
+  if (a === undefined || more.length > 0) {
     throw new UsageError(
       'policy diff needs one or two policies: folders, revisions or commits, as in policy diff HEAD.',
     );
   }
-  if (asVersion !== undefined && positionals.length > 1) {
-    throw new UsageError('policy diff --as-version compares one policy with itself. Name at most one policy.');
-  }
   const workspace = { ...command, folder: folderMeant(positionals, command) };
-  const difference = await diffPolicy({ a: a ?? workspace.folder, b, asVersion, requests: values.requests }, workspace);
+  const difference = await diffPolicy({ a, b, requests: values.requests }, workspace);
   const text = values.json ? jsonText(await differenceBody(difference)) : differenceText(difference, command.terminal);
   if (difference.a.side === null) {
     await command.write(text);
     throw new UsageError(`${difference.a.place.label} cannot be loaded, so only the declarations were compared.`);
   }
   return { text, code: isFine(difference, values.strict) ? 0 : 2 };
-}
-
-function versionIn(text: string | undefined): LanguageVersion | undefined {
-  const version = VERSIONS.find((one) => `${one}` === text);
-  if (text !== undefined && version === undefined) {
-    throw new UsageError(`--as-version must be one of ${VERSIONS.join(', ')}, not ${text}.`);
-  }
-  return version;
 }
 
 /**

@@ -7,7 +7,7 @@ import { parseJson } from '../../../core/json/object.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
-import { explainCase, explainStored } from '../../use-cases/policy/explain.ts';
+import { explainCase, explainRequest } from '../../use-cases/policy/explain.ts';
 import { explanationBody } from '../../use-cases/policy/explanation-body.ts';
 import { momentOf } from '../../use-cases/policy/hypothetical.ts';
 import { storedPayer } from '../../use-cases/policy/key-funds.ts';
@@ -23,7 +23,7 @@ import { SETTING_WORDS } from './setting-text.ts';
 import { missingText, placeText } from './test-text.ts';
 
 const NOTE =
-  'The figures come from the policy, adjusted for the lengths of questions that this data folder has recorded. Only a running server knows measured answer lengths and latencies, which endpoints are healthy, and the models that it found at model servers. To use its knowledge, name the server with --url.';
+  'The figures come from the policy. Only a running server knows measured answer lengths and latencies, which endpoints are healthy, and the models that it found at model servers. To use its knowledge, name the server with --url.';
 const SERVED = 'The server used its own policy and measurements.';
 const UNFUNDED =
   'Budgets and balances are not considered. Name a sender with --key, --team or --user to consider its own.';
@@ -79,7 +79,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const key = { id: payer?.info.id ?? 'explain', labels, models, notModels, team, user, levels };
   const request = readRouteBody(body);
   const funds = payer?.fundsUnder(budgets, labels, request.model);
-  const explanation = await explainStored({ request, key, timeMs, funds }, runtime, command.database);
+  const explanation = await explainRequest({ request, key, timeMs, funds }, runtime);
   return explanationResult(explanationBody(explanation, { isMeasured: false, isFunded: payer !== null }), {
     json: flags.json,
     terminal,

@@ -5,7 +5,6 @@ import { UsageError } from '../../../core/usage-error.ts';
 import { camelKeys } from '../../../policy/schema/camel-keys.ts';
 import { percent } from '../../../routing/advise.ts';
 import { PolicyExplanation } from '../../policy-explanation.ts';
-import { referenceText } from '../../use-cases/policy/reference.ts';
 import type { CommandResult } from '../result.ts';
 import { paragraphs } from '../terminal.ts';
 import { jsonText } from '../text.ts';
@@ -26,7 +25,6 @@ interface ExplainForm {
 }
 
 const { properties } = PolicyExplanation;
-const reference = properties.reference_price.anyOf[0];
 /** The parts of an explanation that are printed. Other parts may be missing in answers of earlier versions. */
 const Printed = Type.Object({
   ...Type.Pick(PolicyExplanation, [
@@ -35,15 +33,6 @@ const Printed = Type.Object({
   ]).properties,
   facts: Type.Pick(properties.facts, ['task', 'pinned']),
   tier: Type.Optional(properties.tier),
-  reference_price: Type.Optional(
-    Type.Union([
-      Type.Object({
-        ...Type.Pick(reference, ['input_usd', 'output_usd', 'source', 'model']).properties,
-        explanation: Type.Optional(reference.properties.explanation),
-      }),
-      Type.Null(),
-    ]),
-  ),
   candidates: Type.Union([
     Type.Array(
       Type.Pick(properties.candidates.anyOf[0].items, [
@@ -78,7 +67,7 @@ function asText(body: Printed, { terminal, before = [], after = [], note, folder
   const lines = [
     ...before,
     ...(task_note ? [task_note] : []),
-    ...(task_reasons ? [taskText(task_reasons, body.facts.task)] : []),
+    ...(task_reasons ? [taskText(task_reasons)] : []),
     ...(explanation ?? []),
     ...(hold_note ? [hold_note] : []),
     ...after,
@@ -97,17 +86,16 @@ function asText(body: Printed, { terminal, before = [], after = [], note, folder
   return `${certificateText({ candidates: rows }, terminal)}\n${paragraphs(lines, terminal)}`;
 }
 
-/** Explains the columns of the table, and the unit of the cost in the utility. */
+/** Explains the columns of the table. */
 const legend = (body: Printed): string[] => {
-  const { usd_per_credit: usdPerCredit, reference_price: price } = body;
-  const words = `Quality is the expected share of good answers. 1 Credit is ${usdPerCredit} USD. Latency is the expected time to the end of the answer, and source shows where the speed comes from. Utility combines the three with the weights of the selector. ${orderText(body)}`;
-  if (!price) return [words];
-  return [words, `Reference price, which scales the cost: ${referenceText(price)}.`, ...(price.explanation ?? [])];
+  const { usd_per_credit: usdPerCredit } = body;
+  const words = `Quality is the expected share of good answers. 1 Credit is ${usdPerCredit} USD. Latency is the expected time to the end of the answer, and source shows where the speed comes from. ${orderText(body)}`;
+  return [words];
 };
 
 /** Says what decides the order of the eligible models. */
 function orderText({ tier, facts, candidates }: Printed): string {
-  if (tier) return 'The order of the tiers decides, not the utility.';
+  if (tier) return 'The models have the order of the selector; the first one that is good enough is chosen.';
   if (facts.pinned) return 'The request names its model, so the utility does not decide.';
   const utilities = (candidates ?? []).flatMap(({ rank, utility }) => (rank === null ? [] : [utility ?? 0]));
   // The models of a list of fallbacks are in the order of the list.
@@ -121,15 +109,12 @@ const PLACES: Readonly<Record<string, string>> = {
 
 /**
  * Writes, for example: `Task: classification (81 % likely, because of “classify”, “tickets” in the system prompt; “label”).`
- * @param counted the task that counts, which is `general` if no task is likely enough
  */
-function taskText({ task, share, words }: NonNullable<Printed['task_reasons']>, counted: string): string {
+function taskText({ task, share, words }: NonNullable<Printed['task_reasons']>): string {
   const places = Map.groupBy(words, ({ of }) => of);
   const signs = [...places].map(
     ([of, all]) => `${all.map(({ text }) => `“${visible(text)}”`).join(', ')}${PLACES[of] ?? ''}`,
   );
   const reasons = `${percent(share)} likely${signs.length > 0 ? `, because of ${signs.join('; ')}` : ''}`;
-  return task === counted
-    ? `Task: ${task} (${reasons}).`
-    : `Task: ${counted}, because the likeliest task is not likely enough: ${task} (${reasons}).`;
+  return `Task: ${task} (${reasons}).`;
 }

@@ -45,7 +45,9 @@ function rankedTable(ranked: readonly CertificateRow[], terminal: boolean): stri
   const parts = [...new Set(ranked.flatMap((one) => Object.keys(one.parts)))];
   // The parts add up to the utility.
   const sum = parts.map((part, at) => `${at === 0 ? '=' : '+'} ${visible(part)}`);
-  const head = ['', 'model', 'quality', 'Credits', 'latency', 'source', 'utility', ...sum];
+  // Models that an order ranks have no utility.
+  const isScored = ranked.some(({ utility }) => utility !== null);
+  const head = ['', 'model', 'quality', 'Credits', 'latency', 'source', ...(isScored ? ['utility'] : []), ...sum];
   const rows = ranked.map((one) => [
     `${one.rank}`,
     one.model,
@@ -53,7 +55,7 @@ function rankedTable(ranked: readonly CertificateRow[], terminal: boolean): stri
     `${shownCredits(one.costCredits)}`,
     `${seconds(one.latencyMs)} s`,
     BASIS[one.latencyBasis],
-    utilityText(one.utility!),
+    ...(isScored ? [one.utility === null ? '' : utilityText(one.utility)] : []),
     ...parts.map((part) => (part in one.parts ? utilityText(one.parts[part]!) : '')),
   ]);
   const [names, ...lines] = grid([head, ...rows], terminal, (column) => column !== 1);
@@ -61,7 +63,7 @@ function rankedTable(ranked: readonly CertificateRow[], terminal: boolean): stri
   return `${[paint.faint(names!), paint.strong(lines[0]!), ...lines.slice(1)].join('\n')}\n`;
 }
 
-/** Writes `90.5 % +6.0`: the share of good answers, and how much languages and preferences add. */
+/** Writes `90.5 % +6.0`: the share of good answers, and how much more or less it counts. */
 function qualityText({ quality, countedQuality }: CertificateRow): string {
   if (quality === null) return 'unknown';
   const share = Math.min(quality, SHOWN_QUALITY_MAX);

@@ -41,12 +41,11 @@ variable SIGNALBOX_KEY to an API key for that server.
 Exit code: 0 for a decision, 2 for a refusal or a decision that differs, 1 if nothing was decided.`,
   },
   'policy diff': {
-    usage: 'A [B] [--as-version 2] [--requests FILE.jsonl | -] [--strict] [--json] [--data DIR]',
+    usage: 'A [B] [--requests FILE.jsonl | -] [--strict] [--json] [--data DIR]',
     summary: 'Compare two policies: their declarations, and the models and costs that they choose.',
     details: `A and B are folders, revisions stored in --data, or Git commits (HEAD~1, main:path/to/folder).
 Without B, the command compares A with the policy folder. It runs plugin code of both, even of a commit.
---as-version compares a policy with itself in another version of the policy language. Without A, it
-compares the policy folder. The command decides the cases of both policies, and the requests of a file.
+The command decides the cases of both policies, and the requests of a file.
 Exit code: 2 if a case that held now fails or B cannot be loaded (with --strict: if any choice differs).`,
   },
   'policy schema': {

@@ -30,7 +30,7 @@ export interface UnservedPart {
   readonly reason: string;
 }
 
-/** Runs a case with only the figures of the catalog: without measurements, recorded lengths of questions and budgets. */
+/** Runs a case with only the figures of the catalog: without measurements and budgets. */
 export function* runCase(policyCase: PolicyCase, runtime: Runtime): Steps<CaseRun> {
   const missing = unservedIn(policyCase, runtime.snapshot);
   if (missing.length > 0) return { case: policyCase, outcome: null, missing, failures: [] };

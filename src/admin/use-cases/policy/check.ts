@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { StrategyPlugin } from '../../../contract/strategy.ts';
 import { measuredModels } from '../../../core/decision/readings.ts';
 import { toCredits } from '../../../core/money/credits.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
@@ -9,17 +8,14 @@ import { UsageError } from '../../../core/usage-error.ts';
 import { type Diagnostic, type DiagnosticCode, diagnosticsBody } from '../../../policy/diagnostics.ts';
 import type { ConvertedAmount } from '../../../policy/limits/amounts.ts';
 import { isWildcard } from '../../../policy/models/models.ts';
-import { byPlace } from '../../../policy/report.ts';
 import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../../policy/runtime/candidate.ts';
 import type { Outline } from '../../../policy/runtime/diff.ts';
 import { inSlices } from '../../../policy/runtime/slices.ts';
 import { isPolicyFile, type PolicyBundle } from '../../../policy/runtime/source.ts';
-import { changedDefaults } from '../../../policy/version-changes.ts';
 import { outlineOf } from './bundles.ts';
-import { choicesIn, reviewCheapChoices, tiersIn } from './choices.ts';
+import { choicesIn, ordersIn } from './choices.ts';
 import { policyName } from './folder-words.ts';
 import { guardedChanges } from './guarded.ts';
-import { referenceBody } from './reference.ts';
 import type { SettingName } from './settings.ts';
 import { idleIn, idleText, type JudgeTools, toolsFor } from './tools.ts';
 
@@ -50,10 +46,7 @@ export async function checkPolicy(
   const judged = await buildCandidate(bundle, tools.anywhere);
   if (isRejected(judged) && judged.message !== null) throw new UsageError(`${policyName(folder)}: ${judged.message}`);
   const isStale = judge.isStale ?? (() => false);
-  const costly = isRejected(judged)
-    ? []
-    : await inSlices(reviewCheapChoices(tools.parsed.policy, judged.plain), isStale);
-  const anywhere = isRejected(judged) ? judged.problems : [...judged.warnings, ...costly].sort(byPlace);
+  const anywhere = isRejected(judged) ? judged.problems : judged.warnings;
   const here = isRejected(judged) ? NO_FINDINGS : await checkHere(bundle, tools.here);
   // The snapshot is null if errors prevent the policy from being built.
   const snapshot = isRejected(judged) ? null : judged.runtime.snapshot;
@@ -73,11 +66,9 @@ export async function checkPolicy(
     wildcards: declared?.filter(isWildcard).length ?? null,
     cases: snapshot?.cases.length ?? null,
     left_out_here: here.missing,
-    changed_by_latest_version: changedDefaults(outline, strategiesOf(judge.shipped)),
-    reference_price: snapshot && referenceBody(snapshot.referenceOrigin),
     amounts_in_usd: isRejected(judged) ? [] : tools.parsed.policy.converted.map(amountBody),
     choices: chooser && (await inSlices(choicesIn(chooser), isStale)),
-    tiers: chooser && tiersIn(chooser.snapshot),
+    orders: chooser && ordersIn(chooser.snapshot),
     guarded: disk ? guardedChanges(await outlineOf(disk, judge), outline) : [],
     not_read: unread,
     // Only a store can show whether a team exists.
@@ -89,9 +80,6 @@ const amountBody = ({ path, usd, limit }: ConvertedAmount) => ({ path, usd, cred
 
 const teamsLeftOpen = ({ teamIds, teamPlaces }: PolicySnapshot): string[] =>
   [...teamIds.keys()].filter((name) => !teamPlaces.has(name));
-
-const strategiesOf = (plugins: JudgeTools['shipped']): ReadonlyMap<string, StrategyPlugin> =>
-  new Map(plugins.flatMap((plugin) => (plugin.kind === 'strategy' ? [[plugin.name, plugin] as const] : [])));
 
 /** Warnings whose message names models, and which therefore depend on the models that can be served. */
 const OF_SERVED_MODELS: ReadonlySet<DiagnosticCode> = new Set([

@@ -1,17 +1,13 @@
-import { priorReadings } from '../../../core/decision/readings.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import { TIER_LISTED_MAX } from '../../../core/policy/tiers.ts';
 import { DIFFICULTIES, type Difficulty, type Facts } from '../../../core/request/facts.ts';
 import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
-import type { Diagnostic } from '../../../policy/diagnostics.ts';
-import { CHEAP_SELECTOR, type CostlyTask, costlyDiagnostics } from '../../../policy/models/costly-choices.ts';
-import { isNearlyBest } from '../../../policy/models/reference-price.ts';
-import type { ParsedPolicy } from '../../../policy/parsed.ts';
-import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
+import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { BUILT_IN_SELECTORS } from '../../../policy/selectors.ts';
-import { Evaluation } from '../../../routing/evaluate.ts';
+import { decisionReason } from '../../../routing/choice-reason.ts';
+import { isRefusal } from '../../../routing/decide.ts';
 import { figuresBody, isRefused, NO_CHOICE, requestOutcomeOf } from './compare.ts';
-import { decideFor, hypotheticalFacts, UNNAMED } from './hypothetical.ts';
+import { decideFor, hypotheticalFacts } from './hypothetical.ts';
 import { USUAL_TIME } from './reasons.ts';
 
 /** The choice of a selector for a task and a difficulty, as commands print it and the API returns it. */
@@ -41,74 +37,37 @@ export function* choicesIn(runtime: Runtime): Generator<undefined, PolicyChoice[
   return choices;
 }
 
-/** Returns the tiers of each selector that has tiers, with the IDs of their models in order. */
-export const tiersIn = ({ selectors, models }: Pick<PolicySnapshot, 'selectors' | 'models'>) =>
-  [...selectors.values()].flatMap(({ name: selector, tiers }) => {
+/** Returns the order of each selector that orders its models once, with the IDs of its first models. */
+export const ordersIn = ({ selectors, models }: Pick<PolicySnapshot, 'selectors' | 'models'>) =>
+  [...selectors.values()].flatMap(({ name: selector, ladder }) => {
     const idsOf = (indexes: readonly number[]) => indexes.slice(0, TIER_LISTED_MAX).map((at) => models[at]!.id);
-    return tiers ? [{ selector, source: tiers.source, usual: idsOf(tiers.usual), strong: idsOf(tiers.strong) }] : [];
+    if (!ladder) return [];
+    const { order, stated } = ladder;
+    return [
+      {
+        selector,
+        order: idsOf(order),
+        stated: stated ? { usual: idsOf(stated.usual), strong: idsOf(stated.strong) } : null,
+      },
+    ];
   });
 
 function choiceOf(selector: string, task: string, difficulty: Difficulty, runtime: Runtime) {
-  const outcome = requestOutcomeOf(decideFor(factsOf(selector, task, difficulty, runtime), runtime), runtime.snapshot);
+  const decided = decideFor(factsOf(selector, task, difficulty, runtime), runtime);
+  const outcome = requestOutcomeOf(decided, runtime.snapshot);
   const asked = { selector, task, difficulty };
-  if (isRefused(outcome)) return { ...asked, model: null, ...NO_CHOICE, refused: outcome.code };
+  if (isRefused(outcome)) return { ...asked, model: null, because: null, ...NO_CHOICE, refused: outcome.code };
   const { model, provider, reason } = outcome;
-  return { ...asked, model, provider, reason, ...figuresBody(outcome, 1), refused: null };
+  const because = isRefusal(decided) ? null : decisionReason(decided, runtime.snapshot);
+  return { ...asked, model, because, provider, reason, ...figuresBody(outcome, 1), refused: null };
 }
 
 const ANYONE = { id: '', labels: {}, models: null };
 
 function factsOf(selector: string, task: string, difficulty: Difficulty, runtime: Runtime): Facts {
   const request = readRouteRequest({ model: selector, task_type: task });
-  return hypotheticalFacts({ request, key: ANYONE, timeMs: Date.parse(USUAL_TIME), difficulty }, runtime);
-}
-
-/** A choice of `auto-cheap` above this multiple of the cost of a model of nearly the same quality is reported. */
-const COSTLY = 3;
-
-/** Finds the tasks for which `auto-cheap` chooses an expensive model at the usual difficulty if no rule applies. Yields between tasks. */
-function* costlyTasks(runtime: Runtime): Generator<undefined, CostlyTask[]> {
-  // Without rules, every model that can serve the task is eligible.
-  const snapshot = { ...runtime.snapshot, constraints: [], preferences: [] };
-  const evaluation = new Evaluation(snapshot);
-  const readings = priorReadings(snapshot);
-  const costly: CostlyTask[] = [];
-  for (const { name: task } of snapshot.tasks) {
-    // Derived tiers depend on rules, so the ranking of all models shows what the weights of the selector choose.
-    const { tier: _, ...facts } = factsOf(CHEAP_SELECTOR, task, 'usual', { ...runtime, snapshot });
-    evaluation.fill(facts, readings, null);
-    const { n, model, quality, cost } = evaluation.shortlist;
-    if (n > 0) {
-      evaluation.choose(facts, { ...UNNAMED, ...strategyOf(facts, runtime) }, 1);
-      const chosen = evaluation.order[0]!;
-      const cheapest = cheapestNearBest(n, quality, cost);
-      if (cost[chosen]! > COSTLY * cost[cheapest]!) {
-        const idAt = (at: number) => snapshot.models[model[at]!]!.id;
-        const costs = { credits: cost[chosen]!, leastCredits: cost[cheapest]! };
-        costly.push({ task, model: idAt(chosen), cheapest: idAt(cheapest), ...costs });
-      }
-    }
-    yield;
-  }
-  return costly;
-}
-
-/** Returns the position of the cheapest of `n` models that are nearly as good as the best. */
-function cheapestNearBest(n: number, quality: ArrayLike<number>, cost: ArrayLike<number>): number {
-  let best = 0;
-  for (let i = 1; i < n; i++) if (quality[i]! > quality[best]!) best = i;
-  let cheapest = best;
-  for (let i = 0; i < n; i++) if (isNearlyBest(quality[i]!, quality[best]!) && cost[i]! < cost[cheapest]!) cheapest = i;
-  return cheapest;
-}
-
-/** Warns if `auto-cheap` chooses expensive models. Yields between tasks. */
-export function* reviewCheapChoices(
-  { reference, selectors, start }: Pick<ParsedPolicy, 'reference' | 'selectors' | 'start'>,
-  runtime: Runtime,
-): Generator<undefined, readonly Diagnostic[]> {
-  const tasks = yield* costlyTasks(runtime);
-  const own = selectors.find(({ name }) => name === CHEAP_SELECTOR)?.place ?? start;
-  const stated = reference?.origin.source === 'stated' ? reference.place : null;
-  return costlyDiagnostics({ tasks, place: stated ?? own, statesReference: stated !== null });
+  const facts = hypotheticalFacts({ request, key: ANYONE, timeMs: Date.parse(USUAL_TIME), difficulty }, runtime);
+  // A request whose task is read, not stated, has the qualities of the typical request.
+  const { isTaskStated: _, ...read } = facts;
+  return read;
 }

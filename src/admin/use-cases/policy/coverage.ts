@@ -98,7 +98,7 @@ export class Coverage {
       .filter(({ name }) => !this.#isTouched('preference', name));
     if (open.length === 0) return;
     const evaluation = this.#evaluationOf(snapshot);
-    evaluation.fill(facts, readings, null);
+    evaluation.fill(facts, readings);
     const { n, model } = evaluation.shortlist;
     const eligible = model.subarray(0, n);
     for (const { name, prefers } of open) {

@@ -1,4 +1,3 @@
-import { UsageError } from '../../../core/usage-error.ts';
 import { scrub, scrubAll } from '../../../host/telemetry/secrets.ts';
 import { type Diagnostic, diagnosticsBody } from '../../../policy/diagnostics.ts';
 import { compileCandidate, isRejected, withoutValues } from '../../../policy/runtime/candidate.ts';
@@ -10,9 +9,7 @@ import {
   type PolicyRename,
 } from '../../../policy/runtime/diff.ts';
 import { inSlices } from '../../../policy/runtime/slices.ts';
-import { hashOf } from '../../../policy/runtime/source.ts';
 import { inSteps } from '../../../policy/steps.ts';
-import type { LanguageVersion } from '../../../policy/versions.ts';
 import { patchOf } from './bundles.ts';
 import {
   type ComparedCase,
@@ -29,7 +26,6 @@ import {
 } from './compare.ts';
 import { compareRequests } from './diff-requests.ts';
 import { findPlace, folderPlace } from './place.ts';
-import { referenceBody, whyMoved } from './reference.ts';
 import { createScratch } from './scratch.ts';
 import { type JudgeTools, type PolicySource, type PolicyWorkspace, toolsFor } from './tools.ts';
 
@@ -42,24 +38,18 @@ export interface DiffQuery {
   readonly a: string;
   /** A folder, a revision or a commit; undefined for the folder of the workspace. */
   readonly b: string | undefined;
-  /** If given, the second policy is the first policy, read as this version of the language. */
-  readonly asVersion?: LanguageVersion;
   /** A file with a request on each line; `-` for the standard input. */
   readonly requests: string | undefined;
 }
 
 /** Compares the declarations of two policies, and their decisions if both can be loaded. Throws UsageError. */
-export async function diffPolicy({ a, b, asVersion, requests }: DiffQuery, workspace: PolicyWorkspace) {
+export async function diffPolicy({ a, b, requests }: DiffQuery, workspace: PolicyWorkspace) {
   using scratch = createScratch();
   const { folder, judge } = workspace;
   const first = await findPlace(a, workspace, scratch);
   const earlier = await buildSide(first, judge);
-  const named = () => (b === undefined ? folderPlace(folder, workspace) : findPlace(b, workspace, scratch));
-  const later = await buildSide(asVersion === undefined ? await named() : inVersion(first, asVersion), judge);
-  if (asVersion !== undefined && later.outline.version !== asVersion) {
-    const message = `${first.label} cannot be read as version ${asVersion}. Write \`version: ${earlier.outline.version}\` on a line of its own.`;
-    throw new UsageError(message);
-  }
+  const second = await (b === undefined ? folderPlace(folder, workspace) : findPlace(b, workspace, scratch));
+  const later = await buildSide(second, judge);
   return await differenceOf(earlier, later, requests, judge.isStale);
 }
 
@@ -75,18 +65,7 @@ export async function differenceOf(
   const sides = a.side && b.side && { a: a.side, b: b.side };
   // The decisions are null if one of the policies cannot be loaded.
   const decisions = sides && (await decideBoth(sides.a, sides.b, requests, isStale));
-  const reference = sides && referencesOf({ ...a, side: sides.a }, { ...b, side: sides.b });
-  return { a, b, changes, renamed, decisions, reference };
-}
-
-/** Returns the same policy with another version number in the line that states the version. */
-function inVersion(place: PolicySource, version: LanguageVersion): PolicySource {
-  const restated = (text: string) => text.replace(/^version: *\d+/m, `version: ${version}`);
-  const files = place.bundle.files.map((file) =>
-    file.text === undefined ? file : { ...file, text: restated(file.text) },
-  );
-  const label = `${place.label} as version ${version}`;
-  return { ...place, label, bundle: { files, hash: hashOf(JSON.stringify(files)) } };
+  return { a, b, changes, renamed, decisions };
 }
 
 async function decideBoth(a: Side, b: Side, file: string | undefined, isStale: () => boolean) {
@@ -98,19 +77,6 @@ async function decideBoth(a: Side, b: Side, file: string | undefined, isStale: (
     // The value of a Credit in USD, in each policy.
     worth: { a: a.anywhere.snapshot.usdPerCredit, b: b.anywhere.snapshot.usdPerCredit },
   };
-}
-
-type LoadedPolicy = BuiltPolicy & { readonly side: Side };
-
-/** Returns the price that defines a reference cost, in each policy, and why it differs. */
-function referencesOf(a: LoadedPolicy, b: LoadedPolicy) {
-  const sideOf = ({ place, side, outline }: LoadedPolicy) => ({
-    label: place.label,
-    origin: side.anywhere.snapshot.referenceOrigin,
-    outline,
-  });
-  const [from, to] = [sideOf(a), sideOf(b)];
-  return { a: referenceBody(from.origin), b: referenceBody(to.origin), moved_because: whyMoved(from, to) };
 }
 
 /** A compared policy, as far as it can be built. */
@@ -180,7 +146,7 @@ export const changedCases = (cases: readonly ComparedCase[]): ComparedCase[] =>
  * needed.
  */
 export async function differenceBody(
-  { a, b, changes, renamed, decisions, reference }: PolicyDifference,
+  { a, b, changes, renamed, decisions }: PolicyDifference,
   isStale: () => boolean = () => false,
 ) {
   const requests = decisions?.requests ?? null;
@@ -189,7 +155,6 @@ export async function differenceBody(
     b: sideJson(b),
     renamed,
     usd_per_credit: decisions && { a: Number(decisions.worth.a), b: Number(decisions.worth.b) },
-    reference_price: reference,
     cases: decisions && changedCases(decisions.cases).map(caseJson),
     requests: requests?.different.map(({ a, b, ...request }) => ({ ...request, ...answersJson(a, b) })) ?? null,
     requests_left_out: requests?.leftOut ?? 0,

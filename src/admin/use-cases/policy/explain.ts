@@ -1,4 +1,3 @@
-import type { Estimate } from '../../../core/decision/estimate.ts';
 import type { Readings } from '../../../core/decision/readings.ts';
 import type { Facts } from '../../../core/request/facts.ts';
 import type { ModelRequest } from '../../../core/request/model-request.ts';
@@ -6,7 +5,6 @@ import { UsageError } from '../../../core/usage-error.ts';
 import { type DecidedRequest, firstTrancheOf } from '../../../gateway/money/growth.ts';
 import { choiceWithin, holdTermsOf } from '../../../gateway/money/hold-terms.ts';
 import { shortageErrorOf } from '../../../gateway/money/shortage.ts';
-import { QuestionLengths } from '../../../gateway/prompt/question-lengths.ts';
 import type { FirstHold } from '../../../ledger/first-hold.ts';
 import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
 import { inSlices } from '../../../policy/runtime/slices.ts';
@@ -19,9 +17,7 @@ import { outputCappedBy } from '../../../routing/output-maximum.ts';
 import { influentialWords } from '../../../routing/profile/influential-words.ts';
 import type { ProfileInput } from '../../../routing/profile/input.ts';
 import type { PromptReader } from '../../../routing/profile/prompt-reader.ts';
-import { questionLengthOf } from '../../../routing/question-length.ts';
 import type { OnRuleFailure } from '../../../routing/rules.ts';
-import { readStore, storeExists } from '../../../store/open.ts';
 import { type CaseRun, caseNamed, runCase } from './cases.ts';
 import { checkCommand, policyName } from './folder-words.ts';
 import { exactFacts, guarded, type HypotheticalRequest, isCachedFor, tryFor, UNNAMED } from './hypothetical.ts';
@@ -41,20 +37,8 @@ interface ExplainedHold extends FirstHold {
   readonly capped: { readonly by: string; readonly outputCap: number } | null;
 }
 
-/**
- * Explains a request with the figures of the policy and the recorded lengths of questions in a database, which need not exist. Throws like
- * `explainRequest`.
- */
-export async function explainStored(hypothetical: HypotheticalRequest, whole: Runtime, database: string) {
-  using reader = (await storeExists(database)) ? await readStore(database, ['learning']) : null;
-  const lengths = new QuestionLengths(await reader?.learning.lengths.find());
-  return await explainRequest(hypothetical, whole, { lengths });
-}
-
 /** The inputs of a decision about a hypothetical request, in addition to the policy. */
 export interface ExplanationSources {
-  /** The usual lengths of questions. */
-  readonly lengths: Pick<QuestionLengths, 'estimate'>;
   /** The measurements of endpoints. Without this function, an explanation uses the figures of the policy. */
   readonly readings?: (runtime: Runtime) => Readings | undefined;
   /**
@@ -71,7 +55,7 @@ export interface ExplanationSources {
 export async function explainRequest(
   given: HypotheticalRequest,
   whole: Runtime,
-  { lengths, readings, recall, counter }: ExplanationSources,
+  { readings, recall, counter }: ExplanationSources = {},
 ) {
   const runtime = runtimeFor(whole, given.request.model);
   const { hypothetical, verdicts, refusal } = await guarded(given, runtime);
@@ -84,14 +68,12 @@ export async function explainRequest(
   const onFailure: OnRuleFailure = (rule, error) => failedRules.set(rule.name, error);
   const read = await exactFacts({ ...hypothetical, readings: measured }, runtime, onFailure, counter);
   const facts = recall?.(read, runtime) ?? read;
-  const length = runtime.snapshot.isOfWildcard ? null : questionLengthOf(turns);
-  const estimate = lengths.estimate(runtime.snapshot, facts, length);
   return {
-    ...explained(facts, estimate, runtime, { ...hypothetical, readings: measured }),
+    ...explained(facts, runtime, { ...hypothetical, readings: measured }),
     // A sentence about a stated task type that the policy does not know; null if there is nothing to say.
     taskNote: taskNote(task, facts.task)?.trim() || null,
     // The estimate of the task is null if the caller states the task, or if the request has no messages.
-    taskReasons: turns.length > 0 && task === undefined ? await taskReasons(request, facts, runtime.reader) : null,
+    taskReasons: turns.length > 0 && task === undefined ? taskReasons(request, facts, runtime.reader) : null,
     // Rules whose condition failed and therefore counts as true, with the error.
     failedRules,
     // The verdicts of the policy's guards on the request.
@@ -105,18 +87,13 @@ type ExplainedRequest = Partial<Pick<HypotheticalRequest, 'funds' | 'key' | 'rea
   readonly request?: ModelRequest | null;
 };
 
-function explained(
-  asked: Facts,
-  estimate: Estimate | null,
-  runtime: Runtime,
-  { request = null, funds = null, key, readings }: ExplainedRequest,
-) {
+function explained(asked: Facts, runtime: Runtime, { request = null, funds = null, key, readings }: ExplainedRequest) {
   const { snapshot } = runtime;
-  const { outcome, shortage } = tryFor(asked, runtime, { funds, estimate, readings });
+  const { outcome, shortage } = tryFor(asked, runtime, { funds, readings });
   // The facts of the outcome contain the money that the decision was based on.
   const { facts } = outcome;
   const caller = key && { models: key.models && new Set(key.models), levels: key.levels };
-  const given = { ...UNNAMED, ...strategyOf(facts, runtime), estimate, readings, caller, request };
+  const given = { ...UNNAMED, ...strategyOf(facts, runtime), readings, caller, request };
   const certificate = certify(snapshot, facts, given);
   const decided = isRefusal(outcome) || shortage ? null : { runtime, decision: outcome, request };
   const firstHold = decided && (funds ? heldOf(funds.firstHold(holdTermsOf(decided)), decided) : trancheOf(decided));
@@ -148,9 +125,9 @@ function heldOf(hold: FirstHold | null, { decision, runtime }: DecidedRequest): 
 }
 
 /** Returns the words that decided which task is most likely. */
-async function taskReasons(request: ProfileInput, { task, mix }: Facts, reader: PromptReader) {
+function taskReasons(request: ProfileInput, { task, mix }: Facts, reader: PromptReader) {
   const likeliest = mix[0]?.task ?? task;
-  const words = await inSlices(influentialWords(request, likeliest, reader), () => false);
+  const words = influentialWords(request, likeliest, reader);
   // `share` is the probability of the task, 0..1. For some prompts, such as an image, there are no words.
   return { task: likeliest, share: mix[0]?.share ?? 1, words };
 }
@@ -181,7 +158,7 @@ export async function explainCase(name: string, folder: string, onlyHere: boolea
   const runtime = runtimeFor(whole, found.given.model);
   const guards = await inSlices(guardedCase(found, runtime), never);
   return {
-    ...explained(factsOf(found, guards, runtime), null, runtime, {}),
+    ...explained(factsOf(found, guards, runtime), runtime, {}),
     isCached: isCachedCase(guards, runtime),
     case: found,
     failures: ran.run.failures,

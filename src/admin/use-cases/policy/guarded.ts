@@ -5,7 +5,6 @@ import type { AlertsText } from '../../../policy/schema/alerts.ts';
 import type { GatewayText, ProviderText } from '../../../policy/schema/policy.ts';
 import { BY_KEY, ORDINARY, type Section } from '../../../policy/schema/section-definition.ts';
 import { LANGUAGE } from '../../../policy/schema/sections.ts';
-import { LATEST_VERSION } from '../../../policy/versions.ts';
 
 /** A difference between two policies that gives more rights, sends data to other places or removes evidence. */
 export interface GuardedChange {
@@ -115,17 +114,17 @@ const DISCOVERS = 'it decides which models are served without an entry in the po
 function discoveredBy(before: Outline, after: Outline): GuardedChange[] {
   const known = objectOf(ownOf(before, 'providers'));
   return Object.entries(objectOf(ownOf(after, 'providers'))).flatMap(([name, provider]): GuardedChange[] => {
-    const [from, to] = [discoverIn(before, ownOf(known, name)), discoverIn(after, provider)];
+    const [from, to] = [discoverIn(ownOf(known, name)), discoverIn(provider)];
     const isOn = to !== 'off' && to !== from;
     return isOn ? [{ section: 'providers', name, key: 'discover', why: DISCOVERS, by: 'files' }] : [];
   });
 }
 
-function discoverIn(outline: Outline, provider: unknown): string {
+function discoverIn(provider: unknown): string {
   const { preset, discover } = objectOf(provider);
   // A value that is not a text is refused with the rest of the policy.
   if (discover !== undefined) return textOf(discover);
-  return discoverOf({ preset: textOf(preset) }, ownOf(outline, 'version') === 1 ? 1 : LATEST_VERSION);
+  return discoverOf({ preset: textOf(preset) });
 }
 
 const keysOf = (section: string): Readonly<Record<string, Guard>> => (section === 'gateway' ? GATEWAY : ALERTS);

@@ -1,6 +1,5 @@
 import { type Awaitable, whenReady } from '../../../core/awaitable.ts';
 import type { Decision, Refusal } from '../../../core/decision/decision.ts';
-import type { Estimate } from '../../../core/decision/estimate.ts';
 import type { Readings } from '../../../core/decision/readings.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import { type Caller, type CallerLevel, OPERATOR } from '../../../core/people/caller.ts';
@@ -23,7 +22,7 @@ import { countInput, decisiveTokenizers } from '../../../gateway/request/exact-c
 import type { AvailableFunds } from '../../../ledger/available-funds.ts';
 import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
 import { createTokenCounter, PATIENT_COUNT_MS, type TokenCounter } from '../../../providers/tokenizer/counter.ts';
-import { routeFacts, withDifficulty } from '../../../routing/facts.ts';
+import { routeFacts } from '../../../routing/facts.ts';
 import { hasRules, type OnRuleFailure, withRules } from '../../../routing/rules.ts';
 import { countableTexts } from '../../../routing/texts.ts';
 import { withFirstTier } from '../../../routing/tiers.ts';
@@ -36,22 +35,17 @@ export const decideFor = (facts: Facts, runtime: Runtime): Decision | Refusal =>
   runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
 
 /**
- * The facts that are known at a moment: the money of a key, an estimate, measurements. Each of these members is absent if the decision does not
+ * The facts that are known at a moment: the money of a key, measurements. Each of these members is absent if the decision does not
  * consider it.
  */
 interface DecisionKnowledge {
   readonly funds?: AvailableFunds | null;
-  readonly estimate?: Estimate | null;
   readonly readings?: Readings;
 }
 
 /** Decides like `decideFor`, but also uses what is known at a moment. */
-export function tryFor(
-  facts: Facts,
-  runtime: Runtime,
-  { funds = null, estimate = null, readings }: DecisionKnowledge,
-): FundedTrial {
-  const given = { ...UNNAMED, ...strategyOf(facts, runtime), estimate, readings };
+export function tryFor(facts: Facts, runtime: Runtime, { funds = null, readings }: DecisionKnowledge): FundedTrial {
+  const given = { ...UNNAMED, ...strategyOf(facts, runtime), readings };
   return funds
     ? decideWithin(funds, facts, given, runtime)
     : { outcome: runtime.decider.decide(facts, given), shortage: null, funds };
@@ -179,7 +173,7 @@ export function hypotheticalFacts(
 
 /** Returns the facts of a request with a difficulty, whose conversation begins in the tier for this difficulty. */
 function atDifficulty(facts: Facts, difficulty: Difficulty, snapshot: PolicySnapshot): Facts {
-  return withFirstTier(withDifficulty(facts, difficulty, snapshot), snapshot, () => (difficulty === 'hard' ? 1 : 0));
+  return withFirstTier({ ...facts, difficulty }, snapshot, () => (difficulty === 'hard' ? 1 : 0));
 }
 
 /**

@@ -62,9 +62,7 @@ async function kept(beginning: string, database: string): Promise<Revision | nul
 
 /** A revision stores only hashes of plugin code. Loads the current code of a plugin if it has the stored hash. */
 export const recalling = ({ surroundings }: Revision, loader: PluginLoader): PluginLoader['load'] =>
-  surroundings === null
-    ? loader.load
-    : knownPlugins(surroundings.plugins, loader, () => 'its code is missing or has changed since').load;
+  knownPlugins(surroundings.plugins, loader, () => 'its code is missing or has changed since').load;
 
 /**
  * Loads only plugins whose code has a known hash.

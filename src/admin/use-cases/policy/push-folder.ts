@@ -144,7 +144,7 @@ async function servedRevision({ store, isServed }: PushDesk): Promise<Revision |
  * push uses the variables of the server, and therefore gets the name that the server would give the same files.
  */
 const servedEnvironment = ({ surroundings }: Revision, { env }: JudgeTools): JudgeTools['env'] => ({
-  get: (name) => (surroundings?.unset.includes(name) ? undefined : generous(env).get(name)),
+  get: (name) => (surroundings.unset.includes(name) ? undefined : generous(env).get(name)),
 });
 
 /**

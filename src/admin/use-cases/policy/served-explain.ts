@@ -4,7 +4,6 @@ import { refuse, SignalboxError } from '../../../core/errors.ts';
 import { type Caller, OPERATOR } from '../../../core/people/caller.ts';
 import type { Endpoint } from '../../../core/policy/snapshot.ts';
 import { readRouteBody } from '../../../dialects/route-body.ts';
-import { QuestionLengths } from '../../../gateway/prompt/question-lengths.ts';
 import type { Gateway } from '../../../gateway/request/gateway.ts';
 import { compileCandidate, isRejected } from '../../../policy/runtime/candidate.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
@@ -22,7 +21,7 @@ import { bodyOf } from './tools.ts';
 
 /** Everything that this server uses to decide a request. */
 export interface ExplanationDesk extends PolicyDesk {
-  readonly gateway: Pick<Gateway, 'lease' | 'questionLengths' | 'ledger' | 'affinity' | 'counter' | 'now'>;
+  readonly gateway: Pick<Gateway, 'lease' | 'ledger' | 'affinity' | 'counter' | 'now'>;
   /** Returns the caller that a key represents now; null if the key does not work. */
   callerOf(id: string): Caller | null;
   readonly people: Pick<PeopleTerms, 'termsOf'> & {
@@ -83,8 +82,6 @@ async function explained(by: Principal, reach: Reach, desk: ExplanationDesk, que
     },
     runtime,
     {
-      // A policy that is not active is explained as on a new server, without recorded lengths.
-      lengths: isInForce ? gateway.questionLengths : new QuestionLengths(),
       readings: (own) => (isInForce ? own.readings() : own === runtime ? (readings ?? undefined) : undefined),
       recall: (facts, own) => gateway.affinity.history(key.id, request).recall(facts, own.snapshot),
       counter: gateway.counter,
@@ -201,7 +198,7 @@ function readingsAlike({ snapshot, accountOf }: Runtime, inForce: Runtime): Read
     }
   }
   const allHealthy = readings.health.every((health) => health === 0);
-  return shared === 0 ? null : { ...readings, ...inForce.outputs.lengthsFor(snapshot), allHealthy };
+  return shared === 0 ? null : { ...readings, outputTokens: inForce.outputs.lengthsFor(snapshot.tasks), allHealthy };
 }
 
 /** A key of a pool is found by its label, because this server reads no secrets for a policy that is not active. */

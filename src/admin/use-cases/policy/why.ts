@@ -74,7 +74,8 @@ export function whyNotChosen(
   { facts, reason, caller }: Decision & Sender,
   runtime: Runtime,
 ): string {
-  const { candidates } = certify(runtime.snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), caller });
+  const given = { ...UNNAMED, ...strategyOf(facts, runtime), caller };
+  const { candidates, choiceReason } = certify(runtime.snapshot, facts, given);
   const [choice] = candidates;
   const meant = candidates.filter(({ model }) => models.includes(model));
   const best = meant.find(({ rank }) => rank !== null);
@@ -83,8 +84,8 @@ export function whyNotChosen(
     .map((one) => `\`${one.model}\` is not eligible: ${against(one.rejections)}`);
   if (choice && best) {
     const count = candidates.filter(({ rank }) => rank !== null).length;
-    const rank = `by ${reason}, \`${best.model}\` is number ${best.rank} of ${count}: utility ${utility(best)}, and ${utility(choice)} of \`${choice.model}\``;
-    return [rank, ...leftOut].join('; ');
+    const why = choiceReason ?? `utility ${utility(best)}, and ${utility(choice)} of \`${choice.model}\``;
+    return [`by ${reason}, \`${best.model}\` is number ${best.rank} of ${count}: ${why}`, ...leftOut].join('; ');
   }
   if (facts.named !== null) return `the request names ${listNames(facts.named)}`;
   return leftOut.join('; ');

@@ -3,7 +3,7 @@ import { Field, Filters, Select } from '../../design/field.tsx';
 import { plural, type WrittenFigure } from '../../design/format.ts';
 import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { Coded, moneyFigure, Written } from '../../design/written.tsx';
+import { moneyFigure, Written } from '../../design/written.tsx';
 import { param, setParams } from '../../shell/router.ts';
 import { changesBody, draft } from './draft.ts';
 import { Diagnostics } from './file.tsx';
@@ -31,7 +31,7 @@ export function ChoicesPage() {
   const result = useTool('check', { ...changesBody(), choices: setting || 'all_set' });
   return (
     <Loaded what="Choices" of={result}>
-      {({ choices, tiers, reference_price: reference, errors, diagnostics }) =>
+      {({ choices, orders, errors, diagnostics }) =>
         errors > 0 ? (
           <section class="card stack-tight">
             <h2>The policy has {plural(errors, 'error')}, so its selectors choose nothing.</h2>
@@ -45,11 +45,8 @@ export function ChoicesPage() {
             ) : (
               <Empty title="No model can serve here">No provider of the policy is set up on this server.</Empty>
             )}
-            {tiers && tiers.length > 0 && <TierTable tiers={tiers} />}
-            <p class="small dim">
-              {noteText(setting)} {reference && referenceText(reference)}{' '}
-              <Coded text={reference?.explanation.join(' ') ?? ''} />
-            </p>
+            {orders && orders.length > 0 && <OrderTable orders={orders} />}
+            <p class="small dim">{noteText(setting)}</p>
           </section>
         )
       }
@@ -101,21 +98,27 @@ function ChoiceTable({ choices }: { readonly choices: readonly Choice[] }) {
   return <Table label="Choices" rows={shown} keyOf={(row) => `${row.task} ${row.difficulty}`} columns={columns} />;
 }
 
-type Tiers = NonNullable<Check['tiers']>[number];
+type Order = NonNullable<Check['orders']>[number];
 
-/** How many models of a tier the table lists. */
-const SHOWN = 3;
+/** How many models of an order the table lists. */
+const SHOWN = 4;
 
-const TIER_COLUMNS: readonly TableColumn<Tiers>[] = [
+const firstOf = (ids: readonly string[]): string => ids.slice(0, SHOWN).join(', then ');
+
+const ORDER_COLUMNS: readonly TableColumn<Order>[] = [
   { id: 'selector', head: 'Selector', cell: ({ selector }) => selector },
-  { id: 'usual', head: 'Usual tier', phone: 'more', cell: ({ usual }) => usual.slice(0, SHOWN).join(', then ') },
-  { id: 'strong', head: 'Strong tier', phone: 'more', cell: ({ strong }) => strong.slice(0, SHOWN).join(', then ') },
-  { id: 'source', head: 'Source', phone: 'more', cell: ({ source }) => source },
+  {
+    id: 'order',
+    head: 'Order',
+    phone: 'more',
+    cell: ({ order, stated }) =>
+      stated ? `usual: ${firstOf(stated.usual)}; strong: ${firstOf(stated.strong)} (stated)` : firstOf(order),
+  },
 ];
 
-/** The models of both tiers of each selector, in the order in which they are tried. */
-const TierTable = ({ tiers }: { readonly tiers: readonly Tiers[] }) => (
-  <Table label="Tiers" rows={tiers} keyOf={({ selector }) => selector} columns={TIER_COLUMNS} />
+/** The first models of each selector, in the order in which they are tried. */
+const OrderTable = ({ orders }: { readonly orders: readonly Order[] }) => (
+  <Table label="Orders" rows={orders} keyOf={({ selector }) => selector} columns={ORDER_COLUMNS} />
 );
 
 function rowsOf(choices: readonly Choice[]): readonly ChoiceRow[] {
@@ -145,7 +148,7 @@ interface ChosenProps {
 function Chosen({ choice, inFormat }: ChosenProps) {
   if (!choice || choice.model === null) return <span class="dim">no model</span>;
   return (
-    <span title={`${choice.provider}, ${choice.reason}`}>
+    <span title={`${choice.provider}, ${choice.because ?? choice.reason}`}>
       {choice.model}{' '}
       <span class="small dim">
         <Written value={inFormat(costOf(choice))} />
@@ -159,10 +162,4 @@ function noteText(setting: '' | 'here'): string {
   const figures = draft.value ? 'the policy and your edit' : 'the policy';
   const providers = setting === '' ? ' Every provider counts as set up.' : '';
   return `The choices apply to requests of the usual size of their task, from a key without labels, with the figures of ${figures}.${providers}`;
-}
-
-function referenceText({ input_usd: input, output_usd: output, source, model }: NonNullable<Check['reference_price']>) {
-  const origin =
-    source === 'model' ? `the price of ${model}` : source === 'stated' ? 'stated in the policy' : 'the default';
-  return `The reference price is ${input} USD in and ${output} USD out per 1M tokens (${origin}).`;
 }

@@ -81,7 +81,7 @@ export function chatFamilies(seriesMax: number, keyedMax: number) {
     }),
     escalations: counter({
       name: 'signalbox_escalations_total',
-      help: 'Requests of conversations that a signal of failure moved to the strong tier, by signal.',
+      help: 'Requests of conversations that a signal of failure moved to a better model, by signal.',
       labels: ['signal'],
     }),
     unescalated: counter({

@@ -21,6 +21,3 @@ export function figuresOf<Name extends string>(file: {
   const all = Object.entries<FigureRow>(file.figures);
   return Object.fromEntries(all.map(([name, { value }]) => [name, value])) as Record<Name, number>;
 }
-
-/** Returns the words or patterns of a list. */
-export const patternsOf = (lines: readonly string[]): readonly string[] => lines.flatMap((line) => line.split(' '));

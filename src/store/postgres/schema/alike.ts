@@ -3,16 +3,12 @@ import { NEWS_SUBJECTS } from '../../news.ts';
 import { migrate } from '../../sqlite/migrate.ts';
 import { NEWS_TABLE } from '../../sqlite/news.ts';
 import { ALL_TABLES } from '../../sqlite/open.ts';
-import type { Migrations } from '../../sqlite/statement.ts';
 import { raisedBy } from './access.ts';
-
-/** The version of all rooms of the SQLite schema from which the first version of the PostgreSQL schema is built. */
-const FIRST = 20;
 
 /** Tables and views of SQLite that PostgreSQL lacks or defines in its own way. */
 const APART: ReadonlySet<string> = new Set([
-  ...['adjustments', 'balances', 'budgets', 'checkpoint', 'decisions', 'entries', 'funds', 'identity', 'instances'],
-  ...['journal', 'migrations', 'record_indexing'],
+  ...['adjustments', 'balances', 'budgets', 'checkpoint', 'entries', 'funds', 'identity', 'instances', 'journal'],
+  ...['migrations', 'record_indexing'],
 ]);
 
 type Change = readonly [words: string | RegExp, instead: string];
@@ -31,7 +27,7 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
   learning_resets: [NUMBERED],
   subjects: [NUMBERED],
   threads: [NUMBERED],
-  accounts: [NAMED, [/,\s+agent_wallet TEXT/, '']],
+  accounts: [NAMED],
   tariffs: [NAMED],
   spend: [[/(quarter|account|tariff) INTEGER/g, '$1 integer']],
   records: [
@@ -40,11 +36,7 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
     PARTITIONED,
   ],
   // Adds the primary key to each index. In SQLite, an index always contains the key.
-  record_index: [
-    ['seq INTEGER', 'seq INTEGER CHECK (seq IS NULL)'],
-    [/(?<=ON record_index \(\w+)(?=\))/, ', id'],
-    PARTITIONED,
-  ],
+  record_index: [[/\s+seq INTEGER NOT NULL,/, ''], [/(?<=ON record_index \(\w+)(?=\))/, ', id'], PARTITIONED],
   record_labels: [PARTITIONED],
   // A bucket is updated with each count of its period, so each page of the table keeps room for new row versions.
   traffic: [[/ STRICT.*$/, ' WITH (fillfactor = 80)']],
@@ -77,28 +69,11 @@ interface Made {
   readonly sql: string;
 }
 
-/**
- * Translates a version of the SQLite schema.
- * @param version the version must only add tables, columns and indexes
- * @returns the statements of the version for PostgreSQL
- * @throws RangeError for a version that does not exist
- */
-export function versionAlike(room: string, version: number): string {
-  const statements = ALL_TABLES.find((one) => one.room === room)?.versions[version];
-  if (statements === undefined) throw new RangeError(`the tables of ${room} have no version ${version}`);
-  return inPostgres(statements);
-}
-
 /** @returns the statements for all tables that both databases have in common, with the triggers that raise the news of these tables */
 export function tablesAlike(): string {
   using db = new Database(':memory:');
   // The table of the news comes first, because the triggers of the other tables use it.
-  const rooms = [...new Set([NEWS_TABLE, ...ALL_TABLES])];
-  const firstOf = (one: Migrations) => ({
-    ...one,
-    versions: Object.fromEntries(Object.entries(one.versions).filter(([version]) => Number(version) <= FIRST)),
-  });
-  migrate(db, rooms.map(firstOf));
+  migrate(db, [...new Set([NEWS_TABLE, ...ALL_TABLES])]);
   const all = db
     .query<Made, []>('SELECT type, tbl_name AS "table", sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid')
     .all();

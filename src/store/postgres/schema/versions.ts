@@ -1,4 +1,5 @@
 import { ERASE_LINE } from '../../sqlite/cache.ts';
+import { BASELINE } from '../../sqlite/statement.ts';
 import DECIDE from '../books/decide.sql' with { type: 'text' };
 import NAMES from '../books/names.sql' with { type: 'text' };
 import OTHERS from '../books/others.sql' with { type: 'text' };
@@ -10,7 +11,7 @@ import TAKE from '../rates.sql' with { type: 'text' };
 import { ACCESS_TRIGGERS, INSTANCE_TABLES, raisedBy } from './access.ts';
 
 /** Inserts the row that stores how far traffic has been counted. */
-export const COUNTING_BEGINS = 'INSERT INTO traffic_counting VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0)';
+export const COUNTING_BEGINS = 'INSERT INTO traffic_counting VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0)';
 
 /** Numbers records in the order of their arrival, so that readers can follow them (see `horizon.ts`). */
 const RECORD_NUMBERS = 'CREATE SEQUENCE records_seq;';
@@ -68,7 +69,7 @@ CREATE TRIGGER conversations_erased AFTER UPDATE OF revoked_at ON keys FOR EACH 
 
 const ERASE_CACHED_ANSWERS = `CREATE FUNCTION erase_cached_answers_of_key() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  DELETE FROM cached_answers WHERE key_id = NEW.id;
+  ${ERASE_LINE};
   RETURN NULL;
 END $$;
 CREATE TRIGGER cached_answers_of_key_erased AFTER UPDATE OF revoked_at ON keys FOR EACH ROW
@@ -82,14 +83,6 @@ CREATE TRIGGER cached_answers_of_person_erased AFTER UPDATE OF removed_at ON use
   WHEN (NEW.removed_at IS NOT NULL) EXECUTE FUNCTION erase_cached_answers_of_person();
 `;
 
-/** Replaces the function of version 22. */
-const ERASE_CACHED_ANSWERS_OF_LINE = `CREATE OR REPLACE FUNCTION erase_cached_answers_of_key() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  ${ERASE_LINE};
-  RETURN NULL;
-END $$;
-`;
-
 /** The database functions. They do not depend on the order in which texts are sorted. */
 const FUNCTIONS = NAMES + RECALL + DECIDE + OTHERS + TAKE + PARTITION;
 
@@ -97,31 +90,16 @@ const FUNCTIONS = NAMES + RECALL + DECIDE + OTHERS + TAKE + PARTITION;
 const byBytes = (tables: string): string => tables.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"');
 
 /**
- * The versions of the schema, by number. Version 20 is the first that a release contains. Never edit a version that a server may have
- * applied, not even a comment: databases would differ. The next version is 24; `versionAlike` translates the version of a SQLite table.
+ * The versions of the schema, by number. Never edit a version that a server may have applied, not even a comment: databases would differ.
  */
 export const SCHEMA: Schema = {
-  20: {
+  [BASELINE]: {
     async sql() {
       const { tablesAlike } = await import('./alike.ts');
       const tables = [INSTANCE_TABLES, RECORD_NUMBERS, tablesAlike(), ACCESS_TRIGGERS, RECORDS];
-      return byBytes([...tables, LEDGER, ...LEDGER_NEWS, TRAFFIC, RATES].join('\n')) + FUNCTIONS;
+      const ledger = [LEDGER, ...LEDGER_NEWS, TRAFFIC, RATES];
+      return byBytes([...tables, ...ledger].join('\n')) + ERASE_CONVERSATIONS + ERASE_CACHED_ANSWERS + FUNCTIONS;
     },
-    serves: 20,
+    serves: BASELINE,
   },
-  21: {
-    async sql() {
-      const { versionAlike } = await import('./alike.ts');
-      return byBytes(versionAlike('conversations', 21)) + ERASE_CONVERSATIONS;
-    },
-    serves: 20,
-  },
-  22: {
-    async sql() {
-      const { versionAlike } = await import('./alike.ts');
-      return byBytes(versionAlike('cache', 21)) + ERASE_CACHED_ANSWERS;
-    },
-    serves: 20,
-  },
-  23: { sql: async () => ERASE_CACHED_ANSWERS_OF_LINE, serves: 20 },
 };

@@ -1,9 +1,7 @@
-import { fallbackReason } from '../../../core/decision/decision.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord, FullEndpoint } from '../../../core/decision/record.ts';
 import type { Refusal, RefusedAnswer } from '../../../core/decision/refusal.ts';
 import { isEmpty } from '../../../core/json/object.ts';
 import type { Usage } from '../../../core/money/usage.ts';
-import { NO_RULES } from '../../../core/policy/rules.ts';
 import type { Facts } from '../../../core/request/facts.ts';
 
 /** The fields of a record that have their own columns. */
@@ -13,7 +11,7 @@ export type RecordHead = Pick<
 >;
 
 /** The fields of a record that are stored together in one text column. */
-type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels' | 'quality' | 'estimate' | 'draw'>;
+type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels'>;
 
 /** The fields that every attempt has. */
 type UsualAttempt = Omit<AttemptRecord, (typeof RARE_OF_ATTEMPT)[number]>;
@@ -116,11 +114,9 @@ const RARE_FACTS = [
   'readers',
   'pdfs',
   'serviceCounts',
-  'qualityFactor',
   'outputTokensMin',
   'capsOutput',
   'stuck',
-  'qualityStep',
   'deniedModels',
   'named',
   'fallbacks',
@@ -129,6 +125,7 @@ const RARE_FACTS = [
   'conversation',
   'unescalated',
   'guards',
+  'isTaskStated',
 ] as const;
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
@@ -187,13 +184,13 @@ const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
 function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
   const { addOns, embedding, thread, readers, pdfs, serviceCounts } = facts;
-  const { qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep, deniedModels, fallbacks } = facts;
-  const { tier, escalation, conversation, unescalated, guards } = facts;
+  const { outputTokensMin, capsOutput, stuck, deniedModels, fallbacks } = facts;
+  const { tier, escalation, conversation, unescalated, guards, isTaskStated } = facts;
   const named = facts.named !== null && facts.named.length > 1 ? facts.named : undefined;
   const media = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
-  const judged = [qualityFactor, outputTokensMin, capsOutput, stuck, qualityStep];
+  const judged = [outputTokensMin, capsOutput, stuck];
   const chosenBy = [...media, ...judged, deniedModels, named, fallbacks];
-  const rare = [...chosenBy, tier, escalation, conversation, unescalated, guards];
+  const rare = [...chosenBy, tier, escalation, conversation, unescalated, guards, isTaskStated];
   const last = rare.findLastIndex((fact) => fact !== undefined);
   // Absent rare facts before the last present fact are null in the JSON.
   return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];
@@ -275,17 +272,16 @@ const EMPTY_TAIL = [[], 0, {}, [null, null]] as const;
 const unstated = (from: number): readonly unknown[] => EMPTY_TAIL.slice(from - TAIL_AT);
 const TAIL_AT = 6;
 
-/** Decodes the text of `encodeBody`, and texts of earlier versions. */
+/** Decodes the text of `encodeBody`. */
 export function decodeBody(text: string): RecordBody {
   const values = JSON.parse(text);
   const [seed, facts, reason, choice, fallbacks, outcome, ...last] = values;
   const [lastResorts = [], stream = 0, metadata = {}, [agent, parentAgent, sentBy = null] = [null, null], length] =
     last;
-  const named = unpackFacts(facts);
   return {
     seed,
-    facts: named,
-    reason: reasonIn(reason, choice, named),
+    facts: unpackFacts(facts),
+    reason,
     choice,
     fallbacks,
     lastResorts,
@@ -298,10 +294,6 @@ export function decodeBody(text: string): RecordBody {
     outcome: outcome && unpackOutcome(outcome),
   };
 }
-
-/** Returns the reason of a decision. Earlier versions did not add `:fallback` if the model that the request names was left out. */
-const reasonIn = (reason: string, choice: string, { named, model }: Facts): string =>
-  reason === 'pinned' && named !== null && choice !== model ? fallbackReason(reason) : reason;
 
 /** The values of a refused answer, by position. */
 export type RefusedValues = readonly [
@@ -358,39 +350,22 @@ function unpackFacts(values: readonly unknown[]): Facts {
   const { pinned, ...facts } = unpack<UsualFacts>(values.slice(0, FACTS.length), FACTS);
   const rare = unpack<Facts>(values.slice(FACTS.length), RARE_FACTS);
   const stated = Object.fromEntries(Object.entries(rare).filter(([, fact]) => fact !== null));
-  return { ...EARLIER_FACTS, named: pinned ? [facts.model] : null, pdfs: 0, ...facts, ...stated };
+  return { named: pinned ? [facts.model] : null, pdfs: 0, ...facts, ...stated };
 }
-
-/** Default values for fields that the shorter lists of earlier versions lack. */
-const EARLIER_FACTS: Partial<Facts> = {
-  rules: NO_RULES,
-  funds: null,
-  audioBytes: 0,
-  mix: [],
-  naturalLanguage: 'und',
-  languagesSeen: [],
-  inputTokensCounted: null,
-  outputTokensAsked: null,
-  cached: [],
-  difficulty: 'usual',
-  operation: 'chat',
-  pages: 0,
-  alias: null,
-};
 
 /**
  * Gives names to values by their position. No check is needed, because only `encodeBody` writes the values. A loop is used because the
  * counting of traffic decodes the outcome of each record, and `Object.fromEntries` takes five times as long.
- * @param earlier default values for fields that the shorter lists of earlier versions lack
+ * @param usual the values of fields that a short list leaves out
  */
-function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[], earlier: Partial<T> = {}): T {
-  const named: Partial<Record<keyof T, unknown>> = { ...earlier };
+function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[], usual: Partial<T> = {}): T {
+  const named: Partial<Record<keyof T, unknown>> = { ...usual };
   for (let i = 0; i < values.length; i++) named[fields[i]!] = values[i];
   return named as T;
 }
 
 function unpackAttempt(values: readonly unknown[]): AttemptRecord {
-  const attempt = unpack<AttemptRecord>(values, ALL_ATTEMPT, EARLIER_ATTEMPT);
+  const attempt = unpack<AttemptRecord>(values, ALL_ATTEMPT);
   const isRare = values.length > ATTEMPT.length + 2;
   if (!isRare) return attempt;
   // The list has a value for each field before the last one, also for a field that the attempt lacks.
@@ -406,7 +381,7 @@ function unpackAttempt(values: readonly unknown[]): AttemptRecord {
 }
 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
-  const outcome = unpack<RawOutcome>(values, OUTCOME, EARLIER_OUTCOME);
+  const outcome = unpack<RawOutcome>(values, OUTCOME, USUAL_OUTCOME);
   const { attempts, usage, adapted, full, guards, guardedBy, repeats, cache, spared, ...others } = outcome;
   const { guardCalls, insteadOf, ...rest } = others;
   return {
@@ -425,13 +400,7 @@ function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   };
 }
 
-const EARLIER_OUTCOME: Pick<DecisionOutcome, 'cappedBy' | 'usageReplaced'> = { cappedBy: null, usageReplaced: false };
-const EARLIER_ATTEMPT: Partial<AttemptRecord> = {
-  endpoint: null,
-  requestId: null,
-  finishReasons: [],
-  startMs: null,
-};
+const USUAL_OUTCOME: Pick<DecisionOutcome, 'cappedBy' | 'usageReplaced'> = { cappedBy: null, usageReplaced: false };
 
 /** An outcome whose attempts and usage are still lists of values. */
 interface RawOutcome extends Omit<DecisionOutcome, 'attempts' | 'usage' | 'full'> {

@@ -29,8 +29,7 @@ const LOOKS_AT_ONCE = 5_000;
 
 /** The tables, in addition to the index, from which lists are made. */
 export interface RecordSource {
-  /** Reads a record by its row number, or by its ID if the row number is null. */
-  read(id: number, seq: number | null): Promise<DecisionRecord | null>;
+  read(id: number): Promise<DecisionRecord | null>;
   /** Selects records that are not indexed yet; absent if all records are indexed. */
   readonly fresh?: (query: RecordQuery, span: Span, limit: number) => Selection;
 }
@@ -67,10 +66,9 @@ function spanOf({ from = 0, to, after, newerThan = -1 }: RecordQuery): Span {
 }
 
 /** Makes an entry of the list. The function reads the record itself only if the index has no summary of the record yet. */
-async function entryOf({ seq, summary, ...row }: IndexRow, read: RecordSource['read']): Promise<RecordEntry> {
-  const decoded = summary === null ? null : decodeSummary(summary);
-  if (decoded) return { ...row, summary: decoded };
-  const record = await read(row.id, seq).catch(orNone);
+async function entryOf({ summary, ...row }: IndexRow, read: RecordSource['read']): Promise<RecordEntry> {
+  if (summary !== null) return { ...row, summary: decodeSummary(summary) };
+  const record = await read(row.id).catch(orNone);
   return { ...row, summary: record && summaryOf(record) };
 }
 

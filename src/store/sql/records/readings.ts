@@ -32,12 +32,11 @@ function encodeReadings(differences: ReadingsDifferences): Uint8Array {
   return new Uint8Array(view.buffer);
 }
 
-/** Decodes the bytes of `encodeReadings`. A field that is absent has no differences. */
+/** Decodes the bytes of `encodeReadings`. */
 function decodeReadings(bytes: Uint8Array): ReadingsDifferences {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
   return differencesBy(() => {
-    if (at >= bytes.byteLength) return [];
     const list: (readonly [number, number])[] = [];
     const end = at + 4 + 12 * view.getUint32(at);
     for (at += 4; at < end; at += 12) list.push([view.getUint32(at), view.getFloat64(at + 4)]);

@@ -8,14 +8,14 @@ const FIND = sql('SELECT revision, source, models, surroundings, saved FROM revi
 const FIND_BY_PREFIX = sql(
   'SELECT revision FROM revisions WHERE substr(revision, 1, length(?1)) = ?1 ORDER BY saved DESC LIMIT 100',
 );
-/** The query checks for a column that the tables of an early version lack. */
-const FIND_COLUMN = sql(`SELECT 1 FROM pragma_table_info('revisions') WHERE name = 'surroundings'`, {
+/** Finds the table, which a file without any tables lacks. */
+const FIND_TABLE = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'revisions'`, {
   inPostgres: 'SELECT 1',
 });
 /** Keeps the policy that was active at the given time, which is the last policy saved before that time. */
 const PRUNE = sql('DELETE FROM revisions WHERE saved < (SELECT max(saved) FROM revisions WHERE saved < ?)');
 
-type RevisionRow = Omit<Revision, 'models' | 'surroundings'> & { models: string; surroundings: string | null };
+type RevisionRow = Omit<Revision, 'models' | 'surroundings'> & { models: string; surroundings: string };
 
 export const sqlRevisions = (db: SqlReader): RevisionTable => ({
   save: ({ revision, source, models, surroundings, saved }) =>
@@ -25,13 +25,13 @@ export const sqlRevisions = (db: SqlReader): RevisionTable => ({
     if (!row) return null;
     try {
       // The JSON is parsed without a check, because only `save` writes it.
-      return { ...row, models: JSON.parse(row.models), surroundings: JSON.parse(row.surroundings ?? 'null') };
+      return { ...row, models: JSON.parse(row.models), surroundings: JSON.parse(row.surroundings) };
     } catch {
       return null;
     }
   },
   async findByPrefix(prefix) {
-    if ((await db.query(FIND_COLUMN)).length === 0) return [];
+    if ((await db.query(FIND_TABLE)).length === 0) return [];
     const rows = await db.query<{ readonly revision: string }>(FIND_BY_PREFIX, [prefix]);
     return rows.map(({ revision }) => revision);
   },

@@ -5,25 +5,21 @@ import { hasSecret, scrub } from '../../../host/telemetry/secrets.ts';
 import { UnreadableRecord } from '../../records.ts';
 import type { SqlValue } from '../statement.ts';
 import { decodeBody, encodeBody, encodeRefusal, type RecordHead } from './body.ts';
-import { decodeEstimate, encodeEstimate } from './estimate.ts';
 
 /** The columns of a record, in the order of their values. */
-export const RECORD_COLUMNS = `id, time, key_id, kind, operation, status, model, task, labels, revision, frame, quality,
-    estimate, body, session, team_id, user_id, code, request`;
-export const RECORD_HEAD =
-  'id, time, key_id AS keyId, kind, revision, frame AS readingsNumber, quality, estimate, body';
+export const RECORD_COLUMNS = `id, time, key_id, kind, operation, status, model, task, labels, revision, frame,
+    body, session, team_id, user_id, code, request`;
 /** The columns of `records` that a `RecordRow` has. */
-export const RECORD_ROW = `${RECORD_HEAD}, labels, session, team_id AS team, user_id AS "user", request`;
+export const RECORD_ROW = `id, time, key_id AS keyId, kind, revision, frame AS readingsNumber, body, labels, session,
+    team_id AS team, user_id AS "user", request`;
 /** The value of `kind` of a refusal, which has no decision. */
 const REFUSED = 'refused';
 
 export type RecordRow = Omit<RecordHead, 'kind'> & {
   readonly kind: RecordHead['kind'] | typeof REFUSED;
-  readonly quality: Uint8Array;
-  readonly estimate: Uint8Array | null;
   readonly body: string;
-  /** The key's labels as JSON; null for a row of version 0.1. */
-  readonly labels: string | null;
+  /** The key's labels as JSON. */
+  readonly labels: string;
 };
 
 /** Returns the values of a record's columns. */
@@ -39,8 +35,6 @@ export const recordValues = (record: DecisionRecord): readonly SqlValue[] => [
   labelsText(record.labels),
   record.revision,
   record.readingsNumber,
-  record.quality ?? NO_QUALITY,
-  record.estimate && encodeEstimate(record.estimate, record.quality),
   bodyOf(record),
   record.session,
   record.team,
@@ -52,12 +46,9 @@ export const recordValues = (record: DecisionRecord): readonly SqlValue[] => [
 /** Returns the values of a refusal's columns. */
 export const refusalValues = (refusal: Refusal): readonly SqlValue[] => [
   ...[refusal.id, refusal.time, refusal.keyId, REFUSED, refusal.operation ?? '', REFUSED, refusal.model, ''],
-  ...[labelsText(refusal.labels), '', null, NO_QUALITY, null, encodeRefusal(refusal), refusal.session],
+  ...[labelsText(refusal.labels), '', null, encodeRefusal(refusal), refusal.session],
   ...[refusal.team, refusal.user, refusal.code, refusal.id],
 ];
-
-/** The value for qualities that are not kept, because the column does not accept null. */
-const NO_QUALITY = new Uint8Array(0);
 
 const labelsText = (labels: DecisionRecord['labels']): string => (isEmpty(labels) ? '{}' : JSON.stringify(labels));
 
@@ -71,19 +62,10 @@ function bodyOf(record: DecisionRecord): string {
 }
 
 /** Decodes a row of a record. @returns null for a refusal @throws UnreadableRecord for a row that was edited */
-export function decodeRow({ kind, body, estimate, labels, ...head }: RecordRow): DecisionRecord | null {
+export function decodeRow({ kind, body, labels, ...head }: RecordRow): DecisionRecord | null {
   if (kind === REFUSED) return null;
   try {
-    const quality = head.quality.length === 0 ? null : new Float64Array(head.quality.slice().buffer);
-    const decoded = decodeBody(body);
-    const record: DecisionRecord = {
-      ...head,
-      kind,
-      ...decoded,
-      ...(labels === null ? { labels: null, stream: null } : { labels: JSON.parse(labels) }),
-      quality,
-      ...decodeEstimate(estimate, quality),
-    };
+    const record: DecisionRecord = { ...head, kind, ...decodeBody(body), labels: JSON.parse(labels) };
     checkParts(record);
     return record;
   } catch (cause) {

@@ -2,8 +2,6 @@ import type { RecordEntry, RecordQuery } from '../../records.ts';
 import type { SqlValue, Statement } from '../statement.ts';
 
 export type IndexRow = Omit<RecordEntry, 'summary'> & {
-  /** The number of the record's row in `records`; null for a row of `decisions`. */
-  readonly seq: number | null;
   /** The summary; null if the summary is not made yet or the record cannot be read. */
   readonly summary: string | null;
 };
@@ -27,7 +25,7 @@ export const FILTERS = [
 ] as const;
 
 export const columns = (summary: string): string =>
-  `r.id, r.seq, r.key_id AS keyId, r.model, r.task, r.status, r.operation, r.request, r.team_id AS team, r.user_id AS "user", r.session, ${summary} AS summary`;
+  `r.id, r.key_id AS keyId, r.model, r.task, r.status, r.operation, r.request, r.team_id AS team, r.user_id AS "user", r.session, ${summary} AS summary`;
 
 /** A range of IDs: `from` inclusive, `to` exclusive. */
 export interface Span {

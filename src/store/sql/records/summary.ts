@@ -6,7 +6,6 @@ import { packRefused, type RefusedValues, unpackRefused } from './body.ts';
 type SummaryValues = readonly [
   time: number,
   revision: string,
-  /** The value is null for a record of version 0.1. A record of version 0.1 also has no `stream`. */
   labels: DecisionRecord['labels'],
   attempts: number | null,
   ofBody: readonly [
@@ -37,15 +36,7 @@ type SummaryValues = readonly [
 export function encodeSummary(summary: RecordSummary, { named, model }: Pick<Facts, 'named' | 'model'>): string {
   const { time, stream, labels, metadata, reason, revision, error, attempts, provider, charged, saved } = summary;
   const { firstPartMs, totalMs, inputTokens, outputTokens } = summary;
-  const of = [
-    named !== null,
-    model,
-    stream === null ? null : stream ? 1 : 0,
-    metadata,
-    reason,
-    error,
-    provider,
-  ] as const;
+  const of = [named !== null, model, stream ? 1 : 0, metadata, reason, error, provider] as const;
   const figures = [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens] as const;
   const refused = summary.refused && packRefused(summary.refused);
   const { guards, guardedBy, cache, spared, insteadOf } = summary;
@@ -64,20 +55,16 @@ export function encodeSummary(summary: RecordSummary, { named, model }: Pick<Fac
   return JSON.stringify(values);
 }
 
-/**
- * @returns the summary; null for another format, which a build between releases wrote. For such a summary, readers use the record itself.
- */
-export function decodeSummary(text: string): RecordSummary | null {
-  const values: SummaryValues | readonly [] = JSON.parse(text);
-  if (values.length !== 5) return null;
-  const [time, revision, labels, attempts, ofBody] = values;
+/** Decodes the text of `encodeSummary`, or of the database's own summary. */
+export function decodeSummary(text: string): RecordSummary {
+  const [time, revision, labels, attempts, ofBody]: SummaryValues = JSON.parse(text);
   const [isPinned, model, stream, metadata, reason, error, provider, ...figures] = ofBody;
   const [charged, saved, firstPartMs, totalMs, inputTokens, outputTokens, refused, guards, guardedBy, ...rest] =
     figures;
   const [cache = null, spared = null, insteadOf = null] = rest;
   return {
     time,
-    stream: labels === null ? null : stream === 1,
+    stream: stream === 1,
     labels,
     metadata: metadata ?? {},
     reason,

@@ -5,7 +5,7 @@ import { first, type SqlReader, type SqlWrite, type Statement, sql } from '../st
 import { addEntries, addWaiting, ENTRIES_BETWEEN, type EntryRow } from './entries.ts';
 import type { CountingMeans } from './means.ts';
 import type { CountingState } from './state.ts';
-import { BY_NUMBER, OLD_BETWEEN, readTraffic, selectTraffic } from './stored.ts';
+import { BY_NUMBER, readTraffic, selectTraffic } from './stored.ts';
 
 /** The most rows in a batch that is counted. */
 export interface BatchSize {
@@ -14,8 +14,6 @@ export interface BatchSize {
 }
 /** Counting a batch takes a few milliseconds, in which the process serves no request. */
 export const BATCH_SIZE: BatchSize = { records: 500, entries: 1_000 };
-
-const OLD_START = sql(`SELECT min(id) AS seq FROM (SELECT id FROM decisions WHERE id < ?1 ORDER BY id DESC LIMIT ?2)`);
 
 const endOf = (table: string) =>
   sql(
@@ -66,7 +64,7 @@ export async function nextBatch(
       to.journalThrough - state.journalThrough >= size.entries;
     return { to, isFull, writes: await addAll(db, means, state, sums, records, entries) };
   }
-  return (await means.isIndexed()) ? await pastBatch(db, means, state, sums, size) : null;
+  return await pastBatch(db, means, state, sums, size);
 }
 
 async function pastBatch(
@@ -76,23 +74,20 @@ async function pastBatch(
   sums: TrafficSums,
   size: BatchSize,
 ): Promise<Batch | null> {
-  const { recordsBefore, journalBefore, oldBefore } = state;
+  const { recordsBefore, journalBefore } = state;
   if (!isPastLeft(state)) return null;
   const least = idAt(state.recountFrom);
   const recordsFrom = await place(db, RECORDS_START, recordsBefore, size.records);
-  const isOld = recordsFrom === null && oldBefore > 0;
-  const oldFrom = isOld ? await place(db, OLD_START, oldBefore, size.records) : oldBefore;
   const journalFrom = await place(db, JOURNAL_START, journalBefore, size.entries);
-  const of = (statement: Statement, from: number | null, before: number) =>
-    from === null ? [] : readTraffic(db, statement, [from, before - 1, least]);
-  const records = await (isOld ? of(OLD_BETWEEN, oldFrom, oldBefore) : of(BY_NUMBER.rows, recordsFrom, recordsBefore));
+  const records =
+    recordsFrom === null ? [] : await readTraffic(db, BY_NUMBER.rows, [recordsFrom, recordsBefore - 1, least]);
   const entries = await db.query<EntryRow>(ENTRIES_BETWEEN, [
     journalFrom ?? 1,
     journalFrom === null ? 0 : journalBefore - 1,
     least,
   ]);
   // The position 0 means that no rows are left before it.
-  const to = { recordsBefore: recordsFrom ?? 0, oldBefore: oldFrom ?? 0, journalBefore: journalFrom ?? 0 };
+  const to = { recordsBefore: recordsFrom ?? 0, journalBefore: journalFrom ?? 0 };
   return {
     to,
     isFull: isPastLeft({ ...state, ...to }),
@@ -101,8 +96,8 @@ async function pastBatch(
 }
 
 /** Whether rows of the past may be left to count. */
-export const isPastLeft = ({ recordsBefore, oldBefore, journalBefore }: CountingState): boolean =>
-  recordsBefore > 0 || oldBefore > 0 || journalBefore > 0;
+export const isPastLeft = ({ recordsBefore, journalBefore }: CountingState): boolean =>
+  recordsBefore > 0 || journalBefore > 0;
 
 async function place(db: SqlReader, statement: Statement, ...params: number[]): Promise<number | null> {
   return (await first<{ seq: number | null }>(db, statement, ...params))?.seq ?? null;

@@ -23,11 +23,10 @@ export async function countTraffic(
 }
 
 async function countBatch(db: SqlTables, means: CountingMeans, now: number, size: BatchSize): Promise<boolean> {
-  // The counting finds the record of a charge with the index of records. In a data folder of an earlier version, many records can still be
-  // missing from the index.
+  // The counting finds the record of a charge with the index of records.
   const isIndexLeft = await means.index();
   const state = await countingState(db);
-  if (state.isClearing) return await clear(db, means, state);
+  if (state.isClearing) return await clear(db, state);
   const sums = new TrafficSums(keptFromAt(now));
   const batch = await nextBatch(db, means, state, sums, size);
   if (!batch) return isIndexLeft;
@@ -43,7 +42,7 @@ const DELETE_LATER = sql(`DELETE FROM traffic WHERE (width, kind, bucket, series
 const WAIT_NO_MORE = sql('DELETE FROM traffic_waiting WHERE id >= ?');
 
 /** Deletes a batch of the buckets that are to be counted again. After the last batch, all rows except new rows count as the past. */
-async function clear(db: SqlTables, { oldEnd }: CountingMeans, state: CountingState): Promise<boolean> {
+async function clear(db: SqlTables, state: CountingState): Promise<boolean> {
   const { recountFrom, recordsThrough, journalThrough } = state;
   for (const step of TRAFFIC_STEPS) {
     const from = [widthOf(step), Math.floor(recountFrom / STEP_MS[step])];
@@ -51,7 +50,7 @@ async function clear(db: SqlTables, { oldEnd }: CountingMeans, state: CountingSt
     await advance(db, state, {}, [write(DELETE_LATER, ...from)]);
     return true;
   }
-  const past = { recordsBefore: recordsThrough + 1, journalBefore: journalThrough + 1, oldBefore: oldEnd };
+  const past = { recordsBefore: recordsThrough + 1, journalBefore: journalThrough + 1 };
   await advance(db, state, { ...past, isClearing: 0 }, [write(WAIT_NO_MORE, idAt(recountFrom)), write(KEEP_ALL)]);
   return true;
 }

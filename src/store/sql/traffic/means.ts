@@ -22,12 +22,8 @@ export interface CountingMeans {
   readonly written: WrittenTraffic;
   /** Indexes a batch of records. @returns whether records are left to index */
   index(): Promise<boolean>;
-  /** Whether the index has all records of the past. */
-  isIndexed(): Promise<boolean>;
   /** Returns the numbers of the last record and entry that may be counted. No row with a smaller number will appear later. */
   horizon(): Promise<{ readonly records: number; readonly entries: number }>;
   /** Writes buckets, and replaces stored buckets. */
   put(buckets: readonly StoredBucket[]): readonly SqlWrite[];
-  /** An ID greater than all records of version 0.1; 0 if the database cannot have records of version 0.1. */
-  readonly oldEnd: number;
 }

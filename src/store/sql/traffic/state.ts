@@ -8,7 +8,6 @@ export interface CountingState {
   readonly version: number;
   readonly recordsThrough: number;
   readonly recordsBefore: number;
-  readonly oldBefore: number;
   readonly journalThrough: number;
   readonly journalBefore: number;
   /** The time, ms since 1970, before which the past is not counted again. */
@@ -19,13 +18,11 @@ export interface CountingState {
   readonly prunedBelow: number;
 }
 
-const SELECT =
-  sql(`SELECT version, records_through AS recordsThrough, records_before AS recordsBefore, old_before AS oldBefore,
+const SELECT = sql(`SELECT version, records_through AS recordsThrough, records_before AS recordsBefore,
     journal_through AS journalThrough, journal_before AS journalBefore, recount_from AS recountFrom,
     is_clearing AS isClearing, pruned_below AS prunedBelow FROM traffic_counting`);
 const NEXT = `version = version + 1, records_through = $recordsThrough, records_before = $recordsBefore,
-      old_before = $oldBefore, journal_through = $journalThrough, journal_before = $journalBefore,
-      recount_from = $recountFrom, is_clearing = $isClearing`;
+      journal_through = $journalThrough, journal_before = $journalBefore, recount_from = $recountFrom, is_clearing = $isClearing`;
 const ADVANCE = sql(`UPDATE traffic_counting SET ${NEXT} WHERE version = $version`, {
   mustChange: true,
 });

@@ -13,7 +13,7 @@ import { type SqlReader, type SqlValue, type Statement, sql } from '../statement
 
 /** The columns of a record that are counted. A record is counted only after it is indexed, because charges find it with the index. */
 interface RecordRow extends Omit<TrafficPlace, 'provider' | 'labels'> {
-  /** Labels as JSON; null in records of version 0.1. */
+  /** Labels as JSON; null if the record of the row no longer exists. */
   readonly labels: string | null;
   /** The body; null if the record of the row no longer exists. */
   readonly body: string | null;
@@ -43,21 +43,12 @@ const INDEXED = 'FROM json_each(?) AS k CROSS JOIN record_index AS i ON i.id = C
 const ofRecord = (column: string) => `(SELECT ${column} FROM records WHERE seq = i.seq)`;
 export const BY_ID: RecordSelection = {
   ids: searchFor(`SELECT i.id ${INDEXED}`),
-  rows: sql(
-    `SELECT ${columnsOf('i')}, ${ofRecord('labels')} AS labels,
-      coalesce(${ofRecord('body')}, (SELECT body FROM decisions WHERE id = i.id AND i.seq IS NULL)) AS body ${INDEXED}`,
-    {
-      inPostgres: inPostgres(
-        `SELECT ${columnsOf('r')}, r.labels, r.body ${INDEXED} CROSS JOIN records AS r ON r.id = i.id`,
-      ),
-    },
-  ),
+  rows: sql(`SELECT ${columnsOf('i')}, ${ofRecord('labels')} AS labels, ${ofRecord('body')} AS body ${INDEXED}`, {
+    inPostgres: inPostgres(
+      `SELECT ${columnsOf('r')}, r.labels, r.body ${INDEXED} CROSS JOIN records AS r ON r.id = i.id`,
+    ),
+  }),
 };
-
-/** Selects records of version 0.1. */
-export const OLD_BETWEEN =
-  sql(`SELECT ${columnsOf('i')}, NULL AS labels, r.body FROM decisions AS r CROSS JOIN record_index AS i ON i.id = r.id AND i.seq IS NULL
-    WHERE r.id BETWEEN ?1 AND ?2 AND r.id >= ?3`);
 
 /**
  * Returns the figures that the selected records add to traffic. The rows of the records are read only if this process no longer remembers

@@ -64,17 +64,13 @@ const PAST = [
   next('records', `seq < ${counted('records_before')}`, 'seq DESC'),
   next('journal', `seq < ${counted('journal_before')}`, 'seq DESC'),
 ];
-const PAST_OLD = next('decisions', `id < ${counted('old_before')}`, 'id DESC');
 const LAST = [
   next('records', `seq = ${counted('records_through')}`, 'seq'),
   next('journal', `seq = ${counted('journal_through')}`, 'seq'),
 ];
-const timesOf = (
-  past: readonly string[],
-) => `SELECT (SELECT min(time) FROM (${FRESH.join(' UNION ALL ')}) AS fresh) AS freshFrom,
-    (SELECT max(time) FROM (${past.join(' UNION ALL ')}) AS past) AS past,
-    (SELECT max(time) FROM (${LAST.join(' UNION ALL ')}) AS last) AS lastAt`;
-const TIMES = sql(timesOf([...PAST, PAST_OLD]), { inPostgres: timesOf(PAST) });
+const TIMES = sql(`SELECT (SELECT min(time) FROM (${FRESH.join(' UNION ALL ')}) AS fresh) AS freshFrom,
+    (SELECT max(time) FROM (${PAST.join(' UNION ALL ')}) AS past) AS past,
+    (SELECT max(time) FROM (${LAST.join(' UNION ALL ')}) AS last) AS lastAt`);
 
 const FIRST = sql('SELECT min(bucket) AS bucket FROM traffic WHERE width = ?1 AND kind = ?2');
 const LAST_EARLIER = sql(

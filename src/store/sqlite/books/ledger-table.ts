@@ -9,36 +9,27 @@ import { findReservation, refundWrite } from './adjust.ts';
 import { recover } from './recover.ts';
 import { insertAdjustment, SELECT_STATE, type StateRow } from './tables.ts';
 
-/** The query checks for a column that readers use and that 0.1 lacks. */
-const SELECT_COLUMN = sql(`SELECT 1 FROM pragma_table_info('checkpoint') WHERE name = 'charged'`);
 const SELECT_TABLE = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
 const SELECT_NAME = sql('SELECT ledger FROM identity');
 const SELECT_TERMS = sql(
   `SELECT CASE WHEN EXISTS (SELECT 1 FROM journal) THEN usd_per_credit END AS usdPerCredit, budgets FROM checkpoint`,
 );
 
+const hasTable = async (db: SqlReader, name: string): Promise<boolean> =>
+  (await first(db, SELECT_TABLE, name)) !== null;
+
 export const sqliteLedger = (db: SqlReader): LedgerTable => ({
-  exists: async () => (await first(db, SELECT_COLUMN)) !== null,
-  async identity() {
-    if ((await first(db, SELECT_TABLE, 'identity')) === null) return null;
-    return (await first<{ ledger: string }>(db, SELECT_NAME))?.ledger ?? null;
-  },
+  exists: () => hasTable(db, 'journal'),
+  identity: async () =>
+    (await hasTable(db, 'identity')) ? ((await first<{ ledger: string }>(db, SELECT_NAME))?.ledger ?? null) : null,
   async state() {
-    // A ledger of an older version states its terms in the same way.
-    if ((await first(db, SELECT_TABLE, 'journal')) === null) return NO_LEDGER;
-    const terms = await first<{ usdPerCredit: string | null; budgets: string }>(db, SELECT_TERMS);
+    const terms = (await hasTable(db, 'journal')) ? await first<Terms>(db, SELECT_TERMS) : null;
     if (!terms) return NO_LEDGER;
-    const budgets: (StoredBudget | string)[] = JSON.parse(terms.budgets);
-    // Version 0.1 stored only the names of budgets.
-    return {
-      usdPerCredit: terms.usdPerCredit,
-      budgets: budgets.map((one) => (typeof one === 'string' ? one : one.name)),
-    };
+    return { usdPerCredit: terms.usdPerCredit, budgets: budgetsOf(terms).map(({ name }) => name) };
   },
   async budgets() {
-    const terms = await first<{ budgets: string }>(db, SELECT_TERMS);
-    const budgets: (StoredBudget | string)[] = terms ? JSON.parse(terms.budgets) : [];
-    return budgets.filter((one) => typeof one !== 'string');
+    const terms = await first<Terms>(db, SELECT_TERMS);
+    return terms ? budgetsOf(terms) : [];
   },
   spentIn: (keyId, window) => spentIn(db, keyId, window),
   balance: (holder) => balanceOf(db, holder),
@@ -58,6 +49,15 @@ export const sqliteLedger = (db: SqlReader): LedgerTable => ({
   grant: (holder, amount, note, time) => grantWrite(holder, amount, note, time),
   refund: (reservation, amount, note, time) => refundWrite(reservation, amount, note, time),
 });
+
+interface Terms {
+  readonly usdPerCredit: string | null;
+  /** JSON of `StoredBudget[]`. */
+  readonly budgets: string;
+}
+
+/** Parses the column `budgets` without a check, because only the books write it. */
+const budgetsOf = ({ budgets }: Terms): readonly StoredBudget[] => JSON.parse(budgets);
 
 /** Finds a refund that no process with open books has applied. */
 const SELECT_PENDING = sql('SELECT 1 FROM adjustments WHERE adopted = 0 AND reservation = ? LIMIT 1');

@@ -1,5 +1,5 @@
 import { raisedBy } from '../news.ts';
-import type { Migrations } from '../statement.ts';
+import { BASELINE, type Migrations } from '../statement.ts';
 
 /**
  * Amounts are microcredits, times ms since 1970. Values that repeat from row to row (the caller, the model at a price) are in separate
@@ -10,15 +10,22 @@ import type { Migrations } from '../statement.ts';
 export const ledgerMigrations: Migrations = {
   room: 'ledger',
   versions: {
-    4: `CREATE TABLE accounts (
+    [BASELINE]: `CREATE TABLE accounts (
       id INTEGER PRIMARY KEY,
       key_id TEXT NOT NULL,
       labels TEXT NOT NULL,
       selector TEXT NOT NULL,
-      agent_wallet TEXT,
-      -- Who pays in place of a key. A new account has no agent wallet: it is the note of a reservation.
-      payer TEXT
+      -- Who pays in place of a key.
+      payer TEXT,
+      -- The session and the agent of a request, as its caller names them.
+      session TEXT,
+      agent TEXT,
+      -- The team and the user that a key belonged to: the last dimensions with columns of their own. Labels take any others.
+      team_id TEXT,
+      user_id TEXT
     ) STRICT;
+    CREATE INDEX accounts_team ON accounts (team_id) WHERE team_id IS NOT NULL;
+    CREATE INDEX accounts_user ON accounts (user_id) WHERE user_id IS NOT NULL;
     CREATE TABLE tariffs (
       id INTEGER PRIMARY KEY,
       model TEXT NOT NULL,
@@ -54,8 +61,22 @@ export const ledgerMigrations: Migrations = {
       output_tokens INTEGER,
       reasoning_tokens INTEGER,
       estimated INTEGER,
-      note TEXT
+      note TEXT,
+      -- Of a reservation: the instance that made it (its epoch * 128 + its slot), and when it counts as forgotten. Of a raise and a
+      -- post: the step that it is.
+      owner INTEGER,
+      expires INTEGER,
+      step INTEGER
     ) STRICT;
+    -- Few rows, of payments: a repeated deposit finds its first result.
+    CREATE INDEX journal_paid ON journal (note) WHERE kind = 'deposit' OR kind = 'fee';
+    -- The journal with the referenced rows spelled out.
+    CREATE VIEW entries AS
+      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, a.key_id, a.payer, a.labels, a.selector, a.session, a.agent, a.team_id,
+          a.user_id, CASE WHEN j.kind = 'reserve' THEN j.note END AS agent_wallet, t.model, t.provider,
+          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
+          j.reasoning_tokens, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
+        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;
     CREATE TABLE spend (
       quarter INTEGER NOT NULL,
       account INTEGER NOT NULL,
@@ -76,7 +97,11 @@ export const ledgerMigrations: Migrations = {
       through INTEGER NOT NULL,
       open TEXT NOT NULL,
       usd_per_credit TEXT,
-      budgets TEXT NOT NULL DEFAULT '[]'
+      budgets TEXT NOT NULL DEFAULT '[]',
+      -- The rank of the policy that was accepted last.
+      rank INTEGER NOT NULL DEFAULT 0,
+      -- The sum of \`spend\`, which has a row for each quarter of an hour of each account: millions after a month.
+      charged INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     INSERT INTO checkpoint (id, through, open) VALUES (1, 0, '[]');
     CREATE TABLE adjustments (
@@ -88,42 +113,18 @@ export const ledgerMigrations: Migrations = {
       amount INTEGER NOT NULL,
       note TEXT NOT NULL,
       time INTEGER NOT NULL,
-      adopted INTEGER NOT NULL DEFAULT 0
+      adopted INTEGER NOT NULL DEFAULT 0,
+      -- What an adjustment gives back, so that it is given back once.
+      name TEXT
     ) STRICT;
     CREATE INDEX adjustments_new ON adjustments (id) WHERE adopted = 0;
-    -- For a key that asks what it was charged: by its accounts, which are few and new ones rare, to their sums.
-    CREATE INDEX accounts_key ON accounts (key_id);
-    CREATE INDEX spend_account ON spend (account, quarter);`,
-    20: `-- The session and the agent of a request, as its caller names them.
-    ALTER TABLE accounts ADD COLUMN session TEXT;
-    ALTER TABLE accounts ADD COLUMN agent TEXT;
-    -- The team and the user that a key belonged to: the last dimensions with columns of their own. Labels take any others.
-    ALTER TABLE accounts ADD COLUMN team_id TEXT;
-    ALTER TABLE accounts ADD COLUMN user_id TEXT;
-    CREATE INDEX accounts_team ON accounts (team_id) WHERE team_id IS NOT NULL;
-    CREATE INDEX accounts_user ON accounts (user_id) WHERE user_id IS NOT NULL;
-    -- Of a reservation: the instance that made it (its epoch * 128 + its slot), and when it counts as forgotten. Of a raise and a
-    -- post: the step that it is.
-    ALTER TABLE journal ADD COLUMN owner INTEGER;
-    ALTER TABLE journal ADD COLUMN expires INTEGER;
-    ALTER TABLE journal ADD COLUMN step INTEGER;
-    -- Few rows, of payments: a repeated deposit finds its first result.
-    CREATE INDEX journal_paid ON journal (note) WHERE kind = 'deposit' OR kind = 'fee';
-    -- The journal with the referenced rows spelled out.
-    DROP VIEW IF EXISTS entries;
-    CREATE VIEW entries AS
-      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, a.key_id, a.payer, a.labels, a.selector, a.session, a.agent, a.team_id,
-          a.user_id, coalesce(a.agent_wallet, CASE j.kind WHEN 'reserve' THEN j.note END) AS agent_wallet, t.model, t.provider,
-          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
-          j.reasoning_tokens, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
-        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;
-    -- What an adjustment gives back, so that it is given back once.
-    ALTER TABLE adjustments ADD COLUMN name TEXT;
     CREATE UNIQUE INDEX adjustments_name ON adjustments (name) WHERE name IS NOT NULL;
     ${raisedBy('funds', 'adjustments', ['INSERT'])}
-    -- The rank of the policy that was accepted last, and the generations of budgets: one that was removed and is back has another.
-    ALTER TABLE checkpoint ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
+    -- For a key that asks what it was charged: by its accounts, which are few and new ones rare, to their sums.
+    CREATE INDEX accounts_key ON accounts (key_id);
+    CREATE INDEX spend_account ON spend (account, quarter);
     ${raisedBy('policy', 'checkpoint', ['UPDATE OF rank'])}
+    -- The generations of budgets: one that was removed and is back has another.
     CREATE TABLE budgets (
       generation INTEGER PRIMARY KEY,
       name TEXT NOT NULL,
@@ -131,9 +132,6 @@ export const ledgerMigrations: Migrations = {
       retired INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE UNIQUE INDEX budgets_counted ON budgets (name, definition) WHERE retired = 0;
-    ${raisedBy('budgets', 'budgets', ['INSERT', 'UPDATE'])}
-    -- The sum of \`spend\`, which has a row for each quarter of an hour of each account: millions after a month.
-    ALTER TABLE checkpoint ADD COLUMN charged INTEGER NOT NULL DEFAULT 0;
-    UPDATE checkpoint SET charged = (SELECT coalesce(sum(microcredits), 0) FROM spend);`,
+    ${raisedBy('budgets', 'budgets', ['INSERT', 'UPDATE'])}`,
   },
 };

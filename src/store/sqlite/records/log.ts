@@ -5,7 +5,6 @@ import { listRecords } from '../../sql/records/list.ts';
 import {
   decodeRow,
   RECORD_COLUMNS,
-  RECORD_HEAD,
   RECORD_ROW,
   type RecordRow,
   recordValues,
@@ -19,15 +18,7 @@ import {
   type Selection,
   type Span,
 } from '../../sql/records/selection.ts';
-import {
-  first,
-  type SqlTables,
-  type SqlValue,
-  type SqlWrite,
-  type Statement,
-  sql,
-  write,
-} from '../../sql/statement.ts';
+import { first, type SqlTables, type SqlValue, type SqlWrite, sql, write } from '../../sql/statement.ts';
 import { indexRecords, pruneRecords } from './indexing.ts';
 import { SUMMARY } from './summary.ts';
 
@@ -51,36 +42,26 @@ function freshSelection(query: RecordQuery, span: Span, limit: number): Selectio
 }
 
 const INSERT = sql(
-  `INSERT INTO records (${RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  `INSERT INTO records (${RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 );
 const FIND = sql(`SELECT ${RECORD_ROW} FROM records WHERE seq = (SELECT seq FROM record_index WHERE id = ?1)
-    UNION ALL SELECT ${RECORD_ROW} FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1
-    UNION ALL SELECT ${RECORD_HEAD}, NULL, NULL, NULL, NULL, NULL FROM decisions WHERE id = ?1 LIMIT 1`);
-const READ = sql(`SELECT ${RECORD_ROW} FROM records WHERE seq = ?`);
-const READ_OLD = sql(
-  `SELECT ${RECORD_HEAD}, NULL AS labels, NULL AS session, NULL AS team, NULL AS "user", NULL AS request FROM decisions WHERE id = ?`,
-);
+    UNION ALL SELECT ${RECORD_ROW} FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1 LIMIT 1`);
 
 /** @param written remembers what each record adds to traffic */
 export function sqliteRecordLog(db: SqlTables, written = new WrittenTraffic()): RecordLog {
-  const read = async (statement: Statement, place: number): Promise<DecisionRecord | null> => {
-    const row = await first<RecordRow>(db, statement, place);
+  const find = async (id: number): Promise<DecisionRecord | null> => {
+    const row = await first<RecordRow>(db, FIND, id);
     return row ? decodeRow(row) : null;
   };
-  const source = {
-    read: (id: number, seq: number | null) => (seq === null ? read(READ_OLD, id) : read(READ, seq)),
-    fresh: freshSelection,
-  };
-  const index = () => indexRecords(db);
   return {
     add: (record): SqlWrite => new RecordWrite(record, written),
     refuse(refusal): SqlWrite {
       written.refuse(refusal);
       return write(INSERT, ...refusalValues(refusal));
     },
-    find: (id) => read(FIND, id),
-    list: (query) => listRecords(db, query, source),
-    index,
+    find,
+    list: (query) => listRecords(db, query, { read: find, fresh: freshSelection }),
+    index: () => indexRecords(db),
     prune: (beforeId) => pruneRecords(db, beforeId),
   };
 }

@@ -1,32 +1,19 @@
-import type { Migrations } from '../statement.ts';
+import { BASELINE, type Migrations } from '../statement.ts';
 
 /**
- * `decisions` holds the records of version 0.1 and gets no new rows. `records` holds all later records in the order of their writing, so
- * that adding a record touches no index. `record_index` lists the records of both tables by ID, and is filled later in batches; `seq` is
- * null for a row of `decisions`. `record_indexing` stores the progress: `through` is the last indexed row of `records`, and `older` the
- * least indexed ID of `decisions`. The column `body` is a single text, see `body.ts`. The column `estimate` is a single BLOB, see
- * `estimate.ts`. Only the table `contents` has text of prompts and answers.
+ * `records` holds the records in the order of their writing, so that adding a record touches no index. `record_index` lists the records by
+ * ID, and is filled later in batches. `record_indexing` stores the progress: `through` is the last indexed row of `records`. The column
+ * `body` is a single text, see `body.ts`. Only the table `contents` has text of prompts and answers.
  */
 export const recordsMigrations: Migrations = {
   room: 'records',
   versions: {
-    4: `CREATE TABLE decisions (
-      id INTEGER PRIMARY KEY,
-      time INTEGER NOT NULL,
-      key_id TEXT NOT NULL,
-      kind TEXT NOT NULL CHECK (kind = 'chat' OR kind = 'route'),
-      revision TEXT NOT NULL,
-      quality BLOB NOT NULL,
-      body TEXT NOT NULL,
-      frame INTEGER,
-      estimate BLOB
-    ) STRICT;
-    CREATE TABLE revisions (
+    [BASELINE]: `CREATE TABLE revisions (
       revision TEXT PRIMARY KEY,
       source TEXT NOT NULL,
       models TEXT NOT NULL,
       saved INTEGER NOT NULL,
-      surroundings TEXT
+      surroundings TEXT NOT NULL
     ) STRICT;
     CREATE TABLE contents (
       id INTEGER PRIMARY KEY,
@@ -39,8 +26,8 @@ export const recordsMigrations: Migrations = {
     CREATE TABLE frames (
       number INTEGER PRIMARY KEY,
       figures BLOB NOT NULL
-    ) STRICT;`,
-    20: `CREATE TABLE records (
+    ) STRICT;
+    CREATE TABLE records (
       seq INTEGER PRIMARY KEY,
       id INTEGER NOT NULL,
       time INTEGER NOT NULL,
@@ -53,8 +40,6 @@ export const recordsMigrations: Migrations = {
       labels TEXT NOT NULL,
       revision TEXT NOT NULL,
       frame INTEGER,
-      quality BLOB NOT NULL,
-      estimate BLOB,
       body TEXT NOT NULL,
       session TEXT,
       -- IDs of the team and the user that the key belonged to.
@@ -66,7 +51,7 @@ export const recordsMigrations: Migrations = {
     ) STRICT;
     CREATE TABLE record_index (
       id INTEGER PRIMARY KEY,
-      seq INTEGER,
+      seq INTEGER NOT NULL,
       key_id TEXT NOT NULL,
       model TEXT NOT NULL,
       task TEXT NOT NULL,
@@ -97,9 +82,8 @@ export const recordsMigrations: Migrations = {
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE record_indexing (
       id INTEGER PRIMARY KEY CHECK (id = 1),
-      through INTEGER NOT NULL,
-      older INTEGER NOT NULL
+      through INTEGER NOT NULL
     ) STRICT;
-    INSERT INTO record_indexing (id, through, older) VALUES (1, 0, ${Number.MAX_SAFE_INTEGER});`,
+    INSERT INTO record_indexing (id, through) VALUES (1, 0);`,
   },
 };

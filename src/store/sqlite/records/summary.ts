@@ -5,13 +5,9 @@ const OF_BODY = [
 ];
 
 /**
- * Makes a summary from columns of a row; null for a row that was edited. `body` is parsed once for all values, because parsing it for each
+ * Makes the summary of a row of `records`; null for a row that was edited. `body` is parsed once for all values, because parsing it for each
  * value takes twice as long.
  */
-const summarySql = (labels: string): string => `CASE WHEN json_valid(body) AND json_valid(${labels})
-    AND json_type(body, '$[3]') = 'text' THEN json_array(time, revision, json(${labels}), json_array_length(body, '$[5][2]'),
+export const SUMMARY = `CASE WHEN json_valid(body) AND json_valid(labels)
+    AND json_type(body, '$[3]') = 'text' THEN json_array(time, revision, json(labels), json_array_length(body, '$[5][2]'),
       json_extract(body, ${OF_BODY.map((path) => `'${path}'`).join(', ')})) END`;
-
-/** Makes the summary of a row of `records`, or of `decisions`. A row of `decisions` has neither `stream` nor labels. */
-export const SUMMARY = summarySql('labels');
-export const OLD_SUMMARY = summarySql("'null'");

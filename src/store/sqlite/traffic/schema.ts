@@ -1,22 +1,19 @@
-import type { Migrations } from '../statement.ts';
-
-const FIRST_RECORD = '(SELECT min(id) FROM decisions)';
+import { BASELINE, type Migrations } from '../statement.ts';
 
 /**
  * `kind` is the position in `TRAFFIC_KINDS`, `width` the length of a bucket in minutes, and `bucket` its number since 1970. Rows with the
  * same kind and time are stored together, because most queries read a period. `traffic_series` gives series their numbers; 0 is the number
  * of all further series. `ttft` and `duration` are histograms, see `core/time/histogram.ts`.
  *
- * `traffic_counting` stores how far records and journal are counted: rows up to `…_through` and from `…_before` on; `decisions` from
- * `old_before` on. Rows that are older than the table `traffic_counting` are the past, and are counted backwards. Each change of the
- * counting state increases `version`, and every change is conditional on the version. `traffic_waiting` has the charges whose record is not
+ * `traffic_counting` stores how far records and journal are counted: rows up to `…_through`, and from `…_before` on. Rows that are counted
+ * again are the past, and are counted backwards. Each change of the counting state increases `version`, and every change is conditional on the version. `traffic_waiting` has the charges whose record is not
  * written yet. `traffic_kept` has, for each bucket length, the first bucket since which no cell was deleted or left out because of its age.
  * A bucket length without a row in `traffic_kept` has lost no cell.
  */
 export const trafficMigrations: Migrations = {
   room: 'traffic',
   versions: {
-    20: `CREATE TABLE traffic (
+    [BASELINE]: `CREATE TABLE traffic (
       width INTEGER NOT NULL,
       kind INTEGER NOT NULL,
       bucket INTEGER NOT NULL,
@@ -62,19 +59,13 @@ export const trafficMigrations: Migrations = {
       version INTEGER NOT NULL,
       records_through INTEGER NOT NULL,
       records_before INTEGER NOT NULL,
-      old_before INTEGER NOT NULL,
       journal_through INTEGER NOT NULL,
       journal_before INTEGER NOT NULL,
       recount_from INTEGER NOT NULL,
       is_clearing INTEGER NOT NULL,
       pruned_below INTEGER NOT NULL
     ) STRICT;
-    -- In a folder of 0.1, decisions and journal are the past.
-    INSERT INTO traffic_counting SELECT 1, 0, 0, 1, ${Number.MAX_SAFE_INTEGER}, j.seq, j.seq + 1, 0, 0,
-        -- Where the journal reaches further back than records, some were deleted.
-        CASE WHEN (SELECT reservation FROM journal WHERE reservation IS NOT NULL ORDER BY seq LIMIT 1) < ${FIRST_RECORD}
-          THEN ${FIRST_RECORD} ELSE 0 END
-      FROM (SELECT coalesce(max(seq), 0) AS seq FROM journal) AS j;
+    INSERT INTO traffic_counting VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0);
     CREATE TABLE traffic_kept (
       width INTEGER PRIMARY KEY,
       bucket INTEGER NOT NULL

@@ -5,7 +5,7 @@ import type { CountingMeans } from '../../sql/traffic/means.ts';
 import { COLUMNS } from '../../sql/traffic/rows.ts';
 import { sqlTraffic } from '../../sql/traffic/table.ts';
 import { TRAFFIC_FIGURES, type TrafficTable } from '../../traffic.ts';
-import { indexRecords, leftToIndex } from '../records/indexing.ts';
+import { indexRecords } from '../records/indexing.ts';
 
 const INDEXED = sql('SELECT through AS records FROM record_indexing');
 const PUT = sql(`INSERT OR REPLACE INTO traffic (width, kind, bucket, series, ${COLUMNS.join(', ')}, ttft, duration)
@@ -13,12 +13,7 @@ const PUT = sql(`INSERT OR REPLACE INTO traffic (width, kind, bucket, series, ${
 
 const sqliteCounting = (db: SqlTables, written: WrittenTraffic): CountingMeans => ({
   written,
-  oldEnd: Number.MAX_SAFE_INTEGER,
   index: () => indexRecords(db),
-  async isIndexed() {
-    const { fresh, old } = await leftToIndex(db);
-    return !fresh && !old;
-  },
   // Only indexed records are counted, because a charge finds its record with the index.
   horizon: async () => ({
     records: (await first<{ records: number }>(db, INDEXED))?.records ?? 0,

@@ -257,7 +257,7 @@ export class World {
     hold.settle(how === 'free' ? null : line(cost), () => []);
     if (how === 'free') await run.drop();
     else if (how === 'cut') await run.lose();
-    else await run.keep({ status: 200, headers: {}, frame: '', body: how === 'large' ? TOO_LARGE : answer });
+    else await run.keep({ status: 200, headers: {}, body: how === 'large' ? TOO_LARGE : answer });
     this.#observe(name, (state) => reference.ended(state, ending, this.#now), { kind: 'ended' });
   }
 

@@ -9,12 +9,12 @@ const caseOf = (name: string, given: string, tier: string) =>
   `  - { name: ${name}, given: { ${given} }, expect: { tier: ${tier} } }\n`;
 const model = (price: number, quality: number) =>
   `{ provider: sim, price: { input: ${price}, output: ${price} }, context_window: 90000, max_output: 9000, quality: { default: ${quality} } }`;
-const policyWith = (on: readonly string[]) => `version: 2
+const policyWith = (on: readonly string[]) => `version: 1
 providers: { sim: { adapter: simulated } }
 models: { small: ${model(1, 0.7)}, strong: ${model(5, 0.9)} }
 selectors:
   auto: { strategy: auto, tiers: { usual: [small], strong: [strong] } }
-  each: { strategy: auto, tiers: off }
+  each: { strategy: weighted }
 escalate: { on: [${on.join(', ')}] }
 cases:
 ${ESCALATION_NAMES.map((signal) => caseOf(signal, `${ASKED}, escalated: ${signal}`, 'strong')).join('')}

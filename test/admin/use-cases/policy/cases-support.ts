@@ -28,11 +28,11 @@ export const policyText = (cases = ''): string =>
     { first: 'http://127.0.0.1:9/v1', second: 'http://127.0.0.1:9/v1' },
     {
       dear: { endpoints: ['first', 'second'], price: { input: 10, output: 40 }, quality: 0.9 },
-      middle: { endpoints: ['second'], price: { input: 1, output: 4 }, quality: 0.75 },
+      middle: { endpoints: ['second'], price: { input: 1, output: 4 }, quality: 0.88 },
       cheap: { endpoints: ['first'], price: { input: 0.1, output: 0.4 }, quality: 0.6 },
     },
     `selectors:
-  auto: { strategy: auto }
+  auto: { strategy: auto, tiers: { usual: [middle, dear, cheap], strong: [middle, dear, cheap] } }
   auto-cheap: { strategy: auto-cheap }
   small: { strategy: auto, models: { require: model.price.output < 10.0 } }
 constraints:
@@ -41,7 +41,7 @@ constraints:
   - { name: quick, when: 'request.metadata.interactive == "true"', max_latency_ms: 5000 }
   - { name: sane, require: model.price.output < 1000.0 }
 preferences:
-  - { name: cheap-at-night, when: time.hour < 6.0, prefer: model.price.output < 1.0, worth: 0.2 }
+  - { name: cheap-at-night, when: time.hour < 6.0, prefer: model.price.output < 1.0, worth: 0.3 }
 ${cases}`,
   );
 

@@ -58,7 +58,7 @@ const TOUCHED: readonly (readonly [string, PolicyCase, readonly string[]])[] = [
   ['a case does not cover a ceiling that no model exceeds', caseOf({ ...PLAIN, metadata: quick }), ['middle']],
   [
     'a case covers a preference if a preferred and another model are eligible',
-    caseOf({ ...PLAIN, time: '2026-11-20T03:00:00Z' }),
+    caseOf({ ...PLAIN, model: 'small', time: '2026-11-20T03:00:00Z' }),
     ['cheap-at-night', 'cheap'],
   ],
   [

@@ -13,7 +13,7 @@ export type Data = Readonly<Record<string, unknown>>;
 type Edit = (policy: Data) => Data;
 
 export const BASE: Data = {
-  version: 2,
+  version: 1,
   providers: {
     first: { adapter: 'openai-compatible', base_url: 'https://first.example/v1', api_key_env: 'FIRST_KEY' },
     spare: { adapter: 'simulated', serve: 'when_alone' },
@@ -71,7 +71,7 @@ export const ORDINARY: Readonly<Record<string, Edit>> = {
   cache: at(['providers', 'first', 'cache_ttl_s'], 60),
   left: at(['providers', 'spare'], undefined),
   teams: at(['teams'], [{ name: 'search' }]),
-  worth: at(['answer_worth'], 5),
+  worth: at(['strong_from'], 0.5),
 };
 
 /** A form of a policy: sections and members in several files, in any order, as flow or block YAML, with comments. */

@@ -45,7 +45,7 @@ const legal = '{ key: { labels: { department: legal } } }';
 describe('a policy is accepted if its case holds:', () => {
   const HOLDS = [
     `given: {}, expect: { model: dear }`,
-    `given: { model: auto-cheap, estimated_input_tokens: 100 }, expect: { reason: "auto-cheap:cost" }`,
+    `given: { model: auto-cheap, estimated_input_tokens: 100 }, expect: { reason: "auto-cheap:usual" }`,
     `given: ${legal}, expect: { model: cheap, rejected: { dear: legal-is-cheap } }`,
     `given: { model: dear, key: { labels: { department: legal } } }, expect: { refused: no_eligible_model }`,
     `given: { time: "2026-11-20T03:00:00Z" }, expect: { model: cheap, rejected: { dear: nights-are-cheap } }`,
@@ -62,7 +62,7 @@ describe('a policy is accepted if its case holds:', () => {
 describe('a policy is refused if its case fails, with the actual value:', () => {
   const FAILS: readonly (readonly [string, RegExp])[] = [
     [`given: {}, expect: { model: cheap }`, /chose `dear`; `cheap`/],
-    [`given: {}, expect: { reason: "auto:quick" }`, /the reason is `auto:balanced`; `auto:quick`/],
+    [`given: {}, expect: { reason: "auto:quick" }`, /the reason is `auto:usual`; `auto:quick`/],
     [`given: {}, expect: { rejected: { dear: legal-is-cheap } }`, /`dear` is eligible/],
     [`given: ${legal}, expect: { rejected: { dear: nights-are-cheap } }`, /`dear` is rejected by legal-is-cheap/],
     [`given: {}, expect: { refused: no_eligible_model }`, /chose `dear`; `no_eligible_model`/],

@@ -41,7 +41,7 @@ const resultOf = (
       ...{ firstPartMs: 312, totalMs: 2_100, ...outcome },
     },
     {
-      ...{ routed_model: 'luna', route_reason: 'auto:balanced', credits_consumed: 0.0123, cost_saved_credits: 0.05 },
+      ...{ routed_model: 'luna', route_reason: 'auto:usual', credits_consumed: 0.0123, cost_saved_credits: 0.05 },
       ...{ decision_id: 'dec_00000000001', policy_revision: 'pol_settled', ...platform },
     },
   );
@@ -74,7 +74,7 @@ describe('the log line of a request', () => {
         task: 'code',
         model: 'luna',
         endpoint: 'openai/luna-2026',
-        reason: 'auto:balanced',
+        reason: 'auto:usual',
         attempts: 1,
         input_tokens: 12,
         output_tokens: 34,

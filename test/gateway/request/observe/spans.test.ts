@@ -147,7 +147,7 @@ const requestWith = (facts: ContextFacts = {}): RequestContext =>
 const resultOf = (status: 'completed' | 'failed' | 'broken' | 'abandoned', error: ErrorCode | null) =>
   settled(
     { status, error, attempts: [ATTEMPT], usage: USAGE, charged: 1_500_000, saved: 500_000, firstPartMs: 350 },
-    { routed_model: 'best', route_reason: 'auto:balanced', credits_consumed: 1.5, cost_saved_credits: 0.5 },
+    { routed_model: 'best', route_reason: 'auto:usual', credits_consumed: 1.5, cost_saved_credits: 0.5 },
   );
 
 const routing = {
@@ -183,7 +183,7 @@ describe('the span of a request', () => {
       'signalbox.constraints': ['second'],
       'signalbox.outcome': 'completed',
       'signalbox.model': 'best',
-      'signalbox.route_reason': 'auto:balanced',
+      'signalbox.route_reason': 'auto:usual',
       'signalbox.attempts': 1,
       'signalbox.credits': 1.5,
       'signalbox.saved_credits': 0.5,

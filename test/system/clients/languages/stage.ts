@@ -65,8 +65,7 @@ export async function startClientStage(): Promise<ClientStage> {
     key: UPSTREAM_KEY,
     behaviour: ({ asked }) => (asked.schema === null ? {} : { text: JSON.stringify(instanceOf(asked.schema)) }),
   });
-  const start = (policy: string) =>
-    startSignalbox({ policy: policy.replace('version: 1', 'version: 2'), env: UPSTREAM_ENV });
+  const start = (policy: string) => startSignalbox({ policy: policy, env: UPSTREAM_ENV });
   const [shipped, faulty, claude] = await Promise.all([
     startSignalbox(),
     start(testPolicy({ faulty: upstream.url }, models, 'gateway: { retries_max: 0, commit_after_ms: 100 }\n')),

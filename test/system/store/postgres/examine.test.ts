@@ -4,7 +4,7 @@ import { runHere } from '../../../support/run-here.ts';
 import { freshDatabase, laidDatabase } from '../../../support/shared-postgres.ts';
 import { temporaryFolder, writePolicy } from '../../../support/signalbox.ts';
 
-const POLICY = `version: 2
+const POLICY = `version: 1
 providers: { sim: { adapter: simulated } }
 models:
   toy:

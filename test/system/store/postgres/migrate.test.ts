@@ -10,7 +10,6 @@ import {
   schemaOf,
 } from '../../../../src/store/postgres/migrate.ts';
 import { requireSafety, requireSession } from '../../../../src/store/postgres/safety.ts';
-import { versionAlike } from '../../../../src/store/postgres/schema/alike.ts';
 import { startPostgres } from '../../../support/postgres.ts';
 import { freshDatabase } from '../../../support/shared-postgres.ts';
 
@@ -177,19 +176,4 @@ describe('A server', () => {
     );
     await connection.close();
   });
-});
-
-test('a version of SQLite’s tables that only creates tables and indexes is translated for PostgreSQL; an unknown version is an error', async () => {
-  await using database = await freshDatabase();
-  const connection = await Connection.open(addressOf(database.url));
-  for (const room of ['alerts', 'subjects']) await connection.script(versionAlike(room, 20));
-  await connection.close();
-  const columns = await database.run(
-    `SELECT column_name AS name, data_type AS type FROM information_schema.columns WHERE table_name = 'subjects' AND column_name IN ('id', 'first_seen') ORDER BY 1`,
-  );
-  expect(columns).toEqual([
-    { name: 'first_seen', type: 'bigint' },
-    { name: 'id', type: 'text' },
-  ]);
-  expect(() => versionAlike('subjects', 1)).toThrow('the tables of subjects have no version 1');
 });

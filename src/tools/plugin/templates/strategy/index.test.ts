@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test';
 import { exampleStrategy } from './index.ts';
 
-/** The test has two models: the first has a better quality, the second is cheaper. A good answer is worth 10 Credits. */
+/** The test has two models: the first has a better quality, the second is cheaper. A good answer is worth 20 references of 0.5 Credits. */
 const candidates = {
   n: 2,
   quality: Float64Array.of(0.9, 0.6),
   cost: Float64Array.of(4, 1),
   latency: Float64Array.of(2_000, 500),
-  costReference: 10,
+  reference: 0.5,
 };
 
 function best(thrift: number): number {

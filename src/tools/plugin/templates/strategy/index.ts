@@ -1,6 +1,6 @@
 import { defineStrategy, Type } from 'signalbox/plugin';
 
-/** Weighs quality against cost: the utility is the quality minus the weighted cost. */
+/** Weighs quality against cost: a good answer is worth as much as 20 references of the request. */
 export const exampleStrategy = defineStrategy({
   // The name that selectors of a policy use.
   name: 'example',
@@ -23,13 +23,13 @@ export const exampleStrategy = defineStrategy({
     reason: 'value',
     // Called for each request. Writes a utility for each candidate; larger is better, and -Infinity excludes the candidate. The utility
     // should grow with quality and fall with cost and latency. If the utility does not, a model could win that is worse in everything.
-    score({ n, quality, cost, costReference }, out) {
-      for (let i = 0; i < n; i++) out[i] = quality[i]! - (thrift * cost[i]!) / costReference;
+    score({ n, quality, cost, reference }, out) {
+      for (let i = 0; i < n; i++) out[i] = quality[i]! - (thrift * cost[i]!) / (20 * reference);
     },
     // Optional: the parts of a utility by name, for explanations.
-    parts: ({ quality, cost, costReference }, at) => ({
+    parts: ({ quality, cost, reference }, at) => ({
       quality: quality[at]!,
-      cost: (-thrift * cost[at]!) / costReference,
+      cost: (-thrift * cost[at]!) / (20 * reference),
     }),
   }),
 });
