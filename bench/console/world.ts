@@ -19,13 +19,14 @@ interface WorldModel {
 
 export const MODELS: Readonly<Record<string, WorldModel>> = {
   'swift-mini': { provider: 'aurora', input: 0.2, quality: 0.74, ttftMs: 320, tokensPerSecond: 160 },
-  'swift-large': { provider: 'aurora', input: 3, quality: 0.89, ttftMs: 620, tokensPerSecond: 90 },
+  'swift-large': { provider: 'aurora', input: 1.2, quality: 0.9, ttftMs: 620, tokensPerSecond: 90 },
   'harbor-chat': { provider: 'borealis', input: 0.6, quality: 0.8, ttftMs: 410, tokensPerSecond: 120 },
-  'harbor-reason': { provider: 'borealis', input: 5, quality: 0.92, ttftMs: 900, tokensPerSecond: 70 },
+  'harbor-reason': { provider: 'borealis', input: 2.5, quality: 0.92, ttftMs: 900, tokensPerSecond: 70 },
   'cumulus-base': { provider: 'cirrus', input: 0.4, quality: 0.78, ttftMs: 380, tokensPerSecond: 130 },
-  'opus-grand': { provider: 'delta', input: 15, quality: 0.95, ttftMs: 1_100, tokensPerSecond: 55 },
+  'opus-grand': { provider: 'delta', input: 15, quality: 0.94, ttftMs: 1_100, tokensPerSecond: 55 },
 };
-export const BASELINE = 'harbor-reason';
+/** The best model, which callers would use without a gateway. */
+export const BASELINE = 'opus-grand';
 /** `auto` can choose among several models. */
 export const SELECTORS = ['auto', 'auto-cheap', 'auto-fast'] as const;
 

@@ -125,7 +125,7 @@ export const DecisionSummary = f.named(
         'The session that the request names; null for no session, and if you ask with a key with the scope `report`.',
       ),
     ),
-    route_reason: f.as('reason', f.orNull(f.text('Why this model was chosen.', 'auto:balanced'))),
+    route_reason: f.as('reason', f.orNull(f.text('Why this model was chosen.', 'auto:usual'))),
     instead_of: parts.insteadOfOrNull(', and for a recommendation'),
     policy_revision: f.as(
       'revision',

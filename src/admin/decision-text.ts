@@ -105,7 +105,7 @@ interface Explained {
   readonly selector: string | null;
   /** The named model that was left out; null for none. */
   readonly insteadOf: { readonly model: string; readonly text: string } | null;
-  /** Why the model was chosen, such as `pinned` or `auto:balanced`; null if none was. */
+  /** Why the model was chosen, such as `pinned` or `auto:usual`; null if none was. */
   readonly reason: string | null;
 }
 

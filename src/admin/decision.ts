@@ -288,7 +288,7 @@ export const DecisionRepeat = field.named(
     decision_id: field.decisionId,
     object: field.always('decision.repeat'),
     policy_revision: field.text('The revision of the active policy.', '95f1a7d5f908027b'),
-    route_reason: field.textOrNull('Why the active policy chooses the model; null for a refusal.', 'auto:balanced'),
+    route_reason: field.textOrNull('Why the active policy chooses the model; null for a refusal.', 'auto:usual'),
     choice: field.textOrNull('The model that the active policy chooses; null for a refusal.', 'gpt-6-luna'),
     recorded_choice: field.modelId('The model that was chosen when the request was made.'),
     refusal: field.shapeOrNull(

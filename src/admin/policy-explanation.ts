@@ -7,7 +7,7 @@ export const PolicyExplanation = field.named('PolicyExplanation', 'The decision 
   policy_revision: field.policyRevision,
   route_reason: field.textOrNull(
     'The reason for the choice, as a real request would report it; null for a refusal.',
-    'auto:balanced',
+    'auto:usual',
   ),
   choice: field.textOrNull('The chosen model; null for a refusal.', 'gpt-6-luna'),
   refusal: field.shapeOrNull('The error that a real request would get; null if the request is accepted.', {

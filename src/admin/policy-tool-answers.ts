@@ -124,7 +124,7 @@ const CASE_OUTCOME = {
   ),
   choice: field.textOrNull('The chosen model; null for a refusal, and if the case did not run.', 'gpt-6-luna'),
   provider: field.textOrNull('The provider that would be tried first.', 'openai'),
-  reason: field.textOrNull('`route_reason`.', 'auto:balanced'),
+  reason: field.textOrNull('`route_reason`.', 'auto:usual'),
   cost_credits: field.figureOrNull('The expected cost. In Credits.', 0.46),
   cost_usd: field.figureOrNull('The same cost in USD.', 0.00046),
   latency_ms: field.figureOrNull('The expected time. In ms.', 2_300),

@@ -54,7 +54,7 @@ export async function stateOnDisk(database: string, { readsPushed = false } = {}
   if (!(await storeExists(database))) return { ledger: () => NO_LEDGER, teams: null, pushed: null };
   using reader = await readStore(database, readsPushed ? ['ledger', 'people', 'policies'] : ['ledger', 'people']);
   const state = await reader.ledger.state();
-  // The database of an earlier version may lack the tables of teams.
+  // A file without tables has no teams.
   const { teams } = await reader.people.changedAfter(-1).catch(orElse({ teams: [] }));
   const pushed = readsPushed ? await reader.pushedPolicies.head().catch(orElse(null)) : null;
   return { ledger: () => state, teams: teamNamesOf(teams.map(({ row }) => row)), pushed };
@@ -74,7 +74,7 @@ export async function keysOnDisk(database: string): Promise<Pick<PolicyTools, 'l
   const labels = new Map<string, Set<string>>();
   if (await storeExists(database)) {
     using reader = await readStore(database, ['access']);
-    // The database of an earlier version may lack the tables of keys. Signalbox can check rules without the labels of keys.
+    // A file without tables has no keys. Signalbox can check rules without the labels of keys.
     const { rows } = await reader.keys.changedAfter(-1).catch(orElse({ rows: [] }));
     for (const { key } of rows) {
       if (key.info.team !== null) teams.add(key.info.team);

@@ -65,7 +65,7 @@ const stories: fc.Arbitrary<Told> = fc
     const reason = { reason: 'capability', text: 'it lacks vision' };
     const told = {
       instead_of: leftOut ? { model: leftOut.model, ...reason } : null,
-      ...{ choice, route_reason: 'auto:balanced', strategy_failed: false, preferences: [] },
+      ...{ choice, route_reason: 'auto:usual', choice_reason: null, strategy_failed: false, preferences: [] },
       choice_without_preferences: null,
       facts: { pinned: isPinned, alias: null, model: isPinned ? (leftOut?.model ?? choice) : 'auto' },
       candidates: isReplayed ? all : null,
@@ -132,7 +132,8 @@ test('the first sentence about a request that failed over mentions the failover'
   const told = {
     ...{
       choice: 'a',
-      route_reason: 'auto:balanced',
+      route_reason: 'auto:usual',
+      choice_reason: 'a costs least within 0.03 of the best quality (0.8); the request is not hard',
       strategy_failed: false,
       preferences: [],
       constraints: [],
@@ -155,9 +156,10 @@ test('the first sentence about a request that failed over mentions the failover'
   } as unknown as Told;
   expect(storyOf(told, (credits) => `${credits} Credits`).map(textOf)).toEqual([
     'It went to b after a, the first choice, failed (timeout).',
-    'The first choice was a, the best of 2 models that could serve the request, by `auto:balanced`.',
+    'The first choice was a, by `auto:usual`.',
+    'a costs least within 0.03 of the best quality (0.8); the request is not hard.',
     'a was expected to have a quality of 80 %, cost 10 Credits and finish in 500 ms.',
-    'The next best, b, was expected to be 10 points worse, 4 times more expensive and 20 % faster.',
+    'The next in the order, b, was expected to be 10 points worse, 4 times more expensive and 20 % faster.',
   ]);
 });
 
@@ -165,7 +167,14 @@ test('a price or a time is compared with that of the choice, so 40 % less is 40 
   const compare = (cost: number, latency: number): string => {
     const candidate = { quality: 0.8, counted_quality: 0.8, rejections: [] };
     const told = {
-      ...{ choice: 'a', route_reason: 'auto:balanced', strategy_failed: false, preferences: [], constraints: [] },
+      ...{
+        choice: 'a',
+        route_reason: 'auto:usual',
+        choice_reason: null,
+        strategy_failed: false,
+        preferences: [],
+        constraints: [],
+      },
       ...{ choice_without_preferences: null, instead_of: null, outcome: null },
       facts: { pinned: false, alias: null, model: 'auto' },
       candidates: [

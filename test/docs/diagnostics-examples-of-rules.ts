@@ -74,6 +74,10 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
       mend: 'Correct the rule, or set the environment variable of a provider that serves such a model.',
       correction: ['"ch" in', '"eu" in'],
     },
+    'strategy-failed': {
+      golden: 'selector-strategy-failed',
+      mend: 'Correct the plugin, or name another strategy.',
+    },
     'selector-empty': {
       golden: 'selector-tag-misspelt',
       mend: 'Correct the filter.',

@@ -11,8 +11,8 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
   'Keys and values': {
     'wrong-type': {
       golden: 'type-quoted-number',
-      mend: 'Check the quotes first: `20` is a number, `"20"` is a text.',
-      correction: ['"20"', '20'],
+      mend: 'Check the quotes first: `0.5` is a number, `"0.5"` is a text.',
+      correction: ['"0.5"', '0.5'],
     },
     'out-of-range': {
       golden: 'output-exceeds-context',

@@ -102,9 +102,12 @@ test('scores change no decision, and their means are shown by model and task', a
   };
   expect([await scored(0), await scored(0.25), await scored(0.5)]).toEqual([0.5, 0.5, 0.5]);
   // Other tests score answers of other models.
-  const shown = (await (await box.get('/admin/learning')).json()) as { models: readonly { model: string }[] };
+  const shown = (await (await box.get('/admin/learning')).json()) as {
+    outcomes: number;
+    models: readonly { model: string }[];
+  };
   const figures = { model: 'scored', outcomes: 3, declared: 0.5, learnt: 0.25, difference_points: -25 };
-  expect(shown).toMatchObject({ mode: 'off', keys: [] });
+  expect(shown.outcomes).toBeGreaterThanOrEqual(3);
   expect(shown.models.filter(({ model }) => model === 'scored')).toMatchObject([
     { ...figures, task: null },
     { ...figures, task: 'unread' },

@@ -38,6 +38,7 @@ const box = useSignalbox(() => ({
         },
       ]),
     ),
+    'gateway: { forced_tools: refuse, retries_max: 0 }\n',
   ).replaceAll('passthrough: [verbosity]', 'passthrough: [thinking]'),
 }));
 

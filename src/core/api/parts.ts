@@ -184,10 +184,10 @@ export const policyRevision = text(
 
 export const routeReason = text(
   'Why this model was chosen, as a short and stable label: `pinned`, or the selector and the strategy. `:fallback` is appended if the first choice failed, or if the model that the request names was left out, and `:second_attempt` if its answer did not have the form that the request wants and the answer comes from a model of the strong tier. Earlier versions appended `:explored` if they picked a model other than the best at random.',
-  'auto:balanced',
+  'auto:usual',
   'pinned',
-  'auto:balanced:fallback',
-  'auto:balanced',
+  'auto:usual:fallback',
+  'auto:usual',
 );
 
 const insteadOfFields = {

@@ -91,7 +91,7 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
 /** The value of `platform` in examples of answers. A test compares the example with the schema. */
 export const platform = {
   routed_model: 'gpt-6-luna',
-  route_reason: 'auto:balanced',
+  route_reason: 'auto:usual',
   credits_consumed: 0.0455,
   cost_saved_credits: 0.8745,
   decision_id: 'dec_0a4x1wm3zk0',

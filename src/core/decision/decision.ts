@@ -91,7 +91,7 @@ export interface Decision {
   readonly facts: Facts;
   /** Health and speed of the endpoints when the decision was made. */
   readonly readings: Readings;
-  /** A short, stable label of the reason: `auto:balanced`, `pinned`, `pinned:fallback`. */
+  /** A short, stable label of the reason: `auto:usual`, `pinned`, `pinned:fallback`. */
   readonly reason: string;
   /** The kind of request that the ladder chose for; null if no ladder chose the model. */
   readonly tier: TierName | null;

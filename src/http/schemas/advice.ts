@@ -38,7 +38,7 @@ export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat req
   alias: field.aliasUsed,
   reasoning: field.text(
     'The reason for the recommendation, in words and figures.',
-    'For the task coding, gpt-6-luna is the best of 2 eligible models by auto:balanced.',
+    'For the task coding, gpt-6-luna is the best of 2 eligible models by auto:usual.',
   ),
   estimated_cost_credits: cost,
   estimated_latency_ms: latency,

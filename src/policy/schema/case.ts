@@ -153,7 +153,7 @@ const OF_THE_CHOICE = {
       'openai-eu',
     ),
   ),
-  reason: Type.Optional(name('The `route_reason` of the choice.', 'auto:balanced')),
+  reason: Type.Optional(name('The `route_reason` of the choice.', 'auto:usual')),
   tier: Type.Optional(
     oneOf(TIERS, {
       examples: ['strong'],

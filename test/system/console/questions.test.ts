@@ -91,7 +91,7 @@ describe('of a month of traffic', () => {
     await settled(page);
     await page.locator(`a[href*="${id}"]`).first().click();
     const why = page.getByRole('region', { name: 'Why' });
-    await why.getByText(`It went to ${model}, the best of`).waitFor();
+    await why.getByText(`It went to ${model}, by`).waitFor();
     expect(await why.textContent()).toContain(reason);
   });
 

@@ -58,7 +58,7 @@ test('a request opens from the list, and its first sentence says why Signalbox c
   );
   const answer = await story(page).locator('.requests-answer').textContent();
   expect(answer?.trim()).toBe(
-    `It went to ${recorded.choice}, the best of 2 models that could serve the request, by ${recorded.route_reason}.`,
+    `It went to ${recorded.choice}, by ${recorded.route_reason}.`,
   );
   const words = (await story(page).textContent()) ?? '';
   expect(words).toContain('Rule no-mirror-for-long (policy.yaml:');

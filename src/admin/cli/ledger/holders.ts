@@ -11,7 +11,7 @@ export interface StoredNames {
 }
 
 /**
- * Sees everything, with the names of the keys in a store. A database of an earlier version has none.
+ * Sees everything, with the names of the keys in a store. A file without tables has none.
  * @param keysNow returns the keys of the store that is open when names are learned
  */
 export function storedSight(keysNow: () => Pick<StoreReader['keys'], 'names'>): Sight {
@@ -45,7 +45,7 @@ export class StoredPeople {
     this.#users = new Map(users.map((user) => [user.id, user]));
   }
 
-  /** Reads the teams and users. A database of an earlier version has none. Rejects with StoreError. */
+  /** Reads the teams and users. A file without tables has none. Rejects with StoreError. */
   static async of({ people }: Pick<StoreReader, 'people'>): Promise<StoredPeople> {
     const { teams, users } = await people.changedAfter(-1).catch((error: unknown) => {
       if (error instanceof StoreError) return { teams: [], users: [] };

@@ -37,7 +37,7 @@ export function readBooks<T>(
   return readLedger(files.file, async (reader) => read(reader, await stateOf(reader)));
 }
 
-/** Reads a ledger. Returns null if there is no ledger, or if its version is older. Rejects with StoreError. */
+/** Reads a ledger. Returns null if there is no ledger. Rejects with StoreError. */
 export async function readLedger<T>(
   file: string,
   read: (reader: StoreReader) => Promise<T>,

@@ -45,6 +45,7 @@ export function ChoicesPage() {
             ) : (
               <Empty title="No model can serve here">No provider of the policy is set up on this server.</Empty>
             )}
+            {choices && <Reasons choices={choices} />}
             {orders && orders.length > 0 && <OrderTable orders={orders} />}
             <p class="small dim">{noteText(setting)}</p>
           </section>
@@ -96,6 +97,18 @@ function ChoiceTable({ choices }: { readonly choices: readonly Choice[] }) {
     }),
   ];
   return <Table label="Choices" rows={shown} keyOf={(row) => `${row.task} ${row.difficulty}`} columns={columns} />;
+}
+
+/** The reason of each choice, once each. */
+function Reasons({ choices }: { readonly choices: readonly Choice[] }) {
+  const reasons = choices.flatMap(({ selector, because }) => (because === null ? [] : [`${selector}: ${because}.`]));
+  return (
+    <ul class="small">
+      {[...new Set(reasons)].map((reason) => (
+        <li key={reason}>{reason}</li>
+      ))}
+    </ul>
+  );
 }
 
 type Order = NonNullable<Check['orders']>[number];

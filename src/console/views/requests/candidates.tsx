@@ -119,7 +119,9 @@ export const DecidedCandidates = ({ candidates, choice, cost, revision, isToday 
       { ...quality, phone: 'second' },
       price,
       time,
-      { id: 'utility', head: 'Utility', figure: ({ utility }) => figure(utility) },
+      ...(candidates.some(({ utility }) => utility !== null)
+        ? [{ id: 'utility', head: 'Utility', figure: ({ utility }: Candidate) => figure(utility) }]
+        : []),
     ]}
   />
 );

@@ -13,7 +13,7 @@ export type Sentence = readonly Piece[];
 interface StoryFacts
   extends Pick<
     DecisionRead,
-    'candidates' | 'constraints' | 'preferences' | 'choice_without_preferences' | 'instead_of'
+    'candidates' | 'constraints' | 'preferences' | 'choice_without_preferences' | 'choice_reason' | 'instead_of'
   > {
   readonly choice: string | null;
   readonly route_reason: string | null;
@@ -46,6 +46,7 @@ export function storyOf(of: Told, cost: WriteCost): readonly Sentence[] {
   return [
     ...(of.outcome ? turnOf(of.outcome, of) : []),
     choiceSentence(of),
+    ...(of.choice_reason === null ? [] : [[`${of.choice_reason}.`]]),
     ...(ENDS[of.outcome?.status ?? ''] ?? []),
     ...insteadSentence(of),
     ...(isReasonFirst ? [...leftOut, ...comparison(of, cost)] : [...comparison(of, cost), ...leftOut]),
@@ -124,12 +125,16 @@ function choiceSentence(of: Told): Sentence {
   if (ranked <= 1) {
     return [...begin, `, the only model left: ${plural(others, 'other')} ${others === 1 ? 'was' : 'were'} left out.`];
   }
+  if (of.choice_reason !== null) return [...begin, `, ${way}.`];
   const failed = of.strategy_failed ? '. The strategy gave no usable score, so quality, cost and time decided' : '';
   return [...begin, `, the best of ${ranked} models that could serve the request, ${way}${failed}.`];
 }
 
 /** Compares the choice with the next best model in quality, cost and time. */
-function comparison({ candidates, choice, facts }: StoryFacts, cost: WriteCost): readonly Sentence[] {
+function comparison(
+  { candidates, choice, choice_reason: reason, facts }: StoryFacts,
+  cost: WriteCost,
+): readonly Sentence[] {
   const one = candidates?.find(({ model }) => model === choice);
   if (!one || !candidates) return [];
   const own = [
@@ -148,7 +153,7 @@ function comparison({ candidates, choice, facts }: StoryFacts, cost: WriteCost):
     times(next.latency_ms, one.latency_ms, 'slower', 'faster'),
   ].filter((part) => part !== '');
   const than = parts.length === 0 ? ', was expected to be the same.' : `, was expected to be ${listed(parts)}.`;
-  return [first, ['The next best, ', { model: next.model }, than]];
+  return [first, [reason === null ? 'The next best, ' : 'The next in the order, ', { model: next.model }, than]];
 }
 
 /** Compares with `one`: a share of it, such as "40 % cheaper", or from the double or half on, a number of times. */

@@ -111,7 +111,7 @@ function main({ names, common, cache }: ImportedPolicy): (Field | null)[] {
   const orNone = (fields: FieldBlock) => (fields.fields.length > 0 ? fields : null);
   const isApart = true;
   return [
-    field('version', exact('2')),
+    field('version', exact('1')),
     field('credits', block(field('usd_per_credit', exact('0.001'), { beside: '1 Credit = 0.1 US cent' })), { isApart }),
     field('gateway', orNone(gateway), { isApart }),
     field('selectors', orNone(selectors), { isApart, above: [SELECTORS] }),
