@@ -5,8 +5,8 @@ import { faultsOf, reckonAll, SELECTORS, type Selector } from '../test/panel/jud
 import { KEY_SETS, type KeySet } from '../test/panel/offers.ts';
 import { ALL_PARTS, type Case, FRESH, panelOf, paraphrases } from '../test/panel/panel.ts';
 import { aimRows, cheapRows, fastRows, type Result, resultOf, rewordingOf } from './panel-aims.ts';
-import { usualRows } from './panel-usual.ts';
 import { modelsChosen, regretRows, regretsOf, SEED } from './panel-regret.ts';
+import { usualRows } from './panel-usual.ts';
 import { table } from './stats.ts';
 
 /**
@@ -108,7 +108,9 @@ for (const [keys, verdicts] of judged) {
 console.log(`\nRegret, Credits a request:\n\n${table(regretRows(results.flatMap(({ regrets }) => regrets)))}`);
 if (part === FRESH) {
   const chosen = new Map([...judged].flatMap(([keys, found]) => (keys.only ? [] : [[keys, modelsChosen(found)]])));
-  console.log(`\nRegret with the usual shares of hard requests, Credits, mean of all sets:\n\n${table(usualRows(cases, chosen))}`);
+  console.log(
+    `\nRegret with the usual shares of hard requests, Credits, mean of all sets:\n\n${table(usualRows(cases, chosen))}`,
+  );
 }
 console.log(`\nCost of auto-cheap:\n\n${table(cheapRows(results))}`);
 console.log(`\nUsual requests with auto-fast, medians of whole answers:\n\n${table(fastRows(results))}`);

@@ -102,17 +102,18 @@ const peopleServices = (services: RouteServices, { people }: AppOptions): RouteS
   teamPlaces: () => services.gateway.lease().snapshot.teamPlaces,
 });
 
-function ownUsageServices(services: RouteServices, { keys, people: { people } }: AppOptions) {
+function ownUsageServices(services: RouteServices, options: AppOptions) {
   const { ledger, lease } = services.gateway;
   return {
     ...services,
     ownReport: (by: Principal, query: Parameters<typeof ownUsage>[2]) => ownUsage(by, ledger, query),
     fundsOf({ caller }: Principal) {
       const { selectors, models } = lease().snapshot;
+      const { keys, people } = options;
       const funds = usesOf(ledger, ledger.fundsOf(caller, [...selectors.keys(), ...models.map(({ id }) => id)]));
       // A caller sees the names of itself, its team and its user.
       const nameOf = (id: string) => (id === caller.keyId ? (keys.known(id)?.name ?? null) : null);
-      const names: HolderNames = (kind, id) => (id === caller[kind] ? people[kind](id)?.name || null : null);
+      const names: HolderNames = (kind, id) => (id === caller[kind] ? people.people[kind](id)?.name || null : null);
       return funds.map((use) => ({ ...use, ...subjectOf(use.title, { nameOf }, names) }));
     },
   };

@@ -10,7 +10,7 @@ import { decisionPicture } from './decision-picture.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';
 import { doctorPage } from './doctor-page.ts';
 import { errorsPage } from './errors-page.ts';
-import { ESCALATION_PAGE, escalationPage } from './escalation-page.ts';
+import { AGENTS_PAGE, agentsPage, ESCALATION_PAGE, escalationPage } from './escalation-page.ts';
 import { explainPicture } from './explain-picture.ts';
 import { failureModesPage } from './failure-modes-page.ts';
 import { foundSecretsPage, GUARDS_PAGE } from './found-secrets-page.ts';
@@ -44,6 +44,7 @@ const PAGES = {
   [OWN_SERVERS]: ownServersPage,
   'docs/route/how-a-model-is-chosen.md': chosenPage,
   [ESCALATION_PAGE]: escalationPage,
+  [AGENTS_PAGE]: agentsPage,
   'test/panel/choices.md': choicesPage,
   ...AGENT_PAGES,
   ...PROVIDER_PAGES,

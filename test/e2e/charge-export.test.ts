@@ -15,12 +15,14 @@ models:
     context_window: 32768
     max_output: 64
     quality: { default: 0.9, basis: guessed }
+    latency: { ttft_ms: 1, output_tokens_per_second: 10000, basis: guessed }
   small:
     provider: sim
     price: { input: 100, output: 200, as_of: 2026-11-01, basis: own }
     context_window: 32768
     max_output: 64
     quality: { default: 0.5, basis: guessed }
+    latency: { ttft_ms: 1, output_tokens_per_second: 10000, basis: guessed }
 `;
 
 let box: Signalbox;

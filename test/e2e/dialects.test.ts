@@ -38,7 +38,7 @@ describe('routing', () => {
     ['nothing in particular', {}, 'claude'],
     ['a seed', { seed: 7 }, 'gpt'],
     ['several answers', { n: 2 }, 'gpt'],
-    ['a JSON object', { response_format: { type: 'json_object' } }, 'gpt'],
+    ['a JSON object', { response_format: { type: 'json_object' } }, 'claude'],
     ['sound', { messages: [wave] }, 'gpt'],
     ['stop words, which the policy says that GPT lacks, and a seed', { stop: 'END', seed: 7 }, 'gpt'],
     // A model that accepts no temperature is called without one.

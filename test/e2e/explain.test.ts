@@ -33,8 +33,7 @@ preferences:
     when: time.hour < 6 && request.metadata.batch == "yes"
     prefer: model.id == "cheap"
     worth: 0.4
-selectors:
-  auto: { strategy: auto, tiers: off }
+unstated_quality: default
 `;
 
 let folder: string;

@@ -4,7 +4,7 @@ import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** A forced `tool_choice` on models of Anthropic: chats and Responses are translated, Messages are passed through. */
+/** `forced_tools: refuse`: a forced `tool_choice` on models of Anthropic. Chats and Responses are translated, Messages are passed through. */
 const upstream = useUpstream({ dialect: 'anthropic' });
 
 /** Models, and whether each can be forced to call a tool if the request does not enable thinking. */

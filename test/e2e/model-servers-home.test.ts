@@ -69,7 +69,7 @@ describe('the shipped policy with the keys of a wildcard for all found models', 
     const tested = await first.post('/admin/policy/test', {});
     const { cases } = (await tested.json()) as { readonly cases: readonly TestedCase[] };
     const here = cases
-      .find(({ name }) => name === 'auto weighs quality, cost and latency')
+      .find(({ name }) => name === 'a small question is a usual request')
       ?.settings.find(({ settings }) => settings.includes('here'));
     expect(here).toMatchObject({
       status: 'not_run',

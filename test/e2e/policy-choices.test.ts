@@ -10,7 +10,7 @@ import { useLivePolicy } from '../support/use.ts';
 
 /** The orders of the selectors in a policy of three models, and the table of what they choose: by command and over HTTP. */
 const model = (id: string, input: number, output: number, quality: string, provider = 'sim') =>
-  `  ${id}: { provider: ${provider}, price: { input: ${input}, output: ${output}, as_of: 2026-11-20, basis: own }, context_window: 128000, max_output: 16000, quality: { ${quality}, basis: guessed, as_of: 2026-11-20 } }\n`;
+  `  ${id}: { provider: ${provider}, price: { input: ${input}, output: ${output}, as_of: 2026-11-20, basis: own }, context_window: 128000, max_output: 16000, latency: { ttft_ms: 1, output_tokens_per_second: 10000, basis: guessed }, quality: { ${quality}, basis: guessed, as_of: 2026-11-20 } }\n`;
 const MODELS = [
   model('small', 0.2, 0.8, 'default: 0.75, coding: 0.55'),
   model('medium', 1, 4, 'default: 0.82, coding: 0.76'),

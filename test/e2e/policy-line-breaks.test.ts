@@ -102,7 +102,7 @@ test('a stored revision with an invalid line break prevents a start, the error h
     (cause: unknown) => String(cause),
   );
   expect(failure).toContain('The pushed policy 1 has 1 error; the server did not start.');
-  expect(failure).toMatch(/rules\.yaml:1:27 {2}line-break/);
+  expect(failure).toMatch(/rules\.yaml:1:24 {2}line-break/);
   // The command needs no server, and no valid earlier revision.
   const command = (from: string) => runHere(['policy', 'push', folder, '--from', from, '--data', data], UPSTREAM_ENV);
   const [revision = ''] = /[0-9a-f]{16}/.exec((await command('0123456789abcdef')).err) ?? [];

@@ -24,7 +24,7 @@ const POLICY = testPolicy(
   { first: 'http://127.0.0.1:9/v1' },
   { good: { endpoints: ['first'], quality: 0.9 }, poor: { endpoints: ['first'], quality: 0.2 } },
   `plugins: [./plugins/moody.ts]
-selectors: { mine: { strategy: moody, tiers: off } }
+selectors: { mine: { strategy: moody } }
 cases:
   - { name: the good one, given: { model: mine }, expect: { model: good } }
 `,

@@ -33,6 +33,7 @@ selectors:
   throwing: { strategy: contrary, options: { fault: always } }
   picky: { strategy: contrary, options: { fault: typical } }
   search: { strategy: auto, vector_space: v }
+escalate: { on: [correction] }
 `;
 const CONTRARY = `import { defineStrategy, Type } from 'signalbox/plugin';
 export const contrary = defineStrategy({

@@ -17,6 +17,7 @@ selectors:
 const PROOF =
   'Find all functions f from the reals to the reals with f(x f(y) + f(x)) = f(xy) + f(x) for all real x and y, with a complete proof.';
 const GREETING = 'hi, how are you?';
+const WRONG = [GREETING, 'Fine.', 'Was ist 2 + 2?', '5', 'Nein, das ist falsch.'];
 
 let live: LivePolicy;
 beforeAll(async () => {
@@ -81,15 +82,15 @@ test('weights score all models, and a ceiling only removes some', async () => {
 });
 
 test('after an answer that failed, a conversation has the strong tier for a stated number of answers, and the decision says why', async () => {
-  const failed = [GREETING, 'Fine.', 'Was ist 2 + 2?', '5', 'Nein, das ist falsch.'];
+  const failed = [GREETING, 'Fine.', 'Was ist 2 + 2?', '', 'Are you there?'];
   const decision = await decisionOf('auto', failed);
   expect(decision).toMatchObject({
     choice: 'strong',
     tier: { name: 'strong', why: 'escalated' },
-    facts: { first_tier: { name: 'usual' }, escalation: { signal: 'correction', turns_ago: 0 } },
+    facts: { first_tier: { name: 'usual' }, escalation: { signal: 'empty_answer', turns_ago: 0 } },
     replay: { matches: true },
   });
-  expect(decision.explanation.join(' ')).toContain('the user said that the answer is wrong');
+  expect(decision.explanation.join(' ')).toContain('The conversation is escalated: an answer was empty.');
   const later = (answers: number) => [
     ...failed,
     ...Array.from({ length: answers }, (_, nth) => ['4', `Thanks. And number ${nth}?`]).flat(),
@@ -123,15 +124,20 @@ test('a call whose arguments do not fit their function moves the conversation to
   expect(await after('{"city":"Bern"}')).toMatchObject({ choice: 'small', facts: { escalation: null } });
 });
 
-test('the policy says which failures count', async () => {
+test('the policy says which failures count, and words of the user count only if it names them', async () => {
+  expect(await decisionOf('auto', WRONG)).toMatchObject({ choice: 'small', facts: { escalation: null } });
   const { revision } = await live.status();
-  live.replace('policy.yaml', `${POLICY}escalate: { on: [empty_answer], turns: 2 }\n`);
+  live.replace('policy.yaml', `${POLICY}escalate: { on: [correction], turns: 2 }\n`);
   await live.changedFrom(revision);
   try {
-    const corrected = await decisionOf('auto', [GREETING, 'Fine.', 'Wrong!']);
-    expect(corrected).toMatchObject({ choice: 'small', facts: { escalation: null } });
+    const corrected = await decisionOf('auto', WRONG);
+    expect(corrected).toMatchObject({
+      choice: 'strong',
+      facts: { escalation: { signal: 'correction', turns_ago: 0 } },
+    });
+    expect(corrected.explanation.join(' ')).toContain('the user said that the answer is wrong');
     const empty = await decisionOf('auto', [GREETING, '', 'Are you there?']);
-    expect(empty).toMatchObject({ choice: 'strong', facts: { escalation: { signal: 'empty_answer', turns_ago: 0 } } });
+    expect(empty).toMatchObject({ choice: 'small', facts: { escalation: null } });
   } finally {
     const changed = await live.status();
     live.replace('policy.yaml', POLICY);

@@ -25,7 +25,7 @@ export async function startApplication(
   store: OpenStore,
   url: string,
   change?: (options: IdempotencyOptions) => IdempotencyOptions,
-  section = 'gateway: { retries_max: 0 }\n',
+  section = 'gateway: { retries_max: 0, repeats_in_flight: refuse }\n',
 ) {
   const runtime = runtimeOf(url, section);
   const { snapshot } = runtime;

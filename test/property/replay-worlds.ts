@@ -37,15 +37,17 @@ export function anyPolicy(random: Random, firstUrl: string, comment: string): st
     ...(chance(random, 0.5) ? [`baseline: ${pick(random, ids)}`] : []),
     `budgets: [{ name: all, limit_credits: ${pick(random, [90, 900, 1_000_000])}, window: total, on_exhausted: downgrade }]`,
     `strong_from: ${pick(random, [0, 0.5, 0.88, 1])}`,
-    ...(chance(random, 0.5) ? ['unstated_latency: slow', 'unstated_quality: lower_end'] : []),
+    ...(chance(random, 0.5) ? ['unstated_latency: slow'] : []),
     `gateway: { retries_max: 0, alternatives: ${pick(random, [0, 1, 3, 3, 10])} }`,
     '',
   ].join('\n');
   const text = testPolicy({ first: firstUrl, second: 'http://second' }, models, more);
-  return text.replace(
-    /base_url: "http:\/\/second", api_key_env: \w+/,
-    `base_url_env: ${SECOND_URL}, api_key_env: ${SECOND_KEY}`,
-  );
+  return text
+    .replace('unstated_quality: default', `unstated_quality: ${pick(random, ['default', 'lower_end'])}`)
+    .replace(
+      /base_url: "http:\/\/second", api_key_env: \w+/,
+      `base_url_env: ${SECOND_URL}, api_key_env: ${SECOND_KEY}`,
+    );
 }
 
 function anyModel(random: Random) {

@@ -58,7 +58,7 @@ export function taskFamilies(lease: () => Runtime): readonly Family[] {
     gaugeBy('signalbox_task_output_tokens', 'Visible output tokens that a decision expects.', 'task', expected),
     gaugeBy(
       'signalbox_task_answers',
-      'Weight of observed answers in signalbox_task_output_tokens; the declared figure has the weight 20.',
+      'Weight of observed answers in signalbox_task_output_tokens; the declared figure is expected until the weight is 20.',
       'task',
       answers,
     ),

@@ -58,6 +58,8 @@ export class Progress {
   #answers = new Set<number>();
   readonly #files = new Map<number, FileHistory>();
   #edits = 0;
+  /** Whether the last edit changed other files than the edits before it. */
+  #isElsewhere = false;
   /** The number of calls in a row that failed. */
   #inRow = 0;
   #inRowPoints = 0;
@@ -89,6 +91,7 @@ export class Progress {
     for (const [name, { removed, added, written }] of this.#files)
       copy.#files.set(name, { removed: new Set(removed), added: new Set(added), written: new Set(written) });
     copy.#edits = this.#edits;
+    copy.#isElsewhere = this.#isElsewhere;
     copy.#inRow = this.#inRow;
     copy.#inRowPoints = this.#inRowPoints;
     copy.#lastCall = this.#lastCall;
@@ -102,13 +105,15 @@ export class Progress {
   }
 
   /** Adds a call of a tool with its result. */
-  add({ tool, args, waits }: Call, result: ToolResult, isError: boolean): void {
-    const failed = isError || (args.runs ? result.failed : result.failedAtStart);
+  add(call: Call, result: ToolResult, isError: boolean): void {
+    const { tool, args, reads } = call;
+    const isPending = (call.waits || args.probes || reads) && args.edits.length === 0 && result.isPending;
+    const waits = call.waits || args.probes || isPending;
+    const failed = !isPending && hasFailed(args, result, isError);
     const before = this.#points();
     if (args.edits.length > 0 && !failed) this.#edit(args.edits);
     if (args.undoes && !failed) this.#undo();
-    const isRepeated =
-      args.edits.length === 0 && this.#repeats(hashOn(hashOn(tool, args.hash), result.hash), failed, waits);
+    const isRepeated = args.edits.length === 0 && this.#repeats(call, result, failed, waits);
     if (!failed) {
       if (!isRepeated && !waits) this.#noteAnswer(tool, args, result);
       this.#pass(hashOn(tool, args.target), args, result);
@@ -164,6 +169,7 @@ export class Progress {
   #edit(edits: readonly TextEdit[]): void {
     this.#edits++;
     this.#seen.clear();
+    this.#isElsewhere = this.#files.size > 0 && edits.every(({ file }) => !this.#files.has(file));
     let isUndone = false;
     for (const { file, removed, added, onlyRemoves } of edits) {
       const history = this.#files.get(file) ?? { removed: new Set(), added: new Set(), written: new Set() };
@@ -186,7 +192,8 @@ export class Progress {
   }
 
   /** Notes a call with its result. @returns whether both are the same as before, with no edit in between */
-  #repeats(call: number, failed: boolean, waits: boolean): boolean {
+  #repeats({ tool, args }: Call, result: ToolResult, failed: boolean, waits: boolean): boolean {
+    const call = hashOn(hashOn(tool, args.hash), result.hash);
     const isAtOnce = call === this.#lastCall;
     this.#lastCall = call;
     if (!this.#seen.has(call)) {
@@ -194,7 +201,9 @@ export class Progress {
       this.#repeatedPoints = Math.max(0, this.#repeatedPoints - POINTS.new_result);
       return false;
     }
-    if (failed || !waits) this.#countRepeat(failed || isAtOnce);
+    // An agent that runs a command again at once, although the command passed, looks whether something has changed.
+    const isPoll = waits || (isAtOnce && args.polls && !result.isMarked);
+    if (failed || !isPoll) this.#countRepeat(failed || isAtOnce);
     return true;
   }
 
@@ -203,7 +212,7 @@ export class Progress {
     if (!runs || edits.length > 0 || result.hasExitCode) return;
     const answer = hashOn(hashOn(tool, target), result.hash);
     if (!this.#answers.has(answer)) this.#answers.add(answer);
-    else if (!result.succeeds) {
+    else if (!result.succeeds && !this.#isElsewhere) {
       this.#repeated++;
       this.#repeatedPoints += POINTS.unchanged_result + POINTS.new_result;
     }
@@ -299,4 +308,11 @@ export class Progress {
     failingRuns = Math.max(failingRuns, this.#inRow > 1 ? this.#inRow : 0);
     return { sameFailures, failingRuns, undoneEdits: this.#undone, repeatedCalls: this.#repeated };
   }
+}
+
+/** The exit code of a look at something outside may say that it is not ready yet, and the exit code of a comparison is its answer. */
+function hasFailed({ runs, probes, asks }: ToolArguments, result: ToolResult, isError: boolean): boolean {
+  if (probes) return result.isMarked;
+  if (asks && result.exitCode === 1) return false;
+  return isError || (runs ? result.failed : result.failedAtStart);
 }

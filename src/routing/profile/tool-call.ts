@@ -4,7 +4,7 @@ import { expressionsOf } from './lexicon/data.ts';
 import file from './lexicon/progress.json' with { type: 'json' };
 import { EMPTY_HASH, edgesOf, hashOn, textHash } from './text-hash.ts';
 
-const { undoes, viewers, waits } = expressionsOf(file);
+const { probes, questions, undoes, viewers, waits } = expressionsOf(file);
 
 /** The arguments of a tool call, as numbers without text. */
 export interface ToolArguments {
@@ -22,6 +22,12 @@ export interface ToolArguments {
   readonly undoes: boolean;
   /** Whether the call waits for something, so that it may be repeated. */
   readonly waits: boolean;
+  /** Whether the call only looks at something outside, such as a service: it may be repeated, and its exit code alone is no failure. */
+  readonly probes: boolean;
+  /** Whether the call runs a command whose result may change by itself: any command except for views, searches and comparisons of files. */
+  readonly polls: boolean;
+  /** Whether exit code 1 is an answer and no failure, as for `diff`. */
+  readonly asks: boolean;
 }
 
 /** An edit of a file. All values are hashes. */
@@ -47,10 +53,12 @@ const NOTES = ['description', 'timeout', 'timeout_ms', 'explanation', 'justifica
 /** Longer arguments are only compared, not read. */
 const CHARS_MAX = 65_536;
 
+/** The marks of a call whose arguments are not read. */
+const NO_MARKS = { undoes: false, waits: false, probes: false, polls: false, asks: false } as const;
+
 export function argumentsOf(text: string): ToolArguments {
   const args = text.length > CHARS_MAX ? undefined : parseJson(text);
-  if (!isObject(args))
-    return { hash: textHash(text), target: textHash(text), edits: [], runs: true, undoes: false, waits: false };
+  if (!isObject(args)) return { ...NO_MARKS, hash: textHash(text), target: textHash(text), edits: [], runs: true };
   const command = commandOf(args);
   const edits = editsOf(args, command);
   const hash = NOTES.some((name) => name in args) ? hashWithout(args, NOTES) : textHash(text);
@@ -59,7 +67,14 @@ export function argumentsOf(text: string): ToolArguments {
   const decisive = command === '' ? '' : decisiveCommand(read);
   const target = edits.length > 0 ? filed : command === '' ? hash : textHash(decisive);
   const runs = command === '' ? firstText(args, PATHS) === '' : !viewers.test(decisive);
-  return { hash, target, edits, runs, undoes: undoes.test(read), waits: waits.test(edgesOf(text)) };
+  const marks = {
+    undoes: undoes.test(read),
+    waits: waits.test(edgesOf(text)),
+    probes: probes.test(decisive),
+    polls: command !== '' && runs && !questions.test(decisive),
+    asks: questions.test(decisive),
+  };
+  return { hash, target, edits, runs, ...marks };
 }
 
 function hashWithout(args: Members, names: readonly string[]): number {
@@ -99,7 +114,7 @@ const NO_COMMAND = /^(?:done|fi|esac|\}|echo\b.*|true|)$/;
 
 /** Returns the last command of a chain such as `cd app && CI=1 npm test 2>&1 | tail`: `npm test`. */
 function decisiveCommand(command: string): string {
-  if (/\b(?:for|while|if|case)\b/.test(command)) return command;
+  if (/\b(?:for|while|until|if|case)\b/.test(command)) return command;
   const commands = command.split(CHAIN).map((one) => one.replace(FILTER, '').trim().replace(SETTING, '').trim());
   return commands.findLast((one) => !NO_COMMAND.test(one)) ?? command;
 }

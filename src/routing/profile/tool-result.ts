@@ -7,7 +7,7 @@ const MARKS = expressionsOf(file);
 /** The texts without which an expression cannot match. Searching them first is ten times as fast. */
 const NEEDLES = {
   thrown: ['rror', 'xception', 'RROR', 'fatal', 'FATAL', 'panic'],
-  verdict: ['FAIL', 'fail', 'not ok ', 'false', '"error"', 'ERR!'],
+  verdict: ['FAIL', 'fail', 'not ok ', 'false', '"error"', 'ERR!', 'BackOff', 'Exited ('],
   trace: ['egmentation fault', 'core dumped', 'E  ', '[!]'],
   stack: [' at '],
   position: [': '],
@@ -24,13 +24,14 @@ export class ToolResult {
   readonly hash: number;
   /** Whether a tool that shows files failed: marks of failures count only at the start of its result. */
   readonly failedAtStart: boolean;
-  /** Whether the client reports an exit code. */
-  readonly hasExitCode: boolean;
+  /** The exit code; null if the client reports none. */
+  readonly exitCode: number | null;
   readonly #output: string;
   /** Whether the output is a file with numbers of lines. */
   readonly #isListing: boolean;
   #failed: boolean | null = null;
   #failures: number | null = null;
+  #isPending: boolean | null = null;
   #likeness: Likeness | null = null;
   #successes: number | null = null;
   #succeeds: boolean | null = null;
@@ -43,8 +44,24 @@ export class ToolResult {
     this.#isListing = MARKS.numbered.test(start);
     this.#output = output;
     this.hash = textHash(text);
-    this.hasExitCode = exitCode !== null;
+    this.exitCode = exitCode;
     this.failedAtStart = exitCode === null ? MARKS.at_start.test(start) : exitCode !== 0;
+  }
+
+  /** Whether the client reports an exit code. */
+  get hasExitCode(): boolean {
+    return this.exitCode !== null;
+  }
+
+  /** Whether the result of a tool that waits says that something is not ready yet, or fails without a word. */
+  get isPending(): boolean {
+    this.#isPending ??= MARKS.pending.test(this.#output) || (this.failedAtStart && this.likeness.letters === 0);
+    return this.#isPending;
+  }
+
+  /** Whether the output has a mark of a failure, whatever the exit code is. */
+  get isMarked(): boolean {
+    return MARKS.at_start.test(this.#output.slice(0, EDGE)) || isMarked(this.#output);
   }
 
   /** Whether the program that ran reports a failure. Only the results of programs are searched for marks of failures. */

@@ -8,7 +8,7 @@ import { textHash } from './text-hash.ts';
 import { nativeArguments, nativeOutput, type ToolArguments } from './tool-call.ts';
 import type { ToolResult } from './tool-result.ts';
 
-const { waits: WAITS } = expressionsOf(file);
+const { waits: WAITS, reads: READS } = expressionsOf(file);
 
 /** A call of a tool. */
 export interface Call {
@@ -17,6 +17,8 @@ export interface Call {
   readonly args: ToolArguments;
   /** Whether the call waits for something, so that it may be repeated. */
   readonly waits: boolean;
+  /** Whether the tool reads the state of something, so that the result decides whether it waits. */
+  readonly reads: boolean;
 }
 
 /** The calls of shared turns by their IDs, and the results with the IDs of their calls. */
@@ -43,7 +45,12 @@ export function callsOf(turn: Turn, request: ProfileInput, reader: PromptReader)
 
 function callOf(name: string, text: string, reader: PromptReader): Call {
   const args = reader.toolArguments(text);
-  return { tool: textHash(name), args, waits: args.waits || WAITS.test(name) };
+  return {
+    tool: textHash(name),
+    args,
+    waits: args.waits || WAITS.test(name),
+    reads: READS.test(name),
+  };
 }
 
 function callIdOf(original: unknown): string {

@@ -26,6 +26,7 @@ models:
 ${more}cases:
   - { name: usual, given: {}, expect: { model: best } }
   - { name: mine, given: { model: mine }, expect: { model: good } }
+unstated_quality: default
 `;
 
 const STRATEGY = `import { defineStrategy, Type } from 'signalbox/plugin';
@@ -265,7 +266,7 @@ describe('signalbox policy diff', () => {
     );
     const { out } = await diffHere('plain', 'moved');
     expect(out).toContain('\n  ~ strong_from: 0.2 → 0.3\n');
-    expect(out).toContain('    cost     6.3 Credits → none\n    latency  9,000 ms → none\n    quality  0.900 → none\n');
+    expect(out).toContain('    cost     6.3 Credits → none\n    latency  7,033 ms → none\n    quality  0.900 → none\n');
   });
 
   test('policy diff finds no difference between policies that are only written differently', async () => {

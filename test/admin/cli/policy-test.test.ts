@@ -6,6 +6,7 @@ import { runHere } from '../../support/run-here.ts';
 import { cleanEnvironment, PROGRAM, runCommand, temporaryFolder, writePolicy } from '../../support/signalbox.ts';
 
 const policy = (cases: string) => `version: 1
+unstated_quality: default
 providers:
   first: { adapter: openai-compatible, base_url: "http://127.0.0.1:9/v1", api_key_env: FIRST_KEY }
   second: { adapter: openai-compatible, base_url: "http://127.0.0.1:9/v1", api_key_env: SECOND_KEY }
@@ -278,7 +279,7 @@ const score = ({ n, quality }, utility) => { for (let i = 0; i < n; i++) utility
 export default defineStrategy({ name: 'own', status: 'alpha', options: Type.Object({}), prepare: () => ({ reason, score }) });
 `;
     const own = `  - { name: it is mine, given: { model: mine }, expect: { reason: "mine:one" } }\nplugins: [./plugins/own.ts]\n`;
-    const text = policy(own).replace('selectors:\n', 'selectors:\n  mine: { strategy: own, tiers: off }\n');
+    const text = policy(own).replace('selectors:\n', 'selectors:\n  mine: { strategy: own }\n');
     const home = temporaryFolder();
     folders.push(home);
     mkdirSync(join(home, 'plugins'));

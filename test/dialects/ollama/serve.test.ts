@@ -36,7 +36,7 @@ let box: Signalbox;
 let simulated: Signalbox;
 
 beforeAll(async () => {
-  const gateway = `gateway: { commit_after_ms: ${COMMIT_MS}, retries_max: 0 }\n`;
+  const gateway = `gateway: { commit_after_ms: ${COMMIT_MS}, retries_max: 0, output_above_maximum: refuse }\n`;
   const policy = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, gateway);
   // Images go to a model with vision.
   const seeing = policy.replace('[tools, json_schema]', '[tools, json_schema, vision]');

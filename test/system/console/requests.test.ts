@@ -57,9 +57,7 @@ test('a request opens from the list, and its first sentence says why Signalbox c
     await (await stage.box.get(`/admin/decisions/${decision}`)).text(),
   );
   const answer = await story(page).locator('.requests-answer').textContent();
-  expect(answer?.trim()).toBe(
-    `It went to ${recorded.choice}, by ${recorded.route_reason}.`,
-  );
+  expect(answer?.trim()).toBe(`It went to ${recorded.choice}, by ${recorded.route_reason}.`);
   const words = (await story(page).textContent()) ?? '';
   expect(words).toContain('Rule no-mirror-for-long (policy.yaml:');
   expect(words).toContain('left out claude-mirror-4.');

@@ -32,7 +32,7 @@ export const policyText = (cases = ''): string =>
       cheap: { endpoints: ['first'], price: { input: 0.1, output: 0.4 }, quality: 0.6 },
     },
     `selectors:
-  auto: { strategy: auto, tiers: { usual: [middle, dear, cheap], strong: [middle, dear, cheap] } }
+  auto: { strategy: auto }
   auto-cheap: { strategy: auto-cheap }
   small: { strategy: auto, models: { require: model.price.output < 10.0 } }
 constraints:

@@ -9,7 +9,7 @@ const CASES = {
   'none of two': `{ given: {}, expect: { model: [cheap, dear] } }`,
   'another endpoint': `{ given: { model: dear }, expect: { provider: second } }`,
   'no endpoint there': `{ given: { model: cheap }, expect: { provider: second } }`,
-  everything: `{ given: { task_type: coding }, expect: { model: middle, provider: second, task: general, reason: x, cost_below_credits: 0.001, latency_below_ms: 1, quality_above: 0.99, rejected: { dear: quick, cheap: legal-is-cheap } } }`,
+  everything: `{ given: { task_type: coding }, expect: { model: dear, provider: first, task: general, reason: x, cost_below_credits: 0.001, latency_below_ms: 1, quality_above: 0.99, rejected: { dear: quick, cheap: legal-is-cheap } } }`,
   'turned away': `{ given: { model: dear, key: { models: [cheap] } }, expect: { refused: insufficient_permissions, task: coding, rejected: { dear: key_models } } }`,
   'refused otherwise': `{ given: { estimated_input_tokens: 5000000 }, expect: { refused: no_eligible_model } }`,
   'rule that applies': `{ given: { key: { labels: { department: legal } } }, expect: { rejected: { cheap: legal-is-cheap } } }`,
