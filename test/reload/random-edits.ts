@@ -22,8 +22,8 @@ export class RandomEdits {
   constructor(folder: string, upstream: string, random: () => number) {
     this.#folder = folder;
     this.#random = random;
-    // Measured latency is ignored, because it must not outweigh small differences in quality.
-    const byQuality = 'selectors: { auto: { strategy: auto, options: { latency: 0 } } }\n';
+    // Without a margin, the model of the best quality is chosen.
+    const byQuality = 'selectors: { auto: { strategy: auto, options: { margin: 0, strong_margin: 0 } } }\n';
     this.#base = testPolicy({ first: upstream }, { base: { endpoints: ['first'], quality: 0.1 } }) + byQuality;
   }
 

@@ -224,7 +224,9 @@ test('a selector drops fields that its choice does not support and names them; a
   expect(await refused.json()).toMatchObject({
     error: { message: 'This model does not support the effort parameter.' },
   });
-  const chosen = await bench.box.post('/v1/messages', { ...request, model: 'auto-cheap' });
+  const chosen = await bench.box.post('/v1/messages', {
+    ...{ ...request, model: 'auto', route_strategy: { cost_weight: 1, quality_weight: 0 } },
+  });
   expect(await chosen.json()).toMatchObject({
     platform: { routed_model: 'vendor/plain', dropped: ['thinking', 'output_config.effort'] },
   });

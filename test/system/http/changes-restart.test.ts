@@ -88,7 +88,7 @@ test('the server stores the answer of an internal error, but not of a refusal', 
   expect(drops).toBe(2);
   expect(kept).toEqual(
     [500, 200].map((status) => ({
-      ...{ status, frame: '', body: 'the text' },
+      ...{ status, body: 'the text' },
       headers: { etag: '"a"' },
     })),
   );
