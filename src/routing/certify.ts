@@ -60,11 +60,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Certifi
   // A model that the request names is chosen without a score, but the explanation shows its score.
   if (facts.named !== null && outcome) evaluation.rank(facts, context, n);
   const applied = outcome?.applied ?? null;
-  const [first] = evaluation.order;
-  const reason = applied && {
-    ...{ facts, quality, ladder: evaluation.reasonOf(applied) },
-    choice: evaluation.shortlist.model[first!]!,
-  };
+  const reason = applied && { facts, quality, ladder: evaluation.reasonOf(applied) };
   const eligible = eligibleEntries(evaluation, context, applied !== null, inputs);
   const ineligible = rejected.map(({ model, rejections }) => {
     const qualities = { share: evaluation.shareOf(model), quality: quality[model]! };

@@ -4,7 +4,7 @@ import type { Readings } from '../core/decision/readings.ts';
 import { type Qualities, qualitiesOf } from '../core/policy/counted-quality.ts';
 import { hasBit } from '../core/policy/rules.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
-import type { Ladder, LadderReason } from '../core/policy/tiers.ts';
+import type { Ladder, LadderReason, LadderStep, TierName } from '../core/policy/tiers.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { OPERATIONS } from '../core/request/operation.ts';
 import { costReference, dearestCase } from './estimate.ts';
@@ -26,6 +26,8 @@ export interface ChoiceOptions {
 export interface AppliedLadder extends AppliedTier {
   readonly ladder: Ladder;
   readonly choice: LadderChoice;
+  /** The tier that the conversation began with. */
+  readonly began: TierName;
   /** The position of the eligible model of the best quality. */
   readonly best: number;
 }
@@ -130,7 +132,7 @@ export class Evaluation {
     if (choice === null) return null;
     if (isEscalated) {
       const at = escalated(ladder, limiting, shortlist, choice.at);
-      if (at >= 0) choice = { at, by: 'escalated', first: choice.at };
+      if (at >= 0) choice = { at, by: 'escalated', before: choice };
     }
     const { utility } = this;
     const best = bestAt(ladder, shortlist);
@@ -138,13 +140,16 @@ export class Evaluation {
     selectTop(shortlist, utility, most, this.order);
     // A model that the strategy ruled out when the policy was built has -Infinity.
     for (let i = 0; i < shortlist.n; i++) if (utility[i] !== Number.NEGATIVE_INFINITY) utility[i] = 0;
-    return { name: tier.name, why: tier.why, ladder, choice, best };
+    return { ...tier, ladder, choice, began, best };
   }
 
   /** Returns why a ladder gave its choice. Call it before the shortlist is filled again. */
-  reasonOf({ why, choice: { by, first }, best }: AppliedLadder): LadderReason {
+  reasonOf({ why, choice, began, best }: AppliedLadder): LadderReason {
     const { model } = this.shortlist;
-    return { by, why, first: model[first]!, best: model[best]! };
+    const steps: LadderStep[] = [];
+    for (let step: LadderChoice | null = choice; step !== null; step = step.before)
+      steps.push({ by: step.by, model: model[step.at]! });
+    return { why, began, steps, best: model[best]! };
   }
 
   #limiting({ limit }: Ladder): Ladder | null {

@@ -6,19 +6,19 @@ export interface LadderCandidates extends Pick<Candidates, 'n' | 'quality' | 'co
   readonly model: Int32Array;
 }
 
-/** The choice of a ladder. Candidates are positions. */
+/** The choice of a ladder, as the position of a candidate. */
 export interface LadderChoice {
   readonly at: number;
   readonly by: LadderRule;
-  /** The candidate that the order gives, before `by` took another one. */
-  readonly first: number;
+  /** The choice that `by` replaced; null if `by` made the first one. */
+  readonly before: LadderChoice | null;
 }
 
 /** In floating point, 0.9 − 0.03 can differ from 0.87 in its last bit. */
 const SLACK = 1e-9;
 
 /** How much better a model must be to be taken for more money. Smaller differences of quality are noise. */
-const STEP_QUALITY = 0.01;
+export const STEP_QUALITY = 0.01;
 
 /** How many times as much as the model whose answer failed a better model may cost, if no model of the hard list is better. */
 const ESCALATION_COST = 3;
@@ -103,23 +103,24 @@ function choiceOf(
   const { quality, model } = candidates;
   if (ladder.stated) {
     const first = firstStated(ladder.stated, name, candidates);
-    if (first >= 0) return { at: first, by: 'stated', first };
+    if (first >= 0) return { at: first, by: 'stated', before: null };
   }
   const best = bestAt(ladder, candidates);
   if (best < 0) return null;
-  const first = firstAbove(ladder, candidates, quality[best]! - ladder.margins[name]);
-  let choice: LadderChoice = { at: first, by: 'first', first };
+  const foremost = firstAbove(ladder, candidates, quality[best]! - ladder.margins[name]);
+  const first: LadderChoice = { at: foremost, by: 'first', before: null };
+  let choice = first;
   if (ladder.stepCost !== null) {
-    for (let at = first; at >= 0; ) {
+    for (let at = first.at; at >= 0; ) {
       at = firstAbove(ladder, candidates, quality[at]! + STEP_QUALITY, ladder.stepCost * ladder.cost[model[at]!]!);
-      if (at >= 0) choice = { at, by: 'step', first };
+      if (at >= 0) choice = { at, by: 'step', before: first };
     }
   }
   const limit = ladder.limit && limiting && laddered(limiting, null, name, candidates);
   if (limit && candidates[ladder.limit.by][limit.at]! < candidates[ladder.limit.by][choice.at]!)
-    choice = { at: limit.at, by: 'limit', first };
-  const at = undominated(ladder, candidates, choice.at);
-  return at === choice.at ? choice : { at, by: 'dominates', first };
+    choice = { at: limit.at, by: 'limit', before: choice };
+  const better = undominated(ladder, candidates, choice.at);
+  return better === choice.at ? choice : { at: better, by: 'dominates', before: choice };
 }
 
 /**
@@ -144,8 +145,8 @@ export function laddered(
   if (quality[usual.at]! <= quality[strong.at]!) return own;
   const figures = isLimited ? candidates[ladder.limit!.by] : null;
   const isStrong = figures !== null && figures[strong.at]! < figures[usual.at]!;
-  if (name === 'usual') return isStrong ? { ...strong, by: 'limit' } : own;
-  return isStrong ? own : { ...usual, by: 'usual', first: own.first };
+  if (name === 'usual') return isStrong ? { at: strong.at, by: 'strong', before: own } : own;
+  return isStrong ? own : { at: usual.at, by: 'usual', before: own };
 }
 
 /**

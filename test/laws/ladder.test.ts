@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Ladder, TierName } from '../../src/core/policy/tiers.ts';
-import { escalated, type LadderCandidates, laddered } from '../../src/routing/ladder.ts';
+import { escalated, type LadderCandidates, type LadderChoice, laddered } from '../../src/routing/ladder.ts';
 import { tries } from '../deep/effort.ts';
 
 /** A model of a catalog, with its estimates for the typical request and for a request. Few values, so that many models are equal. */
@@ -80,6 +80,9 @@ function candidatesOf(models: readonly ModelFigures[], indexes = models.map((_, 
 
 type Choose = typeof laddered;
 
+/** Returns the choice that the order gave, before another rule replaced it. */
+const firstOf = (choice: LadderChoice): LadderChoice => (choice.before ? firstOf(choice.before) : choice);
+
 const TIERS: readonly TierName[] = ['usual', 'strong'];
 
 /** The laws of a ladder. Each returns whether it holds for a catalog. */
@@ -145,7 +148,7 @@ const LAWS: Readonly<Record<string, (choose: Choose, models: readonly ModelFigur
     const indexes = models.map((_, at) => at);
     const chosen = choose(cheap, null, 'usual', candidatesOf(models))!;
     return indexes.every((left) => {
-      if (left === chosen.at || left === chosen.first || models[left]!.quality === best) return true;
+      if (left === chosen.at || left === firstOf(chosen).at || models[left]!.quality === best) return true;
       const rest = indexes.filter((at) => at !== left);
       return rest[choose(cheap, null, 'usual', candidatesOf(models, rest))!.at] === chosen.at;
     });
@@ -172,12 +175,12 @@ const MUTANTS: Readonly<Record<string, { readonly law: string; readonly choose: 
     law: 'no chosen model is worse than another in everything',
     choose: (ladder, limiting, name, candidates) => {
       const choice = laddered(ladder, limiting, name, candidates);
-      return choice && { ...choice, at: choice.first };
+      return choice && firstOf(choice);
     },
   },
   'takes the first model of the catalog': {
     law: 'the order of the catalog changes nothing',
-    choose: () => ({ at: 0, by: 'first', first: 0 }),
+    choose: () => ({ at: 0, by: 'first', before: null }),
   },
   'measures the margin from the mean quality': {
     law: 'a model outside of the margin changes nothing',

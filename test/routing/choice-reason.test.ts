@@ -30,14 +30,14 @@ function reasonOf(policy: string, selector: string, request: Request = USUAL): r
   expect(decision.reason).toBe(`${selector}:${decision.tier}`);
   const reason = decisionReason(decision, from);
   expect(reason).toStartWith(id);
-  return [decision.ladder.by, reason!];
+  return [decision.ladder.steps[0]!.by, reason!];
 }
 
 test('the first model of the order is good enough', () => {
   const policy = policyOf(models(model('best', 0.94, 9), model('near', 0.915, 1), model('far', 0.9, 0.1)));
   expect(reasonOf(policy, 'auto')).toEqual([
     'first',
-    'near costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.915 of 0.94), and no better one costs at most 3 times as much; the request is not hard',
+    'near costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.915 of 0.94), and no model at least 0.01 better costs at most 3 times as much; the request is not hard',
   ]);
   expect(reasonOf(policy, 'auto-cheap')).toEqual([
     'first',
@@ -45,7 +45,7 @@ test('the first model of the order is good enough', () => {
   ]);
   expect(reasonOf(policy, 'auto', HARD)).toEqual([
     'first',
-    'best costs least (a second counted as 0.1 Credits) within 0.01 of the best quality (0.94), and no better one costs at most 3 times as much; the request is hard',
+    'best costs least (a second counted as 0.1 Credits) within 0.01 of the best quality (0.94); the request is hard',
   ]);
 });
 
@@ -54,6 +54,28 @@ test('a better model costs at most three times as much, step by step', () => {
   expect(reasonOf(policy, 'auto')).toEqual([
     'step',
     'best is better than near (0.94 instead of 0.915) and costs at most 3 times as much, step by step; near costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.915 of 0.94); the request is not hard',
+  ]);
+});
+
+test('a model that costs no more is taken with a step cost of 1', () => {
+  const policy = policyOf(
+    models(model('best', 0.94, 1, { speed: 5 }), model('near', 0.915, 1)),
+    'selectors: { auto: { strategy: auto, options: { step_cost: 1 } } }\n',
+  );
+  expect(reasonOf(policy, 'auto')[1]).toStartWith(
+    'best is better than near (0.94 instead of 0.915) and costs no more, step by step; near costs least ',
+  );
+});
+
+test('a model that replaces the result of a step is compared with it', () => {
+  const tiered = model('tiered', 0.94, 2).replace(
+    'output: 2',
+    'output: 2, tiers: [{ over_input_tokens: 2000, input: 20, output: 20 }]',
+  );
+  const policy = policyOf(models(model('near', 0.915, 1), tiered, model('flat', 0.94, 10)));
+  expect(reasonOf(policy, 'auto', { ...USUAL, inputTokens: 5_000 })).toEqual([
+    'dominates',
+    'flat is no worse than tiered in quality, cost and time for this request, and better in one; tiered is better than near (0.94 instead of 0.915) and costs at most 3 times as much, step by step; near costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.915 of 0.94); the request is not hard',
   ]);
 });
 
@@ -96,6 +118,18 @@ test('a hard request gets the model of usual requests if its own is worse', () =
   expect(strong[1]).toContain('and serves usual requests, too; c costs least');
 });
 
+test('a usual request gets the model of hard requests if a limit gave it a better one that costs more', () => {
+  const tiered = model('tiered', 0.7, 0.1).replace(
+    'output: 0.1',
+    'output: 0.1, tiers: [{ over_input_tokens: 2000, input: 10, output: 10 }]',
+  );
+  const policy = policyOf(models(tiered, model('good', 0.92, 1), model('best', 0.94, 3)));
+  expect(reasonOf(policy, 'auto-cheap', { ...USUAL, inputTokens: 5_000 })).toEqual([
+    'strong',
+    'good serves hard requests, too, and costs less for this request than best; best is the choice of `auto` and costs less for this request than tiered; tiered costs least within 0.25 of the best quality (0.7 of 0.94); the request is not hard',
+  ]);
+});
+
 test('the policy states the models', () => {
   const policy = policyOf(
     models(model('a', 0.6, 1), model('b', 0.9, 3)),
@@ -113,6 +147,25 @@ test('an answer of the conversation failed, so a better model is tried', () => {
     'escalated',
     'best is better than near (0.94 instead of 0.915); an answer of the conversation failed',
   ]);
+});
+
+test('an answer failed, but no other model is better', () => {
+  const policy = policyOf(models(model('best', 0.94, 2), model('near', 0.915, 1)));
+  expect(reasonOf(policy, 'auto', FAILED)).toEqual([
+    'step',
+    'best is better than near (0.94 instead of 0.915) and costs at most 3 times as much, step by step; near costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.915 of 0.94); an answer of the conversation failed, but there is no better model to move to',
+  ]);
+});
+
+test('the other list of the policy serves a request that its own list cannot serve, and an answer that failed', () => {
+  const policy = policyOf(
+    models(model('small', 0.9, 1).replace('90000', '12000'), model('large', 0.9, 3)),
+    'selectors: { auto: { strategy: auto, tiers: { usual: [small], strong: [large] } } }\n',
+  );
+  expect(reasonOf(policy, 'auto', { ...USUAL, inputTokens: 20_000 })[1]).toBe(
+    'large is the first model of the list `strong` that can serve the request, and no model of `usual` can; the request is not hard',
+  );
+  expect(reasonOf(policy, 'auto', FAILED)[1]).toBe('large is as good as small; an answer of the conversation failed');
 });
 
 test('a guessed quality beside a measured one is shown with the figure that counts', () => {

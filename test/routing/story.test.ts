@@ -54,7 +54,7 @@ describe('a story', () => {
       'The request names auto, and its task is general: about 500 input tokens; needs vision.',
       'Expected answer: 400 tokens, declared by the policy for general tasks.',
       'blind was rejected because it lacks vision.',
-      'best costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.9), and no better one costs at most 3 times as much; the request is not hard. best: expected quality 90 %, 6.3 Credits, 4.5 s.',
+      'best costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.9); the request is not hard. best: expected quality 90 %, 6.3 Credits, 4.5 s.',
       'The first question is hard with a probability of 12 %, below 88 %. The order of auto: blind, then good, then best, and 1 more.',
       'Signalbox holds at most 55.152 Credits, the cost of up to 4,096 output tokens.',
       'best is also the baseline that savings are measured against, so this choice saves nothing.',

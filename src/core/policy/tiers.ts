@@ -48,18 +48,26 @@ export type TierReason = (typeof TIER_REASONS)[number];
 
 /**
  * What made a model the choice of a ladder. `first`: it is the first of the order that is good enough. `stated`: it is the first eligible of
- * the list that the policy states. `step`: it is better than the first, for little more. `dominates`: it is no worse than the first in any
- * estimate of the request, and better in one. `limit`: it is the choice of the selector that limits this one. `usual`: a usual request gets
- * it, and the model for hard requests is worse. `escalated`: it is better than the model whose answer failed.
+ * the list that the policy states. The others replace an earlier choice. `step`: it is better, for little more. `dominates`: it is no worse in
+ * any estimate of the request, and better in one. `limit`: it is the choice of the selector that limits this one. `usual`: it is the choice for
+ * usual requests, and better. `strong`: it is the choice for hard requests, and nearer to the limit. `escalated`: an answer of the earlier
+ * choice failed, and it is better; with stated models, it is no worse.
  */
-export type LadderRule = 'first' | 'stated' | 'step' | 'dominates' | 'limit' | 'usual' | 'escalated';
+export type LadderRule = 'first' | 'stated' | 'step' | 'dominates' | 'limit' | 'usual' | 'strong' | 'escalated';
 
-/** Why the ladder of a selector gave the choice. Models are indexes in the snapshot. */
-export interface LadderReason {
+/** A model that a ladder chose by a rule, as its index in the snapshot. */
+export interface LadderStep {
   readonly by: LadderRule;
+  readonly model: number;
+}
+
+/** Why the ladder of a selector gave the choice. */
+export interface LadderReason {
   readonly why: TierReason;
-  /** The model that the order gave, before `by` took another one; after an escalation, the model whose answer failed. */
-  readonly first: number;
-  /** The eligible model of the best quality. */
+  /** The tier that the conversation began with. All steps but an escalation belong to it. */
+  readonly began: TierName;
+  /** The choice, then each earlier choice that the one before it in the list replaced. */
+  readonly steps: readonly LadderStep[];
+  /** The eligible model of the best quality, as its index in the snapshot. */
   readonly best: number;
 }
