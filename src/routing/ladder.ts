@@ -166,16 +166,17 @@ export function escalated(
   const { n, model, quality } = candidates;
   const strong = laddered(ladder, limiting, 'strong', candidates);
   if (strong && quality[strong.at]! > quality[failed]!) return strong.at;
-  const { cost } = ladder;
+  const { cost, places } = ladder;
   let found = -1;
   for (let i = 0; i < n; i++) {
     const index = model[i]!;
     const price = cost[index]!;
-    if (ladder.places[index]! < 0 || quality[i]! <= quality[failed]!) continue;
+    if (places[index]! < 0 || quality[i]! <= quality[failed]!) continue;
     if (price > ESCALATION_COST * cost[model[failed]!]!) continue;
-    if (found < 0 || price < cost[model[found]!]!) found = i;
+    const other = found < 0 ? -1 : model[found]!;
+    if (other < 0 || price < cost[other]! || (price === cost[other] && places[index]! < places[other]!)) found = i;
   }
-  return found;
+  return found < 0 ? -1 : undominated(ladder, candidates, found);
 }
 
 /**
