@@ -23,7 +23,9 @@ const marginOptions = ({ margin, strong_margin }: Margins) => ({
 
 function marginsOf({ margin, strong_margin: strongMargin }: Margins): Pick<LadderStrategy, 'margin' | 'strongMargin'> {
   if (strongMargin > margin)
-    throw new Error(`\`strong_margin\` is ${strongMargin}, so \`margin\` must not be ${margin}`);
+    throw new Error(
+      `\`strong_margin\` is ${strongMargin}, above \`margin\`, ${margin}; state a \`strong_margin\` of at most ${margin}`,
+    );
   return { margin, strongMargin };
 }
 

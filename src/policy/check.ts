@@ -10,6 +10,7 @@ import { keyRemedy } from './hints/key-remedies.ts';
 import { listNames, nearest, nearestHint } from './hints/nearest.ts';
 import { insteadOf, pluginKeyHint, type UnknownKey } from './hints/peer-keys.ts';
 import { example, formHint, typeHint } from './hints/value-hints.ts';
+import { ladderFault } from './ladder-fault.ts';
 import type { Report } from './report.ts';
 import { literalsOf } from './schema/parts.ts';
 import { describe, entryOf, placeAt, type ScalarTree, type Tree, toData, valueAt } from './yaml/tree.ts';
@@ -221,17 +222,14 @@ function keyPlace(subject: Subject, steps: readonly string[]): SourceSpan {
 /**
  * Checks the options of a plugin with its schema, then with its `prepare`. `optionsOf` returns null if the options do not satisfy the
  * schema.
- * @param inherited options that apply if the policy does not state them
  */
 export function optionsOf(
   plugin: StrategyPlugin,
   subject: Subject,
   report: Report,
-  inherited: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> | null {
-  const stated = checkOptions(plugin.options, subject, report);
-  if (!stated) return null;
-  const options = { ...inherited, ...stated };
+  const options = checkOptions(plugin.options, subject, report);
+  if (!options) return null;
   const refusal = refusalOf(plugin, options);
   if (refusal !== null) {
     const message = `${plugin.kind} \`${plugin.name}\` does not accept its options: ${refusal}`;
@@ -244,7 +242,8 @@ function refusalOf(plugin: StrategyPlugin, options: Readonly<Record<string, unkn
   try {
     // The compiler does not check the types of JavaScript plugins. A strategy without a `score` would fail on every request.
     const prepared: Partial<PreparedStrategy> | undefined = plugin.prepare(options);
-    return typeof prepared?.score === 'function' ? null : '`prepare` returns no `score` function';
+    if (typeof prepared?.score !== 'function') return '`prepare` returns no `score` function';
+    return prepared.per === 'build' ? ladderFault(prepared) : null;
   } catch (error) {
     return messageOf(error);
   }

@@ -95,6 +95,10 @@ describe('the policy of three models', () => {
       strong: ['large'],
     });
     expect((await post(PolicyCheck, 'check', {})).orders).toBeNull();
+    const embedding =
+      '  vectors: { provider: sim, operations: [embed], price: { input: 0.02, output: 0 }, context_window: 8192, embedding: { dimensions: 8 } }\n';
+    const withoutChats = { ...files(policyOf([embedding])), choices: 'all_set' };
+    expect((await post(PolicyCheck, 'check', withoutChats)).orders).toEqual([]);
     const { out } = await runHere(['policy', 'check', live.folder, '--choices']);
     expect(out).toContain('small, then medium, then large');
   });

@@ -139,7 +139,7 @@ for (const [what, code, expected] of orDeeply(REFUSED.slice(0, 3), REFUSED.slice
   });
 }
 
-test('a strategy without a score is refused, and a path without its leading dot gets a hint', async () => {
+test('a strategy without a score or with wrong margins is refused, and a path without its leading dot gets a hint', async () => {
   const checked = async (code: string, text: string) => {
     const folder = temporaryFolder();
     withPlugin(folder);
@@ -151,6 +151,8 @@ test('a strategy without a score is refused, and a path without its leading dot 
   };
   const named = policy(['./plugins/thrifty.ts']);
   expect(await checked(STRATEGY.replace('score', 'skore'), named)).toContain('`prepare` returns no `score` function');
+  const unsafe = STRATEGY.replace('score', "per: 'build', margin: 0.1, strongMargin: 0.2, score");
+  expect(await checked(unsafe, named)).toContain('`strongMargin` is 0.2; it must be a number from 0 to `margin`');
   // Options in plain JSON Schema used to be reported as `Unknown type`, without a location.
   const plain = STRATEGY.replace(/options: .*/, "options: { type: 'object' },");
   expect(await checked(plain, named)).toContain('must be a TypeBox schema');

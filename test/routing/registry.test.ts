@@ -65,7 +65,9 @@ ${more}`;
   test('is refused for unknown or invalid options', () => {
     expect(codes(policy('selectors: { mine: { strategy: auto, options: { speed: 1 } } }'))[0]).toContain('speed');
     const wide = 'selectors: { mine: { strategy: auto, options: { margin: 0.1, strong_margin: 0.2 } } }';
-    expect(codes(policy(wide))[0]).toContain('`strong_margin` is 0.2, so `margin` must not be 0.1');
+    expect(codes(policy(wide))[0]).toContain(
+      '`strong_margin` is 0.2, above `margin`, 0.1; state a `strong_margin` of at most 0.1',
+    );
     expect(codes(policy('selectors: { mine: { strategy: auto-fast, options: { margin: 2 } } }'))).toHaveLength(1);
   });
 });

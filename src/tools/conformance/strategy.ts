@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import type { CallerWeights, LadderStrategy, PreparedStrategy, StrategyPlugin } from '../../contract/strategy.ts';
+import type { CallerWeights, PreparedStrategy, StrategyPlugin } from '../../contract/strategy.ts';
 import { deepFreeze } from '../../policy/freeze.ts';
+import { ladderFault } from '../../policy/ladder-fault.ts';
 import {
   candidatesOf,
   describeRankingCase,
@@ -53,20 +54,6 @@ const utilitiesOf = (strategy: PreparedStrategy, trial: RankingCase): number[] =
 const REASON = /^[a-z0-9][a-z0-9 _-]{0,39}$/i;
 /** The clause of a strategy that orders models once, after the name of a model. */
 const CLAUSE = /^[a-z][^\n]{0,79}$/;
-
-const isShare = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= 1;
-
-/** Returns what is wrong with the figures of a strategy that orders models once; null for nothing. */
-function ladderFault({ margin, strongMargin, stepCost, atMostAuto }: LadderStrategy): string | null {
-  if (!isShare(margin)) return `\`margin\` is ${shortJson(margin)}; it must be a number from 0 to 1`;
-  if (!isShare(strongMargin) || strongMargin > margin)
-    return `\`strongMargin\` is ${shortJson(strongMargin)}; it must be a number from 0 to \`margin\``;
-  if (stepCost !== undefined && !(typeof stepCost === 'number' && stepCost >= 1))
-    return `\`stepCost\` is ${shortJson(stepCost)}; it must be a number of at least 1, or absent`;
-  if (atMostAuto !== undefined && atMostAuto !== 'cost' && atMostAuto !== 'latency')
-    return `\`atMostAuto\` is ${shortJson(atMostAuto)}; it must be \`cost\`, \`latency\` or absent`;
-  return null;
-}
 
 function utilityFault(utility: Float64Array, n: number): string | null {
   for (let at = 0; at < n; at++) {

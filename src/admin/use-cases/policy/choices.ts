@@ -41,7 +41,7 @@ export function* choicesIn(runtime: Runtime): Generator<undefined, PolicyChoice[
 export const ordersIn = ({ selectors, models }: Pick<PolicySnapshot, 'selectors' | 'models'>) =>
   [...selectors.values()].flatMap(({ name: selector, ladder }) => {
     const idsOf = (indexes: readonly number[]) => indexes.slice(0, TIER_LISTED_MAX).map((at) => models[at]!.id);
-    if (!ladder) return [];
+    if (!ladder || ladder.order.length === 0) return [];
     const { order, stated } = ladder;
     return [
       {
