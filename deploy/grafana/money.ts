@@ -32,8 +32,9 @@ export const money = [
     queries: [[hourly('signalbox_credits_spent_total', 'selector'), '{{selector}}']],
   }),
   curves({
-    title: 'Saved and spent against the reference price',
-    description: 'Credits an hour below (saved) and above (beyond) the reference price of the policy, by selector.',
+    title: 'Saved and spent against the baseline',
+    description:
+      'Credits an hour below (saved) and above (beyond) the cost with the baseline of the policy, by selector.',
     unit: CREDITS,
     width: 8,
     queries: [

@@ -72,7 +72,7 @@ export const overview = [
   }),
   figure({
     title: 'Saved',
-    description: 'Cost at the reference price minus the charges.',
+    description: 'Cost with the baseline minus the charges.',
     unit: CREDITS,
     decimals: 2,
     width: 3,

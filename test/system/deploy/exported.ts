@@ -2,7 +2,6 @@ import { HEALTH } from '../../../src/core/decision/readings.ts';
 import { ENDPOINT_LIMITS } from '../../../src/core/endpoint-room.ts';
 import { ERRORS } from '../../../src/core/errors.ts';
 import { ESCALATION_NAMES } from '../../../src/core/request/facts.ts';
-import { OUTCOME_SOURCES } from '../../../src/store/learning.ts';
 import { documentedFamilies } from '../../docs/metrics-page.ts';
 import type { Metric, Metrics } from '../../support/promql.ts';
 
@@ -52,7 +51,7 @@ export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
   signalbox_contention_waits_total: { outcome: ['served', 'gave_up', 'crowded'] },
   signalbox_log_lines_total: { level: ['info', 'warn', 'error'] },
   signalbox_payments_total: { state: ['captured', 'failed'] },
-  signalbox_outcomes_total: { source: [...OUTCOME_SOURCES] },
+  signalbox_outcomes_total: { source: ['caller'] },
   signalbox_alerts_total: { outcome: ['sent', 'retried', 'failed'] },
   signalbox_spans_total: { outcome: ['exported', 'lost'] },
 };
