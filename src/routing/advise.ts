@@ -84,7 +84,7 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
 /** The quality of a model as text. What a choice counts otherwise is not part of the expected share of good answers, so it is shown apart. */
 function qualityText({ share, quality }: RankedModel): string {
   if (share === null) return UNKNOWN_QUALITY;
-  const bonus = share === quality ? '' : ` (counts as ${shownQuality(quality)} as a choice counts it)`;
+  const bonus = share === quality ? '' : ` (counts as ${shownQuality(quality)} for the choice)`;
   return `expected quality ${shownQuality(share)}${bonus}`;
 }
 

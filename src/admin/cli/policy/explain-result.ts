@@ -95,7 +95,8 @@ const legend = (body: Printed): string[] => {
 
 /** Says what decides the order of the eligible models. */
 function orderText({ tier, facts, candidates }: Printed): string {
-  if (tier) return 'The models have the order of the selector; the first one that is good enough is chosen.';
+  if (tier)
+    return 'The models have the order of the selector for typical requests; the first one that is good enough is chosen. Another can cost less, or be faster, for this request.';
   if (facts.pinned) return 'The request names its model, so the utility does not decide.';
   const utilities = (candidates ?? []).flatMap(({ rank, utility }) => (rank === null ? [] : [utility ?? 0]));
   // The models of a list of fallbacks are in the order of the list.

@@ -15,7 +15,7 @@ export type RequestBody = Members;
 export interface Terms {
   /** A selector or a model. */
   readonly model: string;
-  /** The shares that the viewer set; null uses the weights of the selector. */
+  /** The shares that the viewer set; null leaves the choice to the order of the selector. */
   readonly shares: Shares | null;
   readonly costMax: string;
   readonly maxSeconds: string;
