@@ -114,15 +114,16 @@ function statedClause({ id, index }: ReasonModel, { tier, ladder: { stated } }: 
 const costsAtMost = (times: number): string => (times === 1 ? 'costs no more' : `costs at most ${times} times as much`);
 
 function orderClause(first: ReasonModel, { tier, best, ladder: { reason, margins } }: ReasonScope): string {
-  const quality =
-    first.id === best.id ? qualityOf(first, first) : `${qualityOf(first, best)} of ${qualityOf(best, first)}`;
+  const quality = first.id === best.id ? qualityOf(first) : `${qualityOf(first, best)} of ${qualityOf(best, first)}`;
   return `${first.id} ${reason} within ${figure(margins[tier])} of the best quality (${quality})`;
 }
 
-/** Formats a quality. If it counts less, and not by as much as the quality that it is compared with, the text says as what it counts. */
-function qualityOf({ share, counted }: ReasonModel, other: ReasonModel): string {
-  const isMoved = Math.abs(share - counted - (other.share - other.counted)) > 1e-9;
-  return isMoved && share !== counted ? `${figure(share)}, counted as ${figure(counted)}` : figure(share);
+/** Formats a quality. If it counts otherwise, and not by as much as another quality that it is compared with, the text says as what it counts. */
+function qualityOf({ share, counted }: ReasonModel, other?: ReasonModel): string {
+  const moved = share - counted - (other ? other.share - other.counted : 0);
+  return Math.abs(moved) > 1e-9 && share !== counted
+    ? `${figure(share)}, counted as ${figure(counted)}`
+    : figure(share);
 }
 
 /** Rounds to a thousandth. */

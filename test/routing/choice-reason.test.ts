@@ -174,3 +174,14 @@ test('a guessed quality beside a measured one is shown with the figure that coun
     'bold costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.95, counted as 0.89 of 0.9), ',
   );
 });
+
+test('a preferred model is shown with the figure that counts', () => {
+  const policy = policyOf(
+    models(model('good', 0.9, 9), model('liked', 0.8, 1)),
+    'preferences: [{ name: likes, prefer: \'model.id == "liked"\', worth: 0.15 }]\n',
+  );
+  const rules = { rules: { constraints: [], preferences: [0] } };
+  expect(reasonOf(policy, 'auto', { ...USUAL, ...rules })[1]).toStartWith(
+    'liked costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.8, counted as 0.95); ',
+  );
+});
