@@ -45,7 +45,7 @@ describe('what fails', () => {
     expect(briefly('one of two')).toEqual([]);
     expect(briefly('none of two')).toEqual([['model', 'cheap or dear', 'middle']]);
     expect(failuresOf('none of two')[0]!.hint).toBe(
-      'by auto:usual, `dear` is number 2 of 3: middle is the first model of the list `usual` that can serve the request; the request is not hard',
+      'by auto:usual, `dear` is number 2 of 3: middle costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.88 of 0.9), and no model at least 0.01 better costs at most 3 times as much; the request is not hard',
     );
   });
 
