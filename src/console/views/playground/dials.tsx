@@ -5,7 +5,7 @@ import { EVEN, moved, placeOf, SHARE_NAMES, type ShareName, type Shares, sharesA
 const LABELS: Readonly<Record<ShareName, string>> = { quality: 'Quality', cost: 'Cost', speed: 'Speed' };
 
 interface DialsProps {
-  /** The weights are null while the weights of the selector are used. */
+  /** The weights are null while the order of the selector decides. */
   readonly shares: Shares | null;
   /** Whether the request names one model, so that weights have no effect. */
   readonly isPinned: boolean;
@@ -30,8 +30,8 @@ export function Dials({ shares, isPinned, onShares }: DialsProps) {
         {isPinned
           ? 'Your request names a model, so weights have no effect.'
           : shares
-            ? 'These weights replace the weights of the selector.'
-            : 'The weights of the selector apply until you move these.'}
+            ? 'These weights replace the order of the selector.'
+            : 'The order of the selector decides until you move these.'}
       </p>
       <div class={`playground-dials${shares ? '' : ' is-idle'}`}>
         <Triangle shares={shown} onShares={onShares} />
