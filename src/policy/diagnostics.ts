@@ -120,6 +120,9 @@ const WARNINGS = {
   'needs-restart': 'A setting differs from the value that the running server uses since its start.',
   'strategy-failed':
     'The strategy of a selector failed, or gave no usable score, for the typical request, so its models are ordered by quality, cost and latency.',
+  'weak-tier': 'The first model that a selector states for hard requests is worse than the first for usual requests.',
+  'costly-tier':
+    'The first model that `auto-cheap` or `auto-fast` states for a tier costs more, or takes longer, for the typical request than the choice of `auto`.',
   'stale-figure': 'A figure was last checked more than 90 days ago.',
   'unverified-figure': 'A figure does not state its date or its source.',
 } as const;

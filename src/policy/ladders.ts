@@ -4,6 +4,7 @@ import { mayChoose } from '../core/policy/found-models.ts';
 import type { Model, PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
 import { type Ladder, type StatedTiers, TIERS, type TierName } from '../core/policy/tiers.ts';
 import { OPERATIONS } from '../core/request/operation.ts';
+import { laddered } from '../routing/ladder.ts';
 import { selectTop } from '../routing/rank.ts';
 import { type TypicalFigures, typicalFigures } from '../routing/typical.ts';
 import type { SourceSpan } from './diagnostics.ts';
@@ -94,6 +95,7 @@ export function* withLadders<Unordered extends Omit<PolicySnapshot, 'revision'>>
     yield;
   }
   reviewMargins(made, items, report);
+  reviewTiers(made, items, { snapshot, figures, quality }, report);
   return { ...snapshot, selectors: made };
 }
 
@@ -180,6 +182,43 @@ function reviewMargins(
       report.add('out-of-range', placeAt(item.tree, 'options', key), message, {
         expected: `a \`${key}\` of at least ${least}`,
       });
+    }
+  }
+}
+
+/** Warns of stated tiers that break, for the typical request, what the order of a strategy guarantees. */
+function reviewTiers(
+  selectors: ReadonlyMap<string, Selector>,
+  items: ReadonlyMap<string, SelectorItem>,
+  { snapshot: { models }, figures, quality }: OrderScope,
+  report: Report,
+): void {
+  const limiting = selectors.get(LIMITING)?.ladder ?? null;
+  const candidates = { n: models.length, quality, ...figures, model: Int32Array.from(models.keys()) };
+  for (const { name, ladder, vectorSpace } of selectors.values()) {
+    const item = items.get(name);
+    if (!ladder?.stated || !item || vectorSpace !== null) continue;
+    const { usual, strong } = ladder.stated;
+    const warn = (code: 'weak-tier' | 'costly-tier', tier: TierName, message: string, hint: string) =>
+      report.add(code, placeAt(item.tree, 'tiers', tier), message, { hint });
+    const [first, hard] = [usual[0]!, strong[0]!];
+    if (quality[hard]! < quality[first]!) {
+      const message = `hard requests of \`${item.path}\` get \`${models[hard]!.id}\`, which is worse than \`${models[first]!.id}\`, the model of usual requests`;
+      warn(
+        'weak-tier',
+        'strong',
+        message,
+        `begin \`strong\` with a model that is no worse than \`${models[first]!.id}\``,
+      );
+    }
+    const { by } = ladder.limit ?? {};
+    for (const tier of by && limiting ? TIERS : []) {
+      const own = ladder.stated[tier][0]!;
+      const choice = laddered(limiting!, null, tier, candidates);
+      if (!choice || candidates[by!][own]! <= candidates[by!][choice.at]!) continue;
+      const [more, most] = by === 'cost' ? ['costs more', 'costs no more'] : ['takes longer', 'takes no longer'];
+      const message = `\`${models[own]!.id}\`, the first model of \`${item.path}.tiers.${tier}\`, ${more} for the typical request than \`${models[choice.at]!.id}\`, the choice of \`${LIMITING}\``;
+      warn('costly-tier', tier, message, `begin the list with a model that ${most} than \`${models[choice.at]!.id}\``);
     }
   }
 }

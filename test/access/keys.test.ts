@@ -1,9 +1,6 @@
-import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { KeyTermsError } from '../../src/access/terms.ts';
 import type { KeyBudget } from '../../src/core/people/caller.ts';
-import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import type { Write } from '../../src/store/store.ts';
 import { tempFolder } from '../store/support.ts';
@@ -174,22 +171,4 @@ describe('the terms of a key', () => {
     expect(await keys.trail({ keyId: null, limit: 9 })).toEqual([]);
     await close();
   });
-});
-
-test('keys of 0.1 continue to work, without limits, budgets or uses', async () => {
-  using folder = tempFolder();
-  const old = await openSqlite(folder.file, [{ room: 'access', versions: { 3: accessMigrations.versions[3]! } }]);
-  await old.close();
-  const key = 'sb_live_abc123_abcdefghij_lmnopqrst-v';
-  const db = new Database(folder.file);
-  db.run(
-    `INSERT INTO keys (id, name, hash, scopes, labels, models, created_at) VALUES ('abc123', 'old', ?, '["chat"]', '{}', NULL, 7)`,
-    [new Bun.CryptoHasher('sha256').update(key).digest()],
-  );
-  db.close();
-  const { keys, close } = await open(folder.file);
-  expect(keys.authenticate(`Bearer ${key}`).caller).toMatchObject({ keyId: 'abc123', limits: null, budgets: [] });
-  expect(await keys.rotate('abc123', 0)).not.toBeNull();
-  expect(reasonOf(keys, key)).toBe('rotated');
-  await close();
 });

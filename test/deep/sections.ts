@@ -131,7 +131,6 @@ const NAMED: readonly Section[] = [
       'test/system/crash/disk.test.ts',
       'test/system/deploy/binary.test.ts',
       'test/system/deploy/ledger-note.test.ts',
-      'test/system/deploy/earlier.test.ts',
       'test/system/deploy/release.test.ts',
       'test/system/docs/payments-script.test.ts',
       'test/system/docs/pictures.test.ts',

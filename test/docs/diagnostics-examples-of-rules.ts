@@ -78,6 +78,16 @@ export const RULE_EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCod
       golden: 'selector-strategy-failed',
       mend: 'Correct the plugin, or name another strategy.',
     },
+    'weak-tier': {
+      golden: 'tier-weak',
+      mend: 'Begin `strong` with a model that is no worse.',
+      correction: ['usual: [good], strong: [small]', 'usual: [small], strong: [good]'],
+    },
+    'costly-tier': {
+      golden: 'tier-costly',
+      mend: 'Begin the list with a cheaper or faster model.',
+      correction: ['usual: [good, small], strong: [good]', 'usual: [small, good], strong: [small]'],
+    },
     'selector-empty': {
       golden: 'selector-tag-misspelt',
       mend: 'Correct the filter.',

@@ -2,16 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { runLedger } from '../../src/admin/cli/ledger/ledger.ts';
 import { windowAt } from '../../src/core/accounting/window.ts';
-import { idAt, idText } from '../../src/core/id.ts';
+import { idText } from '../../src/core/id.ts';
 import { NO_LINES } from '../../src/core/money/holder.ts';
 import { holderCaller } from '../../src/core/people/caller.ts';
 import { Accounts } from '../../src/ledger/accounts.ts';
 import { BudgetWindows, Funds } from '../../src/ledger/funds.ts';
-import { write } from '../../src/store/sql/statement.ts';
 import { FundStates } from '../../src/store/sqlite/books/fund-states.ts';
 import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
-import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
-import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { audit, tamper } from './audit-support.ts';
 import { ledgerTest } from './books-test.ts';
 import { adjust, fundsOf } from './model/spending.ts';
@@ -134,29 +131,6 @@ ledgerTest(
     expect(await store.query({ sql: 'SELECT payer FROM accounts WHERE id > 1' })).toEqual([{ payer: null }]);
   },
 );
-
-ledgerTest('a database of 0.1 opens, and its entries keep the wallets of their accounts', async (folder) => {
-  const before = await openSqlite(folder.file, [{ room: 'ledger', versions: { 4: ledgerMigrations.versions[4]! } }]);
-  const id = idAt(NOON);
-  for (const sql of [
-    `INSERT INTO accounts VALUES (1, 'key', '{}', 'auto', 'old', NULL)`,
-    `INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (1, 'reserve', ${id}, 1, 70, ${NOON})`,
-  ])
-    await before.commit([write({ sql })]);
-  await before.close();
-  const spools = [join(folder.path, 'settlements.spool')];
-  const command = { file: folder.file, spools, ledgerFault: null, now: () => NOON, write: async () => {}, warn };
-  await expect(runLedger(['audit'], command)).rejects.toThrow('Start the server once');
-  const { ledger, store } = await folder.open();
-  expect(ledger.recovered).toMatchObject({ ids: [id], charged: 70 });
-  expect(
-    await store.query({ sql: 'SELECT kind, amount, key_id, payer, agent_wallet FROM entries ORDER BY seq' }),
-  ).toEqual([
-    { kind: 'reserve', amount: 70, key_id: 'key', payer: null, agent_wallet: 'old' },
-    { kind: 'expire', amount: 70, key_id: 'key', payer: null, agent_wallet: 'old' },
-  ]);
-  await folder.prove();
-});
 
 describe('wallets pay in advance', () => {
   ledgerTest(
