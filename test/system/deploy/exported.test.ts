@@ -62,7 +62,7 @@ describe('The table for the checks of alerts and dashboard', () => {
         { best: { endpoints: ['one', 'two'] }, plain: { endpoints: ['two'], quality: 0.5 } },
         'selectors:\n  auto: { strategy: auto }\nbudgets:\n  - { name: everybody, limit_credits: 1000, window: month }\n',
       )
-        .replace('version: 1', 'version: 1\nescalate: { share_max: 0 }')
+        .replace('version: 1', 'version: 1\nescalate: { on: [correction], share_max: 0 }')
         .replace(/(plain:\n\s+endpoints: \[\{ [^}]*) \}/, `$1, limits: ${LIMITS} }`),
       // No collector listens at this address; the server counts spans nevertheless.
       env: {
@@ -96,7 +96,7 @@ describe('The table for the checks of alerts and dashboard', () => {
     one.next({ fail: 'server' });
     await chat({ model: 'best' });
     two.next({ cutAfter: 2, text: ['a', 'b', 'c', 'd'] });
-    // In version 2, a broken stream ends with its connection.
+    // A broken stream can end with its connection.
     const broken = await box.post('/v1/chat/completions', { ...body, model: 'plain', stream: true });
     await broken.text().catch(() => {});
     await chat({ model: 'nobody' });
