@@ -2,9 +2,10 @@ import { Type } from '@sinclair/typebox';
 import * as field from '../core/api/parts.ts';
 import { REJECTIONS } from '../core/decision/decision.ts';
 import { HEALTH } from '../core/decision/readings.ts';
-import { TIER_REASONS, TIERS } from '../core/policy/tiers.ts';
+import { TIER_LISTED_MAX, TIER_REASONS, TIERS } from '../core/policy/tiers.ts';
 import { LENGTH_SOURCES } from '../core/request/expected-length.ts';
 import { TIE_BREAKERS } from '../routing/rank.ts';
+import { statedTiers } from './policy-shapes.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
 const quality = field.share('The expected share of good answers.', 0.71);
@@ -37,15 +38,10 @@ const Tier = Type.Object({
     '`hard`: the first question of the conversation is probably hard. `escalated`: an answer of the conversation failed. `usual`: neither.',
     'usual',
   ),
-  order: field.textList('The models that the selector may choose, in its order, at most 16.', ['gpt-6-luna']),
-  stated: field.orNull(
-    Type.Object({
-      usual: field.textList('For usual requests.', ['gpt-6-luna']),
-      strong: field.textList('For hard requests.', ['gpt-6.1-sol']),
-    }),
-    'The models that the policy states, in the order in which they are tried; null if it states none.',
-    null,
-  ),
+  order: field.textList(`The models that the selector may choose, in its order, at most ${TIER_LISTED_MAX}.`, [
+    'gpt-6-luna',
+  ]),
+  stated: statedTiers,
   limited_by: field.textOrNull('The selector whose choice is taken if it is cheaper or faster; null for none.', null),
   hard: field.share('How likely the first question of the conversation is hard.', 0.12),
   strong_from: field.share('From which probability a conversation is hard.', 0.88),

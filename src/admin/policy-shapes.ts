@@ -6,6 +6,16 @@ import * as f from './kit/fields.ts';
 
 /** This file has the shapes that several operations on policies share. */
 
+/** The models that a selector states by tier, where a decision or a check reports them. */
+export const statedTiers = parts.orNull(
+  Type.Object({
+    usual: parts.textList('For usual requests.', ['gpt-6-luna']),
+    strong: parts.textList('For hard requests.', ['gpt-6.1-sol']),
+  }),
+  'The models that the policy states, in the order in which they are tried; null if it states none.',
+  null,
+);
+
 /** The most files of a policy, and the most characters of a file. */
 const FILES_MAX = 256;
 const CHARACTERS_MAX = 1_048_576;

@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
 import * as field from '../core/api/parts.ts';
+import { TIER_LISTED_MAX } from '../core/policy/tiers.ts';
 import { DIFFICULTIES } from '../core/request/facts.ts';
 import * as f from './kit/fields.ts';
-import { fileName, guarded, PolicyChange } from './policy-shapes.ts';
+import { fileName, guarded, PolicyChange, statedTiers } from './policy-shapes.ts';
 
 /** This file has the answers of the policy tools. */
 
@@ -75,15 +76,11 @@ export const PolicyCheck = field.named('PolicyCheck', 'The result of a check.', 
     Type.Array(
       Type.Object({
         selector: field.text('The selector.', 'auto'),
-        order: field.textList('The first models of its order, at most 16.', ['gpt-6-luna', 'gpt-6.1-sol']),
-        stated: field.orNull(
-          Type.Object({
-            usual: field.textList('For usual requests.', ['gpt-6-luna']),
-            strong: field.textList('For hard requests.', ['gpt-6.1-sol']),
-          }),
-          'The models that the policy states, in the order in which they are tried; null if it states none.',
-          null,
-        ),
+        order: field.textList(`The first models of its order, at most ${TIER_LISTED_MAX}.`, [
+          'gpt-6-luna',
+          'gpt-6.1-sol',
+        ]),
+        stated: statedTiers,
       }),
     ),
     'The order of the selectors that order their models once; null whenever `choices` is null.',

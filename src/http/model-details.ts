@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import { parseDecimal } from '../core/money/decimal.ts';
 import { type FoundMark, guessesIn, mayChoose } from '../core/policy/found-models.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
-import { OPERATIONS } from '../core/request/operation.ts';
+import { servesChats } from '../core/request/operation.ts';
 import { iso } from '../core/time/clock.ts';
 import { usdLine } from '../ledger/export/price.ts';
 import type { ModelDetails } from './schemas/models.ts';
@@ -11,9 +11,6 @@ type Details = Static<typeof ModelDetails>;
 
 /** Whether a model represents all models of a wildcard. */
 export const isWildcard = ({ id, pattern }: Pick<Model, 'id' | 'pattern'>): boolean => pattern === id;
-
-/** Whether a model answers in text. */
-export const writesText = ({ operations }: Model): boolean => (operations & OPERATIONS.chat.bit) !== 0;
 
 /**
  * The details with which people compare models.
@@ -63,7 +60,7 @@ function selectorsOf({ selectors, modelIndex }: PolicySnapshot, model: Model): s
   const at = modelIndex.get(model.id);
   if (at === undefined) return [];
   return [...selectors.values()].flatMap(({ name, allows, vectorSpace }) => {
-    return mayChoose({ allows }, model, at) && (writesText(model) || model.embedding?.vectorSpace === vectorSpace)
+    return mayChoose({ allows }, model, at) && (servesChats(model) || model.embedding?.vectorSpace === vectorSpace)
       ? [name]
       : [];
   });

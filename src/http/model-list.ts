@@ -4,11 +4,11 @@ import { refuse } from '../core/errors.ts';
 import { mayChoose } from '../core/policy/found-models.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector, WildcardFigure } from '../core/policy/snapshot.ts';
 import { capabilityNames, MODEL_CAPABILITIES } from '../core/request/capability.ts';
-import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/request/operation.ts';
+import { OPERATION_NAMES, OPERATIONS, type Operation, servesChats } from '../core/request/operation.ts';
 import { listBody, modelBody } from '../dialects/openai-chat/models.ts';
 import type { ListedModel, ListPage, ListRoute } from '../dialects/surface.ts';
 import { listedAliases, type ModelLists, mayUse } from '../routing/model-name.ts';
-import { isWildcard, modelDetails, writesText } from './model-details.ts';
+import { isWildcard, modelDetails } from './model-details.ts';
 import type { DetailedModel } from './schemas/models.ts';
 
 /** A model of a list, and the model of the catalog; null for a selector. */
@@ -123,7 +123,7 @@ function modelEntry(model: CatalogModel, wildcards: PolicySnapshot['wildcards'])
     owner: endpoints[0].provider,
     deprecated,
     inputTokensMax: states('context_window') ? contextWindow : null,
-    outputTokensMax: writesText(model) && states('max_output') ? maxOutput : null,
+    outputTokensMax: servesChats(model) && states('max_output') ? maxOutput : null,
     operations: operationsIn(operations),
     abilities: abilitiesIn(capabilities),
     model,
@@ -137,7 +137,7 @@ function selectorEntry(
 ): Entry {
   const all = models.filter((model, at) => isUsable(model) && mayChoose({ allows }, model, at));
   // A selector that also answers in text does not list embedding as an ability.
-  const writing = all.filter(writesText);
+  const writing = all.filter(servesChats);
   const chosen = writing.length > 0 ? writing : all;
   // Vectors of different models cannot be compared, so a selector without a vector space cannot serve embeddings.
   const unserved = vectorSpace === null ? OPERATIONS.embed.bit : 0;

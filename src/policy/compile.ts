@@ -3,9 +3,9 @@ import { slotCount } from '../core/decision/readings.ts';
 import type { LedgerState } from '../core/money/budget.ts';
 import type { TeamNames } from '../core/people/people.ts';
 import type { FoundModels } from '../core/policy/found-models.ts';
-import type { GatewayPolicy, Model, PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
+import type { GatewayPolicy, PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
 import { languageSupport } from '../core/request/language-support.ts';
-import { OPERATIONS } from '../core/request/operation.ts';
+import { servesChats } from '../core/request/operation.ts';
 import { compileAliases } from './aliases.ts';
 import { createChecker } from './cel/expressions.ts';
 import { compileContent, compileReportedRuns } from './contents.ts';
@@ -226,8 +226,6 @@ const figuresIn = ({ wildcards }: Pick<PolicySnapshot, 'wildcards'>, facts: Publ
 
 const NO_LABELS: KnownLabels = new Map();
 
-const isForChats = ({ operations }: Model): boolean => (operations & OPERATIONS.chat.bit) !== 0;
-
 /** The parts of a snapshot that are compiled from expressions and plugins. */
 type SnapshotParts = OwnParts &
   Pick<PolicySnapshot, 'budgets' | 'content' | 'reportedRuns' | 'wildcards' | 'found' | 'teamIds'> & {
@@ -255,7 +253,7 @@ function assembleSnapshot(
     traffic,
     taskIndex,
     usefulOutputMax: Math.max(...tasks.map(({ minUsefulOutput }) => minUsefulOutput)),
-    maxOutputMin: Math.min(...models.filter(isForChats).map(({ maxOutput }) => maxOutput)),
+    maxOutputMin: Math.min(...models.filter(servesChats).map(({ maxOutput }) => maxOutput)),
     totalMsMax: Math.max(0, ...[...models, ...(parts.wildcards?.patterns ?? [])].map((one) => one.deadlines.totalMs)),
     providers,
     cachedTokensMin: cachedTokensMin(providers.values()),

@@ -3,7 +3,7 @@ import { qualitiesOf } from '../core/policy/counted-quality.ts';
 import { mayChoose } from '../core/policy/found-models.ts';
 import type { Model, PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
 import { type Ladder, type StatedTiers, TIERS, type TierName } from '../core/policy/tiers.ts';
-import { OPERATIONS } from '../core/request/operation.ts';
+import { servesChats } from '../core/request/operation.ts';
 import { laddered } from '../routing/ladder.ts';
 import { selectTop } from '../routing/rank.ts';
 import { type TypicalFigures, typicalFigures } from '../routing/typical.ts';
@@ -163,7 +163,7 @@ function ladderOf(
   };
 }
 
-/** Reports margins below those of the selector that limits a selector: a model that is good enough for `auto` would not be good enough here. */
+/** Reports margins below the margins of the selector that limits a selector: a model that is good enough for `auto` would not be good enough here. */
 function reviewMargins(
   selectors: ReadonlyMap<string, Selector>,
   items: ReadonlyMap<string, SelectorItem>,
@@ -229,8 +229,6 @@ function refuseTiers({ path, tree }: SelectorItem, { strategy }: Selector, repor
     expected: '`tiers` with a strategy that orders models once, such as `auto`',
   });
 }
-
-const servesChats = ({ operations }: Model): boolean => (operations & OPERATIONS.chat.bit) !== 0;
 
 /**
  * Returns the stated tiers with the models that can be served here. A tier without such a model has the models of the other tier; null if the

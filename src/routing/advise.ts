@@ -81,7 +81,7 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   return `${note ?? ''}${task}${why}: ${figures}.${capped}`;
 }
 
-/** The quality of a model as text. What a choice counts otherwise is not part of the expected share of good answers, so it is shown apart. */
+/** The quality of a model as text. A choice may count another figure, which is not the expected share of good answers, so it is shown apart. */
 function qualityText({ share, quality }: RankedModel): string {
   if (share === null) return UNKNOWN_QUALITY;
   const bonus = share === quality ? '' : ` (counts as ${shownQuality(quality)} for the choice)`;

@@ -5,6 +5,7 @@ import { toCredits } from '../core/money/credits.ts';
 import { modelOf } from '../core/policy/model-of.ts';
 import { hasBit, type Preference } from '../core/policy/rules.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
+import { statedIds } from '../core/policy/tiers.ts';
 import type { Facts } from '../core/request/facts.ts';
 import type {
   AppliedPreference,
@@ -148,7 +149,7 @@ function tierEntry(
     name,
     why,
     order: idsOf(order),
-    stated: stated ? { usual: idsOf(stated.usual), strong: idsOf(stated.strong) } : null,
+    stated: statedIds(stated, idsOf),
     limitedBy: limit?.selector ?? null,
     hard: tier?.hard ?? 0,
     strongFrom,

@@ -35,7 +35,7 @@ interface ReasonStep {
   readonly before: ReasonModel;
 }
 
-/** What the clauses of a reason share. */
+/** The facts that the clauses of a reason share. */
 interface ReasonScope {
   readonly tier: TierName;
   readonly best: ReasonModel;

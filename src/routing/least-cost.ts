@@ -2,7 +2,7 @@ import type { ExhaustedAction } from '../core/money/budget.ts';
 import type { Microcredits } from '../core/money/credits.ts';
 import { costBound } from '../core/money/price.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
-import { OPERATIONS } from '../core/request/operation.ts';
+import { servesChats } from '../core/request/operation.ts';
 import { taskUseful } from './estimate.ts';
 import { type ModelLists, mayUse } from './model-name.ts';
 
@@ -31,7 +31,7 @@ export function leastCost(
   const usual = tasks.find(({ name }) => name === 'chat') ?? tasks[0]!;
   let least: LeastCost | null = null;
   for (const model of [...models, ...(wildcards?.listed() ?? [])]) {
-    if ((model.operations & OPERATIONS.chat.bit) === 0 || !mayUse(lists, model)) continue;
+    if (!servesChats(model) || !mayUse(lists, model)) continue;
     const output = onExhausted === 'reject' ? model.defaultMaxOutput : taskUseful(model, usual);
     for (const { price } of model.endpoints) {
       const amount = costBound(price, SHORT_PROMPT_TOKENS, Math.min(output, model.maxOutput));

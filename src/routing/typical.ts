@@ -2,7 +2,7 @@ import type { Candidates } from '../contract/strategy.ts';
 import { priorReadings, type Readings } from '../core/decision/readings.ts';
 import type { Model, PolicySnapshot, TaskTraffic } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
-import { OPERATIONS } from '../core/request/operation.ts';
+import { servesChats } from '../core/request/operation.ts';
 import { costReference, expectedCost, expectedLatency, expectedWriting } from './estimate.ts';
 import { allowedEndpoints, limitsOf } from './rules.ts';
 
@@ -17,7 +17,7 @@ const EMBEDDING_TOKENS = 500;
 
 /**
  * Returns the expected cost and latency of each model for the typical requests of a policy: means over the tasks of its traffic, weighted by
- * their shares. They are those of the first endpoint that the rules without a condition allow, with the figures of the policy. A model that
+ * their shares. They are the figures of the policy for the first endpoint that the rules without a condition allow. A model that
  * serves only embeddings has the figures of a typical text. Yields between tasks.
  */
 export function* typicalFigures(policy: TypicalPolicy): Generator<undefined, TypicalFigures> {
@@ -37,8 +37,6 @@ export function* typicalFigures(policy: TypicalPolicy): Generator<undefined, Typ
   add(embedding, 1, { snapshot, readings, isCounted: (model) => !servesChats(model) }, cost, latency);
   return { cost, latency, reference };
 }
-
-const servesChats = ({ operations }: Model): boolean => (operations & OPERATIONS.chat.bit) !== 0;
 
 interface TypicalScope {
   readonly snapshot: PolicySnapshot;

@@ -1,6 +1,6 @@
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import { CAPABILITIES } from '../core/request/capability.ts';
-import { OPERATIONS } from '../core/request/operation.ts';
+import { servesChats } from '../core/request/operation.ts';
 import type { Log } from '../host/telemetry/log.ts';
 
 /** The most models of a server that the start names. */
@@ -36,9 +36,9 @@ export function logFound(notes: readonly string[], log: Log): void {
 
 const idsOf = ({ models }: PolicySnapshot): ReadonlySet<string> => new Set(models.map(({ id }) => id));
 
-function noteOf({ id, contextWindow, capabilities, operations, found }: Model, provider: string): string {
+function noteOf(model: Model, provider: string): string {
+  const { id, contextWindow, capabilities, found } = model;
   const tokens = `${contextWindow.toLocaleString('en')} tokens${found?.isContextGuessed ? ' (a guess)' : ''}`;
-  const isForChats = (operations & OPERATIONS.chat.bit) !== 0;
   const tools = (capabilities & CAPABILITIES.tools.bit) === 0 ? 'no tools' : 'tools';
-  return `${id.slice(provider.length + 1)}, ${tokens}, ${isForChats ? tools : 'embeds'}`;
+  return `${id.slice(provider.length + 1)}, ${tokens}, ${servesChats(model) ? tools : 'embeds'}`;
 }

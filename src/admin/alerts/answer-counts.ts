@@ -7,7 +7,7 @@ const BUCKET_RATIO = 1.1;
 /** The share of answers that begin within `slowMs`. */
 const SLOW_SHARE = 0.9;
 
-/** The most models and the most kinds of errors that are counted apart in a minute, because callers can name models that nobody declared. */
+/** The most models and the most kinds of errors that are counted apart in a minute, because callers can name models that no policy declares. */
 const KINDS_MAX = 50;
 
 /** A request that has ended. */
@@ -32,7 +32,7 @@ interface Minute {
   errors: number;
   /** The errors by code and provider. */
   readonly kinds: ErrorKinds;
-  /** The times of the answers of each model; those of an unknown model, and of models above `KINDS_MAX`, have the name ''. */
+  /** The times of the answers of each model. An unknown model, and each model above `KINDS_MAX`, has the name ''. */
   readonly models: Map<string, Times>;
 }
 

@@ -1,4 +1,4 @@
-import { OPERATIONS } from '../request/operation.ts';
+import { servesChats } from '../request/operation.ts';
 import type { Model, PolicySnapshot } from './snapshot.ts';
 
 /** How much lower a guessed quality counts than a measured one. */
@@ -32,8 +32,9 @@ export function qualitiesOf(
 }
 
 /** Returns the mean quality over the typical requests. A model that serves no chats has only one quality. */
-function typicalQuality({ operations, quality, declared }: Model, traffic: PolicySnapshot['traffic']): number {
-  if ((operations & OPERATIONS.chat.bit) === 0) return declared.general;
+function typicalQuality(model: Model, traffic: PolicySnapshot['traffic']): number {
+  const { quality, declared } = model;
+  if (!servesChats(model)) return declared.general;
   // The mean of equal qualities is exactly this quality, not 0.9000000000000001.
   const [first] = traffic;
   const base = first ? quality[first.task]! : declared.general;

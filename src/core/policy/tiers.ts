@@ -5,6 +5,10 @@ export type TierName = (typeof TIERS)[number];
 /** The models that a policy states for each kind of request, in the order in which they are tried, as indexes in the snapshot. */
 export type StatedTiers = Readonly<Record<TierName, readonly number[]>>;
 
+/** Returns the stated models by tier, each list as `idsOf` gives it; null for none. */
+export const statedIds = (stated: StatedTiers | undefined, idsOf: (indexes: readonly number[]) => string[]) =>
+  stated ? { usual: idsOf(stated.usual), strong: idsOf(stated.strong) } : null;
+
 /** The order in which a selector tries its models, and how good a model must be for a request. The order is made when the policy is built. */
 export interface Ladder {
   /** Why the first model of the order is the first, after the name of the model: `costs least`. */
@@ -47,7 +51,7 @@ export const TIER_REASONS = ['usual', 'hard', 'escalated'] as const;
 export type TierReason = (typeof TIER_REASONS)[number];
 
 /**
- * What made a model the choice of a ladder. `first`: it is the first of the order that is good enough. `stated`: it is the first eligible of
+ * The rule that made a model the choice of a ladder. `first`: it is the first of the order that is good enough. `stated`: it is the first eligible of
  * the list that the policy states. The others replace an earlier choice. `step`: it is better, for little more. `dominates`: it is no worse in
  * any estimate of the request, and better in one. `limit`: it is the choice of the selector that limits this one. `usual`: it is the choice for
  * usual requests, and better. `strong`: it is the choice for hard requests, and nearer to the limit. `escalated`: an answer of the earlier

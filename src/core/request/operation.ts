@@ -11,6 +11,10 @@ export type Operation = keyof typeof OPERATIONS;
 
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as Operation[];
 
+/** @returns whether a model answers conversations */
+export const servesChats = ({ operations }: { readonly operations: number }): boolean =>
+  (operations & OPERATIONS.chat.bit) !== 0;
+
 /** @returns the bits of a list of operations */
 export const operationBits = (names: readonly Operation[]): number =>
   names.reduce((bits, name) => bits | OPERATIONS[name].bit, 0);

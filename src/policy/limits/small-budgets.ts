@@ -2,7 +2,7 @@ import { serialize } from '@marcbachmann/cel-js';
 import type { ExhaustedAction } from '../../core/money/budget.ts';
 import { type Constraint, hasBit } from '../../core/policy/rules.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
-import { OPERATIONS } from '../../core/request/operation.ts';
+import { servesChats } from '../../core/request/operation.ts';
 import { decimalText } from '../../core/text/text.ts';
 import { type ASTNode, accessesOf } from '../cel/ast.ts';
 import type { Program } from '../cel/check.ts';
@@ -76,7 +76,7 @@ function modelsOf(match: Program | null, { served, constraints, selectors }: Usa
   const chosen = [...selectors].filter(([name]) => covers(name)).map(([, bits]) => bits);
   const usable = served.filter((model, index) => {
     const isNamed = covers(model.id) || chosen.some((bits) => bits === null || hasBit(bits, index));
-    return isNamed && (model.operations & OPERATIONS.chat.bit) !== 0 && applying.every((one) => isAllowed(model, one));
+    return isNamed && servesChats(model) && applying.every((one) => isAllowed(model, one));
   });
   return new Set(usable.map(({ id }) => id));
 }

@@ -2,7 +2,7 @@ import { parseDecimal } from '../../core/money/decimal.ts';
 import { type FoundModel, type FoundModels, isMissing, isSameName } from '../../core/policy/found-models.ts';
 import { setBit } from '../../core/policy/rules.ts';
 import type { LeftOut, Model } from '../../core/policy/snapshot.ts';
-import { OPERATIONS } from '../../core/request/operation.ts';
+import { servesChats } from '../../core/request/operation.ts';
 import { checkValue } from '../check.ts';
 import type { ParsedPolicy } from '../parsed.ts';
 import { statesKey } from '../providers/key-pool.ts';
@@ -179,12 +179,11 @@ export function withChoices(
   setups: ReadonlyMap<string, ProviderSetup>,
 ): readonly Model[] {
   if (found === null) return models;
-  const isForChats = ({ operations }: Model) => (operations & OPERATIONS.chat.bit) !== 0;
   const isServed = (model: Model) =>
-    model.found === undefined && isForChats(model) && !model.endpoints.every((one) => isMissing(found, one));
+    model.found === undefined && servesChats(model) && !model.endpoints.every((one) => isMissing(found, one));
   const hasDeclared = models.some(isServed);
   return models.map((model) => {
-    if (!model.found || !isForChats(model)) return model;
+    if (!model.found || !servesChats(model)) return model;
     const competes = !hasDeclared || setups.get(model.found.provider)?.provider?.discover === 'choose';
     return competes ? { ...model, found: { ...model.found, isNamedOnly: false } } : model;
   });

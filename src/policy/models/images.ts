@@ -1,7 +1,7 @@
 import type { GroupTerms } from '../../core/people/people.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import { CAPABILITIES } from '../../core/request/capability.ts';
-import { OPERATIONS } from '../../core/request/operation.ts';
+import { servesChats } from '../../core/request/operation.ts';
 import type { ParsedPolicy } from '../parsed.ts';
 import type { Report } from '../report.ts';
 
@@ -18,8 +18,7 @@ export function reviewImages(
   report: Report,
 ): void {
   const seeing = served.filter(
-    ({ id, capabilities, operations }) =>
-      modelIds.has(id) && (capabilities & CAPABILITIES.vision.bit) !== 0 && (operations & OPERATIONS.chat.bit) !== 0,
+    (model) => modelIds.has(model.id) && (model.capabilities & CAPABILITIES.vision.bit) !== 0 && servesChats(model),
   );
   const first = seeing[0]?.id;
   if (first === undefined || seeing.some(({ imageTokensMax }) => imageTokensMax !== null)) return;

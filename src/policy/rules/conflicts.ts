@@ -1,4 +1,4 @@
-import { OPERATIONS, type Operation } from '../../core/request/operation.ts';
+import { type Operation, servesChats } from '../../core/request/operation.ts';
 import { accessesOf, literalOf } from '../cel/ast.ts';
 import type { Program } from '../cel/check.ts';
 import { findContradiction } from '../cel/contradictions.ts';
@@ -254,7 +254,7 @@ export function* reviewChats(
   { spaces }: Pick<CatalogRules, 'spaces'>,
   report: Report,
 ): Generator<undefined, void> {
-  const isChat = ({ operations, isOpen }: ConstraintTarget) => !isOpen && (operations & OPERATIONS.chat.bit) !== 0;
+  const isChat = (one: ConstraintTarget) => !one.isOpen && servesChats(one);
   const fitting = [...admitted].filter(isChat);
   const isServable = targets.some((one) => isChat(one) && one.isServed);
   if (!isServable || when === undefined || fitting.some(({ isServed }) => isServed)) return;

@@ -39,7 +39,7 @@ function spread(hash: number): number {
   return h ^ (h >>> 13);
 }
 
-/** An order before a colon or a quotation is in the user's language. What follows may be in another one: "Translate to English: …". */
+/** An order before a colon or a quotation is in the user's language. The text after it may be in another one: "Translate to English: …". */
 const ORDER = /^[^:："“„«]{6,80}(?=[:："“„«])/;
 
 /** Returns the natural language of a text as ISO 639-1; null if no word or letter indicates one. */

@@ -11,7 +11,7 @@ const TURNS = 4;
 /** The turns that are searched for them: a message may consist of blocks of the caller's software alone. */
 const SEARCHED = 8;
 
-/** What a text or some facts add to each column, and how much they count. */
+/** The figures that a text or some facts add to each column, and how much they count. */
 interface Part {
   readonly sums: Float64Array;
   readonly weight: number;

@@ -90,7 +90,7 @@ export class MessageReading {
   readonly text: MessageText;
   /** The number of words of the question. */
   readonly words: number;
-  /** What the message adds to each column. */
+  /** The figures that the message adds to each column. */
   readonly sums: Float64Array;
   readonly naturalLanguage: string | null;
   readonly programming: ProgrammingNames;

@@ -55,7 +55,7 @@ const unusedText = (folder: string | null): string[] => {
 };
 
 /**
- * Warnings that are listed beside errors: they may explain an error, such as a misspelt value, or belong to the
+ * Warnings that are listed together with errors: they may explain an error, such as a misspelt value, or belong to the
  * same line of a new provider or service, such as its address.
  */
 const BESIDE_ERRORS: ReadonlySet<Diagnostic['code']> = new Set(['misspelt-value', 'private-host']);

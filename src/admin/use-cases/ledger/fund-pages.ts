@@ -18,7 +18,7 @@ export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' 
   readonly subjectName?: string | null;
   /** The kind of `subject`, if it is the ID of a key, team or user; null if it is none, or if that is not known. */
   readonly subjectKind?: 'key' | 'team' | 'user' | null;
-  /** What a short request needs, microcredits, if that is more than the limit, so that no usual request fits; null if requests fit. */
+  /** The need of a short request, microcredits, if it is more than the limit, so that no usual request fits; null if requests fit. */
   readonly leastRequest?: Microcredits | null;
   /** The name of the key that has the balance; null if there is none, or if the caller may not see it. */
   readonly keyName?: string | null;

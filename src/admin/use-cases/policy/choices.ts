@@ -1,5 +1,5 @@
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
-import { TIER_LISTED_MAX } from '../../../core/policy/tiers.ts';
+import { statedIds, TIER_LISTED_MAX } from '../../../core/policy/tiers.ts';
 import { DIFFICULTIES, type Difficulty, type Facts } from '../../../core/request/facts.ts';
 import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
@@ -47,7 +47,7 @@ export const ordersIn = ({ selectors, models }: Pick<PolicySnapshot, 'selectors'
       {
         selector,
         order: idsOf(order),
-        stated: stated ? { usual: idsOf(stated.usual), strong: idsOf(stated.strong) } : null,
+        stated: statedIds(stated, idsOf),
       },
     ];
   });

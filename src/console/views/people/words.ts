@@ -5,7 +5,7 @@ import { figure } from '../../design/format.ts';
 import type { Tone } from '../../design/tag.tsx';
 import type { Option } from '../../kit/draft.ts';
 
-/** What a list of keys and a key on its own have. */
+/** The fields that a list of keys and a key on its own have. */
 export type KeyAnswer = Omit<ReadOf<'/admin/keys'>['data'][number], 'team_name' | 'user_name'>;
 export type TeamAnswer = ReadOf<'/admin/teams'>['data'][number];
 export type UserAnswer = ReadOf<'/admin/users'>['data'][number];
