@@ -139,26 +139,34 @@ function series(workload: Workload, isQuick: boolean): readonly (readonly [Promp
 function entrantsOf(bench: Bench, full: Program, workload: Workload, prompts: Prompts): Entrant[] {
   const { floor, flat, signalbox, key } = bench;
   const get = (program: Program, path: string) => httpBytes(program.port, path, key, null);
-  const post = (program: Program, path: string, model: string) =>
-    workload.sessionBytes === undefined
-      ? bytesOf(httpBytes(program.port, path, key, { model, ...workload.fields }), prompts)
-      : sessionRequests(workload, (body) => httpBytes(program.port, path, key, body), model);
-  const chat = '/v1/chat/completions';
+  const entrant = (rung: Rung, program: Program): Entrant => ({
+    rung,
+    program,
+    requestsOf: requestsTo(program, rung, key, workload, prompts),
+  });
   const bare: Entrant[] = [
     { rung: 'healthz', program: signalbox, requestsOf: get(signalbox, '/healthz') },
     { rung: 'key', program: signalbox, requestsOf: get(signalbox, '/v1/models') },
   ];
   return [
-    { rung: 'floor', program: floor, requestsOf: post(floor, chat, 'auto') },
-    { rung: 'flat', program: flat, requestsOf: post(flat, chat, PINNED) },
+    entrant('floor', floor),
+    entrant('flat', flat),
     ...(workload.name === JSON_200 ? bare : []),
-    ...(workload.stream
-      ? []
-      : [{ rung: 'route' as const, program: signalbox, requestsOf: post(signalbox, '/v1/route', 'auto') }]),
-    { rung: 'pinned', program: signalbox, requestsOf: post(signalbox, chat, PINNED) },
-    { rung: 'auto', program: signalbox, requestsOf: post(signalbox, chat, 'auto') },
-    { rung: 'full', program: full, requestsOf: post(full, chat, 'auto') },
+    ...(workload.stream ? [] : [entrant('route', signalbox)]),
+    entrant('pinned', signalbox),
+    entrant('auto', signalbox),
+    entrant('full', full),
   ];
+}
+
+/** Returns the requests of a rung that has a prompt. */
+export function requestsTo({ port }: Program, rung: Rung, key: string, workload: Workload, prompts: Prompts): Requests {
+  const path = rung === 'route' ? '/v1/route' : '/v1/chat/completions';
+  const model = rung === 'flat' || rung === 'pinned' ? PINNED : 'auto';
+  const post = (body: object) => httpBytes(port, path, key, body);
+  return workload.sessionBytes === undefined
+    ? bytesOf(post({ model, ...workload.fields }), prompts)
+    : sessionRequests(workload, post, model);
 }
 
 async function cellOf(
@@ -168,18 +176,29 @@ async function cellOf(
   inFlight: number,
   rounds: number,
 ): Promise<LadderCell> {
-  const rungs = new Map<Rung, LadderRound[]>(entrants.map(({ rung }) => [rung, []]));
+  const figures = await inTurns(entrants, workload, inFlight, rounds);
+  return { workload, prompts, inFlight, rungs: new Map(entrants.map(({ rung }, at) => [rung, figures[at]!])) };
+}
+
+/** Measures servers in turns. Returns the rounds of each. */
+export async function inTurns(
+  entrants: readonly Entrant[],
+  workload: Workload,
+  inFlight: number,
+  rounds: number,
+): Promise<LadderRound[][]> {
+  const figures: LadderRound[][] = entrants.map(() => []);
   const requests = Math.round(workload.requests * (inFlight === 1 ? ALONE : 1));
   for (let round = -UNCOUNTED; round < rounds; round++) {
-    for (let at = 0; at < entrants.length; at++) {
-      // Another rung begins each round, so that no rung always follows the same neighbour.
-      const entrant = entrants[(at + round + UNCOUNTED) % entrants.length]!;
-      if (workload.sessionBytes !== undefined) await roundOf(entrant, inFlight, SESSION_BEGIN);
-      const figures = await roundOf(entrant, inFlight, requests);
-      if (round >= 0) rungs.get(entrant.rung)!.push(figures);
+    for (let turn = 0; turn < entrants.length; turn++) {
+      // Another server begins each round, so that none always follows the same neighbour.
+      const at = (turn + round + UNCOUNTED) % entrants.length;
+      if (workload.sessionBytes !== undefined) await roundOf(entrants[at]!, inFlight, SESSION_BEGIN);
+      const measured = await roundOf(entrants[at]!, inFlight, requests);
+      if (round >= 0) figures[at]!.push(measured);
     }
   }
-  return { workload, prompts, inFlight, rungs };
+  return figures;
 }
 
 export async function roundOf(

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { beside } from './beside.ts';
+import { checkouts, comparedLine } from './checkouts.ts';
+import { compare } from './compare.ts';
 import { startBench } from './gateways.ts';
 import { keyPauses } from './keys.ts';
 import { climb, type LadderCell } from './ladder.ts';
@@ -17,9 +18,10 @@ import { yardstick } from './yardstick.ts';
 const HELP = `npm run bench [-- PART…] [FLAG…]
 
 What a request costs. A PART runs alone:
-  ladder     rung by rung
+  ladder     rung by rung: way, compare, and beside two floors
+  way        in executed lines and objects, beside the baseline and the commit before
+  compare    in CPU, beside the baseline and the commit before
   steps      step by step
-  way        in executed lines and objects
   surfaces   in each dialect
   models     the list of models
   keys       how long others wait for changes of keys
@@ -28,7 +30,7 @@ What a request costs. A PART runs alone:
   sparse     after a pause
 
   --only TEXT      workloads of the ladder and of the dialects, and rungs of the way, whose name has TEXT
-  --beside FOLDER  only rungs of the ladder, here and in another checkout, in turns
+  --before COMMIT  the commit before, by default HEAD if src or plugins have changed since, else its parent
   --quick          fewer rounds, for a look
   --write          put the tables into docs/benchmarks.md and bench/results/
 `;
@@ -37,13 +39,13 @@ const { values: flags, positionals: asked } = parseArgs({
   allowPositionals: true,
   options: {
     only: { type: 'string', default: '' },
-    beside: { type: 'string' },
+    before: { type: 'string', default: '' },
     quick: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
-const { only, quick, beside: other } = flags;
+const { only, quick } = flags;
 const SUMMARY = 'docs/benchmarks.md';
 const FULL = 'bench/results/ladder.md';
 const STEPS = 'bench/results/steps.md';
@@ -58,6 +60,24 @@ async function show(page: string, part: string, text: string): Promise<void> {
 const isSummarized = ({ prompts, inFlight }: LadderCell): boolean => prompts === 'own' && inFlight === 64;
 
 async function ladder(): Promise<void> {
+  await length();
+  await comparison();
+  await floors();
+}
+
+async function length(): Promise<void> {
+  const compared = checkouts(flags.before);
+  await show(STEPS, 'way', `${occasion()}, ${comparedLine(compared)}.\n\n${await way(WORKLOADS[0]!, only, compared)}`);
+}
+
+async function comparison(): Promise<void> {
+  const compared = checkouts(flags.before);
+  const plan = { rounds: quick ? 5 : 13, laterWarmUp: quick ? 2_000 : 6_000, only };
+  const how = `${occasion()}, ${comparedLine(compared)}, ${plan.rounds} interleaved rounds.`;
+  await show(SUMMARY, 'compare', `${how}\n\n${await compare(compared, plan)}`);
+}
+
+async function floors(): Promise<void> {
   const rounds = quick ? 5 : 13;
   const plan = { rounds, laterWarmUp: quick ? 2_000 : 6_000, isQuick: quick, only };
   const bench = await startBench();
@@ -76,6 +96,8 @@ async function ladder(): Promise<void> {
   }
 }
 
+/** The parts that `ladder` contains. */
+const IN_LADDER: readonly string[] = ['way', 'compare'];
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   ladder,
   steps: async () => {
@@ -83,9 +105,8 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
     const how = `${occasion()}, JSON of 200 B, prompts of their own, 64 in flight, ${plan.rounds} interleaved rounds.`;
     await show(STEPS, 'steps', `${how}\n\n${await steps(plan)}`);
   },
-  way: async () => {
-    await show(STEPS, 'way', `${occasion()}.\n\n${await way(WORKLOADS[0]!, only)}`);
-  },
+  way: length,
+  compare: comparison,
   surfaces: async () => {
     const plan = quick ? { rounds: 5, warmUp: 6_000 } : { rounds: 25, warmUp: 20_000 };
     await show(
@@ -133,13 +154,8 @@ async function main(): Promise<void> {
     process.stdout.write(unknown.length > 0 ? `No part is named ${unknown.join(', ')}.\n\n${HELP}` : HELP);
     process.exit(unknown.length > 0 ? 2 : 0);
   }
-  if (other) {
-    const plan = { rounds: quick ? 5 : 13, requests: 2_000 };
-    process.stdout.write(`${occasion()}, ${plan.rounds} interleaved rounds.\n\n${await beside(other, plan)}\n`);
-    return;
-  }
   for (const [name, measure] of Object.entries(PARTS)) {
-    if (asked.length === 0 || asked.includes(name)) await measure();
+    if (asked.includes(name) || (asked.length === 0 && !IN_LADDER.includes(name))) await measure();
   }
 }
 

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Checkout } from './checkouts.ts';
 import { newKey, startUpstream, temporaryFolder } from './gateways.ts';
 import { run } from './load.ts';
 import { benchPolicy, fullPolicy } from './policy.ts';
@@ -18,6 +19,8 @@ const BEFORE = 300;
 const COUNTED = 1_000;
 /** The number of requests is small, so that no garbage collection happens between two counts of objects. */
 const OBJECTS_OF = 60;
+/** The objects are counted several times, because a timer of the server leaves some, too. The median counts. */
+const OBJECT_COUNTS = 5;
 
 type Counts = ReadonlyMap<string, number>;
 /** The work of a server, or of one request. */
@@ -28,12 +31,19 @@ interface Run {
   readonly objects: Counts;
 }
 
+/** What a checkout runs for a request. */
+interface Measured {
+  readonly name: Checkout['name'];
+  readonly run: Run;
+}
+
 interface Stage {
   readonly policy: string;
   requestsOf(port: number): Uint8Array | (() => Uint8Array);
 }
 
-async function served({ policy, requestsOf }: Stage, key: string, requests: number): Promise<Run> {
+/** @param root of the checkout that serves */
+async function served(root: string, { policy, requestsOf }: Stage, key: string, requests: number): Promise<Run> {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'policies'));
   writeFileSync(join(folder, 'policies/policy.yaml'), policy);
@@ -41,7 +51,7 @@ async function served({ policy, requestsOf }: Stage, key: string, requests: numb
   let counted = (_: Counts): void => {};
   const coverage = ['--coverage', '--coverage-reporter=lcov', `--coverage-dir=${folder}`];
   const child = Bun.spawn([process.execPath, 'test', '--timeout', '120000', ...coverage, './bench/way-served.ts'], {
-    cwd: join(import.meta.dir, '..'),
+    cwd: root,
     env: { ...process.env, SIGNALBOX_API_KEY: key, WAY_FOLDER: folder },
     stdout: 'ignore',
     stderr: 'ignore',
@@ -57,15 +67,16 @@ async function served({ policy, requestsOf }: Stage, key: string, requests: numb
     });
   const bytes = requestsOf(await port);
   await run(await port, bytes, IN_FLIGHT, requests);
-  const before = await objects('collect and count');
-  await run(await port, bytes, IN_FLIGHT, OBJECTS_OF);
-  const after = await objects('count');
+  const counts: Counts[] = [];
+  for (let count = 0; count < OBJECT_COUNTS; count++) {
+    const before = await objects('collect and count');
+    await run(await port, bytes, IN_FLIGHT, OBJECTS_OF);
+    counts.push(more(await objects('count'), before, OBJECTS_OF));
+  }
   child.send('end');
   await child.exited;
-  return {
-    lines: linesOf(readFileSync(join(folder, 'lcov.info'), 'utf8')),
-    objects: more(after, before, OBJECTS_OF),
-  };
+  const lines = linesOf(readFileSync(join(folder, 'lcov.info'), 'utf8'));
+  return { lines, objects: counts.sort((a, b) => sum(a) - sum(b))[OBJECT_COUNTS >> 1]! };
 }
 
 /** @param lcov a tracefile as described by lcov's `geninfo`: the path of a file, then its lines with their counts */
@@ -83,9 +94,9 @@ function linesOf(lcov: string): Counts {
 }
 
 /** Returns the lines that an additional request runs and the objects that it leaves. */
-async function lengthOf(stage: Stage, key: string): Promise<Run> {
-  const few = await served(stage, key, BEFORE);
-  const many = await served(stage, key, BEFORE + COUNTED);
+async function lengthOf(root: string, stage: Stage, key: string): Promise<Run> {
+  const few = await served(root, stage, key, BEFORE);
+  const many = await served(root, stage, key, BEFORE + COUNTED);
   return { lines: more(many.lines, few.lines, COUNTED), objects: many.objects };
 }
 
@@ -121,27 +132,62 @@ function partsOf(lines: Counts, folders = Number.POSITIVE_INFINITY): Map<string,
 
 const SHOWN = 60;
 
-function partTable(parts: ReadonlyMap<string, Part>): string {
-  const most = [...parts].sort(([, a], [, b]) => b.lines - a.lines).slice(0, SHOWN);
+/** Returns the longest parts of our run, with those of the other runs. */
+function partTable(runs: readonly Measured[], folders?: number): string {
+  const parts = runs.map(({ name, run }) => ({ name, parts: partsOf(run.lines, folders) }));
+  const ours = parts.at(-1)!.parts;
+  const most = [...ours].sort(([, a], [, b]) => b.lines - a.lines).slice(0, SHOWN);
+  const others = parts.slice(0, -1);
   return table([
-    ['where', 'lines', 'steps'],
-    ...most.map(([path, { lines, steps }]) => [path, fixed(lines, 0), fixed(steps, 0)]),
+    ['where', 'lines', 'steps', ...others.flatMap(({ name }) => [`${name}: lines`, 'steps'])],
+    ...most.map(([path, { lines, steps }]) => {
+      const theirs = others.map((other) => other.parts.get(path) ?? { lines: 0, steps: 0 });
+      return [path, ...[{ lines, steps }, ...theirs].flatMap((part) => [fixed(part.lines, 0), fixed(part.steps, 0)])];
+    }),
   ]);
 }
 
-function objectTable(objects: Counts): string {
-  const most = [...objects].sort(([, a], [, b]) => b - a);
-  return table([['objects', 'a request'], ...most.map(([type, count]) => [type, fixed(count)])]);
+function objectTable(runs: readonly Measured[]): string {
+  const ours = runs.at(-1)!.run.objects;
+  const others = runs.slice(0, -1);
+  const most = [...ours].sort(([, a], [, b]) => b - a);
+  return table([
+    ['objects', 'a request', ...others.map(({ name }) => name)],
+    ...most.map(([type, count]) => [
+      type,
+      ...[count, ...others.map(({ run }) => run.objects.get(type) ?? 0)].map((one) => fixed(one)),
+    ]),
+  ]);
 }
 
-function summaryOf(rung: string, { lines, objects }: Run): string[] {
-  const closures = (objects.get('Function') ?? 0) + (objects.get('JSLexicalEnvironment') ?? 0);
-  const figures = [partsOf(lines).size, lines.size, sum(lines), sum(objects), closures, objects.get('Promise') ?? 0];
-  return [rung, ...figures.map((figure) => fixed(figure, 0))];
+const closuresIn = ({ objects }: Run) => (objects.get('Function') ?? 0) + (objects.get('JSLexicalEnvironment') ?? 0);
+/** The columns of the summary. The figures of some are compared with the other checkouts. */
+const COLUMNS: readonly { readonly title: string; of(run: Run): number; readonly isCompared: boolean }[] = [
+  { title: 'files', of: ({ lines }) => partsOf(lines).size, isCompared: false },
+  { title: 'lines', of: ({ lines }) => lines.size, isCompared: true },
+  { title: 'steps', of: ({ lines }) => sum(lines), isCompared: true },
+  { title: 'objects', of: ({ objects }) => sum(objects), isCompared: true },
+  { title: 'closures, scopes', of: closuresIn, isCompared: false },
+  { title: 'promises', of: ({ objects }) => objects.get('Promise') ?? 0, isCompared: false },
+];
+
+function summaryHead(workload: Workload, compared: readonly Checkout[]): string[] {
+  const others = compared.slice(0, -1).map(({ name }) => `÷ ${name}`);
+  return [workload.name, ...COLUMNS.flatMap(({ title, isCompared }) => [title, ...(isCompared ? others : [])])];
 }
 
-const inDetail = ({ lines, objects }: Run): string =>
-  [partTable(partsOf(lines, 2)), partTable(partsOf(lines)), objectTable(objects)].join('\n\n');
+function summaryOf(rung: string, runs: readonly Measured[]): string[] {
+  const ours = runs.at(-1)!.run;
+  const others = runs.slice(0, -1);
+  const cells = COLUMNS.flatMap(({ of, isCompared }) => [
+    fixed(of(ours), 0),
+    ...(isCompared ? others.map(({ run }) => fixed(of(ours) / of(run), 2)) : []),
+  ]);
+  return [rung, ...cells];
+}
+
+const inDetail = (runs: readonly Measured[]): string =>
+  [partTable(runs, 2), partTable(runs), objectTable(runs)].join('\n\n');
 
 function stagesOf(address: string, key: string, { fields }: Workload): Record<string, Stage> {
   const get = (path: string) => (port: number) => httpBytes(port, path, key, null);
@@ -162,18 +208,21 @@ function stagesOf(address: string, key: string, { fields }: Workload): Record<st
 /**
  * @param only the text that the names of the measured rungs must contain; if only one rung is left, its parts, files and objects are also
  * printed
+ * @param compared the checkouts that serve, the last of which is this one
  */
-export async function way(workload: Workload, only: string): Promise<string> {
+export async function way(workload: Workload, only: string, compared: readonly Checkout[]): Promise<string> {
   const upstream = await startUpstream();
   try {
     const key = newKey();
     const stages = Object.entries(stagesOf(`http://127.0.0.1:${upstream.port}/v1`, key, workload));
-    const chosen = stages.filter(([rung]) => rung.includes(only));
-    const runs: [string, Run][] = [];
-    for (const [rung, stage] of chosen) runs.push([rung, await lengthOf(stage, key)]);
-    const head = [workload.name, 'files', 'lines', 'steps', 'objects', 'closures, scopes', 'promises'];
-    const summary = table([head, ...runs.map(([rung, run]) => summaryOf(rung, run))]);
-    return runs.length === 1 ? `${summary}\n\n${inDetail(runs[0]![1])}` : summary;
+    const rungs: [string, Measured[]][] = [];
+    for (const [rung, stage] of stages.filter(([rung]) => rung.includes(only))) {
+      const runs: Measured[] = [];
+      for (const { name, root } of compared) runs.push({ name, run: await lengthOf(root, stage, key) });
+      rungs.push([rung, runs]);
+    }
+    const summary = table([summaryHead(workload, compared), ...rungs.map(([rung, runs]) => summaryOf(rung, runs))]);
+    return rungs.length === 1 ? `${summary}\n\n${inDetail(rungs[0]![1])}` : summary;
   } finally {
     await upstream.stop();
   }
