@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { refuse } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
 import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/policy/alerts.ts';
-import { TRIGGERS } from '../policy/schema/alerts.ts';
+import { ALERT_EVENTS } from '../core/tables/alerts/index.ts';
 import type { AlertMessage, AlertTable } from '../store/alerts.ts';
 import { inBatches } from '../store/batches.ts';
 import { alertId, alertText } from './alerts/message.ts';
@@ -33,7 +33,7 @@ const STATE_MESSAGES = 200;
 const LIMIT = 20;
 const LIMIT_MAX = 200;
 
-const WATCHED = [...Object.keys(TRIGGERS), 'test'];
+const WATCHED = [...Object.keys(ALERT_EVENTS), 'test'];
 const on = f.word(WATCHED, 'What the rule watches.', 'budget_share');
 const problem = f.orNull(f.text('Why the last try failed; null if it did not fail.'));
 

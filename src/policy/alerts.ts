@@ -1,24 +1,18 @@
-import type { AlertPolicy, AlertRule, AlertTrigger, AlertWebhook } from '../core/policy/alerts.ts';
+import { Type } from '@sinclair/typebox';
+import { ITEM_NAME } from '../core/define/parts.ts';
+import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/policy/alerts.ts';
+import { ALERT_EVENTS, type AlertEvent } from '../core/tables/alerts/index.ts';
 import { checkValue, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { listNames } from './hints/nearest.ts';
 import { OF_WEBHOOK, reviewPrivateHost } from './providers/addresses.ts';
 import { type Environment, PLACEHOLDER } from './providers/providers.ts';
 import type { Report } from './report.ts';
-import {
-  AlertMembers,
-  AlertRuleText,
-  AlertsText,
-  TRIGGER_KEYS,
-  type TriggerName,
-  WebhookText,
-} from './schema/alerts.ts';
-import { ITEM_NAME } from './schema/parts.ts';
+import { AlertMembers, AlertRuleText, AlertsText, EVENT_KEYS, isRequired, WebhookText } from './schema/alerts.ts';
 import { sectionSubject } from './schema/section-checks.ts';
 import { BY_KEY, type DraftContext, defineSection } from './schema/section-definition.ts';
 import { type Entry, entryOf, placeAt, type Tree, valueAt } from './yaml/tree.ts';
 
-const KEYS_OF = Object.entries(TRIGGER_KEYS);
 const NAME = new RegExp(ITEM_NAME.pattern);
 
 /** The section `alerts`. */
@@ -91,75 +85,46 @@ function ruleOf(
   places: Map<string, SourceSpan>,
   report: Report,
 ): AlertRule | null {
-  const text = validPartsOf(AlertRuleText, tree);
-  const { name, on, to = [], budgets = [] } = text;
+  const { name, on, to = [] } = validPartsOf(AlertRuleText, tree);
   if (name !== undefined) report.isFirst(name, placeAt(tree, 'name'), places, `alerts.rules.${name}`);
   const path = name === undefined ? `alerts.rules[${position}]` : `alerts.rules.${name}`;
   checkValue(AlertRuleText, { path, tree, place: tree.place }, report);
   to.forEach((one, at) => {
     if (!names.webhooks.has(one)) report.addUnknown('webhook', one, names.webhooks, placeAt(tree, 'to', at));
   });
+  if (on === undefined) return null;
+  reviewKeys(on, tree, path, report);
+  const trigger = ALERT_EVENTS[on].parse(validPartsOf(Type.Object(ALERT_EVENTS[on].keys), tree));
+  if (trigger === null || name === undefined) return null;
+  if ('budgets' in trigger) reviewBudgets(trigger.budgets, names, tree, report);
+  return { name, to, ...trigger };
+}
+
+function reviewBudgets(budgets: readonly string[], names: RuleNames, tree: Tree, report: Report): void {
   budgets.forEach((one, at) => {
     if (names.budgets.has(one) || OF_LEVEL.test(one)) return;
     report.addUnknown('budget', one, names.budgets, placeAt(tree, 'budgets', at));
   });
-  if (on === undefined) return null;
-  refuseForeign(on, tree, path, report);
-  const trigger = triggerOf(on, text, tree, path, report);
-  return trigger && name !== undefined ? { name, to, ...trigger } : null;
 }
 
-/** Reports keys of an alert rule that belong to other triggers. */
-function refuseForeign(on: TriggerName, tree: Tree, path: string, report: Report): void {
-  const own = TRIGGER_KEYS[on];
-  for (const key of new Set(Object.values(TRIGGER_KEYS).flat())) {
-    const foreign = own.includes(key) ? undefined : entryOf(tree, key);
+/** Reports keys of a rule that belong to other events, and required keys that are missing. */
+function reviewKeys(on: AlertEvent, tree: Tree, path: string, report: Report): void {
+  const { keys } = ALERT_EVENTS[on];
+  for (const key of EVENT_KEYS) {
+    const foreign = keys[key] ? undefined : entryOf(tree, key);
     if (!foreign) continue;
-    const owners = KEYS_OF.filter(([, keys]) => keys.includes(key)).map(([owner]) => owner);
-    const message = `\`${path}.${key}\` works only with ${listNames(owners)}, but this rule is on \`${on}\``;
+    const owners = Object.values(ALERT_EVENTS).filter((one) => Object.hasOwn(one.keys, key));
+    const message = `\`${path}.${key}\` works only with ${listNames(owners.map((one) => one.on))}, but this rule is on \`${on}\``;
+    const own = Object.keys(keys);
     report.add('conflicting-keys', foreign.place, message, {
       expected: own.length === 0 ? 'no keys other than `name`, `on` and `to`' : `only ${listNames(own)}`,
     });
   }
-}
-
-type RuleParts = Partial<AlertRuleText>;
-
-function triggerOf(on: TriggerName, text: RuleParts, tree: Tree, path: string, report: Report): AlertTrigger | null {
-  const { at = [], budgets = [], days = [], below, after_seconds: seconds = 60 } = text;
-  const { above = 0.05, above_seconds: slow = 10, window_minutes: minutes = on === 'cached_share' ? 60 : 5 } = text;
-  const windowMs = minutes * 60_000;
-  switch (on) {
-    case 'budget_share':
-      return { on, budgets, at: [...new Set(at)].sort((one, other) => one - other) };
-    case 'budget_forecast':
-      return { on, budgets };
-    case 'key_expiry':
-      return { on, days: [...new Set(days)].sort((one, other) => other - one) };
-    case 'error_rate':
-      return { on, above, windowMs };
-    case 'slow_answers':
-      return { on, aboveMs: slow * 1_000, windowMs };
-    case 'key_refused':
-    case 'policy_refused':
-      return { on };
-    case 'guard_failing':
-    case 'policy_split':
-    case 'provider_down':
-      return { on, afterMs: seconds * 1_000 };
-    case 'cached_share':
-      if (below !== undefined) return { on, below, windowMs, each: text.each ?? null };
-      if (!entryOf(tree, 'below')) {
-        report.add(
-          'missing-key',
-          placeAt(tree, 'on'),
-          `\`${path}\` needs the key \`below\` with \`on: cached_share\``,
-          {
-            hint: '`below` is the share of input tokens below which Signalbox sends the alert, such as 0.4',
-          },
-        );
-      }
-      return null;
+  for (const [key, schema] of Object.entries(keys)) {
+    if (!isRequired(schema) || entryOf(tree, key)) continue;
+    report.add('missing-key', placeAt(tree, 'on'), `\`${path}\` needs the key \`${key}\` with \`on: ${on}\``, {
+      hint: `\`${key}\` is ${schema.description}`,
+    });
   }
 }
 

@@ -1,10 +1,10 @@
+import { boolean, closed, integer, number, oneOfExplained, optional, writtenAs } from '../core/define/parts.ts';
 import { limitFromCredits } from '../core/money/credits.ts';
 import type { CachePartition, CachePolicy } from '../core/policy/cache.ts';
 import { DAY_MS } from '../core/time/clock.ts';
 import { guardViewOf } from './cel/types.ts';
 import { checkValue } from './check.ts';
 import { expressionAt } from './rules/drafts.ts';
-import { boolean, closed, integer, number, oneOfExplained, optional, writtenAs } from './schema/parts.ts';
 import { isEmpty, statedSubject } from './schema/section-checks.ts';
 import { type DraftContext, defineSection, type SectionContext } from './schema/section-definition.ts';
 

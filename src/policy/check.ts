@@ -1,6 +1,7 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import type { PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
+import { literalsOf } from '../core/define/parts.ts';
 import { isObject, objectOf } from '../core/json/object.ts';
 import { mostTelling, stepsOf } from '../core/schema/errors.ts';
 import { plural } from '../core/text/text.ts';
@@ -12,7 +13,6 @@ import { insteadOf, pluginKeyHint, type UnknownKey } from './hints/peer-keys.ts'
 import { example, formHint, typeHint } from './hints/value-hints.ts';
 import { ladderFault } from './ladder-fault.ts';
 import type { Report } from './report.ts';
-import { literalsOf } from './schema/parts.ts';
 import { describe, entryOf, placeAt, type ScalarTree, type Tree, toData, valueAt } from './yaml/tree.ts';
 
 /** A value to check, with its path and location for messages. */

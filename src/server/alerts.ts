@@ -1,21 +1,16 @@
 import { Alerts } from '../admin/alerts/alerts.ts';
 import { AnswerCounts } from '../admin/alerts/answer-counts.ts';
 import { BusiestTokenCounts, CachedTokenCounts } from '../admin/alerts/cached-tokens.ts';
-import {
-  type AlertReadings,
-  type BudgetWindowReading,
-  type CachedShare,
-  type ExpiringKey,
-  type PolicyRefusal,
-  type ProviderWatches,
-  type SubjectShare,
-  watchKeys,
-  watchProviders,
-} from '../admin/alerts/readings.ts';
+import { type ProviderWatches, watchKeys, watchProviders } from '../admin/alerts/provider-watches.ts';
 import { alertEvent } from '../admin/use-cases/events.ts';
 import type { FundStanding } from '../core/accounting/fund.ts';
 import type { AttemptRecord } from '../core/decision/record.ts';
 import { lazy } from '../core/lazy.ts';
+import type { BudgetWindowReading } from '../core/tables/alerts/budgets.ts';
+import type { CachedShare, SubjectShare } from '../core/tables/alerts/cached-share.ts';
+import type { AlertReadings } from '../core/tables/alerts/index.ts';
+import type { ExpiringKey } from '../core/tables/alerts/key-expiry.ts';
+import type { PolicyRefusal } from '../core/tables/alerts/policy-refused.ts';
 import type { GuardHealth } from '../gateway/guards/guard-health.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RequestReporter } from '../gateway/request/observe/observer.ts';
@@ -62,15 +57,15 @@ export function openAlerts(
   const tokens = new CachedTokenCounts();
   const tokensOf = { key: new BusiestTokenCounts<null>(), endpoint: new BusiestTokenCounts<AnsweringEndpoint>() };
   const answers = new AnswerCounts();
-  /** Whether a rule of the last check needs the counts of answers. */
+  /** Whether a rule of the last check needed the counts of answers. */
   let countsAnswers = false;
   let watches: ProviderWatches = new Map();
   const readings = (): AlertReadings => {
     const time = now();
     const samples = [...health.samples()];
     watches = watchProviders(watches, samples, time);
-    const { alerts, guards } = gateway.lease().snapshot;
-    countsAnswers = alerts.rules.some(({ on }) => on === 'error_rate' || on === 'slow_answers');
+    const { guards } = gateway.lease().snapshot;
+    countsAnswers = false;
     return {
       // All instances share the budgets and keys, so only one instance checks budgets and keys. Each instance has its own providers,
       // policy and refused requests.
@@ -79,7 +74,10 @@ export function openAlerts(
       providers: [...watches.values()],
       providerKeys: watchKeys(samples),
       guards: guards.map(({ name }) => ({ name, failing: guardHealth.of(name) })),
-      answersWithin: (windowMs) => answers.within(windowMs, time),
+      answersWithin(windowMs) {
+        countsAnswers = true;
+        return answers.within(windowMs, time);
+      },
       refusal: refusalOf(policy.status()),
       split: reporter.split,
       tokensWithin: (windowMs) => tokens.within(windowMs, time),

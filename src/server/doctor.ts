@@ -5,13 +5,14 @@ import type { ServerAudits } from '../admin/use-cases/ledger/audit.ts';
 import type { JudgeTools } from '../admin/use-cases/policy/tools.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { commandName } from '../core/command-name.ts';
+import { revisionsIn } from '../core/policy/revision.ts';
 import { shellWord } from '../core/text/shell-word.ts';
 import { iso } from '../core/time/clock.ts';
 import { compileCandidate, isRejected } from '../policy/runtime/candidate.ts';
 import type { Reloader } from '../policy/runtime/reload.ts';
 import type { SecretFiles } from '../policy/runtime/secret-files.ts';
 import type { OpenStore } from '../store/driver.ts';
-import { liveInstances, revisionsIn } from '../store/instance-reports.ts';
+import { liveInstances } from '../store/instance-reports.ts';
 import type { Host } from './host.ts';
 
 interface DoctorParts {

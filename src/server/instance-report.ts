@@ -1,17 +1,12 @@
 import { hostname } from 'node:os';
-import type { PolicySplit } from '../admin/alerts/readings.ts';
+import { revisionsIn } from '../core/policy/revision.ts';
+import type { PolicySplit } from '../core/tables/alerts/policy-split.ts';
 import type { Timer, Timers } from '../core/time/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import { firstError } from '../policy/diagnostics.ts';
 import type { PolicyStatus } from '../policy/runtime/status.ts';
 import type { OpenStore } from '../store/driver.ts';
-import {
-  type InstanceReport,
-  type LiveInstance,
-  liveInstances,
-  type PolicyOrigin,
-  revisionsIn,
-} from '../store/instance-reports.ts';
+import { type InstanceReport, type LiveInstance, liveInstances, type PolicyOrigin } from '../store/instance-reports.ts';
 
 /** The interval at which an instance reads the reports of the other instances, and writes its own report if it has changed, ms. */
 export const REPORT_EVERY_MS = 5_000;

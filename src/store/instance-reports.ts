@@ -83,14 +83,3 @@ export async function instancesBehind({ instanceReports: table }: ReportSource, 
     return report && report.seen >= change ? [] : [report?.name ?? `slot ${one.slot}`];
   });
 }
-
-/**
- * Returns the policy revisions that are active on instances, and the number of instances that use each revision, the most frequent revision
- * first.
- */
-export function revisionsIn(instances: readonly Pick<InstanceReport, 'revision'>[]) {
-  const counts = Map.groupBy(instances, ({ revision }) => revision);
-  return [...counts]
-    .map(([revision, those]) => ({ revision, instances: those.length }))
-    .sort((one, other) => other.instances - one.instances || (one.revision < other.revision ? -1 : 1));
-}

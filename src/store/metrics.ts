@@ -1,8 +1,9 @@
+import { revisionsIn } from '../core/policy/revision.ts';
 import { gauge, gaugeBy, spread, total } from '../host/telemetry/counts.ts';
 import type { Family } from '../host/telemetry/families.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from './activity.ts';
 import type { OpenStore } from './driver.ts';
-import { type LiveInstance, revisionsIn } from './instance-reports.ts';
+import type { LiveInstance } from './instance-reports.ts';
 import { LEADER_JOBS, type Leadership } from './leaders.ts';
 import { NEWS_SUBJECTS } from './news.ts';
 

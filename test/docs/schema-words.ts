@@ -1,6 +1,6 @@
 import { Kind, type TSchema } from '@sinclair/typebox';
+import { AMOUNT_FORMS } from '../../src/core/define/parts.ts';
 import { CAPABILITY_NAMES } from '../../src/core/request/capability.ts';
-import { AMOUNT_FORMS } from '../../src/policy/schema/parts.ts';
 
 /** Words for the parts of a schema, for a Markdown table. */
 export const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;

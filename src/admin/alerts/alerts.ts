@@ -1,5 +1,6 @@
 import type { AlertContent, AlertType } from '../../core/people/alert.ts';
 import type { AlertPolicy, AlertWebhook } from '../../core/policy/alerts.ts';
+import type { AlertReadings } from '../../core/tables/alerts/index.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { Timer, Timers } from '../../core/time/timers.ts';
 import type { Log } from '../../host/telemetry/log.ts';
@@ -10,7 +11,6 @@ import { isUnmet } from '../../store/store.ts';
 import { AlertCounts } from './counts.ts';
 import { alertId } from './message.ts';
 import { Outbox } from './outbox.ts';
-import type { AlertReadings } from './readings.ts';
 import { type AlertFinding, type DueAlert, dueAlerts } from './rules.ts';
 import { type SenderHost, sendOnce } from './send.ts';
 

@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode } from '../../core/errors.ts';
+import type { AnswersReading } from '../../core/tables/alerts/answers.ts';
 import { DAY_MS, MINUTE_MS } from '../../core/time/clock.ts';
-import type { AnswersReading } from './readings.ts';
 
 /** Each bucket of times ends at this multiple of the end of the bucket before it. */
 const BUCKET_RATIO = 1.1;

@@ -1,5 +1,5 @@
+import type { CachedShare } from '../../core/tables/alerts/cached-share.ts';
 import { DAY_MS, MINUTE_MS } from '../../core/time/clock.ts';
-import type { CachedShare } from './readings.ts';
 
 /** The longest window of a rule, ms. */
 const WINDOW_MAX_MS = DAY_MS;

@@ -1,4 +1,5 @@
-import { type LiveInstance, liveInstances, type ReportSource, revisionsIn } from '../../store/instance-reports.ts';
+import { revisionsIn } from '../../core/policy/revision.ts';
+import { type LiveInstance, liveInstances, type ReportSource } from '../../store/instance-reports.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 

@@ -25,3 +25,14 @@ export interface PolicyEnvironment {
   /** How many keys each variable of a pool holds, for variables with several; absent if there are none. */
   readonly keys?: Readonly<Record<string, number>>;
 }
+
+/**
+ * Returns the policy revisions that are active on instances, and the number of instances that use each revision, the most frequent revision
+ * first.
+ */
+export function revisionsIn(instances: readonly Pick<Revision, 'revision'>[]) {
+  const counts = Map.groupBy(instances, ({ revision }) => revision);
+  return [...counts]
+    .map(([revision, those]) => ({ revision, instances: those.length }))
+    .sort((one, other) => other.instances - one.instances || (one.revision < other.revision ? -1 : 1));
+}

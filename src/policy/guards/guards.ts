@@ -1,6 +1,19 @@
 import { Type } from '@sinclair/typebox';
 import type { GuardPlugin, GuardSide, PreparedGuard } from '../../contract/guard.ts';
 import {
+  boolean,
+  closed,
+  integer,
+  itemName,
+  meaning,
+  oneOf,
+  oneOfExplained,
+  optional,
+  string,
+  VARIABLE_NAME,
+  writtenAs,
+} from '../../core/define/parts.ts';
+import {
   GUARD_SIDES,
   type GuardRule,
   type GuardServiceRule,
@@ -23,19 +36,6 @@ import {
 import { type Environment, PLACEHOLDER } from '../providers/providers.ts';
 import type { Report } from '../report.ts';
 import { expressionAt } from '../rules/drafts.ts';
-import {
-  boolean,
-  closed,
-  integer,
-  itemName,
-  meaning,
-  oneOf,
-  oneOfExplained,
-  optional,
-  string,
-  VARIABLE_NAME,
-  writtenAs,
-} from '../schema/parts.ts';
 import { emptyMap, type NamedItem } from '../schema/section-checks.ts';
 import { defineList } from '../schema/section-definition.ts';
 import { placeAt, valueAt } from '../yaml/tree.ts';

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
+import { either } from '../../core/define/parts.ts';
 import type { Subject } from '../check.ts';
 import type { Report } from '../report.ts';
-import { either } from '../schema/parts.ts';
 import { placeAt } from '../yaml/tree.ts';
 import { isStated } from './peer-keys.ts';
 

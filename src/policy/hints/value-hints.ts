@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
+import { VARIABLE_NAME } from '../../core/define/parts.ts';
 import { SchemaCheck } from '../../core/schema/check.ts';
-import { VARIABLE_NAME } from '../schema/parts.ts';
 import { alternativesIn, missingSpaceHint, usdIn } from '../yaml/slip-hints.ts';
 import type { ListTree, MapTree, ScalarTree, Tree } from '../yaml/tree.ts';
 import { modelTest } from './key-remedies.ts';

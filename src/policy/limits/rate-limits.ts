@@ -1,10 +1,10 @@
+import { closed, itemName, needsOneOf, optional } from '../../core/define/parts.ts';
 import type { RateLimit } from '../../core/people/rate-limit.ts';
 import { limitViewOf } from '../cel/types.ts';
 import { validPartsOf } from '../check.ts';
 import { checkNeeded } from '../hints/key-rules.ts';
 import { eachOf, expressionAt } from '../rules/drafts.ts';
 import { RATE_KEYS, ratesOf } from '../schema/limits.ts';
-import { closed, itemName, needsOneOf, optional } from '../schema/parts.ts';
 import { defineList, ORDINARY } from '../schema/section-definition.ts';
 import { placeAt } from '../yaml/tree.ts';
 import { checkLimit } from './limits.ts';

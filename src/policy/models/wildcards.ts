@@ -1,9 +1,9 @@
+import { ITEM_NAME } from '../../core/define/parts.ts';
 import { plural } from '../../core/text/text.ts';
 import { checkValue } from '../check.ts';
 import type { SourceSpan } from '../diagnostics.ts';
 import type { Report } from '../report.ts';
 import { ModelText } from '../schema/model.ts';
-import { ITEM_NAME } from '../schema/parts.ts';
 import type { ProviderText } from '../schema/policy.ts';
 import { checkNamed, emptyMap, type NamedItem } from '../schema/section-checks.ts';
 import { WildcardText } from '../schema/wildcard.ts';

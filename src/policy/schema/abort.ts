@@ -1,9 +1,9 @@
 import type { Static } from '@sinclair/typebox';
+import { closed, integer, oneOfExplained } from '../../core/define/parts.ts';
 import type { AbortBilling } from '../../core/money/abort-billing.ts';
 import type { Report } from '../report.ts';
 import { entryOf, type Tree, valueAt } from '../yaml/tree.ts';
 import { camelKeys } from './camel-keys.ts';
-import { closed, integer, oneOfExplained } from './parts.ts';
 
 export const AbortText = closed(
   'What the provider bills for an answer that the gateway aborts. Default: what the adapter declares, in most cases `unknown`.',

@@ -1,16 +1,16 @@
-import { type Static, Type } from '@sinclair/typebox';
-import type { AlertTrigger, CachedEach, WebhookFormat } from '../../core/policy/alerts.ts';
+import { type TSchema, Type, TypeGuard } from '@sinclair/typebox';
 import {
   boolean,
   closed,
-  integer,
   itemName,
-  number,
   oneOfExplained,
   optional,
   string,
+  together,
   VARIABLE_NAME,
-} from './parts.ts';
+} from '../../core/define/parts.ts';
+import type { WebhookFormat } from '../../core/policy/alerts.ts';
+import { ALERT_EVENTS, type AlertEvent } from '../../core/tables/alerts/index.ts';
 
 export const WebhookText = closed('A destination to which Signalbox sends alerts by POST.', {
   url_env: string(
@@ -37,46 +37,52 @@ export const WebhookText = closed('A destination to which Signalbox sends alerts
   ),
 });
 
-export type TriggerName = AlertTrigger['on'];
+/** An event that has a key, with its schema of the key. */
+interface KeyOwner {
+  readonly on: string;
+  readonly schema: TSchema;
+}
 
-export const TRIGGERS: Readonly<Record<TriggerName, string>> = {
-  budget_share: 'A budget has spent a share of its limit. One alert for each share in each window.',
-  budget_forecast: 'At its current rate a budget will spend more than its limit. One alert in each window.',
-  cached_share: 'The share of the input that providers read from their caches is too low.',
-  error_rate: 'Too many requests end with an error of Signalbox or a provider.',
-  guard_failing: 'A guard fails at every request, for example because its service is down.',
-  key_expiry: 'A key is about to expire.',
-  key_refused: 'A provider refuses one of its keys.',
-  policy_refused: 'An edit of the policy was refused.',
-  policy_split: 'Servers that share one database run different policies.',
-  provider_down: 'A provider does not answer.',
-  slow_answers: 'Answers begin too late.',
-};
+/** Groups events by what they say of a key. Each group has the names of its events as a text. */
+function groupsOf(owners: readonly KeyOwner[], said: (schema: TSchema) => string): (readonly [string, string])[] {
+  const groups = Map.groupBy(owners, ({ schema }) => said(schema));
+  return [...groups].map(([value, group]) => [together(group.map(({ on }) => `\`${on}\``)), value]);
+}
 
-/** Keys of a rule that only some triggers have. */
-export const TRIGGER_KEYS: Readonly<Record<TriggerName, readonly string[]>> = {
-  budget_share: ['at', 'budgets'],
-  budget_forecast: ['budgets'],
-  cached_share: ['below', 'window_minutes', 'each'],
-  error_rate: ['above', 'window_minutes'],
-  guard_failing: ['after_seconds'],
-  key_expiry: ['days'],
-  key_refused: [],
-  policy_refused: [],
-  policy_split: ['after_seconds'],
-  provider_down: ['after_seconds'],
-  slow_answers: ['above_seconds', 'window_minutes'],
-};
+/** Whether a rule must state a key of its event. */
+export const isRequired = (schema: TSchema): boolean => !TypeGuard.IsOptional(schema) && schema.default === undefined;
 
-const EACH: Readonly<Record<CachedEach, string>> = {
-  key: 'Each key of a caller.',
-  endpoint: 'Each endpoint; for a provider with several keys, each of them.',
-};
+const meaningOf = (schema: TSchema): string => `${schema.description}${isRequired(schema) ? ' Required.' : ''}`;
 
-export const AlertRuleText = closed('What causes an alert, and where Signalbox sends it.', {
+/** Returns the schema of a key for rules on any event. Its description says what the key means with each event that has it. */
+function ruleKey(key: string): TSchema {
+  const owners = Object.values(ALERT_EVENTS).flatMap(({ on, keys: { [key]: schema } }) =>
+    schema ? [{ on, schema }] : [],
+  );
+  const { default: usual, ...schema } = owners[0]!.schema;
+  const means = groupsOf(owners, meaningOf).map(([on, said]) => `With ${on}: ${said}`);
+  const defaults = groupsOf(owners, (one) => JSON.stringify(one.default) ?? '');
+  if (defaults.length > 1) means.push(...defaults.map(([on, value]) => `Default with ${on}: ${value}.`));
+  const described = { ...schema, description: means.join(' ') };
+  return defaults.length > 1 || usual === undefined ? Type.Optional(described) : { ...described, default: usual };
+}
+
+/** The names of the keys that only some events have. */
+export const EVENT_KEYS: readonly string[] = [
+  ...new Set(Object.values(ALERT_EVENTS).flatMap(({ keys }) => Object.keys(keys))),
+];
+
+/** The meanings of events, for editors. */
+const MEANINGS = Object.fromEntries(Object.values(ALERT_EVENTS).map(({ on, means }) => [on, means])) as Record<
+  AlertEvent,
+  string
+>;
+
+/** The keys that every rule has. */
+const RULE_KEYS = {
   name: itemName('Name of the rule, in messages. A renamed rule is a new rule, and sends its alerts again.', 'budgets'),
-  on: oneOfExplained({
-    means: TRIGGERS,
+  on: oneOfExplained<AlertEvent>({
+    means: MEANINGS,
     examples: ['budget_share'],
     description: 'The event that causes an alert. [alerts.md](../operate/alerts.md) explains each event.',
   }),
@@ -86,58 +92,12 @@ export const AlertRuleText = closed('What causes an alert, and where Signalbox s
     examples: [['ops']],
     description: 'Names of webhooks.',
   }),
-  at: Type.Array(number({ exclusiveMinimum: 0, maximum: 1 }, 'A share of the limit: 0.8 is 80 %.'), {
-    minItems: 1,
-    maxItems: 16,
-    default: [0.8, 1],
-    examples: [[0.5, 0.8, 1]],
-    description: 'With `budget_share`: the shares of the limit at which an alert is sent, above 0 and at most 1.',
-  }),
-  budgets: Type.Array(Type.String({ minLength: 1 }), {
-    maxItems: 500,
-    default: [],
-    examples: [['team-month']],
-    description:
-      'With `budget_share` and `budget_forecast`: names of the budgets to watch, also IDs such as `team-month:cap` for the budgets of teams. Default: all budgets.',
-  }),
-  below: optional.number(
-    { exclusiveMinimum: 0, maximum: 1, example: 0.4 },
-    'With `cached_share`, where it is required: the share of input tokens below which an alert is sent, above 0 and at most 1.',
-  ),
-  above: number(
-    { exclusiveMinimum: 0, exclusiveMaximum: 1, default: 0.05, example: 0.1 },
-    'With `error_rate`: the share of requests that end with an error above which an alert is sent, above 0 and below 1.',
-  ),
-  above_seconds: number(
-    { exclusiveMinimum: 0, maximum: 3_600, default: 10, example: 5 },
-    'With `slow_answers`: an alert is sent if one of 10 answers begins after more than this number of seconds.',
-  ),
-  window_minutes: optional.integer(
-    { minimum: 5, maximum: 1_440, example: 60 },
-    'With `cached_share`, `error_rate` and `slow_answers`: over how many minutes the figure is computed. Default: 60 with `cached_share`, 5 with the others.',
-  ),
-  each: Type.Optional(
-    oneOfExplained({
-      means: EACH,
-      examples: ['key'],
-      description:
-        'With `cached_share`: whose share is compared. Default: the share of all requests together. A server watches the 200 keys and the 200 endpoints with the most input.',
-    }),
-  ),
-  days: Type.Array(integer({ minimum: 1, maximum: 365 }, 'A number of days before the key expires.'), {
-    minItems: 1,
-    maxItems: 8,
-    default: [14, 3, 1],
-    examples: [[30, 7, 1]],
-    description:
-      'With `key_expiry`: how many days before a key expires to send an alert. A key that was valid for fewer days from the start causes no alert.',
-  }),
-  after_seconds: integer(
-    { minimum: 0, maximum: 86_400, default: 60 },
-    'With `provider_down`: seconds without an answer after which the alert is sent. With `guard_failing`: seconds in which the guard failed at every request.',
-  ),
+};
+
+export const AlertRuleText = closed('What causes an alert, and where Signalbox sends it.', {
+  ...RULE_KEYS,
+  ...Object.fromEntries(EVENT_KEYS.map((key) => [key, ruleKey(key)])),
 });
-export type AlertRuleText = Static<typeof AlertRuleText>;
 
 /** The section `alerts` without its webhooks and rules, which are checked separately. */
 export const AlertMembers = Type.Object(

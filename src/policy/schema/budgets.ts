@@ -1,6 +1,16 @@
 import { type Static, Type } from '@sinclair/typebox';
+import {
+  closed,
+  excludes,
+  integer,
+  itemName,
+  meaning,
+  needsOneOf,
+  number,
+  oneOfExplained,
+  optional,
+} from '../../core/define/parts.ts';
 import type { ExhaustedAction, WindowKind } from '../../core/money/budget.ts';
-import { closed, excludes, integer, itemName, meaning, needsOneOf, number, oneOfExplained, optional } from './parts.ts';
 
 /** The highest limit of a budget, Credits. */
 const LIMIT_CREDITS_MAX = 1_000_000_000;

@@ -1,11 +1,20 @@
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { RouteChat, RouteQuery } from '../../core/api/route-query.ts';
 import { RouteConstraints } from '../../core/api/routing-fields.ts';
+import {
+  boolean,
+  closed,
+  excludes,
+  excludesEach,
+  oneOf,
+  optional,
+  string,
+  writtenAs,
+} from '../../core/define/parts.ts';
 import { USER_ROLES } from '../../core/people/people.ts';
 import { TIERS } from '../../core/policy/tiers.ts';
 import { ESCALATION_NAMES } from '../../core/request/facts.ts';
 import { withoutNull } from '../../core/schema/nullable.ts';
-import { boolean, closed, excludes, excludesEach, oneOf, optional, string, writtenAs } from './parts.ts';
 
 const query = RouteChat.properties;
 const { operation, input, dimensions } = RouteQuery.properties;

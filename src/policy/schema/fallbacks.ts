@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { closed, notAMap } from '../../core/define/parts.ts';
 import type { FallbackReason } from '../../core/request/fallbacks.ts';
-import { closed, notAMap } from './parts.ts';
 
 /** The most models in a list of fallbacks. */
 const LISTED_MAX = 16;

@@ -1,6 +1,6 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox';
+import { closed, integer, optional, string } from '../../core/define/parts.ts';
 import type { KeyLimits } from '../../core/people/caller.ts';
-import { closed, integer, optional, string } from './parts.ts';
 
 const most = (example: number, description: string) =>
   optional.integer({ minimum: 1, maximum: 1_000_000_000, example }, description);

@@ -1,11 +1,4 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { SpreadMode } from '../../core/policy/spread.ts';
-import { LACKED_CAPABILITIES, MODEL_CAPABILITIES } from '../../core/request/capability.ts';
-import { OPERATION_NAMES } from '../../core/request/operation.ts';
-import { TOKENIZERS } from '../../core/request/tokenizer.ts';
-import { AbortText } from './abort.ts';
-import { FallbacksText } from './fallbacks.ts';
-import { PagesMaxText } from './pages.ts';
 import {
   aliasList,
   boolean,
@@ -25,7 +18,14 @@ import {
   string,
   texts,
   writtenAs,
-} from './parts.ts';
+} from '../../core/define/parts.ts';
+import type { SpreadMode } from '../../core/policy/spread.ts';
+import { LACKED_CAPABILITIES, MODEL_CAPABILITIES } from '../../core/request/capability.ts';
+import { OPERATION_NAMES } from '../../core/request/operation.ts';
+import { TOKENIZERS } from '../../core/request/tokenizer.ts';
+import { AbortText } from './abort.ts';
+import { FallbacksText } from './fallbacks.ts';
+import { PagesMaxText } from './pages.ts';
 
 const BASIS_OF_PRICE = {
   'vendor-list': "The vendor's own list.",

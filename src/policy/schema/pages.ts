@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
+import { closed, optional } from '../../core/define/parts.ts';
 import type { PagesMax } from '../../core/policy/snapshot.ts';
-import { closed, optional } from './parts.ts';
 
 const pages = (description: string, example: number) =>
   optional.integer({ minimum: 1, maximum: 1_000_000, example }, description);

@@ -12,7 +12,7 @@ import {
   optional,
   string,
   VARIABLE_NAME,
-} from './parts.ts';
+} from '../../core/define/parts.ts';
 
 const variable = (description: string, example: string) => optional.string({ ...VARIABLE_NAME, example }, description);
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
+import { closed, writtenAs } from '../../core/define/parts.ts';
 import { BudgetText, ONE_LIMIT } from './budgets.ts';
 import { RATE_KEYS } from './limits.ts';
-import { closed, writtenAs } from './parts.ts';
 
 const { limit_credits, limit_usd, window, time_zone, on_exhausted } = BudgetText.properties;
 

@@ -1,10 +1,4 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { DROPPABLE_NAMES } from '../../core/request/droppable.ts';
-import { AbortText } from './abort.ts';
-import { FallbacksText } from './fallbacks.ts';
-import { ADMISSION_KEYS, CorsText } from './limits.ts';
-import { KeyLimitsText } from './model.ts';
-import { PagesMaxText } from './pages.ts';
 import {
   aliasList,
   boolean,
@@ -22,7 +16,13 @@ import {
   texts,
   VARIABLE_NAME,
   writtenAs,
-} from './parts.ts';
+} from '../../core/define/parts.ts';
+import { DROPPABLE_NAMES } from '../../core/request/droppable.ts';
+import { AbortText } from './abort.ts';
+import { FallbacksText } from './fallbacks.ts';
+import { ADMISSION_KEYS, CorsText } from './limits.ts';
+import { KeyLimitsText } from './model.ts';
+import { PagesMaxText } from './pages.ts';
 import { SelectorModelsText } from './rules.ts';
 import { TiersText } from './tiers.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
+import { closed, integer, oneOfExplained, optional, string } from '../../core/define/parts.ts';
 import { REDACTIONS, type Redaction } from '../../core/policy/content.ts';
-import { closed, integer, oneOfExplained, optional, string } from './parts.ts';
 
 const REDACTED: Readonly<Record<Redaction, string>> = {
   email: 'Addresses of e-mail.',

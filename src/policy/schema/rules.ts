@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { closed, expression, itemName, needsOneOf, number, optional } from './parts.ts';
+import { closed, expression, itemName, needsOneOf, number, optional } from '../../core/define/parts.ts';
 
 const RULE_NAME = 'Name of the rule, in decisions and messages.';
 

@@ -1,10 +1,10 @@
 import type { Static, TSchema } from '@sinclair/typebox';
+import { ITEM_NAME } from '../../core/define/parts.ts';
 import { checkValue, type Subject } from '../check.ts';
 import type { SourceSpan } from '../diagnostics.ts';
 import { dashHint, namesHint } from '../hints/value-hints.ts';
 import type { Report } from '../report.ts';
 import { type Entry, type ListTree, type Tree, valueAt } from '../yaml/tree.ts';
-import { ITEM_NAME } from './parts.ts';
 
 /** Maps each section to its value, joined over all files, and the location of its name. */
 export type Sections = ReadonlyMap<string, Entry>;

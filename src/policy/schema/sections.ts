@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { ANSWER_SIGNALS } from '../../core/decision/failure-kinds.ts';
+import { boolean, closed, integer, number, oneOfExplained, optional, string } from '../../core/define/parts.ts';
 import { USD_PER_CREDIT_MAX } from '../../core/money/amount.ts';
 import { ESCALATION_NAMES, ESCALATION_SIGNALS, USUAL_SIGNALS } from '../../core/request/facts.ts';
 import { ALERTS } from '../alerts.ts';
@@ -13,7 +14,6 @@ import { TOKENS } from '../people/tokens.ts';
 import { BudgetText, LedgerText } from './budgets.ts';
 import { camelKeys } from './camel-keys.ts';
 import { CaseText } from './case.ts';
-import { boolean, closed, integer, number, oneOfExplained, optional, string } from './parts.ts';
 import { OrganizationText, TeamText } from './people.ts';
 import { GatewayText, ProviderText, SelectorText, TaskText } from './policy.ts';
 import { RecordsText } from './records.ts';

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { boolean, closed, oneOfExplained, optional, string, VARIABLE_NAME } from '../../core/define/parts.ts';
 import type { ClaimedRole } from '../../core/policy/sign-in.ts';
-import { boolean, closed, oneOfExplained, optional, string, VARIABLE_NAME } from './parts.ts';
 
 export const PublicUrlText = string(
   { minLength: 1, maxLength: 256, example: 'https://llm.example.com' },

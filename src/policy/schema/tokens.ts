@@ -1,6 +1,15 @@
 import { type Static, Type } from '@sinclair/typebox';
+import {
+  boolean,
+  closed,
+  expression,
+  itemName,
+  oneOf,
+  optional,
+  string,
+  VARIABLE_NAME,
+} from '../../core/define/parts.ts';
 import { RATE_KEYS } from './limits.ts';
-import { boolean, closed, expression, itemName, oneOf, optional, string, VARIABLE_NAME } from './parts.ts';
 
 /** Scopes that a policy can give to tokens. Only the key `admin` makes a subject an administrator. */
 const TOKEN_SCOPES = ['chat', 'embed', 'route'] as const;

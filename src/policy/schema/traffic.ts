@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox';
-import { closed, number, optional } from './parts.ts';
+import { closed, number, optional } from '../../core/define/parts.ts';
 
 const tokens = { minimum: 1, maximum: 10_000_000 };
 

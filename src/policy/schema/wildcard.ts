@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { closed, string } from '../../core/define/parts.ts';
 import { MODEL_RULES, ModelText, PriceText } from './model.ts';
-import { closed, string } from './parts.ts';
 
 const AsText = closed('A price that you set yourself. Callers pay this price, whatever the provider bills.', {
   as: PriceText,

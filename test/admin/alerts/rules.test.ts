@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { CACHED_INPUT_MIN, CACHED_PROMPTS_MIN, FLAP_MS, GATHER_MS } from '../../../src/admin/alerts/rules.ts';
+import { FLAP_MS, GATHER_MS } from '../../../src/admin/alerts/rules.ts';
+import { CACHED_INPUT_MIN, CACHED_PROMPTS_MIN } from '../../../src/core/tables/alerts/cached-share.ts';
 
 import { budget, DAY_MS, END, guard, House, key, keyShare, provider, providerKey, rule, START } from './support.ts';
 

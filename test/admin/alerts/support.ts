@@ -1,15 +1,13 @@
-import type {
-  AlertReadings,
-  AnswersReading,
-  BudgetWindowReading,
-  ExpiringKey,
-  GuardReading,
-  ProviderKeyReading,
-  ProviderReading,
-  SubjectShare,
-} from '../../../src/admin/alerts/readings.ts';
 import { type AlertJudgement, type AlertMemory, dueAlerts } from '../../../src/admin/alerts/rules.ts';
-import type { AlertRule, AlertTrigger } from '../../../src/core/policy/alerts.ts';
+import type { AlertRule } from '../../../src/core/policy/alerts.ts';
+import type { AnswersReading } from '../../../src/core/tables/alerts/answers.ts';
+import type { BudgetWindowReading } from '../../../src/core/tables/alerts/budgets.ts';
+import type { SubjectShare } from '../../../src/core/tables/alerts/cached-share.ts';
+import type { GuardReading } from '../../../src/core/tables/alerts/guard-failing.ts';
+import type { AlertReadings, AlertTrigger } from '../../../src/core/tables/alerts/index.ts';
+import type { ExpiringKey } from '../../../src/core/tables/alerts/key-expiry.ts';
+import type { ProviderKeyReading } from '../../../src/core/tables/alerts/key-refused.ts';
+import type { ProviderReading } from '../../../src/core/tables/alerts/provider-down.ts';
 import type { AlertMark } from '../../../src/store/alerts.ts';
 
 export const DAY_MS = 86_400_000;

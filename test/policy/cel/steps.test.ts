@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { EXPRESSION_LENGTH_MAX } from '../../../src/core/define/parts.ts';
 import { NO_GROUPS } from '../../../src/core/money/holder.ts';
 import { costlyPart } from '../../../src/policy/cel/steps.ts';
 import { EMPTY_REQUEST } from '../../../src/policy/cel/trials.ts';
@@ -11,7 +12,6 @@ import {
   TEXT_MAX,
   viewOf,
 } from '../../../src/policy/cel/types.ts';
-import { EXPRESSION_LENGTH_MAX } from '../../../src/policy/schema/parts.ts';
 import { tries } from '../../deep/effort.ts';
 import { leastOf } from '../../support/in-time.ts';
 import { threadMs } from '../../support/thread-time.ts';

@@ -1,8 +1,8 @@
 import type { ServedFacts, ServedList, ServedModel } from '../../../contract/model-server.ts';
+import { ITEM_NAME } from '../../../core/define/parts.ts';
 import type { FoundModel, FoundServer } from '../../../core/policy/found-models.ts';
 import { withoutLatest } from '../../../core/policy/found-models.ts';
 import { isWellFormed } from '../../models/same-model.ts';
-import { ITEM_NAME } from '../../schema/parts.ts';
 
 /** The most models of a list. */
 export const MODELS_MAX = 500;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { AnswerCounts } from '../../../src/admin/alerts/answer-counts.ts';
-import { type ProviderWatches, watchKeys, watchProviders } from '../../../src/admin/alerts/readings.ts';
+import { type ProviderWatches, watchKeys, watchProviders } from '../../../src/admin/alerts/provider-watches.ts';
 import type { HealthState } from '../../../src/core/decision/readings.ts';
 
 /** `series`: the times of the last answer and of the first failure after it; absent if they are unknown. */

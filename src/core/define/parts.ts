@@ -9,8 +9,8 @@ import {
   type TUnsafe,
   Type,
 } from '@sinclair/typebox';
-import { AMOUNT_LENGTH_MAX } from '../../core/money/amount.ts';
-import { didYouMean } from '../../core/text/text.ts';
+import { AMOUNT_LENGTH_MAX } from '../money/amount.ts';
+import { didYouMean } from '../text/text.ts';
 
 /** A map in which unknown keys are errors. */
 export const closed = <Keys extends TProperties>(description: string, keys: Keys, options: ObjectOptions = {}) =>
@@ -31,6 +31,9 @@ export const notAMap = (hint: string) => ({ hintForMap: hint });
 
 /** Joins words to a choice: `a, b or c`. */
 export const either = (keys: readonly string[]): string => keys.join(', ').replace(/, ([^,]*)$/, ' or $1');
+
+/** Joins words to a list: `a, b and c`. */
+export const together = (words: readonly string[]): string => words.join(', ').replace(/, ([^,]*)$/, ' and $1');
 
 /** Schema options for a map that needs at least one of these keys. Editors and `checkNeeded` use the option `anyOf`. */
 export const needsOneOf = (...keys: readonly string[]) => ({
