@@ -16,25 +16,25 @@ const blocks = [...TEXT.matchAll(/^```yaml policy( beside)?\n([\s\S]*?)^```$/gm)
 );
 
 describe('the examples of docs/policies/language.md', () => {
-  test('begin with a complete policy', () => {
+  test('begin with a complete policy', async () => {
     const [first] = blocks;
     expect(first?.beside).toBe(false);
-    expect(rehearsed(first ? [first] : [], () => 'set-for-the-test')).toBe('');
+    expect(await rehearsed(first ? [first] : [], () => 'set-for-the-test')).toBe('');
   });
 
-  test('are valid together with it, without a warning', () => {
+  test('are valid together with it, without a warning', async () => {
     expect(blocks.filter(({ beside }) => beside).length).toBeGreaterThan(1);
-    expect(rehearsed(blocks, () => 'set-for-the-test')).toBe('');
+    expect(await rehearsed(blocks, () => 'set-for-the-test')).toBe('');
   });
 });
 
 describe('a policy with every section', () => {
-  test('begins with a file that is a complete policy', () => {
-    expect(rehearsed(LANGUAGE_POLICY.slice(0, 1), () => 'set-for-the-test')).toBe('');
+  test('begins with a file that is a complete policy', async () => {
+    expect(await rehearsed(LANGUAGE_POLICY.slice(0, 1), () => 'set-for-the-test')).toBe('');
   });
 
-  test('is valid, without a warning, and its cases pass', () => {
+  test('is valid, without a warning, and its cases pass', async () => {
     expect(LANGUAGE_POLICY.length).toBeGreaterThan(10);
-    expect(rehearsed(LANGUAGE_POLICY, () => 'set-for-the-test')).toBe('');
+    expect(await rehearsed(LANGUAGE_POLICY, () => 'set-for-the-test')).toBe('');
   });
 });

@@ -6,17 +6,20 @@ import { compilePolicy, type ParsedPolicy, type PolicyFile, parsePolicy } from '
 import { buildRuntime } from '../../src/policy/runtime/runtime.ts';
 
 /** Loads files with the shipped plugins and runs the policy's own test cases. Returns the printed diagnostics. */
-export function rehearsed(
+export async function rehearsed(
   files: readonly PolicyFile[],
   get: (name: string) => string | undefined,
   parsed: ParsedPolicy = parsePolicy(files),
-): string {
+): Promise<string> {
   const registry = createRegistry(shipped);
   const context = { env: { get }, ...registry, revisionOf: (content: string) => content };
   const { snapshot, diagnostics } = compilePolicy(parsed, context);
   if (!snapshot) return formatDiagnostics(diagnostics, files);
   const steps = rehearse(buildRuntime(snapshot, registry, get));
   let step = steps.next();
-  while (!step.done) step = steps.next();
+  while (!step.done) {
+    await step.value;
+    step = steps.next();
+  }
   return formatDiagnostics([...diagnostics, ...step.value], files);
 }

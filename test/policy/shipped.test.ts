@@ -147,27 +147,27 @@ describe('the shipped policy', () => {
     expect(costOf(price, plainUsage(1_000_000, 1_000_000))).toBe(500_000_000);
   });
 
-  test('the shipped policy has test cases that pass without keys, with each provider alone, and with all providers', () => {
+  test('the shipped policy has test cases that pass without keys, with each provider alone, and with all providers', async () => {
     const environments = [{}, ...SERVICES.map(({ variables }) => variables), EVERY_VARIABLE];
     const parsed = parsePolicy(files);
-    const outputs = environments.map((env: Readonly<Record<string, string>>) =>
-      rehearsed(files, (name) => env[name], parsed),
+    const outputs = await Promise.all(
+      environments.map((env: Readonly<Record<string, string>>) => rehearsed(files, (name) => env[name], parsed)),
     );
     expect(outputs.filter((each) => each !== '')).toEqual([]);
   });
 
-  test('the shipped policy has test cases that pass with any keys, whatever model an operator adds', () => {
-    fc.assert(holdAfter([]), tries('the shipped test cases pass whatever model is added, with any keys', 2, 100));
+  test('the shipped policy has test cases that pass with any keys, whatever model an operator adds', async () => {
+    await fc.assert(holdAfter([]), tries('the shipped test cases pass whatever model is added, with any keys', 2, 100));
     // A test case about all models breaks at an operator's first edit.
     const brittle = 'cases: [{ name: brittle, given: { model: auto }, expect: { model: gpt-6.1-sol } }]';
     const mutant = holdAfter([{ path: 'brittle.yaml', text: brittle }]);
-    expect(fc.check(mutant, { numRuns: 300, endOnFailure: true }).failed).toBe(true);
+    expect((await fc.check(mutant, { numRuns: 300, endOnFailure: true })).failed).toBe(true);
   });
 
-  test('the shipped policy stays valid without its simulated models and their test cases', () => {
+  test('the shipped policy stays valid without its simulated models and their test cases', async () => {
     const others = files.filter(({ path }) => !path.endsWith('simulated.yaml'));
     expect(others.length).toBe(files.length - 1);
-    expect(rehearsed(others, (variable) => EVERY_VARIABLE[variable])).toBe('');
+    expect(await rehearsed(others, (variable) => EVERY_VARIABLE[variable])).toBe('');
   });
 
   test('the shipped policy has a test case in which each model is chosen or excluded', () => {
@@ -192,7 +192,7 @@ describe('the shipped policy', () => {
     }
   });
 
-  test('the shipped policy has commented-out rules that are valid once uncommented', () => {
+  test('the shipped policy has commented-out rules that are valid once uncommented', async () => {
     const text = files.find(({ path }) => path.endsWith('signalbox.yaml'))?.text ?? '';
     const rules = text
       .slice(text.indexOf('# constraints:'))
@@ -205,7 +205,7 @@ describe('the shipped policy', () => {
     expect([constraints, preferences, budgets, rateLimits, stated].map(({ length }) => length)).toEqual([
       2, 1, 1, 1, 1,
     ]);
-    const output = rehearsed(all, (name) => EVERY_VARIABLE[name]);
+    const output = await rehearsed(all, (name) => EVERY_VARIABLE[name]);
     expect(output.split('\n').filter((line) => /^\S+:\d+:\d+ /.test(line))).toEqual([
       expect.stringMatching(/^rules\.yaml:\d+:\d+ {2}warning satisfied-by-none /),
       // No shipped model runs on the operator's own hardware.
@@ -230,8 +230,8 @@ const anyEdit: fc.Arbitrary<Edit> = fc.record({
 });
 
 function holdAfter(more: readonly PolicyFile[]) {
-  return fc.property(anyEdit, ({ env, added }) => {
-    expect(rehearsed([...edited(added), ...more], (name) => env[name])).toBe('');
+  return fc.asyncProperty(anyEdit, async ({ env, added }) => {
+    expect(await rehearsed([...edited(added), ...more], (name) => env[name])).toBe('');
   });
 }
 

@@ -101,7 +101,7 @@ describe('the programs of docs/spend/payments.md', () => {
   });
 });
 
-test('each policy of docs/spend/accepting-payments.md is valid', () => {
+test('each policy of docs/spend/accepting-payments.md is valid', async () => {
   expect(policies.length).toBeGreaterThan(1);
   for (const printed of policies) {
     const text = printed.replace('"0x…"', `"0x${'52'.repeat(20)}"`);
@@ -110,6 +110,6 @@ test('each policy of docs/spend/accepting-payments.md is valid', () => {
       { path: 'policy.yaml', text: policy },
       { path: 'payments.yaml', text },
     ];
-    expect(rehearsed(files, () => 'set-for-the-test')).toBe('');
+    expect(await rehearsed(files, () => 'set-for-the-test')).toBe('');
   }
 });

@@ -35,7 +35,7 @@ describe('each of the configurations', () => {
         Object.fromEntries(names.map((file) => [file, readFileSync(join(folder, file), 'utf8')])),
       );
       for (const { text } of result.files) expect(await format(text, { parser: 'yaml', printWidth: 120 })).toBe(text);
-      expect(errorsIn(result.files)).toEqual([]);
+      expect(await errorsIn(result.files)).toEqual([]);
     });
   }
 
@@ -47,7 +47,7 @@ describe('each of the configurations', () => {
   });
 });
 
-test('the import converts teams and the terms of users, with the models that their names stand for', () => {
+test('the import converts teams and the terms of users, with the models that their names stand for', async () => {
   const params = 'model: openai/gpt-4o, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6';
   const text = `model_list:
   - { model_name: big, litellm_params: { ${params} } }
@@ -76,7 +76,7 @@ teams:
         window: day
   - name: team-0mwu5is5xvpe4n3f3
 `);
-  expect(errorsIn(files)).toEqual([]);
+  expect(await errorsIn(files)).toEqual([]);
   const outcomes = report.keys.filter(({ path }) => /team_settings.*(models|project)|user_role/.test(path));
   expect(outcomes.map(({ path, outcome }) => [path.split('.').at(-1), outcome])).toEqual([
     ['models[0]', 'mapped'],
@@ -138,7 +138,7 @@ describe('money', () => {
     );
   });
 
-  test('the import never guesses a price: an unknown price is a question in the report and in the entry', () => {
+  test('the import never guesses a price: an unknown price is a question in the report and in the entry', async () => {
     const known = '  - { model_name: two, litellm_params: { model: openai/gpt-4o } }\n';
     for (const half of ['', ', input_cost_per_token: 1e-6']) {
       const result = imported(unpriced(`model: openai/nova${half}`, known));
@@ -153,7 +153,7 @@ describe('money', () => {
       expect(told.split('\n\n')[1]).toBe(
         'Questions: not served until you state\n  one: its price, in USD per 1M tokens',
       );
-      expect(errorsIn(result.files)).toEqual([]);
+      expect(await errorsIn(result.files)).toEqual([]);
     }
   });
 
@@ -191,18 +191,18 @@ describe('money', () => {
 });
 
 describe('names', () => {
-  test('groups with names of built-in selectors become selectors of the configured models', () => {
+  test('groups with names of built-in selectors become selectors of the configured models', async () => {
     const text = 'model_list:\n  - { model_name: auto, litellm_params: { model: openai/gpt-4o } }\n';
     expect(imported(text).report).toMatchObject({ models: ['gpt-4o'], selectors: ['auto'] });
-    expect(errorsIn(imported(text).files)).toEqual([]);
+    expect(await errorsIn(imported(text).files)).toEqual([]);
   });
 
-  test('a name shared by two different models becomes a selector of both', () => {
+  test('a name shared by two different models becomes a selector of both', async () => {
     const one = (model: string) => `  - { model_name: smart, litellm_params: { model: ${model} } }\n`;
     const text = `model_list:\n${one('openai/gpt-6-luna')}${one('anthropic/claude-haiku-4-5')}router_settings: { routing_strategy: cost-based-routing }\n`;
     expect(imported(text).report.models).toEqual(['gpt-6-luna', 'claude-haiku-4-5']);
     expect(fileOf(text, 'signalbox.yaml')).toContain('strategy: auto-cheap');
-    expect(errorsIn(imported(text).files)).toEqual([]);
+    expect(await errorsIn(imported(text).files)).toEqual([]);
   });
 });
 
@@ -219,10 +219,10 @@ describe('shares and fallbacks', () => {
     ['routing_strategy: latency-based-routing', 'fastest'],
     ['routing_strategy: cost-based-routing', 'cheapest'],
     ['routing_strategy: usage-based-routing-v2', 'least_busy'],
-  ])('the router setting "%s" spreads requests in the mode %s', (setting, spread) => {
+  ])('the router setting "%s" spreads requests in the mode %s', async (setting, spread) => {
     const { files, report } = imported(`model_list:\n${twice()}router_settings: { ${setting} }\n`);
     expect(files.find(({ name }) => name === 'models.yaml')?.text).toContain(`    spread: ${spread}\n`);
-    expect([report.problems, errorsIn(files)]).toEqual([[], []]);
+    expect([report.problems, await errorsIn(files)]).toEqual([[], []]);
   });
 
   test('weights are read as LiteLLM reads them, and the report says why others are left out', () => {
@@ -239,7 +239,7 @@ describe('shares and fallbacks', () => {
     expect(fileOf(busy, 'models.yaml')).not.toContain('weight');
   });
 
-  test('limits belong to the deployment that states them, and the general one to all that state none', () => {
+  test('limits belong to the deployment that states them, and the general one to all that state none', async () => {
     const limits = 'rpm: 60, tpm: 9000.7, max_parallel_requests: 4';
     const setting = 'router_settings: { default_max_parallel_requests: 9 }\n';
     const text = `model_list:\n${entry('one', `model: openai/gpt-4o, ${limits}`)}${entry('two', 'model: openai/gpt-4.1')}${entry('three', 'model: openai/o3, rpm: 0')}${setting}`;
@@ -247,10 +247,10 @@ describe('shares and fallbacks', () => {
     expect(models).toContain('limits: { requests_per_minute: 60, tokens_per_minute: 9000, concurrent_requests: 4 }');
     expect(models).toContain('{ provider: openai, upstream: gpt-4.1, limits: { concurrent_requests: 9 } }');
     expect(outcomeOf(text, 'model_list[2].litellm_params.rpm')?.outcome).toBe('left_out');
-    expect(errorsIn(imported(text).files)).toEqual([]);
+    expect(await errorsIn(imported(text).files)).toEqual([]);
   });
 
-  test('a name with different models chooses among those with the lowest order, then tries the others and its fallbacks', () => {
+  test('a name with different models chooses among those with the lowest order, then tries the others and its fallbacks', async () => {
     const models = ['gpt-4o, order: 2', 'gpt-4.1', 'o3, order: 1, weight: 4', 'o4-mini, order: 1'];
     const text = `model_list:\n${models.map((one) => entry('smart', `model: openai/${one}`)).join('')}${entry('last', 'model: openai/gpt-4')}router_settings: { fallbacks: [{ smart: [last] }], content_policy_fallbacks: [{ smart: [last] }], model_group_alias: { clever: smart } }\n`;
     expect(fileOf(text, 'signalbox.yaml')).toContain(`  smart:
@@ -265,7 +265,7 @@ describe('shares and fallbacks', () => {
 `);
     expect(fileOf(text, 'models.yaml')).not.toMatch(/priority|weight/);
     expect(outcomeOf(text, 'model_list[2].litellm_params.weight')?.outcome).toBe('left_out');
-    expect(errorsIn(imported(text).files)).toEqual([]);
+    expect(await errorsIn(imported(text).files)).toEqual([]);
   });
 
   test('a name without its own list of fallbacks for long prompts has none if another name has one, as in LiteLLM', () => {

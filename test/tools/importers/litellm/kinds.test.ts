@@ -8,7 +8,7 @@ const fileOf = (text: string, name: string) => imported(text).files.find((file) 
 const outcomeOf = (text: string, path: string) => imported(text).report.keys.find((key) => key.path === path);
 
 describe('embedding models', () => {
-  test('known embedding models are imported with the facts of the shipped policy', () => {
+  test('known embedding models are imported with the facts of the shipped policy', async () => {
     const text = unpriced('model: openai/text-embedding-3-small');
     expect(imported(text).report.questions.size).toBe(0);
     expect(
@@ -19,10 +19,10 @@ describe('embedding models', () => {
     capabilities: [token_input]
     embedding: { dimensions: 1536, shortest: 256, batch_inputs: 2048, batch_tokens: 300000 }
 `);
-    expect(errorsIn(imported(text).files)).toEqual([]);
+    expect(await errorsIn(imported(text).files)).toEqual([]);
   });
 
-  test('other embedding models are imported with the facts of the configuration, and the length of their vectors is a question', () => {
+  test('other embedding models are imported with the facts of the configuration, and the length of their vectors is a question', async () => {
     const params = 'model: hosted_vllm/bge-m3, api_base: "http://gpu:8000/v1", api_key: none';
     const info = (more: string) => `    model_info: { mode: embedding, max_input_tokens: 8192${more} }\n`;
     const text = unpriced(params, info(', output_vector_size: 1024'));
@@ -30,13 +30,13 @@ describe('embedding models', () => {
       '    context_window: 8192\n    operations: [embed]\n    embedding: { dimensions: 1024 }\n',
     );
     expect(outcomeOf(text, 'model_list[0].model_info.output_vector_size')).toMatchObject({ outcome: 'mapped' });
-    expect(errorsIn(imported(text).files)).toEqual([]);
+    expect(await errorsIn(imported(text).files)).toEqual([]);
     expect([...imported(unpriced(params, info(''))).report.questions]).toEqual([
       ['one', ['how many numbers its vectors have (`embedding.dimensions`)']],
     ]);
   });
 
-  test('embedding models get no fallbacks and no other models under their name, but keep their aliases', () => {
+  test('embedding models get no fallbacks and no other models under their name, but keep their aliases', async () => {
     const entry = (model: string) => `  - { model_name: one, litellm_params: { model: ${model} } }\n`;
     const text = `model_list:\n${entry('openai/text-embedding-3-small')}${entry('openai/gpt-4o')}${entry('openai/gpt-4o').replace('one', 'two')}router_settings: { fallbacks: [{ one: [two] }, { two: [one] }], default_fallbacks: [two], model_group_alias: { vectors: one } }\n`;
     expect(imported(text).report.models).toEqual(['one', 'two']);
@@ -44,12 +44,12 @@ describe('embedding models', () => {
     expect(outcomeOf(text, 'router_settings.fallbacks[1].two[0]')?.outcome).toBe('left_out');
     expect(fileOf(text, 'models.yaml')).toContain('  one:\n    aliases: [vectors]\n');
     expect(fileOf(text, 'models.yaml')).not.toContain('fallbacks');
-    expect(errorsIn(imported(text).files)).toEqual([]);
+    expect(await errorsIn(imported(text).files)).toEqual([]);
   });
 });
 
 describe('wildcards', () => {
-  test('entries with a wildcard become wildcards: of a provider, of a part of its names, of deployments', () => {
+  test('entries with a wildcard become wildcards: of a provider, of a part of its names, of deployments', async () => {
     const entry = (name: string, params: string) => `  - { model_name: "${name}", litellm_params: { ${params} } }\n`;
     const text = `model_list:\n${entry('openai/*', 'model: openai/*')}${entry('claude-*', 'model: anthropic/claude-*')}${entry('eu/*', 'model: azure/*')}${entry('ollama/*', 'model: ollama/*')}router_settings: { fallbacks: [{ openai/gpt-4o: [claude-x] }] }\n`;
     const models = fileOf(text, 'models.yaml');
@@ -58,15 +58,15 @@ describe('wildcards', () => {
     expect(models).toContain('unknown_price: { as: { input: 0, output: 0, as_of: 2026-11-20, basis: own } }');
     expect([...imported(text).report.questions.keys()]).toEqual(['eu/*']);
     expect(outcomeOf(text, 'router_settings.fallbacks[0].openai/gpt-4o[0]')?.note).toContain('its own entry');
-    expect(errorsIn(imported(text).files)).toEqual([]);
+    expect(await errorsIn(imported(text).files)).toEqual([]);
   });
 
-  test('the entry `*` becomes a wildcard for each provider, and a `*` elsewhere is left out', () => {
+  test('the entry `*` becomes a wildcard for each provider, and a `*` elsewhere is left out', async () => {
     const text = 'model_list:\n  - { model_name: "*", litellm_params: { model: "*" } }\n';
     expect(imported(text).report.models).toEqual(
       expect.arrayContaining(['openai/*', 'openrouter/*', 'gpt-*', 'claude-*']),
     );
-    expect(errorsIn(imported(text).files)).toEqual([]);
+    expect(await errorsIn(imported(text).files)).toEqual([]);
     const odd = imported(text.replace('name: "*"', 'name: "*-mini"').replace('model: "*"', 'model: "openai/*-mini"'));
     expect(odd.report.skipped).toEqual([
       { name: '*-mini', why: 'a wildcard must have exactly one `*`, at the end of model_name and of model' },
@@ -77,16 +77,19 @@ describe('wildcards', () => {
 describe('what newer versions of LiteLLM can configure', () => {
   const ROUTERS = ['complexity_router', 'quality_router', 'adaptive_router', 'a-semantic-router'];
 
-  test.each(ROUTERS)('the entry of the router %s is left out, and the report has the selector to write', (router) => {
-    const text = `model_list:
+  test.each(ROUTERS)(
+    'the entry of the router %s is left out, and the report has the selector to write',
+    async (router) => {
+      const text = `model_list:
   - { model_name: small, litellm_params: { model: openai/gpt-4o } }
   - { model_name: smart, litellm_params: { model: auto_router/${router}, auto_router_default_model: small } }
 `;
-    const { report, files } = imported(text);
-    expect(report.problems).toEqual([]);
-    expect(outcomeOf(text, 'model_list[1].model_name')?.note).toContain('selectors: { NAME: { strategy: auto } }');
-    expect(errorsIn(files)).toEqual([]);
-  });
+      const { report, files } = imported(text);
+      expect(report.problems).toEqual([]);
+      expect(outcomeOf(text, 'model_list[1].model_name')?.note).toContain('selectors: { NAME: { strategy: auto } }');
+      expect(await errorsIn(files)).toEqual([]);
+    },
+  );
 
   test('settings that Signalbox has in another form, or always, are reported with what to write', () => {
     const text = `model_list:

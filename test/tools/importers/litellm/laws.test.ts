@@ -206,19 +206,19 @@ describe('every key of a configuration', () => {
   });
 });
 
-test('every import yields a policy without errors, and its cases pass', () => {
-  const law = fc.property(config, (value) => {
+test('every import yields a policy without errors, and its cases pass', async () => {
+  const law = fc.asyncProperty(config, async (value) => {
     const { files } = imported(stringify(value));
-    if (files.length > 0) expect(errorsIn(files)).toEqual([]);
+    if (files.length > 0) expect(await errorsIn(files)).toEqual([]);
   });
   const one = { model_name: 'one', litellm_params: { model: 'openai/gpt-4o', max_budget: 1 } };
   const tiny = { model_list: [{ ...one, model_info: { max_input_tokens: 1 } }] };
   const misnamed = { model_list: [one], router_settings: { model_group_alias: { 'a b': 'one' } } };
   const capped = { model_list: [{ model_name: '*', litellm_params: { model: 'openai/*', max_tokens: 200_000 } }] };
-  fc.assert(law, { seed, numRuns: runs, examples: [[tiny], [misnamed], [capped]] });
+  await fc.assert(law, { seed, numRuns: runs, examples: [[tiny], [misnamed], [capped]] });
   const { files } = imported(configuration('quickstart'));
   const wrong = files.map((file) => ({ ...file, text: file.text.replace(/(expect: \{ model: )/, '$1not-') }));
-  expect(errorsIn(wrong)).toHaveLength(1);
+  expect(await errorsIn(wrong)).toHaveLength(1);
 });
 
 /** Returns everything that an import shows. */

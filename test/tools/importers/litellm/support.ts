@@ -78,8 +78,10 @@ export const imported = (
 /**
  * Returns the errors in files, as if every variable were set. Warnings are not returned; they have the word "warning" after their position.
  */
-export const errorsIn = (files: ImportResult['files']): string[] =>
-  rehearsed(
+export async function errorsIn(files: ImportResult['files']): Promise<string[]> {
+  const printed = await rehearsed(
     files.map(({ name, text }) => ({ path: name, text })),
     () => 'http://127.0.0.1:9/v1',
-  ).match(/^\S+:\d+:\d+ {2}(?!warning).*/gm) ?? [];
+  );
+  return printed.match(/^\S+:\d+:\d+ {2}(?!warning).*/gm) ?? [];
+}
