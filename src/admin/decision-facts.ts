@@ -3,6 +3,7 @@ import * as field from '../core/api/parts.ts';
 import { TIERS } from '../core/policy/tiers.ts';
 import { CAPABILITY_NAMES } from '../core/request/capability.ts';
 import { DIFFICULTIES, ESCALATION_NAMES } from '../core/request/facts.ts';
+import { byReason, FALLBACK_REASONS } from '../core/request/fallbacks.ts';
 import { OPERATION_NAMES } from '../core/request/operation.ts';
 import { cachedTokens } from './certificate.ts';
 
@@ -20,10 +21,7 @@ export const Facts = field.shape(
       'The models to try next, by reason, as the policy or the request lists them; null if the policy ranks the fallbacks itself.',
       {
         by: field.word(['policy', 'request'], 'Whose list it is.', 'policy'),
-        error: field.textList('Models to try if an attempt fails.', ['mistral-small-4']),
-        rate_limit: field.textList('Models to try if a provider limits the request rate.', ['mistral-small-4']),
-        context: field.textList('Models to try if the prompt is too long.', []),
-        refused: field.textList('Models to try if a model refuses to answer.', []),
+        ...byReason((reason) => field.textList(`Models to try ${FALLBACK_REASONS[reason].when}.`, [])),
       },
       null,
     ),

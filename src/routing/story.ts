@@ -14,7 +14,7 @@ import {
   type StuckSigns,
   type Unescalated,
 } from '../core/request/facts.ts';
-import { FALLBACK_REASONS, type FallbackLists, type FallbackReason } from '../core/request/fallbacks.ts';
+import { FALLBACK_REASONS, type FallbackLists, listFor, REASON_NAMES } from '../core/request/fallbacks.ts';
 import { decimalText } from '../core/text/text.ts';
 import { iso } from '../core/time/clock.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
@@ -213,18 +213,12 @@ function withheldText({ share, isUnpaid }: Unescalated): string {
   return `${share.escalated} of ${share.conversations} conversations of this key in the last hour are escalated, and \`escalate.share_max\` allows no more`;
 }
 
-const REASON_TEXTS: Readonly<Record<FallbackReason, string>> = {
-  error: 'after an error',
-  rate_limit: 'after a rate limit',
-  context: 'if the prompt is too long',
-  refused: 'after a refused answer',
-};
-
 /** Lists the fallbacks by reason: `Listed by the policy: after an error b, c; if the prompt is too long long.` */
 function fallbacksText(lists: FallbackLists): string {
-  const texts = FALLBACK_REASONS.flatMap((reason) =>
-    lists[reason].length > 0 ? [`${REASON_TEXTS[reason]}: ${lists[reason].join(', ')}`] : [],
-  );
+  const texts = REASON_NAMES.flatMap((reason) => {
+    const list = listFor(lists, reason);
+    return list.length > 0 ? [`${FALLBACK_REASONS[reason].when}: ${list.join(', ')}`] : [];
+  });
   return `Fallbacks that the ${lists.by} lists, in this order, ${texts.join('; ')}. Models that cannot serve the request are skipped.`;
 }
 

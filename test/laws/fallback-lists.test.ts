@@ -6,7 +6,7 @@ import { USUAL_TIME } from '../../src/admin/use-cases/policy/reasons.ts';
 import type { FundTitle } from '../../src/core/accounting/fund.ts';
 import { type Decision, REJECTIONS } from '../../src/core/decision/decision.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
-import { FALLBACK_REASONS, type FallbackLists, listedModels } from '../../src/core/request/fallbacks.ts';
+import { type FallbackLists, listedModels, REASON_NAMES } from '../../src/core/request/fallbacks.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { AvailableFunds } from '../../src/ledger/available-funds.ts';
 import { buildRuntime } from '../../src/policy/runtime/runtime.ts';
@@ -58,7 +58,7 @@ const tools = [{ type: 'function' as const, function: { name: 'f', parameters: {
 
 /** Returns the policy of a trial, its request, and the facts of the same request for another model. */
 function staged(one: Trial) {
-  const stated = FALLBACK_REASONS.map((reason) => `${reason}: [${one.lists[reason].join(', ')}]`).join(', ');
+  const stated = REASON_NAMES.map((reason) => `${reason}: [${one.lists[reason].join(', ')}]`).join(', ');
   const runtime = buildRuntime(
     snapshotOf(loadText(policy(`{ ${stated} }`))),
     createRegistry(shipped),

@@ -11,6 +11,7 @@ import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import type { GuardCall, GuardVerdict } from '../../core/policy/guards.ts';
 import { capabilityNames, SCHEMA_INSTEAD } from '../../core/request/capability.ts';
 import type { Facts, FundFacts, Unescalated } from '../../core/request/facts.ts';
+import { byReason, listFor } from '../../core/request/fallbacks.ts';
 import { NO_RUN } from '../../core/request/run-names.ts';
 import { iso } from '../../core/time/clock.ts';
 import { usageBody } from '../../dialects/openai-chat/completion.ts';
@@ -79,7 +80,7 @@ export function factsBody(facts: Facts): object {
     model,
     alias,
     pinned: named !== null,
-    fallbacks: fallbacks ? { ...fallbacks } : null,
+    fallbacks: fallbacks ? { by: fallbacks.by, ...byReason((reason) => listFor(fallbacks, reason)) } : null,
     task,
     task_shares: facts.mix,
     difficulty: facts.difficulty,

@@ -2,7 +2,7 @@ import type { Decision, InsteadOf, RankedModel } from '../../core/decision/decis
 import type { AttemptRecord } from '../../core/decision/record.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
-import type { FallbackLists, FallbackReason } from '../../core/request/fallbacks.ts';
+import { type FallbackLists, type FallbackReason, listFor } from '../../core/request/fallbacks.ts';
 import { earlier, shutText, type UnavailableEndpoint } from '../../routing/unavailable.ts';
 
 /**
@@ -49,7 +49,7 @@ export class FallbackOrder implements Order {
 
   /** Returns the first model that a failure for this reason would lead to, and that is not in the order yet. */
   first(reason: FallbackReason): RankedModel | null {
-    for (const id of this.#lists[reason]) {
+    for (const id of listFor(this.#lists, reason)) {
       const next = this.#others.get(id)?.[0];
       if (next) return next;
     }
@@ -59,7 +59,7 @@ export class FallbackOrder implements Order {
   /** Notes that the attempt at a model failed, or that there was none because its endpoint was not available. */
   failed(model: RankedModel, reasons: readonly FallbackReason[]): void {
     this.#last = Math.max(this.#last, this.ranked.indexOf(model));
-    const ids = reasons.flatMap((reason) => this.#lists[reason]);
+    const ids = reasons.flatMap((reason) => listFor(this.#lists, reason));
     const next = ids.flatMap((id) => {
       const found = this.#others.get(id) ?? [];
       this.#others.delete(id);

@@ -1,6 +1,6 @@
 import type { Model } from '../../core/policy/snapshot.ts';
 import { CAPABILITIES } from '../../core/request/capability.ts';
-import { FALLBACK_REASONS, type FallbackLists, listsFor } from '../../core/request/fallbacks.ts';
+import { type FallbackLists, filledLists, listsFor } from '../../core/request/fallbacks.ts';
 import type { SourceSpan } from '../diagnostics.ts';
 import type { PeopleDraft } from '../people/people.ts';
 import type { Report } from '../report.ts';
@@ -12,9 +12,7 @@ import { type ScalarTree, type Tree, valueAt } from '../yaml/tree.ts';
 export function readFallbacks(stated: FallbacksText | undefined): FallbackLists | undefined {
   if (stated === undefined) return undefined;
   if (Array.isArray(stated)) return stated.length > 0 ? listsFor(stated, 'policy') : undefined;
-  const { error = [], rate_limit = [], context = [], refused = [] } = stated;
-  const lists: FallbackLists = { by: 'policy', error, rate_limit, context, refused };
-  return FALLBACK_REASONS.some((reason) => lists[reason].length > 0) ? lists : undefined;
+  return filledLists('policy', (reason) => stated[reason] ?? []);
 }
 
 /** The names that a list of fallbacks can be compared with. */

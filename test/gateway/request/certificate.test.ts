@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../../plugins/index.ts';
+import { factsBody } from '../../../src/admin/use-cases/decision-body.ts';
 import { rehearse } from '../../../src/admin/use-cases/policy/rehearse.ts';
 import { priorReadings, type Readings } from '../../../src/core/decision/readings.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../../src/core/decision/record.ts';
@@ -157,6 +158,16 @@ describe('repeating a decision of the past', () => {
     expect(certificate).toMatchObject({ reason: 'pinned:fallback', insteadOf });
     const other = { ...record, outcome: { ...outcome, insteadOf: { ...insteadOf, reason: 'funds' as const } } };
     expect((await certificateOf(other, records, past())).matches).toBe(false);
+  });
+
+  test('a record that is older than a reason for fallbacks is repeated and shown', async () => {
+    const asked = { named: ['a', 'b'], fallbacks: { by: 'policy', error: ['b'] } as const };
+    const record = await decide(await load(models('a', 'b')), { model: 'a', asked });
+    expect(record).toMatchObject({ choice: 'a', fallbacks: ['b'] });
+    expect((await certificateOf(record, records, past())).matches).toBe(true);
+    expect(factsBody(record.facts)).toMatchObject({
+      fallbacks: { by: 'policy', error: ['b'], rate_limit: [], context: [], refused: [] },
+    });
   });
 
   test('a repeated decision uses the readings of its own time', async () => {

@@ -1,4 +1,4 @@
-import type { FallbackReason } from '../../../core/request/fallbacks.ts';
+import type { FallbackLists } from '../../../core/request/fallbacks.ts';
 import { type ImportContext, isName } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { Fallbacks, FallbackTarget, ModelAlias } from './fallbacks.ts';
@@ -22,7 +22,8 @@ export interface ImportedName {
   readonly fallbacks: ImportedFallbacks;
 }
 
-type ImportedFallbacks = Readonly<Record<FallbackReason, readonly string[]>>;
+/** The lists for the reasons that LiteLLM has. */
+type ImportedFallbacks = Pick<Required<FallbackLists>, 'error' | 'rate_limit' | 'context' | 'refused'>;
 
 interface NameInputs {
   readonly deployments: readonly Deployment[];

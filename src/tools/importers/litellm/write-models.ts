@@ -1,4 +1,5 @@
 import type { SpreadMode } from '../../../core/policy/spread.ts';
+import { byReason, type FallbackLists, listFor, listsFor, REASON_NAMES } from '../../../core/request/fallbacks.ts';
 import {
   ASK,
   block,
@@ -114,11 +115,12 @@ function limitsBlock(share: EndpointShare | undefined): FieldBlock | null {
 }
 
 /** Writes one list if all reasons of a plain list have the same models; otherwise a list for each reason. */
-export function fallbacksField({ error, rate_limit, context, refused }: ImportedName['fallbacks']): Field | null {
-  const isPlain = refused.length === 0 && [rate_limit, context].every((list) => list.join() === error.join());
-  if (isPlain) return field('fallbacks', some(error));
-  const lists = { error: some(error), rate_limit: some(rate_limit), context: some(context), refused: some(refused) };
-  return field('fallbacks', flow(lists));
+export function fallbacksField(imported: ImportedName['fallbacks']): Field | null {
+  const lists: FallbackLists = { by: 'policy', ...imported };
+  const plain = listsFor(imported.error, 'policy');
+  if (REASON_NAMES.every((reason) => listFor(lists, reason).join() === listFor(plain, reason).join()))
+    return field('fallbacks', some(imported.error));
+  return field('fallbacks', flow(byReason((reason) => some(listFor(lists, reason)))));
 }
 
 /** Returns the price of a model, its source, and for each deployment its own price if it differs. */
