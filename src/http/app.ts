@@ -4,6 +4,8 @@ import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
 import { SharedCounts } from '../access/limits/shared-counts.ts';
 import { operatorAs } from '../admin/use-cases/principal.ts';
 import { sightOf } from '../admin/use-cases/sight.ts';
+import { perLatest } from '../core/lazy.ts';
+import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { ADDED_STEPS } from '../gateway/request/added-steps.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import { openPipeline } from '../gateway/request/pipeline.ts';
@@ -61,8 +63,7 @@ const errorHeaders = (headers: HTTPHeaders, { headerNames }: Gateway['funding'])
 /** The status if a handler has set it as a number, otherwise 200. */
 const statusOf = (status: number | string | undefined): number => (typeof status === 'number' ? status : 200);
 
-function bodyLimits({ lease }: Gateway): BodyLimits {
-  const { gateway, guards } = lease().snapshot;
+function bodyLimits({ gateway, guards }: PolicySnapshot): BodyLimits {
   const { messagesMax, toolsMax, turnsBytesMax } = gateway;
   const isGuarded = guards.some(({ on }) => on.includes('input'));
   return { valuesMax: VALUES_MIN + 16 * messagesMax + 64 * toolsMax, turnsBytesMax, isGuarded };
@@ -132,10 +133,11 @@ function servicesOf(
   const sources = { keys, policy: () => gateway.lease().snapshot };
   const { conversations = null } = options;
   const reading = { reader: new BodyReader(gateway.clock), pace: new BodyPace(options.gate) };
-  const readerWith =
-    (kept: typeof conversations): RouteServices['bodyOf'] =>
-    (request, context) =>
-      readBody(request, { ...reading, conversations: kept }, bodyLimits(gateway), context);
+  const limitsOf = perLatest(bodyLimits);
+  const readerWith = (kept: typeof conversations): RouteServices['bodyOf'] => {
+    const own = { ...reading, conversations: kept };
+    return (request, context) => readBody(request, own, limitsOf(gateway.lease().snapshot), context);
+  };
   const addressOf = (request: Request) =>
     wholeAddress(request, edge.server(), gateway.lease().snapshot.gateway.trustedProxies);
   return {

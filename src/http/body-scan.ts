@@ -1,7 +1,7 @@
 import { DEPTH_MAX } from '../core/json/limits.ts';
 
 /** The members of a request body that can contain the messages of a conversation. */
-const LIST_NAMES: ReadonlySet<string> = new Set(['messages', 'input']);
+export const LIST_NAMES: ReadonlySet<string> = new Set(['messages', 'input']);
 
 /** Where a value stands in a body, from its first byte to the byte after its last. */
 export interface ValueSpan {
@@ -88,7 +88,7 @@ export interface ScannedBody {
 }
 
 /** How many messages the scan reads before it looks for an earlier body. */
-const PROPOSED_BY = 2;
+export const PROPOSED_BY = 2;
 
 /**
  * Finds the members and messages of a body. For a body that is not valid JSON the result has no meaning, but the scan ends.

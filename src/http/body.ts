@@ -51,16 +51,20 @@ export async function readBody(
   const reading = pace.reading.turn(isUnknown ? LARGE_BYTES_MIN : announced);
   if (reading) await reading;
   const atOnce = place?.bytesAtOnce ?? 0;
+  const isSmall = announced > 0 && announced < KEPT_BYTES_MIN;
+  const mayKeep = !isSmall && conversations !== null && hasMemory(conversations, pace, turnsBytesMax);
+  const keyId = mayKeep ? keyOfTurn(context, request, atOnce) : null;
   let text: string;
-  const isKept = turnsBytesMax > 0 && !pace.isShort;
-  // Requests need the memory more than kept conversations.
-  if (!isKept) conversations?.clear();
-  if (conversations && isKept && mayBeTurn(context, request, atOnce)) {
+  if (conversations && keyId !== null && conversations.expects(keyId)) {
     const bytes = await reader.bytes(request, atOnce, bytesMax, place);
     const working = pace.work.turn(bytes.length);
     if (working) await working;
-    const value = readTurn(bytes, { conversations, generation, turnsBytesMax }, valuesMax, context);
+    const turnReading = { keyId, generation, bytesMax: turnsBytesMax, valuesMax };
+    const value = bytes.length < KEPT_BYTES_MIN ? null : conversations.read(bytes, turnReading);
     if (value !== null) {
+      // The bytes are valid UTF-8, so their hash is the hash of the text.
+      if (context.idempotencyKey !== null) context.body.hash = hash('sha256', bytes, 'buffer');
+      context.body.value = value;
       if (isGuarded) noteNumbers(value, bytes.toString('utf8'));
       return value;
     }
@@ -75,6 +79,7 @@ export async function readBody(
   try {
     const body: unknown = JSON.parse(text);
     context.body.value = body;
+    if (keyId !== null) conversations?.note(keyId, generation, body);
     if (isGuarded) noteNumbers(body, text);
     return body;
   } catch (cause) {
@@ -88,33 +93,22 @@ function noteNumbers(body: unknown, text: string): void {
   if (isObject(body) && numbers !== null) setNumbers(body, numbers);
 }
 
-/** Whether a body may be a turn of a conversation. A body that is too large to reserve its memory is read as text: then memory is short. */
-function mayBeTurn({ operation, keyId, body }: RequestContext, { body: stream }: Request, atOnce: number): boolean {
-  if (operation === 'embed' || keyId === null) return false;
-  return atOnce >= KEPT_BYTES_MIN || (body.bytes === 0 && stream !== null);
+/** Whether there is memory for conversations. If requests need it, all conversations are dropped. */
+function hasMemory(conversations: KeptConversations, pace: BodyPace, turnsBytesMax: number): boolean {
+  if (turnsBytesMax > 0 && !pace.isShort) return true;
+  conversations.clear();
+  return false;
 }
 
-interface KnownTurns {
-  readonly conversations: KeptConversations;
-  readonly generation: number;
-  readonly turnsBytesMax: number;
-}
-
-/** Reads the next turn of a running conversation; null for a body that must be read whole. */
-function readTurn(
-  bytes: Buffer,
-  { conversations, generation, turnsBytesMax }: KnownTurns,
-  valuesMax: number,
-  context: RequestContext,
-): unknown {
-  const { keyId } = context;
-  if (keyId === null || bytes.length < KEPT_BYTES_MIN) return null;
-  const value = conversations.read(bytes, { keyId, generation, bytesMax: turnsBytesMax, valuesMax });
-  if (value === null) return null;
-  // The bytes are valid UTF-8, so their hash is the hash of the text.
-  if (context.idempotencyKey !== null) context.body.hash = hash('sha256', bytes, 'buffer');
-  context.body.value = value;
-  return value;
+/**
+ * Returns the key whose conversation a body may continue; null for none. A body that is too large to reserve its memory is read as text: then
+ * memory is short.
+ */
+function keyOfTurn({ operation, keyId, body }: RequestContext, request: Request, atOnce: number): string | null {
+  if (operation === 'embed') return null;
+  // Reading the member `body` makes a stream, which costs more than a small body.
+  const isLarge = body.bytes === 0 ? request.body !== null : atOnce >= KEPT_BYTES_MIN;
+  return isLarge ? keyId : null;
 }
 
 function notJson(text: string): string {

@@ -2,18 +2,28 @@ import { isUtf8 } from 'node:buffer';
 import { isKeyId } from '../access/key.ts';
 import type { Keys } from '../access/keys.ts';
 import { ListMemory, remember } from '../core/json/list-memory.ts';
-import { isObject } from '../core/json/object.ts';
+import { isObject, listOf } from '../core/json/object.ts';
 import type { Members } from '../core/json/original.ts';
 import { derivedBytesOf, share } from '../core/json/shared-values.ts';
 import { type BodySource, setSource } from '../core/json/source.ts';
 import type { Timer, Timers } from '../core/time/timers.ts';
 import type { News } from '../store/news.ts';
-import { type BodyMap, type KnownParts, type ScannedBody, scanBody, type ValueSpan } from './body-scan.ts';
+import {
+  type BodyMap,
+  type KnownParts,
+  LIST_NAMES,
+  PROPOSED_BY,
+  type ScannedBody,
+  scanBody,
+  type ValueSpan,
+} from './body-scan.ts';
 
 /** Shorter bodies are parsed faster than they are compared, in bytes. */
 export const KEPT_BYTES_MIN = 4_096;
 /** A shorter member is parsed faster than it is compared, in bytes. */
 const MEMBER_BYTES_MIN = 256;
+/** How many senders and how many first turns are remembered. Each takes about 200 bytes. */
+const REMEMBERED_MAX = 16_384;
 /** Conversations are dropped after this time without a turn, at most `SWEEP_MS` later: 10 minutes together. */
 const IDLE_MS = 590_000;
 const SWEEP_MS = 10_000;
@@ -43,8 +53,7 @@ interface KeptMember {
 interface KeptBody {
   readonly keyId: string;
   readonly map: BodyMap;
-  /** Null after the first body, because most large bodies have no second turn. */
-  readonly values: KeptValues | null;
+  readonly values: KeptValues;
   /** The estimated memory, in bytes. It grows with what is derived from the body. */
   bytes: number;
   /** When the last turn arrived, ms. */
@@ -65,14 +74,19 @@ export interface KeptReading {
 /**
  * The last bodies of running conversations. A turn of a conversation repeats the bytes of the turns before it, so messages and members with
  * the same bytes are not parsed again. The result always equals the result of parsing the whole body. Each key has its own conversations.
- * They are only in the memory of this process. State: kept conversations.
+ * They are only in the memory of this process. Most large bodies have no second turn, so a key's bodies are read as text until one of them has tools
+ * or an answer, and a first turn leaves only the hash of its beginning. State: kept conversations.
  */
 export class KeptConversations {
   readonly #clock: () => number;
   readonly #timers: Timers;
   /** By key and hash, the least recently used first. */
   readonly #bodies = new Map<string, KeptBody>();
-  /** The name of the last body of each key with parsed values. Conversations of an application share their tools. */
+  /** The keys that send conversations, the oldest first. */
+  readonly #senders = new Set<string>();
+  /** The keys of first turns, by key and hash, the oldest first. */
+  readonly #firstTurns = new Map<string, string>();
+  /** The name of the last body of each key. Conversations of an application share their tools. */
   readonly #latest = new Map<string, string>();
   #bytes = 0;
   #generation = 0;
@@ -102,6 +116,18 @@ export class KeptConversations {
     return this.#generation;
   }
 
+  /** Whether bodies of a key are read as bytes, because it sends conversations. */
+  expects(keyId: string): boolean {
+    return this.#senders.has(keyId);
+  }
+
+  /** Notes what a body that was read as text shows about its key. @param generation as in `KeptReading` */
+  note(keyId: string, generation: number, body: unknown): void {
+    if (generation !== this.#generation || !isOfConversation(body)) return;
+    this.#senders.add(keyId);
+    dropOldest(this.#senders);
+  }
+
   /** Reads a body; null for a body that must be read whole, because it is no valid JSON object, exceeds a limit, or has unusual names. */
   read(bytes: Buffer, reading: KeptReading): Members | null {
     const { keyId, generation, valuesMax } = reading;
@@ -117,6 +143,8 @@ export class KeptConversations {
   /** Drops all conversations, because requests need the memory. */
   clear(): void {
     this.#bodies.clear();
+    this.#senders.clear();
+    this.#firstTurns.clear();
     this.#latest.clear();
     this.#bytes = 0;
     this.#rest();
@@ -126,6 +154,8 @@ export class KeptConversations {
   dropEnded(works: (keyId: string) => boolean): void {
     this.#generation++;
     for (const [name, { keyId }] of this.#bodies) if (!works(keyId)) this.#drop(name);
+    for (const keyId of this.#senders) if (!works(keyId)) this.#senders.delete(keyId);
+    for (const [name, keyId] of this.#firstTurns) if (!works(keyId)) this.#firstTurns.delete(name);
     this.#rest();
   }
 
@@ -136,18 +166,21 @@ export class KeptConversations {
 
   #keep(name: string, scanned: ScannedBody, value: Members, found: FoundParts, reading: KeptReading): void {
     const { keyId, bytesMax } = reading;
-    const { map } = scanned;
-    // The first body of a conversation keeps only its bytes.
-    const values = found.body === undefined ? null : keptValues(scanned, value, found);
-    if (values !== null) {
-      const grow = (bytes: number) => this.#grow(name, bytes, bytesMax);
-      setSource(value, { ...sourceFrom(map, values), grow });
+    if (found.body === undefined && !this.#firstTurns.delete(name)) {
+      this.#firstTurns.set(name, keyId);
+      dropOldest(this.#firstTurns);
+      return;
     }
     this.#drop(name);
+    const values = keptValues(scanned, value, found);
+    if (values === null) return;
+    const { map } = scanned;
+    const grow = (bytes: number) => this.#grow(name, bytes, bytesMax);
+    setSource(value, { ...sourceFrom(map, values), grow });
     const bytes = estimate(map, values);
     if (bytes <= bytesMax) {
       this.#bodies.set(name, { keyId, map, values, bytes, at: this.#clock() });
-      if (values !== null) this.#latest.set(keyId, name);
+      this.#latest.set(keyId, name);
       this.#bytes += bytes;
       this.#sweep ??= this.#begin();
     }
@@ -203,6 +236,21 @@ export class KeptConversations {
   }
 }
 
+/** Whether a body has the messages of a conversation: more than instructions and a question, or tools. */
+const isOfConversation = (body: unknown): boolean =>
+  isObject(body) &&
+  LIST_NAMES.values().some((name) => {
+    const messages = listOf(body[name]);
+    return messages.length > PROPOSED_BY || (messages.length > 0 && listOf(body.tools).length > 0);
+  });
+
+function dropOldest(names: Set<string> | Map<string, string>): void {
+  for (const oldest of names.keys()) {
+    if (names.size <= REMEMBERED_MAX) return;
+    names.delete(oldest);
+  }
+}
+
 /** The changes that end conversations, and this server's copy of the keys. */
 interface ConversationSources {
   readonly news: Pick<News, 'on'>;
@@ -251,12 +299,12 @@ class FoundParts implements KnownParts {
   conversation(bytes: Buffer, from: number, to: number): BodyMap | null {
     this.hash = Bun.hash.rapidhash(bytes.subarray(from, to));
     this.body = this.#bodyAt(this.hash);
-    return this.body?.values ? this.body.map : null;
+    return this.body?.map ?? null;
   }
 
   #memberIn(body: KeptBody | undefined, name: string, bytes: Buffer, at: number): ValueSpan | null {
     const span = body?.map.members.get(name);
-    const member = body?.values?.members.get(name);
+    const member = body?.values.members.get(name);
     if (!body || !span || !member) return null;
     const to = at + span.to - span.from;
     if (to > bytes.length || body.map.bytes.compare(bytes, at, to, span.from, span.to) !== 0) return null;
@@ -282,7 +330,7 @@ function parse({ map, known, earlier, runs }: ScannedBody, found: FoundParts): M
   if (value === null) return null;
   for (const name of known) value[name] = found.members.get(name)!.value;
   const added = map.list === null ? null : value[map.list];
-  const before = found.body?.values?.messages;
+  const before = found.body?.values.messages;
   if (map.list === null || !Array.isArray(added) || earlier === null || !before) return value;
   // Nearly always, the first run has nearly all messages.
   const begun = runs[0] === 0;
@@ -377,18 +425,8 @@ function sourceFrom(map: BodyMap, { messages, isClean, members }: KeptValues): B
 }
 
 /**
- * Estimates the memory of a kept body: its bytes; and with values, their text, the text that is sent, their objects, and what is derived
- * from them. The verdicts of guards are not in the estimate for a message, because their size depends on the policy.
+ * Estimates the memory of a kept body: its bytes, their text, the text that is sent, the parsed objects, and what is derived from them. The
+ * verdicts of guards are not in the estimate for a message, because their size depends on the policy.
  */
-function estimate(map: BodyMap, values: KeptValues | null): number {
-  const { bytes, size, total } = map;
-  const places = bytes.length + (size + 1) * VALUE_BYTES;
-  return values === null
-    ? places
-    : places +
-        3 * bytes.length +
-        2 * total * VALUE_BYTES +
-        size * MESSAGE_BYTES +
-        CONVERSATION_BYTES +
-        values.derivedBytes;
-}
+const estimate = ({ bytes, size, total }: BodyMap, { derivedBytes }: KeptValues): number =>
+  4 * bytes.length + (size + 1 + 2 * total) * VALUE_BYTES + size * MESSAGE_BYTES + CONVERSATION_BYTES + derivedBytes;

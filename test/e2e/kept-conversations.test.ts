@@ -20,7 +20,7 @@ for (const ending of ENDINGS) {
 test('the conversations of other keys stay if a key is revoked', async () => {
   const body = JSON.stringify({
     model: 'best',
-    messages: ['system', 'user'].map((role) => ({ role, content: `${role} `.repeat(2_000) })),
+    messages: ['system', 'user', 'user'].map((role) => ({ role, content: `${role} `.repeat(2_000) })),
   });
   const send = async (key: string) =>
     await (await box.post('/v1/chat/completions', undefined, { body, ...withKey(key) })).text();

@@ -8,11 +8,12 @@ import { type Signalbox, withKey } from './signalbox.ts';
 export const keptBy = async (box: Signalbox): Promise<number | null> =>
   total(readPage(await (await fetch(`${box.url}/metrics`)).text()), 'signalbox_conversations_kept');
 
-/** A body that is large enough to be kept. */
+/** A body with the messages of a conversation that is large enough to be kept. */
 const bodyOf = (model: string, task: string): string =>
   JSON.stringify({
     model,
     max_tokens: 100,
+    tools: [{ type: 'function', function: { name: 'read', parameters: { type: 'object' } } }],
     messages: [
       { role: 'system', content: 'You are an agent. '.repeat(500) },
       { role: 'user', content: task },
@@ -70,7 +71,7 @@ export async function expectDropped(
   const { key, end } = await ENDS[ending](here);
   await waitFor(async () => (await there.get('/v1/models', withKey(key.key))).status === 200);
   const send = (body: string) => there.post('/v1/chat/completions', undefined, { ...withKey(key.key), body });
-  // Creating the user or the key may still drop conversations.
+  // A conversation is kept once its key and its first turn are known, and creating the user or the key may still drop it.
   await waitFor(async () => {
     await (await send(bodyOf(model, 'First.'))).text();
     return (await keptBy(there)) === 1;
@@ -82,18 +83,22 @@ export async function expectDropped(
     });
   // An answered request counts for a moment, and would be taken for the late one.
   await waitForOpen(0);
+  // All are turns of one conversation, so the last would be kept.
   const late = bodyOf(model, 'Late.');
-  const connection = await connect(there.url);
+  const connections = [await connect(there.url), await connect(there.url), await connect(there.url)];
   try {
-    await connection.write(`${chatHead(key.key, `content-length: ${late.length}`)}${late.slice(0, 5_000)}`);
-    await waitForOpen(1);
+    for (const connection of connections)
+      await connection.write(`${chatHead(key.key, `content-length: ${late.length}`)}${late.slice(0, 5_000)}`);
+    await waitForOpen(connections.length);
     expect((await end()).ok).toBe(true);
     await waitFor(async () => (await keptBy(there)) === 0);
-    await connection.write(late.slice(5_000));
-    await connection.response();
+    for (const connection of connections) {
+      await connection.write(late.slice(5_000));
+      await connection.response();
+    }
     // If the creation of the caller emptied the memory, the server may learn of the event only now.
     await waitFor(async () => (await keptBy(there)) === 0);
   } finally {
-    connection.close();
+    for (const connection of connections) connection.close();
   }
 }
