@@ -77,10 +77,10 @@ export function admit(
   rules: AdmissionRules,
   peers: Peers | null,
   context: RequestContext,
+  route: RouteEntry | undefined,
 ): Awaitable<void> {
   checkForm(request);
   const { headers } = request;
-  const route = rules.routes.at(context.route);
   if (!route) {
     // An unknown path gets the same answer with and without a key, so that a caller does not mistake a wrong base URL for a wrong key.
     context.client.caller = rules.authenticate(credentialsIn(headers)).caller;
@@ -97,15 +97,28 @@ export function admit(
   const isForPay = !isOpen && rule?.pays === true && rules.funding.keyless.isOpen(policy);
   const credentials = isOpen ? null : credentialsIn(headers);
   const sender = rules.senderOf(request);
-  context.client.sentBy = sender?.sentBy ?? null;
+  if (sender) context.client.sentBy = sender.sentBy;
   // A request with an invalid key is refused. A payment cannot replace the key.
   const isKeyless = isForPay && credentials === null && !sender;
   const login = route.takesLogins ? rules.logins.admit(request, credentials !== null) : null;
-  context.client.isSignedIn = login !== null;
+  if (login) context.client.isSignedIn = true;
   const caller =
     login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay, context));
-  const go = (found: Caller | 'ended' | null) => enter(request, rules, peers, context, route, found);
-  if (!(caller instanceof Promise)) return go(caller);
+  return caller instanceof Promise
+    ? enterLater(caller, request, rules, peers, context, route)
+    : enter(request, rules, peers, context, route, caller);
+}
+
+/** Admits a request whose caller is not known yet. */
+function enterLater(
+  caller: Promise<Caller | 'ended'>,
+  request: Request,
+  rules: AdmissionRules,
+  peers: Peers | null,
+  context: RequestContext,
+  route: RouteEntry,
+): Promise<void> {
+  const rule = route.methods.get(context.method === 'HEAD' ? 'GET' : context.method);
   let place: GatePlace | null;
   try {
     place = rule ? unprovenPlace(request, rules, peers, context, rule) : null;
@@ -114,7 +127,7 @@ export function admit(
     caller.catch(() => {});
     throw cause;
   }
-  return caller.finally(() => place?.leave()).then(go);
+  return caller.finally(() => place?.leave()).then((found) => enter(request, rules, peers, context, route, found));
 }
 
 /** Roughly the maximum number of unread body bytes that the server holds. */
@@ -188,11 +201,13 @@ function enter(
   }
   const admission = rule.counts
     ? counted(request, context, policy, rules, peers)
-    : uncounted(request, caller, policy, rules, () =>
-        hasBody ? bodyPlace(request, context, policy, rules, peers) : null,
-      );
-  return whenReady(admission, (found) => context.admit(found));
+    : uncounted(request, context, policy, rules, peers, hasBody);
+  if (admission instanceof Promise) return admitLater(admission, context);
+  context.admit(admission);
 }
+
+const admitLater = (admission: Promise<Admission>, context: RequestContext): Promise<void> =>
+  admission.then((found) => context.admit(found));
 
 /**
  * Checks the caller of an admitted request again with its current terms.
@@ -249,7 +264,7 @@ function checkAccess(caller: Caller, access: RouteRule['access']): void {
   }
 }
 
-const UNCOUNTED = { quota: null, acceptPayer: () => null };
+const acceptNoPayer = () => null;
 
 /**
  * Admits a read with a report key or with the login of a person who is no operator. Reads with report keys or logins have a separate rate
@@ -257,24 +272,41 @@ const UNCOUNTED = { quota: null, acceptPayer: () => null };
  */
 function uncounted(
   request: Request,
-  caller: Caller | null,
-  { gateway }: AdmissionPolicies,
-  { limiter, logins }: AdmissionRules,
-  takeRoom: () => GatePlace | null,
+  context: RequestContext,
+  policy: AdmissionPolicies,
+  rules: AdmissionRules,
+  peers: Peers | null,
+  hasBody: boolean,
 ): Awaitable<Admission> {
-  const isLogin = logins.loginOf(request) !== null;
+  const { caller } = context;
+  const isLogin = rules.logins.loginOf(request) !== null;
   const isCounted = caller !== null && (isLogin ? !isOperator(caller) : roleOf(caller) === 'report');
-  if (!isCounted) return { caller, place: takeRoom(), ...UNCOUNTED };
-  const found = limiter.admitReport(caller, gateway.reportsPerMinute, isLogin);
-  const admission = (quota: Quota): Admission => {
+  if (isCounted) {
+    const counting = rules.limiter.admitReport(caller, policy.gateway.reportsPerMinute, isLogin);
+    return countedRead(counting, request, context, policy, rules, peers, hasBody);
+  }
+  const place = hasBody ? bodyPlace(request, context, policy, rules, peers) : null;
+  return { caller, place, quota: null, acceptPayer: acceptNoPayer };
+}
+
+function countedRead(
+  counting: Awaitable<Quota>,
+  request: Request,
+  context: RequestContext,
+  policy: AdmissionPolicies,
+  rules: AdmissionRules,
+  peers: Peers | null,
+  hasBody: boolean,
+): Awaitable<Admission> {
+  return whenReady(counting, (quota): Admission => {
     try {
-      return { caller, place: takeRoom(), ...UNCOUNTED, quota };
+      const place = hasBody ? bodyPlace(request, context, policy, rules, peers) : null;
+      return { caller: context.caller, place, quota, acceptPayer: acceptNoPayer };
     } catch (cause) {
       quota.undo();
       throw cause;
     }
-  };
-  return whenReady(found, admission);
+  });
 }
 
 const roomOf = (caller: Caller | null): BodyRoom => (caller ? 'callers' : 'strangers');
@@ -312,21 +344,54 @@ function counted(
   const bytes = gate.bytesAtOnce(gateway, body.bytes);
   gate.check(gateway, who, bytes, roomOf(caller));
   const isLimited = caller !== null && (rateLimits.length > 0 || hasLimits(caller));
-  const found = isLimited ? limiter.admit(rateLimits, caller, address) : null;
-  const acceptPayer = (payer: Caller) => {
-    rules.funding.checkBlocked(payer);
-    return caller ? null : limiter.admit(rules.policy().rateLimits, rules.levels.of(payer), address);
-  };
-  const admission = (quota: Quota | null): Admission => {
+  const quota = isLimited ? limiter.admit(rateLimits, caller, address) : null;
+  return quota
+    ? enterCounted(quota, rules, gateway, who, bytes, caller, address)
+    : new CountedAdmission(caller, gate.enter(gateway, who, bytes, roomOf(caller)), null, rules, address);
+}
+
+function enterCounted(
+  counting: Awaitable<Quota>,
+  rules: AdmissionRules,
+  gateway: AdmissionPolicies['gateway'],
+  who: string,
+  bytes: number,
+  caller: Caller | null,
+  address: string,
+): Awaitable<Admission> {
+  return whenReady(counting, (quota) => {
     try {
-      return { caller, place: gate.enter(gateway, who, bytes, roomOf(caller)), quota, acceptPayer };
+      const place = rules.gate.enter(gateway, who, bytes, roomOf(caller));
+      return new CountedAdmission(caller, place, quota, rules, address);
     } catch (cause) {
       // The quota was taken while the store was still being asked.
-      quota?.undo();
+      quota.undo();
       throw cause;
     }
-  };
-  return whenReady(found, admission);
+  });
+}
+
+/** The admission of a request on a route that counts. */
+class CountedAdmission implements Admission {
+  readonly caller: Caller | null;
+  readonly place: GatePlace;
+  readonly quota: Quota | null;
+  readonly #rules: AdmissionRules;
+  readonly #address: string;
+
+  constructor(caller: Caller | null, place: GatePlace, quota: Quota | null, rules: AdmissionRules, address: string) {
+    this.caller = caller;
+    this.place = place;
+    this.quota = quota;
+    this.#rules = rules;
+    this.#address = address;
+  }
+
+  acceptPayer(payer: Caller): Awaitable<Quota | null> {
+    const { funding, limiter, levels, policy } = this.#rules;
+    funding.checkBlocked(payer);
+    return this.caller ? null : limiter.admit(policy().rateLimits, levels.of(payer), this.#address);
+  }
 }
 
 /** Whether a caller, or a key, team or user above it, may have its own limits. */
@@ -354,24 +419,36 @@ function authenticated(
     rules.funding.checkBlocked(authentication.caller);
     return authentication.caller;
   }
+  return withoutValidKey(authentication, request, rules, peers, credentials, isForPay, context);
+}
+
+/** Authenticates a request with its token, if it has one. */
+function withoutValidKey(
+  { known, reason, root }: Extract<Authentication, { caller: null }>,
+  request: Request,
+  rules: AdmissionRules,
+  peers: Peers | null,
+  credentials: string | null,
+  isForPay: boolean,
+  context: RequestContext,
+): Awaitable<Caller> {
   const advise = (message: string) =>
     isForPay ? `${message} ${rules.funding.keyless.advice(keyHeadersOf(request.headers))}` : message;
   const address = placeOf(request, rules, peers);
   const token = rules.policy().tokens.length > 0 ? tokenIn(credentials) : null;
   if (token !== null) return authenticatedByToken(token, address, rules, advise, context);
-  const { known, reason } = authentication;
   context.client.denied = known ? { caller: known, reason } : null;
-  const isSuspended = authentication.reason === 'suspended';
+  const isSuspended = reason === 'suspended';
   // A request with a suspended key contains the right secret, so it is not a guess.
   if (!isSuspended) throttle('failed-auth', address, rules);
-  if (authentication.root !== undefined) throttleLine(authentication.root, rules);
+  if (root !== undefined) throttleLine(root, rules);
   if (isSuspended) {
     throw new SignalboxError(
       'key_suspended',
       'This API key is suspended. Ask the person who gave you the key to resume it.',
     );
   }
-  throw new SignalboxError('invalid_api_key', advise(keyAdvice(authentication.reason, credentials)));
+  throw new SignalboxError('invalid_api_key', advise(keyAdvice(reason, credentials)));
 }
 
 /** Returns the caller of a token, without waiting if the token was checked before. */

@@ -219,7 +219,7 @@ export function createApp(options: AppOptions) {
           context.handled(answer.status, null);
           early = answer;
         } else {
-          const admission = isBack ? held.release(request) : admit(request, rules, services.server(), context);
+          const admission = isBack ? held.release(request) : admit(request, rules, services.server(), context, route);
           if (!admission) context.life.addLimitHeaders(set.headers);
           const answering = admission ? held.hold(request, admission) : once.answerTo(request, context, set.headers);
           if (answering) {
@@ -234,7 +234,7 @@ export function createApp(options: AppOptions) {
       .onTransform({ as: 'global' }, ({ request, route }) => {
         const entry = routes.find(route);
         const context = contextOf(request);
-        if (entry?.isOpen || (context.life.isAdmitted && routes.leadsTo(route, context.route))) return;
+        if (entry?.isOpen || (context.life.isAdmitted && routes.leadsTo(entry, route, context.route))) return;
         throw new Error(`the router chose ${route}, which is not the admitted route`);
       })
       .onAfterHandle({ as: 'global' }, ({ request, set, responseValue }) => {

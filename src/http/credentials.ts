@@ -26,7 +26,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
  * guess would charge the wrong key.
  */
 export function credentialsIn(headers: Headers): string | null {
-  if (!OTHER_KEY_HEADERS.some((name) => headers.has(name))) return headers.get('authorization');
+  if (!hasOtherKey(headers)) return headers.get('authorization');
   let found: string | null = null;
   let key: string | null = null;
   for (const name of KEY_HEADERS) {
@@ -43,6 +43,11 @@ export function credentialsIn(headers: Headers): string | null {
     found = credentials;
   }
   return found;
+}
+
+function hasOtherKey(headers: Headers): boolean {
+  for (const name of OTHER_KEY_HEADERS) if (headers.has(name)) return true;
+  return false;
 }
 
 /**

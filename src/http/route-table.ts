@@ -168,9 +168,9 @@ export class RouteTable {
     return found && !isTemplate(found.path) && isUnservedMethod(path) ? undefined : found;
   }
 
-  /** Whether a pattern of the router leads to the route that admission found. */
-  leadsTo(routerPattern: string, admitted: string): boolean {
-    return this.find(routerPattern)?.path === admitted || this.at(admitted)?.routerPattern === routerPattern;
+  /** Whether a pattern of the router leads to the route that admission found. @param entry the entry for the pattern */
+  leadsTo(entry: RouteEntry | undefined, routerPattern: string, admitted: string): boolean {
+    return entry?.path === admitted || this.at(admitted)?.routerPattern === routerPattern;
   }
 
   /** All rules in the order of registration. */

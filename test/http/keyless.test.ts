@@ -68,8 +68,9 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 
       headers: { 'content-type': 'application/json', ...headers },
       ...(method === 'POST' && { body: '{}' }),
     });
-    const context = contextWith({ method, route: ROUTE_TABLE.find(path)?.path });
-    const admission = admit(request, rules, { requestIP: () => ({ address: '192.0.2.7' }) }, context);
+    const route = ROUTE_TABLE.find(path);
+    const context = contextWith({ method, route: route?.path });
+    const admission = admit(request, rules, { requestIP: () => ({ address: '192.0.2.7' }) }, context, route);
     if (admission) held.push(admission);
     return context;
   };
