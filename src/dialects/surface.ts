@@ -201,11 +201,15 @@ export interface ListPage {
 export const pathsOf = (route: SurfaceRoute): readonly string[] =>
   route.kind === 'list' ? [route.path] : [route.path, ...(route.alsoAt ?? [])];
 
-/** Whether the headers of a request show that its client speaks this dialect, on paths that clients of several dialects use. */
-export const isSpokenIn = ({ versionHeader, keyHeaders }: Surface, headers: Headers): boolean =>
-  versionHeader !== undefined &&
-  headers.has(versionHeader) &&
-  !(keyHeaders?.includes(versionHeader) && headers.has('authorization'));
+/** Returns the dialect that the headers of a request indicate, on paths that clients of several dialects use. */
+export function spokenIn(surfaces: readonly Surface[], headers: Headers): Surface | undefined {
+  for (const surface of surfaces) {
+    const { versionHeader, keyHeaders } = surface;
+    if (versionHeader === undefined || !headers.has(versionHeader)) continue;
+    if (!keyHeaders?.includes(versionHeader) || !headers.has('authorization')) return surface;
+  }
+  return undefined;
+}
 
 /** A model, a selector or an alias in a list of models. */
 export interface ListedModel {

@@ -105,8 +105,8 @@ export function admit(
   const caller =
     login ?? (isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay, context));
   return caller instanceof Promise
-    ? enterLater(caller, request, rules, peers, context, route)
-    : enter(request, rules, peers, context, route, caller);
+    ? enterLater(caller, request, rules, peers, context, route, rule)
+    : enter(request, rules, peers, context, route, rule, caller);
 }
 
 /** Admits a request whose caller is not known yet. */
@@ -117,8 +117,8 @@ function enterLater(
   peers: Peers | null,
   context: RequestContext,
   route: RouteEntry,
+  rule: RouteRule | undefined,
 ): Promise<void> {
-  const rule = route.methods.get(context.method === 'HEAD' ? 'GET' : context.method);
   let place: GatePlace | null;
   try {
     place = rule ? unprovenPlace(request, rules, peers, context, rule) : null;
@@ -127,7 +127,9 @@ function enterLater(
     caller.catch(() => {});
     throw cause;
   }
-  return caller.finally(() => place?.leave()).then((found) => enter(request, rules, peers, context, route, found));
+  return caller
+    .finally(() => place?.leave())
+    .then((found) => enter(request, rules, peers, context, route, rule, found));
 }
 
 /** Roughly the maximum number of unread body bytes that the server holds. */
@@ -176,21 +178,19 @@ function enter(
   peers: Peers | null,
   context: RequestContext,
   entry: RouteEntry,
+  rule: RouteRule | undefined,
   found: Caller | 'ended' | null,
 ): Awaitable<void> {
-  const { isOpen, path, methods } = entry;
-  const { headers } = request;
-  const { method } = context;
+  const { isOpen, path } = entry;
   const policy = rules.policy();
-  const rule = methods.get(method === 'HEAD' ? 'GET' : method);
   const caller = found === 'ended' ? refuseEnded(request, rules, peers) : found && rules.levels.of(found);
   const isKeyless = !isOpen && caller === null;
   context.client.caller = caller;
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', placeOf(request, rules, peers), rules);
-  if (!rule) throw wrongMethod(pathOf(request.url), method, entry);
+  if (!rule) throw wrongMethod(pathOf(request.url), context.method, entry);
   const { access } = rule;
   if (caller) checkAccess(caller, access);
-  if (isKeyless) rules.funding.keyless.checkHeaders(headers);
+  if (isKeyless) rules.funding.keyless.checkHeaders(request.headers);
   if (rule.ownPages) rules.logins.checkOwnPage(request);
   const hasBody = checkBody(request.headers, context, rule, policy, rules.funding, isKeyless);
   const changer = caller && changerOf(caller, rule);

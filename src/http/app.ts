@@ -163,7 +163,7 @@ function servicesOf(
     refuse(caller, { url, headers }, error) {
       const context = open(new Request(url, { method: 'POST', headers }), rules().routes.find(pathOf(url)));
       context.client.caller = caller;
-      context.failed(error, url);
+      context.failed(error);
       return context.requestId;
     },
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),
@@ -248,7 +248,7 @@ export function createApp(options: AppOptions) {
           const { requestId, method } = context;
           gateway.log.error('a request failed: internal error', { request: requestId, method, stack });
         });
-        context.failed(known, request.url);
+        context.failed(known);
         // After an internal error, the request may have changed something, so the request stays counted.
         if (known.status < 500) changes.giveBack(request);
         const dialect = dialectFor(request, routes.at(context.route), surfaces);

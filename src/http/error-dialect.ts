@@ -1,5 +1,5 @@
 import { errorBody } from '../core/api/error.ts';
-import { isSpokenIn, pathsOf, type Surface } from '../dialects/surface.ts';
+import { pathsOf, type Surface, spokenIn } from '../dialects/surface.ts';
 import { pathOf, type RouteEntry } from './route-table.ts';
 
 /** The parts of a dialect that an error response needs. */
@@ -19,7 +19,7 @@ export function dialectFor(
 ): ErrorDialect {
   const isShared = route ? route.anyDialect : !pathOf(url).startsWith('/admin');
   const found = isShared
-    ? surfaces.find((surface) => isSpokenIn(surface, headers))
+    ? spokenIn(surfaces, headers)
     : // A path may lie below a list of another dialect: `/v1/models/{model}:generateContent`.
       (surfaceAt(surfaces, (path) => route?.path === path) ??
       surfaceAt(surfaces, (path) => route?.path.startsWith(`${path}/`) === true));

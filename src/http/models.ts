@@ -2,12 +2,12 @@ import { Elysia, t } from 'elysia';
 import { ErrorBody } from '../core/api/error-schema.ts';
 import { refuse } from '../core/errors.ts';
 import { capital } from '../core/text/text.ts';
-import { isSpokenIn, type ListPage, type ListRoute, type Surface } from '../dialects/surface.ts';
+import { type ListPage, type ListRoute, type Surface, spokenIn } from '../dialects/surface.ts';
 import { excluderName, mayUse, meaningOf, nameHint } from '../routing/model-name.ts';
 import { API_ERRORS, type RouteDocs, routeDocs } from './docs/route-docs.ts';
 import { detailedDirectoryOf, directoryOf } from './model-list.ts';
 import type { RouteServices } from './route-services.ts';
-import { unlisted } from './route-table.ts';
+import { queryOf, unlisted } from './route-table.ts';
 import { DetailedModelList } from './schemas/models.ts';
 import { keyParameterOf } from './surface-handler.ts';
 import { limitOf } from './terms.ts';
@@ -58,6 +58,7 @@ export const adminModelRoutes = ({ gateway, callerOf }: RouteServices) =>
 
 /** The list as a client requests it: complete, or a page. */
 function listIn(all: ReturnType<typeof directoryOf>, { url }: Request, form?: ListRoute): string {
+  if (queryOf(url) === '' && !form?.page) return all.whole;
   const query = new URL(url).searchParams;
   const page = form?.page ? form.page(query) : pageIn(query);
   return page === null ? all.whole : all.page(page);
@@ -130,7 +131,7 @@ function listRoutes(
 
 /** The list in the form of the dialect that the headers indicate; null if that dialect has no form of its own. */
 const ownList = (headers: Headers, surfaces: readonly Surface[]): ListRoute | null =>
-  surfaces.find((surface) => isSpokenIn(surface, headers))?.routes.find((route) => route.kind === 'list') ?? null;
+  spokenIn(surfaces, headers)?.routes.find((route) => route.kind === 'list') ?? null;
 
 /** The errors of a list in the form of its own dialect. Web pages may read it like `/v1/models`. */
 const ownForm = ({ error, errorBody }: Surface): Pick<RouteDocs, 'errorForm' | 'isForPages'> => ({

@@ -12,8 +12,8 @@ export function requestContexts(observer: Observer) {
      */
     open(request: Request, route: RouteEntry | undefined): RequestContext {
       const isKeyed = route ? !route.isOpen : needsKey(pathOf(request.url));
-      const operation = route?.methods.get(request.method)?.operation ?? null;
-      const context = observer.open(request, { route: route?.path ?? 'other', operation }, isKeyed);
+      const rule = route?.methods.get(request.method);
+      const context = observer.open(request, route?.path ?? 'other', rule, isKeyed);
       contexts.set(request, context);
       return context;
     },

@@ -5,10 +5,12 @@ import { type ProviderWatches, watchKeys, watchProviders } from '../admin/alerts
 import { alertEvent } from '../admin/use-cases/events.ts';
 import type { FundStanding } from '../core/accounting/fund.ts';
 import type { AttemptRecord } from '../core/decision/record.ts';
-import { lazy } from '../core/lazy.ts';
+import { lazy, perLatest } from '../core/lazy.ts';
+import type { Usage } from '../core/money/usage.ts';
+import type { AlertPolicy } from '../core/policy/alerts.ts';
 import type { BudgetWindowReading } from '../core/tables/alerts/budgets.ts';
 import type { CachedShare, SubjectShare } from '../core/tables/alerts/cached-share.ts';
-import type { AlertReadings } from '../core/tables/alerts/index.ts';
+import { ALERT_EVENTS, type AlertReadings } from '../core/tables/alerts/index.ts';
 import type { ExpiringKey } from '../core/tables/alerts/key-expiry.ts';
 import type { PolicyRefusal } from '../core/tables/alerts/policy-refused.ts';
 import type { GuardHealth } from '../gateway/guards/guard-health.ts';
@@ -41,7 +43,7 @@ interface WatchedParts {
 interface ServerAlerts {
   readonly sender: Alerts;
   readonly families: readonly Family[];
-  /** Counts the tokens of a request that has ended. */
+  /** Counts a request that may have done work for a model, once it has ended. */
   readonly count: RequestReporter;
 }
 
@@ -57,15 +59,13 @@ export function openAlerts(
   const tokens = new CachedTokenCounts();
   const tokensOf = { key: new BusiestTokenCounts<null>(), endpoint: new BusiestTokenCounts<AnsweringEndpoint>() };
   const answers = new AnswerCounts();
-  /** Whether a rule of the last check needed the counts of answers. */
-  let countsAnswers = false;
+  const needsOf = perLatest(countsFor);
   let watches: ProviderWatches = new Map();
   const readings = (): AlertReadings => {
     const time = now();
     const samples = [...health.samples()];
     watches = watchProviders(watches, samples, time);
     const { guards } = gateway.lease().snapshot;
-    countsAnswers = false;
     return {
       // All instances share the budgets and keys, so only one instance checks budgets and keys. Each instance has its own providers,
       // policy and refused requests.
@@ -74,10 +74,7 @@ export function openAlerts(
       providers: [...watches.values()],
       providerKeys: watchKeys(samples),
       guards: guards.map(({ name }) => ({ name, failing: guardHealth.of(name) })),
-      answersWithin(windowMs) {
-        countsAnswers = true;
-        return answers.within(windowMs, time);
-      },
+      answersWithin: (windowMs) => answers.within(windowMs, time),
       refusal: refusalOf(policy.status()),
       split: reporter.split,
       tokensWithin: (windowMs) => tokens.within(windowMs, time),
@@ -94,25 +91,26 @@ export function openAlerts(
   const terms = () => gateway.lease().snapshot.alerts;
   const onAlert = (message: AlertMessage) => feed.tell(() => alertEvent(message));
   const sender = new Alerts({ store, policy: terms, readings, env, now, timers, log, onAlert });
-  const count: RequestReporter = (request) => {
-    const {
-      caller,
-      exchange: { result },
-    } = request;
-    guardHealth.count(request, now());
-    if (countsAnswers) countAnswer(answers, request, now());
-    const usage = result?.outcome.usage;
-    if (!usage) return;
-    const { inputTokens, cachedInputTokens } = usage;
+  const countTokens = ({ inputTokens, cachedInputTokens }: Usage, { caller, exchange: { result } }: RequestContext) => {
     const time = now();
     tokens.add(inputTokens, cachedInputTokens, time);
     if (caller) tokensOf.key.add(caller.keyId, () => null, inputTokens, cachedInputTokens, time);
-    const attempt = result.outcome.attempts.at(-1);
+    const attempt = result?.outcome.attempts.at(-1);
     if (attempt)
       tokensOf.endpoint.add(endpointId(attempt), () => endpointOf(attempt), inputTokens, cachedInputTokens, time);
   };
+  const count: RequestReporter = (request) => {
+    if (request.work.guards) guardHealth.count(request, now());
+    const needs = needsOf(terms());
+    if (needs.has('answers')) countAnswer(answers, request, now());
+    const usage = request.exchange.result?.outcome.usage;
+    if (needs.has('tokens') && usage) countTokens(usage, request);
+  };
   return { sender, families: sender.counts.families, count };
 }
+
+/** The counts that the rules need. They begin with the policy that has such a rule. */
+const countsFor = ({ rules }: AlertPolicy) => new Set(rules.map(({ on }) => ALERT_EVENTS[on].counts));
 
 /** Counts the answer to a request for a model. */
 function countAnswer(answers: AnswerCounts, { operation, answer, exchange: { result } }: RequestContext, now: number) {

@@ -46,11 +46,16 @@ export function openObserver(
   const dialects = new Map(routes.map(({ surface, path }) => [path, surface.name]));
   const isModelName = (name: string) => isStated(name, lease().snapshot);
   const refused = recordRefusals({ refusals: records.refusals, now: instance.now, isModelName, dialects });
-  const reporters: RequestReporter[] = [logForeignFields(log, foreign), refused, ...more];
+  const workReporters: RequestReporter[] = [logForeignFields(log, foreign), ...more];
+  const reporters: RequestReporter[] = [refused];
   if (form !== 'off') reporters.push(logRequests(log));
-  if (metrics) reporters.push(chat.count, edge.count);
+  if (metrics) {
+    workReporters.push(chat.count);
+    reporters.push(edge.count);
+  }
   const trace = tracer && ((headers: Headers) => tracer.begin(headers));
   const written = () => ledger.written();
-  const observer = new Observer({ trace, reporters, log, clock, nextId: requestIds(instance), written });
+  const nextId = requestIds(instance);
+  const observer = new Observer({ trace, workReporters, reporters, log, clock, nextId, written });
   return { observer, families: [...chat.families, ...edge.families, ...(tracer?.families ?? [])] };
 }

@@ -28,7 +28,15 @@ const noLogins = {
 /** The parts of an app without log, metrics, traces or sign-in. */
 export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   tokens: noTokens(log),
-  observer: new Observer({ trace: null, reporters: [], log, clock, nextId, written: async () => {} }),
+  observer: new Observer({
+    trace: null,
+    reporters: [],
+    workReporters: [],
+    log,
+    clock,
+    nextId,
+    written: async () => {},
+  }),
   gate: new Gate(() => performance.now()),
   signIn: new SignIn({
     policy: () => ({ signIn: null, console: true }),

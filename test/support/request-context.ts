@@ -2,7 +2,7 @@ import type { AttemptRecord, DecisionOutcome } from '../../src/core/decision/rec
 import { type Caller, holderCaller } from '../../src/core/people/caller.ts';
 import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
 import type { ExchangeFacts, ExchangeResult } from '../../src/gateway/exchange/exchange-facts.ts';
-import { type Arrival, RequestContext } from '../../src/gateway/request/request-context.ts';
+import { RequestContext } from '../../src/gateway/request/request-context.ts';
 import type { AnswerFacts, ClientFacts, WorkFacts } from '../../src/gateway/request/request-facts.ts';
 import type { Trace } from '../../src/host/telemetry/trace.ts';
 
@@ -29,17 +29,10 @@ export const callerNamed = (keyId: string): Caller => holderCaller(keyId);
 export function contextWith(facts: ContextFacts = {}): RequestContext {
   const { id = 1, at = 0, method = 'POST', route = 'other', trace = null, keyId = null, onEnd } = facts;
   const { signal = new AbortController().signal } = facts;
-  const operation = route === createCompletion.path && method === 'POST' ? 'chat' : null;
-  const arrival: Arrival = {
-    origin: { method, signal },
-    requestNumber: id,
-    at,
-    route,
-    operation,
-    idempotencyKey: null,
-    trace,
-  };
-  const context = new RequestContext(arrival, onEnd);
+  const operation = route === createCompletion.path && method === 'POST' ? ('chat' as const) : null;
+  // `counts`: the tests may set any facts.
+  const rule = { ...(operation && { operation }), counts: true };
+  const context = new RequestContext({ method, signal }, id, at, route, rule, trace, onEnd);
   if (keyId !== null) context.client.caller = callerNamed(keyId);
   for (const part of [context.client, context.work, context.exchange, context.answer]) {
     for (const [name, value] of Object.entries(facts))

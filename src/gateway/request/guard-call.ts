@@ -126,15 +126,9 @@ class ModelCall {
   async #decided(request: RunnableRequest['request'], runtime: Runtime, signal: AbortSignal): Promise<GuardRunnable> {
     const gateway = this.#gateway;
     const startedAt = gateway.clock();
-    const context = new RequestContext({
-      origin: { method: 'POST', signal },
-      requestNumber: gateway.nextId(),
-      at: startedAt,
-      route: 'guard',
-      operation: request.operation,
-      idempotencyKey: null,
-      trace: null,
-    });
+    const origin = { method: 'POST', signal };
+    const rule = { operation: request.operation, counts: true };
+    const context = new RequestContext(origin, gateway.nextId(), startedAt, 'guard', rule, null);
     const caller = withAllModels(this.#terms.caller);
     const terms = { ...this.#terms, runtime, caller, cap: null, windowsOnly: false };
     const decided = await decideRequest(gateway, request, terms, true, context);

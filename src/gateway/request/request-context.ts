@@ -8,7 +8,7 @@ import type { Operation } from '../../core/request/operation.ts';
 import type { Trace, TraceStep } from '../../host/telemetry/trace.ts';
 import { ExchangeFacts } from '../exchange/exchange-facts.ts';
 import { AnswerFacts, BodyFacts, ClientFacts, WorkFacts } from './request-facts.ts';
-import { type Admission, RequestLife } from './request-life.ts';
+import { type Admission, type RequestEnd, RequestLife } from './request-life.ts';
 
 /** The exchange of a request, as far as the context uses it. */
 interface RunningWork {
@@ -16,23 +16,20 @@ interface RunningWork {
   abandon(error: SignalboxError): void;
 }
 
-/** Facts that are known when a request arrives. */
-export interface Arrival {
-  /** The HTTP request. */
-  readonly origin: Pick<Request, 'method' | 'signal'> & Partial<Pick<Request, 'headers'>>;
-  /** The number of the request, see `core/id.ts`. */
-  readonly requestNumber: number;
-  /** The time of arrival, ms on the gateway's clock. */
-  readonly at: number;
-  /** The pattern of the route, such as `/v1/decisions/:id`; `other` for an unknown path. */
-  readonly route: string;
-  /** The operation that a model performs for the route; null for other routes. */
-  readonly operation: Operation | null;
-  /** The value of the request's header `Idempotency-Key`; null if the request has no such header. */
-  readonly idempotencyKey: string | null;
-  /** The trace of the request; null while nothing is traced. */
-  readonly trace: Trace | null;
+/** The HTTP request, as far as the context uses it. */
+type Origin = Pick<Request, 'method' | 'signal'> & Partial<Pick<Request, 'headers' | 'url'>>;
+
+/** The rule of a request's route, as far as the context uses it. */
+export interface RequestRule {
+  /** The operation that a model performs for the route; absent for other routes. */
+  readonly operation?: Operation;
+  /** Whether the route counts against the gate. Only its requests may do work for a model. */
+  readonly counts?: boolean;
 }
+
+/** The facts of all requests that do no work for a model. */
+const NO_WORK: WorkFacts = Object.freeze(new WorkFacts());
+const NO_EXCHANGE: ExchangeFacts = Object.freeze(new ExchangeFacts());
 
 /**
  * The context of a request, from the first byte until the request is answered and all its work has ended. The HTTP edge makes the context.
@@ -41,46 +38,68 @@ export interface Arrival {
  * The slot at the gate, the rate limits and the trace of the request end together, exactly once: after `handled`, and also after `endWork`
  * if `beginWork` was called.
  */
-export class RequestContext implements Links<RequestContext> {
+export class RequestContext implements Links<RequestContext>, RequestEnd {
+  /** See `core/id.ts`. */
   readonly requestNumber: number;
   /** `req_…` */
   readonly requestId: string;
+  /** The time of arrival, ms on the gateway's clock. */
   readonly at: number;
   readonly method: string;
+  /** The pattern of the route, such as `/v1/decisions/:id`; `other` for an unknown path. */
   readonly route: string;
+  /** The value of the header `Idempotency-Key`; null for none. */
   readonly idempotencyKey: string | null;
+  /** Null while nothing is traced. */
   readonly trace: Trace | null;
   /** The operation that a model performs for the request; null for none. */
   operation: Operation | null;
   readonly client = new ClientFacts();
   readonly body = new BodyFacts();
-  readonly work = new WorkFacts();
-  readonly exchange = new ExchangeFacts();
+  /** Whether the request may do work for a model. */
+  readonly hasWork: boolean;
+  readonly work: WorkFacts;
+  readonly exchange: ExchangeFacts;
   readonly answer = new AnswerFacts();
-  readonly life: RequestLife;
+  readonly life = new RequestLife(this);
   /** When the request ended, ms on the gateway's clock; NaN before that. */
   endedAt = Number.NaN;
   before: RequestContext | null = null;
   after: RequestContext | null = null;
-  readonly #origin: Arrival['origin'];
+  readonly #origin: Origin;
+  readonly #onEnd: ((context: RequestContext) => void) | undefined;
   /** The list of requests that a shutdown waits for, while this request is in it. */
   #inFlight: LinkedSet<RequestContext> | null = null;
   /** The exchange; null before it exists and after it has ended. */
   #running: RunningWork | null = null;
   #cutOff: SignalboxError | null = null;
 
-  /** @param onEnd called once, when the request has ended */
-  constructor(arrival: Arrival, onEnd: (context: RequestContext) => void = () => {}) {
-    this.#origin = arrival.origin;
-    this.requestNumber = arrival.requestNumber;
-    this.requestId = idText('req_', arrival.requestNumber);
-    this.at = arrival.at;
-    this.method = arrival.origin.method;
-    this.route = arrival.route;
-    this.idempotencyKey = arrival.idempotencyKey;
-    this.trace = arrival.trace;
-    this.operation = arrival.operation;
-    this.life = new RequestLife(() => onEnd(this));
+  /**
+   * @param rule undefined for an unknown path or method
+   * @param onEnd called once, when the request has ended
+   */
+  constructor(
+    origin: Origin,
+    requestNumber: number,
+    at: number,
+    route: string,
+    rule: RequestRule | undefined,
+    trace: Trace | null,
+    onEnd?: (context: RequestContext) => void,
+  ) {
+    this.#origin = origin;
+    this.requestNumber = requestNumber;
+    this.requestId = idText('req_', requestNumber);
+    this.at = at;
+    this.method = origin.method;
+    this.route = route;
+    this.idempotencyKey = origin.headers?.get('idempotency-key') ?? null;
+    this.trace = trace;
+    this.operation = rule?.operation ?? null;
+    this.hasWork = rule?.counts === true;
+    this.work = this.hasWork ? new WorkFacts() : NO_WORK;
+    this.exchange = this.hasWork ? new ExchangeFacts() : NO_EXCHANGE;
+    this.#onEnd = onEnd;
   }
 
   /** Aborted when the caller disconnects. The server creates the signal when it is first read. */
@@ -91,6 +110,11 @@ export class RequestContext implements Links<RequestContext> {
   /** The headers of the HTTP request; null if it has none. */
   get headers(): Headers | null {
     return this.#origin.headers ?? null;
+  }
+
+  /** The address of the HTTP request; '' if it has none. */
+  get url(): string {
+    return this.#origin.url ?? '';
   }
 
   /** The caller; null until the key is read, or a payer has proved its identity. */
@@ -185,20 +209,27 @@ export class RequestContext implements Links<RequestContext> {
    */
   handled(status: number, code: ErrorCode | null): void {
     const { answer } = this;
-    // If the caller has disconnected, no client receives the error, so the error is not counted.
-    const isDeserted = code !== null && this.#isDeserted(code);
-    answer.status = isDeserted ? 0 : status;
-    // For a stored answer, the code of its error was noted when the answer was found.
-    if (isDeserted) answer.code = null;
-    else if (code !== null || !answer.isReplayed) answer.code = code;
+    if (code !== null && this.#isDeserted(code)) {
+      // The caller has disconnected, so no client receives the error, and the error is not counted.
+      answer.status = 0;
+      answer.code = null;
+    } else {
+      answer.status = status;
+      // For a stored answer, the code of its error was noted when the answer was found.
+      if (code !== null || !answer.isReplayed) answer.code = code;
+    }
     this.life.handled();
   }
 
-  /** Notes the end of the handler with an error that is answered. @param url the address of the request */
-  failed(error: SignalboxError, url: string): void {
+  /** Notes the end of the handler with an error that is answered. */
+  failed(error: SignalboxError): void {
     this.answer.error = error;
-    this.answer.url = url;
     this.handled(error.status, error.code);
+  }
+
+  /** For `RequestLife`. */
+  ended(): void {
+    this.#onEnd?.(this);
   }
 
   /** Whether an error occurred after the caller had disconnected. A defect still counts as an error, and so does a refusal at admission. */

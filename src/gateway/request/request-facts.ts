@@ -120,8 +120,6 @@ export class AnswerFacts {
   code: ErrorCode | null = null;
   /** The error that was answered; null for none, and for the error of a stored answer. */
   error: SignalboxError | null = null;
-  /** The address of a request that was answered with an error; '' for any other request. */
-  url = '';
 
   /** Whether the caller disconnected before there was an answer. */
   get isMissing(): boolean {

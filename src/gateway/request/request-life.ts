@@ -19,6 +19,12 @@ export interface Admission {
   acceptPayer(payer: Caller): Awaitable<Quota | null>;
 }
 
+/** What learns that a request has ended. */
+export interface RequestEnd {
+  /** Called once. */
+  ended(): void;
+}
+
 /**
  * The slot at the gate and the rate limits that a request holds from its admission to its end. They end together, exactly once: when the
  * request was handled, and, if its work has begun, when that has ended, too.
@@ -29,7 +35,7 @@ export class RequestLife {
    * admission.
    */
   place: GatePlace | null = null;
-  readonly #onEnd: () => void;
+  readonly #request: RequestEnd;
   #admission: Admission | null = null;
   #quota: Quota | null = null;
   #isPayerAccepted = false;
@@ -38,9 +44,8 @@ export class RequestLife {
   #isOver = false;
   #whenOver: (() => void) | null = null;
 
-  /** @param onEnd called once, when the request has ended */
-  constructor(onEnd: () => void) {
-    this.#onEnd = onEnd;
+  constructor(request: RequestEnd) {
+    this.#request = request;
   }
 
   get isAdmitted(): boolean {
@@ -141,6 +146,6 @@ export class RequestLife {
     this.#quota?.close();
     this.place?.leave();
     this.#whenOver?.();
-    this.#onEnd();
+    this.#request.ended();
   }
 }

@@ -55,6 +55,7 @@ export const cachedShare = defineAlert({
   means: 'The share of the input that providers read from their caches is too low.',
   about: 'input tokens, if providers had less than the share `below` in a cache',
   often: 'at the beginning, and when the share is a tenth above `below` again',
+  counts: 'tokens',
   keys: {
     below: number(
       { exclusiveMinimum: 0, maximum: 1, example: 0.4 },

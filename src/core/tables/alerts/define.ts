@@ -51,6 +51,8 @@ interface StatedAlert<On extends string, Keys extends TProperties, Rule, Reading
   readonly keys: Keys;
   /** Whether a rule collects further subjects for some minutes after a message, because more are likely to follow. */
   readonly gathers?: true;
+  /** What the server counts only while a rule is on this event; absent for nothing. */
+  readonly counts?: 'answers' | 'tokens';
   /** @param stated the keys of a rule, with their defaults */
   readonly read: (stated: Static<TObject<Keys>>) => Rule;
   /** Finds what the rule reports now. The server must have all readings that the definitions name. */

@@ -9,6 +9,7 @@ export const errorRate = defineAlert({
   means: 'Too many requests end with an error of Signalbox or a provider.',
   about: 'a share of requests above `above` that ended with an error (5xx)',
   often: 'at the beginning, and when the share is a fifth below `above` again',
+  counts: 'answers',
   keys: {
     above: number(
       { exclusiveMinimum: 0, exclusiveMaximum: 1, default: 0.05, example: 0.1 },

@@ -11,6 +11,7 @@ export const slowAnswers = defineAlert({
   means: 'Answers begin too late.',
   about: 'one of 10 answers that begins after more than `above_seconds`',
   often: 'at the beginning, and when the time is a fifth below `above_seconds` again',
+  counts: 'answers',
   keys: {
     above_seconds: number(
       { exclusiveMinimum: 0, maximum: 3_600, default: 10, example: 5 },

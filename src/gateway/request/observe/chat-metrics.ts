@@ -1,11 +1,11 @@
 import type { AttemptRecord, DecisionOutcome } from '../../../core/decision/record.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import type { Usage } from '../../../core/money/usage.ts';
-import type { GuardVerdict } from '../../../core/policy/guards.ts';
 import { OPERATION_NAMES, type Operation } from '../../../core/request/operation.ts';
 import type { Spread } from '../../../core/time/spread.ts';
 import { type CounterCell, LabelledCells, type LabelledCounter, OTHER } from '../../../host/telemetry/counts.ts';
 import type { Family } from '../../../host/telemetry/families.ts';
+import type { RequestGuards } from '../../guards/request-guards.ts';
 import type { RequestContext } from '../request-context.ts';
 import { selectorOf } from '../request-facts.ts';
 import { type ChatFamilies, chatFamilies, LANE_LABELS } from './chat-families.ts';
@@ -20,7 +20,7 @@ const SERIES_A_LANE = 8;
 type ChatOutcome = DecisionOutcome['status'] | 'replayed' | 'refused' | 'quoted' | 'unavailable';
 
 export interface ChatMetrics {
-  /** Counts a request that has ended, on any route. */
+  /** Counts a request that may have done work for a model, once it has ended. */
   count(request: RequestContext): void;
   readonly families: readonly Family[];
 }
@@ -43,24 +43,21 @@ export function createChatMetrics(keyLabel: () => string | null = () => null): C
     new LabelledCells<Lane>(LANE_LABELS, LANES_MAX, (...names) => new Lane(families, keyLabels, [operation, ...names]));
   const lanes = new Map(OPERATION_NAMES.map((operation) => [operation, lanesOf(operation)]));
   const count = (request: RequestContext): void => {
-    const { routing, startedAt } = request.work;
+    const { routing, startedAt, guards, cache, promptCounts } = request.work;
     const { result, dispatchedAt } = request.exchange;
     if (routing) rejections.count(routing);
-    if (request.work.guards) countVerdicts(families, request.work.guards.verdicts.all);
-    for (const { guard, model, charged } of request.work.guards?.calls ?? [])
-      families.guardCredits.at(guard, model).value += charged;
+    if (guards) countGuards(families, guards);
     if (request.operation === null) return;
-    if (request.work.cache) families.cache.at(request.operation, request.work.cache.result).value++;
+    if (cache) families.cache.at(request.operation, cache.result).value++;
     const lane = laneOf(lanes.get(request.operation)!, request);
     const cells = lane.of(keyLabels.of(request.caller));
     cells.outcome(outcomeOf(request)).value++;
     dispatch.observe((dispatchedAt - startedAt) / 1000);
-    for (const { provider, end } of request.work.promptCounts ?? []) families.promptCounts.at(provider, end).value++;
+    if (promptCounts) for (const { provider, end } of promptCounts) families.promptCounts.at(provider, end).value++;
     if (!result) return;
     const { outcome } = result;
-    const { escalation, unescalated } = routing?.facts ?? {};
-    if (escalation) families.escalations.at(escalation.signal).value++;
-    if (unescalated) families.unescalated.at(unescalated.signal).value++;
+    if (routing?.facts.escalation) families.escalations.at(routing.facts.escalation.signal).value++;
+    if (routing?.facts.unescalated) families.unescalated.at(routing.facts.unescalated.signal).value++;
     lane.count(outcome, request.exchange.failedUsage);
     cells.spent(outcome.status).value += outcome.charged;
     if (outcome.firstPartMs !== null && request.answer.isStream && hasAnswered(outcome)) {
@@ -75,11 +72,12 @@ export function createChatMetrics(keyLabel: () => string | null = () => null): C
   return { count, families: [...Object.values(families).map(({ family }) => family), ...rejections.families] };
 }
 
-function countVerdicts({ guardMatches, guardFailures }: ChatFamilies, verdicts: readonly GuardVerdict[]): void {
-  for (const { guard, side, action, matches, failed } of verdicts) {
+function countGuards({ guardMatches, guardFailures, guardCredits }: ChatFamilies, guards: RequestGuards): void {
+  for (const { guard, side, action, matches, failed } of guards.verdicts.all) {
     for (const [kind, count] of Object.entries(matches)) guardMatches.at(guard, side, action, kind).value += count;
     if (failed) guardFailures.at(guard, side).value++;
   }
+  for (const { guard, model, charged } of guards.calls) guardCredits.at(guard, model).value += charged;
 }
 
 function laneOf(lanes: LabelledCells<Lane>, { work: { routing }, exchange: { result } }: RequestContext): Lane {

@@ -23,10 +23,33 @@ interface RequestLine {
  */
 export function requestLine(request: RequestContext, now: number, suppressed?: number): RequestLine {
   const message = request.operation ?? 'request';
-  return { level: levelOf(request), message, fields: fieldsOf(request, now, suppressed) };
+  const fields = request.hasWork ? workFields(request, now, suppressed) : plainFields(request, now, suppressed);
+  return { level: levelOf(request), message, fields };
 }
 
-function fieldsOf(request: RequestContext, now: number, suppressed: number | undefined): LogFields {
+/** The fields of a request that can do no work for a model: the fields of other requests that it can have, in the same order. */
+function plainFields(request: RequestContext, now: number, suppressed: number | undefined): LogFields {
+  const { trace, client, answer } = request;
+  return {
+    request: request.requestId,
+    trace: trace?.isSampled ? trace.traceId : undefined,
+    key: keyOf(request),
+    denied: client.denied?.reason,
+    sent_by: client.sentBy ?? undefined,
+    method: request.method,
+    route: request.route,
+    status: answer.status === 0 ? undefined : answer.status,
+    error: answer.code ?? undefined,
+    total_ms: Math.round(now - request.at),
+    suppressed,
+  };
+}
+
+/** A command that arrives through the socket of the data folder has no key. */
+const keyOf = ({ keyId, client: { denied } }: RequestContext): string | undefined =>
+  keyId || denied?.caller.keyId || undefined;
+
+function workFields(request: RequestContext, now: number, suppressed: number | undefined): LogFields {
   const { trace, operation } = request;
   const { routing } = request.work;
   const { result } = request.exchange;
@@ -37,8 +60,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
   return {
     request: request.requestId,
     trace: trace?.isSampled ? trace.traceId : undefined,
-    // A command that arrives through the socket of the data folder has no key.
-    key: request.keyId || request.client.denied?.caller.keyId || undefined,
+    key: keyOf(request),
     denied: request.client.denied?.reason,
     sent_by: request.client.sentBy ?? undefined,
     method: operation === null ? request.method : undefined,

@@ -1,6 +1,6 @@
 import type { Log } from '../../../host/telemetry/log.ts';
 import type { Trace } from '../../../host/telemetry/trace.ts';
-import { type Arrival, RequestContext } from '../request-context.ts';
+import { RequestContext, type RequestRule } from '../request-context.ts';
 import { requestSpan } from './spans.ts';
 import { isTurnedAway, strangersLimit } from './strangers.ts';
 
@@ -10,7 +10,10 @@ export type RequestReporter = (request: RequestContext, now: number) => void;
 interface ObserverOptions {
   /** Begins the trace of a request; null while nothing is traced. */
   readonly trace: ((headers: Headers) => Trace) | null;
+  /** The reporters of all requests. */
   readonly reporters: readonly RequestReporter[];
+  /** The reporters of requests that may do work for a model. They report before the others. */
+  readonly workReporters: readonly RequestReporter[];
   readonly log: Log;
   /** Milliseconds on a clock whose value never decreases. */
   readonly clock: () => number;
@@ -38,23 +41,15 @@ export class Observer {
 
   /**
    * Makes the context of a request that has just arrived.
-   * @param route the pattern of the request's route, with its operation
+   * @param route the pattern of the request's route; `other` for an unknown path
+   * @param rule undefined for an unknown path or method
    * @param isTraced whether the request may be traced; false for health checks
    */
-  open(origin: Request, route: Pick<Arrival, 'route' | 'operation'>, isTraced: boolean): RequestContext {
+  open(origin: Request, route: string, rule: RequestRule | undefined, isTraced: boolean): RequestContext {
     const { nextId, clock, trace } = this.#options;
     const begun = trace && isTraced ? trace(origin.headers) : null;
     begun?.step('admit');
-    const arrival = {
-      origin,
-      requestNumber: nextId(),
-      at: clock(),
-      route: route.route,
-      operation: route.operation,
-      idempotencyKey: origin.headers.get('idempotency-key'),
-      trace: begun,
-    };
-    return new RequestContext(arrival, this.#end);
+    return new RequestContext(origin, nextId(), clock(), route, rule, begun, this.#end);
   }
 
   readonly #end = (request: RequestContext): void => {
@@ -64,9 +59,10 @@ export class Observer {
   };
 
   readonly #reportEnded = (): void => {
-    const { reporters } = this.#options;
+    const { reporters, workReporters } = this.#options;
     const ended = this.#ended;
     this.#ended = [];
+    for (const report of workReporters) for (const request of ended) if (request.hasWork) this.#try(report, request);
     for (const report of reporters) for (const request of ended) this.#try(report, request);
   };
 

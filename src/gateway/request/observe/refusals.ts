@@ -92,7 +92,7 @@ function dialectAt(route: string, dialects: RefusalSink['dialects']): string | n
 const MODEL_ROUTE = /^(\S*\/models\/)(?:\{\w+\}|\*)(.*)$/;
 
 /** Returns the model that the path of a request names; '' for none. */
-function modelInPath({ route, answer: { url } }: RequestContext): string {
+function modelInPath({ route, url }: RequestContext): string {
   const [, before = '', after = ''] = MODEL_ROUTE.exec(route) ?? [];
   if (before === '' || !URL.canParse(url)) return '';
   const { pathname } = new URL(url);
@@ -127,7 +127,7 @@ const deniedFor = ({ client: { denied } }: RequestContext): string | undefined =
  * Returns the message of the error without texts of the request. The message can name a model, so it is made safe to show in a terminal.
  * @param secret a name that the message must not contain; '' for none
  */
-function reasonOf({ answer: { error, url }, body }: RequestContext, secret: string): string {
+function reasonOf({ answer: { error }, url, body }: RequestContext, secret: string): string {
   if (!error) return '';
   const { param } = error.info;
   const cut = error.message.slice(0, REASON_MAX + MARGIN);

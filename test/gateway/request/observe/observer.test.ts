@@ -21,7 +21,15 @@ function watched() {
   });
   const log = { info() {}, warn() {}, error() {} };
   const written = async () => {};
-  const observer = new Observer({ trace, reporters: [], log, clock: () => now, nextId: () => 1, written });
+  const observer = new Observer({
+    trace,
+    reporters: [],
+    workReporters: [],
+    log,
+    clock: () => now,
+    nextId: () => 1,
+    written,
+  });
   return {
     ended,
     wait: (ms: number) => {
@@ -29,11 +37,7 @@ function watched() {
     },
     end({ keyId = null, status, code = null }: ContextFacts & { readonly status: number }, count: number): void {
       for (let at = 0; at < count; at++) {
-        const context = observer.open(
-          new Request('http://localhost/v1/models'),
-          { route: '/v1/models', operation: null },
-          true,
-        );
+        const context = observer.open(new Request('http://localhost/v1/models'), '/v1/models', undefined, true);
         if (keyId !== null) context.client.caller = callerNamed(keyId);
         context.handled(status, code);
       }
@@ -67,12 +71,11 @@ function observerOf(
   const errors: string[] = [];
   const log = { info() {}, warn() {}, error: (message: string) => void errors.push(message) };
   const written = async () => {};
-  const observer = new Observer({ trace: null, reporters, log, clock, nextId: () => 1, written });
+  const observer = new Observer({ trace: null, reporters, workReporters: [], log, clock, nextId: () => 1, written });
   return { observer, errors };
 }
 
-const open = (observer: Observer) =>
-  observer.open(new Request('http://localhost/'), { route: 'other', operation: null }, false);
+const open = (observer: Observer) => observer.open(new Request('http://localhost/'), 'other', undefined, false);
 
 /** Waits, because reports are made after the turn of the event loop in which requests end. */
 const turn = () => new Promise((done) => setImmediate(done));
@@ -107,7 +110,7 @@ describe('the reports of a request that has ended', () => {
     const told: [string, number][] = [];
     const { observer } = observerOf([({ route }, at) => told.push([route, at])], () => now);
     const contexts = ['a', 'b', 'c'].map((route) =>
-      observer.open(new Request('http://localhost/'), { route, operation: null }, false),
+      observer.open(new Request('http://localhost/'), route, undefined, false),
     );
     for (const context of contexts) {
       now++;
