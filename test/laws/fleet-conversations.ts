@@ -1,8 +1,6 @@
 import type { Facts } from '../../src/core/request/facts.ts';
-import { accountIn } from '../../src/gateway/exchange/key-turns.ts';
 import { Plan } from '../../src/gateway/exchange/plan.ts';
-import type { RunnableRequest } from '../../src/gateway/exchange/runnable-request.ts';
-import { spreadOf } from '../../src/gateway/exchange/spread.ts';
+import { RequestEndpoints } from '../../src/gateway/exchange/spread.ts';
 import { Affinity, type PromptHistory } from '../../src/gateway/prompt/affinity.ts';
 import { buildRuntime, type Runtime } from '../../src/policy/runtime/runtime.ts';
 import { stateAccount, type Upstream } from '../../src/policy/runtime/upstream.ts';
@@ -236,20 +234,15 @@ export class FleetConversations {
     const context = { id: this.#report.turns, seed: seedFrom(this.#random), strategy: byQuality, reason: 'pinned' };
     const decision = runtime.decider.decide(asked, { ...context, readings });
     if (isRefusal(decision)) throw new Error('without faults, no request is refused');
-    const spread = spreadOf({ decision, runtime, history, clock } as unknown as RunnableRequest);
-    const plan = new Plan(decision, runtime.upstreams, {
-      retriesMax: 2,
-      clock,
-      random: this.#random,
-      stayAt: (pool) => accountIn(pool, history, asked, runtime.snapshot),
-      ...spread,
-      ...(this.#mutant === 'places by the position in the list' && {
-        pick: (ranked, left, draw) => {
-          const { low } = history.conversation(asked, runtime.snapshot)!;
-          return { ...spread!.pick(ranked, left, draw), at: left[low % left.length]! };
-        },
-      }),
-    });
+    const choice = new RequestEndpoints({ decision, runtime, history, clock });
+    if (this.#mutant === 'places by the position in the list') {
+      const pick = choice.pick.bind(choice);
+      choice.pick = (ranked, left, draw) => {
+        const { low } = history.conversation(asked, runtime.snapshot)!;
+        return { ...pick(ranked, left, draw), at: left[low % left.length]! };
+      };
+    }
+    const plan = new Plan(decision, runtime.upstreams, { retriesMax: 2, clock, random: this.#random, choice });
     return plan.next()!.way.upstream;
   }
 

@@ -5,8 +5,7 @@ import { SPREAD_MODES } from '../../src/core/policy/spread.ts';
 import { pauseOf } from '../../src/gateway/exchange/failure.ts';
 import { calledBy } from '../../src/gateway/exchange/key-turns.ts';
 import { Plan } from '../../src/gateway/exchange/plan.ts';
-import type { RunnableRequest } from '../../src/gateway/exchange/runnable-request.ts';
-import { spreadOf } from '../../src/gateway/exchange/spread.ts';
+import { RequestEndpoints } from '../../src/gateway/exchange/spread.ts';
 import { Affinity } from '../../src/gateway/prompt/affinity.ts';
 import { buildRuntime, type Runtime } from '../../src/policy/runtime/runtime.ts';
 import type { Upstream } from '../../src/policy/runtime/upstream.ts';
@@ -162,14 +161,10 @@ ${endpoints.join('\n')}
       return;
     }
     const history = this.#affinity.history('key', request);
-    const runnable = { decision, runtime, history, clock: this.#time.clock } as unknown as RunnableRequest;
-    const plan = new Plan(decision, runtime.upstreams, {
-      retriesMax: 2,
-      clock: this.#time.clock,
-      random: this.#random,
-      stayAt: () => null,
-      ...spreadOf(runnable),
-    });
+    const { clock } = this.#time;
+    const choice = new RequestEndpoints({ decision, runtime, history, clock });
+    choice.stayAt = () => null;
+    const plan = new Plan(decision, runtime.upstreams, { retriesMax: 2, clock, random: this.#random, choice });
     this.#step(plan, runtime, { number: context.id, untried, called: [] });
   }
 

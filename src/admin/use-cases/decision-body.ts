@@ -200,7 +200,7 @@ const callBody = (call: GuardCall): object => {
 function receiptBody(record: DecisionRecord, outcome: DecisionOutcome): object {
   const last = outcome.attempts.at(-1);
   const model = last && isAnswer(last, outcome) ? last.model : record.choice;
-  const { dropped: _, ...receipt } = platformOf(outcome, record, model);
+  const { dropped: _, ...receipt } = platformOf(outcome, record, record.choice, model);
   return receipt;
 }
 

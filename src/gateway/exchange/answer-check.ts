@@ -7,6 +7,7 @@ import { isFittingCall } from '../../core/request/fitting-call.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { ANSWER_STEPS, type CheckBudget, fitsSchema } from '../../core/schema/fits.ts';
 import { wantsForm } from '../money/second-attempt.ts';
+import type { AnswerJudge } from './runnable-request.ts';
 
 /** Reads an answer before its reader gets it, and says whether it failed. */
 export interface AnswerReview {
@@ -22,10 +23,10 @@ export interface AnswerReview {
 /** Reads an answer that a guard may block. */
 export class GuardReview implements AnswerReview {
   readonly isSettled = false;
-  readonly #judge: (parts: readonly StreamPart[]) => Awaitable<boolean>;
+  readonly #judge: AnswerJudge;
   readonly #parts: StreamPart[] = [];
 
-  constructor(judge: (parts: readonly StreamPart[]) => Awaitable<boolean>) {
+  constructor(judge: AnswerJudge) {
     this.#judge = judge;
   }
 

@@ -5,8 +5,8 @@ import { USAGE_WAIT_MS } from '../../providers/completion.ts';
 import type { AnswerRoom } from '../../providers/upstream-call.ts';
 import type { MeasuredUsage } from '../money/meter.ts';
 import type { AnswerReview } from './answer-check.ts';
-import type { Attempt } from './attempt.ts';
-import type { EndedAnswer, OpenedAnswer } from './attempts.ts';
+import type { Attempt, EndedAnswer } from './attempt.ts';
+import type { OpenedAnswer } from './attempts.ts';
 import { GrowingAnswer, type GrowingAnswerOptions } from './growing-answer.ts';
 
 /** The time in which bytes that have arrived are read, ms. */
@@ -80,7 +80,7 @@ export class AnswerInProgress {
 
   /** Ends the attempt with a complete answer. */
   completed(): EndedAnswer {
-    return { running: this.running, ...(this.growing ?? this.running).completed() };
+    return (this.growing ?? this.running).completed();
   }
 
   /** Returns the usage to charge for an answer that its reader does not get to its end, as `broken` of an attempt. */

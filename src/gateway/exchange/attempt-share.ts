@@ -12,8 +12,8 @@ import type { RunnableRequest } from './runnable-request.ts';
 
 /** The share of an exchange's attempt in the limits of its endpoint. */
 export class AttemptShare {
-  /** The endpoints without room for an attempt, in the order of time. */
-  readonly full: FullEndpoint[] = [];
+  /** The endpoints without room for an attempt, in the order of time; absent if there are none. */
+  full?: FullEndpoint[];
   #stay: EndpointStay | null = null;
 
   /** Takes a share for an attempt. Returns null if there is room, or if the endpoint has no limits. */
@@ -33,6 +33,7 @@ export class AttemptShare {
   }
 
   #note({ model, endpoint, at }: Upstream, { limit, most }: EndpointShortage, startMs: number): void {
+    this.full ??= [];
     const known = this.full.findIndex((one) => one.model === model.id && one.endpoint === at);
     const found = this.full[known];
     if (found) this.full[known] = { ...found, times: found.times + 1 };

@@ -44,8 +44,15 @@ interface AttemptLimits {
    * requested from the provider as a stream, even if the caller receives JSON.
    */
   readonly outputPaid?: number;
-  /** How the endpoint was chosen; null if the endpoints of its model are tried in their order. */
-  readonly spread: SpreadRecord | null;
+  /** How the endpoint was chosen; absent if the endpoints of its model are tried in their order. */
+  readonly spread: SpreadRecord | undefined;
+}
+
+/** An answer that has ended, with its record and its usage. */
+export interface EndedAnswer {
+  readonly running: Attempt;
+  readonly record: AttemptRecord;
+  readonly measured: MeasuredUsage;
 }
 
 /** A timeout counts against the endpoint only if at least this share of the endpoint's own time limit was left when the attempt began. */
@@ -70,7 +77,7 @@ export class Attempt {
   /** The output tokens that are paid for, of all choices. */
   outputPaid: number;
   readonly #runnable: RunnableRequest;
-  readonly #spread: SpreadRecord | null;
+  readonly #spread: SpreadRecord | undefined;
   readonly #reporter: AttemptReporter;
   readonly #trace: CallTrace | null;
   readonly #openedAt: number;
@@ -175,19 +182,19 @@ export class Attempt {
     this.#pausedSince = isPaused ? now : Number.NaN;
   }
 
-  /** Ends the attempt with a complete answer. Returns the attempt's record and usage. */
-  completed(): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
-    const { meter } = this;
+  /** Ends the attempt with a complete answer. */
+  completed(): EndedAnswer {
+    const { meter, expected } = this;
     const now = this.#runnable.clock();
-    const measured = completeUsage(meter, this.expected);
+    const measured = completeUsage(meter, expected);
     const { usage } = measured;
     // The endpoint's speed is measured only if the reader did not slow down the stream, because a slow reader would make the endpoint look
     // slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
     this.#reporter.read(usage.inputTokens, usage.cachedInputTokens);
     this.#reporter.completed(visible, meter.contentMs, this.#isStream ? null : this.#wholeMs(now), isWarm(usage));
-    this.#learn(measured);
-    return { record: this.#record(null, usage), measured };
+    this.#learn(measured, expected);
+    return { running: this, record: this.#record(null, usage), measured };
   }
 
   /** Returns the time of an unstreamed answer, without the time that its reader took, ms; NaN if this time is not known. */
@@ -199,19 +206,13 @@ export class Attempt {
   }
 
   /** Learns from a complete answer: which model wrote it, what the prompt cache has, and the usual length of answers. */
-  #learn(measured: MeasuredUsage): void {
+  #learn({ usage, estimated }: MeasuredUsage, expected: ExpectedTokens): void {
     const { runtime, history } = this.#runnable;
     const { facts, readings } = this.#runnable.decision;
     if (facts.operation !== 'chat') return;
-    const { usage, estimated } = measured;
-    const inputTokens = this.#cacheableTokens(measured);
-    const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
-    const expectedTokens = Math.round(share * this.expected.inputTokens);
-    const read = { inputTokens, expectedTokens, at: this.#openedAt };
-    const answer = this.fitted.rewrite ?? this.meter;
+    const { provider } = this.way.upstream;
     // For a thread, the turns in the request are not everything that the provider has read, so the prompt cache is not updated.
-    const by = { model: this.model, endpoint: this.endpoint, account: stateAccount(this.way.upstream) };
-    if (facts.thread === undefined) history.noteAnswer(by, read, answer, runtime.snapshot);
+    if (facts.thread === undefined && history.keeps(this.model, provider)) this.#noteAnswer(usage, expected);
     // Providers exist that report reasoning tokens as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
     if (estimated || isMixed || this.meter.refused > 0) return;
@@ -221,11 +222,21 @@ export class Attempt {
     if (observed !== null) runtime.outputs.observe(facts.task, observed, history.keyId);
   }
 
+  #noteAnswer(usage: Usage, expected: ExpectedTokens): void {
+    const { runtime, history } = this.#runnable;
+    const inputTokens = this.#cacheableTokens(usage);
+    const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
+    const expectedTokens = Math.round(share * expected.inputTokens);
+    const by = { model: this.model, endpoint: this.endpoint, account: stateAccount(this.way.upstream) };
+    const read = { inputTokens, expectedTokens, at: this.#openedAt };
+    history.noteAnswer(by, read, this.fitted.rewrite ?? this.meter, runtime.snapshot);
+  }
+
   /**
    * Returns the tokens of the prompt that the provider's cache may have. If the provider bills cache writes separately, the provider writes
    * to its cache only on request and reports the writes. A provider that does not bill cache writes separately caches automatically.
    */
-  #cacheableTokens({ usage }: MeasuredUsage): number {
+  #cacheableTokens(usage: Usage): number {
     const { input, cacheWrite } = lineFor(this.endpoint.price, usage.inputTokens);
     if (this.meter.reported === null || cacheWrite === input) return usage.inputTokens;
     return usage.cachedInputTokens + usage.cacheWriteTokens;
@@ -269,7 +280,7 @@ export class Attempt {
    */
   left(byCaller: boolean, whole: MeasuredUsage | null = null): AttemptRecord {
     this.call.abort();
-    if (whole) this.#learn(whole);
+    if (whole) this.#learn(whole, this.expected);
     const isSilent =
       byCaller && this.call.sent && this.meter.firstContentAt === null && this.#tookMs() >= SILENT_SHARE * this.#ownMs;
     if (isSilent) this.#reporter.failed({ kind: 'timeout', message: 'the caller did not wait for it' }, true);
@@ -286,11 +297,11 @@ export class Attempt {
   }
 
   /**
-   * Ends an attempt whose answer was cut off for lack of money. Returns the attempt's record and usage.
+   * Ends an attempt whose answer was cut off for lack of money.
    * @param most the most tokens that the provider may bill
    */
-  cutShort(most: ExpectedTokens): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
-    return { record: this.left(false), measured: this.abortedUsage(most) };
+  cutShort(most: ExpectedTokens): EndedAnswer {
+    return { running: this, record: this.left(false), measured: this.abortedUsage(most) };
   }
 
   /**
@@ -412,7 +423,7 @@ export class Attempt {
   /** Makes the record of the attempt, which has ended, and ends its trace with the known `usage`. */
   #record(failure: ProviderFailure | null, usage: Usage | null): AttemptRecord {
     const { firstContentAt } = this.meter;
-    const made: AttemptRecord = {
+    const record: AttemptRecord = {
       model: this.model.id,
       provider: this.endpoint.provider,
       upstream: this.endpoint.upstream,
@@ -423,10 +434,9 @@ export class Attempt {
       endpoint: this.way.upstream.at,
       requestId: this.call.requestId,
       finishReasons: this.meter.finishReasons,
+      key: this.way.upstream.pooled?.label,
+      spread: this.#spread,
     };
-    const { pooled } = this.way.upstream;
-    const keyed = pooled ? { ...made, key: pooled.label } : made;
-    const record = this.#spread ? { ...keyed, spread: this.#spread } : keyed;
     if (this.#trace && this.#runnable.context.trace?.isSampled) this.#endTrace(this.#trace, record, usage);
     return record;
   }

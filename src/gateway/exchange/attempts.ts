@@ -15,19 +15,20 @@ import type { FundedHold } from '../money/funding.ts';
 import { chargedTokens, failedUsage, type MeasuredUsage } from '../money/meter.ts';
 import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
 import type { AnswerFailure } from './answer-check.ts';
-import { Attempt } from './attempt.ts';
+import { Attempt, type EndedAnswer } from './attempt.ts';
 import { AttemptShare } from './attempt-share.ts';
 import { type FailedAttempt, isFinal, pauseOf, wasCalled } from './failure.ts';
 import { FallbackOrder, skipped } from './fallback-order.ts';
-import { accountIn, calledBy } from './key-turns.ts';
+import { calledBy } from './key-turns.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
 import { hasRoomFor, isRefusedAnswer, readToEnd } from './refused-answer.ts';
 import { AttemptPause } from './retry-pause.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
-import { spreadOf } from './spread.ts';
+import { RequestEndpoints } from './spread.ts';
 
-/** Most exchanges have no failed attempt, so they share this empty list. */
+/** Most exchanges have no failed attempt, so they share these empty lists. */
 const NO_KEYS: readonly string[] = [];
+const NO_FAILURES: readonly FailedAttempt[] = [];
 
 /** The exchange that the attempts belong to. */
 interface AttemptsOwner extends AnswerRoom {
@@ -50,13 +51,6 @@ export interface OpenedAnswer {
   readonly growth?: TrancheTerms | undefined;
 }
 
-/** An answer that has ended, with its record and its usage. */
-export interface EndedAnswer {
-  readonly running: Attempt;
-  readonly record: AttemptRecord;
-  readonly measured: MeasuredUsage;
-}
-
 /**
  * The attempts of an exchange: one endpoint after the other, in the order of the plan, until one sends content. Each attempt gets its share
  * of the endpoint's limits, its turn from the endpoint's health, and its money, and gives them back if it fails.
@@ -64,7 +58,7 @@ export interface EndedAnswer {
 export class Attempts {
   /** The attempts that have ended, in the order of time. An answer that the caller gets is the last one. */
   readonly records: AttemptRecord[] = [];
-  readonly failed: FailedAttempt[] = [];
+  failed = NO_FAILURES;
   readonly share = new AttemptShare();
   /** The attempt in progress, or the attempt that answered. */
   running: Attempt | null = null;
@@ -86,9 +80,10 @@ export class Attempts {
   #after: AnswerSignal | null = null;
   /** The position of that answer in the records. */
   #firstAt = 0;
-  /** The endpoints that were unavailable when the exchange was about to try them. */
-  readonly #shut = new Map<EndpointHealth, UnavailableEndpoint>();
-  readonly #pause = new AttemptPause();
+  /** The endpoints that were unavailable when the exchange was about to try them; null for none. */
+  #shut: Map<EndpointHealth, UnavailableEndpoint> | null = null;
+  /** The pause before a further attempt; null before the first pause. */
+  #pause: AttemptPause | null = null;
 
   constructor(owner: AttemptsOwner, { now }: Pick<ExchangeParts, 'now'>, runnable: RunnableRequest) {
     const { decision, runtime } = runnable;
@@ -101,20 +96,15 @@ export class Attempts {
   }
 
   #planOf(order: Pick<Decision, 'ranked' | 'lastResorts'>): Plan {
-    const { decision, clock, runtime, history } = this.#runnable;
-    const { snapshot, upstreams } = runtime;
-    return new Plan(order, upstreams, {
-      retriesMax: snapshot.gateway.retriesMax,
-      clock,
-      random: Math.random,
-      stayAt: (pool) => accountIn(pool, history, decision.facts, snapshot),
-      ...spreadOf(this.#runnable),
-    });
+    const { clock, runtime } = this.#runnable;
+    const { retriesMax } = runtime.snapshot.gateway;
+    const choice = new RequestEndpoints(this.#runnable);
+    return new Plan(order, runtime.upstreams, { retriesMax, clock, random: Math.random, choice });
   }
 
   /** The endpoints that were unavailable when the exchange was about to try them. */
   get shut(): readonly UnavailableEndpoint[] {
-    return [...this.#shut.values()];
+    return this.#shut ? [...this.#shut.values()] : [];
   }
 
   /** The model that the request names, if a fallback was tried and it was not; undefined otherwise. */
@@ -217,7 +207,7 @@ export class Attempts {
 
   /** Ends a pause before an attempt. */
   endPause(): void {
-    this.#pause.end();
+    this.#pause?.end();
   }
 
   /** Notes the failure of an attempt, before or after its first content. */
@@ -238,6 +228,7 @@ export class Attempts {
   /** Waits before the attempt. Returns false if the deadline comes first. */
   async #hasWaited(waitMs: number): Promise<boolean> {
     if (this.#runnable.clock() + waitMs >= this.#owner.deadlineAt) return false;
+    this.#pause ??= new AttemptPause();
     await this.#pause.wait(waitMs, this.#runnable.runtime.alarms.timers);
     return true;
   }
@@ -253,11 +244,16 @@ export class Attempts {
     });
   }
 
+  #noteShut(health: EndpointHealth, shut: UnavailableEndpoint): void {
+    this.#shut ??= new Map();
+    this.#shut.set(health, shut);
+  }
+
   /** An endpoint that has used its limits would answer 429, so the fallbacks for rate limits follow. */
   #noteFull({ way }: PlannedAttempt, shortage: EndpointShortage): null {
     const { health, model } = way.upstream;
     const at = this.#now() + shortage.waitMs;
-    this.#shut.set(health, { model: model.id, state: 'full', shortage, at });
+    this.#noteShut(health, { model: model.id, state: 'full', shortage, at });
     this.#plan.full(shortage.waitMs);
     this.#listed?.failed(way.ranked, ['rate_limit']);
     return null;
@@ -278,7 +274,7 @@ export class Attempts {
     else if (reporter === 'shut') {
       // The endpoint may have recovered since `begin`.
       const state = health.state === 'healthy' ? 'ejected' : health.state;
-      this.#shut.set(health, { model: model.id, state, at: health.retryAt });
+      this.#noteShut(health, { model: model.id, state, at: health.retryAt });
       this.#plan.shut();
     } else return reporter;
     this.#listed?.failed(way.ranked, reasonsOfRejection('health'));
@@ -299,7 +295,7 @@ export class Attempts {
   }
 
   /** Begins an attempt: when this method returns, the request to the provider is on its way. */
-  #begin(way: FundedWay, reporter: AttemptReporter, spread: SpreadRecord | null): Attempt {
+  #begin(way: FundedWay, reporter: AttemptReporter, spread: SpreadRecord | undefined): Attempt {
     const { deadlineAt, funded } = this.#owner;
     const limits = {
       deadlineAt,
@@ -327,7 +323,7 @@ export class Attempts {
   #failedAt(running: Attempt, failure: ProviderFailure): Awaitable<boolean> {
     const { meter, call, health, way } = running;
     const failed = this.note(running, failure);
-    this.failed.push(failed);
+    this.failed = [...this.failed, failed];
     if (wasCalled(failed)) this.#called = [...this.#called, ...calledBy(way.upstream, failure)];
     call.abort();
     this.#owner.leaveRoom();
@@ -380,7 +376,7 @@ export class Attempts {
     this.#plan.dropModel();
     listed.failed(running.way.ranked, ['refused']);
     owner.leaveRoom();
-    await this.#leave({ running, ...running.completed() }, 'refused');
+    await this.#leave(running.completed(), 'refused');
     return true;
   }
 }

@@ -19,12 +19,12 @@ import { secondModel } from '../money/second-attempt.ts';
 import { AnswerCheck, type AnswerReview, GuardReview } from './answer-check.ts';
 import { type AnswerBatch, AnswerInProgress } from './answer-in-progress.ts';
 import type { RunningAnswer } from './answer-source.ts';
-import type { Attempt } from './attempt.ts';
-import { Attempts, type EndedAnswer, type OpenedAnswer } from './attempts.ts';
+import type { Attempt, EndedAnswer } from './attempt.ts';
+import { Attempts, type OpenedAnswer } from './attempts.ts';
 import { brokenError, callerGone, crowdedError, failureIn, unansweredError, unreadError, wasCut } from './failure.ts';
 import { isBookedInTime, outcomeOf, receiptOf } from './outcome.ts';
 import { hasRoomFor } from './refused-answer.ts';
-import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
+import type { AnswerJudge, ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
 
 /** The reader of an answer gets the error of the deadline at most this long after the deadline. */
 const UNREAD_GRACE_MS = 1_000;
@@ -117,7 +117,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         const { request, runtime } = this.#runnable;
         const { on } = runtime.snapshot.escalation;
         await this.#check(answer, second, (isSecond) => new AnswerCheck(request, on, isSecond));
-      } else await this.#checkForGuards(answer);
+      } else if (this.#runnable.judge) await this.#checkForGuards(answer, this.#runnable.judge);
       if (this.isOver) throw this.error;
     } catch (cause) {
       // If a defect of the program is caught here, the exchange ends, because an exchange without a reader would hold money and a slot
@@ -137,9 +137,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   /** Asks the same model once more if a guard that wants it would block the answer. */
-  async #checkForGuards(answer: AnswerInProgress): Promise<void> {
-    const { judge } = this.#runnable;
-    if (judge) await this.#check(answer, answer.running.way.ranked, () => new GuardReview(judge));
+  #checkForGuards(answer: AnswerInProgress, judge: AnswerJudge): Promise<void> {
+    return this.#check(answer, answer.running.way.ranked, () => new GuardReview(judge));
   }
 
   /** Reads an answer before its reader gets it. If it failed, another model is tried once. If that failed, too, the first answer counts. */
@@ -372,7 +371,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     context.exchange.hasReachedCap = this.#answer?.growing?.isCut || running?.meter.isCut || false;
     const upstream = running?.way.upstream ?? null;
     const records = this.recorder.settlementWrites(outcome, receipt.platform, upstream);
-    return [...records, ...this.funded.settlementWrites(charged)];
+    const charges = this.funded.settlementWrites(charged);
+    return charges.length === 0 ? records : [...records, ...charges];
   }
 
   #outcomeOf(
@@ -383,8 +383,6 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   ): DecisionOutcome {
     const error = this.isDeserted ? null : (this.error?.code ?? null);
     const cutBy = this.#answer?.growing?.cutBy ?? null;
-    const { records: attempts, share, insteadOf } = this.#attempts;
-    const { full } = share;
-    return outcomeOf(this.#runnable, running, { status, error, attempts, full, insteadOf, measured, charged, cutBy });
+    return outcomeOf(this.#runnable, running, { status, error, attempts: this.#attempts, measured, charged, cutBy });
   }
 }

@@ -25,11 +25,12 @@ export function observedLength(
   { outputTokens }: Pick<Readings, 'outputTokens'>,
   { tasks, taskIndex }: Pick<PolicySnapshot, 'tasks' | 'taskIndex'>,
 ): number | null {
+  if (!isOpenEnded(facts)) return null;
   const at = taskIndex.get(facts.task) ?? 0;
   const usual = outputTokens[at]!;
   // An answer with a lower output limit, set by the caller or by the funds, is no evidence about the usual length.
   const least = Math.min(usual, tasks[at]!.expectedOutputTokens);
-  if (!isOpenEnded(facts) || cap < least) return null;
+  if (cap < least) return null;
   if (!isCut) return tokens;
   // A model with reasoning may have been cut off before its first visible word.
   if (reasoningTokens > 0) return null;

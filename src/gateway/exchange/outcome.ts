@@ -1,4 +1,4 @@
-import type { AttemptRecord, DecisionOutcome, FullEndpoint } from '../../core/decision/record.ts';
+import type { AttemptRecord, DecisionOutcome } from '../../core/decision/record.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { plainUsage } from '../../core/money/usage.ts';
 import type { PlatformPayment } from '../../core/request/answer.ts';
@@ -7,15 +7,16 @@ import { outputCappedBy } from '../../routing/output-maximum.ts';
 import type { MeasuredUsage } from '../money/meter.ts';
 import { platformOf, savedBy } from '../money/receipt.ts';
 import type { Attempt } from './attempt.ts';
+import type { AttemptShare } from './attempt-share.ts';
+import type { Attempts } from './attempts.ts';
 import type { ExchangeParts, RunnableRequest } from './runnable-request.ts';
 
 /** How long an answer waits for its price, ms: twice the time in which a process that has lost its lease gets another lease. */
 const BOOKED_WITHIN_MS = 10_000;
 
 /** How an exchange ended. The other facts of the outcome follow from the decision and from the attempt that answered. */
-interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'attempts' | 'charged' | 'insteadOf'> {
-  /** Endpoints without room for an attempt. */
-  readonly full?: readonly FullEndpoint[];
+interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'charged'> {
+  readonly attempts: Pick<Attempts, 'records' | 'insteadOf'> & { readonly share: Pick<AttemptShare, 'full'> };
   /** Null if no usage is known. */
   readonly measured: MeasuredUsage | null;
   /** The fund that lacked money, so that the answer ended; null for none. */
@@ -27,9 +28,9 @@ interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'attemp
  * @param running the attempt that answered; null for none
  */
 export function outcomeOf(
-  { decision, runtime: { snapshot }, clock, startedAt, guardCalls = [] }: RunnableRequest,
+  { decision, runtime: { snapshot }, clock, startedAt, guardCalls }: RunnableRequest,
   running: Attempt | null,
-  { status, error, attempts, full = [], insteadOf, measured, charged, cutBy }: ExchangeEnd,
+  { status, error, attempts, measured, charged, cutBy }: ExchangeEnd,
 ): DecisionOutcome {
   const usage = measured?.usage ?? null;
   const firstAt = running?.meter.firstContentAt ?? null;
@@ -37,7 +38,7 @@ export function outcomeOf(
   return {
     status,
     error,
-    attempts: withCharges(attempts, charged),
+    attempts: withCharges(attempts.records, charged),
     usage,
     estimated: measured?.estimated ?? true,
     charged,
@@ -45,9 +46,9 @@ export function outcomeOf(
     cappedBy: cutBy ?? (running && outputCappedBy(running.way.ranked, running.model, decision.facts)),
     usageReplaced: running?.meter.isUsageReplaced ?? false,
     adapted: adapted?.length ? adapted : undefined,
-    ...(full.length > 0 && { full }),
-    insteadOf,
-    ...(guardCalls.length > 0 && { guardCalls: [...guardCalls] }),
+    full: attempts.share.full,
+    insteadOf: attempts.insteadOf,
+    guardCalls: guardCalls?.length ? [...guardCalls] : undefined,
     firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
     totalMs: Math.round(clock() - startedAt),
   };
@@ -55,15 +56,18 @@ export function outcomeOf(
 
 /** Adds the charge of the last attempt, which is the rest, if earlier attempts were charged. */
 function withCharges(attempts: readonly AttemptRecord[], charged: Microcredits): readonly AttemptRecord[] {
+  if (attempts.every(isUncharged)) return [...attempts];
   const earlier = attempts.slice(0, -1);
   const last = attempts.at(-1);
-  if (!last || earlier.every((attempt) => attempt.charged === undefined)) return attempts.map(withoutCharge);
+  if (!last || earlier.every(isUncharged)) return attempts.map(withoutCharge);
   const rest = earlier.reduce((left, attempt) => left - (attempt.charged ?? 0), charged);
   return [...earlier, rest > 0 ? { ...last, charged: rest } : withoutCharge(last)];
 }
 
+const isUncharged = ({ charged }: AttemptRecord): boolean => charged === undefined;
+
 function withoutCharge(attempt: AttemptRecord): AttemptRecord {
-  if (attempt.charged === undefined) return attempt;
+  if (isUncharged(attempt)) return attempt;
   const { charged: _, ...others } = attempt;
   return others;
 }
@@ -78,10 +82,9 @@ export function receiptOf(
   outcome: DecisionOutcome,
   payment: PlatformPayment | null,
 ) {
-  const { id, revision, reason, ranked, facts } = decision;
-  const choice = snapshot.models[ranked[0].model]!.id;
+  const choice = snapshot.models[decision.ranked[0].model]!.id;
   const model = running?.model.id ?? choice;
-  const platform = platformOf(outcome, { id, revision, reason, choice, facts }, model, running?.dropped, payment);
+  const platform = platformOf(outcome, decision, choice, model, running?.dropped, payment);
   return { usage: outcome.usage ?? plainUsage(0, 0), platform, saved: outcome.saved };
 }
 

@@ -22,8 +22,9 @@ const ROOM_JITTER_MS = 50;
 const DENIALS_MAX = 4;
 
 const NO_MODELS: readonly number[] = [];
+const NO_ENDPOINTS: readonly number[] = [];
 
-/** The next attempt of a plan. */
+/** The next attempt of a plan, until the plan returns another. */
 export interface PlannedAttempt {
   readonly way: RankedUpstream;
   /** Whether the endpoint was already tried. */
@@ -32,8 +33,8 @@ export interface PlannedAttempt {
   readonly force: boolean;
   /** The wait before the attempt, ms. */
   readonly waitMs: number;
-  /** How the endpoint was chosen; null if the endpoints of its model are tried in their order. */
-  readonly spread: SpreadRecord | null;
+  /** How the endpoint was chosen; absent if the endpoints of its model are tried in their order. */
+  readonly spread: SpreadRecord | undefined;
 }
 
 /** An endpoint that was chosen among several. */
@@ -43,16 +44,29 @@ export interface SpreadPick {
   readonly record: SpreadRecord;
 }
 
-interface Branch {
-  readonly way: RankedUpstream;
-  readonly spread: SpreadRecord | null;
+/** Chooses among the endpoints of a model that has several. */
+export interface EndpointChoice {
+  /** Whether the requests for a model are spread over its endpoints. */
+  isSpread(ranked: RankedModel): boolean;
+  /**
+   * Chooses the next endpoint of a model whose requests are spread.
+   * @param left the indexes of the endpoints that were not tried, at least one
+   * @param draw the number of the choice in this request, from 0
+   */
+  pick(ranked: RankedModel, left: readonly number[], draw: number): SpreadPick;
+  /** Returns the account at which the conversation stays, for the keys of a pool; null for none. */
+  stayAt(pool: readonly Upstream[]): string | null;
+}
+
+interface Branch extends PlannedAttempt {
   /**
    * `shut`: the circuit breaker ejected the endpoint; `denied`: the retry budget denied a retry, or the provider failed with another key;
    * `failed`: the endpoint had a temporary fault; `full`: the endpoint has used its limits; `done`: the endpoint is not tried any more.
    */
   state: 'open' | 'shut' | 'denied' | 'failed' | 'full' | 'done';
-  /** Whether `next` returned the endpoint with `force`. */
+  again: boolean;
   force: boolean;
+  waitMs: number;
   /** The number of failed attempts. */
   tries: number;
   /** When the endpoint may be tried again, ms on the plan's clock. */
@@ -69,16 +83,8 @@ interface PlanOptions {
   readonly clock: () => number;
   /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number;
-  /**
-   * Chooses the next endpoint of a model whose requests are spread.
-   * @param left the indexes of the endpoints that were not tried, at least one
-   * @param draw the number of the choice in this request, from 0
-   */
-  readonly pick?: (ranked: RankedModel, left: readonly number[], draw: number) => SpreadPick;
-  /** Whether the requests for a model are spread over its endpoints. */
-  readonly isSpread?: (ranked: RankedModel) => boolean;
-  /** Returns the account at which the conversation stays, for the keys of a pool; null for none. */
-  readonly stayAt?: (pool: readonly Upstream[]) => string | null;
+  /** Absent if the endpoints of each model are tried in their order. */
+  readonly choice?: EndpointChoice;
 }
 
 /**
@@ -93,12 +99,9 @@ export class Plan {
   readonly #options: PlanOptions;
   /** The branches that `next` has returned. */
   readonly #branches: Branch[] = [];
-  /** The position of the next branch: its model among the ranked models and the last resorts, and its endpoint. */
+  /** The position of the model of the next branch, among the ranked models and the last resorts. */
   #model = 0;
-  #endpoint = 0;
-  /** The endpoints of the model at `#model` in the order in which they are tried; null before the first, and for a spread model. */
-  #order: readonly number[] | null = null;
-  /** The endpoints of a spread model that are left; null before the first. */
+  /** The endpoints of that model that are left, in the order in which they are tried; null before the first. */
   #left: readonly number[] | null = null;
   /** How often an endpoint of a spread model was chosen. */
   #draws = 0;
@@ -177,13 +180,6 @@ export class Plan {
     this.#dropped = [...this.#dropped, model];
   }
 
-  #nextOne(): void {
-    this.#model++;
-    this.#endpoint = 0;
-    this.#order = null;
-    this.#left = null;
-  }
-
   /**
    * Notes that the attempt failed.
    * @param waitMs the time until the endpoint may be tried again; 0 for at once, null if this request should not try the endpoint again
@@ -209,42 +205,53 @@ export class Plan {
     for (;;) {
       const one = ranked[this.#model] ?? lastResorts[this.#model - ranked.length];
       if (!one) return null;
-      if (this.#endpoint < one.endpoints.length && !this.#dropped.includes(one.model)) return one;
-      this.#nextOne();
+      const { length } = this.#left ?? one.endpoints;
+      if (length > 0 && !this.#dropped.includes(one.model)) return one;
+      this.#model++;
+      this.#left = null;
     }
   }
 
   #fresh(): Branch | null {
     for (let ranked = this.#nextModel(); ranked !== null; ranked = this.#nextModel()) {
-      const { upstream, spread } = this.#take(ranked);
-      const isLate = this.#faulty.some((one) => one.model === upstream.model && arePooled(one, upstream));
-      const state = isLate ? 'denied' : 'open';
-      const way = { ranked, upstream };
-      const branch: Branch = { way, spread, state, force: false, tries: 0, readyAt: 0, isSlow: false, isLast: false };
+      const branch = this.#take(ranked);
       this.#branches.push(branch);
-      if (!isLate) return branch;
+      if (!this.#isLate(branch.way.upstream)) return branch;
+      branch.state = 'denied';
     }
     return null;
   }
 
+  /** Whether the provider was at fault with another key of the pool. */
+  #isLate(upstream: Upstream): boolean {
+    for (const one of this.#faulty) if (one.model === upstream.model && arePooled(one, upstream)) return true;
+    return false;
+  }
+
   /** Takes the next endpoint of a model. */
-  #take(ranked: RankedModel): { readonly upstream: Upstream; readonly spread: SpreadRecord | null } {
-    const { pick, isSpread } = this.#options;
-    if (!pick || !isSpread?.(ranked)) {
-      this.#order ??= this.#ordered(ranked);
-      const at = this.#order[this.#endpoint++]!;
-      return { upstream: upstreamAt(this.#upstreams, ranked.model, at), spread: null };
-    }
-    this.#endpoint++;
-    const left = this.#left ?? ranked.endpoints;
-    const picked = pick(ranked, left, this.#draws++);
-    this.#left = left.filter((at) => at !== picked.at);
-    return { upstream: upstreamAt(this.#upstreams, ranked.model, picked.at), spread: picked.record };
+  #take(ranked: RankedModel): Branch {
+    const { choice } = this.#options;
+    const { endpoints } = ranked;
+    const picked = choice?.isSpread(ranked) ? choice.pick(ranked, this.#left ?? endpoints, this.#draws++) : null;
+    const left = this.#left ?? (picked || endpoints.length < 2 ? endpoints : this.#ordered(ranked));
+    const at = picked?.at ?? left[0]!;
+    this.#left = left.length === 1 ? NO_ENDPOINTS : without(left, at);
+    return {
+      way: { ranked, upstream: upstreamAt(this.#upstreams, ranked.model, at) },
+      spread: picked?.record,
+      state: 'open',
+      again: false,
+      force: false,
+      waitMs: 0,
+      tries: 0,
+      readyAt: 0,
+      isSlow: false,
+      isLast: false,
+    };
   }
 
   #ordered({ model, endpoints }: RankedModel): readonly number[] {
-    const upstreams = this.#upstreams[model] ?? [];
-    return inTurn(endpoints, upstreams, (pool) => this.#options.stayAt?.(pool) ?? null);
+    return inTurn(endpoints, this.#upstreams[model] ?? [], (pool) => this.#options.choice?.stayAt(pool) ?? null);
   }
 
   #first(wanted: Branch['state']): Branch | undefined {
@@ -289,10 +296,15 @@ export class Plan {
 
   #hand(branch: Branch, again: boolean, force: boolean, waitMs: number): PlannedAttempt {
     this.#current = branch;
+    branch.again = again;
     branch.force = force;
-    return { way: branch.way, again, force, waitMs, spread: branch.spread };
+    branch.waitMs = waitMs;
+    return branch;
   }
 }
+
+const without = (endpoints: readonly number[], tried: number): readonly number[] =>
+  endpoints.filter((at) => at !== tried);
 
 const UNTRIED: ReadonlySet<Branch['state']> = new Set(['shut', 'denied']);
 

@@ -45,10 +45,13 @@ export interface ExchangeRecorder {
   /** Writes a failed attempt to the log for operators. @returns the message of the failure for the record, redacted */
   logFailure(attempt: FailedAttempt): string;
   /** Notes the end of the answer. Returns the writes to store together with the settlement. */
-  settlementWrites(outcome: DecisionOutcome, platform: Platform, upstream: Upstream | null): Write[];
+  settlementWrites(outcome: DecisionOutcome, platform: Platform, upstream: Upstream | null): readonly Write[];
   /** Makes the record of the decision without an outcome, for readers before the end of the answer. */
   running(): DecisionRecord;
 }
+
+/** Whether a guard would block a complete answer, so that the model is asked once more. */
+export type AnswerJudge = (parts: readonly StreamPart[]) => Awaitable<boolean>;
 
 /** A decided request with everything that is needed to carry it out. All steps after the step "decide" share this object. */
 export interface RunnableRequest {
@@ -68,6 +71,6 @@ export interface RunnableRequest {
   readonly context: ExchangeContext;
   /** The calls of guards to models for this request so far; absent for a request without guards. */
   readonly guardCalls?: readonly GuardCall[] | undefined;
-  /** Whether a guard would block a complete answer, so that the model is asked once more; absent or null if no guard wants it. */
-  readonly judge?: ((parts: readonly StreamPart[]) => Awaitable<boolean>) | null;
+  /** Absent or null if no guard wants the model to be asked again. */
+  readonly judge?: AnswerJudge | null;
 }

@@ -5,23 +5,32 @@ import { type Upstream, upstreamAt } from '../../policy/runtime/upstream.ts';
 import { expectedWriting, warmEndpoint } from '../../routing/estimate.ts';
 import { keyOfSeed } from '../../routing/spread.ts';
 import { RECOVERED_SHARE_MIN, recordedChoice, spreadCandidate, weightOf } from '../../routing/spread-record.ts';
-import type { SpreadPick } from './plan.ts';
+import { accountIn } from './key-turns.ts';
+import type { EndpointChoice, SpreadPick } from './plan.ts';
 import type { RunnableRequest } from './runnable-request.ts';
 
-/** Chooses the endpoints of one request for models whose requests are spread. */
-class EndpointSpread {
-  readonly #runnable: RunnableRequest;
+type SpreadRequest = Pick<RunnableRequest, 'decision' | 'runtime' | 'history' | 'clock'>;
+
+/** Chooses the endpoints of one request, for models with several endpoints. */
+export class RequestEndpoints implements EndpointChoice {
+  readonly #runnable: SpreadRequest;
   /** The number that places the request, computed at the first choice. */
   #key: SpreadKey | null = null;
 
-  constructor(runnable: RunnableRequest) {
+  constructor(runnable: SpreadRequest) {
     this.#runnable = runnable;
   }
 
-  readonly isSpread = ({ model, endpoints }: RankedModel): boolean =>
-    endpoints.length > 1 && this.#runnable.runtime.snapshot.models[model]!.spread !== undefined;
+  isSpread({ model, endpoints }: RankedModel): boolean {
+    return endpoints.length > 1 && this.#runnable.runtime.snapshot.models[model]!.spread !== undefined;
+  }
 
-  readonly pick = (ranked: RankedModel, left: readonly number[], draw: number): SpreadPick => {
+  stayAt(pool: readonly Upstream[]): string | null {
+    const { history, decision, runtime } = this.#runnable;
+    return accountIn(pool, history, decision.facts, runtime.snapshot);
+  }
+
+  pick(ranked: RankedModel, left: readonly number[], draw: number): SpreadPick {
     const { runtime, decision } = this.#runnable;
     const mode: SpreadMode = runtime.snapshot.models[ranked.model]!.spread ?? 'order';
     const isWarm = this.#warmthOf(runtime.snapshot.models[ranked.model]!);
@@ -45,7 +54,7 @@ class EndpointSpread {
       return spreadCandidate(model, at, salt, moment, request);
     });
     return recordedChoice(mode, candidates, this.#keyOf(), draw);
-  };
+  }
 
   /** Returns the upstreams of the account that can read the state of the conversation; all of them if none can. */
   #ofWriter(all: readonly Upstream[]): readonly Upstream[] {
@@ -70,13 +79,6 @@ class EndpointSpread {
     this.#key ??= history.conversation(decision.facts, runtime.snapshot) ?? keyOfSeed(decision.seed);
     return this.#key;
   }
-}
-
-/** Returns how a plan chooses endpoints; nothing for a policy without models whose requests are spread. */
-export function spreadOf(runnable: RunnableRequest): Pick<EndpointSpread, 'isSpread' | 'pick'> | null {
-  const { ranked, lastResorts } = runnable.decision;
-  const spread = new EndpointSpread(runnable);
-  return ranked.some(spread.isSpread) || lastResorts.some(spread.isSpread) ? spread : null;
 }
 
 /** The used share of the limit that is used most, 0 to 1. An endpoint that has recovered has only a part of its limits at first. */

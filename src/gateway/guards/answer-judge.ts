@@ -1,27 +1,30 @@
-import type { StreamPart } from '../../contract/parts.ts';
-import { type Awaitable, orElse, whenReady } from '../../core/awaitable.ts';
+import { orElse, whenReady } from '../../core/awaitable.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Timers } from '../../core/time/timers.ts';
 import type { WorkTurns } from '../../host/turns.ts';
+import type { AnswerJudge } from '../exchange/runnable-request.ts';
 import { GuardChain } from './guard-chain.ts';
 import { AnswerBlocked } from './held-parts.ts';
 import { Placeholders } from './placeholders.ts';
 import type { RequestGuards } from './request-guards.ts';
 import { Verdicts } from './verdicts.ts';
 
-/** Whether a complete answer would be blocked, so that the model is asked once more. */
-export type AnswerJudge = (parts: readonly StreamPart[]) => Awaitable<boolean>;
+/** What a judge needs to run guards. */
+interface JudgeParts {
+  readonly timers: Timers;
+  readonly turns: WorkTurns;
+}
 
 /** Returns what judges the answer of a request; null if no guard wants the model to be asked again. */
-export function answerJudge(
+export const answerJudge = (
   guards: RequestGuards | null,
   request: ModelRequest,
-  { timers, turns }: { readonly timers: Timers; readonly turns: WorkTurns },
-): AnswerJudge | null {
-  const judging = guards?.output.filter(
-    ({ rule, prepared }) => prepared.asksAgain && rule.isPure && rule.onMatch !== 'flag',
-  );
-  if (!judging?.length || request.operation !== 'chat') return null;
+  parts: JudgeParts,
+): AnswerJudge | null => (guards === null ? null : judgeOf(guards, request, parts));
+
+function judgeOf({ output }: RequestGuards, request: ModelRequest, { timers, turns }: JudgeParts): AnswerJudge | null {
+  const judging = output.filter(({ rule, prepared }) => prepared.asksAgain && rule.isPure && rule.onMatch !== 'flag');
+  if (judging.length === 0 || request.operation !== 'chat') return null;
   return (parts) => {
     const context = {
       request,

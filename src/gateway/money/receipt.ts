@@ -4,6 +4,7 @@ import { idText } from '../../core/id.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import { costOf } from '../../core/money/price.ts';
 import type { Usage } from '../../core/money/usage.ts';
+import type { GuardCall } from '../../core/policy/guards.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import type { Platform, PlatformAttempt, PlatformPayment, Receipt } from '../../core/request/answer.ts';
 import type { Facts } from '../../core/request/facts.ts';
@@ -17,8 +18,8 @@ function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
     failure,
     request_id: requestId,
     finish_reasons: finishReasons,
-    ...(after && { after }),
-    ...(charged !== undefined && { credits_consumed: toCredits(charged) }),
+    after,
+    credits_consumed: charged === undefined ? undefined : toCredits(charged),
   };
 }
 
@@ -40,18 +41,20 @@ export function savedBy(
 const NONE: readonly string[] = [];
 
 /** The parts of a decision that an answer shows. */
-interface DecisionHead extends Pick<DecisionRecord, 'id' | 'revision' | 'reason' | 'choice'> {
+interface DecisionHead extends Pick<DecisionRecord, 'id' | 'revision' | 'reason'> {
   readonly facts: Pick<Facts, 'alias'>;
 }
 
 /**
  * Makes the member `platform` of an answer.
+ * @param choice the ID of the chosen model
  * @param model the ID of the model that answered, or of the chosen model if none answered
  * @param payment null if the key's own funds paid
  */
 export function platformOf(
   outcome: DecisionOutcome,
-  { id, revision, reason, choice, facts }: DecisionHead,
+  { id, revision, reason, facts }: DecisionHead,
+  choice: string,
   model: string,
   dropped = NONE,
   payment: PlatformPayment | null = null,
@@ -71,15 +74,14 @@ export function platformOf(
     attempts: outcome.attempts.map(platformAttempt),
     output_capped_by: outcome.cappedBy ?? undefined,
     usage_replaced: outcome.usageReplaced || undefined,
-    guard_credits_consumed: guardCredits(outcome),
+    guard_credits_consumed: outcome.guardCalls && guardCredits(outcome.guardCalls),
     payment: payment ?? undefined,
   };
 }
 
-/** Returns the Credits that guards charged; undefined if no guard called a model. */
-function guardCredits({ guardCalls }: DecisionOutcome): number | undefined {
-  return guardCalls && toCredits(guardCalls.reduce((sum, { charged }) => sum + charged, 0));
-}
+/** Returns the Credits that guards charged. */
+const guardCredits = (calls: readonly GuardCall[]): number =>
+  toCredits(calls.reduce((sum, { charged }) => sum + charged, 0));
 
 /** Returns the reason for a model that was tried after the choice, because an attempt or an answer failed. */
 const laterReason = (reason: string, { attempts }: Pick<DecisionOutcome, 'attempts'>): string =>

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { ListValues } from '../../core/json/list-memory.ts';
 import type { OriginalPath } from '../../core/json/original.ts';
-import type { Endpoint, Model, PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { Endpoint, Model, PolicySnapshot, Provider } from '../../core/policy/snapshot.ts';
 import type { SpreadKey } from '../../core/policy/spread.ts';
 import { CAPABILITIES } from '../../core/request/capability.ts';
 import type { Turn } from '../../core/request/conversation.ts';
@@ -263,6 +263,11 @@ export class PromptHistory {
     return this.#find(this.#read()[index]!).filter((one) => one.mark === mark);
   }
 
+  /** Whether a complete answer of a model may be kept, or its request has read others; see `noteAnswer`. */
+  keeps(model: Model, { cache }: Pick<Provider, 'cache'>): boolean {
+    return mayReason(model) || (cache !== undefined && cache.ttlMs > 0) || this.#used !== null || this.bearsState;
+  }
+
   /**
    * Notes a complete answer. If the prompt is too short for a cache, the answer is kept only if its reasoning may come back in a later
    * request.
@@ -278,8 +283,7 @@ export class PromptHistory {
     if (this.#used) for (const hash of this.#used) this.#answers.touch(hash, this.keyId);
     const cache = providers.get(endpoint.provider)?.cache;
     const isCacheable = cache !== undefined && cache.ttlMs > 0 && read.inputTokens >= cache.tokensMin;
-    const mayReason = (model.capabilities & CAPABILITIES.reasoning.bit) !== 0;
-    if (!isCacheable && !mayReason && !this.bearsState) return;
+    if (!isCacheable && !mayReason(model) && !this.bearsState) return;
     const { inputTokens, expectedTokens, at } = read;
     const by = answererOf(model, endpoint, account);
     this.#answers.add(this.#read().at(-1)!, this.keyId, { by, inputTokens, expectedTokens, at, mark: answer.mark });
@@ -308,6 +312,8 @@ interface AnsweringEndpoint {
   /** The account of its key, see `stateAccount`. */
   readonly account?: string | null;
 }
+
+const mayReason = ({ capabilities }: Model): boolean => (capabilities & CAPABILITIES.reasoning.bit) !== 0;
 
 /** Returns the only value of a list; null for none or for different ones. */
 function onlyOne(values: readonly (string | null)[]): string | null {

@@ -53,7 +53,7 @@ export class AnswerRecorder implements ExchangeRecorder {
   }
 
   /** Notes the end of the answer. Returns the writes to store together with the settlement. */
-  settlementWrites(outcome: DecisionOutcome, platform: Platform, upstream: Upstream | null): Write[] {
+  settlementWrites(outcome: DecisionOutcome, platform: Platform, upstream: Upstream | null): readonly Write[] {
     const gateway = this.#gateway;
     const { request, decision, caller, runtime, history } = this.#runnable;
     const context = this.#context;
@@ -61,8 +61,10 @@ export class AnswerRecorder implements ExchangeRecorder {
     const judged = ofSteps ? { ...outcome, ...ofSteps } : outcome;
     context.exchange.result = { outcome: judged, platform };
     const recorded = recordedOf(request, caller, runtime.snapshot, context);
-    const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, judged)];
+    const readings = recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, judged);
     if (outcome.status === 'completed') gateway.conversations.noteAnswer(decision.facts, history, runtime.snapshot);
+    if (!this.#answerId && !this.#content) return readings;
+    const writes = [...readings];
     if (this.#answerId) writes.push(...this.#threadWrites(this.#answerId.value, outcome, upstream));
     if (this.#content) writes.push(...this.#content.writes(decision.id, gateway.now()));
     return writes;

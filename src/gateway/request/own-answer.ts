@@ -164,7 +164,8 @@ function record(
   };
   const platform = platformOf(
     outcome,
-    { id, revision: snapshot.revision, reason, choice: model, facts },
+    { id, revision: snapshot.revision, reason, facts },
+    model,
     model,
     dropped ?? prepared.dropped,
     money?.shown(charged) ?? null,

@@ -67,6 +67,7 @@ function attempting(more: Options = {}) {
     },
     request: chatRequest({ model: 'a', messages: [], stream }),
     history: {
+      keeps: () => true,
       noteAnswer: (_: object, read: Remembered, { mark }: { readonly mark: number }) =>
         remembered.push({ ...read, mark }),
     },

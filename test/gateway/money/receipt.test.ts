@@ -12,14 +12,14 @@ const usage = plainUsage(10, 5);
 const baseline = model('b', { cost: price(1, 4) });
 const unpinned = facts();
 const { outcome } = resultOf({ charged: 12_000, saved: 18_000 });
-const decision = { id: 1, revision: 'r', reason: 'best', choice: 'a', facts: unpinned };
+const decision = { id: 1, revision: 'r', reason: 'best', facts: unpinned };
 
 test('the receipt shows the Credits saved or lost against the baseline; it shows none if the request names a model', () => {
   // The baseline would cost 10 + 4 × 5 millicredits.
   expect(savedBy(12_000, usage, baseline, unpinned)).toBe(18_000);
   expect(savedBy(31_000, usage, baseline, unpinned)).toBe(-1_000);
   expect(savedBy(12_000, usage, baseline, facts({ named: ['a'] }))).toBe(0);
-  expect(platformOf(outcome, decision, 'a')).toMatchObject({ credits_consumed: 0.012, cost_saved_credits: 0.018 });
+  expect(platformOf(outcome, decision, 'a', 'a')).toMatchObject({ credits_consumed: 0.012, cost_saved_credits: 0.018 });
 });
 
 test('a request that failed and cost nothing has saved nothing, although the baseline has a fee for each request', () => {
@@ -29,8 +29,8 @@ test('a request that failed and cost nothing has saved nothing, although the bas
 });
 
 test('a receipt says that a fallback answered', () => {
-  expect(platformOf(outcome, decision, 'a').route_reason).toBe('best');
-  expect(platformOf(outcome, decision, 'b')).toMatchObject({ routed_model: 'b', route_reason: 'best:fallback' });
+  expect(platformOf(outcome, decision, 'a', 'a').route_reason).toBe('best');
+  expect(platformOf(outcome, decision, 'a', 'b')).toMatchObject({ routed_model: 'b', route_reason: 'best:fallback' });
 });
 
 test('a receipt says that it is an estimate if Signalbox counted the tokens, or nothing was measured', () => {
@@ -38,7 +38,8 @@ test('a receipt says that it is an estimate if Signalbox counted the tokens, or 
   const made = { id: 1, revision: 'r', reason: 'best', baseline: 0, ranked: [{ model: 0 }], facts: unpinned };
   const runnable = { decision: made, runtime: { snapshot: from }, clock: () => 0, startedAt: 0 };
   const receipt = (measured: MeasuredUsage | null) => {
-    const end = { status: 'completed', error: null, attempts: [], measured, charged: 0, cutBy: null } as const;
+    const attempts = { records: [], insteadOf: undefined, share: {} };
+    const end = { status: 'completed', error: null, attempts, measured, charged: 0, cutBy: null } as const;
     const asRequest = runnable as unknown as RunnableRequest;
     return receiptOf(asRequest, null, outcomeOf(asRequest, null, end), null);
   };
