@@ -49,16 +49,24 @@ export class Accounts {
    * @throws RangeError for a holder that is not a wallet address
    */
   of(caller: Caller, selector: string, holder: string | null, session = '', agent = ''): Account {
-    const none = { caller, holder: null, lineOf: this.#lineOf };
-    if (holder !== null && holder !== caller.keyId)
-      return newAccount({ ...none, holder: checkedHolder(holder) }, selector, { session, agent });
-    const own = this.#byCaller.getOrInsertComputed(caller, () => accountsOf(none));
-    const above = caller.line ? this.#payerAbove(caller.keyId, caller.line) : null;
-    const accounts =
-      above === null ? own : own.byPayer.getOrInsertComputed(above, () => accountsOf({ ...none, holder: above }));
+    if (holder !== null && holder !== caller.keyId) {
+      const payer = { caller, holder: checkedHolder(holder), lineOf: this.#lineOf };
+      return newAccount(payer, selector, { session, agent });
+    }
+    const accounts = this.#accountsOf(caller);
     return session === '' && agent === ''
       ? accountBy(selector, accounts)
       : accountIn({ session, agent }, selector, accounts);
+  }
+
+  #accountsOf(caller: Caller): CallerAccounts {
+    let own = this.#byCaller.get(caller);
+    if (!own) {
+      own = accountsOf({ caller, holder: null, lineOf: this.#lineOf });
+      this.#byCaller.set(caller, own);
+    }
+    const above = caller.line ? this.#payerAbove(caller.keyId, caller.line) : null;
+    return above === null ? own : paidBy(above, own);
   }
 
   /** If the key has no balance, finds its nearest parent key with a balance. A request is paid from exactly one balance. */
@@ -92,6 +100,10 @@ const accountsOf = (payer: Payer): CallerAccounts => ({
   bySession: new Map(),
   byPayer: new Map(),
 });
+
+/** Returns the accounts for requests that a parent key pays for. */
+const paidBy = (holder: string, { payer, byPayer }: CallerAccounts): CallerAccounts =>
+  byPayer.getOrInsertComputed(holder, () => accountsOf({ ...payer, holder }));
 
 function accountBy(selector: string, { payer, bySelector }: CallerAccounts): Account {
   let account = bySelector.get(selector);

@@ -223,10 +223,14 @@ export class Ledger {
     try {
       const account = this.#accountFor(request);
       const renewal = this.renewed();
-      return renewal ? renewal.then(() => this.#desk.hold(request, account)) : this.#desk.hold(request, account);
+      return renewal ? this.#holdAfter(renewal, request, account) : this.#desk.hold(request, account);
     } catch (cause) {
       return Promise.reject(cause);
     }
+  }
+
+  #holdAfter(renewal: Promise<void>, request: HoldRequest, account: Account): Promise<Hold | FundShortage> {
+    return renewal.then(() => this.#desk.hold(request, account));
   }
 
   /** Sets the function that activates the terms of a moment, ms since 1970, with `prepare`. */
@@ -243,10 +247,14 @@ export class Ledger {
     if (this.#until === Number.POSITIVE_INFINITY) return null;
     const time = Math.max(this.#latest, this.#options.now());
     if (time < this.#until) return null;
-    this.#renewal ??= this.#renew(time).finally(() => {
+    this.#renewal ??= this.#renewAt(time);
+    return this.#renewal;
+  }
+
+  #renewAt(time: number): Promise<void> {
+    return this.#renew(time).finally(() => {
       this.#renewal = null;
     });
-    return this.#renewal;
   }
 
   /**

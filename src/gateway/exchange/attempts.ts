@@ -235,7 +235,10 @@ export class Attempts {
 
   /** Takes the attempt's share of the endpoint's limits, and checks the endpoint's health; null if no attempt may begin. */
   #admitted(step: PlannedAttempt): Awaitable<AttemptReporter | null> {
-    if (step.way.upstream.room === null) return this.#begun(step);
+    return step.way.upstream.room === null ? this.#begun(step) : this.#admittedByRoom(step);
+  }
+
+  #admittedByRoom(step: PlannedAttempt): Awaitable<AttemptReporter | null> {
     return whenReady(this.share.take(step.way, this.#runnable), (shortage) => {
       if (shortage !== null) return this.#noteFull(step, shortage);
       const reporter = this.#owner.isOver ? null : this.#begun(step);

@@ -2,7 +2,7 @@ import type { ProviderCall } from '../../contract/provider.ts';
 import { traitsOf } from '../../contract/traits.ts';
 import { idText } from '../../core/id.ts';
 import { isEmpty } from '../../core/json/object.ts';
-import type { Endpoint, Model, PolicySnapshot } from '../../core/policy/snapshot.ts';
+import type { Model, PolicySnapshot } from '../../core/policy/snapshot.ts';
 import { getsSchemaInstead, passthroughBit } from '../../core/request/capability.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { ModelRequest, NamedSchema } from '../../core/request/model-request.ts';
@@ -43,27 +43,32 @@ export function callFor(unfitted: DecidedRequest, { ranked, upstream }: RankedUp
   const { decision, runtime } = unfitted;
   const { model, endpoint, adapter } = upstream;
   const { dropUnsupported } = runtime.snapshot.gateway;
-  const { request: given, extras, dropped, forced } = requestFor(unfitted, upstream);
-  const { request: left, dropped: unsupported } =
-    dropUnsupported.size > 0
-      ? withoutUnsupported(given, endpoint.capabilities, dropUnsupported)
-      : { request: given, dropped: NO_EXTRAS.dropped };
-  const { request, stops } =
-    left.settings.stop === undefined ? { request: left, stops: null } : fitStops(left, endpoint, adapter);
+  const fitted = requestFor(unfitted, upstream);
+  const { forced } = fitted;
+  let { request, dropped } = fitted;
+  if (dropUnsupported.size > 0) {
+    const supported = withoutUnsupported(request, endpoint.capabilities, dropUnsupported);
+    request = supported.request;
+    dropped = [...dropped, ...supported.dropped];
+  }
+  let rewrite: AnswerRewrite | null = null;
+  if (request.settings.stop !== undefined) {
+    const { request: stopped, stops } = fitStops(request, endpoint, adapter);
+    request = stopped;
+    if (stops !== null) rewrite = new StopCut(stops, decision.facts.choices);
+  }
+  if (forced !== null) rewrite = new ForcedCall(forced.name, idText('call_', decision.id));
   const call: ProviderCall = {
     upstream: endpoint.upstream,
     request,
-    extras,
+    extras: fitted.extras,
     stream,
     outputCap: ranked.outputCap,
     model: traitsOf(model),
     isSelected: decision.facts.named === null ? true : undefined,
   };
-  let rewrite: AnswerRewrite | null = null;
-  if (forced !== null) rewrite = new ForcedCall(forced.name, idText('call_', decision.id));
-  else if (stops !== null) rewrite = new StopCut(stops, decision.facts.choices);
   const adapted = forced === null ? NO_EXTRAS.dropped : [request.names.toolChoice];
-  return { call, dropped: [...dropped, ...unsupported], adapted, rewrite };
+  return { call, dropped, adapted, rewrite };
 }
 
 /** A request in the form in which a particular endpoint may receive it. */
@@ -88,20 +93,16 @@ export function requestFor(
   const { model, endpoint, provider } = upstream;
   const { history, decision } = unfitted;
   const own = withoutSentFallbacks(unfitted);
-  const { request, forced } = callable(own, decision.facts, endpoint);
+  const forced = getsSchemaInstead(decision.facts.needs, endpoint.capabilities) ? replaceableCall(own) : null;
+  const request = forced === null ? own : withSchemaInstead(own, forced);
   const isPassed = (endpoint.capabilities & passthroughBit(request.original.dialect)) !== 0;
   const account = stateAccount(upstream);
   if (isPassed) {
     const isFallback = mayBeFallback(model, decision.facts);
     if ((account === null && !isFallback) || !history.bearsState)
       return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped, forced };
-    const left = withReadableState(
-      request,
-      (turn) =>
-        isReadableAt(account, history.accountOf(turn)) &&
-        !(isFallback && isOfOther(model, history.writerOf(turn), decision.facts)),
-    );
-    return { request: left.request, extras: NO_EXTRAS.passed, dropped: shown(left.dropped), forced };
+    const left = readableAsPassed({ ...unfitted, request }, model, account, isFallback);
+    return { request: left.request, extras: NO_EXTRAS.passed, dropped: left.dropped, forced };
   }
   const { unnamed = NO_EXTRAS.dropped } = request.routing;
   const { passed: extras, dropped } = isEmpty(request.extras) ? NO_EXTRAS : sortExtras(request, provider);
@@ -121,11 +122,10 @@ const SENT_FALLBACKS = [
   { at: ['models'], value: undefined },
 ] as const;
 
-/** Replaces a forced function call by a JSON schema of the answer, if the endpoint refuses forced calls. */
-function callable(request: ModelRequest, { needs }: Facts, { capabilities }: Endpoint) {
-  if (!getsSchemaInstead(needs, capabilities)) return { request, forced: null };
+/** Returns the forced function call that a JSON schema of the answer can replace; null if it cannot. */
+function replaceableCall(request: ModelRequest): NamedSchema | null {
   const forced = forcedFunction(request);
-  return 'why' in forced ? { request, forced: null } : { request: withSchemaInstead(request, forced), forced };
+  return 'why' in forced ? null : forced;
 }
 
 /** Whether a request may have come to a model because another model failed. */
@@ -143,6 +143,22 @@ const isReadableAt = (account: string | null, writer: string | null): boolean =>
 /** Whether the request names this model, and not another model that it stands in for. */
 const isNamed = (id: string, { named, alias }: Facts, snapshot: PolicySnapshot): boolean =>
   named?.[0] === id && absentNamed(alias, snapshot) === undefined;
+
+/** Removes reasoning of other accounts, and for a fallback also of other models, from a request that is passed through unchanged. */
+function readableAsPassed(
+  { request, history, decision: { facts } }: UnfittedRequest,
+  model: Model,
+  account: string | null,
+  isFallback: boolean,
+): Pick<EndpointRequest, 'request' | 'dropped'> {
+  const left = withReadableState(
+    request,
+    (turn) =>
+      isReadableAt(account, history.accountOf(turn)) &&
+      !(isFallback && isOfOther(model, history.writerOf(turn), facts)),
+  );
+  return { request: left.request, dropped: shown(left.dropped) };
+}
 
 /**
  * Removes reasoning that the model cannot read: signed or encrypted reasoning goes only to the model family, and to the account, that wrote

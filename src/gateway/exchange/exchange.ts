@@ -1,4 +1,4 @@
-import type { StreamPart } from '../../contract/parts.ts';
+import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { Settlement } from '../../core/accounting/entry.ts';
 import type { ByteHold } from '../../core/byte-room.ts';
 import type { RankedModel } from '../../core/decision/decision.ts';
@@ -114,9 +114,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       const answer = this.#begin(opened);
       const second = secondModel(this.#runnable.request, this.#runnable.decision);
       if (second && second.model !== opened.running.way.ranked.model) {
-        const { request, runtime } = this.#runnable;
-        const { on } = runtime.snapshot.escalation;
-        await this.#check(answer, second, (isSecond) => new AnswerCheck(request, on, isSecond));
+        await this.#checkForSecond(answer, second);
       } else if (this.#runnable.judge) await this.#checkForGuards(answer, this.#runnable.judge);
       if (this.isOver) throw this.error;
     } catch (cause) {
@@ -134,6 +132,13 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const room = this.#runnable.request.stream ? null : this;
     this.#answer = new AnswerInProgress(opened, this.funded.hold, room);
     return this.#answer;
+  }
+
+  /** Tries another model once if the answer failed. */
+  #checkForSecond(answer: AnswerInProgress, second: RankedModel): Promise<void> {
+    const { request, runtime } = this.#runnable;
+    const { on } = runtime.snapshot.escalation;
+    return this.#check(answer, second, (isSecond) => new AnswerCheck(request, on, isSecond));
   }
 
   /** Asks the same model once more if a guard that wants it would block the answer. */
@@ -201,12 +206,15 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #pass(answer: AnswerInProgress, { batch, seen }: AnswerBatch): readonly StreamPart[] {
     const { running } = answer;
     this.recorder.hear(seen);
-    if (running.isOver) {
-      this.#ending = this.#endingOf('completed', running);
-      return seen;
-    }
-    const failure = running.meter.failure === null ? null : failureIn(batch);
-    if (failure === null || this.isOver) return seen;
+    if (running.isOver) this.#ending = this.#endingOf('completed', running);
+    else if (running.meter.failure !== null) this.#break(answer, failureIn(batch));
+    return seen;
+  }
+
+  /** Notes an answer that broke off. */
+  #break(answer: AnswerInProgress, failure: ProviderFailure | null): void {
+    if (failure === null || this.isOver) return;
+    const { running } = answer;
     this.#attempts.note(running, failure);
     // The caller already has the complete answer if the answer reached its stop sequences and the exchange only continued reading from the
     // provider.
@@ -214,7 +222,6 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     if (!isWhole) this.error = brokenError(running.model.id, failure);
     const measured = answer.broken(failure);
     this.#ending = (status) => this.#settle(status, running, measured);
-    return seen;
   }
 
   /** Settles an answer whose last batch was read. */
@@ -335,23 +342,24 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.isOver = true;
     if (running) this.#attempts.share.leave(running, measured, this.#runnable.decision.facts);
     else this.#attempts.share.undo();
-    const end = () => {
-      running?.meter.forget();
-      this.#bytes?.leave();
-      this.#runnable.context.endWork(this.#tokens);
-    };
     let answer: Promise<unknown> | null = null;
     try {
       answer = this.funded.hold.settle(line, (settlement) => this.#close(status, running, measured, settlement));
     } finally {
       // Books that are in this process have already answered when this line runs.
-      if (answer === null || this.receipt !== null) end();
+      if (answer === null || this.receipt !== null) this.#endWork(running);
       else {
-        this.#answering = answer.finally(end);
+        this.#answering = answer.finally(() => this.#endWork(running));
         const outcome = this.#outcomeOf(status, running, measured, 0);
         this.receipt = withoutPrice(receiptOf(this.#runnable, running, outcome, null));
       }
     }
+  }
+
+  #endWork(running: Attempt | null): void {
+    running?.meter.forget();
+    this.#bytes?.leave();
+    this.#runnable.context.endWork(this.#tokens);
   }
 
   /** Makes the receipt of what was charged, and the record that explains the charge. */

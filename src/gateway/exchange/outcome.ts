@@ -97,7 +97,8 @@ export function isBookedInTime(
   ledger: ExchangeParts['ledger'],
   timers: Timers,
 ): Promise<boolean> {
-  if (!answering) return ledger.written();
-  const written = answering.then(() => ledger.written());
-  return within(timers, BOOKED_WITHIN_MS, written, false);
+  return answering ? within(timers, BOOKED_WITHIN_MS, writtenAfter(answering, ledger), false) : ledger.written();
 }
+
+const writtenAfter = (answering: Promise<unknown>, ledger: ExchangeParts['ledger']): Promise<boolean> =>
+  answering.then(() => ledger.written());

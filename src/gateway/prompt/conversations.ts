@@ -100,10 +100,7 @@ export class Conversations {
     if (shareMax === null || !escalation || !conversation) return facts;
     if (this.#find(conversation.id)?.isEscalated) return facts;
     const row = { conversation: conversation.id, keyId, seen: this.#now() };
-    return this.#refusalOf(row, shareMax, isServed).then(
-      (refused) => (refused ? withoutEscalation(facts, { share: refused }) : facts),
-      () => withoutEscalation(facts, { share: null }),
-    );
+    return withPlace(facts, this.#refusalOf(row, shareMax, isServed));
   }
 
   /** @returns the figures of the key if a conversation has and gets no place; otherwise null */
@@ -227,3 +224,13 @@ export class Conversations {
     if (this.#known.size > MOST) this.#known.delete(this.#known.keys().next().value!);
   }
 }
+
+/**
+ * Passes on the facts of an escalated request once its conversation has a place; not escalated without a place.
+ * @param placing resolves with the figures of the key if there is no place, and with null if there is
+ */
+const withPlace = (facts: Facts, placing: Promise<EscalatedShare | null>): Promise<Facts> =>
+  placing.then(
+    (refused) => (refused ? withoutEscalation(facts, { share: refused }) : facts),
+    () => withoutEscalation(facts, { share: null }),
+  );
