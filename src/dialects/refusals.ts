@@ -8,8 +8,8 @@ export const unsupported = (param: string, message: string) =>
   new SignalboxError('unsupported_parameter', message, { param });
 
 /** Rejects fields with charges that no price of a catalog covers, because no hold could cover them. @param why the reason for each field */
-export function refuseBilled(body: Members, why: ReadonlyMap<string, string>): void {
-  for (const [field, message] of why) if (body[field] != null) throw unsupported(field, message);
+export function refuseBilled(body: Members, why: Readonly<Record<string, string>>): void {
+  for (const field in why) if (body[field] != null) throw unsupported(field, why[field]!);
 }
 
 /** Returns the error for a tool choice without tools. */

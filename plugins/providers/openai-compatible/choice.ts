@@ -81,7 +81,8 @@ export class ChoiceReader {
     const calls = this.#calls?.get(choice);
     if (calls?.nameless) return malformed('a tool call has no name');
     const reason = finishReason(raw, calls !== undefined);
-    return { type: 'finish', choice, reason, raw, ...(stop !== undefined && reason === 'stop' && { stop }) };
+    if (stop === undefined || reason !== 'stop') return { type: 'finish', choice, reason, raw };
+    return { type: 'finish', choice, reason, raw, stop };
   }
 
   #callsOf(choice: number, answerId: unknown): ToolCalls {

@@ -59,13 +59,9 @@ export function buildRequest(
   const reasons = model.capabilities.includes('reasoning');
   const dropped: string[] = [];
   const { isCompletion } = call.request.conversation;
-  const body: BodyFields = {
-    ...call.extras,
-    model: call.upstream,
-    ...(isCompletion
-      ? promptOf(call.request)
-      : { messages: messagesFor(request.messages, { settings, reasons, dropped }) }),
-  };
+  const body: BodyFields = { ...call.extras, model: call.upstream };
+  if (isCompletion) Object.assign(body, promptOf(call.request));
+  else body.messages = messagesFor(request.messages, { settings, reasons, dropped });
   for (const field of PASSED) {
     const value = request[field];
     if (value === undefined || isNeutral(field, value)) continue;
@@ -84,9 +80,9 @@ export function buildRequest(
   body[isCompletion ? 'max_tokens' : settings.max_tokens_field] = call.outputCap;
   if (call.stream) addStream(body, request, settings);
   return {
+    ...writeJson(body, call.request.original.body),
     path: isCompletion ? settings.completions_path : '/chat/completions',
     headers: NO_HEADERS,
-    ...writeJson(body, call.request.original.body),
     dropped: call.request.original.dialect === OPENAI_CHAT ? dropped : namedFor(call.request, dropped, settings),
   };
 }

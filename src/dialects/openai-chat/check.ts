@@ -81,13 +81,13 @@ function refuseKind(tool: unknown, param: string): void {
   );
 }
 
-const REFUSED: ReadonlyMap<string, string> = new Map([
-  ['web_search_options', 'Web search is billed per call and is not supported.'],
-  ['audio', 'Audio output is not supported.'],
-  ['prediction', '`prediction` is not supported: rejected predictions are billed beyond max_tokens.'],
-  ['functions', '`functions` is not supported. Use `tools`.'],
-  ['function_call', '`function_call` is not supported. Use `tool_choice`.'],
-]);
+const REFUSED: Readonly<Record<string, string>> = {
+  web_search_options: 'Web search is billed per call and is not supported.',
+  audio: 'Audio output is not supported.',
+  prediction: '`prediction` is not supported: rejected predictions are billed beyond max_tokens.',
+  functions: '`functions` is not supported. Use `tools`.',
+  function_call: '`function_call` is not supported. Use `tool_choice`.',
+};
 
 /** Rejects fields with charges in addition to tokens or at other prices, because no hold could cover them. */
 function checkBill(request: Members): void {

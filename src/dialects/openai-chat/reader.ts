@@ -86,8 +86,8 @@ function chatTermsOf(body: ChatBody & Members): RoutingTerms {
 
 function settingsOf(body: ChatBody): ModelSettings {
   return {
-    outputTokensMax: body.max_completion_tokens ?? body.max_tokens,
     ...sharedSettings(body),
+    outputTokensMax: body.max_completion_tokens ?? body.max_tokens,
     logprobs: body.logprobs,
     topLogprobs: body.top_logprobs,
     logitBias: body.logit_bias,

@@ -94,7 +94,7 @@ function conversationOf({ prompt, suffix }: CompletionsRequest): Conversation {
 
 function settingsOf(body: CompletionsRequest): ModelSettings {
   return {
-    outputTokensMax: body.max_tokens ?? OUTPUT_DEFAULT,
     ...sharedSettings(body),
+    outputTokensMax: body.max_tokens ?? OUTPUT_DEFAULT,
   };
 }

@@ -35,12 +35,12 @@ function checkStateless({ input, previous_response_id, conversation, background 
 }
 
 /** Fields that no price of the catalog could cover, whichever fund pays. */
-const REFUSED: ReadonlyMap<string, string> = new Map([
-  ['prompt', 'A template of the provider has an unknown size. Send its text as `instructions` and `input`.'],
-  ['image', 'Image output is not supported.'],
-  ['modalities', 'Only text output is supported.'],
-  ['audio', 'Audio output is not supported.'],
-]);
+const REFUSED: Readonly<Record<string, string>> = {
+  prompt: 'A template of the provider has an unknown size. Send its text as `instructions` and `input`.',
+  image: 'Image output is not supported.',
+  modalities: 'Only text output is supported.',
+  audio: 'Audio output is not supported.',
+};
 
 function checkChoice({ tools = [], input, tool_choice: choice }: ResponsesRequest): void {
   if (choice === undefined || choice === 'none' || choice === 'auto') return;
