@@ -212,7 +212,8 @@ export class Attempt {
     if (facts.operation !== 'chat') return;
     const { provider } = this.way.upstream;
     // For a thread, the turns in the request are not everything that the provider has read, so the prompt cache is not updated.
-    if (facts.thread === undefined && history.keeps(this.model, provider)) this.#noteAnswer(usage, expected);
+    if (facts.thread === undefined && history.keeps(this.model, provider, usage.inputTokens))
+      this.#noteAnswer(usage, expected);
     // Providers exist that report reasoning tokens as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
     if (estimated || isMixed || this.meter.refused > 0) return;

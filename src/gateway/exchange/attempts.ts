@@ -59,7 +59,8 @@ export class Attempts {
   /** The attempts that have ended, in the order of time. An answer that the caller gets is the last one. */
   readonly records: AttemptRecord[] = [];
   failed = NO_FAILURES;
-  readonly share = new AttemptShare();
+  /** The share of the running attempt in the limits of its endpoint; null before an endpoint with limits. */
+  share: AttemptShare | null = null;
   /** The attempt in progress, or the attempt that answered. */
   running: Attempt | null = null;
   /** The attempt that failed last. */
@@ -135,7 +136,7 @@ export class Attempts {
       const way = funding instanceof Promise ? await this.#awaited(funding, reporter) : funding;
       if (owner.isOver) return null;
       if (way === null) {
-        this.share.undo();
+        this.share?.undo();
         this.#plan.drop();
         this.#listed?.failed(step.way.ranked, ['error']);
         continue;
@@ -182,7 +183,7 @@ export class Attempts {
     this.note(running, failure);
     this.running = null;
     this.unseenTokens += this.#tokensOf({ running, measured });
-    this.share.leave(running, measured, this.#runnable.decision.facts, failure);
+    this.share?.leave(running, measured, this.#runnable.decision.facts, failure);
     await this.#charge({ running, measured });
   }
 
@@ -239,10 +240,12 @@ export class Attempts {
   }
 
   #admittedByRoom(step: PlannedAttempt): Awaitable<AttemptReporter | null> {
-    return whenReady(this.share.take(step.way, this.#runnable), (shortage) => {
+    this.share ??= new AttemptShare();
+    const { share } = this;
+    return whenReady(share.take(step.way, this.#runnable), (shortage) => {
       if (shortage !== null) return this.#noteFull(step, shortage);
       const reporter = this.#owner.isOver ? null : this.#begun(step);
-      if (reporter === null) this.share.undo();
+      if (reporter === null) share.undo();
       return reporter;
     });
   }
@@ -333,7 +336,7 @@ export class Attempts {
     this.running = null;
     this.last = running;
     const measured = failedUsage(meter, running.expected);
-    this.share.leave(running, measured, this.#runnable.decision.facts, failure);
+    this.share?.leave(running, measured, this.#runnable.decision.facts, failure);
     // Only a model that is listed for refusals can answer a prompt that a content filter of the provider refuses.
     const isFollowed = failure.ofFilter === true && this.#hasListed('refused');
     this.#listed?.failed(way.ranked, [reasonOfFailure(failure.kind, failure.ofFilter)]);
@@ -356,7 +359,7 @@ export class Attempts {
 
   /** Ends and pays for a complete answer that the caller does not get. */
   async #leave({ running, record, measured }: EndedAnswer, failure: AnswerFailure): Promise<void> {
-    this.share.leave(running, measured, this.#runnable.decision.facts);
+    this.share?.leave(running, measured, this.#runnable.decision.facts);
     this.keep({ ...record, failure });
     running.meter.forget();
     this.running = null;

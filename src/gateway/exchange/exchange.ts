@@ -340,8 +340,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const line = running && measured && !this.#paid ? entryLine(running.model, running.endpoint, measured) : null;
     this.#alarm.clear();
     this.isOver = true;
-    if (running) this.#attempts.share.leave(running, measured, this.#runnable.decision.facts);
-    else this.#attempts.share.undo();
+    const { share } = this.#attempts;
+    if (running) share?.leave(running, measured, this.#runnable.decision.facts);
+    else share?.undo();
     let answer: Promise<unknown> | null = null;
     try {
       answer = this.funded.hold.settle(line, (settlement) => this.#close(status, running, measured, settlement));

@@ -16,7 +16,7 @@ const BOOKED_WITHIN_MS = 10_000;
 
 /** How an exchange ended. The other facts of the outcome follow from the decision and from the attempt that answered. */
 interface ExchangeEnd extends Pick<DecisionOutcome, 'status' | 'error' | 'charged'> {
-  readonly attempts: Pick<Attempts, 'records' | 'insteadOf'> & { readonly share: Pick<AttemptShare, 'full'> };
+  readonly attempts: Pick<Attempts, 'records' | 'insteadOf'> & { readonly share: Pick<AttemptShare, 'full'> | null };
   /** Null if no usage is known. */
   readonly measured: MeasuredUsage | null;
   /** The fund that lacked money, so that the answer ended; null for none. */
@@ -46,7 +46,7 @@ export function outcomeOf(
     cappedBy: cutBy ?? (running && outputCappedBy(running.way.ranked, running.model, decision.facts)),
     usageReplaced: running?.meter.isUsageReplaced ?? false,
     adapted: adapted?.length ? adapted : undefined,
-    full: attempts.share.full,
+    full: attempts.share?.full,
     insteadOf: attempts.insteadOf,
     guardCalls: guardCalls?.length ? [...guardCalls] : undefined,
     firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),

@@ -16,11 +16,13 @@ export class GuardHealth {
   readonly #failing = new Map<string, FailingGuard>();
 
   /** Counts a request that has ended. @param now ms since 1970 */
-  count({ requestId, work: { guards } }: GuardedRequest, now: number): void {
+  count(request: GuardedRequest, now: number): void {
+    const { guards } = request.work;
     if (guards === null) return;
     const { all, working } = guards.verdicts;
     if (this.#failing.size > 0) for (const name of working) this.#failing.delete(name);
-    for (const verdict of all) if (verdict.failed && !working.has(verdict.guard)) this.#fail(verdict, requestId, now);
+    for (const verdict of all)
+      if (verdict.failed && !working.has(verdict.guard)) this.#fail(verdict, request.requestId, now);
   }
 
   /** Returns what is known about a guard that fails; null for any other guard. */

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import { ListValues } from '../../core/json/list-memory.ts';
 import type { OriginalPath } from '../../core/json/original.ts';
 import type { Endpoint, Model, PolicySnapshot, Provider } from '../../core/policy/snapshot.ts';
@@ -51,7 +50,7 @@ export class Affinity {
    */
   conversationSecret(keyId: string, request: ModelRequest): Uint8Array {
     const { turns, hash } = beginningOf(request);
-    return createHmac('sha256', this.#secret)
+    return new Bun.CryptoHasher('sha256', this.#secret)
       .update(`placeholders\0${keyId}\0${turns === 0 ? '' : hash}`)
       .digest();
   }
@@ -151,7 +150,7 @@ export class PromptHistory {
     if (isTooShort(facts, snapshot, ESTIMATE_MIN)) return null;
     const { turns, hash } = this.#readBeginning();
     if (turns === 0) return null;
-    const digest = createHmac('sha256', this.#secret).update(`conversation\0${this.keyId}\0${hash}`).digest();
+    const digest = new Bun.CryptoHasher('sha256', this.#secret).update(`conversation\0${this.keyId}\0${hash}`).digest();
     return { high: digest.readUInt32BE(0), low: digest.readUInt32BE(4) };
   }
 
@@ -165,7 +164,9 @@ export class PromptHistory {
     const names = JSON.stringify([this.keyId, settings.user ?? null, headers.run.session]);
     const id = this.#markOf('conversation', names, this.#readBeginning().hash);
     // An assistant's turn at the end is the beginning of the answer, which the caller wrote.
-    const answers = conversation.turns.slice(0, -1).filter(({ role }) => role === 'assistant').length;
+    const { turns } = conversation;
+    let answers = 0;
+    for (let at = 0; at < turns.length - 1; at++) if (turns[at]!.role === 'assistant') answers++;
     this.#place = { id, answers };
     return this.#place;
   }
@@ -190,7 +191,7 @@ export class PromptHistory {
   }
 
   #markOf(kind: string, names: string, hash: bigint): string {
-    const digest = createHmac('sha256', this.#secret)
+    const digest = new Bun.CryptoHasher('sha256', this.#secret)
       .update(`mark of a ${kind}\0${names}\0${hash}`)
       .digest('base64url');
     return digest.slice(0, MARK_LENGTH);
@@ -263,9 +264,12 @@ export class PromptHistory {
     return this.#find(this.#read()[index]!).filter((one) => one.mark === mark);
   }
 
-  /** Whether a complete answer of a model may be kept, or its request has read others; see `noteAnswer`. */
-  keeps(model: Model, { cache }: Pick<Provider, 'cache'>): boolean {
-    return mayReason(model) || (cache !== undefined && cache.ttlMs > 0) || this.#used !== null || this.bearsState;
+  /**
+   * Whether a complete answer to a prompt of this length may be kept, or the request has read other answers; see `noteAnswer`.
+   * @param inputTokens at least as many as the provider's cache has
+   */
+  keeps(model: Model, { cache }: Pick<Provider, 'cache'>, inputTokens: number): boolean {
+    return mayReason(model) || isCacheable(cache, inputTokens) || this.#used !== null || this.bearsState;
   }
 
   /**
@@ -281,9 +285,8 @@ export class PromptHistory {
     { providers }: PolicySnapshot,
   ): void {
     if (this.#used) for (const hash of this.#used) this.#answers.touch(hash, this.keyId);
-    const cache = providers.get(endpoint.provider)?.cache;
-    const isCacheable = cache !== undefined && cache.ttlMs > 0 && read.inputTokens >= cache.tokensMin;
-    if (!isCacheable && !mayReason(model) && !this.bearsState) return;
+    const isCached = isCacheable(providers.get(endpoint.provider)?.cache, read.inputTokens);
+    if (!isCached && !mayReason(model) && !this.bearsState) return;
     const { inputTokens, expectedTokens, at } = read;
     const by = answererOf(model, endpoint, account);
     this.#answers.add(this.#read().at(-1)!, this.keyId, { by, inputTokens, expectedTokens, at, mark: answer.mark });
@@ -312,6 +315,10 @@ interface AnsweringEndpoint {
   /** The account of its key, see `stateAccount`. */
   readonly account?: string | null;
 }
+
+/** Whether a prompt is long enough for the cache of a provider. */
+const isCacheable = (cache: Provider['cache'] | undefined, inputTokens: number): boolean =>
+  cache !== undefined && cache.ttlMs > 0 && inputTokens >= cache.tokensMin;
 
 const mayReason = ({ capabilities }: Model): boolean => (capabilities & CAPABILITIES.reasoning.bit) !== 0;
 

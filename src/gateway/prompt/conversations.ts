@@ -81,7 +81,7 @@ export class Conversations {
     const signal = this.#signalIn(conversation, on.includes('repeated_request') ? history : null);
     const isCounted = signal !== null && signal.turnsAgo < turns && on.includes(signal.signal);
     const isLatest = isCounted && signal.turnsAgo < (facts.escalation?.turnsAgo ?? Number.POSITIVE_INFINITY);
-    return { ...facts, conversation, ...(isLatest && { escalation: signal }) };
+    return isLatest ? { ...facts, conversation, escalation: signal } : { ...facts, conversation };
   }
 
   /**

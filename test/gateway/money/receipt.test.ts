@@ -38,7 +38,7 @@ test('a receipt says that it is an estimate if Signalbox counted the tokens, or 
   const made = { id: 1, revision: 'r', reason: 'best', baseline: 0, ranked: [{ model: 0 }], facts: unpinned };
   const runnable = { decision: made, runtime: { snapshot: from }, clock: () => 0, startedAt: 0 };
   const receipt = (measured: MeasuredUsage | null) => {
-    const attempts = { records: [], insteadOf: undefined, share: {} };
+    const attempts = { records: [], insteadOf: undefined, share: null };
     const end = { status: 'completed', error: null, attempts, measured, charged: 0, cutBy: null } as const;
     const asRequest = runnable as unknown as RunnableRequest;
     return receiptOf(asRequest, null, outcomeOf(asRequest, null, end), null);
