@@ -148,7 +148,7 @@ type FieldValues<T, L extends readonly (keyof T)[]> = { readonly [I in keyof L]:
 
 // Facts are written field by field, because looking up fields by name takes longer than encoding them. The types check the order.
 
-const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
+const packFacts = (facts: Facts): [...FieldValues<UsualFacts, typeof FACTS>] => [
   facts.model,
   facts.named !== null,
   facts.task,
@@ -182,38 +182,39 @@ const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
 
 /** Packs all facts. Rare facts at the end are left out if the request has no such facts. */
 function packAllFacts(facts: Facts): readonly unknown[] {
-  const usual = packFacts(facts);
-  const { addOns, embedding, thread, readers, pdfs, serviceCounts } = facts;
-  const { outputTokensMin, capsOutput, stuck, deniedModels, fallbacks } = facts;
-  const { tier, escalation, conversation, unescalated, guards, isTaskStated } = facts;
-  const named = facts.named !== null && facts.named.length > 1 ? facts.named : undefined;
-  const media = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
-  const judged = [outputTokensMin, capsOutput, stuck];
-  const chosenBy = [...media, ...judged, deniedModels, named, fallbacks];
-  const rare = [...chosenBy, tier, escalation, conversation, unescalated, guards, isTaskStated];
-  const last = rare.findLastIndex((fact) => fact !== undefined);
-  // Absent rare facts before the last present fact are null in the JSON.
-  return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];
+  const values: unknown[] = packFacts(facts);
+  for (let at = 0; at < RARE_FACTS.length; at++) {
+    const fact = rareFact(facts, RARE_FACTS[at]!);
+    if (fact === undefined) continue;
+    // A list with undefined values would have the same JSON, but JSON.stringify takes several times as long for it.
+    while (values.length < FACTS.length + at) values.push(null);
+    values.push(fact);
+  }
+  return values;
+}
+
+/** Returns a rare fact as it is stored; undefined for a request without it. */
+function rareFact(facts: Facts, name: (typeof RARE_FACTS)[number]): unknown {
+  if (name === 'named') return facts.named !== null && facts.named.length > 1 ? facts.named : undefined;
+  return name === 'pdfs' ? facts.pdfs || undefined : facts[name];
 }
 
 function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
-  const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced, adapted, full } =
-    outcome;
-  const { guards, guardedBy, repeats, cache, spared, guardCalls, insteadOf } = outcome;
-  const rare = [guards, guardedBy, repeats, cache, spared, guardCalls, insteadOf];
-  const rareCount = rare.findLastIndex((value) => value !== undefined) + 1;
-  const isRare = rareCount > 0;
+  const { status, error, estimated, charged, saved, firstPartMs, totalMs } = outcome;
   const attempts = outcome.attempts.map(packAttempt);
   const usage = outcome.usage && packUsage(outcome.usage);
   const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
-  // Absent values at the end are left out, because JSON.stringify would write a null for them into every record.
-  if (cappedBy !== null || usageReplaced || adapted || full || isRare) values.push(cappedBy);
-  if (usageReplaced || adapted || full || isRare) values.push(usageReplaced);
-  if (adapted || full || isRare) values.push(adapted ?? null);
-  if (full || isRare) values.push(full ? full.map((one) => FULL.map((field) => one[field])) : null);
-  if (isRare) values.push(...rare.slice(0, rareCount));
+  for (let at = values.length; at < OUTCOME.length; at++) {
+    const name = OUTCOME[at]!;
+    const value = outcome[name];
+    if (value === undefined || value === USUAL_OUTCOME[name]) continue;
+    while (values.length < at) values.push(USUAL_OUTCOME[OUTCOME[values.length]!] ?? null);
+    values.push(name === 'full' ? outcome.full!.map(packFull) : value);
+  }
   return values;
 }
+
+const packFull = (full: FullEndpoint): readonly unknown[] => FULL.map((field) => full[field]);
 
 const packAttempt = (attempt: AttemptRecord): readonly unknown[] => {
   const { status, message, spread, key, after, charged } = attempt;
@@ -255,22 +256,26 @@ function packUsage(usage: Usage): readonly unknown[] {
 export function encodeBody(body: RecordBody): string {
   const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata } = body;
   const { agent, parentAgent, sentBy, expectedLength } = body;
-  const values: unknown[] = [seed, packAllFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
-  // Empty values at the end of the list are left out.
-  const hasAgent = agent !== null || parentAgent !== null || sentBy !== null;
-  const hasMetadata = !isEmpty(metadata) || hasAgent;
-  if (stream || hasMetadata || lastResorts.length > 0) values.push(lastResorts);
-  if (stream || hasMetadata) values.push(stream ? 1 : 0);
-  if (hasMetadata) values.push(metadata);
-  if (hasAgent) values.push(sentBy === null ? [agent, parentAgent] : [agent, parentAgent, sentBy]);
-  if (expectedLength) values.push(...unstated(values.length), [expectedLength.tokens, expectedLength.source]);
+  const packed = outcome && packOutcome(outcome);
+  const by = sentBy === null ? [agent, parentAgent] : [agent, parentAgent, sentBy];
+  const values: unknown[] = [seed, packAllFacts(facts), reason, choice, fallbacks, packed];
+  values.push(lastResorts, stream ? 1 : 0, metadata, by);
+  if (expectedLength) values.push([expectedLength.tokens, expectedLength.source]);
+  else values.length = TAIL_AT + tailLength(body);
   return JSON.stringify(values);
 }
 
-/** The values from a position on, which are left out while they are empty. */
+/** The values at the end of a body, which are left out while they are empty. */
 const EMPTY_TAIL = [[], 0, {}, [null, null]] as const;
-const unstated = (from: number): readonly unknown[] => EMPTY_TAIL.slice(from - TAIL_AT);
 const TAIL_AT = 6;
+
+/** Returns how many values of the tail a body without an expected length has. */
+function tailLength({ agent, parentAgent, sentBy, metadata, stream, lastResorts }: RecordBody): number {
+  if (agent !== null || parentAgent !== null || sentBy !== null) return EMPTY_TAIL.length;
+  if (!isEmpty(metadata)) return 3;
+  if (stream) return 2;
+  return lastResorts.length > 0 ? 1 : 0;
+}
 
 /** Decodes the text of `encodeBody`. */
 export function decodeBody(text: string): RecordBody {
@@ -358,7 +363,11 @@ function unpackFacts(values: readonly unknown[]): Facts {
  * counting of traffic decodes the outcome of each record, and `Object.fromEntries` takes five times as long.
  * @param usual the values of fields that a short list leaves out
  */
-function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[], usual: Partial<T> = {}): T {
+function unpack<T>(
+  values: readonly unknown[],
+  fields: readonly (keyof T)[],
+  usual: Partial<Record<keyof T, unknown>> = {},
+): T {
   const named: Partial<Record<keyof T, unknown>> = { ...usual };
   for (let i = 0; i < values.length; i++) named[fields[i]!] = values[i];
   return named as T;
@@ -400,7 +409,8 @@ function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   };
 }
 
-const USUAL_OUTCOME: Pick<DecisionOutcome, 'cappedBy' | 'usageReplaced'> = { cappedBy: null, usageReplaced: false };
+/** The values that a short list of an outcome leaves out. */
+const USUAL_OUTCOME: Partial<DecisionOutcome> = { cappedBy: null, usageReplaced: false };
 
 /** An outcome whose attempts and usage are still lists of values. */
 interface RawOutcome extends Omit<DecisionOutcome, 'attempts' | 'usage' | 'full'> {
