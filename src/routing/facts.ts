@@ -8,7 +8,7 @@ import { modelOf } from '../core/policy/model-of.ts';
 import { NO_RULES } from '../core/policy/rules.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { CAPABILITIES } from '../core/request/capability.ts';
-import type { Conversation, RoutingTerms } from '../core/request/conversation.ts';
+import type { RoutingTerms } from '../core/request/conversation.ts';
 import { inputTokens, inputTokensMax } from '../core/request/embedding.ts';
 import { type Facts, UNREAD_TASK } from '../core/request/facts.ts';
 import { canonicalLanguage } from '../core/request/languages.ts';
@@ -18,10 +18,9 @@ import { schemaInstead } from './forced-function.ts';
 import { isDenied, listedFor, mayUse, type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { firstHardness, type Intent, readIntent } from './profile/intent.ts';
-import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
 import type { PromptReader } from './profile/prompt-reader.ts';
-import { measure, type RequestSize, sizeOfNothing } from './profile/size.ts';
-import { withEscalation, withFirstTier } from './tiers.ts';
+import { hasMedia, measure, type RequestSize, sizeOfNothing } from './profile/size.ts';
+import { firstTier, hasTiers, transcriptSignal } from './tiers.ts';
 import { needsDropped } from './unsupported.ts';
 
 const EMPTY: readonly never[] = [];
@@ -53,16 +52,32 @@ export function chatFacts(
 ): Facts {
   const target = targetOf(request.model, caller, snapshot, request.routing.fallbacks);
   const size = measure(request);
-  const budget = budgetWithin(request.routing, cap);
   const isRead =
     isWhole ||
     target.named === null ||
-    budget !== null ||
+    (cap ?? request.routing.budgetCredits) != null ||
     dependsOnIntent(target.named, request, size, caller, snapshot);
-  const read = profileOf(size, isRead ? readIntent(request, reader) : UNREAD);
-  const facts = factsOf(request, target, budget, read, caller, snapshot, readings);
-  const tiered = withFirstTier(facts, snapshot, () => firstHardness(request, read.hard, reader));
-  return withEscalation(tiered, snapshot, request.conversation);
+  const intent = isRead ? readIntent(request, reader) : UNREAD;
+  const facts = factsOf(request, target, size, intent, caller, snapshot, { cap, readings });
+  addTier(facts, request, intent, reader, snapshot);
+  return facts;
+}
+
+/** The facts of a request while they are collected. */
+type WritableFacts = { -readonly [Name in keyof Facts]: Facts[Name] };
+
+/** Adds the tier of the request, if its selector has tiers. */
+function addTier(
+  facts: WritableFacts,
+  request: ModelRequest,
+  { hard }: Intent,
+  reader: PromptReader,
+  snapshot: PolicySnapshot,
+): void {
+  if (!hasTiers(facts, snapshot)) return;
+  facts.tier = firstTier(firstHardness(request, hard, reader), snapshot);
+  const escalation = transcriptSignal(facts, snapshot, request.conversation);
+  if (escalation) facts.escalation = escalation;
 }
 
 /** Reads the facts of a request for embeddings, which has no task and produces no text. `embeddingFacts` throws like `chatFacts`. */
@@ -70,23 +85,24 @@ export function embeddingFacts(
   request: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
-  { cap = null }: Pick<FactsReading, 'cap'> = {},
-): Facts {
+  { cap }: Pick<FactsReading, 'cap'> = {},
+): WritableFacts {
   const { inputs = [], dimensions = null } = request.embedding ?? {};
-  const size = { inputTokens: 0, inputTokensMax: 0, needs: 0 };
+  const size = { ...sizeOfNothing(), bytes: 0 };
   let longest = 0;
   for (const input of inputs) {
     const tokens = inputTokens(input);
-    size.inputTokens += tokens;
-    size.inputTokensMax += inputTokensMax(input);
+    size.tokens += tokens;
+    size.bytes += inputTokensMax(input);
     longest = Math.max(longest, tokens);
     if (input.type === 'tokens') size.needs = CAPABILITIES.token_input.bit;
   }
   const target = targetOf(request.model, caller, snapshot, request.routing.fallbacks);
-  const read: Profile = { ...NO_CONTENT, ...UNREAD, ...size };
-  const facts = factsOf(request, target, budgetWithin(request.routing, cap), read, caller, snapshot);
-  const embedding = { inputs: inputs.length, longest, dimensions };
-  return { ...facts, outputTokens: 0, outputTokensMax: 0, embedding };
+  const facts = factsOf(request, target, size, UNREAD, caller, snapshot, { cap });
+  facts.outputTokens = 0;
+  facts.outputTokensMax = 0;
+  facts.embedding = { inputs: inputs.length, longest, dimensions };
+  return facts;
 }
 
 /** Returns the lower of the request's own budget and a cap; null if the request has neither. */
@@ -123,74 +139,73 @@ function dependsOnIntent(
   if (namedModelsReadIntent || hasMedia(size) || limits?.tokensPerMinute != null) return true;
   if (routing.costCreditsMax !== undefined || routing.latencyMsMax !== undefined) return true;
   const useful = Math.max(usefulOutputMax, routing.outputTokensMin ?? 0);
-  return named.some((id) => {
+  for (const id of named) {
     const model = modelOf(id, snapshot);
-    return model.mayReason || size.bytes + useful > model.contextWindow;
-  });
+    if (model.mayReason || size.bytes + useful > model.contextWindow) return true;
+  }
+  return false;
+}
+
+/** Images, audio and files are not read, so their difficulty is unknown. The progress of an agent does not depend on them. */
+export function difficultyOf(size: RequestSize, { stuck, difficulty }: Intent): Facts['difficulty'] {
+  if (stuck) return 'hard';
+  return hasMedia(size) ? 'usual' : difficulty;
 }
 
 function factsOf(
   request: ModelRequest,
   target: NamedTarget,
-  budget: Microcredits | null,
-  read: Profile,
+  size: RequestSize,
+  intent: Intent,
   caller: Caller,
   snapshot: PolicySnapshot,
-  readings?: FactsReading['readings'],
-): Facts {
-  const { operation, conversation, settings, routing } = request;
+  { cap = null, readings }: Pick<FactsReading, 'cap' | 'readings'>,
+): WritableFacts {
+  const { operation, settings, routing } = request;
   const { dropUnsupported } = snapshot.gateway;
-  const needs = dropUnsupported.size > 0 ? read.needs & ~needsDropped(request, dropUnsupported) : read.needs;
-  const weights = routing.weights ? weightsOf(routing.weights, snapshot) : null;
-  const addOns = addOnsOf(conversation, routing, read, snapshot);
-  // The facts are written as one object, because spreading three objects would take longer than reading the prompt.
-  const facts: Facts = {
+  const { task, stuck } = intent;
+  const needs = dropUnsupported.size > 0 ? size.needs & ~needsDropped(request, dropUnsupported) : size.needs;
+  // The facts are written as one object, because spreading objects would take longer than reading the prompt.
+  const facts: WritableFacts = {
     operation,
     model: target.model,
     alias: target.alias,
     named: target.named,
-    task: read.task,
-    mix: read.mix,
-    difficulty: read.difficulty,
-    naturalLanguage: read.naturalLanguage,
-    languagesSeen: read.languagesSeen,
-    inputTokens: read.inputTokens,
-    inputTokensMax: read.inputTokensMax,
+    task,
+    mix: intent.mix,
+    difficulty: difficultyOf(size, intent),
+    naturalLanguage: intent.naturalLanguage,
+    languagesSeen: intent.languagesSeen,
+    inputTokens: size.tokens,
+    inputTokensMax: size.bytes,
     inputTokensCounted: null,
-    images: read.images,
-    audioBytes: read.audioBytes,
-    pdfs: read.pdfs,
-    pages: read.pages,
-    unboundedMedia: read.unboundedMedia,
+    images: size.images,
+    audioBytes: size.audioBytes,
+    pdfs: size.pdfs,
+    pages: size.pages,
+    unboundedMedia: size.unboundedMedia,
     outputTokens: routing.outputTokens ?? null,
-    outputTokensAsked: outputOf(read.output, read.task, snapshot, readings),
+    outputTokensAsked: outputOf(intent.output, task, snapshot, readings),
     outputTokensMax: settings.outputTokensMax ?? null,
     choices: settings.choices ?? 1,
     needs: needs | schemaInstead(request, needs, snapshot.gateway),
     cached: EMPTY,
     languages: routing.languages?.map(canonicalLanguage) ?? EMPTY,
-    weights,
+    weights: routing.weights ? weightsOf(routing.weights, snapshot) : null,
     ceilings: { costCredits: routing.costCreditsMax ?? null, latencyMs: routing.latencyMsMax ?? null },
-    budget,
+    budget: budgetWithin(routing, cap),
     allowedModels: allowedModels(caller, target, snapshot),
-    ...deniedModels(caller, snapshot),
     funds: null,
     rules: NO_RULES,
   };
-  const outputTokensMin = outputMinOf(request);
-  const capsOutput = mayCapOutput(settings, target, snapshot);
-  const { stuck } = read;
-  const { fallbacks } = target;
-  const isUsual = (addOns ?? outputTokensMin) === null && !capsOutput;
-  if (isUsual && !stuck && !fallbacks) return facts;
-  return {
-    ...facts,
-    ...(stuck && { stuck }),
-    ...(addOns && { addOns }),
-    ...(outputTokensMin !== null && { outputTokensMin }),
-    ...(capsOutput && { capsOutput }),
-    ...(fallbacks && { fallbacks }),
-  };
+  if (caller.notModels !== undefined) addDenied(facts, caller, snapshot);
+  if (stuck) facts.stuck = stuck;
+  const addOns = addOnsOf(request, size, snapshot);
+  if (addOns) facts.addOns = addOns;
+  if (routing.outputTokensMin !== undefined) facts.outputTokensMin = outputMinOf(request, routing.outputTokensMin);
+  if (mayCapOutput(settings, target, snapshot)) facts.capsOutput = true;
+  if (target.fallbacks) facts.fallbacks = target.fallbacks;
+  return facts;
 }
 
 /**
@@ -198,22 +213,20 @@ function factsOf(
  * comparison uses the model's default maximum output.
  */
 function mayCapOutput(
-  { outputTokensMax = 0 }: ModelRequest['settings'],
+  { outputTokensMax }: ModelRequest['settings'],
   { named }: NamedTarget,
   snapshot: PolicySnapshot,
 ): boolean {
-  if (snapshot.gateway.outputAboveMaximum !== 'cap') return false;
+  if (outputTokensMax === undefined || snapshot.gateway.outputAboveMaximum !== 'cap') return false;
   if (named === null) return outputTokensMax > snapshot.maxOutputMin;
   return named.some((id) => outputTokensMax > modelOf(id, snapshot).defaultMaxOutput);
 }
 
 /**
- * Returns the lowest output cap that the request accepts; null if the request states none.
+ * Returns the lowest output cap that the request accepts.
  * @throws SignalboxError if the request's own maximum is below that minimum
  */
-function outputMinOf({ operation, settings, routing, names }: ModelRequest): number | null {
-  const { outputTokensMin: least } = routing;
-  if (least === undefined) return null;
+function outputMinOf({ operation, settings, names }: ModelRequest, least: number): number {
   const param = 'constraints.min_output_tokens';
   if (operation === 'embed') {
     refuse(
@@ -234,9 +247,8 @@ function outputMinOf({ operation, settings, routing, names }: ModelRequest): num
  * Returns what the provider may bill for this request in addition to tokens; null for nearly all requests, which allow no extra charges.
  */
 function addOnsOf(
-  { nativeTools = EMPTY }: Conversation,
-  { unpriced: fields = EMPTY }: RoutingTerms,
-  { hourCache, unpricedCacheAt }: Profile,
+  { conversation: { nativeTools = EMPTY }, routing: { unpriced: fields = EMPTY } }: ModelRequest,
+  { hourCache, unpricedCacheAt }: RequestSize,
   { gateway: { toolUsesMax, passthroughTools } }: PolicySnapshot,
 ): AskedAddOns | null {
   const unpriced = unpricedCacheAt === null ? fields : [...fields, pathText(unpricedCacheAt)];
@@ -262,13 +274,6 @@ const NEEDS_OF_TASK: Readonly<Record<string, number>> = {
   tool_use: CAPABILITIES.tools.bit,
 };
 
-/** The profile of a request without messages. */
-const NO_CONTENT: Profile = {
-  ...profileOf(sizeOfNothing(), { ...UNREAD, task: 'general' }),
-  inputTokens: 0,
-  inputTokensMax: 0,
-};
-
 /**
  * Reads the facts of a `/v1/route` request. The explicit figures of a `/v1/route` request override the figures read from its content. A
  * `/v1/route` request without messages has the usual size of its task, and an unknown task counts as `general`. `routeFacts` throws like
@@ -284,41 +289,45 @@ export function routeFacts(
   if (request.operation === 'embed') return routeEmbeddingFacts(request, caller, snapshot);
   const { conversation, routing } = request;
   const hasTurns = conversation.turns.length > 0;
-  const content = hasTurns ? profile(request, reader) : NO_CONTENT;
-  const read = routing.task === undefined ? content : withTask(content, taskNamed(routing.task, snapshot));
+  const size = hasTurns ? measure(request) : { ...sizeOfNothing(), bytes: 0 };
+  const read = hasTurns ? readIntent(request, reader) : { ...UNREAD, task: 'general' };
+  const intent = routing.task === undefined ? read : withTask(read, taskNamed(routing.task, snapshot));
+  if (routing.task !== undefined) size.needs |= NEEDS_OF_TASK[intent.task] ?? 0;
   const target = targetOf(request.model, caller, snapshot, request.routing.fallbacks);
-  const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(read.task) ?? 0]!.defaultInputTokens;
-  const sized = withInput(read, routing.inputTokens ?? usual);
-  const facts = factsOf(request, target, budgetWithin(routing, null), sized, caller, snapshot, readings);
-  if (routing.task !== undefined) return { ...facts, isTaskStated: true };
-  const tiered = withFirstTier(facts, snapshot, () => firstHardness(request, read.hard, reader));
-  return withEscalation(tiered, snapshot, request.conversation);
+  const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(intent.task) ?? 0]!.defaultInputTokens;
+  const tokens = routing.inputTokens ?? usual;
+  if (tokens !== undefined) {
+    size.tokens = tokens;
+    size.bytes = Math.max(size.bytes, tokens);
+  }
+  const facts = factsOf(request, target, size, intent, caller, snapshot, { readings });
+  if (routing.task === undefined) addTier(facts, request, intent, reader, snapshot);
+  else facts.isTaskStated = true;
+  return facts;
 }
 
-/** Reads the facts of a `/v1/route` request for embeddings. An explicit size of a request for embeddings is the size of one text. */
+/** Returns the facts of a `/v1/route` request for embeddings. An explicit size of a request for embeddings is the size of one text. */
 function routeEmbeddingFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
   const facts = embeddingFacts(request, caller, snapshot);
   const { inputTokens } = request.routing;
   if (inputTokens === undefined || !facts.embedding) return facts;
   const { inputs, longest, dimensions } = facts.embedding;
-  return {
-    ...facts,
-    inputTokens,
-    inputTokensMax: Math.max(facts.inputTokensMax, inputTokens),
-    embedding: { inputs: Math.max(1, inputs), longest: Math.max(longest, inputs === 0 ? inputTokens : 0), dimensions },
+  facts.inputTokens = inputTokens;
+  facts.inputTokensMax = Math.max(facts.inputTokensMax, inputTokens);
+  facts.embedding = {
+    inputs: Math.max(1, inputs),
+    longest: Math.max(longest, inputs === 0 ? inputTokens : 0),
+    dimensions,
   };
+  return facts;
 }
 
-const withInput = (read: Profile, tokens: number | undefined): Profile =>
-  tokens === undefined ? read : { ...read, inputTokens: tokens, inputTokensMax: Math.max(read.inputTokensMax, tokens) };
-
-const withTask = (read: Profile, task: string): Profile => ({
+/** Returns the intent for a task that the caller states. A difficulty that was read applies only to the task that was read with it. */
+const withTask = (read: Intent, task: string): Intent => ({
   ...read,
   task,
   mix: EMPTY,
-  // A difficulty that was read from the question applies only to the task that was read with it.
   difficulty: read.stuck || task === read.task ? read.difficulty : 'usual',
-  needs: read.needs | (NEEDS_OF_TASK[task] ?? 0),
 });
 
 /** Returns the answer length that the request states, or a limit below the usual length of its task; null if the usual length applies. */
@@ -357,14 +366,11 @@ function allowedModels(
   return more.length === 0 ? listed : [...listed, ...more.map(({ id }) => id)];
 }
 
-/** Returns the models of the policy that the caller's list of denied models names, for selectors. A named model is checked by its name. */
-function deniedModels(caller: Caller, { models }: PolicySnapshot): Pick<Facts, 'deniedModels'> {
-  if (caller.notModels === undefined) return NONE_DENIED;
+/** Adds the models of the policy that the caller's list of denied models names, for selectors. A named model is checked by its name. */
+function addDenied(facts: WritableFacts, caller: Caller, { models }: PolicySnapshot): void {
   const denied = models.filter((one) => isDenied(caller, one)).map(({ id }) => id);
-  return denied.length === 0 ? NONE_DENIED : { deniedModels: denied };
+  if (denied.length > 0) facts.deniedModels = denied;
 }
-
-const NONE_DENIED = {};
 
 type Weights = NonNullable<RoutingTerms['weights']>;
 

@@ -260,6 +260,7 @@ function names(list: ReadonlySet<string>, { id, pattern, found }: ListedModel): 
  * models.
  */
 export function listedFor({ models, notModels, levels = [] }: ModelLists): readonly string[] | null {
+  if (models === null && levels.length === 0) return null;
   const [first, ...others] = [models, ...levels.map((level) => level.models)].filter((list) => list !== null);
   return first ? [...first].filter((id) => others.every((list) => list.has(id)) && !notModels?.has(id)) : null;
 }

@@ -4,34 +4,36 @@ import type { Conversation } from '../core/request/conversation.ts';
 import type { Escalation, Facts, Unescalated } from '../core/request/facts.ts';
 import { transcriptEscalation } from './profile/escalation.ts';
 
-/**
- * Adds the tier that a conversation begins with. The facts of a request stay the same if no ladder chooses its model.
- * @param hardness returns how likely the first question is hard, 0..1
- */
-export function withFirstTier(facts: Facts, snapshot: PolicySnapshot, hardness: () => number): Facts {
-  const { named, operation, weights, model } = facts;
-  if (named !== null || operation !== 'chat' || weights !== null) return facts;
-  if (snapshot.selectors.get(model)?.ladder === undefined) return facts;
-  const hard = hardness();
-  const tier: FirstTier = { name: hard >= snapshot.strongFrom ? 'strong' : 'usual', hard };
-  return { ...facts, tier };
-}
+/** Whether a ladder chooses the model of a request. */
+export const hasTiers = ({ named, operation, weights, model }: Facts, { selectors }: PolicySnapshot): boolean =>
+  named === null && operation === 'chat' && weights === null && selectors.get(model)?.ladder !== undefined;
 
 /**
- * Adds the signal that an earlier answer of the conversation failed, if its selector has tiers and the policy counts the signal. All servers
- * read it from the same transcript.
+ * Returns the tier that a conversation begins with.
+ * @param hard how likely the first question is hard, 0..1
  */
-export function withEscalation(
-  facts: Facts,
+export const firstTier = (hard: number, { strongFrom }: PolicySnapshot): FirstTier => ({
+  name: hard >= strongFrom ? 'strong' : 'usual',
+  hard,
+});
+
+/** Adds the tier that a conversation begins with. The facts of a request stay the same if no ladder chooses its model. */
+export const withFirstTier = (facts: Facts, snapshot: PolicySnapshot, hardness: () => number): Facts =>
+  hasTiers(facts, snapshot) ? { ...facts, tier: firstTier(hardness(), snapshot) } : facts;
+
+/**
+ * Returns the signal that an earlier answer of the conversation failed, if the policy counts the signal. All servers read it from the same
+ * transcript.
+ */
+export function transcriptSignal(
+  { stuck }: Pick<Facts, 'stuck'>,
   { escalation: { on, turns: most } }: Pick<PolicySnapshot, 'escalation'>,
   { turns, tools }: Pick<Conversation, 'turns' | 'tools'>,
-): Facts {
-  if (facts.tier === undefined || on.length === 0) return facts;
-  const escalation: Escalation | undefined =
-    facts.stuck && on.includes('stuck_agent')
-      ? { signal: 'stuck_agent', turnsAgo: 0 }
-      : transcriptEscalation(turns, most, on, tools);
-  return escalation ? { ...facts, escalation } : facts;
+): Escalation | undefined {
+  if (on.length === 0) return undefined;
+  return stuck && on.includes('stuck_agent')
+    ? { signal: 'stuck_agent', turnsAgo: 0 }
+    : transcriptEscalation(turns, most, on, tools);
 }
 
 /** Returns the facts of an escalated request as if it were not escalated, with the signal that had no effect, and why. */

@@ -1,11 +1,11 @@
 import { expect } from 'bun:test';
 import { parseId } from '../../src/core/id.ts';
-import { profile } from '../../src/routing/profile/profile.ts';
 import { type Entry, read } from '../gateway/money/books.ts';
 import { waitFor } from '../support/answers.ts';
 import { READER } from '../support/chat-body.ts';
 import { CONTRACT, expectError } from '../support/error-contract.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
+import { profile } from '../support/profile.ts';
 import { readOn } from '../support/read-request.ts';
 import type { Signalbox } from '../support/signalbox.ts';
 import { deadlinesOf, isTakenOver } from './faults.ts';

@@ -10,11 +10,11 @@ import { checkChat, checkToolKinds } from '../../src/dialects/openai-chat/check.
 import { readChatRequest } from '../../src/dialects/openai-chat/reader.ts';
 import { fitStops } from '../../src/gateway/exchange/stop-cut.ts';
 import { checkRequest } from '../../src/gateway/request/check-request.ts';
-import { profile } from '../../src/routing/profile/profile.ts';
 import { anyRequest } from '../../src/tools/conformance/requests.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { READER } from '../support/chat-body.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';
+import { profile } from '../support/profile.ts';
 import { MUTANTS } from './accepted-mutants.ts';
 import { OF_OTHERS, STATE } from './accepted-state.ts';
 import { abilities, answerTo, onTheWire, refusalOf, SUBJECTS, type Subject, traitsOf } from './accepted-subjects.ts';

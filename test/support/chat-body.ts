@@ -6,10 +6,10 @@ import type { Facts } from '../../src/core/request/facts.ts';
 import { readRouteRequest } from '../../src/dialects/openai-chat/reader.ts';
 import * as facts from '../../src/routing/facts.ts';
 import * as words from '../../src/routing/profile/influential-words.ts';
-import * as profiles from '../../src/routing/profile/profile.ts';
 import { PromptReader } from '../../src/routing/profile/prompt-reader.ts';
 import * as texts from '../../src/routing/texts.ts';
 import { chatRequest } from './model-request.ts';
+import * as profiles from './profile.ts';
 
 /** Tests and prompt sets are written as OpenAI chat bodies. These functions call the routing module with them. */
 export type ChatBody = Partial<ChatRequest> & Pick<ChatRequest, 'messages'>;

@@ -1,7 +1,7 @@
 import { ListTotal } from '../../core/json/list-memory.ts';
-import { isObject } from '../../core/json/object.ts';
+import { isEmpty, isObject } from '../../core/json/object.ts';
 import type { Members, OriginalPath } from '../../core/json/original.ts';
-import { SharedValues } from '../../core/json/shared-values.ts';
+import { isShared, SharedValues } from '../../core/json/shared-values.ts';
 import { isLongCache } from '../../core/money/add-ons.ts';
 import { CAPABILITIES, passthroughBit } from '../../core/request/capability.ts';
 import type { ContentPart, Conversation, FilePart, Turn } from '../../core/request/conversation.ts';
@@ -52,12 +52,7 @@ export const sizeOfNothing = () => ({
 export function measure(request: ModelRequest): RequestSize {
   const { conversation, settings } = request;
   const { turns, tools } = conversation;
-  const { size } = totals.of(turns, (total, turn) => {
-    add(total.size, sizeOfTurn(turn, request));
-    if (turn.role !== 'system' && turn.role !== 'developer') total.hasBegun = true;
-    else if (total.hasBegun) total.size.bytes += MARKS_MAX * turn.parts.length;
-    return total;
-  });
+  const { size } = totals.of(turns, (total, turn) => addTurn(total, turn, request));
   const native = conversation.nativeTools?.length ?? 0;
   if (native > 0) size.needs |= passthroughBit(request.original.dialect);
   if (conversation.isWarmUp) size.needs |= passthroughBit(request.original.dialect);
@@ -75,14 +70,33 @@ export function measure(request: ModelRequest): RequestSize {
   addFormat(size, request);
   if ((settings.choices ?? 1) > 1) size.needs |= CAPABILITIES.choices.bit;
   size.needs |= dialectNeeds(request);
+  size.tokens = Math.max(1, size.tokens);
   return size;
 }
 
-/** The sizes of lists of turns, and whether a turn other than an instruction was among the turns. */
-const totals = new ListTotal<Turn, { readonly size: RequestSize; hasBegun: boolean }>(
+export const hasMedia = ({ images, audioBytes, pdfs, unboundedMedia }: RequestSize): boolean =>
+  images + audioBytes + pdfs + unboundedMedia > 0;
+
+interface SizeOfTurns {
+  readonly size: RequestSize;
+  /** Whether a turn other than an instruction was among the turns. */
+  hasBegun: boolean;
+}
+
+/** The sizes of lists of turns. */
+const totals = new ListTotal<Turn, SizeOfTurns>(
   () => ({ size: sizeOfNothing(), hasBegun: false }),
   ({ size, hasBegun }) => ({ size: { ...size }, hasBegun }),
 );
+
+function addTurn(total: SizeOfTurns, turn: Turn, request: ModelRequest): SizeOfTurns {
+  const { size } = total;
+  if (isShared(turn)) add(size, sizeOfShared(turn, request));
+  else measureTurn(size, turn, request);
+  if (turn.role !== 'system' && turn.role !== 'developer') total.hasBegun = true;
+  else if (total.hasBegun) size.bytes += MARKS_MAX * turn.parts.length;
+  return total;
+}
 
 /** The second part of a completion is its suffix. */
 const completionNeeds = ({ turns: [turn] }: Conversation): number =>
@@ -93,7 +107,7 @@ function dialectNeeds(request: ModelRequest): number {
   const { conversation, settings } = request;
   const { temperature, answerFormat: format } = settings;
   let needs = 0;
-  for (const one of DROPPABLE_SETTINGS) if (one.isSet(request)) needs |= one.bit;
+  for (const one of DROPPABLE_SETTINGS) if (settings[one.setting] !== undefined && one.isSet(request)) needs |= one.bit;
   if (temperature !== undefined && temperature > 1) needs |= CAPABILITIES.high_temperature.bit;
   if (conversation.turns.at(-1)?.role === 'assistant') needs |= CAPABILITIES.continuation.bit;
   if (conversation.tools.length === 0) return needs;
@@ -136,11 +150,11 @@ function addToolsSize(size: RequestSize, { toolsText: text, names, original }: M
 /** The sizes of shared turns. */
 const knownSizes = new SharedValues<Turn, RequestSize>();
 
-function sizeOfTurn(turn: Turn, request: ModelRequest): RequestSize {
+function sizeOfShared(turn: Turn, request: ModelRequest): RequestSize {
   const known = knownSizes.get(turn);
   if (known !== undefined) return known;
   const size = { ...sizeOfNothing(), bytes: 0 };
-  addTurn(size, turn, request);
+  measureTurn(size, turn, request);
   return knownSizes.set(turn, size);
 }
 
@@ -157,7 +171,7 @@ function add(size: RequestSize, more: RequestSize): void {
   size.unpricedCacheAt ??= more.unpricedCacheAt;
 }
 
-function addTurn(size: RequestSize, { parts, name, toolCallId, extras, at }: Turn, request: ModelRequest): void {
+function measureTurn(size: RequestSize, { parts, name, toolCallId, extras, at }: Turn, request: ModelRequest): void {
   size.tokens += TURN_EXPECTED;
   size.bytes += TURN_MAX;
   for (const part of parts) addPart(size, part, request);
@@ -185,6 +199,7 @@ function markCache(
 
 /** Adds extra fields, such as earlier reasoning, because the gateway sends them to the provider, which may bill them. */
 function addExtras(size: RequestSize, extras: Members, at: OriginalPath): void {
+  if (isEmpty(extras)) return;
   markCache(size, extras, at);
   for (const name in extras) {
     const value = extras[name];

@@ -3,8 +3,8 @@ import { placesOf } from '../../../src/core/request/conversation.ts';
 import { createResponse } from '../../../src/dialects/openai-responses/surface.ts';
 import { hashOfTurn } from '../../../src/gateway/prompt/message-hash.ts';
 import { bearsState, withReadableState } from '../../../src/gateway/prompt/reasoning-state.ts';
-import { profile } from '../../../src/routing/profile/profile.ts';
 import { READER } from '../../support/chat-body.ts';
+import { profile } from '../../support/profile.ts';
 import { readOn } from '../../support/read-request.ts';
 
 /** An answer in this dialect consists of several items, but is a single turn in the neutral form. */

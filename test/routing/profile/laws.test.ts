@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, ChatTool } from '../../../src/core/api/chat-request.ts';
-import type { Profile } from '../../../src/routing/profile/profile.ts';
 import { tries } from '../../deep/effort.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';
+import type { Profile } from '../../support/profile.ts';
 import { image, promptsOf, user } from './prompts.ts';
 
 const intentOf = ({ task, mix, naturalLanguage, languagesSeen, output }: Profile) => ({

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChatMessage, ChatTool } from '../../../src/core/api/chat-request.ts';
-import { profile as read } from '../../../src/routing/profile/profile.ts';
 import { PromptReader } from '../../../src/routing/profile/prompt-reader.ts';
 import { TextMemory } from '../../../src/routing/profile/text-memory.ts';
 import { tries } from '../../deep/effort.ts';
 import { type ChatBody, profile } from '../../support/chat-body.ts';
 import { chatRequest } from '../../support/model-request.ts';
+import { profile as read } from '../../support/profile.ts';
 import { user } from './prompts.ts';
 
 /** Only a few texts, so that each occurs again in other contexts. */

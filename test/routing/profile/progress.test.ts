@@ -5,12 +5,12 @@ import { share } from '../../../src/core/json/shared-values.ts';
 import type { Turn } from '../../../src/core/request/conversation.ts';
 import type { StuckSigns } from '../../../src/core/request/facts.ts';
 import type { ModelRequest } from '../../../src/core/request/model-request.ts';
-import { profile } from '../../../src/routing/profile/profile.ts';
 import { stuckSigns } from '../../../src/routing/profile/progress.ts';
 import { PromptReader } from '../../../src/routing/profile/prompt-reader.ts';
 import { tries } from '../../deep/effort.ts';
 import { READER } from '../../support/chat-body.ts';
 import { chatRequest } from '../../support/model-request.ts';
+import { profile } from '../../support/profile.ts';
 import { CLIENTS, type ClientName, isCall, SESSIONS, type Session, type Step, turnsOf } from '../sessions/sessions.ts';
 import { type LabelledPrompt, promptsOf } from './prompts.ts';
 
