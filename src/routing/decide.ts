@@ -6,7 +6,7 @@ import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { listedModels } from '../core/request/fallbacks.ts';
 import { decisiveGroup } from './decisive-group.ts';
-import { type ChoiceOptions, Evaluation } from './evaluate.ts';
+import { type AppliedLadder, type ChoiceOptions, Evaluation } from './evaluate.ts';
 
 /** The inputs of a decision other than the facts. */
 export interface DecisionContext extends ChoiceOptions {
@@ -35,6 +35,8 @@ export class Decider {
   rejections: ArrayLike<number> = [];
   readonly #snapshot: PolicySnapshot;
   readonly #evaluation: Evaluation;
+  /** Whether the policy allows a second attempt after an answer that failed. */
+  readonly #maySecond: boolean;
   #prior: Readings | null = null;
   /** Whether the last decision had only endpoints that a circuit breaker had ejected. */
   #isLastResort = false;
@@ -42,6 +44,8 @@ export class Decider {
   constructor(snapshot: PolicySnapshot) {
     this.#snapshot = snapshot;
     this.#evaluation = new Evaluation(snapshot);
+    const { secondAttempt, on } = snapshot.escalation;
+    this.#maySecond = secondAttempt && ANSWER_SIGNALS.some((signal) => on.includes(signal));
   }
 
   /**
@@ -62,12 +66,6 @@ export class Decider {
     return this.#prior;
   }
 
-  /** Whether the policy allows a second attempt after an answer that failed. */
-  get #maySecond(): boolean {
-    const { secondAttempt, on } = this.#snapshot.escalation;
-    return secondAttempt && ANSWER_SIGNALS.some((signal) => on.includes(signal));
-  }
-
   #decide(facts: Facts, context: DecisionContext): Decision | Refusal {
     const { id, seed, readings = this.#declared, onShortlist } = context;
     const { shortlist } = this.#evaluation;
@@ -83,26 +81,33 @@ export class Decider {
     if (faulty) this.faults++;
     const ranked = this.#ranked(facts);
     if (!hasChoice(ranked)) throw new Error('ranking lost every candidate');
-    const second = applied && this.#maySecond ? this.#evaluation.second(facts, applied) : undefined;
-    const decision: Decision = {
+    const decision: WritableDecision = {
       id,
       seed,
       revision: buildOf(this.#snapshot),
       facts,
       readings,
       reason,
-      tier: applied?.name ?? null,
-      ...(applied && { ladder: this.#evaluation.reasonOf(applied) }),
+      tier: null,
       ranked,
-      ...(second && { second }),
-      ...(insteadOf && { insteadOf }),
       eligible: shortlist.n,
       quality,
       baseline: this.#evaluation.baseline(facts),
-      // `#lastResorts` must be called last, because it overwrites the shortlist.
-      lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, context, ranked[0].model, alternatives) : NO_RESORTS,
+      lastResorts: NO_RESORTS,
     };
+    if (applied) this.#addLadder(decision, applied);
+    if (insteadOf) decision.insteadOf = insteadOf;
+    // `#lastResorts` overwrites the shortlist, so nothing of the decision may be read from it afterwards.
+    if (shortlist.hasEjected) decision.lastResorts = this.#lastResorts(facts, context, ranked[0].model, alternatives);
     return listed === undefined ? decision : this.#withListed(decision, listedModels(listed));
+  }
+
+  /** Adds why the ladder gave the choice, and the model to try if the answer of the choice fails. */
+  #addLadder(decision: WritableDecision, applied: AppliedLadder): void {
+    decision.tier = applied.name;
+    decision.ladder = this.#evaluation.reasonOf(applied);
+    const second = this.#maySecond ? this.#evaluation.second(decision.facts, applied) : undefined;
+    if (second) decision.second = second;
   }
 
   /** Adds the listed fallbacks of a selector to a decision, each as if the request named it. */
@@ -168,6 +173,9 @@ export class Decider {
     return ranked;
   }
 }
+
+/** A decision while its parts are collected. */
+type WritableDecision = { -readonly [Name in keyof Decision]: Decision[Name] };
 
 const NO_RESORTS: readonly RankedModel[] = [];
 

@@ -128,14 +128,14 @@ export class Evaluation {
     const limiting = this.#limiting(ladder);
     const isEscalated = tier.why === 'escalated';
     const began = isEscalated ? facts.tier!.name : tier.name;
-    let choice = laddered(ladder, limiting, began, shortlist);
+    const best = bestAt(ladder, shortlist);
+    let choice = laddered(ladder, limiting, began, shortlist, best);
     if (choice === null) return null;
     if (isEscalated) {
-      const at = escalated(ladder, limiting, shortlist, choice.at);
+      const at = escalated(ladder, limiting, shortlist, choice.at, best);
       if (at >= 0) choice = { at, by: 'escalated', before: choice };
     }
     const { utility } = this;
-    const best = bestAt(ladder, shortlist);
     writeUtilities(ladder, tier.name, shortlist, choice.at, best, utility);
     selectTop(shortlist, utility, most, this.order);
     // A model that the strategy ruled out when the policy was built has -Infinity.
@@ -183,9 +183,9 @@ export class Evaluation {
   }
 
   /** Returns the model to try in the same request if the answer of the chosen model failed; undefined for none. Call `choose` before. */
-  second(facts: Facts, { ladder }: AppliedLadder): RankedModel | undefined {
+  second(facts: Facts, { ladder, best }: AppliedLadder): RankedModel | undefined {
     const [chosen] = this.order;
-    const at = escalated(ladder, this.#limiting(ladder), this.shortlist, chosen!);
+    const at = escalated(ladder, this.#limiting(ladder), this.shortlist, chosen!, best);
     return at < 0 ? undefined : this.rankedAt(at, facts);
   }
 
@@ -207,12 +207,12 @@ export class Evaluation {
 
   /** Returns the share of good answers that people see for a model; null if no quality is stated. */
   shareOf(model: number): number | null {
-    return this.#snapshot.models[model]!.pattern === undefined ? this.shares[model]! : null;
+    return this.shortlist.models[model]!.pattern === undefined ? this.shares[model]! : null;
   }
 
   /** Returns the candidate at a position of the shortlist. */
   rankedAt(at: number, facts: Facts): RankedModel {
-    const { model: indexes, quality, cost, latency, tokens, cap, isCapped, endpoints } = this.shortlist;
+    const { models, model: indexes, quality, cost, latency, tokens, cap, isCapped, endpoints } = this.shortlist;
     const model = indexes[at]!;
     const outputCap = cap[at]!;
     return {
@@ -226,7 +226,7 @@ export class Evaluation {
       outputCap,
       cappedBy: isCapped[at] === 0 ? null : (facts.funds?.cap?.by ?? null),
       endpoints: endpoints[at]!,
-      bound: dearestCase(this.#snapshot.models[model]!, endpoints[at]!, facts, outputCap),
+      bound: dearestCase(models[model]!, endpoints[at]!, facts, outputCap),
     };
   }
 

@@ -93,19 +93,22 @@ function undominated(
   return found;
 }
 
-/** Returns the choice of a ladder for a tier, without looking at the other tier; null if no candidate may be chosen. */
+/**
+ * Returns the choice of a ladder for a tier, without looking at the other tier; null if no candidate may be chosen.
+ * @param best as `bestAt` returns it
+ */
 function choiceOf(
   ladder: Ladder,
   limiting: Ladder | null,
   name: TierName,
   candidates: LadderCandidates,
+  best: number,
 ): LadderChoice | null {
   const { quality, model } = candidates;
   if (ladder.stated) {
     const first = firstStated(ladder.stated, name, candidates);
     if (first >= 0) return { at: first, by: 'stated', before: null };
   }
-  const best = bestAt(ladder, candidates);
   if (best < 0) return null;
   const foremost = firstAbove(ladder, candidates, quality[best]! - ladder.margins[name]);
   const first: LadderChoice = { at: foremost, by: 'first', before: null };
@@ -128,6 +131,7 @@ function choiceOf(
  * usual requests. If another selector limits this one, both kinds of requests then get the cheaper (or faster) of the two, so that the limit
  * holds for both.
  * @param limiting the ladder of the selector that limits this one; null for none
+ * @param best as `bestAt` returns it
  * @returns null if no candidate may be chosen
  */
 export function laddered(
@@ -135,11 +139,12 @@ export function laddered(
   limiting: Ladder | null,
   name: TierName,
   candidates: LadderCandidates,
+  best = bestAt(ladder, candidates),
 ): LadderChoice | null {
-  const own = choiceOf(ladder, limiting, name, candidates);
+  const own = choiceOf(ladder, limiting, name, candidates, best);
   const isLimited = ladder.limit !== null && limiting !== null;
   if (own === null || own.by === 'stated' || (name === 'usual' && !isLimited)) return own;
-  const other = choiceOf(ladder, limiting, name === 'usual' ? 'strong' : 'usual', candidates)!;
+  const other = choiceOf(ladder, limiting, name === 'usual' ? 'strong' : 'usual', candidates, best)!;
   const [usual, strong] = name === 'usual' ? [own, other] : [other, own];
   const { quality } = candidates;
   if (quality[usual.at]! <= quality[strong.at]!) return own;
@@ -161,10 +166,11 @@ export function escalated(
   limiting: Ladder | null,
   candidates: LadderCandidates,
   failed: number,
+  best = bestAt(ladder, candidates),
 ): number {
   if (ladder.stated) return firstOf(ladder.stated.strong, candidates, failed);
   const { n, model, quality } = candidates;
-  const strong = laddered(ladder, limiting, 'strong', candidates);
+  const strong = laddered(ladder, limiting, 'strong', candidates, best);
   if (strong && quality[strong.at]! > quality[failed]!) return strong.at;
   const { cost, places } = ladder;
   let found = -1;

@@ -215,9 +215,6 @@ function activeRules(
   return { constraints, preferences };
 }
 
-/** The limits that active rules and the selector put on the catalog. */
-export type RuleLimits = Readonly<ReturnType<typeof limitsOf>>;
-
 /**
  * Returns the indexes of a model's endpoints that constraints allow and that have the needed capabilities. If no endpoint has the needed
  * capabilities, all endpoints count as capable, and the `capability` rejection reports the problem.
@@ -285,29 +282,40 @@ export function vectorSpaceOf({ embedding, named, model }: Facts, { selectors, m
   return models[modelIndex.get(model) ?? -1]?.embedding?.vectorSpace;
 }
 
+/** The limits that active rules and the selector put on the catalog. */
+export interface RuleLimits {
+  /** The endpoints that every constraint allows, as bits by slot; null for all. */
+  readonly slots: Uint32Array | null;
+  /** The models that the selector includes, as bits by model; null for all. */
+  readonly models: Uint32Array | null;
+  /** The lowest latency ceiling of the constraints in ms; Infinity if there is none. */
+  readonly latencyMsMax: number;
+  readonly costCreditsMax: number;
+}
+
+const NO_LIMITS: RuleLimits = {
+  slots: null,
+  models: null,
+  latencyMsMax: Number.POSITIVE_INFINITY,
+  costCreditsMax: Number.POSITIVE_INFINITY,
+};
+
 /** Combines the active constraints: an endpoint must be allowed by all of them, and the lowest ceilings apply. */
-export function limitsOf(facts: Facts, snapshot: PolicySnapshot) {
-  const { model, named, rules } = facts;
+export function limitsOf(facts: Facts, snapshot: PolicySnapshot): RuleLimits {
+  const { model, named, rules, thread } = facts;
   const { constraints, selectors } = snapshot;
+  const models = named !== null ? null : (selectors.get(model)?.allows ?? null);
+  if (rules.constraints.length === 0 && thread === undefined)
+    return models === null ? NO_LIMITS : { ...NO_LIMITS, models };
   let slots = slotsBeside(facts, snapshot);
-  let latencyMsMax = Number.POSITIVE_INFINITY;
-  let costCreditsMax = Number.POSITIVE_INFINITY;
+  let { latencyMsMax, costCreditsMax } = NO_LIMITS;
   for (const at of rules.constraints) {
     const { allows, maxLatencyMs, maxCostCredits } = constraints[at]!;
     slots = bothBits(slots, allows);
     latencyMsMax = Math.min(latencyMsMax, maxLatencyMs ?? latencyMsMax);
     costCreditsMax = Math.min(costCreditsMax, maxCostCredits ?? costCreditsMax);
   }
-  const models = named !== null ? null : (selectors.get(model)?.allows ?? null);
-  return {
-    /** The endpoints that every constraint allows, as bits by slot; null for all. */
-    slots,
-    /** The models that the selector includes, as bits by model; null for all. */
-    models,
-    /** The lowest latency ceiling of the constraints in ms; Infinity if there is none. */
-    latencyMsMax,
-    costCreditsMax,
-  };
+  return { slots, models, latencyMsMax, costCreditsMax };
 }
 
 /**

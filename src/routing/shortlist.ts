@@ -35,7 +35,6 @@ const NO_REJECTIONS = new Uint32Array(KINDS);
 /** A model with the values that the loop over the catalog reads most often, copied once from the frozen arrays. */
 interface CatalogEntry {
   readonly index: number;
-  /** An unfrozen copy of the model, whose endpoints and prices can be read faster. */
   readonly model: Model;
   /** The indexes of all endpoints of the model. */
   readonly all: readonly number[];
@@ -87,6 +86,8 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
   n = 0;
   /** The index of each model in the snapshot. */
   readonly model: Int32Array;
+  /** Unfrozen copies of the models of the snapshot, whose endpoints and prices can be read faster. */
+  readonly models: readonly Model[];
   readonly quality: Float64Array;
   readonly cost: Float64Array;
   readonly latency: Float64Array;
@@ -124,9 +125,10 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
   constructor(snapshot: PolicySnapshot) {
     const size = snapshot.models.length;
     this.#snapshot = snapshot;
-    const entries: readonly CatalogEntry[] = snapshot.models.map((model, index) => ({
+    this.models = snapshot.models.map(unfrozen);
+    const entries: readonly CatalogEntry[] = this.models.map((model, index) => ({
       index,
-      model: unfrozen(model),
+      model,
       all: model.endpoints.map((_, at) => at),
       commonCapabilities: model.endpoints.reduce((bits, { capabilities }) => bits & capabilities, -1),
     }));

@@ -50,11 +50,6 @@ interface UndecidedRequest {
   services: ServiceCounter | null;
 }
 
-/** The facts of a request that a decision uses. */
-interface RequestReading {
-  readonly facts: Facts;
-}
-
 /**
  * The step "decide" of a request for a model.
  * @param isServed whether the request will be carried out, not only priced. Then a provider may be called to count the prompt, if there are
@@ -95,50 +90,56 @@ function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest)
 }
 
 /**
- * Decides a request, and repeats the decision in two cases. If the available money makes the outcome depend on the intent, the intent is
- * read first. If the upper bound of the prompt's tokens excludes every model or limits the answer, the prompt is counted first.
+ * Reads the facts of a request and decides it.
  * @param fit null if the request has no thread
  * @throws SignalboxError if no model is left, or the funds cover none
  */
 function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | null): DecisionResult {
-  const { terms, history, isServed } = undecided;
-  const { snapshot } = terms.runtime;
-  const { facts, ...rest } = readRequest(undecided, fit, false);
-  const followed = gateway.conversations.read(facts, history, snapshot);
-  const admitted = gateway.conversations.admit(followed, history.keyId, snapshot, isServed);
-  return whenReady(admitted, (facts) => decideRead(gateway, undecided, { facts, ...rest }, fit));
+  const facts = readRequest(undecided, fit, false);
+  return facts.tier === undefined
+    ? decideRead(gateway, undecided, facts, fit)
+    : decideTiered(gateway, undecided, facts, fit);
 }
 
-/** Decides a request whose facts are read. The call throws like `decide`. */
-function decideRead(
+/** Decides a request of a selector with tiers, whose conversation may be escalated. The call throws like `decide`. */
+function decideTiered(
   gateway: Gateway,
   undecided: UndecidedRequest,
-  first: RequestReading,
+  facts: Facts,
   fit: FactsFit | null,
 ): DecisionResult {
+  const { terms, history, isServed } = undecided;
+  const { snapshot } = terms.runtime;
+  const followed = gateway.conversations.read(facts, history, snapshot);
+  const admitted = gateway.conversations.admit(followed, history.keyId, snapshot, isServed);
+  return whenReady(admitted, (facts) => decideRead(gateway, undecided, facts, fit));
+}
+
+/**
+ * Decides a request whose facts are read, and repeats the decision in two cases. If the available money makes the outcome depend on the
+ * intent, the intent is read first. If the upper bound of the prompt's tokens excludes every model or limits the answer, the prompt is
+ * counted first. The call throws like `decide`.
+ */
+function decideRead(gateway: Gateway, undecided: UndecidedRequest, first: Facts, fit: FactsFit | null): DecisionResult {
   const { request, terms, context, history } = undecided;
   const { snapshot } = terms.runtime;
-  let reading = first;
-  let trial = tryDecision(gateway, reading, request, terms, context);
-  const isUnread = !isIntentRead(reading.facts) && request.embedding === null;
-  if (isUnread && dependsOnLength(trial, snapshot)) {
-    reading = readRequest(undecided, fit, true);
-    trial = tryDecision(gateway, reading, request, terms, context);
+  let facts = first;
+  let trial = tryDecision(gateway, facts, request, terms, context);
+  if (!isIntentRead(facts) && request.embedding === null && dependsOnLength(trial, snapshot)) {
+    facts = readRequest(undecided, fit, true);
+    trial = tryDecision(gateway, facts, request, terms, context);
   }
-  const isRefused = trial.shortage !== null || isRefusal(trial.outcome);
-  const texts = isRefused ? countableTexts(request) : [];
-  const tokenizers = isRefused ? decisiveTokenizers(trial.outcome, true, snapshot, texts) : NO_TOKENIZERS;
-  if (tokenizers.length > 0 || mayAskServices(undecided, reading, trial))
-    return decideCounted(gateway, undecided, reading, trial, tokenizers);
+  const tokenizers = isRefused(trial)
+    ? decisiveTokenizers(trial.outcome, true, snapshot, countableTexts(request))
+    : NO_TOKENIZERS;
+  if (tokenizers.length > 0 || mayAskServices(undecided, facts, trial))
+    return decideCounted(gateway, undecided, facts, trial, tokenizers);
   return { history, decision: decisionOf(gateway, trial, request, terms) };
 }
 
 /** Whether providers may be called for a count that may change the outcome. */
-const mayAskServices = (
-  { request, terms, asksServices }: UndecidedRequest,
-  { facts }: RequestReading,
-  trial: FundedTrial,
-) => asksServices && facts.pdfs > 0 && standsInRequest(request) && isHeldBack(trial, request, terms.runtime);
+const mayAskServices = ({ request, terms, asksServices }: UndecidedRequest, { pdfs }: Facts, trial: FundedTrial) =>
+  asksServices && pdfs > 0 && standsInRequest(request) && isHeldBack(trial, request, terms.runtime);
 
 const NO_TOKENIZERS: readonly Tokenizer[] = [];
 
@@ -149,12 +150,12 @@ const NO_TOKENIZERS: readonly Tokenizer[] = [];
 async function decideCounted(
   gateway: Gateway,
   undecided: UndecidedRequest,
-  { facts }: RequestReading,
+  facts: Facts,
   trial: FundedTrial,
   tokenizers: readonly Tokenizer[],
 ): Promise<RequestDecision> {
   const { request, terms, context, history } = undecided;
-  const tryBy = (facts: Facts) => tryDecision(gateway, { facts }, request, terms, context);
+  const tryBy = (facts: Facts) => tryDecision(gateway, facts, request, terms, context);
   let counted = facts;
   let last = trial;
   const inputTokensCounted = await countInput(gateway.counter, tokenizers, facts, countableTexts(request));
@@ -162,11 +163,11 @@ async function decideCounted(
     counted = { ...facts, inputTokensCounted };
     last = tryBy(counted);
   }
-  if (mayAskServices(undecided, { facts: counted }, last)) {
+  if (mayAskServices(undecided, counted, last)) {
     const prompt = { request, history, runtime: terms.runtime, places: gateway.countPlaces };
     undecided.services ??= new ServiceCounter(prompt, context);
     const { services } = undecided;
-    const tryUnseen = (facts: Facts) => tryDecision(gateway, { facts }, request, terms);
+    const tryUnseen = (facts: Facts) => tryDecision(gateway, facts, request, terms);
     const byServices = await services.factsFor(counted, tryUnseen);
     if (byServices !== counted) last = tryBy(byServices);
     if (services.failure && isRefused(last)) throw services.failure;
@@ -182,13 +183,13 @@ function readRequest(
   { request, terms, history, factsOf, context }: UndecidedRequest,
   fit: FactsFit | null,
   isWhole: boolean,
-): RequestReading {
+): Facts {
   const { runtime, caller, cap } = terms;
   const { snapshot, reader } = runtime;
   const asked = factsOf(request, caller, snapshot, { reader, cap, isWhole, readings: runtime.readings() });
   const recalled = withGuards(history.recall(asked, snapshot), context);
   const read = history.bearsState ? withLoopReaders(recalled, request, history, snapshot) : recalled;
-  return { facts: fit ? fit(read) : read };
+  return fit ? fit(read) : read;
 }
 
 /** Adds what guards found in the request to its facts. */
@@ -203,7 +204,7 @@ export function withGuards(facts: Facts, { work: { guards } }: Pick<RequestConte
  */
 function tryDecision(
   gateway: Gateway,
-  { facts }: RequestReading,
+  facts: Facts,
   request: ModelRequest,
   { runtime, caller, windowsOnly }: Omit<DecisionTerms, 'cap'>,
   context?: RequestContext,
