@@ -16,7 +16,6 @@ import type { ModelRequest } from '../core/request/model-request.ts';
 import { withoutDroppedTools } from './dropped-tools.ts';
 import { schemaInstead } from './forced-function.ts';
 import { isDenied, listedFor, mayUse, type NamedTarget, targetOf } from './model-name.ts';
-import type { OutputHint } from './profile/expected-output.ts';
 import { firstHardness, type Intent, readIntent } from './profile/intent.ts';
 import type { PromptReader } from './profile/prompt-reader.ts';
 import { hasMedia, measure, type RequestSize, sizeOfNothing } from './profile/size.ts';
@@ -185,7 +184,7 @@ function factsOf(
     pages: size.pages,
     unboundedMedia: size.unboundedMedia,
     outputTokens: routing.outputTokens ?? null,
-    outputTokensAsked: outputOf(intent.output, task, snapshot, readings),
+    outputTokensAsked: impliedOutput(intent, snapshot, readings),
     outputTokensMax: settings.outputTokensMax ?? null,
     choices: settings.choices ?? 1,
     needs: needs | schemaInstead(request, needs, snapshot.gateway),
@@ -331,9 +330,8 @@ const withTask = (read: Intent, task: string): Intent => ({
 });
 
 /** Returns the answer length that the request states, or a limit below the usual length of its task; null if the usual length applies. */
-function outputOf(
-  { stated, atMost }: OutputHint,
-  task: string,
+function impliedOutput(
+  { task, output: { stated, atMost } }: Intent,
   { tasks, taskIndex }: PolicySnapshot,
   readings: FactsReading['readings'],
 ): number | null {

@@ -1,5 +1,11 @@
 import { isOfProvider } from '../core/decision/failure-kinds.ts';
-import { type DecisionOutcome, type DecisionRecord, modelOf, statusOf } from '../core/decision/record.ts';
+import {
+  type AttemptRecord,
+  type DecisionOutcome,
+  type DecisionRecord,
+  modelOf,
+  statusOf,
+} from '../core/decision/record.ts';
 import type { Refusal } from '../core/decision/refusal.ts';
 import { labelSeries, NO_TRAFFIC, type TrafficFigures } from './traffic.ts';
 
@@ -55,9 +61,11 @@ export function recordTraffic(place: Omit<TrafficPlace, 'provider'>, outcome: De
     duration: outcome?.totalMs ?? null,
     attemptTtft: last?.firstPartMs ?? null,
     attemptDuration: last?.ms ?? null,
-    failures: attempts.filter(({ failure }) => failure !== null && isOfProvider(failure)),
+    failures: attempts.filter(hasProviderFailed),
   };
 }
+
+const hasProviderFailed = ({ failure }: AttemptRecord): boolean => failure !== null && isOfProvider(failure);
 
 /** Makes the figures of a record from the record itself. These figures equal the figures that are made from the record's row. */
 export const trafficOf = (record: DecisionRecord): RecordTraffic =>
@@ -91,8 +99,11 @@ export const refusedTraffic = (place: Omit<TrafficPlace, 'provider'>, answers: n
   failures: [],
 });
 
-export const labelsOf = (labels: DecisionRecord['labels']): readonly string[] =>
-  Object.entries(labels).map(([name, value]) => labelSeries(name, String(value)));
+export function labelsOf(labels: DecisionRecord['labels']): readonly string[] {
+  const series: string[] = [];
+  for (const name in labels) series.push(labelSeries(name, String(labels[name])));
+  return series;
+}
 
 function figuresOf(status: string, outcome: DecisionOutcome | null): TrafficFigures {
   const usage = outcome?.usage;

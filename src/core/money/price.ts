@@ -142,8 +142,7 @@ export function coversAll({ lines, toolUses: fees }: Price, { hourCache, toolUse
  * line.
  */
 export function costBound(price: Price, inputTokens: number, outputTokens: number, addOns?: AskedAddOns): Microcredits {
-  const input = dearestInput(price, inputTokens, addOns?.hourCache);
-  const output = dearestOutput(price, inputTokens);
+  const { input, output } = dearestRates(price, inputTokens, addOns?.hourCache);
   const fees = feesFor(price, addOns);
   const sum = fees + inputTokens * input + outputTokens * output;
   if (sum <= Number.MAX_SAFE_INTEGER) return ceilDivided(sum, price.divisor);
@@ -155,8 +154,7 @@ export function costBound(price: Price, inputTokens: number, outputTokens: numbe
  * `outputWithin` does not round on the way, so the smallest sufficient amount is sufficient.
  */
 export function outputWithin(price: Price, inputTokens: number, amount: Microcredits, addOns?: AskedAddOns): number {
-  const input = dearestInput(price, inputTokens, addOns?.hourCache);
-  const output = dearestOutput(price, inputTokens);
+  const { input, output } = dearestRates(price, inputTokens, addOns?.hourCache);
   const fees = feesFor(price, addOns);
   const affords = amount * price.divisor;
   const spent = fees + inputTokens * input;
@@ -177,26 +175,16 @@ function feesFor({ perRequest, toolUses }: Price, asked: AskedAddOns | undefined
   return fees;
 }
 
-/** Returns the most expensive rate of an input token, over all price lines that may bill up to `inputTokens`. */
-function dearestInput(price: Price, inputTokens: number, hourCache = false): number {
-  let dearest = 0;
-  for (let at = 0; mayBill(price, at, inputTokens); at++) {
-    const { input, cacheWrite, cachedInput, hourCacheWrite = 0 } = price.lines[at]!;
-    dearest = Math.max(dearest, input, cacheWrite, cachedInput, hourCache ? hourCacheWrite : 0);
+/** Returns the most expensive rates of an input and an output token, over all price lines that may bill up to `inputTokens`. */
+function dearestRates({ lines }: Price, inputTokens: number, hourCache = false): Pick<PriceLine, 'input' | 'output'> {
+  let [input, output] = [0, 0];
+  for (let at = 0; at < lines.length && (at === 0 || lines[at]!.overInputTokens < inputTokens); at++) {
+    const line = lines[at]!;
+    input = Math.max(input, line.input, line.cacheWrite, line.cachedInput, hourCache ? (line.hourCacheWrite ?? 0) : 0);
+    output = Math.max(output, line.output);
   }
-  return dearest;
+  return { input, output };
 }
-
-/** Returns the most expensive rate of an output token, over all price lines that may bill up to `inputTokens`. */
-function dearestOutput(price: Price, inputTokens: number): number {
-  let dearest = 0;
-  for (let at = 0; mayBill(price, at, inputTokens); at++) dearest = Math.max(dearest, price.lines[at]!.output);
-  return dearest;
-}
-
-/** Whether the price line `at` exists and may bill a request of up to `inputTokens`. */
-const mayBill = ({ lines }: Price, at: number, inputTokens: number): boolean =>
-  at < lines.length && (at === 0 || lines[at]!.overInputTokens < inputTokens);
 
 /** Returns ceil(sum / divisor), for a sum that a double holds exactly. */
 function ceilDivided(sum: number, divisor: number): Microcredits {
