@@ -32,6 +32,9 @@ const NUMERALS: ReadonlyMap<number, number> = new Map(
 /** Words before a number that limits the answer, as in "in 3 sentences", not "the first 3 words". */
 const LIMITS: ReadonlySet<number> = new Set(hashesOf(file.limits));
 
+/** Whether a number may begin with a code unit, so that few words are matched with `NUMBER`. */
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+
 /** A length of the answer that a text states, in tokens; nulls for none. */
 export interface StatedLength {
   /** The largest number of units. */
@@ -51,6 +54,7 @@ export function statedLengthOf(text: string, { hashes, from, to, size }: Words):
     let number = NUMERALS.get(hashes[at]!);
     end = to[at]!;
     if (number === undefined) {
+      if (!isDigit(text.charCodeAt(start))) continue;
       NUMBER.lastIndex = start;
       const digits = NUMBER.exec(text)?.[0];
       if (digits === undefined) continue;

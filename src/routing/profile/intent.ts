@@ -6,7 +6,7 @@ import { stuckSigns } from './progress.ts';
 import type { PromptReader } from './prompt-reader.ts';
 import { askedTurns, type Question, readQuestion } from './question.ts';
 import { type Guess, sharesOf } from './shares.ts';
-import { COLUMN, TASKS } from './table.ts';
+import { COLUMN } from './table.ts';
 import { forcesTool } from './tools.ts';
 import type { UserTurn } from './user-turn.ts';
 
@@ -74,7 +74,7 @@ function guessTask(conversation: Conversation, { asked, odds }: Question): Guess
   if (last?.hasImage) return certainly('vision');
   if (conversation.tools.length > 0 && forcesTool(conversation)) return certainly('tool_use');
   if (last === undefined) return certainly('general');
-  const guess = sharesOf(odds.subarray(0, TASKS.length));
+  const guess = sharesOf(odds);
   // A general question after an image is mostly about the image.
   return earlier?.hasImage && guess.task === 'general' ? certainly('vision') : guess;
 }
@@ -94,9 +94,11 @@ const SYSTEM_PROMPT_LANGUAGES_MAX = 2;
 function programmingLanguages({ asked, system }: Question, isCoding: boolean): readonly string[] {
   for (const { message } of isCoding ? asked : asked.slice(0, 1)) {
     const { programming, text, shownLanguage } = message;
-    const seen = new Set([...programming.names, ...text.fenced, ...(shownLanguage === null ? [] : [shownLanguage])]);
-    if (isCoding || seen.size > 0) for (const name of programming.everyday) seen.add(name);
-    if (seen.size > 0) return [...seen].sort();
+    const isNamed = programming.names.length + text.fenced.length > 0 || shownLanguage !== null;
+    if (!isNamed && !(isCoding && programming.everyday.length > 0)) continue;
+    const seen = new Set([...programming.names, ...text.fenced, ...programming.everyday]);
+    if (shownLanguage !== null) seen.add(shownLanguage);
+    return [...seen].sort();
   }
   const names = isCoding ? (system?.programming.names ?? []) : [];
   return names.length > SYSTEM_PROMPT_LANGUAGES_MAX ? [] : [...names].sort();

@@ -18,20 +18,35 @@ const SCRIPT = 0x1b873593;
 /** Letters with a code from this one on tell something about the language. */
 const FOREIGN = 0x80;
 
-/** Returns the words of a text, and its letters that only some languages have, as hashes. */
-export function languageSigns(text: string, { from, to, hashes, size }: Words, end = text.length): ReadonlySet<number> {
+/**
+ * Returns the words of a text, and its letters that only some languages have, as hashes.
+ * @param counts whether a sign counts
+ */
+export function languageSigns(
+  text: string,
+  { from, to, hashes, size }: Words,
+  end = text.length,
+  counts: (sign: number) => unknown = () => true,
+): ReadonlySet<number> {
   const signs = new Set<number>();
+  const add = (sign: number): unknown => counts(sign) && signs.add(sign);
   for (let at = 0; at < size && to[at]! <= end; at++) {
     if (FOLDED[text.charCodeAt(from[at]!)]! <= DIGIT) continue;
-    signs.add(spread(hashes[at]!));
+    add(spread(hashes[at]!));
     for (let unit = from[at]!; unit < to[at]!; unit++) {
       const code = text.charCodeAt(unit);
       if (code < FOREIGN) continue;
-      signs.add(spread(code ^ LETTER));
-      signs.add(spread((code >> 7) ^ SCRIPT));
+      add(spread(code ^ LETTER));
+      add(spread((code >> 7) ^ SCRIPT));
     }
   }
   return signs;
+}
+
+/** Returns the number and the votes of the language that a sign indicates; 0 for none. */
+function voteOf(sign: number): number {
+  const slot = 2 * (sign >>> (32 - LANGUAGE_BITS));
+  return SLOTS[slot] === (sign & 0xff) ? SLOTS[slot + 1]! : 0;
 }
 
 function spread(hash: number): number {
@@ -51,10 +66,9 @@ export function naturalLanguageOf(text: string, words: Words): string | null {
 /** Returns the language of the words before a position. */
 function languageIn(text: string, words: Words, end: number): string | null {
   const votes = new Float64Array(LANGUAGES.length);
-  for (const hash of languageSigns(text, words, end)) {
-    const slot = 2 * (hash >>> (32 - LANGUAGE_BITS));
-    const vote = SLOTS[slot + 1]!;
-    if (vote !== 0 && SLOTS[slot] === (hash & 0xff)) votes[(vote >> VOTE_BITS) - 1]! += 1 + (vote & 3);
+  for (const sign of languageSigns(text, words, end, voteOf)) {
+    const vote = voteOf(sign);
+    votes[(vote >> VOTE_BITS) - 1]! += 1 + (vote & 3);
   }
   let best = 0;
   for (let at = 1; at < votes.length; at++) if (votes[at]! > votes[best]!) best = at;

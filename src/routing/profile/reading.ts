@@ -46,13 +46,17 @@ export class TextReader {
 /** Returns the half-octave of a number, at most 24. */
 export const sizeClass = (size: number): number => Math.min(24, Math.floor(2 * Math.log2(size + 1)));
 
-const SIGNS: ReadonlySet<number> = new Set([...'{}();=<>[]'].map((sign) => sign.charCodeAt(0)));
+/** Whether an ASCII character is a sign of code, by its code. */
+const SIGNS = new Uint8Array(0x80);
+for (const sign of '{}();=<>[]') SIGNS[sign.charCodeAt(0)] = 1;
 const ASKS = /[?？؟]/;
 const ASKS_LAST = /[?？؟]\s*$/;
 
-/** Adds what is known of a message: the words of its question, of the first and the last line, of its material, and its form. */
+/**
+ * Adds what is known of a message: the words of its question, of the first and the last line, of its material, and its form. The reader has
+ * read the words of the question.
+ */
 function addMessage({ question, material, size, shown, fenced }: MessageText, { words, features }: TextReader): void {
-  words.read(question);
   features.addWords(words, 0, words.size, PLACE.question, 1);
   const first = question.indexOf('\n');
   if (first >= 0) {
@@ -69,7 +73,7 @@ function addMessage({ question, material, size, shown, fenced }: MessageText, { 
     const code = question.charCodeAt(at);
     if (code === 0x0a) lines++;
     else if (code >= 0x30 && code < 0x3a) digits++;
-    else if (SIGNS.has(code)) signs++;
+    else if (code < 0x80 && SIGNS[code] === 1) signs++;
   }
   const { length } = question;
   features.addFact(FACT.words, sizeClass(words.size));

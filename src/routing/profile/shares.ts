@@ -9,17 +9,23 @@ const PARTS = 64;
 /** The shares leave out tasks that are less likely than this. */
 const LEAST = 0.05;
 
-/** Returns the probability of each task. */
-export function likelihoods(odds: Float64Array): Float64Array {
-  const most = Math.max(...odds);
-  const likely = odds.map((one) => Math.exp(one - most));
-  const sum = likely.reduce((all, one) => all + one, 0);
-  return likely.map((one) => one / sum);
+/** Returns the probability of each task. @param count how many of the odds belong to tasks */
+export function likelihoods(odds: Float64Array, count = odds.length): Float64Array {
+  let most = Number.NEGATIVE_INFINITY;
+  for (let at = 0; at < count; at++) most = Math.max(most, odds[at]!);
+  const likely = new Float64Array(count);
+  let sum = 0;
+  for (let at = 0; at < count; at++) {
+    likely[at] = Math.exp(odds[at]! - most);
+    sum += likely[at]!;
+  }
+  for (let at = 0; at < count; at++) likely[at]! /= sum;
+  return likely;
 }
 
-/** Returns the likely tasks with their shares, and the likeliest task. */
+/** Returns the likely tasks with their shares, and the likeliest task. @param odds the log odds of the tasks, then of other columns */
 export function sharesOf(odds: Float64Array): Guess {
-  const likely = likelihoods(odds);
+  const likely = likelihoods(odds, TASKS.length);
   const mix: { readonly task: string; share: number }[] = [];
   let sum = 0;
   for (let at = 0; at < likely.length; at++) {
