@@ -8,7 +8,7 @@ import { occasion } from './page.ts';
 import { benchPolicy, fullPolicy } from './policy.ts';
 import { cpuMicros, type Program, treeOf } from './process.ts';
 import { fixed, median, quantile, table } from './stats.ts';
-import { bytesOf, httpBytes, JSON_200, WORKLOADS } from './workload.ts';
+import { bytesOf, httpBytes, JSON_200, workloadOf } from './workload.ts';
 
 /**
  * `npm run bench:servers`: compares the cost of a request on PostgreSQL and on SQLite, with whole servers that take turns within one run.
@@ -90,7 +90,7 @@ async function start({ name, policy, processes, awayMs = 0, root }: Plan): Promi
 const micros = (pid: number): number => treeOf(pid).reduce((sum, one) => sum + cpuMicros(one), 0);
 
 async function roundOf({ program, database }: Entrant, inFlight: number, requests: number): Promise<Round> {
-  const { fields } = WORKLOADS.find(({ name }) => name === JSON_200)!;
+  const { fields } = workloadOf(JSON_200);
   const bytes = bytesOf(httpBytes(program.port, '/v1/chat/completions', key, { model: 'auto', ...fields }), 'own');
   const cpu = () => [micros(program.pid), database?.pid ? micros(database.pid) : 0] as const;
   const before = cpu();

@@ -12,7 +12,7 @@ import { startFigures } from './start.ts';
 import { steps } from './steps.ts';
 import { surfaces } from './surfaces.ts';
 import { way } from './way.ts';
-import { WORKLOADS } from './workload.ts';
+import { JSON_200, STREAM, workloadOf } from './workload.ts';
 import { yardstick } from './yardstick.ts';
 
 const HELP = `npm run bench [-- PART…] [FLAG…]
@@ -67,7 +67,11 @@ async function ladder(): Promise<void> {
 
 async function length(): Promise<void> {
   const compared = checkouts(flags.before);
-  await show(STEPS, 'way', `${occasion()}, ${comparedLine(compared)}.\n\n${await way(WORKLOADS[0]!, only, compared)}`);
+  await show(
+    STEPS,
+    'way',
+    `${occasion()}, ${comparedLine(compared)}.\n\n${await way(workloadOf(JSON_200), workloadOf(STREAM), only, compared)}`,
+  );
 }
 
 async function comparison(): Promise<void> {

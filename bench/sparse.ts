@@ -3,7 +3,7 @@ import { run } from './load.ts';
 import { benchPolicy } from './policy.ts';
 import { cpuMeter, type Program, residentMiB } from './process.ts';
 import { fixed, median, table } from './stats.ts';
-import { bytesOf, httpBytes, JSON_200, WORKLOADS } from './workload.ts';
+import { bytesOf, httpBytes, JSON_200, workloadOf } from './workload.ts';
 
 /**
  * The cost of a few requests after a pause. Most gateways see a few requests a second, and an engine drops compiled code while it waits.
@@ -29,7 +29,7 @@ interface Entrant {
 
 /** @returns a table of the CPU time of a request in µs, and of the memory at rest */
 export async function sparseFigures(bench: Bench, { rounds, pauses }: SparsePlan): Promise<string> {
-  const workload = WORKLOADS.find(({ name }) => name === JSON_200)!;
+  const workload = workloadOf(JSON_200);
   const started: Program[] = [];
   const entrants: Entrant[] = [{ name: 'bare proxy', program: bench.floor, model: 'auto' }];
   // Each entrant has its own server, because requests of another entrant would warm up its code.

@@ -189,10 +189,12 @@ function summaryOf(rung: string, runs: readonly Measured[]): string[] {
 const inDetail = (runs: readonly Measured[]): string =>
   [partTable(runs, 2), partTable(runs), objectTable(runs)].join('\n\n');
 
-function stagesOf(address: string, key: string, { fields }: Workload): Record<string, Stage> {
+function stagesOf(address: string, key: string, whole: Workload, stream: Workload): Record<string, Stage> {
   const get = (path: string) => (port: number) => httpBytes(port, path, key, null);
-  const post = (path: string, model: string) => (port: number) =>
-    bytesOf(httpBytes(port, path, key, { model, ...fields }), 'own');
+  const post =
+    (path: string, model: string, { fields } = whole) =>
+    (port: number) =>
+      bytesOf(httpBytes(port, path, key, { model, ...fields }), 'own');
   const chat = '/v1/chat/completions';
   const policy = benchPolicy(address);
   return {
@@ -202,26 +204,34 @@ function stagesOf(address: string, key: string, { fields }: Workload): Record<st
     'chat, pinned': { policy, requestsOf: post(chat, 'bench-model-3') },
     'chat, auto': { policy, requestsOf: post(chat, 'auto') },
     'chat, full': { policy: fullPolicy(address), requestsOf: post(chat, 'auto') },
+    [`${stream.name}, pinned`]: { policy, requestsOf: post(chat, 'bench-model-3', stream) },
+    [`${stream.name}, auto`]: { policy, requestsOf: post(chat, 'auto', stream) },
   };
 }
 
 /**
+ * @param whole requests with an answer in one piece. @param stream requests with an answer that is a stream
  * @param only the text that the names of the measured rungs must contain; if only one rung is left, its parts, files and objects are also
  * printed
  * @param compared the checkouts that serve, the last of which is this one
  */
-export async function way(workload: Workload, only: string, compared: readonly Checkout[]): Promise<string> {
+export async function way(
+  whole: Workload,
+  stream: Workload,
+  only: string,
+  compared: readonly Checkout[],
+): Promise<string> {
   const upstream = await startUpstream();
   try {
     const key = newKey();
-    const stages = Object.entries(stagesOf(`http://127.0.0.1:${upstream.port}/v1`, key, workload));
+    const stages = Object.entries(stagesOf(`http://127.0.0.1:${upstream.port}/v1`, key, whole, stream));
     const rungs: [string, Measured[]][] = [];
     for (const [rung, stage] of stages.filter(([rung]) => rung.includes(only))) {
       const runs: Measured[] = [];
       for (const { name, root } of compared) runs.push({ name, run: await lengthOf(root, stage, key) });
       rungs.push([rung, runs]);
     }
-    const summary = table([summaryHead(workload, compared), ...rungs.map(([rung, runs]) => summaryOf(rung, runs))]);
+    const summary = table([summaryHead(whole, compared), ...rungs.map(([rung, runs]) => summaryOf(rung, runs))]);
     return rungs.length === 1 ? `${summary}\n\n${inDetail(rungs[0]![1])}` : summary;
   } finally {
     await upstream.stop();

@@ -90,6 +90,7 @@ export const SESSION_BEGIN = SESSIONS * FIRST_TURNS;
 const SESSION_REQUESTS = SESSIONS * LATER_TURNS;
 
 export const JSON_200 = 'JSON, 200 B';
+export const STREAM = 'stream of 50 chunks';
 export const WORKLOADS: readonly Workload[] = [
   { name: JSON_200, stream: false, fields: question(200), requests: 600 },
   { name: 'JSON, 2 KB', stream: false, fields: question(2_000), requests: 600 },
@@ -107,7 +108,7 @@ export const WORKLOADS: readonly Workload[] = [
     requests: SESSION_REQUESTS,
     sessionBytes: size * 1_000,
   })),
-  { name: 'stream of 50 chunks', stream: true, fields: { stream: true, ...question(200) }, requests: 300 },
+  { name: STREAM, stream: true, fields: { stream: true, ...question(200) }, requests: 300 },
   {
     name: 'stream in one piece',
     stream: true,
@@ -115,6 +116,8 @@ export const WORKLOADS: readonly Workload[] = [
     requests: 300,
   },
 ];
+
+export const workloadOf = (name: string): Workload => WORKLOADS.find((workload) => workload.name === name)!;
 
 /** Returns the bytes of a whole HTTP request. `body` null: a GET. `more`: further header lines. */
 export function httpBytes(

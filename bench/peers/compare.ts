@@ -1,6 +1,6 @@
 import { treeMeter, treeMiB } from '../process.ts';
 import { fixed, median, quantile, table } from '../stats.ts';
-import { JSON_200, WORKLOADS, type Workload } from '../workload.ts';
+import { JSON_200, STREAM, WORKLOADS, type Workload, workloadOf } from '../workload.ts';
 import { type Send, senderOf } from './requests.ts';
 import type { RunningGateway } from './running.ts';
 
@@ -15,7 +15,7 @@ const SETTINGS: readonly Setting[] = [
   ['agent’s turn in a session, 20 KB', 16],
   ['agent’s turn in a session, 100 KB', 16],
   ['agent’s turn in a session, 300 KB', 16],
-  ['stream of 50 chunks', 64],
+  [STREAM, 64],
 ];
 const MEASURED = WORKLOADS.filter(({ name }) => SETTINGS.some(([workload]) => workload === name));
 
@@ -113,7 +113,7 @@ async function warmUp(gateway: RunningGateway, workload: Workload, { most, secon
 
 async function measure(gateways: readonly RunningGateway[], setting: Setting, plan: Plan): Promise<Cell> {
   const [name, inFlight] = setting;
-  const workload = WORKLOADS.find((one) => one.name === name)!;
+  const workload = workloadOf(name);
   const least = leastOf(inFlight);
   const entrants: { readonly pids: readonly number[]; readonly send: Send; readonly requests: number }[] = [];
   for (const gateway of gateways) {

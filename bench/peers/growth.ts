@@ -1,6 +1,6 @@
 import { treeMeter } from '../process.ts';
 import { fixed, median, quantile, table } from '../stats.ts';
-import { JSON_200, WORKLOADS } from '../workload.ts';
+import { JSON_200, workloadOf } from '../workload.ts';
 import { type Send, senderOf } from './requests.ts';
 import type { RunningGateway } from './running.ts';
 
@@ -38,7 +38,7 @@ interface Grower {
  * @returns Markdown: a row for each gateway
  */
 export async function compareGrowth(gateways: readonly RunningGateway[], quick: boolean): Promise<string> {
-  const workload = WORKLOADS.find(({ name }) => name === JSON_200)!;
+  const workload = workloadOf(JSON_200);
   const growers = gateways.map((gateway): Grower => {
     return { name: gateway.name, pids: gateway.pids, send: senderOf(gateway, workload), stages: [], sent: 0 };
   });
