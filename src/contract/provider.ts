@@ -177,6 +177,24 @@ export interface Frame {
 export interface StreamReader {
   /** Returns the parts of one event, or an empty list. */
   read(frame: Frame): readonly StreamPart[];
+  /**
+   * The form of the next events that add only a text. The gateway may read events of this form itself, so that they need no parsing. Null or
+   * absent: `read` gets every event.
+   */
+  readonly textForm?: TextForm | null;
+}
+
+/**
+ * The form of events without a name that add only a text, and change nothing else in their reader: the data is `before`, the text as in a
+ * JSON string, and `after`.
+ */
+export interface TextForm {
+  /** The choice of the text. */
+  readonly choice: number;
+  /** Ends with the quote that begins the text. */
+  readonly before: string;
+  /** Begins with the quote that ends the text. */
+  readonly after: string;
 }
 
 /** An adapter that speaks a dialect over HTTP and only translates: it opens no connection and keeps no state. */

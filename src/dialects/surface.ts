@@ -309,6 +309,8 @@ export interface AnswerWriter {
 }
 
 export interface EventWriter extends AnswerWriter {
+  /** Whether `write` writes a separate event for each event of a `TextRun`. Otherwise the server separates the events first. */
+  readonly takesRuns?: true;
   /**
    * Returns the text of the end after an error; the server calls `error` instead of `end`.
    * @param error must contain no secrets

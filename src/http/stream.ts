@@ -1,5 +1,6 @@
 import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
+import { separateParts } from '../contract/text-run.ts';
 import type { GatewayPolicy } from '../core/policy/snapshot.ts';
 import type { EventForm, EventWriter } from '../dialects/surface.ts';
 import type { AnswerSource } from '../gateway/exchange/answer-source.ts';
@@ -231,7 +232,7 @@ class EventSource implements TextSource {
         this.#waiting = parts;
         break;
       }
-      text += this.#writer.write(parts);
+      text += this.#writer.write(this.#writer.takesRuns ? parts : separateParts(parts));
     }
     return text;
   }

@@ -1,4 +1,5 @@
-import type { Frame } from '../contract/provider.ts';
+import type { Frame, TextForm } from '../contract/provider.ts';
+import { TextRun } from '../contract/text-run.ts';
 
 /** The maximum number of characters of one frame. */
 const FRAME_MAX = 1_048_576;
@@ -8,13 +9,20 @@ export function frameParser(kind: 'sse' | 'ndjson', frameMax = FRAME_MAX): Frame
 }
 
 /**
- * A push parser that turns the text of a stream into frames. Lines end with LF, CR or CRLF. The result does not depend on where the text is
- * split into pushes.
+ * Turns the text of a stream into frames. Lines end with LF, CR or CRLF. The result does not depend on where the text is split into
+ * pieces.
  */
 export abstract class FrameParser {
+  /** The last piece of text, and where the part of it that was not read yet begins. */
+  protected text = '';
+  protected at = 0;
+  /** The next LF and CR in the text from about `at` on; -1 for none. */
+  #lf = -1;
+  #cr = -1;
+  /** The start of an unfinished line. */
   #rest = '';
   #started = false;
-  /** Whether the last push ended with CR: a leading LF of the next push then belongs to that CR. */
+  /** Whether the last piece ended with CR: a leading LF of the next piece then belongs to that CR. */
   #afterCr = false;
   protected readonly frameMax: number;
   /** Whether a frame of the stream was too large. After a frame that is too large, the parser ignores the rest of the stream. */
@@ -24,9 +32,17 @@ export abstract class FrameParser {
     this.frameMax = frameMax;
   }
 
+  /** Adds a piece of text and returns all of its frames. */
   push(text: string): readonly Frame[] {
     const frames: Frame[] = [];
-    if (text === '' || this.overflowed) return frames;
+    this.add(text);
+    for (let next = this.next(); next !== null; next = this.next()) if ('data' in next) frames.push(next);
+    return frames;
+  }
+
+  /** Adds a piece of text, once `next` has returned null for the piece before. */
+  add(text: string): void {
+    if (text === '' || this.overflowed) return;
     let from = 0;
     if (!this.#started) {
       this.#started = true;
@@ -34,98 +50,164 @@ export abstract class FrameParser {
     }
     if (this.#afterCr && text.charCodeAt(from) === 0x0a) from++;
     this.#afterCr = false;
-    if (this.#rest === '') from = this.usual(text, from, frames);
-    if (from === text.length) return frames;
-    from = this.#lines(text, from, frames);
-    // Only new text is searched for line ends, so that a long line in small pieces takes linear time.
-    if (from < text.length && !this.overflowed) this.#rest = joined(this.#rest, text.slice(from));
-    if (this.#rest.length + this.pending() > this.frameMax) this.#overflow();
-    return frames;
+    this.text = text;
+    this.at = from;
+    this.#lf = text.indexOf('\n', from);
+    this.#cr = text.indexOf('\r', from);
+  }
+
+  /**
+   * Returns the next frame, or events of this form together; null if the text has no more complete frames.
+   * @param form null or undefined to get only frames
+   */
+  next(form?: TextForm | null): Frame | TextRun | null {
+    while (this.at < this.text.length) {
+      const next =
+        this.#rest === '' && this.#cr < 0 ? (this.usual(form ?? null) ?? this.#nextLine()) : this.#nextLine();
+      if (next) return next;
+    }
+    // The text is as large as a read of the network.
+    this.text = '';
+    return null;
   }
 
   /** Ends the text and returns the frames of an unfinished last line. */
   end(): readonly Frame[] {
-    const frames: Frame[] = [];
-    if (!this.overflowed) this.last(this.#rest, frames);
+    const last = this.overflowed ? null : this.last(this.#rest);
     this.#rest = '';
-    return frames;
+    return last ? [last] : [];
   }
 
-  /** Reads complete frames of the usual form. Returns the start of the first other frame, which is then read line by line. */
-  protected abstract usual(text: string, start: number, frames: Frame[]): number;
+  /** Reads a complete frame of the usual form from the text, which has no CR from `at` on; null for any other frame. */
+  protected abstract usual(form: TextForm | null): Frame | TextRun | null;
   /** Reads a complete line, without its line end. */
-  protected abstract line(line: string, frames: Frame[]): void;
+  protected abstract line(line: string): Frame | null;
   /** Reads the text after the last line end. */
-  protected abstract last(rest: string, frames: Frame[]): void;
+  protected abstract last(rest: string): Frame | null;
   /** Returns the number of buffered characters of an unfinished frame. */
   protected abstract pending(): number;
 
-  /** Reads complete lines and returns the start of the unfinished one. */
-  #lines(text: string, start: number, frames: Frame[]): number {
-    let from = start;
-    let lf = text.indexOf('\n', from);
-    let cr = text.indexOf('\r', from);
-    while (lf >= 0 || cr >= 0) {
-      const at = cr >= 0 && (lf < 0 || cr < lf) ? cr : lf;
-      const line = this.#rest === '' ? text.slice(from, at) : this.#rest + text.slice(from, at);
-      this.#rest = '';
-      if (line.length + this.pending() > this.frameMax) {
-        this.#overflow();
-        return text.length;
-      }
-      this.line(line, frames);
-      from = at + 1;
-      if (at === cr) {
-        if (from === text.length) this.#afterCr = true;
-        else if (lf === from) from++;
-        cr = text.indexOf('\r', from);
-      }
-      if (lf >= 0 && lf < from) lf = text.indexOf('\n', from);
+  /** Reads the next line, or the start of an unfinished one, of which only new text is searched for its end. */
+  #nextLine(): Frame | null {
+    const { text, at: from } = this;
+    if (this.#lf >= 0 && this.#lf < from) this.#lf = text.indexOf('\n', from);
+    const isCr = this.#cr >= 0 && (this.#lf < 0 || this.#cr < this.#lf);
+    const end = isCr ? this.#cr : this.#lf;
+    if (end < 0) {
+      this.#rest = joined(this.#rest, text.slice(from));
+      this.at = text.length;
+      if (this.#rest.length + this.pending() > this.frameMax) this.#overflow();
+      return null;
     }
-    return from;
+    const line = this.#rest + text.slice(from, end);
+    this.#rest = '';
+    this.at = end + 1;
+    if (isCr) {
+      if (this.at === text.length) this.#afterCr = true;
+      else if (this.#lf === this.at) this.at++;
+      this.#cr = text.indexOf('\r', this.at);
+    }
+    if (line.length + this.pending() > this.frameMax) {
+      this.#overflow();
+      return null;
+    }
+    return this.line(line);
   }
 
   #overflow(): void {
     this.overflowed = true;
     this.#rest = '';
+    this.at = this.text.length;
   }
 }
+
+const LINE_BREAK = /[\r\n]/;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** The characters that follow a backslash in the escapes that `JSON.stringify` writes, except those of control characters. */
+const ESCAPES = new Set(['"', '\\', 'b', 'f', 'n', 'r', 't'].map((letter) => letter.charCodeAt(0)));
 
 /** Parses server-sent events as specified by the WHATWG, without `id` and `retry`. */
 class SseParser extends FrameParser {
   #event = '';
   /** The data of the current event; null before its first `data` line, because an event without data is not dispatched. */
   #data: string | null = null;
+  #form: TextForm | null = null;
+  /** What an event of the form has before and after its text, and what two of them have between their texts. */
+  #before = '';
+  #after = '';
+  #between = '';
 
   /** Most events are one line of data, some with a line before it that names the event. */
-  protected usual(text: string, start: number, frames: Frame[]): number {
-    let from = start;
-    if (this.#data !== null || this.#event !== '' || text.includes('\r')) return from;
-    for (;;) {
-      const isNamed = text.startsWith('event: ', from);
-      const at = isNamed ? text.indexOf('\n', from) + 1 : from;
-      if (at < from || !text.startsWith('data: ', at)) return from;
-      const end = text.indexOf('\n', at);
-      if (end < 0 || text.charCodeAt(end + 1) !== 0x0a || end - from > this.frameMax) return from;
-      frames.push({ event: isNamed ? text.slice(from + 7, at - 1) : '', data: text.slice(at + 6, end) });
-      from = end + 2;
-    }
+  protected usual(form: TextForm | null): Frame | TextRun | null {
+    if (this.#data !== null || this.#event !== '') return null;
+    const { text, at: from } = this;
+    const run = form && this.#run(form);
+    if (run) return run;
+    const isNamed = text.startsWith('event: ', from);
+    const at = isNamed ? text.indexOf('\n', from) + 1 : from;
+    if (at < from || !text.startsWith('data: ', at)) return null;
+    const end = text.indexOf('\n', at);
+    if (end < 0 || text.charCodeAt(end + 1) !== 0x0a || end - from > this.frameMax) return null;
+    this.at = end + 2;
+    return { event: isNamed ? text.slice(from + 7, at - 1) : '', data: text.slice(at + 6, end) };
   }
 
-  protected line(line: string, frames: Frame[]): void {
+  /** Reads all complete events of a form that directly follow each other; null for none. */
+  #run(form: TextForm): TextRun | null {
+    if (form !== this.#form) this.#setForm(form);
+    const { text, at: first } = this;
+    const { length } = this.#before;
+    const ends: number[] = [];
+    let chars = 0;
+    let escapes = 0;
+    let lastEnd = 0;
+    for (let at = first; text.startsWith(this.#before, at); at = this.at) {
+      const from = at + length;
+      let end = from;
+      let escaped = 0;
+      for (let code = text.charCodeAt(end); code !== QUOTE && code >= 0x20; code = text.charCodeAt(++end)) {
+        if (code !== BACKSLASH) continue;
+        if (!ESCAPES.has(text.charCodeAt(++end))) break;
+        escaped++;
+      }
+      const next = end + this.#after.length;
+      if (end === from || next - 2 - at > this.frameMax || !text.startsWith(this.#after, end)) break;
+      chars += end - from - escaped;
+      escapes += escaped;
+      ends.push(chars);
+      lastEnd = end;
+      this.at = next;
+    }
+    if (ends.length === 0) return null;
+    const encoded = text.slice(first + length, lastEnd);
+    return new TextRun(form.choice, encoded, this.#between, ends, escapes > 0);
+  }
+
+  #setForm(form: TextForm): void {
+    this.#form = form;
+    // Data with a line break has several lines, so no event of its form is one line.
+    const start = LINE_BREAK.test(form.before + form.after) ? '\n' : 'data: ';
+    this.#before = start + form.before;
+    this.#after = `${form.after}\n\n`;
+    this.#between = this.#after + this.#before;
+  }
+
+  protected line(line: string): Frame | null {
     if (line === '') {
-      if (this.#data !== null) frames.push({ event: this.#event, data: this.#data });
+      const frame = this.#data === null ? null : { event: this.#event, data: this.#data };
       this.#data = null;
       this.#event = '';
-      return;
+      return frame;
     }
     const colon = line.indexOf(':');
-    if (colon === 0) return;
+    if (colon === 0) return null;
     const field = colon < 0 ? line : line.slice(0, colon);
-    if (field !== 'data' && field !== 'event') return;
+    if (field !== 'data' && field !== 'event') return null;
     const value = colon < 0 ? '' : line.slice(line.charCodeAt(colon + 1) === 0x20 ? colon + 2 : colon + 1);
     if (field === 'event') this.#event = value;
     else this.#add(value);
+    return null;
   }
 
   #add(value: string): void {
@@ -133,8 +215,9 @@ class SseParser extends FrameParser {
   }
 
   /** An event that no blank line ends is incomplete, so the parser does not dispatch it. */
-  protected last(): void {
+  protected last(): null {
     this.#data = null;
+    return null;
   }
 
   protected pending(): number {
@@ -144,16 +227,16 @@ class SseParser extends FrameParser {
 
 /** Parses one JSON text per line. The line end after the last JSON text is optional. */
 class NdjsonParser extends FrameParser {
-  protected usual(_: string, start: number): number {
-    return start;
+  protected usual(): null {
+    return null;
   }
 
-  protected line(line: string, frames: Frame[]): void {
-    if (line.trim() !== '') frames.push({ event: '', data: line });
+  protected line(line: string): Frame | null {
+    return line.trim() === '' ? null : { event: '', data: line };
   }
 
-  protected last(rest: string, frames: Frame[]): void {
-    this.line(rest, frames);
+  protected last(rest: string): Frame | null {
+    return this.line(rest);
   }
 
   protected pending(): number {

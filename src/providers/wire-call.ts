@@ -1,5 +1,6 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
-import type { ProviderCall, StreamReader, WireAdapter } from '../contract/provider.ts';
+import type { Frame, ProviderCall, StreamReader, WireAdapter } from '../contract/provider.ts';
+import { TextRun } from '../contract/text-run.ts';
 import { beyondLimits } from '../core/json/limits.ts';
 import { type AlarmOwner, DeadlineAlarm } from './alarm.ts';
 import { AnswerCompletion, USAGE_WAIT_MS } from './completion.ts';
@@ -259,26 +260,27 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     if (piece && !this.#stream && !(this.#terms.room ?? AMPLE_ROOM).makeRoom(piece.length)) return;
     // The idle timeout does not run while the caller handles these parts.
     this.#alarm.set(this.#terms.totalBy);
-    const text = piece ? source.decoder.decode(piece) : source.decoder.end();
-    if (!this.#frames(source, source.frames.push(text))) return;
-    if (source.frames.overflowed) throw new UpstreamError('malformed', 'an event of the answer was too large');
-    if (!piece && this.#frames(source, source.frames.end())) this.#endOfBytes();
+    const { decoder, frames, reader } = source;
+    frames.add(piece ? decoder.decode(piece) : decoder.end());
+    for (let next = frames.next(reader.textForm); next; next = frames.next(reader.textForm)) {
+      const isWanted = next instanceof TextRun ? this.#add(next) : this.#addFrame(next, reader);
+      if (!isWanted) return;
+    }
+    if (frames.overflowed) throw new UpstreamError('malformed', 'an event of the answer was too large');
+    if (!piece && frames.end().every((frame) => this.#addFrame(frame, reader))) this.#endOfBytes();
     return;
   }
 
-  /** Processes frames. Returns false once the call is over. */
-  #frames(source: StreamSource, frames: ReturnType<FrameParser['push']>): boolean {
-    for (const frame of frames) {
-      if (frame.data.length > UNCHECKED_MAX) checkForm(frame.data);
-      let parts: readonly StreamPart[];
-      try {
-        parts = source.reader.read(frame);
-      } catch {
-        parts = UNREADABLE;
-      }
-      if (!this.#addParts(parts)) return false;
+  /** Adds the parts of a frame to the batch. Returns false once the call is over. */
+  #addFrame(frame: Frame, reader: StreamReader): boolean {
+    if (frame.data.length > UNCHECKED_MAX) checkForm(frame.data);
+    let parts: readonly StreamPart[];
+    try {
+      parts = reader.read(frame);
+    } catch {
+      parts = UNREADABLE;
     }
-    return true;
+    return this.#addParts(parts);
   }
 
   /** Adds the adapter's parts to the batch. Returns false once the call is over. */
@@ -286,13 +288,18 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     for (const part of parts) {
       // Most providers use the neutral finish reasons, so such a reason needs no check.
       const isOwnWord = part.type === 'finish' && part.raw !== part.reason;
-      if (this.#completion.add(isOwnWord ? sanitizePart(part, this.#apiKey) : part, this.#batch)) continue;
-      if (this.#completion.failure) this.#fail(this.#completion.failure);
-      else this.#finish();
-      return false;
+      if (!this.#add(isOwnWord ? sanitizePart(part, this.#apiKey) : part)) return false;
     }
     if (this.#completion.finished && this.#finishedAt === 0) this.#finishedAt = performance.now();
     return true;
+  }
+
+  /** Adds a part to the batch. Returns false once the call is over. */
+  #add(part: StreamPart): boolean {
+    if (this.#completion.add(part, this.#batch)) return true;
+    if (this.#completion.failure) this.#fail(this.#completion.failure);
+    else this.#finish();
+    return false;
   }
 
   /** Returns the deadline of the next read. */

@@ -100,6 +100,7 @@ const NAMED: readonly Section[] = [
   { name: 'floods', files: ['test/e2e/bodies.test.ts'] },
   { name: 'accepted', files: ['test/property/accepted.test.ts'] },
   { name: 'stream-splits', files: ['test/property/stream-splits.test.ts'] },
+  { name: 'text-runs', files: ['test/laws/text-runs.test.ts'] },
   { name: 'stream-cuts', files: ['test/system/property/stream-cuts.test.ts'] },
   { name: 'replay', files: ['test/property/replay.test.ts'] },
   { name: 'capabilities', files: ['test/routing/capabilities.test.ts'] },

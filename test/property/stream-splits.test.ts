@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { WireAdapter } from '../../src/contract/provider.ts';
-import { frameParser } from '../../src/providers/frames.ts';
+import { separateParts } from '../../src/contract/text-run.ts';
 import { effort } from '../deep/effort.ts';
 import { openTo, partsOf } from '../support/provider-call.ts';
+import { readTexts as readDecoded, readStream } from '../support/read-stream.ts';
 import { cuts, DIALECT_NAMES, type DialectName, type StreamText, split, streamTexts } from './stream-text.ts';
 
 /**
@@ -39,19 +40,11 @@ function meant({ events }: StreamText, adapter: WireAdapter): StreamPart[] {
 
 type Read = (pieces: readonly Uint8Array[], adapter: WireAdapter) => StreamPart[];
 
-/** Reads a stream as a call does. */
-const read: Read = (pieces, adapter) => {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  const parser = frameParser('sse');
-  const texts = pieces.map((piece) => decoder.decode(piece, { stream: true }));
-  return readTexts([...texts, decoder.decode()], adapter, parser);
-};
+const read: Read = (pieces, adapter) => [...separateParts(readStream(pieces, adapter.stream()).flat())];
 
-function readTexts(texts: readonly string[], adapter: WireAdapter, parser = frameParser('sse')): StreamPart[] {
-  const reader = adapter.stream();
-  const frames = texts.flatMap((text) => [...parser.push(text)]);
-  return [...frames, ...parser.end()].flatMap((frame) => [...reader.read(frame)]);
-}
+const readTexts = (texts: readonly string[], adapter: WireAdapter): StreamPart[] => [
+  ...separateParts(readDecoded(texts, adapter.stream()).flat()),
+];
 
 const anySplit = (dialect: DialectName, reading: Read) =>
   fc.property(streamTexts(dialect), cuts, (stream, places) => {

@@ -2,6 +2,7 @@ import { type DialectSettings, PLAIN } from '../../plugins/providers/openai-comp
 import { openaiCompatible } from '../../plugins/providers/openai-compatible.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ModelTraits, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
+import { separateParts } from '../../src/contract/text-run.ts';
 import type { ChatRequest } from '../../src/core/api/chat-request.ts';
 import type { Deadlines } from '../../src/core/policy/snapshot.ts';
 import { arrived } from '../../src/providers/arrival.ts';
@@ -83,7 +84,7 @@ export const nextBatch = (answer: { read(): NextParts }): Promise<readonly Strea
 /** Returns all parts of a call. */
 export async function partsOf(call: UpstreamCall): Promise<StreamPart[]> {
   const parts: StreamPart[] = [];
-  for (let batch = await nextBatch(call); batch; batch = await nextBatch(call)) parts.push(...batch);
+  for (let batch = await nextBatch(call); batch; batch = await nextBatch(call)) parts.push(...separateParts(batch));
   return parts;
 }
 

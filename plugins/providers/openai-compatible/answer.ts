@@ -1,4 +1,4 @@
-import type { Frame, StreamPart, StreamReader, Usage } from 'signalbox/plugin';
+import type { Frame, StreamPart, StreamReader, TextForm, Usage } from 'signalbox/plugin';
 import { isObject, type Json, listOf, numberOf, objectOf, parseJson } from '../json.ts';
 import { addUsage, malformed, unreadParts } from '../parts.ts';
 import { ChoiceReader } from './choice.ts';
@@ -32,10 +32,14 @@ export class ChunkReader implements StreamReader {
   readonly #usual = new TextEvent();
   #done = false;
 
+  get textForm(): TextForm | null {
+    // Tool calls in the answer may give an event another meaning.
+    return this.#done || this.#choices.hasCalls ? null : this.#usual.form;
+  }
+
   read({ event, data }: Frame): readonly StreamPart[] {
     if (this.#done || data === '') return NOTHING;
     const isError = event === 'error';
-    // Tool calls in the answer may give an event another meaning.
     const text = isError || this.#choices.hasCalls ? null : this.#usual.read(data);
     if (text) return [text];
     if (data.trim() === '[DONE]') {

@@ -1,4 +1,4 @@
-import type { StreamPart } from 'signalbox/plugin';
+import { parseJson, type StreamPart, type TextForm } from 'signalbox/plugin';
 
 type TextPart = Extract<StreamPart, { type: 'text' }>;
 
@@ -19,18 +19,18 @@ const FORM_MAX = 4_096;
  * for most events of a stream.
  */
 export class TextEvent {
-  #before = '';
-  #after = '';
-  #choice = 0;
+  /** The learned form; null before the first event that has a text. */
+  form: TextForm | null = null;
   #lessons = 0;
 
   /** Returns the part of an event that has the learned form; null for any other event. */
   read(data: string): TextPart | null {
-    const length = data.length - this.#before.length - this.#after.length;
-    if (this.#before === '' || length <= 0) return null;
-    if (!data.startsWith(this.#before) || !data.endsWith(this.#after)) return null;
-    const text = data.slice(this.#before.length, -this.#after.length);
-    return PLAIN.test(text) ? { type: 'text', choice: this.#choice, text } : null;
+    if (!this.form) return null;
+    const { choice, before, after } = this.form;
+    if (data.length <= before.length + after.length || !data.startsWith(before) || !data.endsWith(after)) return null;
+    const encoded = data.slice(before.length, -after.length);
+    const text = PLAIN.test(encoded) ? encoded : parseJson(`"${encoded}"`);
+    return typeof text === 'string' ? { type: 'text', choice, text } : null;
   }
 
   /**
@@ -51,9 +51,11 @@ export class TextEvent {
     const probing = before + probe + after;
     const [probed, ...others] = read(probing);
     if (probed?.type !== 'text' || probed.text !== probe || probed.choice !== part.choice || others.length > 0) return;
-    // Slices of the event itself would keep the text that contains the event in memory.
-    this.#before = probing.slice(0, before.length);
-    this.#after = probing.slice(before.length + probe.length);
-    this.#choice = part.choice;
+    this.form = {
+      choice: part.choice,
+      // Slices of the event itself would keep the text that contains the event in memory.
+      before: probing.slice(0, before.length),
+      after: probing.slice(before.length + probe.length),
+    };
   }
 }

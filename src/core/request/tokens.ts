@@ -11,15 +11,15 @@ export function estimateTokens(text: string): number {
   return Math.ceil(tokenWeight(text));
 }
 
-/** Estimates the tokens of a text without rounding, for texts that arrive in pieces. */
-export function tokenWeight(text: string): number {
-  const { length } = text;
-  if (length <= SAMPLE) return weigh(text, 0, length);
+/** Estimates the tokens of a text, or of the part of it from `start` to `end`, without rounding, for texts that arrive in pieces. */
+export function tokenWeight(text: string, start = 0, end = text.length): number {
+  const length = end - start;
+  if (length <= SAMPLE) return weigh(text, start, end);
   const piece = SAMPLE / SAMPLES;
   const step = (length - piece) / (SAMPLES - 1);
   let weight = 0;
   for (let i = 0; i < SAMPLES; i++) {
-    const from = Math.floor(i * step);
+    const from = start + Math.floor(i * step);
     weight += weigh(text, from, from + piece);
   }
   return (weight * length) / SAMPLE;

@@ -1,4 +1,5 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
+import { TextRun } from '../../contract/text-run.ts';
 import { errorBody } from '../../core/api/error.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
@@ -17,6 +18,7 @@ type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
  * `platform`.
  */
 export class ChunkWriter implements EventWriter {
+  readonly takesRuns = true;
   /** The text of a chunk up to its choices, which is the same for the whole stream. */
   readonly #head: string;
   readonly #includeUsage: boolean;
@@ -56,6 +58,12 @@ export class ChunkWriter implements EventWriter {
           // Token probabilities go into the chunk of their tokens if the upstream sent both at the same time.
           const next = parts[at + 1];
           const its = next?.type === 'logprobs' && next.choice === part.choice ? next : null;
+          if (part instanceof TextRun) {
+            this.#filled[part.choice] = true;
+            if (its) return out + this.write([...part.parts(), ...parts.slice(at + 1)]);
+            out += this.#run(part);
+            break;
+          }
           if (its) at++;
           if (part.type === 'tool-call') this.#note(part);
           if (part.type !== 'reasoning' && part.type !== 'state') this.#filled[part.choice] = true;
@@ -95,6 +103,14 @@ export class ChunkWriter implements EventWriter {
     const key = `${call.choice} ${call.index}`;
     if (call.arguments === '') this.#bare.set(key, call);
     else if (this.#bare.size > 0) this.#bare.delete(key);
+  }
+
+  /** Returns the chunks of a run, whose texts are copied as they came. */
+  #run(run: TextRun): string {
+    const first = this.#starts[run.choice] === undefined ? this.#delta(run.choice, '') : '';
+    const before = `${this.#starts[run.choice]}"content":"`;
+    const after = '"}}]}\n\n';
+    return `${first}${before}${run.encodedWith(after + before)}${after}`;
   }
 
   #delta(choice: number, member: string, after = ''): string {

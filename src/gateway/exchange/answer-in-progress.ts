@@ -1,4 +1,5 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
+import { separateParts } from '../../contract/text-run.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
 import { USAGE_WAIT_MS } from '../../providers/completion.ts';
@@ -99,6 +100,7 @@ export class AnswerInProgress {
   }
 
   #rewritten(batch: readonly StreamPart[]): AnswerBatch {
-    return { batch, seen: this.running.fitted.rewrite?.read(batch) ?? batch };
+    const { rewrite } = this.running.fitted;
+    return { batch, seen: rewrite ? rewrite.read(separateParts(batch)) : batch };
   }
 }

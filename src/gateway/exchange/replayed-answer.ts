@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { StreamPart } from '../../contract/parts.ts';
+import { separateParts } from '../../contract/text-run.ts';
 import { ERROR_CODES, SignalboxError } from '../../core/errors.ts';
 import { isObject } from '../../core/json/object.ts';
 import type { Receipt } from '../../core/request/answer.ts';
@@ -31,7 +32,7 @@ const isPart = (value: unknown): value is StreamPart => isObject(value) && typeo
 /** Returns the line of a batch, including its line end. */
 export function batchLine(batch: readonly StreamPart[]): string {
   // Callers never get these parts. Events that are passed on keep their output, because guards read it.
-  const shown = batch.filter(({ type }) => type !== 'unread');
+  const shown = separateParts(batch).filter(({ type }) => type !== 'unread');
   return `${JSON.stringify(shown.map(storedPart))}\n`;
 }
 

@@ -1,4 +1,5 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import { separateParts } from '../../contract/text-run.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
@@ -94,7 +95,7 @@ export abstract class WrappedAnswer implements RunningAnswer {
     if (parts instanceof Promise) return parts;
     if (parts === null) return this.#rest();
     if (this.#blocked) return [];
-    const seen = whenReady(this.see(parts), (shown) => this.#withEnd(shown));
+    const seen = whenReady(this.see(separateParts(parts)), (shown) => this.#withEnd(shown));
     return this.#passed(seen);
   }
 

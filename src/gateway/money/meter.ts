@@ -3,7 +3,7 @@ import { isImpossible, isPlausible, plainUsage, type Usage } from '../../core/mo
 import type { Model } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import { AnswerMark } from '../prompt/answer-mark.ts';
-import { outputWeight } from './output-weight.ts';
+import { addWeight } from './output-weight.ts';
 
 /** If the reader waits for at least this share of an answer's time, the upstream determines the speed, not the reader. */
 const OWN_PACE_SHARE = 0.9;
@@ -112,7 +112,7 @@ export class Meter {
     for (const part of parts) {
       if (part.type === 'passthrough' || part.type === 'unread') this.#hasUnread = true;
       // The state parts of an answer are already counted in its unread output, if the answer has unread output.
-      if (part.type !== 'state' || !this.#hasUnread) this.#weight += outputWeight(part);
+      if (part.type !== 'state' || !this.#hasUnread) this.#weight = addWeight(this.#weight, part);
       if (part.type === 'usage' && isPlausible(part.usage)) this.#reportedWeight = this.#weight;
     }
   }

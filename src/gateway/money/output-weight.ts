@@ -1,4 +1,5 @@
 import type { StreamPart, UnreadOutput } from '../../contract/parts.ts';
+import { TextRun } from '../../contract/text-run.ts';
 import { isObject } from '../../core/json/object.ts';
 import { tokenWeight } from '../../core/request/tokens.ts';
 
@@ -8,8 +9,22 @@ const STATE_CHARS_PER_TOKEN = 4;
 /** Members of a state entry that do not contain state: names, and texts that other parts already contain. */
 const PLAIN: ReadonlySet<string> = new Set(['type', 'format', 'id', 'text', 'summary']);
 
-/** Returns the tokens of a part of an answer, which are counted if the answer's provider reports no usage. */
-export function outputWeight(part: StreamPart): number {
+/**
+ * Adds the tokens of a part of an answer to a sum. The tokens are counted if the answer's provider reports no usage, event by event, so that
+ * the sum does not depend on how the events arrive.
+ */
+export function addWeight(sum: number, part: StreamPart): number {
+  if (!(part instanceof TextRun)) return sum + outputWeight(part);
+  let weight = sum;
+  let start = 0;
+  for (const end of part.ends) {
+    weight += tokenWeight(part.text, start, end);
+    start = end;
+  }
+  return weight;
+}
+
+function outputWeight(part: StreamPart): number {
   switch (part.type) {
     case 'text':
     case 'reasoning':

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
-import type { Frame, WireAdapter } from '../../contract/provider.ts';
+import type { Frame, StreamReader, WireAdapter } from '../../contract/provider.ts';
 import { parseJson } from '../../core/json/object.ts';
 import { bodies, frames, oddTexts } from './answers.ts';
 import { isEqual, type Law, quote, shortJson } from './law.ts';
@@ -38,6 +38,23 @@ function readAll(adapter: WireAdapter, list: readonly Frame[]): StreamPart[] {
   return list.flatMap((frame) => [...reader.read(frame)]);
 }
 
+/** Texts as in JSON strings. */
+const ENCODED = ['a word', 'a \\"word\\"\\n'];
+
+/** Checks that the reader reads events of its form as the gateway does. */
+function formFault(reader: StreamReader): string | null {
+  for (const encoded of ENCODED) {
+    const form = reader.textForm;
+    if (!form) return null;
+    const data = form.before + encoded + form.after;
+    const parts = reader.read({ event: '', data });
+    const text: unknown = JSON.parse(`"${encoded}"`);
+    if (!isEqual(parts, [{ type: 'text', choice: form.choice, text }]))
+      return `the event ${quote(data)} has the form \`textForm\`, but the parts ${shortJson(parts)}`;
+  }
+  return null;
+}
+
 const stream = wireLaw<readonly Frame[]>({
   name: 'stream',
   says: 'any stream becomes parts or a failure; nothing throws, and an invalid stream is never a finished answer',
@@ -46,7 +63,7 @@ const stream = wireLaw<readonly Frame[]>({
     const reader = adapter.stream();
     for (const frame of list) {
       const parts = reader.read(frame);
-      const fault = partsFault(parts);
+      const fault = partsFault(parts) ?? formFault(reader);
       if (fault) return fault;
     }
     const isNonsense = list.every(({ event, data }) => event === '' && isNoAnswer(data) && !/DONE/.test(data));

@@ -190,6 +190,12 @@ describe('adapter laws:', () => {
     stream: [
       ['throws on garbage', wrong(() => ({ stream: () => ({ read: ({ data }) => json(data).parts ?? [] }) }))],
       ['gives no list', wrong(() => ({ stream: () => ({ read: () => null as never }) }))],
+      [
+        'states a form of texts that it does not read',
+        wrong((real) => ({
+          stream: () => Object.assign(real.stream(), { textForm: { choice: 0, before: '{"text":"', after: '"}.' } }),
+        })),
+      ],
     ],
     apart: [
       [
