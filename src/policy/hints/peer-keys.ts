@@ -41,12 +41,16 @@ export function pluginKeyHint({ key, value, owner, known }: UnknownKey): string 
 /** A key that may be one of other tools. */
 type PeerKey = Pick<UnknownKey, 'key' | 'known'> & Partial<UnknownKey>;
 
+/** The entries of each word: most keys of a policy are no such word, and each check of a policy looks up many keys. */
+const ENTRIES_OF = Map.groupBy(
+  PEER_KEYS.flatMap((entry) => entry.words.map((word) => ({ word, ...entry }))),
+  ({ word }) => word,
+);
+
 /** Returns what to write instead of a key that other tools have; undefined for other keys. */
 export function peerKey({ key, known, value, name = '…' }: PeerKey): KeyRemedy | undefined {
-  const found = PEER_KEYS.find(({ words, meant, beside }) => {
-    const isHere = [meant, beside].every((one) => one === undefined || known.includes(one));
-    return isHere && words.includes(key);
-  });
+  const isKnown = (other: string | undefined): boolean => other === undefined || known.includes(other);
+  const found = ENTRIES_OF.get(key)?.find(({ meant, beside }) => isKnown(meant) && isKnown(beside));
   if (found === undefined) return undefined;
   const { meant, hint = didYouMean(`${meant}`) } = found;
   return { hint: filled(hint, { value: writtenValue(value), name }), meant };
