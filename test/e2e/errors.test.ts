@@ -334,8 +334,8 @@ const cases: readonly Case[] = [
 ];
 
 /**
- * Codes with a test of their own, in error-details.test.ts, key-changes.test.ts, hostile.test.ts, policy.test.ts, idempotency.test.ts,
- * model-servers.test.ts, test/sign-in, test/security and test/http.
+ * Codes with a test of their own, in error-details.test.ts, key-changes.test.ts, policy.test.ts, idempotency.test.ts,
+ * model-servers.test.ts, test/sign-in, test/security, test/http and test/system/e2e/hostile.test.ts.
  */
 const OWN_TEST: readonly string[] =
   'not_signed_in wrong_origin wrong_host key_suspended conflict in_flight thread_not_found idempotency_key_reused idempotency_answer_unavailable precondition_failed policy_invalid request_timeout length_required upstream_timeout upstream_out_of_credit no_healthy_model overloaded internal_error payment_required payment_invalid agent_wallet_mismatch unsupported_x402_version payment_unavailable payment_unsettled learning_off nothing_to_score feedback_conflict feedback_window_over content_blocked guard_failed'.split(

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { orDeeply } from '../deep/deeply.ts';
-import { isDeep, randomFrom, seedOf } from '../deep/effort.ts';
-import { type Answer, answerOf } from '../support/answers.ts';
-import { expectError } from '../support/error-contract.ts';
-import { FULL, makeBody, QUERY } from '../support/hostile-bodies.ts';
-import { inTime, leastOf } from '../support/in-time.ts';
-import { longestTurn, TURN_ENV } from '../support/longest-turn.ts';
-import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
-import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
-import { useUpstream } from '../support/use.ts';
+import { orDeeply } from '../../deep/deeply.ts';
+import { isDeep, randomFrom, seedOf } from '../../deep/effort.ts';
+import { type Answer, answerOf } from '../../support/answers.ts';
+import { expectError } from '../../support/error-contract.ts';
+import { FULL, makeBody, QUERY } from '../../support/hostile-bodies.ts';
+import { inTime, leastOf } from '../../support/in-time.ts';
+import { longestTurn, TURN_ENV } from '../../support/longest-turn.ts';
+import { testPolicy, UPSTREAM_ENV } from '../../support/policies.ts';
+import { chatHead, connect, type RawConnection } from '../../support/raw-http.ts';
+import { type Signalbox, startSignalbox } from '../../support/signalbox.ts';
+import { useUpstream } from '../../support/use.ts';
 
 /**
  * The longest time that one turn of the server's event loop may take, ms: other requests wait for so long. The goal is 100 ms, which the

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { openSqlite } from '../../src/store/sqlite/database.ts';
-import { ALL_TABLES } from '../../src/store/sqlite/open.ts';
-import { waitFor } from '../support/answers.ts';
-import { type DeafCaller, startDeafCaller } from '../support/deaf-caller.ts';
-import { expectError } from '../support/error-contract.ts';
-import { residentMiB } from '../support/process.ts';
-import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder, withKey } from '../support/signalbox.ts';
+import { openSqlite } from '../../../src/store/sqlite/database.ts';
+import { ALL_TABLES } from '../../../src/store/sqlite/open.ts';
+import { waitFor } from '../../support/answers.ts';
+import { type DeafCaller, startDeafCaller } from '../../support/deaf-caller.ts';
+import { expectError } from '../../support/error-contract.ts';
+import { residentMiB } from '../../support/process.ts';
+import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder, withKey } from '../../support/signalbox.ts';
 
 /** Clients that verify and export a long audit trail, and read the export slowly or not at all. */
 
