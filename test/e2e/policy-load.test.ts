@@ -78,8 +78,8 @@ describe('the server handles other requests during:', () => {
       `  - { name: c${at}, given: { model: ${'q'.repeat(90)}${at} }, expect: { task: coding } }\n`;
     const times = (number: number, text: (at: number) => string) => Array.from({ length: number }, (_, at) => text(at));
     const changes = [
-      { name: 'more.yaml', text: `models:\n${times(300, one).join('')}` },
-      { name: 'wrong.yaml', text: `cases:\n${times(200, wrong).join('')}` },
+      { name: 'more.yaml', text: `models:\n${times(200, one).join('')}` },
+      { name: 'wrong.yaml', text: `cases:\n${times(100, wrong).join('')}` },
     ];
     const share = await leastOf(HALF, () => longestShare(() => post('check', { changes })));
     expect(share).toBeLessThan(HALF);
