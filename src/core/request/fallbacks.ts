@@ -45,8 +45,8 @@ export type FallbackReason = keyof typeof FALLBACK_REASONS;
 export const REASON_NAMES = Object.keys(FALLBACK_REASONS) as readonly FallbackReason[];
 
 /** Returns a value for each reason. */
-export const byReason = <Value>(valueOf: (reason: FallbackReason) => Value): Record<FallbackReason, Value> =>
-  Object.fromEntries(REASON_NAMES.map((reason) => [reason, valueOf(reason)])) as Record<FallbackReason, Value>;
+export const byReason = <Value>(make: (reason: FallbackReason) => Value): Record<FallbackReason, Value> =>
+  Object.fromEntries(REASON_NAMES.map((reason) => [reason, make(reason)])) as Record<FallbackReason, Value>;
 
 /**
  * The IDs of the models to try next, in order, for each reason. Absent: none, also in a record that is older than the reason. A list is not
