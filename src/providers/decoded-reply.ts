@@ -48,9 +48,12 @@ const DECODERS: ReadonlyMap<string, (first: number) => Decoder> = new Map<string
  * data that expands too much.
  * @param room the memory that all decoders share
  */
-export function decodedReply(reply: UpstreamReply, room = new DecoderRoom()): UpstreamReply {
+export function decodedReply(reply: UpstreamReply, room?: DecoderRoom): UpstreamReply {
   const header = reply.header('content-encoding');
-  if (header === null) return reply;
+  return header === null ? reply : withoutEncodings(header, reply, room ?? new DecoderRoom());
+}
+
+function withoutEncodings(header: string, reply: UpstreamReply, room: DecoderRoom): UpstreamReply {
   const names = header.split(',').map((name) => name.trim().toLowerCase());
   const encodings = names.filter((name) => name !== '' && name !== 'identity');
   const unknown = encodings.find((name) => !DECODERS.has(name));

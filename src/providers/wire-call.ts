@@ -175,7 +175,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     if (reply instanceof Promise) return reply;
     const { status } = reply;
     this.requestId = requestIdOf(reply, this.#apiKey);
-    const remaining = this.#terms.limits ? remainingUnits((name) => reply.header(name)) : null;
+    const remaining = this.#terms.limits ? remainingUnits(reply) : null;
     if (remaining) this.#terms.limits?.correct(remaining);
     if (status >= 300 && status < 400) {
       this.#fail({ kind: 'not_found', message: 'redirects are not followed', status });

@@ -49,16 +49,16 @@ export class StoredReadings {
   refer(readings: Readings, watched: MeasuredCatalog, nextId: () => number, decision: number): ReadingsReference {
     let state = this.#states.get(readings);
     if (!state || this.#now() - state.numberedAt >= RENEW_MS) {
-      state = this.#create(readings, watched, () => numberOr(decision, nextId));
+      state = this.#create(readings, watched, nextId, decision);
       this.#states.set(readings, state);
     }
     if (state.writes.length > 0 && !state.isConfirming) void this.#confirm(state);
     return state;
   }
 
-  #create(readings: Readings, watched: MeasuredCatalog, nextId: () => number): ReadingsState {
+  #create(readings: Readings, watched: MeasuredCatalog, nextId: () => number, decision: number): ReadingsState {
     const differences = differencesOf(readings, watched);
-    const number = differences === null ? 0 : nextId();
+    const number = differences === null ? 0 : numberOr(decision, nextId);
     const writes = differences === null ? NO_WRITES : [this.#table.add(number, differences)];
     return { number, numberedAt: this.#now(), writes, isConfirming: false };
   }

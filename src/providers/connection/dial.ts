@@ -168,12 +168,15 @@ export class Dial {
     } catch (error) {
       return this.#failLookup(error);
     }
-    if (addresses instanceof Promise)
-      return addresses.then(
-        (found) => this.#allow(found),
-        (error) => this.#failLookup(error),
-      );
+    if (addresses instanceof Promise) return this.#allowFound(addresses);
     return addresses === this.#resolved ? this.#peers : this.#allow(addresses);
+  }
+
+  #allowFound(lookup: Promise<readonly string[]>): Promise<PeerList> {
+    return lookup.then(
+      (found) => this.#allow(found),
+      (error) => this.#failLookup(error),
+    );
   }
 
   /** Records that an answer from this address began: the address works, so Signalbox tries it first from now on. */
