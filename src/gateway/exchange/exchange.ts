@@ -15,7 +15,7 @@ import { entryLine } from '../money/charge.ts';
 import type { FundedHold } from '../money/funding.ts';
 import { chargedTokens, type MeasuredUsage } from '../money/meter.ts';
 import { withoutPrice } from '../money/receipt.ts';
-import { secondModel } from '../money/second-attempt.ts';
+import { mayTrySecond } from '../money/second-attempt.ts';
 import { AnswerCheck, type AnswerReview, GuardReview } from './answer-check.ts';
 import { type AnswerBatch, AnswerInProgress } from './answer-in-progress.ts';
 import type { RunningAnswer } from './answer-source.ts';
@@ -112,10 +112,11 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       if (this.isOver) throw this.error;
       if (opened === null) throw this.#fail();
       const answer = this.#begin(opened);
-      const second = secondModel(this.#runnable.request, this.#runnable.decision);
-      if (second && second.model !== opened.running.way.ranked.model) {
+      const { request, decision, judge } = this.#runnable;
+      const { second } = decision;
+      if (second && second.model !== opened.running.way.ranked.model && mayTrySecond(request))
         await this.#checkForSecond(answer, second);
-      } else if (this.#runnable.judge) await this.#checkForGuards(answer, this.#runnable.judge);
+      else if (judge) await this.#checkForGuards(answer, judge);
       if (this.isOver) throw this.error;
     } catch (cause) {
       // If a defect of the program is caught here, the exchange ends, because an exchange without a reader would hold money and a slot

@@ -21,11 +21,11 @@ import { boundOfBoth, boundOfRepair } from './second-attempt.ts';
  */
 export function holdTermsOf(decided: DecidedRequest, drawsOnFunds = decided.decision.facts.funds !== null): HoldTerms {
   const { snapshot } = decided.runtime;
-  const { facts, readings, ranked } = decided.decision;
+  const { facts, readings, ranked, second } = decided.decision;
   const [choice] = ranked;
   const amounts: [Microcredits, ...Microcredits[]] = [choice.bound];
   for (let at = 1; at < ranked.length; at++) amounts.push(ranked[at]!.bound);
-  const both = decided.request && boundOfBoth(decided.request, decided.decision);
+  const both = second && decided.request ? boundOfBoth(decided.request, second, decided.decision) : null;
   if (both !== null) amounts.push(both);
   const repair = decided.asksAgain ? boundOfRepair(decided.decision) : null;
   if (repair !== null) amounts.push(repair);

@@ -6,18 +6,14 @@ import type { ModelRequest } from '../../core/request/model-request.ts';
 type AttemptedRequest = Pick<ModelRequest, 'operation' | 'stream' | 'conversation' | 'settings'>;
 
 /**
- * Returns the model that is tried in the same request if the answer shows that it failed; null for none. The caller of a stream has already
+ * Whether the second model of a decision is tried in the same request if the answer shows that it failed. The caller of a stream has already
  * seen a part of the answer. With stop sequences, or after the beginning of an answer that the caller wrote, the answer is only a piece, so
  * its form says nothing. A text that a model continues may need nothing more.
  */
-export function secondModel(
-  { operation, stream, conversation, settings }: AttemptedRequest,
-  { second }: Pick<Decision, 'second'>,
-): RankedModel | null {
-  if (second === undefined || operation !== 'chat' || stream || conversation.isWarmUp) return null;
-  if (settings.stop !== undefined || conversation.isCompletion) return null;
-  if (conversation.turns.at(-1)?.role === 'assistant') return null;
-  return second;
+export function mayTrySecond({ operation, stream, conversation, settings }: AttemptedRequest): boolean {
+  if (operation !== 'chat' || stream || conversation.isWarmUp) return false;
+  if (settings.stop !== undefined || conversation.isCompletion) return false;
+  return conversation.turns.at(-1)?.role !== 'assistant';
 }
 
 /**
@@ -45,11 +41,10 @@ export const wantsForm = ({
  */
 export function boundOfBoth(
   request: AttemptedRequest,
-  decision: Pick<Decision, 'second' | 'ranked' | 'facts'>,
+  second: RankedModel,
+  { ranked: [choice], facts: { budget } }: Pick<Decision, 'ranked' | 'facts'>,
 ): Microcredits | null {
-  const second = secondModel(request, decision);
-  if (second === null || !wantsForm(request)) return null;
-  const both = decision.ranked[0].bound + second.bound;
-  const { budget } = decision.facts;
+  if (!mayTrySecond(request) || !wantsForm(request)) return null;
+  const both = choice.bound + second.bound;
   return budget !== null && both > budget ? null : both;
 }
