@@ -23,7 +23,7 @@ import type { SubjectSource } from '../admin/use-cases/subjects.ts';
 import type { TrafficSources } from '../admin/use-cases/traffic/traffic.ts';
 import type { Surface } from '../dialects/surface.ts';
 import type { Observer } from '../gateway/request/observe/observer.ts';
-import type { AddedSteps } from '../gateway/request/steps.ts';
+import type { StepChoice } from '../gateway/request/steps.ts';
 import type { RateStore } from '../store/rates.ts';
 import type { BuiltConsole } from './console/built.ts';
 import type { EventFeed } from './event-feed.ts';
@@ -38,7 +38,7 @@ export type ServerStatus = StatusServices & LearningServices;
 export interface AppOptions {
   readonly gateway: X402Gateway;
   /** Steps that are added to the steps of requests; absent for none. */
-  readonly steps?: AddedSteps | undefined;
+  readonly steps?: StepChoice | undefined;
   /** The dialects that callers may speak. */
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;

@@ -6,7 +6,7 @@ import { operatorAs } from '../admin/use-cases/principal.ts';
 import { sightOf } from '../admin/use-cases/sight.ts';
 import { perLatest } from '../core/lazy.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
-import { ADDED_STEPS } from '../gateway/request/added-steps.ts';
+import { addedSteps } from '../gateway/request/added-steps.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import { openPipeline } from '../gateway/request/pipeline.ts';
 
@@ -142,7 +142,7 @@ function servicesOf(
     wholeAddress(request, edge.server(), gateway.lease().snapshot.gateway.trustedProxies);
   return {
     gateway,
-    pipeline: openPipeline(gateway, options.steps ?? ADDED_STEPS),
+    pipeline: openPipeline(gateway, options.steps ?? addedSteps),
     idempotency,
     repeats: new Repeats(gateway.answers, gateway.turns, () => gateway.lease().snapshot.gateway.answersBytesMax),
     repeatChecks: new Map(),

@@ -2,6 +2,7 @@ import type { Context, HTTPHeaders } from 'elysia';
 import { NameTaken } from '../access/idempotency/run.ts';
 import { DECISION_ERRORS } from '../admin/kit/operation.ts';
 import type { ErrorCode } from '../core/errors.ts';
+import type { Caller } from '../core/people/caller.ts';
 import type { ModelRequest } from '../core/request/model-request.ts';
 import { type AnswerRoute, operationOf, type RouteInput, type ServedRoute } from '../dialects/surface.ts';
 import type { AnswerSource, RunningAnswer } from '../gateway/exchange/answer-source.ts';
@@ -9,6 +10,7 @@ import type { Funding } from '../gateway/money/funding.ts';
 import { checkUndecided } from '../gateway/request/check-request.ts';
 import { decisionFor, type Pipeline } from '../gateway/request/pipeline.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
+import type { FundedRequest } from '../gateway/request/served.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import type { RouteDocs } from './docs/route-docs.ts';
 import { callerSecretOf, claimName, type NamedRun, nameOf } from './replay.ts';
@@ -107,27 +109,16 @@ async function answerCall(services: RouteServices, served: ServedRoute, call: Su
   if (accepting) await accepting;
   const isNamed = context.idempotencyKey !== null || first.identity !== null;
   const name = isNamed ? nameOf(context, origin, first, served, services.answerSecretOf) : null;
-  let { caller } = context;
-  let funding = first;
-  const renewFunding = async () => {
-    if (context.caller === caller) return funding;
-    ({ caller } = context);
-    funding = await fundingOf(pipeline, request, call);
-    return funding;
-  };
-  const fundingNow = async () => {
-    await services.readmit(origin, context);
-    return renewFunding();
-  };
-  const secretOf = () => callerSecretOf(context.caller, origin, services.answerSecretOf);
+  const funded = new FundedCall(services, request, call, first);
   for (;;) {
     const named = name && (await claimName(services, name, call, form));
     if (named?.kind === 'stored') return named.answer;
+    funded.named = named;
     let running: RunningAnswer;
     try {
       // A claim that waits checks the caller again.
-      if (context.caller !== caller) await renewFunding();
-      running = await pipeline.serve({ request, context, funding, fundingNow, secretOf, named });
+      if (named) await funded.renew();
+      running = await pipeline.serve(funded);
     } catch (cause) {
       await named?.drop();
       // Another server has claimed the name in the meantime, so this request counts as a repeat.
@@ -135,6 +126,45 @@ async function answerCall(services: RouteServices, served: ServedRoute, call: Su
       throw cause;
     }
     return await writeAnswer(call, form, named, running);
+  }
+}
+
+/** A request that a surface has read, with its payer. */
+class FundedCall implements FundedRequest {
+  readonly request: ModelRequest;
+  readonly context: RequestContext;
+  funding: Funding;
+  named: NamedRun | null = null;
+  readonly #services: RouteServices;
+  readonly #call: SurfaceCall;
+  /** The caller for whom the payer was found. */
+  #caller: Caller | null;
+
+  constructor(services: RouteServices, request: ModelRequest, call: SurfaceCall, funding: Funding) {
+    this.request = request;
+    this.context = call.context;
+    this.funding = funding;
+    this.#services = services;
+    this.#call = call;
+    this.#caller = call.context.caller;
+  }
+
+  /** Finds the payer again if the caller has changed. */
+  async renew(): Promise<void> {
+    const { caller } = this.context;
+    if (caller === this.#caller) return;
+    this.#caller = caller;
+    this.funding = await fundingOf(this.#services.pipeline, this.request, this.#call);
+  }
+
+  async fundingNow(): Promise<Funding> {
+    await this.#services.readmit(this.#call.request, this.context);
+    await this.renew();
+    return this.funding;
+  }
+
+  secretOf(): string | null {
+    return callerSecretOf(this.context.caller, this.#call.request, this.#services.answerSecretOf);
   }
 }
 

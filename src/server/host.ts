@@ -1,6 +1,6 @@
 import type { Plugin } from '../contract/kinds.ts';
 import type { Timers } from '../core/time/timers.ts';
-import type { AddedSteps } from '../gateway/request/steps.ts';
+import type { StepChoice } from '../gateway/request/steps.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { Sink } from '../host/telemetry/sink.ts';
 import type { OpenStore, SpoolNotes } from '../store/driver.ts';
@@ -24,8 +24,8 @@ export interface Host {
   readonly timers: Timers;
   /** Opens the destination that the log writes its lines to. */
   openSink(): Sink;
-  /** Steps that replace `ADDED_STEPS`, for tests; absent in the program. */
-  readonly steps?: AddedSteps;
+  /** Steps that replace `addedSteps`, for tests; absent in the program. */
+  readonly steps?: StepChoice;
   /** Opens the store that a server keeps its state in. Without `openStore`, the server uses the database in its data folder. */
   readonly openStore?: (
     place: DataPlace,

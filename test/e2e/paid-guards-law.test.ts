@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { GuardModels } from '../../src/gateway/guards/guard-model.ts';
-import { ADDED_STEPS } from '../../src/gateway/request/added-steps.ts';
+import { addedSteps } from '../../src/gateway/request/added-steps.ts';
 import { guardRequest } from '../../src/gateway/request/guard-steps.ts';
-import type { AddedSteps } from '../../src/gateway/request/steps.ts';
+import type { StepChoice } from '../../src/gateway/request/steps.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import { effort, seedOf } from '../deep/effort.ts';
 import { send } from '../gateway/money/flood.ts';
@@ -66,7 +66,7 @@ interface Stage {
   stop(): Promise<void>;
 }
 
-async function stageOf(world: World, count: number, stepsFor?: (judge: string) => AddedSteps): Promise<Stage> {
+async function stageOf(world: World, count: number, stepsFor?: (judge: string) => StepChoice): Promise<Stage> {
   const plans = new Map<number, Plan>();
   const numberIn = (text: string) => Number(/request (\d+)\./.exec(text)?.[1]);
   const behaviourOf = (name: ModelName, text: string): Behaviour => {
@@ -193,8 +193,8 @@ const freeModels = (judge: string): GuardModels => ({
 
 describe('the law finds', () => {
   test('a guard that calls its model without a hold', async () => {
-    const stage = await stageOf(new World(), 1, (judge) => ({
-      ...ADDED_STEPS,
+    const stage = await stageOf(new World(), 1, (judge) => (runtime) => ({
+      ...addedSteps(runtime),
       onRequest: [
         (prepared) => {
           Object.defineProperty(prepared, 'models', { value: freeModels(judge) });

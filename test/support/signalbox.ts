@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Timers } from '../../src/core/time/timers.ts';
 import type { Surface } from '../../src/dialects/surface.ts';
-import type { AddedSteps } from '../../src/gateway/request/steps.ts';
+import type { StepChoice } from '../../src/gateway/request/steps.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
 import { isDeep } from '../deep/effort.ts';
 import { layStore } from './empty-store.ts';
@@ -57,7 +57,7 @@ export interface StartOptions {
   /** After this time, the server disconnects a client that reads nothing, seconds; not for a process. */
   readonly stalledS?: number;
   /** Steps that are added to the steps of requests; not for a process. */
-  readonly steps?: AddedSteps;
+  readonly steps?: StepChoice;
   /** Opens the server's store, in place of the database in the data folder; not for a process. */
   readonly openStore?: () => Promise<OpenStore>;
 }

@@ -36,14 +36,14 @@ interface CacheQuery extends CacheNames {
   readonly terms: ServedRequest['terms'];
 }
 
-/** The step that answers a request from the cache of the policy. Without a cache it does nothing. */
+/** The step that answers a request from the cache of the policy. */
 export const answerFromCache: Step = (served, next) => {
   const policy = served.prepared.runtime.snapshot.cache;
-  if (policy === null) return next();
+  if (policy === null) return next(served);
   const query = queryOf(served, policy);
   if (query !== null && typeof query !== 'string') return answerQuery(served, query, next);
   served.context.work.cacheSkip = query;
-  return next();
+  return next(served);
 };
 
 /**
@@ -51,8 +51,7 @@ export const answerFromCache: Step = (served, next) => {
  * that guards inspect each hit.
  */
 export const storeAnswer: Step = (served, next) => {
-  if (served.prepared.runtime.snapshot.cache === null) return next();
-  return whenReady(next(), (answer) => {
+  return whenReady(next(served), (answer) => {
     const { cache } = served.context.work;
     if (!cache || cache.result === 'hit') return answer;
     return new EndingAnswer(answer, { [CACHE_HEADER]: cache.result }, () => cache.store?.());
@@ -136,7 +135,7 @@ async function answerWithin(
   const spared = rest ? sumOfPrices(kept) : 0;
   context.work.cache = { result: rest ? 'partial' : 'miss', spared, store: null };
   const { embedding } = served.prepared.request;
-  const recorded = new RecordedAnswer(await next(), embedding?.inputs ?? null);
+  const recorded = new RecordedAnswer(await next(served), embedding?.inputs ?? null);
   const names = missing && rest ? missing.map((at) => query.names[at]!) : query.names;
   if (query.control.stores) context.work.cache.store = () => store(served, { ...query, names }, recorded).catch(failed);
   return rest ? new MergedVectors(recorded, kept) : recorded;

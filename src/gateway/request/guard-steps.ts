@@ -1,4 +1,4 @@
-import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import { whenReady } from '../../core/awaitable.ts';
 import { rootOf } from '../../core/people/caller.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { messageOf } from '../../core/thrown.ts';
@@ -14,20 +14,13 @@ import { KeptMatches } from '../guards/kept-matches.ts';
 import { Placeholders } from '../guards/placeholders.ts';
 import { RequestGuards } from '../guards/request-guards.ts';
 import { UnmaskedParts } from '../guards/unmasked-parts.ts';
-import type { PreparedRequest } from './prepared.ts';
 import type { ServedRequest } from './served.ts';
 import type { PreparingStep, Step } from './steps.ts';
 
-/** The step that runs the guards of the policy on a request. Without guards it does nothing. */
+/** The step that runs the guards of the policy on a request. */
 export const guardRequest: PreparingStep = (prepared) => {
-  const { guards } = prepared.runtime;
-  // The request may have been prepared under an earlier policy, whose guards no longer apply.
-  prepared.context.work.guards = null;
-  return guards.length === 0 ? undefined : runGuards(prepared, guards);
-};
-
-function runGuards(prepared: PreparedRequest, guards: readonly RunningGuard[]): Awaitable<void> {
   const { context, request, runtime } = prepared;
+  const { guards } = runtime;
   const scope = scopeOf(request, context.caller, context);
   const active = guards.filter((guard) => isActive(guard, scope));
   if (active.length === 0) return;
@@ -57,7 +50,7 @@ function runGuards(prepared: PreparedRequest, guards: readonly RunningGuard[]): 
     checkAnswer(running, result);
     prepared.request = result;
   });
-}
+};
 
 /** @throws SignalboxError for a request whose answer repeats its text in a form that guards do not read */
 function checkAnswer({ output }: RequestGuards, { settings, names }: ModelRequest): void {
@@ -71,8 +64,8 @@ function checkAnswer({ output }: RequestGuards, { settings, names }: ModelReques
  */
 export const guardAnswer: Step = (served, next) => {
   const { guards } = served.context.work;
-  if (!guards || (guards.output.length === 0 && guards.unmasking.length === 0)) return next();
-  return whenReady(next(), (answer) => {
+  if (!guards || (guards.output.length === 0 && guards.unmasking.length === 0)) return next(served);
+  return whenReady(next(served), (answer) => {
     const { gateway, prepared, exchange } = served;
     let shown = answer;
     if (guards.output.length > 0) {

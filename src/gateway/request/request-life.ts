@@ -109,9 +109,14 @@ export class RequestLife {
    * @throws SignalboxError `rate_limit_exceeded`
    */
   beginWork(stream: boolean, tokens: number): Awaitable<void> {
-    return whenReady(this.#quota?.begin(stream, tokens), () => {
-      this.#isWorking = true;
-    });
+    const beginning = this.#quota?.begin(stream, tokens);
+    if (beginning instanceof Promise) return this.#beginAfter(beginning);
+    this.#isWorking = true;
+  }
+
+  async #beginAfter(beginning: Promise<void>): Promise<void> {
+    await beginning;
+    this.#isWorking = true;
   }
 
   /** Ends the work. Later calls do nothing. @param tokens used tokens of input and output */

@@ -46,10 +46,17 @@ export class ServedRequest {
   readonly startedAt: number;
   /** Who pays for the request. After a wait, the runner of the steps finds the payer again. */
   funding: Funding;
-  #terms: FundingTerms | null = null;
-  #prepared: PreparedRequest | null = null;
-  #runnable: RunnableRequest | null = null;
-  #hold: FundedHold | null = null;
+  /** The terms of the payer, from the beginning. After a wait, the runner of the steps finds them again. */
+  terms!: FundingTerms;
+  /** The request as models may receive it. The step "prepare" writes it. */
+  prepared!: PreparedRequest;
+  /** The decided request. The step "decide" writes it. */
+  runnable!: RunnableRequest;
+  isDecided = false;
+  /** The money that is set aside. The step "reserve" writes it. */
+  hold!: FundedHold;
+  /** For the runner of the steps: whether the running step has returned before it goes on. */
+  hasWaited = false;
   /** Whether the request counts as work that a shutdown waits for. The step "work" writes it. */
   isWorking = false;
   /** The answer of a model; null before the step "dispatch", which writes it. */
@@ -63,38 +70,6 @@ export class ServedRequest {
     this.startedAt = gateway.clock();
   }
 
-  /** The terms of the payer. The step "payer" writes them. */
-  get terms(): FundingTerms {
-    return written(this.#terms, 'terms');
-  }
-  set terms(terms: FundingTerms) {
-    this.#terms = terms;
-  }
-
-  /** The request as models may receive it. The step "prepare" writes it. */
-  get prepared(): PreparedRequest {
-    return written(this.#prepared, 'prepared');
-  }
-  set prepared(prepared: PreparedRequest) {
-    this.#prepared = prepared;
-  }
-
-  /** The decided request. The step "decide" writes it. */
-  get runnable(): RunnableRequest {
-    return written(this.#runnable, 'runnable');
-  }
-  set runnable(runnable: RunnableRequest) {
-    this.#runnable = runnable;
-  }
-
-  /** The money that is set aside. The step "reserve" writes it. */
-  get hold(): FundedHold {
-    return written(this.#hold, 'hold');
-  }
-  set hold(hold: FundedHold) {
-    this.#hold = hold;
-  }
-
   /**
    * Checks what may have changed while a step waited, before the next step begins.
    * @throws SignalboxError if the server shuts down, if the caller may no longer send the request, or if the caller of a request that ends
@@ -106,16 +81,13 @@ export class ServedRequest {
     if (this.isWorking) return;
     if (this.gateway.isDraining) throw shuttingDown();
     if (!this.funded.named?.toTheEnd && this.context.signal.aborted) throw callerGone();
-    return whenReady(this.funded.fundingNow(), (funding) => {
-      if (funding === this.funding) return;
-      this.funding = funding;
-      this.terms = funding.terms();
-      if (this.#runnable) throw new TermsChanged('the terms of the payer have changed');
-    });
+    return whenReady(this.funded.fundingNow(), (funding) => this.#renew(funding));
   }
-}
 
-function written<T>(value: T | null, name: string): T {
-  if (value === null) throw new Error(`a step needs \`${name}\`, which no earlier step has written`);
-  return value;
+  #renew(funding: Funding): void {
+    if (funding === this.funding) return;
+    this.funding = funding;
+    this.terms = funding.terms();
+    if (this.isDecided) throw new TermsChanged('the terms of the payer have changed');
+  }
 }

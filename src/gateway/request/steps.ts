@@ -1,4 +1,5 @@
-import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import { type Awaitable, whenReadyWith } from '../../core/awaitable.ts';
+import type { Runtime } from '../../policy/runtime/runtime.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import type { PreparedRequest } from './prepared.ts';
 import type { ServedRequest } from './served.ts';
@@ -10,8 +11,8 @@ import type { ServedRequest } from './served.ts';
  */
 export type PreparingStep = (prepared: PreparedRequest) => Awaitable<void>;
 
-/** Runs the rest of the steps of a request. A step calls it at most once. */
-export type Next = () => Awaitable<RunningAnswer>;
+/** Runs the rest of the steps of a request. A step calls it at most once, unless the result has failed. */
+export type Next = (served: ServedRequest) => Awaitable<RunningAnswer>;
 
 /**
  * A step from the prepared request to its answer. It works on the request before it calls `next`, and on the answer afterwards; a guard on
@@ -20,7 +21,7 @@ export type Next = () => Awaitable<RunningAnswer>;
  */
 export type Step = (served: ServedRequest, next: Next) => Awaitable<RunningAnswer>;
 
-/** Steps that are added to the steps of the pipeline, in their order. */
+/** Steps that are added to the steps of the pipeline under a policy, in their order. */
 export interface AddedSteps {
   /** Guards on requests. They run before anything reads the text of a request. */
   readonly onRequest: readonly PreparingStep[];
@@ -30,34 +31,40 @@ export interface AddedSteps {
   readonly beforeDecision: readonly Step[];
 }
 
+/** Returns the steps that a policy needs. It is called once for each policy. */
+export type StepChoice = (policy: Runtime) => AddedSteps;
+
 export const NO_STEPS: AddedSteps = { onRequest: [], onAnswer: [], beforeDecision: [] };
 
 /** Makes one step of several. */
-export const inOrder =
-  (steps: readonly PreparingStep[]): PreparingStep =>
-  (prepared) => {
-    const from = (at: number): Awaitable<void> => {
-      const step = steps[at];
-      return step && whenReady(step(prepared), () => from(at + 1));
-    };
-    return from(0);
+export const inOrder = (steps: readonly PreparingStep[]): PreparingStep => {
+  const goOn = (prepared: PreparedRequest, at: number): Awaitable<void> => {
+    const step = steps[at];
+    return step && whenReadyWith(step(prepared), goOn, prepared, at + 1);
   };
+  return (prepared) => goOn(prepared, 0);
+};
 
 /**
  * Composes steps into one function. While a step waited, a shutdown may have begun, the caller may have disconnected, or its terms may have
  * changed, so `next` then checks all three.
  * @param steps the last one does not call `next`
  */
-export const composed =
-  (steps: readonly Step[]) =>
-  (served: ServedRequest): Awaitable<RunningAnswer> => {
-    const run = (at: number): Awaitable<RunningAnswer> => {
-      let hasWaited = false;
-      const answer = steps[at]!(served, () =>
-        hasWaited ? whenReady(served.checkAfterWait(), () => run(at + 1)) : run(at + 1),
-      );
-      hasWaited = true;
-      return answer;
-    };
-    return run(0);
+export function composed([step = noStep, ...rest]: readonly Step[]): Next {
+  const next = rest.length > 0 ? checkedAfterWait(composed(rest)) : noStep;
+  return (served) => {
+    served.hasWaited = false;
+    const answer = step(served, next);
+    served.hasWaited = true;
+    return answer;
   };
+}
+
+/** A step has waited if it, or a step around it, has returned before it calls `next`. */
+function checkedAfterWait(run: Next): Next {
+  return (served) => (served.hasWaited ? whenReadyWith(served.checkAfterWait(), run, served, null) : run(served));
+}
+
+const noStep = () => {
+  throw new Error('the last step has called `next`');
+};

@@ -2,8 +2,8 @@ import { Database } from 'bun:sqlite';
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { AnswerCache } from '../../../src/gateway/cache/answer-cache.ts';
-import { ADDED_STEPS } from '../../../src/gateway/request/added-steps.ts';
-import type { Step } from '../../../src/gateway/request/steps.ts';
+import { addedSteps } from '../../../src/gateway/request/added-steps.ts';
+import type { Step, StepChoice } from '../../../src/gateway/request/steps.ts';
 import { type VectorsAnswer, vectorsOf, waitFor } from '../../support/answers.ts';
 import { useEmbeddings, vectorFor } from '../../support/embedding-upstream.ts';
 import { UPSTREAM_ENV } from '../../support/policies.ts';
@@ -107,9 +107,12 @@ async function changedWhileRead(words: readonly string[], terms: object) {
       if (changing) expect((await changing()).status).toBe(200);
       return found;
     };
-    return next();
+    return next(served);
   };
-  const steps = { ...ADDED_STEPS, beforeDecision: [waiting, ...ADDED_STEPS.beforeDecision] };
+  const steps: StepChoice = (runtime) => {
+    const added = addedSteps(runtime);
+    return { ...added, beforeDecision: [waiting, ...added.beforeDecision] };
+  };
   const other = await startSignalbox({ policy: policyOf(), env: UPSTREAM_ENV, steps });
   try {
     const made = await other.post('/admin/keys', { name: 'changed' });

@@ -41,7 +41,7 @@ function carelessCache(): Step {
     const question = JSON.stringify(request.conversation.turns.at(-1)?.parts);
     const text = texts.get(question);
     texts.set(question, text ?? 'remembered');
-    if (text === undefined) return next();
+    if (text === undefined) return next(served);
     const parts = [
       { type: 'text', choice: 0, text },
       { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' },
@@ -75,7 +75,7 @@ interface World {
 }
 
 async function worldOf(more: string, step: Step | null = null): Promise<World> {
-  const steps = step && { ...NO_STEPS, beforeDecision: [step] };
+  const steps = step && (() => ({ ...NO_STEPS, beforeDecision: [step] }));
   const box = await startSignalbox({ policy: policy(more), env: UPSTREAM_ENV, ...(steps && { steps }) });
   return { box, keys: { usual: await box.makeKey(), cheap: await box.makeKey('--label', 'tier=cheap') } };
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { words } from '../../../plugins/guards/words.ts';
 import type { GuardRule } from '../../../src/core/policy/guards.ts';
-import { guardRequest } from '../../../src/gateway/request/guard-steps.ts';
-import { PreparedRequest } from '../../../src/gateway/request/prepared.ts';
-import type { Log } from '../../../src/host/telemetry/log.ts';
+import { addedSteps } from '../../../src/gateway/request/added-steps.ts';
+import type { Gateway } from '../../../src/gateway/request/gateway.ts';
+import { openPipeline } from '../../../src/gateway/request/pipeline.ts';
 import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { AT_ONCE } from '../../../src/host/turns.ts';
 import type { Runtime } from '../../../src/policy/runtime/runtime.ts';
@@ -28,18 +28,17 @@ const RULE: GuardRule = {
 const runtimeWith = (deny: readonly string[]): Runtime => {
   const settings = { deny: [...deny], patterns: [], allow: [], case_sensitive: false, longest_match: 256 };
   const guards = deny.length === 0 ? [] : [{ rule: RULE, prepared: words.prepare(settings), apiKey: null }];
-  return { guards, alarms: { timers: processTimers, turns: AT_ONCE } } as unknown as Runtime;
+  const gateway = { messagesMax: 10, toolsMax: 10, allowPrivateImageUrls: true };
+  const snapshot = { cache: null, wildcards: null, gateway };
+  return { guards, snapshot, alarms: { timers: processTimers, turns: AT_ONCE } } as unknown as Runtime;
 };
 
 test('a request that is prepared again under another policy has only the verdicts of this policy', () => {
   const context = contextWith();
   const given = chatRequest({ messages: [{ role: 'user', content: 'A falcon.' }] });
-  const parts = {
-    affinity: { conversationSecret: () => new Uint8Array(32) },
-    log: { warn: () => {} } as unknown as Log,
-  };
+  const pipeline = openPipeline({ affinity: {}, log: {} } as unknown as Gateway, addedSteps);
   const verdictsUnder = (deny: readonly string[]) => {
-    guardRequest(new PreparedRequest(given, runtimeWith(deny), context, parts));
+    expect(pipeline.prepare(given, runtimeWith(deny), context)).not.toBeInstanceOf(Promise);
     return context.work.guards?.verdicts.all.map(({ matches }) => matches) ?? [];
   };
   expect(verdictsUnder(['falcon'])).toEqual([{ word: 1 }]);

@@ -31,7 +31,7 @@ async function served({ isDraining }: { isDraining: boolean }) {
     secretOf: () => null,
     named: null,
   };
-  const error = await openPipeline(gateway, NO_STEPS)
+  const error = await openPipeline(gateway, () => NO_STEPS)
     .serve(request)
     .catch((cause: unknown) => cause);
   return { error, steps };

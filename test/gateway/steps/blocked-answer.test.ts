@@ -20,7 +20,7 @@ class GuardedAnswer extends WrappedAnswer {
   }
 }
 
-const guard: Step = async (_, next) => new GuardedAnswer(await next());
+const guard: Step = async (served, next) => new GuardedAnswer(await next(served));
 /** Answers a question with the word `kept` as a cache would. */
 const kept: Step = (served, next) =>
   JSON.stringify(served.prepared.request.original.body).includes('kept')
@@ -35,7 +35,7 @@ const kept: Step = (served, next) =>
         price: 0,
         tariff: { model: 'best', provider: 'signalbox', upstream: 'kept', price: '{}' },
       })
-    : next();
+    : next(served);
 
 const upstream = useUpstream();
 let box: Signalbox;

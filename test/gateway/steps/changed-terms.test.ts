@@ -42,9 +42,9 @@ const CHANGES: readonly (readonly [
 describe.each(CHANGES)('a key that %s while a step of its request waits', (_, change, code, param) => {
   test('gets no answer of the model, whether the wait comes before the decision or on the way to the answer', async () => {
     const waiting: (() => void)[] = [];
-    const slow: Step = async (_, next) => {
+    const slow: Step = async (served, next) => {
       await new Promise<void>((go) => waiting.push(go));
-      return next();
+      return next(served);
     };
     for (const steps of [{ beforeDecision: [slow] }, { onAnswer: [slow] }]) {
       const box = await startWith(upstream.url, steps);

@@ -17,7 +17,7 @@ class LoudAnswer extends WrappedAnswer {
   }
 }
 
-const shout: Step = async (_, next) => new LoudAnswer(await next());
+const shout: Step = async (served, next) => new LoudAnswer(await next(served));
 
 const upstream = useUpstream();
 let box: Signalbox;

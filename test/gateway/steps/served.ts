@@ -23,7 +23,7 @@ export const startWith = (upstream: string, steps: Partial<AddedSteps>, more = '
       testPolicy({ fake: upstream }, { best: { endpoints: ['fake'], price: { input: 4, output: 16 } } }, more),
     ),
     env: UPSTREAM_ENV,
-    steps: { ...NO_STEPS, ...steps },
+    steps: () => ({ ...NO_STEPS, ...steps }),
   });
 
 export function send({ surface, isStream }: Way, box: Signalbox, question: string, headers = {}): Promise<Response> {

@@ -16,15 +16,15 @@ const PLACES: readonly (readonly [string, Partial<AddedSteps>])[] = [true, false
     waits ? Promise.resolve().then(() => thrown(name, body)) : thrown(name, body);
   const before =
     (name: string): Step =>
-    ({ prepared }, next) => {
-      const checked = check(name, prepared.request.original.body);
-      return checked ? checked.then(() => next()) : next();
+    (served, next) => {
+      const checked = check(name, served.prepared.request.original.body);
+      return checked ? checked.then(() => next(served)) : next(served);
     };
   const after =
     (name: string): Step =>
-    async ({ prepared }, next) => {
-      const answer = await next();
-      await check(name, prepared.request.original.body);
+    async (served, next) => {
+      const answer = await next(served);
+      await check(name, served.prepared.request.original.body);
       return answer;
     };
   const [request, decision, answer, answered] = [
@@ -80,8 +80,8 @@ test('after all refusals, the books are right', async () => {
 });
 
 test('a defect of a step is an internal error, and nothing is held', async () => {
-  const broken: Step = async (_, next) => {
-    await next();
+  const broken: Step = async (served, next) => {
+    await next(served);
     throw new TypeError('a defect');
   };
   const box = await startWith(upstream.url, { onAnswer: [broken] });
