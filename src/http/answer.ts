@@ -66,7 +66,7 @@ export async function jsonBody(
     if (source.error) throw source.error;
     if (!source.receipt) throw new Error('the answer ended without a receipt');
     texts.push(source.body ?? writer.end(source.receipt));
-    Object.assign(headers, jsonHeaders(source));
+    addJsonHeaders(source, headers);
   } catch (cause) {
     // After a bug in this function, no client reads the answer. Without this call, the answer would keep its hold until the deadline.
     source.abandon('caller-gone');
@@ -74,20 +74,24 @@ export async function jsonBody(
   } finally {
     tellPrice(source, headers);
   }
-  const chars = texts.reduce((sum, { length }) => sum + length, 0);
+  let chars = 0;
+  for (const { length } of texts) chars += length;
   return chars <= WHOLE_MAX ? texts.join('') : textsResponse(texts, headers);
 }
 
 /** The headers of a complete JSON answer. */
 export function jsonHeaders(source: AnswerSource): Record<string, string> {
-  const headers: Record<string, string> = {
-    [DECISION_HEADER]: idText('dec_', source.decision),
-    'content-type': 'application/json',
-    'x-signalbox-model': source.model,
-  };
-  if (source.dropped?.length) headers[DROPPED_HEADER] = droppedText(source.dropped);
+  const headers: Record<string, string> = { [DECISION_HEADER]: idText('dec_', source.decision) };
+  addJsonHeaders(source, headers);
   tellPrice(source, headers);
   return headers;
+}
+
+/** Adds the headers that only a complete JSON answer has, except its price. */
+function addJsonHeaders(source: AnswerSource, headers: HTTPHeaders): void {
+  headers['content-type'] = 'application/json';
+  headers['x-signalbox-model'] = source.model;
+  if (source.dropped?.length) headers[DROPPED_HEADER] = droppedText(source.dropped);
 }
 
 /** Adds the price to the headers. An error response gets the price, too, because failed attempts may have a cost. */

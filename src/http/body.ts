@@ -52,7 +52,7 @@ export async function readBody(
   if (reading) await reading;
   const atOnce = place?.bytesAtOnce ?? 0;
   const isSmall = announced > 0 && announced < KEPT_BYTES_MIN;
-  const mayKeep = !isSmall && conversations !== null && hasMemory(conversations, pace, turnsBytesMax);
+  const mayKeep = conversations && !isSmall && hasMemory(conversations, pace, turnsBytesMax);
   const keyId = mayKeep ? keyOfTurn(context, request, atOnce) : null;
   let text: string;
   if (conversations && keyId !== null && conversations.expects(keyId)) {

@@ -44,11 +44,12 @@ export const answerHandler = (services: RouteServices, served: ServedRoute): Sur
 
 async function answerAt(
   services: RouteServices,
-  { surface, route }: ServedRoute,
+  served: ServedRoute,
   params: RouteInput['params'],
   request: Request,
   set: Context['set'],
 ): Promise<Response | string> {
+  const { surface, route } = served;
   const context = services.contextOf(request);
   if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = context.requestId;
   const body = await services.promptOf(request, context);
@@ -60,7 +61,7 @@ async function answerAt(
     set.headers['content-type'] = 'text/event-stream';
     return textResponse(warmUp, set);
   }
-  const answered = await answerCall(services, { surface, route }, call);
+  const answered = await answerCall(services, served, call);
   return typeof answered === 'string' ? textResponse(answered, set) : answered;
 }
 

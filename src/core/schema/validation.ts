@@ -75,6 +75,8 @@ function readOnlyNew<Body>(read: (body: unknown) => Body, list: string, accepted
   const known = (message: unknown) => (isObject(message) ? accepted.messages.get(message) : undefined);
   return (body) => {
     const given = messagesIn(body, list);
+    // The messages of a body are shared together.
+    if (!isObject(given[0]) || !isShared(given[0])) return read(body);
     const places: number[] = [];
     for (let at = accepted.lists.sameIn(given, null); at < given.length; at++)
       if (known(given[at]) === undefined) places.push(at);
