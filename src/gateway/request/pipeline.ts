@@ -80,8 +80,10 @@ export function openPipeline(gateway: Gateway, choose: StepChoice): Pipeline {
   /** Prepares the request once, also if it is decided again, and for a quote under the same policy. */
   const preparation: Step = (served, next) => {
     const { funded, context, terms } = served;
-    const payer = { terms, signal: funded.named?.toTheEnd ? undefined : context.signal };
-    return whenReadyWith(prepare(funded.request, terms.runtime, context, false, payer), writePrepared, served, next);
+    const { runtime } = terms;
+    const hasGuards = runtime.guards.length > 0;
+    const payer = hasGuards ? { terms, signal: funded.named?.toTheEnd ? undefined : context.signal } : null;
+    return whenReadyWith(prepare(funded.request, runtime, context, false, payer), writePrepared, served, next);
   };
   const serve = composed([preparation, (served) => stepsOf(served.prepared.policy).answer(served)]);
   return {
