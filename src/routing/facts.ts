@@ -47,8 +47,9 @@ export function chatFacts(
   request: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
-  { reader, cap = null, isWhole = false, readings }: FactsReading,
+  reading: FactsReading,
 ): Facts {
+  const { reader, cap, isWhole } = reading;
   const target = targetOf(request.model, caller, snapshot, request.routing.fallbacks);
   const size = measure(request);
   const isRead =
@@ -57,7 +58,7 @@ export function chatFacts(
     (cap ?? request.routing.budgetCredits) != null ||
     dependsOnIntent(target.named, request, size, caller, snapshot);
   const intent = isRead ? readIntent(request, reader) : UNREAD;
-  const facts = factsOf(request, target, size, intent, caller, snapshot, { cap, readings });
+  const facts = factsOf(request, target, size, intent, caller, snapshot, reading);
   addTier(facts, request, intent, reader, snapshot);
   return facts;
 }
@@ -84,7 +85,7 @@ export function embeddingFacts(
   request: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
-  { cap }: Pick<FactsReading, 'cap'> = {},
+  reading: Pick<FactsReading, 'cap'> = {},
 ): WritableFacts {
   const { inputs = [], dimensions = null } = request.embedding ?? {};
   const size = { ...sizeOfNothing(), bytes: 0 };
@@ -97,7 +98,7 @@ export function embeddingFacts(
     if (input.type === 'tokens') size.needs = CAPABILITIES.token_input.bit;
   }
   const target = targetOf(request.model, caller, snapshot, request.routing.fallbacks);
-  const facts = factsOf(request, target, size, UNREAD, caller, snapshot, { cap });
+  const facts = factsOf(request, target, size, UNREAD, caller, snapshot, reading);
   facts.outputTokens = 0;
   facts.outputTokensMax = 0;
   facts.embedding = { inputs: inputs.length, longest, dimensions };
@@ -109,6 +110,13 @@ function budgetWithin({ budgetCredits }: RoutingTerms, cap: Microcredits | null)
   if (budgetCredits === undefined) return cap;
   const own = limitFromCredits(budgetCredits);
   return cap === null ? own : Math.min(own, cap);
+}
+
+const NO_CEILINGS: Facts['ceilings'] = { costCredits: null, latencyMs: null };
+
+function ceilingsOf({ costCreditsMax, latencyMsMax }: RoutingTerms): Facts['ceilings'] {
+  if ((costCreditsMax ?? latencyMsMax) === undefined) return NO_CEILINGS;
+  return { costCredits: costCreditsMax ?? null, latencyMs: latencyMsMax ?? null };
 }
 
 /** The intent of a request whose content was not read. */
@@ -191,7 +199,7 @@ function factsOf(
     cached: EMPTY,
     languages: routing.languages?.map(canonicalLanguage) ?? EMPTY,
     weights: routing.weights ? weightsOf(routing.weights, snapshot) : null,
-    ceilings: { costCredits: routing.costCreditsMax ?? null, latencyMs: routing.latencyMsMax ?? null },
+    ceilings: ceilingsOf(routing),
     budget: budgetWithin(routing, cap),
     allowedModels: allowedModels(caller, target, snapshot),
     funds: null,

@@ -158,6 +158,7 @@ const LINES_MAX = 12;
 
 /** Returns the programming language of most of the first lines of a text that look like code; null for none. */
 export function languageOfCode(text: string): string | null {
+  if (text === '') return null;
   const counts = new Map<string, number>();
   let most: string | null = null;
   for (const line of text.split('\n', LINES_MAX)) {
