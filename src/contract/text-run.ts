@@ -11,23 +11,19 @@ export class TextRun implements TextPart {
   readonly type = 'text';
   readonly choice: number;
   readonly text: string;
+  readonly #encoded: readonly string[];
   readonly #ends: readonly number[];
-  readonly #encoded: string;
-  readonly #separator: string;
 
   /**
-   * @param encoded the texts as in JSON strings, with all that is between them. Each text is written as `JSON.stringify` writes it
-   * @param separator the text between them, which begins with the quote that ends a JSON string
+   * @param encoded the text of each event as in a JSON string, as `JSON.stringify` writes it
    * @param ends where each text ends in the text of the run
-   * @param hasEscapes whether a text has an escape
    */
-  constructor(choice: number, encoded: string, separator: string, ends: readonly number[], hasEscapes: boolean) {
-    const joined = ends.length === 1 ? encoded : encoded.replaceAll(separator, '');
+  constructor(choice: number, encoded: readonly string[], ends: readonly number[]) {
+    const joined = encoded.length === 1 ? encoded[0]! : encoded.join('');
     this.choice = choice;
-    this.text = hasEscapes ? String(JSON.parse(`"${joined}"`)) : joined;
-    this.#ends = ends;
+    this.text = joined.length === ends.at(-1) ? joined : String(JSON.parse(`"${joined}"`));
     this.#encoded = encoded;
-    this.#separator = separator;
+    this.#ends = ends;
   }
 
   /** Where the text of each event ends in the text of the run. */
@@ -37,7 +33,7 @@ export class TextRun implements TextPart {
 
   /** Returns the texts of the events as in JSON strings, with this separator between them. */
   encodedWith(separator: string): string {
-    return this.#ends.length === 1 ? this.#encoded : this.#encoded.split(this.#separator).join(separator);
+    return this.#encoded.join(separator);
   }
 
   /** Returns the part of each event. */

@@ -133,10 +133,9 @@ class SseParser extends FrameParser {
   /** The data of the current event; null before its first `data` line, because an event without data is not dispatched. */
   #data: string | null = null;
   #form: TextForm | null = null;
-  /** What an event of the form has before and after its text, and what two of them have between their texts. */
+  /** What an event of the form has before and after its text. */
   #before = '';
   #after = '';
-  #between = '';
 
   /** Most events are one line of data, some with a line before it that names the event. */
   protected usual(form: TextForm | null): Frame | TextRun | null {
@@ -156,32 +155,28 @@ class SseParser extends FrameParser {
   /** Reads all complete events of a form that directly follow each other; null for none. */
   #run(form: TextForm): TextRun | null {
     if (form !== this.#form) this.#setForm(form);
-    const { text, at: first } = this;
+    const { text } = this;
     const { length } = this.#before;
+    const encoded: string[] = [];
     const ends: number[] = [];
     let chars = 0;
-    let escapes = 0;
-    let lastEnd = 0;
-    for (let at = first; text.startsWith(this.#before, at); at = this.at) {
+    for (let { at } = this; text.startsWith(this.#before, at); at = this.at) {
       const from = at + length;
       let end = from;
-      let escaped = 0;
+      let escapes = 0;
       for (let code = text.charCodeAt(end); code !== QUOTE && code >= 0x20; code = text.charCodeAt(++end)) {
         if (code !== BACKSLASH) continue;
         if (!ESCAPES.has(text.charCodeAt(++end))) break;
-        escaped++;
+        escapes++;
       }
       const next = end + this.#after.length;
       if (end === from || next - 2 - at > this.frameMax || !text.startsWith(this.#after, end)) break;
-      chars += end - from - escaped;
-      escapes += escaped;
+      chars += end - from - escapes;
+      encoded.push(text.slice(from, end));
       ends.push(chars);
-      lastEnd = end;
       this.at = next;
     }
-    if (ends.length === 0) return null;
-    const encoded = text.slice(first + length, lastEnd);
-    return new TextRun(form.choice, encoded, this.#between, ends, escapes > 0);
+    return ends.length === 0 ? null : new TextRun(form.choice, encoded, ends);
   }
 
   #setForm(form: TextForm): void {
@@ -190,7 +185,6 @@ class SseParser extends FrameParser {
     const start = LINE_BREAK.test(form.before + form.after) ? '\n' : 'data: ';
     this.#before = start + form.before;
     this.#after = `${form.after}\n\n`;
-    this.#between = this.#after + this.#before;
   }
 
   protected line(line: string): Frame | null {
