@@ -195,6 +195,11 @@ export interface TextForm {
   readonly before: string;
   /** Begins with the quote that ends the text. */
   readonly after: string;
+  /**
+   * Some services add a member with random letters to each event, so that the length of the event says nothing about its text. `after` then
+   * ends with the quote that begins the letters, and `afterPadding` begins with the quote that ends them. Absent: no such member.
+   */
+  readonly afterPadding?: string;
 }
 
 /** An adapter that speaks a dialect over HTTP and only translates: it opens no connection and keeps no state. */

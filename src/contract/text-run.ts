@@ -33,7 +33,7 @@ export class TextRun implements TextPart {
 
   /** Returns the texts of the events as in JSON strings, with this separator between them. */
   encodedWith(separator: string): string {
-    return this.#encoded.join(separator);
+    return this.#encoded.length === 1 ? this.#encoded[0]! : this.#encoded.join(separator);
   }
 
   /** Returns the part of each event. */

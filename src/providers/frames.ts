@@ -133,9 +133,10 @@ class SseParser extends FrameParser {
   /** The data of the current event; null before its first `data` line, because an event without data is not dispatched. */
   #data: string | null = null;
   #form: TextForm | null = null;
-  /** What an event of the form has before and after its text. */
+  /** What an event of the form has before and after its text, and after its padding; '' for no padding. */
   #before = '';
   #after = '';
+  #afterPadding = '';
 
   /** Most events are one line of data, some with a line before it that names the event. */
   protected usual(form: TextForm | null): Frame | TextRun | null {
@@ -169,8 +170,9 @@ class SseParser extends FrameParser {
         if (!ESCAPES.has(text.charCodeAt(++end))) break;
         escapes++;
       }
-      const next = end + this.#after.length;
-      if (end === from || next - 2 - at > this.frameMax || !text.startsWith(this.#after, end)) break;
+      if (end === from || !text.startsWith(this.#after, end)) break;
+      const next = this.#eventEnd(end + this.#after.length);
+      if (next < 0 || next - 2 - at > this.frameMax) break;
       chars += end - from - escapes;
       encoded.push(text.slice(from, end));
       ends.push(chars);
@@ -179,12 +181,25 @@ class SseParser extends FrameParser {
     return ends.length === 0 ? null : new TextRun(form.choice, encoded, ends);
   }
 
+  /** Returns where an event of the form ends that continues at `at` with its padding, if it has one; -1 for any other event. */
+  #eventEnd(at: number): number {
+    const { text } = this;
+    if (this.#afterPadding === '') return at;
+    let end = at;
+    for (let code = text.charCodeAt(end); code !== QUOTE; code = text.charCodeAt(++end)) {
+      if (!(code >= 0x20) || code === BACKSLASH) return -1;
+    }
+    return text.startsWith(this.#afterPadding, end) ? end + this.#afterPadding.length : -1;
+  }
+
   #setForm(form: TextForm): void {
+    const { before, after, afterPadding } = form;
     this.#form = form;
     // Data with a line break has several lines, so no event of its form is one line.
-    const start = LINE_BREAK.test(form.before + form.after) ? '\n' : 'data: ';
-    this.#before = start + form.before;
-    this.#after = `${form.after}\n\n`;
+    const start = LINE_BREAK.test(before + after + (afterPadding ?? '')) ? '\n' : 'data: ';
+    this.#before = start + before;
+    this.#after = afterPadding === undefined ? `${after}\n\n` : after;
+    this.#afterPadding = afterPadding === undefined ? '' : `${afterPadding}\n\n`;
   }
 
   protected line(line: string): Frame | null {

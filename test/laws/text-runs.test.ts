@@ -47,8 +47,13 @@ const USUAL = [
   '{"choices": [{"delta": {"content": TEXT}}]}',
   '{"choices":[{"delta":{"content":TEXT},"index":1}]}',
   '{"choices":[{"delta":{"role":"assistant","content":TEXT}}]}',
+  '{"choices":[{"index":0,"delta":{"content":TEXT},"finish_reason":null}],"obfuscation":"PADDING"}',
+  '{"choices":[{"delta":{"content":TEXT,"obfuscation":"PADDING"}}],"usage":null}',
 ];
 const OTHERS = [
+  '{"choices":[{"delta":{"content":TEXT}}],"obfuscation":TEXT}',
+  '{"choices":[{"delta":{"content":TEXT}}],"obfuscation":"PADDING","obfuscation":"PADDING"}',
+  '{"obfuscation":"PADDING","choices":[{"delta":{"content":TEXT}}]}',
   '{"choices":[{"index":1,"delta":{"content":TEXT}},{"index":0,"delta":{"content":TEXT}}]}',
   '{"choices":[{"index":7,"delta":{"content":TEXT}}]}',
   '{"choices":[{"delta":{"content":"first","content":TEXT}}]}',
@@ -67,7 +72,22 @@ const OTHERS = [
   '[DONE]',
   'TEXT',
 ];
-const dataOf = (chunk: string) => content.map((written) => chunk.replaceAll('TEXT', () => written));
+const padding = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom('x8Kd', 'x8Kd3mQ', 'z', '') },
+  fc.constantFrom(
+    '\\"',
+    '\\n',
+    '"',
+    '\n',
+    '漢',
+    '","usage":{"prompt_tokens":1,"completion_tokens":1},"x":"',
+    '"}\n\ndata: ',
+  ),
+);
+const dataOf = (chunk: string) =>
+  fc
+    .tuple(content, padding)
+    .map(([written, letters]) => chunk.replaceAll('TEXT', () => written).replaceAll('PADDING', () => letters));
 
 /** Writes an event. The data of some events has two lines. */
 const FRAMED: readonly ((data: string) => string)[] = [
@@ -138,10 +158,13 @@ test(`a stream read as runs is charged and written like a stream that is parsed 
   proved('any events of a stream, cut anywhere: runs give the same parts, bytes and figures as parsing each event');
 });
 
-test('most texts of a usual stream are read as runs', () => {
-  const chunk = USUAL[0]!;
+test.each([USUAL[0]!, USUAL[1]!, USUAL[5]!])('most texts of a usual stream are read as runs: %s', (chunk) => {
   const words = ['One', ' two', ',\n\n', '"three"', ' four', ' 五', '.'];
-  const events = words.map((word) => `data: ${chunk.replace('TEXT', JSON.stringify(word))}\n\n`).join('');
+  const events = words
+    .map(
+      (word) => `data: ${chunk.replace('TEXT', JSON.stringify(word)).replace('PADDING', 'x'.repeat(word.length))}\n\n`,
+    )
+    .join('');
   const [parts = []] = asRuns([new TextEncoder().encode(events)]);
   expect(parts).toEqual([
     { type: 'text', choice: 0, text: 'One' },
@@ -176,6 +199,12 @@ const MUTANTS: Readonly<Record<string, Read>> = {
       return last;
     })(pieces);
   },
+  'ignores what follows a padding': reading(({ event, data }, reader) => {
+    const found = /^\{"choices":\[\{"index":0,"delta":\{"content":"([^"\\]+)"\},"finish_reason":null\}\],"obf/.exec(
+      data,
+    );
+    return event === '' && found ? [{ type: 'text', choice: 0, text: found[1]! }] : reader.read({ event, data });
+  }),
   'takes any choice for the first one': withForm(({ textForm }) => textForm && { ...textForm, choice: 0 }),
   'ignores what follows the text': reading(({ event, data }, reader) => {
     const found = /^\{"id":"x","choices":\[\{"index":0,"delta":\{"content":"([^"\\]+)"/.exec(data);

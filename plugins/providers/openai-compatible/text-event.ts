@@ -11,6 +11,8 @@ const PROBE = 'any text';
  * padding).
  */
 const LESSONS_MAX = 8;
+/** OpenAI's member with random letters, and the quote that begins them. */
+const PADDING = '"obfuscation":"';
 /** The maximum number of characters of an event, without its text, that are remembered. */
 const FORM_MAX = 4_096;
 
@@ -26,8 +28,15 @@ export class TextEvent {
   /** Returns the part of an event that has the learned form; null for any other event. */
   read(data: string): TextPart | null {
     if (!this.form) return null;
-    const { choice, before, after } = this.form;
-    if (data.length <= before.length + after.length || !data.startsWith(before) || !data.endsWith(after)) return null;
+    const { choice, before, after, afterPadding } = this.form;
+    // The gateway itself reads nearly all events with a padding.
+    if (
+      afterPadding !== undefined ||
+      data.length <= before.length + after.length ||
+      !data.startsWith(before) ||
+      !data.endsWith(after)
+    )
+      return null;
     const encoded = data.slice(before.length, -after.length);
     const text = PLAIN.test(encoded) ? encoded : parseJson(`"${encoded}"`);
     return typeof text === 'string' ? { type: 'text', choice, text } : null;
@@ -46,16 +55,21 @@ export class TextEvent {
     const at = data.lastIndexOf(`"${part.text}"`);
     if (at < 0 || data.length - part.text.length > FORM_MAX) return;
     const before = data.slice(0, at + 1);
-    const after = data.slice(at + 1 + part.text.length);
+    const rest = data.slice(at + 1 + part.text.length);
+    const padding = rest.indexOf(PADDING) + PADDING.length;
+    const after = padding < PADDING.length ? rest : rest.slice(0, padding);
+    const afterPadding = after === rest ? undefined : rest.slice(rest.indexOf('"', padding));
     const probe = part.text === PROBE ? `${PROBE}!` : PROBE;
-    const probing = before + probe + after;
+    const probing = before + probe + after + (afterPadding ?? '');
     const [probed, ...others] = read(probing);
     if (probed?.type !== 'text' || probed.text !== probe || probed.choice !== part.choice || others.length > 0) return;
+    // Slices of the event itself would keep the text that contains the event in memory.
+    const afterAt = before.length + probe.length;
     this.form = {
       choice: part.choice,
-      // Slices of the event itself would keep the text that contains the event in memory.
       before: probing.slice(0, before.length),
-      after: probing.slice(before.length + probe.length),
+      after: probing.slice(afterAt, afterAt + after.length),
+      ...(afterPadding !== undefined && { afterPadding: probing.slice(afterAt + after.length) }),
     };
   }
 }
