@@ -4,7 +4,7 @@ type TextPart = Extract<StreamPart, { type: 'text' }>;
 
 /**
  * Events of a stream that directly follow each other and add nothing but text to one choice. A run is the text part of all its events, so
- * code that reads an answer needs not know runs. Code that changes parts or passes them on uses `separateParts` first, because callers
+ * code that reads an answer need not know runs. Code that changes parts or passes them on uses `separateParts` first, because callers
  * receive an event for each event of the provider.
  */
 export class TextRun implements TextPart {
