@@ -11,6 +11,7 @@ import { sqlIdempotency } from '../src/store/sql/idempotency.ts';
 import { fundOf, holdOf, settleOf } from '../test/store/suites/books.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { layTables } from '../test/support/shared-postgres.ts';
+import { treeMeter } from './process.ts';
 import { fixed, median, quantile, table } from './stats.ts';
 
 /**
@@ -158,7 +159,9 @@ async function main(): Promise<void> {
           SELECT slot, 1, 9007199254740991, 0, 0 FROM generate_series(1, 100) AS slot`,
         'bench',
       );
+      const spent = treeMeter(server.pid === undefined ? [] : [server.pid]);
       const found = await measure(url, way, inFlight);
+      const databaseMicros = spent();
       const sum = (of: (one: Finding) => number) => found.reduce((all, one) => all + of(one), 0);
       const funds = await server.run('SELECT most, spent, held FROM funds', 'bench');
       const took = way === 'holds' || way === 'short' ? sum(({ granted }) => granted) : sum(({ charged }) => charged);
@@ -173,12 +176,22 @@ async function main(): Promise<void> {
         fixed(quantile(latencies, 0.5)),
         fixed(quantile(latencies, 0.99)),
         fixed((1e6 * sum(({ cpuS }) => cpuS)) / sum(({ decisions }) => decisions)),
+        fixed(databaseMicros / sum(({ decisions }) => decisions)),
       ];
       rows.push([way, String(inFlight), ...figures, fixed(syncMs(), 2)]);
       console.error(rows.at(-1)!.join(' | '));
     }
   }
-  const head = ['way', 'in flight, each', 'decisions/s', 'p50 ms', 'p99 ms', 'µs CPU of the process', 'sync ms'];
+  const head = [
+    'way',
+    'in flight, each',
+    'decisions/s',
+    'p50 ms',
+    'p99 ms',
+    'µs CPU of the process',
+    'µs CPU of the database',
+    'sync ms',
+  ];
   console.log(`${PROCESSES} processes, ${SECONDS} s each\n\n${table([head, ...rows])}`);
 }
 

@@ -5,10 +5,10 @@ import { type PostgresServer, startPostgres } from '../test/support/postgres.ts'
 import { newKey, startSignalbox, startUpstream, temporaryFolder } from './gateways.ts';
 import { run } from './load.ts';
 import { occasion } from './page.ts';
-import { benchPolicy, fullPolicy } from './policy.ts';
+import { benchPolicy, fullPolicy, governedPolicy } from './policy.ts';
 import { cpuMicros, type Program, treeOf } from './process.ts';
 import { fixed, median, quantile, table } from './stats.ts';
-import { bytesOf, httpBytes, JSON_200, workloadOf } from './workload.ts';
+import { bytesOf, httpBytes, JSON_200, WORKLOADS } from './workload.ts';
 
 /**
  * `npm run bench:servers`: compares the cost of a request on PostgreSQL and on SQLite, with whole servers that take turns within one run.
@@ -24,19 +24,26 @@ const flag = (name: string, usual: number): number => {
   const at = process.argv.indexOf(`--${name}`);
   return at < 0 ? usual : Number(process.argv[at + 1]);
 };
+const text = (name: string): string => {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? '' : (process.argv[at + 1] ?? '');
+};
 const ROUNDS = flag('rounds', 9);
 const REQUESTS = flag('requests', 4_000);
 const UPSTREAM_MS = flag('upstream-ms', 0);
 const IS_QUICK = process.argv.includes('--quick');
 const COUNTS = IS_QUICK ? [0, 1] : [0, 1, 2, 4];
-const IN_FLIGHT = IS_QUICK ? [64] : [64, 1];
+const IN_FLIGHT = [64, 16, 1];
+const ONLY = text('only');
+const WORKLOAD = WORKLOADS.find(({ name }) => name.includes(text('workload') || JSON_200));
 const WARM_UP = flag('warm-up', 20_000);
-const BESIDE = process.argv.includes('--beside') ? process.argv[process.argv.indexOf('--beside') + 1] : undefined;
+const BESIDE = text('beside');
 
 interface Entrant {
   readonly name: string;
   readonly program: Program;
   readonly database: PostgresServer | null;
+  readonly model: string;
   stop(): Promise<void>;
 }
 
@@ -51,6 +58,8 @@ interface Round {
 interface Plan {
   readonly name: string;
   readonly policy: string;
+  /** The model that requests name. */
+  readonly model: string;
   /** 0 for SQLite. */
   readonly processes: number;
   /** The round-trip time to the database, in ms. */
@@ -61,13 +70,13 @@ interface Plan {
 
 const key = newKey();
 
-async function start({ name, policy, processes, awayMs = 0, root }: Plan): Promise<Entrant> {
+async function start({ name, policy, model, processes, awayMs = 0, root }: Plan): Promise<Entrant> {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'policy.yaml'), policy);
   const args = ['--data', join(folder, 'data'), '--policies', folder];
   if (processes === 0) {
     const program = await startSignalbox(args, key);
-    return { name, program, database: null, stop: () => program.stop() };
+    return { name, program, database: null, model, stop: () => program.stop() };
   }
   const database = await startPostgres({ settings: { max_wal_size: '4GB' } });
   await database.create('bench');
@@ -78,7 +87,7 @@ async function start({ name, policy, processes, awayMs = 0, root }: Plan): Promi
   const more = processes > 1 ? ['--processes', String(processes)] : [];
   const program = await startSignalbox([...args, ...more], key, { DATABASE_URL: url }, root);
   return {
-    ...{ name, program, database },
+    ...{ name, program, database, model },
     async stop() {
       await program.stop();
       cable?.[Symbol.dispose]();
@@ -89,9 +98,9 @@ async function start({ name, policy, processes, awayMs = 0, root }: Plan): Promi
 
 const micros = (pid: number): number => treeOf(pid).reduce((sum, one) => sum + cpuMicros(one), 0);
 
-async function roundOf({ program, database }: Entrant, inFlight: number, requests: number): Promise<Round> {
-  const { fields } = workloadOf(JSON_200);
-  const bytes = bytesOf(httpBytes(program.port, '/v1/chat/completions', key, { model: 'auto', ...fields }), 'own');
+async function roundOf({ program, database, model }: Entrant, inFlight: number, requests: number): Promise<Round> {
+  const body = { model, ...WORKLOAD?.fields };
+  const bytes = bytesOf(httpBytes(program.port, '/v1/chat/completions', key, body), 'own');
   const cpu = () => [micros(program.pid), database?.pid ? micros(database.pid) : 0] as const;
   const before = cpu();
   const { latencies, seconds } = await run(program.port, bytes, inFlight, requests);
@@ -125,34 +134,64 @@ async function compared(
 const latency = (rounds: readonly Round[], share: number): number =>
   quantile(Float64Array.from(rounds.flatMap(({ latencies }) => [...latencies])).sort(), share);
 
+/** Returns the transactions of the database so far. The database counts them a second late at most while its connections are in use. */
+async function commitsOf({ database }: Entrant): Promise<number> {
+  if (!database) return 0;
+  const [row] = await database.run(`SELECT xact_commit FROM pg_stat_database WHERE datname = 'bench'`, 'bench');
+  return Number(row?.xact_commit);
+}
+
 async function processes(address: string): Promise<string> {
   const parts: string[] = [];
-  for (const [policy, text] of [
-    ['`auto`', benchPolicy(address)],
-    ['full', fullPolicy(address)],
-  ] as const) {
+  const policies = [
+    ['named, budgets', governedPolicy(address), 'bench-model-3'],
+    ['`auto`', benchPolicy(address), 'auto'],
+    ['full', fullPolicy(address), 'auto'],
+  ] as const;
+  for (const [name, policy, model] of policies.filter(([name]) => name.includes(ONLY))) {
     const entrants: Entrant[] = [];
     for (const count of COUNTS) {
       const name = count === 0 ? 'SQLite' : `PostgreSQL, ${count} process${count > 1 ? 'es' : ''}`;
-      entrants.push(await start({ name, policy: text, processes: count }));
+      entrants.push(await start({ name, policy, model, processes: count }));
     }
-    if (BESIDE) entrants.push(await start({ name: `PostgreSQL, ${BESIDE}`, policy: text, processes: 1, root: BESIDE }));
+    if (BESIDE)
+      entrants.push(await start({ name: `PostgreSQL, ${BESIDE}`, policy, model, processes: 1, root: BESIDE }));
     try {
       for (const entrant of entrants) await roundOf(entrant, 64, WARM_UP);
       for (const inFlight of IN_FLIGHT) {
-        const found = await compared(entrants, inFlight, inFlight === 1 ? Math.ceil(REQUESTS / 10) : REQUESTS, ROUNDS);
+        const requests = inFlight === 1 ? Math.ceil(REQUESTS / 10) : REQUESTS;
+        const committed = await Promise.all(entrants.map(commitsOf));
+        const found = await compared(entrants, inFlight, requests, ROUNDS);
+        const commits = await Promise.all(entrants.map(commitsOf));
         const alone = found.get('SQLite')!;
-        const rows = [...found].map(([name, rounds]) => {
-          const of = (name: 'perSecond' | 'servers' | 'database') => median(rounds.map((round) => round[name]));
-          const ratio = of('servers') / median(alone.map(({ servers }) => servers));
+        const together = ({ servers, database }: Round) => servers + database;
+        const rows = [...found].map(([name, rounds], nth) => {
+          const of = (figure: (round: Round) => number) => median(rounds.map(figure));
+          const ratio = (figure: (round: Round) => number) =>
+            median(rounds.map((round, at) => figure(round) / figure(alone[at]!)));
           const added = (share: number) => latency(rounds, share) - latency(alone, share);
+          const perRequest = (commits[nth]! - committed[nth]!) / (requests * (ROUNDS + 1));
           return [
             name,
-            fixed(of('perSecond'), 0),
-            fixed(of('servers'), 0),
-            fixed(ratio, 2),
-            fixed(of('database'), 0),
-            fixed(median(rounds.map((round) => round.servers + round.database)), 0),
+            fixed(
+              of(({ perSecond }) => perSecond),
+              0,
+            ),
+            fixed(
+              of(({ servers }) => servers),
+              0,
+            ),
+            fixed(
+              ratio(({ servers }) => servers),
+              2,
+            ),
+            fixed(
+              of(({ database }) => database),
+              0,
+            ),
+            fixed(of(together), 0),
+            fixed(ratio(together), 2),
+            entrants[nth]!.database ? fixed(perRequest, 2) : '–',
             ...[fixed(latency(rounds, 0.5), 2), fixed(latency(rounds, 0.99), 2)],
             ...[fixed(added(0.5), 2), fixed(added(0.99), 2)],
           ];
@@ -163,12 +202,14 @@ async function processes(address: string): Promise<string> {
           'ratio',
           'µs CPU of the database',
           'µs CPU together',
+          'ratio together',
+          'transactions',
           'p50 ms',
           'p99 ms',
           'p50 added',
           'p99 added',
         ];
-        parts.push(table([[`${policy}, ${inFlight} in flight`, ...head], ...rows]));
+        parts.push(table([[`${name}, ${inFlight} in flight`, ...head], ...rows]));
         console.error(`${parts.at(-1)}\n`);
       }
     } finally {
@@ -180,9 +221,9 @@ async function processes(address: string): Promise<string> {
 
 async function distance(address: string): Promise<string> {
   const policy = fullPolicy(address);
-  const entrants = [await start({ name: 'SQLite', policy, processes: 0 })];
+  const entrants = [await start({ name: 'SQLite', policy, model: 'auto', processes: 0 })];
   for (const awayMs of [0, 5, 30, 80]) {
-    entrants.push(await start({ name: `${awayMs} ms away`, policy, processes: 1, awayMs }));
+    entrants.push(await start({ name: `${awayMs} ms away`, policy, model: 'auto', processes: 1, awayMs }));
   }
   try {
     for (const entrant of entrants) await roundOf(entrant, 64, WARM_UP / 4);

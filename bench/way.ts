@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startPostgres } from '../test/support/postgres.ts';
 import type { Checkout } from './checkouts.ts';
 import { newKey, startUpstream, temporaryFolder } from './gateways.ts';
 import { run } from './load.ts';
@@ -39,20 +40,30 @@ interface Measured {
 
 interface Stage {
   readonly policy: string;
+  /** Whether the server uses a PostgreSQL database. It uses SQLite otherwise. */
+  readonly isOnPostgres?: true;
   requestsOf(port: number): Uint8Array | (() => Uint8Array);
 }
 
 /** @param root of the checkout that serves */
-async function served(root: string, { policy, requestsOf }: Stage, key: string, requests: number): Promise<Run> {
+async function served(root: string, stage: Stage, key: string, requests: number): Promise<Run> {
+  const { policy, isOnPostgres, requestsOf } = stage;
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'policies'));
   writeFileSync(join(folder, 'policies/policy.yaml'), policy);
+  await using database = isOnPostgres ? await startPostgres() : null;
+  await database?.create('way');
   const { promise: port, resolve: listens } = Promise.withResolvers<number>();
   let counted = (_: Counts): void => {};
   const coverage = ['--coverage', '--coverage-reporter=lcov', `--coverage-dir=${folder}`];
   const child = Bun.spawn([process.execPath, 'test', '--timeout', '120000', ...coverage, './bench/way-served.ts'], {
     cwd: root,
-    env: { ...process.env, SIGNALBOX_API_KEY: key, WAY_FOLDER: folder },
+    env: {
+      ...process.env,
+      SIGNALBOX_API_KEY: key,
+      WAY_FOLDER: folder,
+      ...(database && { DATABASE_URL: database.urlOf('way') }),
+    },
     stdout: 'ignore',
     stderr: 'ignore',
     ipc(message: { readonly port?: number; readonly objects?: Record<string, number> }) {
@@ -202,6 +213,7 @@ function stagesOf(address: string, key: string, whole: Workload, stream: Workloa
     '`GET /v1/models`': { policy, requestsOf: get('/v1/models') },
     '`POST /v1/route`': { policy, requestsOf: post('/v1/route', 'auto') },
     'chat, pinned': { policy, requestsOf: post(chat, 'bench-model-3') },
+    'chat, PostgreSQL': { policy, isOnPostgres: true, requestsOf: post(chat, 'bench-model-3') },
     'chat, auto': { policy, requestsOf: post(chat, 'auto') },
     'chat, full': { policy: fullPolicy(address), requestsOf: post(chat, 'auto') },
     [`${stream.name}, pinned`]: { policy, requestsOf: post(chat, 'bench-model-3', stream) },

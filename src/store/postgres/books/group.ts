@@ -144,8 +144,8 @@ export class OpGroups {
 
   async #run(): Promise<void> {
     this.#isRunning = this.#isGathering = true;
-    // The code waits one microtask, so that all calls of this turn of the event loop form a single group.
-    await null;
+    // Requests of one turn of the event loop arrive one after the other. Their calls form a single group, as in `GroupCommit`.
+    await new Promise<void>((resolve) => setImmediate(resolve));
     this.#isGathering = false;
     while (this.#units.length > 0 && !this.#isClosed) {
       const units = this.#next();

@@ -1,4 +1,5 @@
 import type { SqlWrite } from '../../sql/statement.ts';
+import type { Write } from '../../store.ts';
 import { arrayOf } from '../connection.ts';
 import type { CalledOps, DrawingWireOp, WireOp } from './wire.ts';
 
@@ -21,7 +22,7 @@ const isDrawing = (op: WireOp): op is DrawingWireOp => Object.hasOwn(LETTERS, op
 const NO_USAGE = [null, null, null, null, null] as const;
 
 /** Numbers distinct texts or numbers, from 1, in the order of their first use. */
-class Places<Thing> {
+export class Places<Thing> {
   readonly all: Thing[] = [];
   readonly #places = new Map<Thing, number>();
 
@@ -48,6 +49,8 @@ export class GroupedOps {
   readonly #ids = new Places<number>();
   readonly #fundSets = new Places<string>();
   readonly #rides: (readonly RidingStatement[])[] = [];
+  /** The writes of calls without operations. Several requests may bring the same write, which is then written once. */
+  readonly #writes = new Set<Write>();
 
   /** The IDs of the holds that the operations refer to. */
   get ids(): readonly number[] {
@@ -60,7 +63,9 @@ export class GroupedOps {
    */
   add({ ops, also }: CalledOps, rideOf: (one: SqlWrite) => readonly RidingStatement[]): number {
     const calls: WireOp[] = ops.flat();
-    const rides = (also as readonly SqlWrite[]).flatMap(rideOf);
+    const writes = calls.length > 0 ? also : also.filter((one) => !this.#writes.has(one));
+    if (calls.length === 0) for (const one of writes) this.#writes.add(one);
+    const rides = (writes as readonly SqlWrite[]).flatMap(rideOf);
     const isRidden = rides.length > 0;
     if (isRidden && calls.length === 0) calls.push({ kind: 'write' });
     for (const op of calls) this.#ops.push({ op, ride: 0, isAlone: false });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { LedgerBooks, OpResult } from '../../../../src/store/books.ts';
 import { sqlPendingSettlements } from '../../../../src/store/sql/payment-extras.ts';
+import { sql, write } from '../../../../src/store/sql/statement.ts';
 import { StoreError, type Write } from '../../../../src/store/store.ts';
 import { deeply } from '../../../deep/deeply.ts';
 import { effort } from '../../../deep/effort.ts';
@@ -125,6 +126,61 @@ test('if a condition of a settlement’s attached writes fails, or another proce
     ]),
   ).toEqual(['busy', { kind: 'granted', amount: 6 }]);
   await ledger.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
+  await close();
+});
+
+test('a write that several settlements of a group bring is written once, together with other writes and operations', async () => {
+  await using ledger = await emptyLedger();
+  const { books, close } = await openBooksOn(ledger);
+  const fund = fundOf(1_000, 'one');
+  const ids = [nextId(), nextId(), nextId()] as const;
+  const notes = sqlPendingSettlements(ledger.store);
+  await books.apply([holdOf(ids[0], [fund], 10)], [notes.put('shared', '', 0)]);
+  await books.apply([holdOf(ids[1], [fund], 20)]);
+  const shared = write(sql("UPDATE pending_settlements SET time = time + 1 WHERE key = 'shared'"));
+  const settle = (id: number, ...more: readonly Write[]) =>
+    books.append([settleOf(id, 4)], () => ({ ops: [], writes: [shared, ...more] }));
+  const settled = await Promise.all([settle(ids[0]), settle(ids[1], notes.put('own', '', 7))]);
+  const hold = await books.apply([holdOf(ids[2], [fund], 30)]);
+  expect([...settled.flat(), ...hold]).toEqual([
+    { kind: 'charged', charged: 4, overrun: 0 },
+    { kind: 'charged', charged: 4, overrun: 0 },
+    { kind: 'granted', amount: 30 },
+  ]);
+  await waitFor(() => books.written());
+  const rows = await ledger.run('SELECT key, time FROM pending_settlements ORDER BY key');
+  expect(rows.map(({ key, time }) => [key, Number(time)])).toEqual([
+    ['own', 7],
+    ['shared', 1],
+  ]);
+  expect(figures(books, fund)).toEqual([[8, 30]]);
+  await close();
+});
+
+test('a hold is granted although the writes of another call of its group fail', async () => {
+  await using ledger = await emptyLedger();
+  let isAway = false;
+  const sent = (text: string): string => {
+    if (!isAway || !text.includes('ledger_decide')) return text;
+    isAway = false;
+    throw new StoreError('no connection', { reason: 'broken' });
+  };
+  const { books, close } = await openBooksOn(ledger, 1, { sent });
+  const fund = fundOf(1_000, 'one');
+  const [settled, ...held] = [nextId(), nextId(), nextId()] as const;
+  await books.apply([holdOf(settled, [fund], 10)]);
+  const refused = write(sql("INSERT INTO pending_settlements (key, value, time) VALUES ('own', NULL, 0)"));
+  const later: Promise<readonly OpResult[]>[] = [];
+  await books.append([settleOf(settled, 4)], () => {
+    isAway = true;
+    for (const id of held) later.push(books.apply([holdOf(id, [fund], 30)]));
+    return { ops: [], writes: [refused] };
+  });
+  const granted = { kind: 'granted', amount: 30 } as const;
+  expect(await Promise.all(later)).toEqual([[granted], [granted]]);
+  await waitFor(() => books.written());
+  expect(isAway).toBe(false);
+  expect(figures(books, fund)).toEqual([[4, 60]]);
   await close();
 });
 
