@@ -6,7 +6,7 @@ import { USUAL_TIME } from '../../src/admin/use-cases/policy/reasons.ts';
 import type { FundTitle } from '../../src/core/accounting/fund.ts';
 import { type Decision, REJECTIONS } from '../../src/core/decision/decision.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
-import { type FallbackLists, listedModels, REASON_NAMES } from '../../src/core/request/fallbacks.ts';
+import { byReason, type FallbackLists, listedModels, REASON_NAMES } from '../../src/core/request/fallbacks.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { AvailableFunds } from '../../src/ledger/available-funds.ts';
 import { buildRuntime } from '../../src/policy/runtime/runtime.ts';
@@ -43,7 +43,7 @@ constraints:
 
 const list = fc.uniqueArray(fc.constantFrom('b', 'c', 'd', 'e'), { maxLength: 4 });
 const trial = fc.record({
-  lists: fc.record({ error: list, rate_limit: list, context: list, refused: list }),
+  lists: fc.record(byReason(() => list)),
   model: fc.constantFrom('a', 'mine'),
   sent: fc.option(list),
   models: fc.option(fc.subarray(ids, { minLength: 1 }).map((some) => [...new Set(['a', ...some])])),
@@ -173,7 +173,7 @@ function fundsOf({ action, unspent, held }: Budget): AvailableFunds {
 
 /** A request that every model could serve if money were no limit. */
 const PLAIN: Trial = {
-  ...{ lists: { error: [], rate_limit: [], context: [], refused: [] }, model: 'a', sent: null, models: null },
+  ...{ lists: byReason(() => []), model: 'a', sent: null, models: null },
   ...{ isLong: false, needsTools: false, tokens: 200, ceiling: null },
 };
 
