@@ -79,6 +79,8 @@ test('with the keyboard, a person creates a key, finds it, suspends it, resumes 
   await enter('Undo');
   await page.getByText('night-job works again.').waitFor();
   await waitFor(async () => (await statusWith(secret)) === 200);
+  // The panel shows the change, so it replaces no element any more.
+  await panel().getByText('Resumed', { exact: true }).first().waitFor();
   await enter('Suspend');
   await enter('Resume');
   await waitFor(async () => (await statusWith(secret)) === 200);

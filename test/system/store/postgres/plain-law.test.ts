@@ -47,7 +47,8 @@ const anyTurns: fc.Arbitrary<readonly Turn[]> = fc.array(
   { minLength: 2, maxLength: 8 },
 );
 
-const holdBy = (who: number, ...amounts: number[]): Step => ({
+type HoldStep = Extract<Step, { readonly kind: 'hold' }>;
+const holdBy = (who: number, ...amounts: number[]): HoldStep => ({
   ...{ kind: 'hold', who, drawn: 3, amounts, least: null, ample: null },
 });
 const settleBy = (who: number, cost: number, most = Number.MAX_SAFE_INTEGER): Step => ({
