@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { ITEM_NAME } from '../core/define/parts.ts';
 import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/policy/alerts.ts';
 import { ALERT_EVENTS, type AlertEvent } from '../core/tables/alerts/index.ts';
+import { BUDGETS } from '../core/tables/alerts/keys.ts';
 import { checkValue, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { listNames } from './hints/nearest.ts';
@@ -14,6 +15,7 @@ import { BY_KEY, type DraftContext, defineSection } from './schema/section-defin
 import { type Entry, entryOf, placeAt, type Tree, valueAt } from './yaml/tree.ts';
 
 const NAME = new RegExp(ITEM_NAME.pattern);
+const RuleBudgets = Type.Object({ budgets: BUDGETS });
 
 /** The section `alerts`. */
 export const ALERTS = defineSection({
@@ -92,15 +94,16 @@ function ruleOf(
   to.forEach((one, at) => {
     if (!names.webhooks.has(one)) report.addUnknown('webhook', one, names.webhooks, placeAt(tree, 'to', at));
   });
+  reviewBudgets(names, tree, report);
   if (on === undefined) return null;
   reviewKeys(on, tree, path, report);
   const trigger = ALERT_EVENTS[on].parse(validPartsOf(Type.Object(ALERT_EVENTS[on].keys), tree));
-  if (trigger === null || name === undefined) return null;
-  if ('budgets' in trigger) reviewBudgets(trigger.budgets, names, tree, report);
-  return { name, to, ...trigger };
+  return trigger && name !== undefined ? { name, to, ...trigger } : null;
 }
 
-function reviewBudgets(budgets: readonly string[], names: RuleNames, tree: Tree, report: Report): void {
+/** Reports unknown budgets, also if another key of the rule is wrong. */
+function reviewBudgets(names: RuleNames, tree: Tree, report: Report): void {
+  const { budgets = [] } = validPartsOf(RuleBudgets, tree);
   budgets.forEach((one, at) => {
     if (names.budgets.has(one) || OF_LEVEL.test(one)) return;
     report.addUnknown('budget', one, names.budgets, placeAt(tree, 'budgets', at));
