@@ -52,7 +52,8 @@ export async function readBody(
   if (reading) await reading;
   const atOnce = place?.bytesAtOnce ?? 0;
   const isSmall = announced > 0 && announced < KEPT_BYTES_MIN;
-  const mayKeep = conversations && !isSmall && hasMemory(conversations, pace, turnsBytesMax);
+  // A small body keeps nothing, but it may need the memory.
+  const mayKeep = conversations && hasMemory(conversations, pace, turnsBytesMax) && !isSmall;
   const keyId = mayKeep ? keyOfTurn(context, request, atOnce) : null;
   let text: string;
   if (conversations && keyId !== null && conversations.expects(keyId)) {
