@@ -11,7 +11,7 @@ export interface Candidates {
   /** L: expected milliseconds to the end of the answer. */
   readonly latency: Float64Array;
   /**
-   * What the expected tokens cost at 1 USD for 1M tokens of input and 4 USD for 1M tokens of output, in Credits, above 0. It says how large
+   * The cost of the expected tokens at 1 USD for 1M tokens of input and 4 USD for 1M tokens of output, in Credits, above 0. It says how large
    * the request is, so that a strategy can compare costs at any size.
    */
   readonly reference: number;

@@ -124,7 +124,7 @@ export abstract class FrameParser {
 const LINE_BREAK = /[\r\n]/;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** The characters that follow a backslash in the escapes that `JSON.stringify` writes, except those of control characters. */
+/** The characters that follow a backslash in the escapes that `JSON.stringify` writes, without the escapes of control characters. */
 const ESCAPES = new Set(['"', '\\', 'b', 'f', 'n', 'r', 't'].map((letter) => letter.charCodeAt(0)));
 
 /** Parses server-sent events as specified by the WHATWG, without `id` and `retry`. */
@@ -133,7 +133,7 @@ class SseParser extends FrameParser {
   /** The data of the current event; null before its first `data` line, because an event without data is not dispatched. */
   #data: string | null = null;
   #form: TextForm | null = null;
-  /** What an event of the form has before and after its text, and after its padding; '' for no padding. */
+  /** The characters of an event of the form before and after its text, and after its padding; '' for no padding. */
   #before = '';
   #after = '';
   #afterPadding = '';

@@ -161,7 +161,7 @@ function isWarm(facts: Facts, model: Model, endpoint: number): boolean {
   return cachedInput(facts, model, endpoint, input) >= WARM_SHARE * input;
 }
 
-/** The prices of the reference, USD per 1M tokens: about those of a small model of 2025. They only give costs a scale. */
+/** The prices of the reference, USD per 1M tokens: about the prices of a small model of 2025. They only give costs a scale. */
 const REFERENCE_INPUT = 1;
 const REFERENCE_OUTPUT = 4;
 

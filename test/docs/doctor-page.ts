@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withPart } from '../../bench/page.ts';
 import { CHECKS } from '../../src/admin/use-cases/doctor/checks.ts';
 import { CHECK_STATE_NAMES, CHECK_STATES } from '../../src/admin/use-cases/doctor/states.ts';
 import { code } from './schema-words.ts';
 
 const PAGE = join(import.meta.dir, '../../docs/operate/doctor.md');
-const END = '<!-- end -->';
 
 /** What a check needs, in words for the reader. */
 const NEEDS = {
@@ -21,14 +21,5 @@ export function doctorPage(): string {
     ({ id, title, examines, needs }) =>
       `- **${title}** (${code(id)}): ${examines}${needs === null ? '' : NEEDS[needs]}`,
   );
-  return withPart(
-    withPart(readFileSync(PAGE, 'utf8'), '<!-- made: states -->', states),
-    '<!-- made: checks -->',
-    checks,
-  );
-}
-
-function withPart(text: string, begin: string, lines: readonly string[]): string {
-  const from = text.indexOf(begin);
-  return `${text.slice(0, from)}${begin}\n\n${lines.join('\n')}\n\n${text.slice(text.indexOf(END, from))}`;
+  return withPart(withPart(readFileSync(PAGE, 'utf8'), 'states', states.join('\n')), 'checks', checks.join('\n'));
 }

@@ -9,7 +9,7 @@ import { Placeholders } from './placeholders.ts';
 import type { RequestGuards } from './request-guards.ts';
 import { Verdicts } from './verdicts.ts';
 
-/** What a judge needs to run guards. */
+/** The parts that a judge needs to run guards. */
 interface JudgeParts {
   readonly timers: Timers;
   readonly turns: WorkTurns;

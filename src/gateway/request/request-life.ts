@@ -19,7 +19,7 @@ export interface Admission {
   acceptPayer(payer: Caller): Awaitable<Quota | null>;
 }
 
-/** What learns that a request has ended. */
+/** The parts that learn that a request has ended. */
 export interface RequestEnd {
   /** Called once. */
   ended(): void;

@@ -1,5 +1,6 @@
 import { TypeGuard } from '@sinclair/typebox';
 import { PLUGIN_KINDS, type Plugin, type PluginMaps, pluginMaps } from '../../contract/kinds.ts';
+import { either } from '../../core/define/parts.ts';
 
 /** Strategies that requests need, so plugins with these names must exist. */
 const REQUIRED_STRATEGIES = ['auto', 'auto-fast', 'auto-cheap', 'weighted'] as const;
@@ -38,9 +39,7 @@ export function assertContract(plugin: Plugin): void {
   const specification = Object.hasOwn(PLUGIN_KINDS, kind) ? PLUGIN_KINDS[kind] : null;
   if (!specification) {
     const makers = Object.values(PLUGIN_KINDS).map(({ madeBy }) => madeBy);
-    throw new Error(
-      `a plugin must be made by ${makers.join(', ').replace(/, ([^,]*)$/, ' or $1')}; this one has the kind ${String(kind)}`,
-    );
+    throw new Error(`a plugin must be made by ${either(makers)}; this one has the kind ${String(kind)}`);
   }
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new Error(`a plugin's name must be lower-case letters, digits and dashes, not ${JSON.stringify(name)}`);

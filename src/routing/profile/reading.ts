@@ -117,13 +117,13 @@ export class MessageReading {
     this.sums = reader.sums(COLUMNS);
   }
 
-  /** What the message adds as the question before another one. */
+  /** The sums that the message adds as the question before another one. */
   get asBefore(): Float64Array {
     this.#asBefore ??= this.#reader.textSums(this.text.question.slice(-BEFORE), PLACE.before, WEIGHT.before);
     return this.#asBefore;
   }
 
-  /** What the question adds if the request offers tools. */
+  /** The sums that the question adds if the request offers tools. */
   get withTools(): Float64Array {
     this.#withTools ??= this.#reader.textSums(this.text.question, PLACE.tools, WEIGHT.tools);
     return this.#withTools;

@@ -2,7 +2,7 @@ import { type Static, type TObject, type TProperties, Type } from '@sinclair/typ
 import { Value } from '@sinclair/typebox/value';
 import type { AlertSubject } from '../../people/alert.ts';
 
-/** What distinguishes the subjects of one rule, such as the name of a budget and the beginning of its window. */
+/** The values that distinguish the subjects of one rule, such as the name of a budget and the beginning of its window. */
 export type SubjectId = readonly (string | number)[];
 
 /** A subject that a rule reports once. */
@@ -51,7 +51,7 @@ interface StatedAlert<On extends string, Keys extends TProperties, Rule, Reading
   readonly keys: Keys;
   /** Whether a rule collects further subjects for some minutes after a message, because more are likely to follow. */
   readonly gathers?: true;
-  /** What the server counts only while a rule is on this event; absent for nothing. */
+  /** The things that the server counts only while a rule is on this event; absent for none. */
   readonly counts?: 'answers' | 'tokens';
   /** @param stated the keys of a rule, with their defaults */
   readonly read: (stated: Static<TObject<Keys>>) => Rule;

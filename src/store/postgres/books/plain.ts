@@ -140,7 +140,7 @@ function plainGroup(owner: number, ops: readonly DrawingWireOp[]): PlainGroup {
 }
 
 /**
- * What holds need from each of their funds: the sum of their amounts, and the highest amount of a hold that gets more than its first
+ * The needs of holds from each of their funds: the sum of their amounts, and the highest amount of a hold that gets more than its first
  * amount, because such a hold needs twice its amount.
  */
 function needsOf(holds: readonly DrawingWireOp[]): ReadonlyMap<number, { held: Microcredits; more: Microcredits }> {
