@@ -107,6 +107,7 @@ const NAMED: readonly Section[] = [
   { name: 'capabilities', files: ['test/routing/capabilities.test.ts'] },
   { name: 'quiet-streams', files: ['test/system/http/stream-quiet.test.ts'] },
   { name: 'memory', files: ['./test/deep/memory.ts'] },
+  { name: 'connections', files: ['./test/deep/connections.ts'] },
   { name: 'bombs', files: ['test/system/e2e/bombs.test.ts'] },
   { name: 'stalled-readers', files: ['test/system/e2e/stalled.test.ts'] },
   { name: 'seen', files: ['test/e2e/seen-law.test.ts'] },
