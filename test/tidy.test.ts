@@ -26,7 +26,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['routing'],
   ['dialects', 'admin/alerts', 'policy', 'ledger', 'access', 'providers', 'gateway/records', 'host/plugins'],
   ['policy/runtime', 'payments'],
-  ['gateway/prompt'],
+  ['gateway/prompt', 'gateway/kinds'],
   ['gateway/money'],
   ['payments/funding', 'gateway/exchange'],
   ['gateway/guards'],

@@ -1,4 +1,4 @@
-import { type Caller, CHILD_LABEL, permissionsOf, SCOPES, type Scope } from '../core/people/caller.ts';
+import { type Caller, CHILD_LABEL, permissionsOf, SCOPES, type Scope, withoutIncluded } from '../core/people/caller.ts';
 import { DAY_MS } from '../core/time/clock.ts';
 import type { StoredKey } from '../store/keys.ts';
 import { type KeyGrant, KeyTermsError, LABELS_MAX, normalizedHolders, refuse } from './terms.ts';
@@ -45,9 +45,7 @@ export const inForceAlone = (info: Info): Info => ({ ...info, revokedAt: info.re
 
 function sharedScopes(own: readonly Scope[], upper: readonly Scope[]): Scope[] {
   const [mine, theirs] = [permissionsOf(own), permissionsOf(upper)];
-  const shared = SCOPES.filter((scope) => mine.has(scope) && theirs.has(scope) && isDelegable(scope));
-  // The scope `chat` already includes `embed`.
-  return shared.includes('chat') ? shared.filter((scope) => scope !== 'embed') : shared;
+  return withoutIncluded(SCOPES.filter((scope) => mine.has(scope) && theirs.has(scope) && isDelegable(scope)));
 }
 
 /** Whether a child key may have a scope. */

@@ -4,6 +4,7 @@ import * as field from '../core/api/parts.ts';
 import { Platform } from '../core/api/platform.ts';
 import { DECISION_STATUSES } from '../core/decision/record.ts';
 import { ENDPOINT_LIMITS } from '../core/endpoint-room.ts';
+import { OPERATION_NAMES, OPERATIONS } from '../core/kinds/operations.ts';
 import { GUARD_SIDES, UNREADABLE } from '../core/policy/guards.ts';
 import { SPREAD_MODES } from '../core/policy/spread.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';
@@ -226,13 +227,15 @@ const Outcome = Type.Object({
 /** `dropped` contains names that the caller chose, and records store no text of callers. */
 const Receipt = Type.Object(Type.Omit(Platform, ['dropped']).properties);
 
+const ANSWERS = OPERATION_NAMES.map((name) => `\`${name}\`: ${OPERATIONS[name].answer}.`).join(' ');
+
 export const Decision = field.named('Decision', 'Why a model was chosen, and how the request ended.', {
   id: field.decisionId,
   object: field.always('decision'),
   created: field.unixTime('When the record was written. While the request runs: when the decision was made.'),
   time: field.moment('The same time as `created`, to the millisecond.'),
   ...ofKey,
-  kind: field.word(['chat', 'embed', 'route'], '`chat`: a completion. `embed`: embeddings. `route`: a recommendation.'),
+  kind: field.word([...OPERATION_NAMES, 'route'], `${ANSWERS} \`route\`: a recommendation.`),
   status: field.word(
     DECISION_STATUSES,
     'How the request ended, as in `outcome.status`; `recommended` for a route query, which calls no model. `running`: the request has not ended.',

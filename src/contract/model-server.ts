@@ -1,5 +1,5 @@
+import type { Operation } from '../core/kinds/operations.ts';
 import type { Capability } from '../core/request/capability.ts';
-import type { Operation } from '../core/request/operation.ts';
 
 /** A request to a model server for facts about its models. The host adds the address and the key. */
 export interface ServerRequest {

@@ -8,12 +8,12 @@ import { nullable } from '../core/schema/nullable.ts';
 import { readRoute } from './openai-chat/read-body.ts';
 import { readRouteRequest } from './openai-chat/reader.ts';
 import { openaiChat } from './openai-chat/surface.ts';
-import { answerRoutesOf, operationOf } from './surface.ts';
+import { answerRoutesOf } from './surface.ts';
 import { SURFACES } from './surfaces.ts';
 
 /** The field that names the dialect of a body if its form is ambiguous. */
 const DIALECT = 'dialect';
-const CHATS = answerRoutesOf(SURFACES).filter(({ route }) => operationOf(route) === 'chat');
+const CHATS = answerRoutesOf(SURFACES).filter(({ route }) => route.operation === 'chat');
 /** The dialects of bodies that `/v1/route` can recommend a model for. */
 export const ROUTE_DIALECTS: readonly string[] = [...new Set(CHATS.map(({ surface }) => surface.name))];
 

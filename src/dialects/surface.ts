@@ -2,9 +2,9 @@ import type { TObject, TSchema } from '@sinclair/typebox';
 import type { StreamPart } from '../contract/parts.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { Members } from '../core/json/original.ts';
+import type { Operation } from '../core/kinds/operations.ts';
 import type { AnswerIdentity, PromptCount, Receipt } from '../core/request/answer.ts';
 import type { ModelRequest } from '../core/request/model-request.ts';
-import type { Operation } from '../core/request/operation.ts';
 
 /**
  * A dialect that callers speak: its routes, and how it writes errors. A surface is pure: it uses no clock, randomness, socket or store. For
@@ -16,7 +16,8 @@ import type { Operation } from '../core/request/operation.ts';
  *   maker: 'Me',
  *   routes: [
  *     {
- *       kind: 'generate',
+ *       kind: 'answer',
+ *       operation: 'chat',
  *       method: 'POST',
  *       path: '/my/chat',
  *       pays: false,
@@ -115,7 +116,9 @@ export interface RouteInput {
 
 /** A route on which a model answers, with text or with vectors. */
 export interface AnswerRoute {
-  readonly kind: 'generate' | 'embed';
+  readonly kind: 'answer';
+  /** The operation that the route needs from a model. */
+  readonly operation: Operation;
   readonly method: 'POST';
   /** The path, with at most one parameter, which can have a suffix: `/v1beta/models/{model}:generateContent`. */
   readonly path: string;
@@ -229,9 +232,6 @@ export interface ListedModel {
   readonly abilities: readonly string[];
 }
 
-/** The operation that a route needs from a model. */
-export const operationOf = ({ kind }: AnswerRoute): Operation => (kind === 'embed' ? 'embed' : 'chat');
-
 /** A route on which a model answers, with its surface. */
 export interface ServedRoute {
   readonly surface: Surface;
@@ -240,10 +240,9 @@ export interface ServedRoute {
 
 /** Returns the routes of surfaces on which a model answers. */
 export const answerRoutesOf = (surfaces: readonly Surface[]): readonly ServedRoute[] =>
-  surfaces.flatMap((surface) => surface.routes.flatMap((route) => (isAnswerRoute(route) ? [{ surface, route }] : [])));
-
-const isAnswerRoute = (route: SurfaceRoute): route is AnswerRoute =>
-  route.kind === 'generate' || route.kind === 'embed';
+  surfaces.flatMap((surface) =>
+    surface.routes.flatMap((route) => (route.kind === 'answer' ? [{ surface, route }] : [])),
+  );
 
 /** A request that its surface has read. */
 interface SurfaceRequest {

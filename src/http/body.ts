@@ -6,6 +6,7 @@ import { beyondLimits, DEPTH_MAX } from '../core/json/limits.ts';
 import { longNumbersIn } from '../core/json/long-numbers.ts';
 import { isObject } from '../core/json/object.ts';
 import { setNumbers } from '../core/json/source.ts';
+import { isConversation } from '../core/kinds/operations.ts';
 import { compileCheck } from '../core/schema/validation.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { type BodyPace, LARGE_BYTES_MIN } from './body-pace.ts';
@@ -106,7 +107,7 @@ function hasMemory(conversations: KeptConversations, pace: BodyPace, turnsBytesM
  * memory is short.
  */
 function keyOfTurn({ operation, keyId, body }: RequestContext, request: Request, atOnce: number): string | null {
-  if (operation === 'embed') return null;
+  if (operation !== null && !isConversation(operation)) return null;
   // Reading the member `body` makes a stream, which costs more than a small body.
   const isLarge = body.bytes === 0 ? request.body !== null : atOnce >= KEPT_BYTES_MIN;
   return isLarge ? keyId : null;

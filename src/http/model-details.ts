@@ -1,8 +1,8 @@
 import type { Static } from '@sinclair/typebox';
+import { servesChats } from '../core/kinds/operations.ts';
 import { parseDecimal } from '../core/money/decimal.ts';
 import { type FoundMark, guessesIn, mayChoose } from '../core/policy/found-models.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
-import { servesChats } from '../core/request/operation.ts';
 import { iso } from '../core/time/clock.ts';
 import { usdLine } from '../ledger/export/price.ts';
 import type { ModelDetails } from './schemas/models.ts';

@@ -1,10 +1,10 @@
 import type { Static } from '@sinclair/typebox';
 import { pageOfList } from '../admin/use-cases/pages.ts';
 import { refuse } from '../core/errors.ts';
+import { OPERATIONS, operationsIn, servesChats } from '../core/kinds/operations.ts';
 import { mayChoose } from '../core/policy/found-models.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector, WildcardFigure } from '../core/policy/snapshot.ts';
 import { capabilityNames, MODEL_CAPABILITIES } from '../core/request/capability.ts';
-import { OPERATION_NAMES, OPERATIONS, type Operation, servesChats } from '../core/request/operation.ts';
 import { listBody, modelBody } from '../dialects/openai-chat/models.ts';
 import type { ListedModel, ListPage, ListRoute } from '../dialects/surface.ts';
 import { listedAliases, type ModelLists, mayUse } from '../routing/model-name.ts';
@@ -155,9 +155,6 @@ function selectorEntry(
     model: null,
   };
 }
-
-const operationsIn = (bits: number): Operation[] =>
-  OPERATION_NAMES.filter((name) => (bits & OPERATIONS[name].bit) !== 0);
 
 const abilitiesIn = (bits: number): string[] =>
   capabilityNames(bits).filter((name) => MODEL_CAPABILITIES.includes(name));

@@ -1,13 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ACTION_NAMES } from '../admin/use-cases/roles.ts';
 import { isObject } from '../core/json/object.ts';
-import { OPERATION_NAMES } from '../core/request/operation.ts';
+import { OPERATION_NAMES } from '../core/kinds/operations.ts';
 import { SchemaCheck } from '../core/schema/check.ts';
 import { UNSERVED } from '../dialects/surfaces.ts';
 import { isTemplate, PathTemplate } from './path-template.ts';
 
 /** The scopes of model requests, `open` for routes without a key, and the actions of the role table. */
-const ACCESS = ['chat', 'embed', 'route', 'open', ...ACTION_NAMES] as const;
+const ACCESS = [...OPERATION_NAMES, 'route', 'open', ...ACTION_NAMES] as const;
 
 /** The access rules that a route declares next to its handler. */
 export const RouteAccess = Type.Object({

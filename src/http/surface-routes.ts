@@ -4,7 +4,7 @@ import { DECISION_ERRORS } from '../admin/kit/operation.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Caller } from '../core/people/caller.ts';
 import type { ModelRequest } from '../core/request/model-request.ts';
-import { type AnswerRoute, operationOf, type RouteInput, type ServedRoute } from '../dialects/surface.ts';
+import type { AnswerRoute, RouteInput, ServedRoute } from '../dialects/surface.ts';
 import type { AnswerSource, RunningAnswer } from '../gateway/exchange/answer-source.ts';
 import type { Funding } from '../gateway/money/funding.ts';
 import { checkUndecided } from '../gateway/request/check-request.ts';
@@ -228,9 +228,9 @@ const ANSWER_HEADERS = {
 
 const answerDocs = ({ surface, route }: ServedRoute): RouteDocs => ({
   ...route.docs,
-  access: operationOf(route),
+  access: route.operation,
   body: 'policy',
-  operation: operationOf(route),
+  operation: route.operation,
   counts: true,
   pays: route.pays,
   ...keyParameterOf(surface),

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
 import { type Caller, rootOf } from '../core/people/caller.ts';
-import { type AnswerRoute, operationOf, type SocketDialogue, type Surface } from '../dialects/surface.ts';
+import type { AnswerRoute, SocketDialogue, Surface } from '../dialects/surface.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { type RouteServices, UNREAD_S } from './route-services.ts';
 import type { SocketPlace } from './sockets.ts';
@@ -40,7 +40,7 @@ export function surfaceSocket(
       return undefined;
     },
     routeDocs({
-      access: operationOf(route),
+      access: route.operation,
       tag: surface.dialect,
       summary: 'Open a WebSocket',
       description: `Each text frame is a request as for \`POST ${route.path}\`, with the same checks and limits. Each event of its answer is a frame. One request runs at a time.`,

@@ -28,7 +28,7 @@ export function surfaceRoutes(services: RouteServices, surfaces: readonly Surfac
     .use(
       surfaces.flatMap((surface) =>
         surface.routes.flatMap((route) =>
-          route.kind === 'generate' && route.dialogue ? [surfaceSocket(services, surface, route, upgrader)] : [],
+          route.kind === 'answer' && route.dialogue ? [surfaceSocket(services, surface, route, upgrader)] : [],
         ),
       ),
     );

@@ -1,5 +1,5 @@
 import { SignalboxError } from '../core/errors.ts';
-import type { Operation } from '../core/request/operation.ts';
+import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/kinds/operations.ts';
 import { editDistance } from '../core/text/edit-distance.ts';
 import { capital, didYouMean } from '../core/text/text.ts';
 import { UNSERVED } from '../dialects/surfaces.ts';
@@ -59,7 +59,7 @@ function servedIn({ rules }: RouteTable): string {
       .filter((rule) => rule.operation === operation && rule.method === 'POST' && !isTemplate(rule.path))
       .map(({ path }) => path)
       .join(', ');
-  const all = [`chat at ${pathsOf('chat')}`, `embeddings at ${pathsOf('embed')}`];
+  const all = OPERATION_NAMES.map((name) => `${OPERATIONS[name].serves} at ${pathsOf(name)}`);
   return `Signalbox serves ${all.filter((one) => !one.endsWith(' at ')).join(', and ')}.`;
 }
 

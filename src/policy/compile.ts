@@ -1,11 +1,11 @@
 import type { PluginMaps } from '../contract/kinds.ts';
 import { slotCount } from '../core/decision/readings.ts';
+import { servesChats } from '../core/kinds/operations.ts';
 import type { LedgerState } from '../core/money/budget.ts';
 import type { TeamNames } from '../core/people/people.ts';
 import type { FoundModels } from '../core/policy/found-models.ts';
 import type { GatewayPolicy, PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
 import { languageSupport } from '../core/request/language-support.ts';
-import { servesChats } from '../core/request/operation.ts';
 import { compileAliases } from './aliases.ts';
 import { createChecker } from './cel/expressions.ts';
 import { compileContent, compileReportedRuns } from './contents.ts';

@@ -1,9 +1,9 @@
 import type { LadderStrategy, StrategyPlugin } from '../contract/strategy.ts';
+import { servesChats } from '../core/kinds/operations.ts';
 import { qualitiesOf } from '../core/policy/counted-quality.ts';
 import { mayChoose } from '../core/policy/found-models.ts';
 import type { Model, PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
 import { type Ladder, type StatedTiers, TIERS, type TierName } from '../core/policy/tiers.ts';
-import { servesChats } from '../core/request/operation.ts';
 import { laddered } from '../routing/ladder.ts';
 import { selectTop } from '../routing/rank.ts';
 import { type TypicalFigures, typicalFigures } from '../routing/typical.ts';

@@ -1,4 +1,5 @@
 import { REJECTIONS } from '../core/decision/decision.ts';
+import { OPERATIONS } from '../core/kinds/operations.ts';
 import type { AskedAddOns } from '../core/money/add-ons.ts';
 import { isAbove } from '../core/money/ceiling.ts';
 import { coversAll } from '../core/money/price.ts';
@@ -6,7 +7,6 @@ import { hasBit } from '../core/policy/rules.ts';
 import type { Model, Task } from '../core/policy/snapshot.ts';
 import { type EmbeddingFacts, hasDimensions } from '../core/request/embedding.ts';
 import type { Facts } from '../core/request/facts.ts';
-import { OPERATIONS } from '../core/request/operation.ts';
 import { type ExpectedWriting, usefulOutput } from './estimate.ts';
 import { inputBound } from './input-tokens.ts';
 import { outputsAbove } from './output-maximum.ts';

@@ -1,12 +1,12 @@
 import type { CallerWeights, Candidates, PreparedStrategy } from '../contract/strategy.ts';
 import { fallbackReason, type InsteadOf, type RankedModel } from '../core/decision/decision.ts';
 import type { Readings } from '../core/decision/readings.ts';
+import { OPERATIONS } from '../core/kinds/operations.ts';
 import { type Qualities, qualitiesOf } from '../core/policy/counted-quality.ts';
 import { hasBit } from '../core/policy/rules.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Ladder, LadderReason, LadderStep, TierName } from '../core/policy/tiers.ts';
 import type { Facts } from '../core/request/facts.ts';
-import { OPERATIONS } from '../core/request/operation.ts';
 import { costReference, dearestCase } from './estimate.ts';
 import { bestAt, escalated, type LadderChoice, laddered, writeUtilities } from './ladder.ts';
 import { absentInstead } from './model-name.ts';

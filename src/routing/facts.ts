@@ -1,6 +1,7 @@
 import type { Readings } from '../core/decision/readings.ts';
 import { refuse, SignalboxError } from '../core/errors.ts';
 import { pathText } from '../core/json/original.ts';
+import { isConversation, OPERATIONS } from '../core/kinds/operations.ts';
 import type { AskedAddOns } from '../core/money/add-ons.ts';
 import { limitFromCredits, type Microcredits } from '../core/money/credits.ts';
 import type { Caller } from '../core/people/caller.ts';
@@ -63,6 +64,13 @@ export function chatFacts(
   return facts;
 }
 
+/** Reads the facts of a request that asks for an answer. */
+export type FactsReader = typeof chatFacts;
+
+/** Returns the reader for the operation of a request. */
+export const factsReaderOf = ({ operation }: Pick<ModelRequest, 'operation'>): FactsReader =>
+  isConversation(operation) ? chatFacts : textFacts;
+
 /** The facts of a request while they are collected. */
 type WritableFacts = { -readonly [Name in keyof Facts]: Facts[Name] };
 
@@ -80,14 +88,14 @@ function addTier(
   if (escalation) facts.escalation = escalation;
 }
 
-/** Reads the facts of a request for embeddings, which has no task and produces no text. `embeddingFacts` throws like `chatFacts`. */
-export function embeddingFacts(
+/** Reads the facts of a request of separate texts, which has no task and produces no text. `textFacts` throws like `chatFacts`. */
+export function textFacts(
   request: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
   reading: Pick<FactsReading, 'cap'> = {},
 ): WritableFacts {
-  const { inputs = [], dimensions = null } = request.embedding ?? {};
+  const inputs = request.inputs ?? EMPTY;
   const size = { ...sizeOfNothing(), bytes: 0 };
   let longest = 0;
   for (const input of inputs) {
@@ -101,7 +109,7 @@ export function embeddingFacts(
   const facts = factsOf(request, target, size, UNREAD, caller, snapshot, reading);
   facts.outputTokens = 0;
   facts.outputTokensMax = 0;
-  facts.embedding = { inputs: inputs.length, longest, dimensions };
+  facts.embedding = { inputs: inputs.length, longest, dimensions: request.embedding?.dimensions ?? null };
   return facts;
 }
 
@@ -235,12 +243,9 @@ function mayCapOutput(
  */
 function outputMinOf({ operation, settings, names }: ModelRequest, least: number): number {
   const param = 'constraints.min_output_tokens';
-  if (operation === 'embed') {
-    refuse(
-      param,
-      `\`${param}\` applies to text answers only, and embeddings have none. Leave it out.`,
-      'unsupported_parameter',
-    );
+  if (!isConversation(operation)) {
+    const message = `\`${param}\` applies to text answers only, and ${OPERATIONS[operation].serves} have none. Leave it out.`;
+    refuse(param, message, 'unsupported_parameter');
   }
   const most = settings.outputTokensMax;
   if (most !== undefined && least > most) {
@@ -293,7 +298,7 @@ export function routeFacts(
   { reader, readings }: Pick<FactsReading, 'reader' | 'readings'>,
 ): Facts {
   const { request } = withoutDroppedTools(given, snapshot.gateway);
-  if (request.operation === 'embed') return routeEmbeddingFacts(request, caller, snapshot);
+  if (!isConversation(request.operation)) return routeTextFacts(request, caller, snapshot);
   const { conversation, routing } = request;
   const hasTurns = conversation.turns.length > 0;
   const size = hasTurns ? measure(request) : { ...sizeOfNothing(), bytes: 0 };
@@ -313,9 +318,9 @@ export function routeFacts(
   return facts;
 }
 
-/** Returns the facts of a `/v1/route` request for embeddings. An explicit size of a request for embeddings is the size of one text. */
-function routeEmbeddingFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
-  const facts = embeddingFacts(request, caller, snapshot);
+/** Returns the facts of a `/v1/route` request of separate texts. An explicit size of such a request is the size of one text. */
+function routeTextFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
+  const facts = textFacts(request, caller, snapshot);
   const { inputTokens } = request.routing;
   if (inputTokens === undefined || !facts.embedding) return facts;
   const { inputs, longest, dimensions } = facts.embedding;

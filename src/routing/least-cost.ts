@@ -1,8 +1,8 @@
+import { servesChats } from '../core/kinds/operations.ts';
 import type { ExhaustedAction } from '../core/money/budget.ts';
 import type { Microcredits } from '../core/money/credits.ts';
 import { costBound } from '../core/money/price.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
-import { servesChats } from '../core/request/operation.ts';
 import { taskUseful } from './estimate.ts';
 import { type ModelLists, mayUse } from './model-name.ts';
 

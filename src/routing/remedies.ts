@@ -1,4 +1,5 @@
 import { REJECTIONS, type Refusal } from '../core/decision/decision.ts';
+import { OPERATIONS } from '../core/kinds/operations.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import {
   CAPABILITIES,
@@ -11,7 +12,6 @@ import {
 } from '../core/request/capability.ts';
 import type { Facts } from '../core/request/facts.ts';
 import type { ModelRequest } from '../core/request/model-request.ts';
-import { OPERATIONS } from '../core/request/operation.ts';
 import { capital } from '../core/text/text.ts';
 import { forcedFunction } from './forced-function.ts';
 import { allowsModel } from './model-name.ts';

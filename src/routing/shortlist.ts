@@ -1,12 +1,12 @@
 import type { Candidates } from '../contract/strategy.ts';
 import { REJECTIONS, type Refusal } from '../core/decision/decision.ts';
 import { HEALTH, type Readings } from '../core/decision/readings.ts';
+import { byOperation, OPERATIONS, type Operation } from '../core/kinds/operations.ts';
 import type { Endpoint, Model, PolicySnapshot, Task } from '../core/policy/snapshot.ts';
 import { missingBits } from '../core/request/capability.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { type FallbackLists, listedModels, nextListed } from '../core/request/fallbacks.ts';
 import { qualifiedFor } from '../core/request/language-support.ts';
-import { OPERATIONS, type Operation } from '../core/request/operation.ts';
 import { ceilingRejections, type Requirements, rejectionsOf } from './constrain.ts';
 import { decisiveGroup, reasonsOfRejection } from './decisive-group.ts';
 import {
@@ -139,7 +139,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       const able = open.filter(({ model }) => (model.operations & OPERATIONS[operation].bit) !== 0);
       return able.length > 0 ? able : open;
     };
-    this.#serving = { chat: serving('chat'), embed: serving('embed') };
+    this.#serving = byOperation(serving);
     this.model = new Int32Array(size);
     this.quality = new Float64Array(size);
     this.cost = new Float64Array(size);

@@ -16,10 +16,10 @@ export function textsOf(turns: readonly Turn[]): string[] {
 }
 
 /** Returns the texts of a request whose tokens can be counted. The list is empty if the request states its number of input tokens. */
-export function countableTexts({ embedding, conversation, routing }: ModelRequest): readonly string[] {
+export function countableTexts({ inputs, conversation, routing }: ModelRequest): readonly string[] {
   if (routing.inputTokens !== undefined) return [];
-  if (embedding === null) return textsOf(conversation.turns);
-  return embedding.inputs.flatMap((input) => (input.type === 'text' ? input.text : []));
+  if (inputs === null) return textsOf(conversation.turns);
+  return inputs.flatMap((input) => (input.type === 'text' ? input.text : []));
 }
 
 /** A turn of at most this many UTF-16 code units may be a follow-up to the question before it. */

@@ -1,8 +1,14 @@
 import type { Candidates } from '../contract/strategy.ts';
 import { priorReadings, type Readings } from '../core/decision/readings.ts';
+import {
+  isConversation,
+  OPERATION_NAMES,
+  type Operation,
+  operationsIn,
+  servesChats,
+} from '../core/kinds/operations.ts';
 import type { Model, PolicySnapshot, TaskTraffic } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
-import { servesChats } from '../core/request/operation.ts';
 import { costReference, expectedCost, expectedLatency, expectedWriting } from './estimate.ts';
 import { allowedEndpoints, limitsOf } from './rules.ts';
 
@@ -12,13 +18,13 @@ export type TypicalPolicy = Omit<PolicySnapshot, 'revision'>;
 /** The mean estimates of the typical requests, by index of the model in the snapshot. */
 export type TypicalFigures = Pick<Candidates, 'cost' | 'latency' | 'reference'>;
 
-/** The typical request for embeddings: a text of this length. A vector has no length that differs between models. */
-const EMBEDDING_TOKENS = 500;
+/** The typical request of separate texts: one text of this length. The answers of all models have the same length. */
+const TEXT_TOKENS = 500;
 
 /**
  * Returns the expected cost and latency of each model for the typical requests of a policy: means over the tasks of its traffic, weighted by
  * their shares. They are the figures of the policy for the first endpoint that the rules without a condition allow. A model that
- * serves only embeddings has the figures of a typical text. Yields between tasks.
+ * answers no conversations has the figures of a typical text. Yields between tasks.
  */
 export function* typicalFigures(policy: TypicalPolicy): Generator<undefined, TypicalFigures> {
   const snapshot: PolicySnapshot = { revision: '', ...policy };
@@ -33,8 +39,10 @@ export function* typicalFigures(policy: TypicalPolicy): Generator<undefined, Typ
     reference += one.share * costReference(snapshot, facts, readings);
     yield;
   }
-  const embedding = embeddingFacts(snapshot);
-  add(embedding, 1, { snapshot, readings, isCounted: (model) => !servesChats(model) }, cost, latency);
+  for (const operation of OPERATION_NAMES.filter((name) => !isConversation(name))) {
+    const isCounted = ({ operations }: Model) => operationsIn(operations)[0] === operation;
+    add(textFacts(operation, snapshot), 1, { snapshot, readings, isCounted }, cost, latency);
+  }
   return { cost, latency, reference };
 }
 
@@ -62,11 +70,11 @@ function add(
   }
 }
 
-function embeddingFacts(snapshot: PolicySnapshot): Facts {
-  const traffic = { task: 0, share: 1, inputTokens: EMBEDDING_TOKENS, outputTokens: 0 };
+function textFacts(operation: Operation, snapshot: PolicySnapshot): Facts {
+  const traffic = { task: 0, share: 1, inputTokens: TEXT_TOKENS, outputTokens: 0 };
   const facts = typicalFacts(traffic, snapshot);
-  const embedding = { inputs: 1, longest: EMBEDDING_TOKENS, dimensions: null };
-  return { ...facts, operation: 'embed', outputTokensMax: 0, embedding };
+  const embedding = { inputs: 1, longest: TEXT_TOKENS, dimensions: null };
+  return { ...facts, operation, outputTokensMax: 0, embedding };
 }
 
 function typicalFacts({ task, inputTokens, outputTokens }: TaskTraffic, { constraints, tasks }: PolicySnapshot): Facts {

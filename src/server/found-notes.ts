@@ -1,6 +1,6 @@
+import { servesChats } from '../core/kinds/operations.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import { CAPABILITIES } from '../core/request/capability.ts';
-import { servesChats } from '../core/request/operation.ts';
 import type { Log } from '../host/telemetry/log.ts';
 
 /** The most models of a server that the start names. */

@@ -3,9 +3,9 @@ import type { Readings } from '../core/decision/readings.ts';
 import type { DecisionRecord, RecordStatus, RecordSummary } from '../core/decision/record.ts';
 import type { Refusal } from '../core/decision/refusal.ts';
 import type { ErrorCode } from '../core/errors.ts';
+import type { Operation } from '../core/kinds/operations.ts';
 import type { GuardFinding } from '../core/policy/guards.ts';
 import type { Revision } from '../core/policy/revision.ts';
-import type { Operation } from '../core/request/operation.ts';
 import type { Write } from './store.ts';
 
 /** A stored record differs from what this program writes: someone edited the store, or the store is damaged. */

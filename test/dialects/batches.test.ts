@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import { type AnswerRoute, type AnswerWriter, answerRoutesOf, operationOf } from '../../src/dialects/surface.ts';
+import { type AnswerRoute, type AnswerWriter, answerRoutesOf } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { RECEIPT } from '../support/caller-message.ts';
 import { readOn } from '../support/read-request.ts';
@@ -70,7 +70,7 @@ const sameText = (make: Make) =>
     expect(textOf(make, batchesOf(events, sizes))).toBe(textOf(make, [events.flat()]));
   });
 
-const chats = answerRoutesOf([...SURFACES, ollamaChat]).filter(({ route }) => operationOf(route) === 'chat');
+const chats = answerRoutesOf([...SURFACES, ollamaChat]).filter(({ route }) => route.operation === 'chat');
 
 describe.each(chats.map(({ surface, route }) => [surface.name, route] as const))('%s', (_, route) => {
   const forms = formsOf(route);

@@ -5,10 +5,11 @@ import { SURFACES } from '../../src/dialects/surfaces.ts';
 export const playgroundDialects = (): string =>
   jsonText(
     Object.fromEntries(
-      SURFACES.flatMap(({ name, playground, routes: [{ kind, path }] }) => {
+      SURFACES.flatMap(({ name, playground, routes: [route] }) => {
         if (!playground) return [];
         const { word, ...shown } = playground;
-        return [[word, { ...shown, path, name: kind === 'generate' ? name : null }] as const];
+        const isChat = route.kind === 'answer' && route.operation === 'chat';
+        return [[word, { ...shown, path: route.path, name: isChat ? name : null }] as const];
       }),
     ),
   );

@@ -26,7 +26,7 @@ const requests = answerRoutesOf(SURFACES).flatMap((served) => {
   return Object.entries(bodiesOf(served))
     .filter((_, at) => isDeep || at % 3 === 0)
     .map(([what, make]) => {
-      const model = route.kind === 'embed' ? 'vectors' : undefined;
+      const model = route.operation === 'embed' ? 'vectors' : undefined;
       return {
         name: `${surface.name}: ${what}`,
         path: filledPath(route.path, model ?? 'auto'),

@@ -75,7 +75,7 @@ function bodyWith({ dialect, at, inside, isName }: Leaf): object {
 /** Reads a body in its dialect; null for a body that the API refuses. */
 function readBody(dialect: string, body: object): ModelRequest | null {
   const surface = SURFACES.find(({ name }) => name === dialect)!;
-  const route = surface.routes.find((one): one is AnswerRoute => one.kind === 'generate' || one.kind === 'embed')!;
+  const route = surface.routes.find((one): one is AnswerRoute => one.kind === 'answer')!;
   try {
     return route.read({ body: structuredClone(body), headers: new Headers(), params: {}, query: '' }).request;
   } catch (cause) {
@@ -167,7 +167,7 @@ describe('the texts of a request', () => {
   test('contain the headers that a provider receives with the body', () => {
     const headers = new Headers({ 'anthropic-beta': CANARY });
     const { routes } = SURFACES.find(({ name }) => name === 'anthropic-messages')!;
-    const route = routes.find((one): one is AnswerRoute => one.kind === 'generate')!;
+    const route = routes.find((one): one is AnswerRoute => one.kind === 'answer' && one.operation === 'chat')!;
     const body = structuredClone(FULL_BODIES['anthropic-messages']);
     const { request } = route.read({ body, headers, params: {}, query: '' });
     expect(textsOfRequest(request).texts.filter(({ text, isFixed }) => text === CANARY && isFixed)).toHaveLength(1);

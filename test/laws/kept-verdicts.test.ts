@@ -143,7 +143,7 @@ class World {
     const reading = { keyId: `${keyId} ${dialect}`, generation: 0, bytesMax: 1e9, valuesMax: 1e6 };
     const body: unknown = this.#conversations?.read(Buffer.from(text), reading) ?? JSON.parse(text);
     const surface = SURFACES.find(({ name }) => name === dialect)!;
-    const route = surface.routes.find((one): one is AnswerRoute => one.kind === 'generate')!;
+    const route = surface.routes.find((one): one is AnswerRoute => one.kind === 'answer' && one.operation === 'chat')!;
     try {
       return route.read({ body, headers: new Headers(), params: {}, query: '' }).request;
     } catch (cause) {

@@ -19,7 +19,20 @@ function foreign({
 }: ModelRequest): ModelRequest {
   const original = { dialect: 'another', body: {} };
   const self: ModelRequest = {
-    ...{ operation, model, stream, conversation, settings, routing, extras, headers, names, original, embedding: null },
+    ...{
+      operation,
+      model,
+      stream,
+      conversation,
+      settings,
+      routing,
+      extras,
+      headers,
+      names,
+      original,
+      embedding: null,
+      inputs: null,
+    },
     toolsText: '',
     originalAt: () => undefined,
     edit: () => self,

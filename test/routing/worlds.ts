@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import { OPERATIONS } from '../../src/core/kinds/operations.ts';
 import type { Model, PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { CAPABILITIES } from '../../src/core/request/capability.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
-import { OPERATIONS } from '../../src/core/request/operation.ts';
 import { facts, model, price, snapshot } from './build.ts';
 
 /** A catalog, and a request that some, all or none of its models can serve. */

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { isObject } from '../json/object.ts';
+import { OPERATION_NAMES } from '../kinds/operations.ts';
 import { nullable, onlyNull, textMembers } from '../schema/nullable.ts';
 import { ChatRequest } from './chat-request.ts';
 import { Dimensions, Input } from './embedding-query.ts';
@@ -50,10 +51,13 @@ export const RouteQuery = Type.Object(
   {
     model,
     operation: nullable(
-      Type.Union([Type.Literal('chat'), Type.Literal('embed')], {
-        default: 'chat',
-        description: 'What the model is to do: `chat` answers messages, `embed` turns `input` into vectors.',
-      }),
+      Type.Union(
+        OPERATION_NAMES.map((name) => Type.Literal(name)),
+        {
+          default: 'chat',
+          description: 'What the model is to do: `chat` answers messages, `embed` turns `input` into vectors.',
+        },
+      ),
     ),
     input: nullable({ ...Input, description: 'With `operation: embed`: the texts to embed.' }),
     dimensions: nullable({ ...Dimensions, description: 'With `operation: embed`: how many numbers each vector has.' }),

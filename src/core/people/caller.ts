@@ -1,9 +1,10 @@
+import { OPERATION_NAMES, OPERATIONS } from '../kinds/operations.ts';
 import type { ExhaustedAction, Forecast, WindowKind } from '../money/budget.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { Role } from './role.ts';
 
 /** Scopes that one key may have together. The key that the first start creates has all these scopes. */
-export const FULL_SCOPES = ['chat', 'embed', 'route', 'admin'] as const;
+export const FULL_SCOPES = [...OPERATION_NAMES, 'route', 'admin'] as const;
 /**
  * A permission of a key. `delegate`: the key can create child keys, each with at most its own permissions. `report` cannot be combined with
  * other scopes: a key with `report` reads figures of all keys, and neither spends nor changes anything.
@@ -11,12 +12,17 @@ export const FULL_SCOPES = ['chat', 'embed', 'route', 'admin'] as const;
 export const SCOPES = [...FULL_SCOPES, 'delegate', 'report'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/**
- * Returns everything that a key's scopes permit. The scope `chat` includes `embed`, so that keys created before embeddings existed can
- * embed.
- */
+const IN_CHAT = OPERATION_NAMES.filter((name) => OPERATIONS[name].isInChat);
+
+/** Returns everything that a key's scopes permit. The scope `chat` includes the scopes of some other operations. */
 export const permissionsOf = (scopes: readonly Scope[]): ReadonlySet<Scope> =>
-  new Set(scopes.includes('chat') ? [...scopes, 'embed'] : scopes);
+  new Set(scopes.includes('chat') ? [...scopes, ...IN_CHAT] : scopes);
+
+/** Returns scopes without the scopes that another one of them includes. */
+export const withoutIncluded = (scopes: readonly Scope[]): Scope[] => {
+  const included = new Set<Scope>(scopes.includes('chat') ? IN_CHAT : []);
+  return scopes.filter((scope) => scope === 'chat' || !included.has(scope));
+};
 
 /** How fast a key may be used, in addition to the policy's limits; null for a figure that only the policy limits. */
 export interface KeyLimits {

@@ -1,4 +1,4 @@
-import { servesChats } from '../request/operation.ts';
+import { servesChats } from '../kinds/operations.ts';
 import type { Model, PolicySnapshot } from './snapshot.ts';
 
 /** How much lower a guessed quality counts than a measured one. */

@@ -1,5 +1,5 @@
+import type { Operation } from '../kinds/operations.ts';
 import type { Capability } from '../request/capability.ts';
-import type { Operation } from '../request/operation.ts';
 import type { Revision } from './revision.ts';
 import { hasBit } from './rules.ts';
 

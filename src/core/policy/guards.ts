@@ -1,6 +1,6 @@
+import type { Operation } from '../kinds/operations.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { CallerGroups } from '../money/holder.ts';
-import type { Operation } from '../request/operation.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /** `input`: what the caller sends to a model. `output`: what the model answers. */

@@ -1,5 +1,5 @@
+import type { Operation } from '../kinds/operations.ts';
 import type { CallerGroups } from '../money/holder.ts';
-import type { Operation } from '../request/operation.ts';
 import type { GuardCounts } from './guards.ts';
 import type { SourcePlace } from './source-place.ts';
 

@@ -1,9 +1,9 @@
 import { type Edit, type Members, type Original, type OriginalPath, valueAt, withEdits } from '../json/original.ts';
 import { SharedValues } from '../json/shared-values.ts';
 import { keepSource } from '../json/source.ts';
+import type { Operation } from '../kinds/operations.ts';
 import type { Conversation, ModelSettings, RoutingTerms } from './conversation.ts';
-import type { EmbeddingQuery } from './embedding.ts';
-import type { Operation } from './operation.ts';
+import type { EmbeddingInput, EmbeddingQuery } from './embedding.ts';
 import { NO_RUN, type RunNames } from './run-names.ts';
 
 /** The caller's names of fields, so that messages use the names of the caller's dialect. */
@@ -34,7 +34,9 @@ export interface ModelRequest {
   readonly conversation: Conversation;
   readonly settings: ModelSettings;
   readonly routing: RoutingTerms;
-  /** The texts to embed, with an empty conversation; null for other operations. */
+  /** The separate texts of a request that is no conversation; null for a conversation. */
+  readonly inputs: readonly EmbeddingInput[] | null;
+  /** What a request for embeddings asks for; null for other operations. */
   readonly embedding: EmbeddingQuery | null;
   /** Fields of the body that its dialect does not define, by name. */
   readonly extras: Members;
@@ -121,6 +123,10 @@ class BodyRequest<Body extends Members> implements ModelRequest {
     this.original = { dialect: reader.dialect, body };
     this.headers = headers;
     this.#reader = reader;
+  }
+
+  get inputs(): readonly EmbeddingInput[] | null {
+    return this.embedding?.inputs ?? null;
   }
 
   get names(): FieldNames {

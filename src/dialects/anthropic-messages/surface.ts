@@ -69,7 +69,8 @@ const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
 
 /** `POST /v1/messages`. */
 export const createMessage: AnswerRoute = {
-  kind: 'generate',
+  kind: 'answer',
+  operation: 'chat',
   method: 'POST',
   path: '/v1/messages',
   pays: true,

@@ -166,7 +166,8 @@ const common = {
 const textOf = (word: string) => ({ content: { parts: [{ text: word }] } });
 
 const embedRoute = (isBatch: boolean): AnswerRoute => ({
-  kind: 'embed',
+  kind: 'answer',
+  operation: 'embed',
   method: 'POST',
   path: `/v1beta/models/{model}:${isBatch ? 'batchEmbedContents' : 'embedContent'}`,
   alsoAt: [`/v1/models/{model}:${isBatch ? 'batchEmbedContents' : 'embedContent'}`],

@@ -34,7 +34,8 @@ models of other providers; the answer lists fields without a counterpart in \`pl
 
 /** `:generateContent`. */
 export const generateContent: AnswerRoute = {
-  kind: 'generate',
+  kind: 'answer',
+  operation: 'chat',
   method: 'POST',
   path: '/v1beta/models/{model}:generateContent',
   alsoAt: ['/v1/models/{model}:generateContent'],
@@ -50,7 +51,8 @@ export const generateContent: AnswerRoute = {
 
 /** `:streamGenerateContent`: server-sent events with `alt=sse`, else a JSON list. */
 const streamGenerateContent: AnswerRoute = {
-  kind: 'generate',
+  kind: 'answer',
+  operation: 'chat',
   method: 'POST',
   path: '/v1beta/models/{model}:streamGenerateContent',
   alsoAt: ['/v1/models/{model}:streamGenerateContent'],

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../../core/api/parts.ts';
+import { OPERATION_NAMES } from '../../core/kinds/operations.ts';
 import { MODEL_CAPABILITIES } from '../../core/request/capability.ts';
-import { OPERATION_NAMES } from '../../core/request/operation.ts';
 
 export const Model = field.named(
   'Model',

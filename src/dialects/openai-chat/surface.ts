@@ -58,7 +58,8 @@ function eventsFor({ stream, stream_options: options }: Pick<ChatRequest, 'strea
 
 /** `POST /v1/chat/completions`. */
 export const createCompletion: AnswerRoute = {
-  kind: 'generate',
+  kind: 'answer',
+  operation: 'chat',
   method: 'POST',
   path: '/v1/chat/completions',
   pays: true,

@@ -11,7 +11,8 @@ const json: AnswerRoute['json'] = (identity) => new CompletionsWriter(identity);
 
 /** `POST /v1/completions`. */
 export const createTextCompletion: AnswerRoute = {
-  kind: 'generate',
+  kind: 'answer',
+  operation: 'chat',
   method: 'POST',
   path: '/v1/completions',
   pays: false,

@@ -65,7 +65,8 @@ const OPENAI_EMBEDDINGS = 'openai-embeddings';
 
 /** `POST /v1/embeddings`. */
 const createEmbeddings: AnswerRoute = {
-  kind: 'embed',
+  kind: 'answer',
+  operation: 'embed',
   method: 'POST',
   path: '/v1/embeddings',
   pays: true,

@@ -49,7 +49,8 @@ chat completions. Send reasoning items back unchanged, because the model that wr
 
 /** `POST /v1/responses`. */
 export const createResponse: AnswerRoute = {
-  kind: 'generate',
+  kind: 'answer',
+  operation: 'chat',
   method: 'POST',
   path: '/v1/responses',
   pays: true,

@@ -8,13 +8,14 @@ import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import type { EmbeddingInput } from '../../core/request/embedding.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
+import { KINDS } from '../kinds/kinds.ts';
 
 /** Separates these names and keys from other uses of the same secret. A new form of names or entries needs a new number. */
 const FORM = Buffer.from('signalbox cache 1');
 
 /** The names of the entries of a request, and the keys that seal them. */
 export interface CacheNames {
-  /** One name; for embeddings, a name for each input. */
+  /** One name, or a name for each input. */
   readonly names: readonly Uint8Array[];
   readonly seal: AnswerSeal;
 }
@@ -39,18 +40,21 @@ export function cacheNames(
   secret: string,
 ): CacheNames {
   const seal = sealOf(caller, secret);
-  const { operation, model, stream, headers, original, embedding } = request;
+  const { operation, model, stream, headers, original } = request;
+  const inputs = entriesOf(request);
   const { rules, guards = null } = facts;
   const own = [partition, snapshot.revision, operation, original.dialect, model, stream, headers.passed, rules, guards];
   const head = canonicalJson(partition.startsWith('key ') ? own : [...own, rightsOf(caller, facts)]);
   const nameOf = (body: object) => seal.bodyMark(hash('sha256', `${head}\n${canonicalJson(body)}`, 'buffer'));
-  if (!embedding) return { names: [nameOf(original.body)], seal };
-  const rest = canonicalJson(withoutInputs(original, embedding.inputs));
-  const names = embedding.inputs.map((input) =>
-    nameOf({ rest, input: input.type === 'text' ? input.text : input.tokens }),
-  );
+  if (!inputs) return { names: [nameOf(original.body)], seal };
+  const rest = canonicalJson(withoutInputs(original, inputs));
+  const names = inputs.map((input) => nameOf({ rest, input: input.type === 'text' ? input.text : input.tokens }));
   return { names, seal };
 }
+
+/** Returns the inputs of a request whose answers the cache stores apart; null if the whole answer is one entry. */
+export const entriesOf = ({ operation, inputs }: ModelRequest): ModelRequest['inputs'] =>
+  KINDS[operation].isCachedByInput ? inputs : null;
 
 /** The facts that names contain. */
 export type NamedFacts = Pick<Facts, 'allowedModels' | 'deniedModels' | 'guards' | 'rules'>;
@@ -81,7 +85,7 @@ const rightsOf = ({ labels }: NamedFor['caller'], { allowedModels, deniedModels 
   deniedModels.toSorted(),
 ];
 
-/** Returns the body of a request for embeddings without its texts. If they are one member, their number makes no difference. */
+/** Returns the body of a request without its inputs. If they are one member, their number makes no difference. */
 function withoutInputs({ body }: ModelRequest['original'], inputs: readonly EmbeddingInput[]): object {
   const member = inputs[0]?.at[0];
   const areMember = inputs.every(({ at }) => at.length <= 2 && at[0] === member);

@@ -1,3 +1,4 @@
+import { isConversation } from '../../core/kinds/operations.ts';
 import { isAddress } from '../../core/money/holder-address.ts';
 import { type Caller, rootOf } from '../../core/people/caller.ts';
 import type { CachePolicy, CacheSkip } from '../../core/policy/cache.ts';
@@ -50,7 +51,7 @@ const isRepeatable = ({ conversation, routing }: ModelRequest): boolean =>
   routing.agentWallet === undefined;
 
 const isReproducible = ({ operation, settings: { temperature, seed } }: ModelRequest): boolean =>
-  operation === 'embed' || temperature === 0 || seed !== undefined;
+  !isConversation(operation) || temperature === 0 || seed !== undefined;
 
 /** Whether a caller is a wallet. Wallets pay for each answer, so the cache answers none of their requests. */
 export const isWallet = (caller: Caller): boolean => isAddress(caller.keyId) || isAddress(rootOf(caller));

@@ -2,10 +2,9 @@ import type { ProviderFailure } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { FullEndpoint } from '../../core/decision/record.ts';
 import { type EndpointShortage, type EndpointStay, isShort } from '../../core/endpoint-room.ts';
-import type { Model } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';
-import { BATCHES_MAX } from '../../providers/embeddings.ts';
+import { KINDS } from '../kinds/kinds.ts';
 import { chargedTokens, type MeasuredUsage } from '../money/meter.ts';
 import type { Attempt } from './attempt.ts';
 import type { RunnableRequest } from './runnable-request.ts';
@@ -20,8 +19,9 @@ export class AttemptShare {
   take({ ranked, upstream }: RankedUpstream, runnable: RunnableRequest): Awaitable<EndpointShortage | null> {
     const { room, model } = upstream;
     if (room === null) return null;
+    const { calls: callsOf, callsAtOnce } = KINDS[runnable.request.operation];
     const calls = callsOf(model, runnable.decision.facts);
-    const entering = room.begin(Math.ceil(ranked.tokens), calls, Math.min(calls, BATCHES_MAX));
+    const entering = room.begin(Math.ceil(ranked.tokens), calls, Math.min(calls, callsAtOnce));
     return whenReady(entering, (answer) => {
       if (isShort(answer)) {
         this.#note(upstream, answer, runnable.clock() - runnable.startedAt);
@@ -65,7 +65,3 @@ export class AttemptShare {
     this.#stay = null;
   }
 }
-
-/** The number of calls that an attempt sends: more than one only for embeddings of many inputs. */
-const callsOf = ({ embedding: own }: Model, { embedding }: Facts): number =>
-  own && embedding ? Math.max(1, Math.ceil(embedding.inputs / own.batchInputs)) : 1;

@@ -8,11 +8,12 @@ import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { CallTrace } from '../../host/telemetry/trace.ts';
 import { type RankedUpstream, stateAccount } from '../../policy/runtime/upstream.ts';
 import { openCall } from '../../providers/call.ts';
-import { openEmbeddings } from '../../providers/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../../providers/health/types.ts';
 import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../../providers/upstream-call.ts';
 import { expectedWriting, ttftFactor, WARM_SHARE } from '../../routing/estimate.ts';
 import { expectedInput } from '../../routing/input-tokens.ts';
+import type { KindOfCall } from '../kinds/kind.ts';
+import { KINDS } from '../kinds/kinds.ts';
 import { mayHide } from '../money/growth.ts';
 import {
   brokenUsage,
@@ -119,7 +120,10 @@ export class Attempt {
     this.#trace = context.trace?.call() ?? null;
     this.fitted = callFor(runnable, way, this.#isStream);
     const { call, dropped } = this.fitted;
-    this.call = call.request.embedding ? this.#embed(way.upstream, call, room) : this.#open(way.upstream, call, room);
+    const { open } = this.#kind;
+    this.call = open
+      ? open(way.upstream, call, model, (to, one) => this.#open(to, one, room))
+      : this.#open(way.upstream, call, room);
     this.dropped = droppedPaths(runnable.dropped, dropped, this.call.dropped);
   }
 
@@ -129,13 +133,6 @@ export class Attempt {
     const { room: limits } = this.way.upstream;
     const terms = { deadlines, totalBy: this.#deadlineAt, alarms, trace: this.#trace?.headers, room, limits };
     return openCall(target, call, terms);
-  }
-
-  #embed(target: UpstreamTarget, call: ProviderCall, room: AnswerRoom): UpstreamCall {
-    const { embedding: query } = call.request;
-    const { embedding } = this.model;
-    if (!query || !embedding) return this.#open(target, call, room);
-    return openEmbeddings(target, call, query, embedding, (to, one) => this.#open(to, one, room));
   }
 
   /**
@@ -153,8 +150,8 @@ export class Attempt {
       // If a batch has both the first content and a failure, the caller has not seen the content, so another endpoint may be tried.
       if (failure) return failure;
       if (this.meter.firstContentAt !== null) {
-        const isTimed = this.#isStream || this.#calls > 0;
-        this.#reporter.answered(isTimed ? (now - this.#openedAt) / Math.max(1, this.#calls) / this.#ttftFactor : null);
+        const isTimed = this.#isStream || this.#kind.isTimedWhole;
+        this.#reporter.answered(isTimed ? (now - this.#openedAt) / this.#calls / this.#ttftFactor : null);
         return batch;
       }
     }
@@ -387,7 +384,7 @@ export class Attempt {
     const { deadlines } = this.model;
     if (this.#isStream) return deadlines.totalMs;
     const { readings } = this.#runnable.decision;
-    const firstMs = deadlines.firstTokenMs * Math.max(1, this.#calls);
+    const firstMs = deadlines.firstTokenMs * this.#calls;
     const needed = firstMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.way.upstream.slot]!;
     // Without an output limit by the caller, `needed` exceeds the whole deadline and would leave no time for other endpoints.
     return Math.min(needed, deadlines.totalMs / 2);
@@ -410,11 +407,13 @@ export class Attempt {
     return (this.#ttftFactor - 1) * this.#runnable.decision.readings.ttftMs[this.way.upstream.slot]!;
   }
 
-  /** The number of calls that an embedding request needs; 0 for a request that is not an embedding request. */
+  get #kind(): KindOfCall {
+    return KINDS[this.#runnable.request.operation];
+  }
+
+  /** The number of calls that the attempt makes. */
   get #calls(): number {
-    const { embedding: facts } = this.#runnable.decision.facts;
-    const { embedding } = this.model;
-    return facts && embedding ? Math.ceil(facts.inputs / embedding.batchInputs) : 0;
+    return this.#kind.calls(this.model, this.#runnable.decision.facts);
   }
 
   #tookMs(): number {

@@ -161,14 +161,14 @@ class CollectedTexts implements RequestTexts {
 
   /** Walks over the messages, items or texts of a field. */
   #messages(field: string, value: unknown): void {
-    const { embedding, conversation } = this.#request;
-    if (field === 'input' && embedding?.inputs.some(({ type }) => type === 'tokens')) {
+    const { inputs, conversation } = this.#request;
+    if (field === 'input' && inputs?.some(({ type }) => type === 'tokens')) {
       this.unreadable.add('tokens');
       return;
     }
     const turns = this.#turns.get(field);
     const isSystem = OF_THE_SYSTEM.has(field);
-    const usual = isSystem ? 'system' : embedding || conversation.isCompletion ? 'user' : null;
+    const usual = isSystem ? 'system' : inputs || conversation.isCompletion ? 'user' : null;
     if (!Array.isArray(value) || isSystem) {
       const walk = new TextWalk(turns?.all ?? NO_TURNS, this.#numbers, this.#values);
       walk.value(value, [field], placeOf({ kind: 'text', role: walk.roleAt([field]) ?? usual }));

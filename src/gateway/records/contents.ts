@@ -107,12 +107,12 @@ class RedactedRecorder {
     };
   }
 
-  /** Returns the turns, or the texts to embed, as the caller sent them. */
+  /** Returns the turns, or the separate texts, as the caller sent them. */
   #messages(): unknown[] {
-    const { conversation, embedding } = this.#request;
+    const { conversation, inputs } = this.#request;
     // A message that the caller sent may be many turns in the neutral form.
-    if (!embedding) return [...new Set(conversation.turns.flatMap(placesOf))].map((at) => this.#request.originalAt(at));
-    return embedding.inputs.map((input) => (input.type === 'text' ? input.text : `[${input.tokens.length} tokens]`));
+    if (!inputs) return [...new Set(conversation.turns.flatMap(placesOf))].map((at) => this.#request.originalAt(at));
+    return inputs.map((input) => (input.type === 'text' ? input.text : `[${input.tokens.length} tokens]`));
   }
 
   #choice({ choice }: { readonly choice: number }): ChoiceContent {

@@ -9,11 +9,11 @@ import type { CachePolicy, CacheSkip } from '../../core/policy/cache.ts';
 import type { EmbeddingInput } from '../../core/request/embedding.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
-import { chatFacts, embeddingFacts } from '../../routing/facts.ts';
+import { factsReaderOf } from '../../routing/facts.ts';
 import { mayAnswer } from '../../routing/may-answer.ts';
 import { vectorSpaceOf } from '../../routing/rules.ts';
 import { type CachedAnswer, TOGETHER } from '../cache/answer-cache.ts';
-import { type CacheNames, cacheNames, partitionOf } from '../cache/cache-name.ts';
+import { type CacheNames, cacheNames, entriesOf, partitionOf } from '../cache/cache-name.ts';
 import { type CacheControl, cacheControlOf, isWallet, skipOf } from '../cache/cache-scope.ts';
 import { EndingAnswer, HeldAnswer, MergedVectors, RecordedAnswer, vectorsOf } from '../cache/recorded-answer.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
@@ -84,7 +84,7 @@ function factsOf({ gateway, context, prepared, terms }: ServedRequest): Facts | 
   const { request, runtime } = prepared;
   const { caller, cap } = terms;
   const { reader, snapshot } = runtime;
-  const read = request.operation === 'embed' ? embeddingFacts : chatFacts;
+  const read = factsReaderOf(request);
   try {
     const facts = read(request, caller, snapshot, { reader, cap, readings: runtime.readings() });
     return ruledFacts(gateway, withGuards(facts, context), request, caller, runtime);
@@ -124,7 +124,7 @@ async function answerWithin(
     context.work.cache = { result: 'hit', spared: sumOfPrices(answers), store: null };
     return hit(served, query, answers);
   }
-  const inputs = prepared.request.embedding?.inputs ?? null;
+  const inputs = entriesOf(prepared.request);
   const model = found.find((one) => one !== null)?.model;
   const isPartial = inputs !== null && model !== undefined && isOfOneSpace(served, query, model);
   const kept = found.map((one) => (one?.model === model ? one : null));
@@ -134,8 +134,8 @@ async function answerWithin(
   else hold.leave();
   const spared = rest ? sumOfPrices(kept) : 0;
   context.work.cache = { result: rest ? 'partial' : 'miss', spared, store: null };
-  const { embedding } = served.prepared.request;
-  const recorded = new RecordedAnswer(await next(served), embedding?.inputs ?? null);
+  const asked = served.prepared.request;
+  const recorded = new RecordedAnswer(await next(served), entriesOf(asked));
   const names = missing && rest ? missing.map((at) => query.names[at]!) : query.names;
   if (query.control.stores) context.work.cache.store = () => store(served, { ...query, names }, recorded).catch(failed);
   return rest ? new MergedVectors(recorded, kept) : recorded;
@@ -174,7 +174,7 @@ async function storedAnswers(
   }
 }
 
-/** Answers with one entry, or with one entry for each input of a request for embeddings. */
+/** Answers with one entry, or with one entry for each input of the request. */
 function hit(
   served: ServedRequest,
   { policy, facts }: CacheQuery,
@@ -184,13 +184,13 @@ function hit(
   const [first] = found;
   if (!first) throw new Error('a hit without an answer');
   const stored = found.reduce((oldest, one) => Math.min(oldest, one.stored), first.stored);
-  const isEmbedding = prepared.request.embedding !== null;
+  const isByInput = entriesOf(prepared.request) !== null;
   const inputTokens = found.reduce((sum, { usage }) => sum + usage.inputTokens, 0);
   return answerHere(served, {
     reason: CACHE_REASON,
     model: first.model,
-    parts: isEmbedding ? vectorsOf(found) : () => first.source.read(),
-    usage: isEmbedding ? { ...first.usage, inputTokens } : first.usage,
+    parts: isByInput ? vectorsOf(found) : () => first.source.read(),
+    usage: isByInput ? { ...first.usage, inputTokens } : first.usage,
     price: policy.price,
     tariff: gateway.cache.tariffOf(first.model),
     facts,

@@ -12,7 +12,7 @@ import type { Tokenizer } from '../../core/request/tokenizer.ts';
 import { withoutRunsOf } from '../../core/text/runs.ts';
 import { type Runtime, strategyOf } from '../../policy/runtime/runtime.ts';
 import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
-import { chatFacts, embeddingFacts } from '../../routing/facts.ts';
+import { type FactsReader, factsReaderOf } from '../../routing/facts.ts';
 import { refusalError, rejectedModels } from '../../routing/refuse.ts';
 import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../../routing/rules.ts';
 import { countableTexts } from '../../routing/texts.ts';
@@ -41,7 +41,7 @@ interface UndecidedRequest {
   readonly context: RequestContext;
   readonly history: PromptHistory;
   /** Computes the facts of the request. */
-  readonly factsOf: typeof chatFacts;
+  readonly factsOf: FactsReader;
   /** Whether the request will be carried out, not only priced. */
   readonly isServed: boolean;
   /** Whether providers may be called to count its prompt. */
@@ -62,7 +62,7 @@ export function decideRequest(
   terms: DecisionTerms,
   isServed: boolean,
   context: RequestContext,
-  factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts,
+  factsOf = factsReaderOf(request),
 ): DecisionResult {
   const { caller } = terms;
   const { run } = request.headers;
@@ -125,7 +125,7 @@ function decideRead(gateway: Gateway, undecided: UndecidedRequest, first: Facts,
   const { snapshot } = terms.runtime;
   let facts = first;
   let trial = tryDecision(gateway, facts, request, terms, context);
-  if (!isIntentRead(facts) && request.embedding === null && dependsOnLength(trial, snapshot)) {
+  if (!isIntentRead(facts) && request.inputs === null && dependsOnLength(trial, snapshot)) {
     facts = readRequest(undecided, fit, true);
     trial = tryDecision(gateway, facts, request, terms, context);
   }

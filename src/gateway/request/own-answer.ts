@@ -11,7 +11,7 @@ import type { Receipt } from '../../core/request/answer.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { HoldRequest } from '../../ledger/hold-request.ts';
 import type { NextParts } from '../../providers/upstream-call.ts';
-import { chatFacts, embeddingFacts } from '../../routing/facts.ts';
+import { factsReaderOf } from '../../routing/facts.ts';
 import { overloadedBy } from '../../store/unwritten.ts';
 import type { RunningAnswer } from '../exchange/answer-source.ts';
 import { withAnswerId } from '../exchange/edited-parts.ts';
@@ -80,7 +80,7 @@ export async function answerHere(served: ServedRequest, own: OwnAnswer): Promise
 
 function factsOf({ context, prepared, terms }: ServedRequest): Facts {
   const { request, runtime } = prepared;
-  const read = request.operation === 'embed' ? embeddingFacts : chatFacts;
+  const read = factsReaderOf(request);
   const reading = { reader: runtime.reader, cap: terms.cap, readings: runtime.readings() };
   return withGuards(read(request, terms.caller, runtime.snapshot, reading), context);
 }

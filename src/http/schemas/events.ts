@@ -3,7 +3,7 @@ import { DecisionSummary } from '../../admin/decision-list.ts';
 import { EndpointStatus } from '../../admin/status.ts';
 import * as field from '../../core/api/parts.ts';
 import { HEALTH } from '../../core/decision/readings.ts';
-import { OPERATION_NAMES } from '../../core/request/operation.ts';
+import { OPERATION_NAMES } from '../../core/kinds/operations.ts';
 
 /** The kinds of events in the order of their documentation. */
 const EVENT_KINDS = ['decision', 'alert', 'policy', 'endpoint', 'reset'] as const;

@@ -1,6 +1,8 @@
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
+import { OPERATIONS } from '../../core/kinds/operations.ts';
 import { limitFromCredits, type Microcredits, toCredits } from '../../core/money/credits.ts';
 import { isAddress } from '../../core/money/holder-address.ts';
+import { capital } from '../../core/text/text.ts';
 import type { FundingRequest } from '../../gateway/money/funding.ts';
 import { isShortageCode } from '../../gateway/money/shortage.ts';
 import { requestHashOf } from '../canonical.ts';
@@ -19,9 +21,6 @@ const BY_THE_QUOTE: ReadonlySet<ErrorCode> = new Set([
   'model_not_found',
   'no_eligible_model',
 ]);
-
-/** The purpose of a payment, for people. */
-const PAID_FOR = { chat: 'A chat completion.', embed: 'Embeddings.' } as const;
 
 /** The error of a request whose payment was refused or whose quote does not fit. The error has a new quote if a new quote helps. */
 export async function paymentErrorOf(
@@ -77,7 +76,7 @@ export async function quotedError(
     revision: decision.revision,
     models: decision.ranked.map(({ model }) => models[model]!.id),
     url: given.url,
-    description: `${PAID_FOR[given.request.operation]} The unused part of the payment becomes the balance of the wallet.`,
+    description: `${capital(OPERATIONS[given.request.operation].answer)}. The unused part of the payment becomes the balance of the wallet.`,
     isFeeDue: true,
   });
   const parts = {

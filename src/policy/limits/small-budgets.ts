@@ -1,8 +1,8 @@
 import { serialize } from '@marcbachmann/cel-js';
+import { servesChats } from '../../core/kinds/operations.ts';
 import type { ExhaustedAction } from '../../core/money/budget.ts';
 import { type Constraint, hasBit } from '../../core/policy/rules.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
-import { servesChats } from '../../core/request/operation.ts';
 import { decimalText } from '../../core/text/text.ts';
 import { type ASTNode, accessesOf } from '../cel/ast.ts';
 import type { Program } from '../cel/check.ts';

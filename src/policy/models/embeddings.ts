@@ -1,3 +1,4 @@
+import { isConversation, OPERATION_NAMES } from '../../core/kinds/operations.ts';
 import { bothBits, emptyBits, setBit } from '../../core/policy/rules.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { EmbeddingModel } from '../../core/request/embedding.ts';
@@ -14,7 +15,8 @@ import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 export function modelSchemaOf(model: Tree): typeof ModelText | typeof EmbeddingModelText {
   const operations = valueAt(model, 'operations');
   if (operations?.kind !== 'list' || operations.items.length === 0) return ModelText;
-  const isChat = operations.items.some((item) => item.kind !== 'scalar' || item.value !== 'embed');
+  const known: readonly unknown[] = OPERATION_NAMES.filter((name) => !isConversation(name));
+  const isChat = operations.items.some((item) => item.kind !== 'scalar' || !known.includes(item.value));
   return isChat ? ModelText : EmbeddingModelText;
 }
 

@@ -1,8 +1,8 @@
+import { servesChats } from '../../core/kinds/operations.ts';
 import { parseDecimal } from '../../core/money/decimal.ts';
 import { type FoundModel, type FoundModels, isMissing, isSameName } from '../../core/policy/found-models.ts';
 import { setBit } from '../../core/policy/rules.ts';
 import type { LeftOut, Model } from '../../core/policy/snapshot.ts';
-import { servesChats } from '../../core/request/operation.ts';
 import { checkValue } from '../check.ts';
 import type { ParsedPolicy } from '../parsed.ts';
 import { statesKey } from '../providers/key-pool.ts';

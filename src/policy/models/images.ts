@@ -1,7 +1,7 @@
+import { servesChats } from '../../core/kinds/operations.ts';
 import type { GroupTerms } from '../../core/people/people.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import { CAPABILITIES } from '../../core/request/capability.ts';
-import { servesChats } from '../../core/request/operation.ts';
 import type { ParsedPolicy } from '../parsed.ts';
 import type { Report } from '../report.ts';
 

@@ -1,10 +1,10 @@
+import { operationBits } from '../../core/kinds/operations.ts';
 import type { Decimal } from '../../core/money/decimal.ts';
 import { isFree, type Price } from '../../core/money/price.ts';
 import type { Deadlines, Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { SpreadMode } from '../../core/policy/spread.ts';
 import { capabilityBits, lackingBits, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../../core/request/capability.ts';
 import { canonicalLanguage } from '../../core/request/languages.ts';
-import { operationBits } from '../../core/request/operation.ts';
 import { checkAtMost, type Subject, validPartsOf } from '../check.ts';
 import type { SourceSpan } from '../diagnostics.ts';
 import { checkExcluded, checkNeeded } from '../hints/key-rules.ts';

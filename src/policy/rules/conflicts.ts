@@ -1,4 +1,4 @@
-import { type Operation, servesChats } from '../../core/request/operation.ts';
+import { type Operation, servesChats } from '../../core/kinds/operations.ts';
 import { accessesOf, literalOf } from '../cel/ast.ts';
 import type { Program } from '../cel/check.ts';
 import { findContradiction } from '../cel/contradictions.ts';

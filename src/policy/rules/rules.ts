@@ -1,7 +1,13 @@
+import {
+  byOperation,
+  isConversation,
+  OPERATION_NAMES,
+  OPERATIONS,
+  type Operation,
+} from '../../core/kinds/operations.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../../core/policy/rules.ts';
 import type { Model, PolicySnapshot, WildcardModel } from '../../core/policy/snapshot.ts';
 import { capabilityNames, OF_EVERY_DIALECT } from '../../core/request/capability.ts';
-import { OPERATION_NAMES, OPERATIONS, type Operation } from '../../core/request/operation.ts';
 import { plural } from '../../core/text/text.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from '../cel/ast.ts';
 import type { Program } from '../cel/check.ts';
@@ -307,12 +313,9 @@ class RuleCompiler {
   /** Returns the endpoints of the catalog that satisfy a rule, by operation: those that can serve in this environment, and all. */
   #admitting(isFitting: (target: RuleTarget) => boolean): Pick<ModelRule, 'admits' | 'fits'> {
     const fitting = [...this.#endpoints.keys()].filter((at) => isFitting(this.#endpoints[at]!));
-    const of = (operation: Operation, isServed: boolean) =>
-      new Set(fitting.filter((at) => canServe(this.#endpoints[at]!, operation, isServed)));
-    return {
-      admits: { chat: of('chat', true), embed: of('embed', true) },
-      fits: { chat: of('chat', false), embed: of('embed', false) },
-    };
+    const able = (isServed: boolean) =>
+      byOperation((operation) => new Set(fitting.filter((at) => canServe(this.#endpoints[at]!, operation, isServed))));
+    return { admits: able(true), fits: able(false) };
   }
 
   /** Returns the possible requests of each operation that a model of the catalog can serve in this environment. */
@@ -322,7 +325,9 @@ class RuleCompiler {
       names.set(name, OPERATIONS[data?.vector_space === undefined ? 'chat' : 'embed'].bit);
     return OPERATION_NAMES.flatMap((operation) => {
       const target = this.#endpoints.find((one) => canServe(one, operation, true));
-      return target ? { operation, names, model: operation === 'chat' ? EMPTY_REQUEST.request.model : target.id } : [];
+      return target
+        ? { operation, names, model: isConversation(operation) ? EMPTY_REQUEST.request.model : target.id }
+        : [];
     });
   }
 

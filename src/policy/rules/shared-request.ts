@@ -1,6 +1,6 @@
+import { OPERATIONS, type Operation } from '../../core/kinds/operations.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
 import { UNREAD_TASK } from '../../core/request/facts.ts';
-import { OPERATIONS, type Operation } from '../../core/request/operation.ts';
 import { type ASTNode, accessesOf, literalOf, nodesOf, pathOf } from '../cel/ast.ts';
 import type { Program } from '../cel/check.ts';
 import { RANGES } from '../cel/contradictions.ts';

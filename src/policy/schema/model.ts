@@ -19,9 +19,9 @@ import {
   texts,
   writtenAs,
 } from '../../core/define/parts.ts';
+import { OPERATION_NAMES } from '../../core/kinds/operations.ts';
 import type { SpreadMode } from '../../core/policy/spread.ts';
 import { LACKED_CAPABILITIES, MODEL_CAPABILITIES } from '../../core/request/capability.ts';
-import { OPERATION_NAMES } from '../../core/request/operation.ts';
 import { TOKENIZERS } from '../../core/request/tokenizer.ts';
 import { AbortText } from './abort.ts';
 import { FallbacksText } from './fallbacks.ts';

@@ -9,10 +9,11 @@ import {
   string,
   VARIABLE_NAME,
 } from '../../core/define/parts.ts';
+import { OPERATION_NAMES } from '../../core/kinds/operations.ts';
 import { RATE_KEYS } from './limits.ts';
 
 /** Scopes that a policy can give to tokens. Only the key `admin` makes a subject an administrator. */
-const TOKEN_SCOPES = ['chat', 'embed', 'route'] as const;
+const TOKEN_SCOPES = [...OPERATION_NAMES, 'route'] as const;
 
 /** Maps a scope that the policy cannot give to tokens to the reason. */
 const NEVER_GIVEN = { admin: 'use the key `admin` to say which subjects are administrators' };

@@ -18,7 +18,8 @@ const OllamaAnswer = Type.Object(
 
 /** Ollama's `POST /api/chat`. */
 export const createChat: AnswerRoute = {
-  kind: 'generate',
+  kind: 'answer',
+  operation: 'chat',
   method: 'POST',
   path: '/api/chat',
   pays: false,

@@ -43,7 +43,7 @@ const bodyOf = (texts: readonly string[]) =>
   JSON.stringify({ model: 'm', messages: texts.map((content) => ({ role: 'user', content })) });
 
 const CHAT_ROUTE = SURFACES.find(({ name }) => name === 'openai-chat')!.routes.find(
-  (one): one is AnswerRoute => one.kind === 'generate',
+  (one): one is AnswerRoute => one.kind === 'answer' && one.operation === 'chat',
 )!;
 
 /** Carries out one turn, and returns the JSON of the guarded body. */

@@ -16,7 +16,6 @@ import {
   type AnswerRoute,
   type AnswerWriter,
   answerRoutesOf,
-  operationOf,
   type ServedRoute,
 } from '../../../src/dialects/surface.ts';
 import { SURFACES } from '../../../src/dialects/surfaces.ts';
@@ -55,7 +54,7 @@ export const WORST_BODIES: Readonly<Record<string, WorstBodies>> = Object.fromEn
 /** Returns the worst bodies of a route. */
 export function bodiesOf({ surface, route }: ServedRoute): Bodies {
   const { BODIES = {}, EMBED_BODIES = BODIES } = WORST_BODIES[surface.name] ?? {};
-  return route.kind === 'embed' ? EMBED_BODIES : BODIES;
+  return route.operation === 'embed' ? EMBED_BODIES : BODIES;
 }
 
 const PROVIDERS = shipped.flatMap((plugin) => (plugin.kind === 'provider' ? [plugin] : []));
@@ -117,7 +116,7 @@ function written(route: AnswerRoute, parts: readonly StreamPart[]): void {
   }
 }
 
-const CHATS = answerRoutesOf(SURFACES).filter(({ route }) => operationOf(route) === 'chat');
+const CHATS = answerRoutesOf(SURFACES).filter(({ route }) => route.operation === 'chat');
 
 export const writerReaders: readonly WorstReader[] = CHATS.map(({ surface, route }) => ({
   name: `${surface.name}: answers`,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { OPERATOR } from '../../../src/core/people/caller.ts';
 import { readEmbeddings, readEmbeddingsRequest } from '../../../src/dialects/openai-embeddings/surface.ts';
 import { EMPTY_REQUEST } from '../../../src/policy/cel/trials.ts';
-import { embeddingFacts } from '../../../src/routing/facts.ts';
+import { textFacts } from '../../../src/routing/facts.ts';
 import { withRules } from '../../../src/routing/rules.ts';
 import { load, only } from '../support.ts';
 
@@ -153,7 +153,7 @@ describe('requests that cannot exist cause no conflict:', () => {
     const { snapshot } = loaded(`${VECTORS}constraints:\n${rule('of-embeddings', condition, '"true"')}`);
     const request = readEmbeddingsRequest(readEmbeddings({ model: 'vectors', input: ['a text'] }));
     const inputs = { stream: false, user: '', metadata: undefined, caller: OPERATOR, time: EMPTY_REQUEST.time };
-    const facts = withRules(embeddingFacts(request, OPERATOR, snapshot!), snapshot!, inputs, () => {});
+    const facts = withRules(textFacts(request, OPERATOR, snapshot!), snapshot!, inputs, () => {});
     expect(facts.rules.constraints).toEqual([0]);
   });
 });

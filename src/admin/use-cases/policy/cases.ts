@@ -1,8 +1,8 @@
 import { measuredModels } from '../../../core/decision/readings.ts';
 import { SignalboxError } from '../../../core/errors.ts';
+import { OPERATIONS } from '../../../core/kinds/operations.ts';
 import type { PolicyCase } from '../../../core/policy/case.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
-import { OPERATIONS } from '../../../core/request/operation.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { byNearness, listNames } from '../../../policy/hints/nearest.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';

@@ -1,7 +1,7 @@
 import type { AttemptRecord, DecisionOutcome } from '../../../core/decision/record.ts';
 import { ERRORS } from '../../../core/errors.ts';
+import { OPERATION_NAMES, type Operation } from '../../../core/kinds/operations.ts';
 import type { Usage } from '../../../core/money/usage.ts';
-import { OPERATION_NAMES, type Operation } from '../../../core/request/operation.ts';
 import type { Spread } from '../../../core/time/spread.ts';
 import { type CounterCell, LabelledCells, type LabelledCounter, OTHER } from '../../../host/telemetry/counts.ts';
 import type { Family } from '../../../host/telemetry/families.ts';
