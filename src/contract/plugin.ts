@@ -27,7 +27,7 @@ export type {
   Turn,
   TurnRole,
 } from '../core/request/conversation.ts';
-export type { EmbeddingInput, EmbeddingQuery } from '../core/request/embedding.ts';
+export type { EmbeddingInput } from '../core/request/embedding.ts';
 export type { FieldNames, ModelRequest } from '../core/request/model-request.ts';
 export { estimateTokens } from '../core/request/tokens.ts';
 export { isWrappedState } from '../core/request/wrapped-state.ts';

@@ -2,13 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { EmbeddingCall, InProcessAdapter, ProviderCall, WireAdapter } from '../contract/provider.ts';
 import { isPlausible, plainUsage } from '../core/money/usage.ts';
-import {
-  batchesOf,
-  type EmbeddingInput,
-  type EmbeddingModel,
-  type EmbeddingQuery,
-  inputTokens,
-} from '../core/request/embedding.ts';
+import { batchesOf, type EmbeddingInput, type EmbeddingModel, inputTokens } from '../core/request/embedding.ts';
 import type { NextParts, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
 type Batch = readonly EmbeddingInput[];
@@ -20,13 +14,12 @@ export type OpenCall = (target: UpstreamTarget, call: ProviderCall) => UpstreamC
 export function openEmbeddings(
   target: UpstreamTarget,
   call: ProviderCall,
-  { inputs, dimensions: asked }: EmbeddingQuery,
   model: EmbeddingModel,
   open: OpenCall,
 ): UpstreamCall {
-  const dimensions = asked ?? model.dimensions;
+  const { inputs, dimensions = model.dimensions } = call.request;
   const isShortened = dimensions !== model.dimensions;
-  return new BatchedCall(batchesOf(inputs, model, dimensions), dimensions, (batch) =>
+  return new BatchedCall(batchesOf(inputs ?? [], model, dimensions), dimensions, (batch) =>
     open(embeddingTarget(target, { ...call, inputs: batch, dimensions, isShortened }), call),
   );
 }

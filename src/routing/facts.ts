@@ -109,7 +109,7 @@ export function textFacts(
   const facts = factsOf(request, target, size, UNREAD, caller, snapshot, reading);
   facts.outputTokens = 0;
   facts.outputTokensMax = 0;
-  facts.embedding = { inputs: inputs.length, longest, dimensions: request.embedding?.dimensions ?? null };
+  facts.embedding = { inputs: inputs.length, longest, dimensions: request.dimensions ?? null };
   return facts;
 }
 

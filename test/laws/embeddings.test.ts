@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { InProcessAdapter } from '../../src/contract/provider.ts';
-import { textRequest } from '../../src/contract/testing.ts';
 import { OPERATIONS } from '../../src/core/kinds/operations.ts';
 import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { batchesOf, type EmbeddingInput, inputTokensMax } from '../../src/core/request/embedding.ts';
+import { readEmbeddingsRequest } from '../../src/dialects/openai-embeddings/surface.ts';
 import { openCall } from '../../src/providers/call.ts';
 import { openEmbeddings } from '../../src/providers/embeddings.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
@@ -69,13 +69,12 @@ const DEADLINES = { connectMs: 1000, firstTokenMs: 1000, idleMs: 1000, totalMs: 
 describe('an answer', () => {
   const answers = (indexOf: (at: number) => number) =>
     fc.asyncProperty(texts, limits, fc.integer({ min: 1, max: 8 }), async (list, limit, dimensions) => {
-      const request = textRequest('hello');
+      const request = readEmbeddingsRequest({ model: 'm', input: [...list], dimensions });
       const traits = { capabilities: [], lacks: [], acceptsTemperature: true, ttftMs: 0, outputTokensPerSecond: 1 };
       const call = { upstream: 'u', request, extras: {}, stream: false, outputCap: 0, model: traits };
       const target = { adapter: endpoint(indexOf), dial: null, apiKey: null };
       const vectors = { vectorSpace: 's', dimensions: 8, dimensionsMin: 1, ...limit };
-      const query = { inputs: list.map(inputOf), dimensions };
-      const answer = openEmbeddings(target, call, query, vectors, (to, one) =>
+      const answer = openEmbeddings(target, call, vectors, (to, one) =>
         openCall(to, one, { deadlines: DEADLINES, totalBy: performance.now() + 60_000, alarms: ALARMS }),
       );
       const found: (readonly number[])[] = [];

@@ -32,6 +32,7 @@ function foreign({
       original,
       embedding: null,
       inputs: null,
+      dimensions: undefined,
     },
     toolsText: '',
     originalAt: () => undefined,

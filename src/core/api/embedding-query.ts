@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { EmbeddingInput, EmbeddingQuery } from '../request/embedding.ts';
+import type { EmbeddingInput } from '../request/embedding.ts';
 
 /** The most inputs of one request, as in OpenAI's API. */
 const INPUTS_MAX = 2048;
@@ -27,15 +27,12 @@ export const Dimensions = Type.Integer({
   description: 'The length of each vector. Default: the model’s own length.',
 });
 
-/** Reads the inputs to embed from a checked body. Returns no inputs if the body leaves `input` out. */
-export function embeddingQuery(
-  input: Static<typeof Input> | undefined,
-  dimensions: number | undefined,
-): EmbeddingQuery {
-  if (input === undefined) return { inputs: [], dimensions };
+/** Reads the texts of the field `input` of a checked body; none if the body leaves it out. */
+export function inputsOf(input: Static<typeof Input> | undefined): readonly EmbeddingInput[] {
+  if (input === undefined) return [];
   const isOne = typeof input === 'string' || typeof input[0] === 'number';
   const list: readonly unknown[] = isOne ? [input] : input;
-  return { inputs: list.map((one, index) => inputOf(one, isOne ? ['input'] : ['input', index])), dimensions };
+  return list.map((one, index) => inputOf(one, isOne ? ['input'] : ['input', index]));
 }
 
 /** Every input that is not a text is a list of tokens. */

@@ -7,14 +7,6 @@ export type EmbeddingInput =
   /** The tokens of an input, in the model's own tokenizer. */
   | { readonly type: 'tokens'; readonly tokens: readonly number[]; readonly at: OriginalPath };
 
-/** The part of a request that asks for embeddings. */
-export interface EmbeddingQuery {
-  /** The texts to embed. `inputs` is never empty. */
-  readonly inputs: readonly EmbeddingInput[];
-  /** The length of each vector; undefined for the model's own length. */
-  readonly dimensions: number | undefined;
-}
-
 /** The size of a request for embeddings, as decisions use it. */
 export interface EmbeddingFacts {
   readonly inputs: number;

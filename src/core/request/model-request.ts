@@ -3,7 +3,7 @@ import { SharedValues } from '../json/shared-values.ts';
 import { keepSource } from '../json/source.ts';
 import type { Operation } from '../kinds/operations.ts';
 import type { Conversation, ModelSettings, RoutingTerms } from './conversation.ts';
-import type { EmbeddingInput, EmbeddingQuery } from './embedding.ts';
+import type { EmbeddingInput } from './embedding.ts';
 import { NO_RUN, type RunNames } from './run-names.ts';
 
 /** The caller's names of fields, so that messages use the names of the caller's dialect. */
@@ -36,8 +36,8 @@ export interface ModelRequest {
   readonly routing: RoutingTerms;
   /** The separate texts of a request that is no conversation; null for a conversation. */
   readonly inputs: readonly EmbeddingInput[] | null;
-  /** What a request for embeddings asks for; null for other operations. */
-  readonly embedding: EmbeddingQuery | null;
+  /** The length of each vector that a request for embeddings asks for; undefined for the model's own length. */
+  readonly dimensions: number | undefined;
   /** Fields of the body that its dialect does not define, by name. */
   readonly extras: Members;
   readonly original: Original;
@@ -83,8 +83,10 @@ export interface RequestReader<Body extends Members> {
   extras(body: Body): Members;
   /** Writes an answer format. `answerFormat` is absent for a dialect without answers. */
   answerFormat?(format: NamedSchema): unknown;
-  /** Reads the texts to embed; absent for a dialect without embeddings. */
-  embedding?(body: Body): EmbeddingQuery;
+  /** Reads the separate texts of a request; absent for a reader of conversations. */
+  inputs?(body: Body): readonly EmbeddingInput[];
+  /** Reads the length of vectors; absent for other operations. */
+  dimensions?(body: Body): number | undefined;
 }
 
 /** Makes the neutral form of a checked body. */
@@ -104,7 +106,8 @@ class BodyRequest<Body extends Members> implements ModelRequest {
   readonly conversation: Conversation;
   readonly settings: ModelSettings;
   readonly routing: RoutingTerms;
-  readonly embedding: EmbeddingQuery | null;
+  readonly inputs: readonly EmbeddingInput[] | null;
+  readonly dimensions: number | undefined;
   readonly extras: Members;
   readonly original: { readonly dialect: string; readonly body: Body };
   readonly headers: RequestHeaders;
@@ -118,15 +121,12 @@ class BodyRequest<Body extends Members> implements ModelRequest {
     this.conversation = reader.conversation(body);
     this.settings = reader.settings(body);
     this.routing = reader.routing(body);
-    this.embedding = reader.embedding?.(body) ?? null;
+    this.inputs = reader.inputs?.(body) ?? null;
+    this.dimensions = reader.dimensions?.(body);
     this.extras = reader.extras(body);
     this.original = { dialect: reader.dialect, body };
     this.headers = headers;
     this.#reader = reader;
-  }
-
-  get inputs(): readonly EmbeddingInput[] | null {
-    return this.embedding?.inputs ?? null;
   }
 
   get names(): FieldNames {

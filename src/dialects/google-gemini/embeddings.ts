@@ -84,7 +84,8 @@ const ONE: RequestReader<EmbedRequest> = {
   model: ({ model }) => model ?? 'auto',
   routing: (body) => routingOf(body, body.metadata),
   extras: (body) => extrasOf(body, Object.keys(EmbedRequest.properties)),
-  embedding: (body) => ({ inputs: [inputOf(body, [])], dimensions: body.outputDimensionality }),
+  inputs: (body) => [inputOf(body, [])],
+  dimensions: (body) => body.outputDimensionality,
 };
 
 const BATCH: RequestReader<BatchRequest> = {
@@ -93,10 +94,8 @@ const BATCH: RequestReader<BatchRequest> = {
   model: ({ model }) => model ?? 'auto',
   routing: (body) => ({ ...routingOf(body, body.metadata), unnamed: unnamedIn(body) }),
   extras: (body) => extrasOf(body, Object.keys(BatchRequest.properties)),
-  embedding: ({ requests }) => ({
-    inputs: requests.map((one, index) => inputOf(one, ['requests', index])),
-    dimensions: requests[0]?.outputDimensionality,
-  }),
+  inputs: ({ requests }) => requests.map((one, index) => inputOf(one, ['requests', index])),
+  dimensions: ({ requests }) => requests[0]?.outputDimensionality,
 };
 
 const OF_BATCHED: ReadonlySet<string> = new Set([...Object.keys(OF_TEXT), 'model']);

@@ -1,6 +1,6 @@
 import { EMBEDDING_NAMES, FIELD_NAMES } from '../../contract/field-names.ts';
 import { type ChatRequest, KNOWN_FIELDS } from '../../core/api/chat-request.ts';
-import { embeddingQuery } from '../../core/api/embedding-query.ts';
+import { inputsOf } from '../../core/api/embedding-query.ts';
 import { extrasOf } from '../../core/api/extras.ts';
 import { isEmbeddingQuery, type RouteQuery, type RouteRequest } from '../../core/api/route-query.ts';
 import { routingOf, sentFallbacks } from '../../core/api/routing-fields.ts';
@@ -76,7 +76,8 @@ const ROUTE_EMBEDDINGS: RequestReader<RouteQuery> = {
   ...ROUTE,
   operation: 'embed',
   names: ({ input }) => (input === undefined ? sized(EMBEDDING_NAMES) : EMBEDDING_NAMES),
-  embedding: ({ input, dimensions }) => embeddingQuery(input, dimensions),
+  inputs: ({ input }) => inputsOf(input),
+  dimensions: ({ dimensions }) => dimensions,
 };
 
 function chatTermsOf(body: ChatBody & Members): RoutingTerms {

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { EMBEDDING_NAMES } from '../../contract/field-names.ts';
-import { Dimensions, embeddingQuery, Input } from '../../core/api/embedding-query.ts';
+import { Dimensions, Input, inputsOf } from '../../core/api/embedding-query.ts';
 import { errorBody } from '../../core/api/error.ts';
 import { ErrorBody } from '../../core/api/error-schema.ts';
 import { extrasOf } from '../../core/api/extras.ts';
@@ -135,5 +135,6 @@ const EMBEDDINGS: RequestReader<EmbeddingsRequest> = {
   settings: ({ user }) => ({ user }),
   routing: (body) => routingOf(body, body.metadata),
   extras: (body) => extrasOf(body, KNOWN_FIELDS),
-  embedding: ({ input, dimensions }) => embeddingQuery(input, dimensions),
+  inputs: ({ input }) => inputsOf(input),
+  dimensions: ({ dimensions }) => dimensions,
 };

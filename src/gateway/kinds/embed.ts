@@ -3,9 +3,8 @@ import type { KindOfCall } from './kind.ts';
 
 export const embed: KindOfCall = {
   open(target, call, { embedding }, open) {
-    const { embedding: query } = call.request;
-    if (!query || !embedding) throw new Error('a model without vectors was chosen');
-    return openEmbeddings(target, call, query, embedding, open);
+    if (!embedding) throw new Error('a model without vectors was chosen');
+    return openEmbeddings(target, call, embedding, open);
   },
   calls: ({ embedding: model }, { embedding }) =>
     model && embedding ? Math.max(1, Math.ceil(embedding.inputs / model.batchInputs)) : 1,
