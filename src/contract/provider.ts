@@ -40,13 +40,19 @@ export interface EmbeddingCall extends ProviderCall {
   readonly isShortened: boolean;
 }
 
-/** The part of a wire adapter that embeds texts. Models with the operation `embed` need an embedding adapter. */
-export interface EmbeddingAdapter {
-  /** Translates a batch of texts to a request. This function is pure, like `WireAdapter.request`. */
-  request(call: EmbeddingCall): BuiltRequest;
-  /** Translates an answer: an `embedding` for each text, a `finish`, and a `usage` if the upstream reports one. */
+/** The part of a wire adapter for an operation that is no chat: a request and a JSON answer. */
+export interface OperationAdapter<Call extends ProviderCall> {
+  /** Translates a call to a request. This function is pure, like `WireAdapter.request`. */
+  request(call: Call): BuiltRequest;
+  /** Translates an answer: the parts of the operation, a `finish`, and a `usage` if the upstream reports one. */
   reply(body: string): readonly StreamPart[];
 }
+
+/**
+ * The part of a wire adapter that embeds texts. Models with the operation `embed` need an embedding adapter. Its answer has an `embedding`
+ * for each text.
+ */
+export type EmbeddingAdapter = OperationAdapter<EmbeddingCall>;
 
 /** The part of a wire adapter that has its service count the tokens of a prompt, free of charge and without an answer. */
 export interface TokenCountAdapter {

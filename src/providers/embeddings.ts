@@ -1,14 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
-import type { EmbeddingCall, InProcessAdapter, ProviderCall, WireAdapter } from '../contract/provider.ts';
+import type { EmbeddingCall, ProviderCall } from '../contract/provider.ts';
 import { isPlausible, plainUsage } from '../core/money/usage.ts';
 import { batchesOf, type EmbeddingInput, type EmbeddingModel, inputTokens } from '../core/request/embedding.ts';
+import { type OpenCall, type PartOf, targetWith } from './operation-part.ts';
 import type { NextParts, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
 type Batch = readonly EmbeddingInput[];
-
-/** Opens a call with an adapter for one answer; see `openCall`. */
-export type OpenCall = (target: UpstreamTarget, call: ProviderCall) => UpstreamCall;
 
 /** Embeds all inputs of a request at one endpoint. Each call uses an adapter that embeds one batch. */
 export function openEmbeddings(
@@ -20,30 +18,14 @@ export function openEmbeddings(
   const { inputs, dimensions = model.dimensions } = call.request;
   const isShortened = dimensions !== model.dimensions;
   return new BatchedCall(batchesOf(inputs ?? [], model, dimensions), dimensions, (batch) =>
-    open(embeddingTarget(target, { ...call, inputs: batch, dimensions, isShortened }), call),
+    open(targetWith(target, PART, { ...call, inputs: batch, dimensions, isShortened }), call),
   );
 }
 
-/** Returns a target whose adapter embeds a batch, whichever call it receives. */
-function embeddingTarget({ adapter, ...target }: UpstreamTarget, call: EmbeddingCall): UpstreamTarget {
-  if (adapter.kind === 'in-process') {
-    const own: InProcessAdapter = { kind: 'in-process', answer: () => adapter.embed?.(call) ?? [UNABLE] };
-    return { ...target, adapter: own };
-  }
-  const { embeddings } = adapter;
-  const own: WireAdapter = {
-    ...adapter,
-    request: () => embeddings?.request(call) ?? UNABLE.failure,
-    reply: (body) => embeddings?.reply(body) ?? [UNABLE],
-  };
-  return { ...target, adapter: own };
-}
-
-/** This failure never occurs with a compiled policy, because a policy with such an embedding model does not compile. */
-const UNABLE = {
-  type: 'failure',
-  failure: { kind: 'server', message: 'the adapter does not support embeddings' },
-} as const satisfies StreamPart;
+const PART: PartOf<EmbeddingCall> = {
+  wire: ({ embeddings }) => embeddings,
+  inProcess: (adapter, call) => adapter.embed?.(call),
+};
 
 /** The maximum number of batches that run at the same time. */
 export const BATCHES_MAX = 4;

@@ -1,7 +1,7 @@
 import type { ProviderCall } from '../../contract/provider.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
-import type { OpenCall } from '../../providers/embeddings.ts';
+import type { OpenCall } from '../../providers/operation-part.ts';
 import type { UpstreamCall, UpstreamTarget } from '../../providers/upstream-call.ts';
 
 /** How the gateway carries out the requests of an operation. */
