@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { count, named, text, textList } from '../../core/api/parts.ts';
+import type { Operation } from '../../core/kinds/operations.ts';
 import { invalid } from '../refusals.ts';
 import type { ListedModel, ListPage, ListRoute } from '../surface.ts';
 
@@ -13,10 +14,10 @@ const Model = named('GeminiModel', 'A model, a selector or an alias, in Googleâ€
   supportedGenerationMethods: textList('The methods that accept the model.', ['generateContent', 'countTokens']),
 });
 
-const METHODS = {
+const METHODS: Readonly<Partial<Record<Operation, readonly string[]>>> = {
   chat: ['generateContent', 'streamGenerateContent', 'countTokens'],
   embed: ['embedContent', 'batchEmbedContents'],
-} as const;
+};
 
 /** `GET /v1beta/models`, and `GET /v1/models` for a client of this API. */
 export const listGeminiModels: ListRoute = {
@@ -83,6 +84,6 @@ function modelBody({ id, shownAs, created, inputTokensMax, outputTokensMax, oper
     displayName: id,
     ...(inputTokensMax !== null && { inputTokenLimit: inputTokensMax }),
     ...(outputTokensMax !== null && { outputTokenLimit: outputTokensMax }),
-    supportedGenerationMethods: operations.flatMap((operation) => METHODS[operation]),
+    supportedGenerationMethods: operations.flatMap((operation) => METHODS[operation] ?? []),
   };
 }

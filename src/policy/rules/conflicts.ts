@@ -1,4 +1,4 @@
-import { type Operation, servesChats } from '../../core/kinds/operations.ts';
+import { isConversation, OPERATIONS, type Operation, servesChats } from '../../core/kinds/operations.ts';
 import { accessesOf, literalOf } from '../cel/ast.ts';
 import type { Program } from '../cel/check.ts';
 import { findContradiction } from '../cel/contradictions.ts';
@@ -141,12 +141,13 @@ function alwaysAppliesTo(selector: string, when: Program | null, { operation }: 
   return tryRun(when, view).value === true;
 }
 
-/** The name that messages use for requests of an operation if several operations are served. */
-const REQUESTS = { chat: ['chat', 'chats'], embed: ['request for embeddings', 'requests for embeddings'] } as const;
-
 /** Returns the words for requests of an operation, singular and plural. */
-const wordsFor = ({ operation }: RequestSpace, { spaces }: Pick<CatalogRules, 'spaces'>) =>
-  spaces.length < 2 ? (['request', 'requests'] as const) : REQUESTS[operation];
+function wordsFor({ operation }: RequestSpace, { spaces }: Pick<CatalogRules, 'spaces'>): readonly [string, string] {
+  if (spaces.length < 2) return ['request', 'requests'];
+  if (isConversation(operation)) return ['chat', 'chats'];
+  const { serves } = OPERATIONS[operation];
+  return [`request for ${serves}`, `requests for ${serves}`];
+}
 
 /** Describes what happens to requests for which two conditions are true; null unless such requests certainly exist. */
 function* sharedHint(

@@ -1,4 +1,4 @@
-import { OPERATIONS, type Operation } from '../../core/kinds/operations.ts';
+import { isConversation, OPERATIONS, type Operation } from '../../core/kinds/operations.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
 import { UNREAD_TASK } from '../../core/request/facts.ts';
 import { type ASTNode, accessesOf, literalOf, nodesOf, pathOf } from '../cel/ast.ts';
@@ -49,24 +49,17 @@ export function* sharedRequest(
 
 type RequestFields = Partial<Omit<RuleScope['request'], 'metadata'>>;
 
-/**
- * Maps each operation to the fields that are the same in all of its requests. Signalbox reads no task from the texts of an embedding
- * request, for example.
- */
-const FIELDS_OF: Readonly<Record<Operation, RequestFields>> = {
-  chat: { operation: 'chat' },
-  embed: {
-    operation: 'embed',
-    task: UNREAD_TASK,
-    difficulty: 'usual',
-    max_tokens: 0,
-    stream: false,
-    tools: false,
-    images: 0,
-    output_tokens: 0,
-    languages: [],
-    natural_language: 'und',
-  },
+/** The fields that are the same in all requests of separate texts: Signalbox reads no task from them, for example. */
+const FIELDS_OF_TEXTS: RequestFields = {
+  task: UNREAD_TASK,
+  difficulty: 'usual',
+  max_tokens: 0,
+  stream: false,
+  tools: false,
+  images: 0,
+  output_tokens: 0,
+  languages: [],
+  natural_language: 'und',
 };
 
 /** Returns the values of a field that a request of the operation can have. */
@@ -75,10 +68,12 @@ function choicesWithin(path: string, values: readonly FieldValue[], space: Reque
     const { bit } = OPERATIONS[space.operation];
     return [...values.filter((name) => ((space.names.get(String(name)) ?? bit) & bit) !== 0), space.model];
   }
-  if (path === 'request.needs' && space.operation === 'embed') {
+  if (path === 'request.operation') return [space.operation];
+  if (isConversation(space.operation)) return values;
+  if (path === 'request.needs') {
     return values.filter((needs) => listed(needs).every((need) => need === 'token_input'));
   }
-  const fixed = Object.entries(FIELDS_OF[space.operation]).find(([field]) => path === `request.${field}`)?.[1];
+  const fixed = Object.entries(FIELDS_OF_TEXTS).find(([field]) => path === `request.${field}`)?.[1];
   return fixed === undefined ? values : [fixed];
 }
 
@@ -190,8 +185,9 @@ function scopeOf(values: SharedRequest, { operation, model }: RequestSpace): Rul
     else if (field === 'metadata') metadata.set(entry.join('.'), text);
     else owners[variable] = { ...owners[variable], [field]: value };
   }
+  const fixed = isConversation(operation) ? {} : FIELDS_OF_TEXTS;
   return {
-    request: { ...scope.request, model, ...FIELDS_OF[operation], ...owners.request, metadata },
+    request: { ...scope.request, model, operation, ...fixed, ...owners.request, metadata },
     key: { ...scope.key, ...owners.key },
     team: { ...scope.team, ...owners.team },
     user: { ...scope.user, ...owners.user },
