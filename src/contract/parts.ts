@@ -112,6 +112,9 @@ export type StreamPart =
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'failure'; readonly failure: ProviderFailure };
 
+/** A part of the message that an answer to a conversation is. */
+export type MessagePart = Extract<StreamPart, { type: 'text' | 'reasoning' | 'refusal' | 'tool-call' | 'state' }>;
+
 /** An event that the gateway passes to the caller in the service's own form. */
 export type PassedPart = Extract<StreamPart, { readonly type: 'passthrough' }>;
 

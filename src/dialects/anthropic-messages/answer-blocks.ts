@@ -1,4 +1,4 @@
-import type { StreamPart } from '../../contract/parts.ts';
+import type { MessagePart, StreamPart } from '../../contract/parts.ts';
 import { JsonEnd } from '../../core/json/end.ts';
 import type { Members } from '../../core/json/original.ts';
 import { type ReasoningState, wrapState } from '../../core/request/wrapped-state.ts';
@@ -20,22 +20,10 @@ export type BlockStep =
   | { readonly type: 'stop' };
 
 type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
-type ContentPart = Exclude<
-  StreamPart,
-  { type: 'usage' | 'failure' | 'passthrough' | 'finish' | 'logprobs' | 'embedding' | 'unread' }
->;
 
-const NO_CONTENT: ReadonlySet<StreamPart['type']> = new Set([
-  'usage',
-  'failure',
-  'passthrough',
-  'finish',
-  'logprobs',
-  'embedding',
-  'unread',
-]);
+const OF_MESSAGE: ReadonlySet<StreamPart['type']> = new Set(['text', 'reasoning', 'refusal', 'tool-call', 'state']);
 /** Whether a part becomes content of the message. */
-export const isBlockPart = (part: StreamPart): part is ContentPart => !NO_CONTENT.has(part.type);
+export const isBlockPart = (part: StreamPart): part is MessagePart => OF_MESSAGE.has(part.type);
 
 interface OpenCall {
   readonly type: 'tool_use';
@@ -56,11 +44,11 @@ type OpenBlock = { readonly type: 'text' } | { readonly type: 'thinking' } | Ope
 export class AnswerBlocks {
   #open: OpenBlock | null = null;
   /** The waiting parts of the answer, in order. The list of a waiting call also contains the further pieces of the call. */
-  #waiting: [ContentPart, ...ToolCall[]][] = [];
+  #waiting: [MessagePart, ...ToolCall[]][] = [];
   /** The number of waiting parts that have been processed. */
   #resumed = 0;
   /** The waiting calls, by their index. */
-  readonly #waitingCalls = new Map<number, [ContentPart, ...ToolCall[]]>();
+  readonly #waitingCalls = new Map<number, [MessagePart, ...ToolCall[]]>();
   readonly #calls = new Set<number>();
   /** State that followed text and waits for a further block. */
   #waitingState: ReasoningState[] = [];
@@ -72,7 +60,7 @@ export class AnswerBlocks {
     return this.#calls.size > 0;
   }
 
-  add(part: ContentPart, steps: BlockStep[]): void {
+  add(part: MessagePart, steps: BlockStep[]): void {
     // Anthropic's dialect has only one choice per answer.
     if (part.choice !== 0) return;
     const open = this.#open;
@@ -93,13 +81,13 @@ export class AnswerBlocks {
     }
   }
 
-  #wait(part: ContentPart): void {
+  #wait(part: MessagePart): void {
     const call = part.type === 'tool-call' ? this.#waitingCalls.get(part.index) : undefined;
     if (part.type === 'tool-call' && call) {
       call.push(part);
       return;
     }
-    const waiting: [ContentPart] = [part];
+    const waiting: [MessagePart] = [part];
     this.#waiting.push(waiting);
     if (part.type === 'tool-call') this.#waitingCalls.set(part.index, waiting);
   }
@@ -119,7 +107,7 @@ export class AnswerBlocks {
     this.#resumed = 0;
   }
 
-  #put(part: ContentPart, steps: BlockStep[]): void {
+  #put(part: MessagePart, steps: BlockStep[]): void {
     if (part.type === 'refusal') this.isRefusal = true;
     if (part.type === 'tool-call') this.#call(part, steps);
     else if (part.type === 'state') this.#state({ details: part.details, extra: part.extra }, steps);

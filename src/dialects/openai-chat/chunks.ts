@@ -1,4 +1,4 @@
-import type { FinishReason, StreamPart } from '../../contract/parts.ts';
+import type { FinishReason, MessagePart, StreamPart } from '../../contract/parts.ts';
 import { TextRun } from '../../contract/text-run.ts';
 import { errorBody } from '../../core/api/error.ts';
 import type { SignalboxError } from '../../core/errors.ts';
@@ -42,19 +42,17 @@ export class ChunkWriter implements EventWriter {
     for (let at = 0; at < parts.length; at++) {
       const part = parts[at]!;
       switch (part.type) {
-        case 'usage':
-        case 'failure':
-        case 'passthrough':
-        case 'embedding':
-        case 'unread':
-          break;
         case 'finish':
           this.#finished.set(part.choice, part.reason);
           break;
         case 'logprobs':
           out += this.#delta(part.choice, '', logprobsMember(part));
           break;
-        default: {
+        case 'text':
+        case 'reasoning':
+        case 'refusal':
+        case 'tool-call':
+        case 'state': {
           // Token probabilities go into the chunk of their tokens if the upstream sent both at the same time.
           const next = parts[at + 1];
           const its = next?.type === 'logprobs' && next.choice === part.choice ? next : null;
@@ -129,12 +127,7 @@ export const CHUNKS = chunksBy((identity) => new ChunkWriter(identity));
 export const CHUNKS_WITH_USAGE = chunksBy((identity) => new ChunkWriter(identity, true));
 
 /** Returns the members that a part adds to a chunk's `delta`. */
-function memberOf(
-  part: Exclude<
-    StreamPart,
-    { type: 'usage' | 'failure' | 'finish' | 'logprobs' | 'passthrough' | 'embedding' | 'unread' }
-  >,
-): string {
+function memberOf(part: MessagePart): string {
   switch (part.type) {
     case 'text':
       return `"content":${JSON.stringify(part.text)}`;
