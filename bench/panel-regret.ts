@@ -92,9 +92,11 @@ export async function regretsOf(cases: readonly Case[], keys: KeySet, choices: r
   const models = offeredBy(keys).map(({ id }) => id);
   if (models.length < 2) return [];
   const runtime = runtimeWith(keys);
+  const earlier = PARTS.flatMap((part) => panelOf(part));
+  const able = new Map([...earlier, ...cases].map((one) => [one, reckonAll(one, keys)]));
   const roundOf = (requests: readonly Case[], selector: Selector): Round => {
     const stakes = requests.map((one) => stakeOf(one, selector));
-    const options = requests.map((one) => reckonAll(one, keys));
+    const options = requests.map((one) => able.get(one)!);
     return {
       stakes,
       options,
@@ -104,7 +106,6 @@ export async function regretsOf(cases: readonly Case[], keys: KeySet, choices: r
   };
   const constant = await chooseAll(cases, runtime, constantReading);
   const right = await chooseAll(cases, runtime, rightReading);
-  const earlier = PARTS.flatMap((part) => panelOf(part));
   return SELECTORS.map((selector) => {
     const { one, two, again } = chosenBefore(roundOf(earlier, selector), models);
     const round = roundOf(cases, selector);
@@ -134,6 +135,8 @@ export async function regretsOf(cases: readonly Case[], keys: KeySet, choices: r
 const ROUNDS = 2_000;
 /** The seed of all intervals. */
 export const SEED = 1;
+/** The samples of each number of requests, which many figures share. */
+const samples = new Map<number, readonly Float64Array[]>();
 
 /** Returns a figure of a draw of requests, with its 95 % interval over draws of as many requests. @param figure of how often each is drawn */
 export function drawn(
@@ -141,13 +144,17 @@ export function drawn(
   figure: (times: ArrayLike<number>) => number,
 ): Interval & { readonly value: number } {
   const value = figure(new Float64Array(count).fill(1));
-  const figures = Array.from(resamples(count, ROUNDS, SEED), figure);
+  const figures = samples.getOrInsertComputed(count, () => [...resamples(count, ROUNDS, SEED)]).map(figure);
   return { value, ...interval95(figures, value) };
 }
 
 /** Returns the mean of a figure of each request, with its 95 % interval. */
 export function meanOf(values: readonly number[]): Interval & { readonly mean: number } {
-  const { value, low, high } = drawn(values.length, (times) => mean(values.map((one, at) => one * times[at]!)));
+  const { value, low, high } = drawn(values.length, (times) => {
+    let sum = 0;
+    for (let at = 0; at < values.length; at++) sum += values[at]! * times[at]!;
+    return sum / values.length;
+  });
   return { mean: value, low, high };
 }
 

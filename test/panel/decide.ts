@@ -65,8 +65,12 @@ function environmentOf({ providers }: KeySet): Readonly<Record<string, string>> 
   );
 }
 
+const runtimes = new WeakMap<KeySet, Runtime>();
+
 /** Returns the shipped policy with only these keys set. */
-export function runtimeWith(keys: KeySet): Runtime {
+export const runtimeWith = (keys: KeySet): Runtime => runtimes.getOrInsertComputed(keys, buildWith);
+
+function buildWith(keys: KeySet): Runtime {
   const env = environmentOf(keys);
   const { only } = keys;
   const { snapshot, diagnostics } = only

@@ -75,8 +75,12 @@ function capabilitiesAt(provider: string, stated: readonly string[]): string[] {
   return [...stated, ...implied.filter((name) => !LACKS[provider]?.includes(name))];
 }
 
+const offered = new WeakMap<KeySet, readonly Offered[]>();
+
 /** Returns the models that a set of keys reaches. The first reachable endpoint determines the price. */
-export function offeredBy({ providers, only }: KeySet): Offered[] {
+export const offeredBy = (keys: KeySet): readonly Offered[] => offered.getOrInsertComputed(keys, offersOf);
+
+function offersOf({ providers, only }: KeySet): readonly Offered[] {
   return Object.entries(models).flatMap(([id, offer]): Offered[] => {
     const endpoints = offer.endpoints ?? (offer.provider === undefined ? [] : [{ provider: offer.provider }]);
     const reached = endpoints.find(({ provider }) => providers.includes(provider));

@@ -157,11 +157,18 @@ function caseOf(entry: Entry): Case {
 
 const Pair = Type.Composite([Entry, Type.Object({ again: Type.String() })], closed);
 
-/** Returns the pairs of requests that ask for the same in other words. */
-export const paraphrases = (): [Case, Case][] =>
-  read('paraphrases', Type.Array(Pair)).map(({ again, ...entry }) => [caseOf(entry), caseOf({ ...entry, say: again })]);
+const pairs = new Map<'paraphrases', readonly (readonly [Case, Case])[]>();
 
-export const panelOf = (part: Part): Case[] => read(part, Type.Array(Entry)).map(caseOf);
+/** Returns the pairs of requests that ask for the same in other words. */
+export const paraphrases = (): readonly (readonly [Case, Case])[] =>
+  pairs.getOrInsertComputed('paraphrases', (name) =>
+    read(name, Type.Array(Pair)).map(({ again, ...entry }) => [caseOf(entry), caseOf({ ...entry, say: again })]),
+  );
+
+const parts = new Map<Part, readonly Case[]>();
+
+export const panelOf = (part: Part): readonly Case[] =>
+  parts.getOrInsertComputed(part, (name) => read(name, Type.Array(Entry)).map(caseOf));
 
 /** Returns the 32-bit FNV-1a hash of the UTF-8 bytes. */
 function hash(text: string): number {
