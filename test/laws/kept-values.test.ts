@@ -94,21 +94,10 @@ const LATE = 4 * STEPS;
 const call = base.messages[LATE]!;
 const [made] = call.tool_calls as readonly [Message];
 
+/** The edits by which most mutants break the law come first, because a mutant is tested until the first of them. */
 const EDITS: Readonly<Record<string, Body>> = {
-  none: base,
-  'another system prompt': says(0, `You translate texts. ${CODE.repeat(14)}`),
-  'another question': says(1, 'Thanks a lot, that was all. Have a good day!'),
-  'a question about a tool': says(1, 'Please edit it.'),
   'another result': withMessage(LATE + 1, resultIn(LATE + 1, 'All tests passed.\nexit code: 0')),
-  'another call': withMessage(LATE, callIn(LATE, 'read', { file_path: 'b.ts' })),
-  'a message of the user in the middle': withMessage(9, {
-    role: 'user',
-    content: `${mark(9)} Stop. Instead write a poem about the sea, and nothing about code any more, please, in French.`,
-  }),
-  'a result instead of a question': withMessage(1, { role: 'tool', tool_call_id: 'c9', content: `${mark(1)} done` }),
-  'a result instead of a call': withMessage(8, { role: 'tool', tool_call_id: 'c9', content: `${mark(8)} done` }),
-  'a missing content': withMessage(7, { role: 'user', name: mark(7) }),
-  'a content of the wrong type': withMessage(7, { role: 'user', content: 7, name: mark(7) }),
+  'other names of tools': { ...base, tools: [tool('weather'), tool('parser')] },
   'a call of another kind': withMessage(LATE, { ...call, tool_calls: [{ ...made, type: 'custom' }] }),
   'an address in a private network': withMessage(9, {
     role: 'user',
@@ -118,9 +107,21 @@ const EDITS: Readonly<Record<string, Body>> = {
     ],
   }),
   'state of a model': withMessage(LATE, { ...call, reasoning_details: [{ type: 'reasoning.encrypted', data: 'x' }] }),
+  'another call': withMessage(LATE, callIn(LATE, 'read', { file_path: 'b.ts' })),
+  'a message of the user in the middle': withMessage(9, {
+    role: 'user',
+    content: `${mark(9)} Stop. Instead write a poem about the sea, and nothing about code any more, please, in French.`,
+  }),
+  'a result instead of a call': withMessage(8, { role: 'tool', tool_call_id: 'c9', content: `${mark(8)} done` }),
   'a mark of the cache': withMessage(9, { ...base.messages[9], cache_control: { type: 'ephemeral', ttl: '1h' } }),
-  'other names of tools': { ...base, tools: [tool('weather'), tool('parser')] },
+  'a missing content': withMessage(7, { role: 'user', name: mark(7) }),
+  'another system prompt': says(0, `You translate texts. ${CODE.repeat(14)}`),
+  'another question': says(1, 'Thanks a lot, that was all. Have a good day!'),
+  'a question about a tool': says(1, 'Please edit it.'),
+  'a result instead of a question': withMessage(1, { role: 'tool', tool_call_id: 'c9', content: `${mark(1)} done` }),
+  'a content of the wrong type': withMessage(7, { role: 'user', content: 7, name: mark(7) }),
   'fewer messages': { ...base, messages: base.messages.slice(0, 120) },
+  none: base,
 };
 
 /** The figures of an answer, whose prompt is then in the cache of its provider. */
@@ -194,20 +195,6 @@ const markOf = (part: object): string => /<<(\w+)>>/.exec(JSON.stringify(part))?
 const isCompared = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && ('hasRead' in value || 'text' in value);
 
-/** Returns the tables that keep values of the conversation, other than those whose values are compared. */
-function usedTables(): ReadonlySet<Table> {
-  const tables = new Set<Table>();
-  const compared = new Set<Table>();
-  const noting = {
-    set(this: Table, part: object, value: unknown) {
-      if (isShared(part)) (isCompared(value) ? compared : tables).add(this);
-      return set.call(this, part, value);
-    },
-  };
-  withMethods(SharedValues.prototype, noting, firstWrongEdit);
-  return tables.difference(compared);
-}
-
 /** Runs the law with a table that keeps the values of a part although it was edited. */
 function withStaleTable(table: Table): string | null {
   const kept = new Map<string, unknown>();
@@ -229,9 +216,24 @@ type Totals = ListTotal<unknown, unknown>;
 const valuesOf = ListValues.prototype.of;
 const totalOf = ListTotal.prototype.of;
 
-function usedLists(): { readonly lists: ReadonlySet<Lists>; readonly totals: ReadonlySet<Totals> } {
-  const lists = new Set<Lists>();
-  const totals = new Set<Totals>();
+/** What keeps values of the conversation, other than tables whose values are compared. */
+interface Used {
+  readonly tables: ReadonlySet<Table>;
+  readonly lists: ReadonlySet<Lists>;
+  readonly totals: ReadonlySet<Totals>;
+  /** The first edit after which kept values change what can be seen; null for none. */
+  readonly wrongEdit: string | null;
+}
+
+/** Runs the law, and notes what keeps values. */
+function noteUsed(): Used {
+  const [tables, compared, lists, totals] = [new Set<Table>(), new Set<Table>(), new Set<Lists>(), new Set<Totals>()];
+  const notingTables = {
+    set(this: Table, part: object, value: unknown) {
+      if (isShared(part)) (isCompared(value) ? compared : tables).add(this);
+      return set.call(this, part, value);
+    },
+  };
   const notingLists = {
     of(this: Lists, ...args: Parameters<Lists['of']>) {
       if (memoryOf(args[0])) lists.add(this);
@@ -244,8 +246,12 @@ function usedLists(): { readonly lists: ReadonlySet<Lists>; readonly totals: Rea
       return totalOf.apply(this, args);
     },
   };
-  withMethods(ListValues.prototype, notingLists, () => withMethods(ListTotal.prototype, notingTotals, firstWrongEdit));
-  return { lists, totals };
+  const wrongEdit = withMethods(SharedValues.prototype, notingTables, () =>
+    withMethods(ListValues.prototype, notingLists, () =>
+      withMethods(ListTotal.prototype, notingTotals, firstWrongEdit),
+    ),
+  );
+  return { tables: tables.difference(compared), lists, totals, wrongEdit };
 }
 
 /** Runs the law with lists of values that keep the values of an item although it was edited. */
@@ -289,18 +295,20 @@ function withStaleTotal(totals: Totals): string | null {
   return withMethods(ListTotal.prototype, stale, firstWrongEdit);
 }
 
+const used = noteUsed();
+
 test('after every edit of a conversation, requests are read and sent as if nothing were kept', () => {
-  expect(firstWrongEdit()).toBeNull();
+  expect(used.wrongEdit).toBeNull();
 });
 
 test('the law rejects every table that keeps the values of a part, such as a text or names of tools, although the part was edited', () => {
-  const harmless = [...usedTables()].filter((table) => withStaleTable(table) === null);
+  const harmless = [...used.tables].filter((table) => withStaleTable(table) === null);
   expect(harmless).toEqual([]);
 });
 
 test('the law rejects every list of values, and every total, that keeps an item although it was edited', () => {
-  const { lists, totals } = usedLists();
+  const { tables, lists, totals } = used;
   expect([...lists].filter((one) => withStaleValues(one) === null)).toEqual([]);
   expect([...totals].filter((one) => withStaleTotal(one) === null)).toEqual([]);
-  expect(Math.min(lists.size, totals.size)).toBeGreaterThan(4);
+  expect(Math.min(tables.size, lists.size, totals.size)).toBeGreaterThan(4);
 });
