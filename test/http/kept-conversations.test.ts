@@ -7,6 +7,7 @@ import { OPERATOR } from '../../src/core/people/caller.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { KeptConversations, type KeptReading, openConversations } from '../../src/http/kept-conversations.ts';
 import type { NewsListener, NewsSubject } from '../../src/store/news.ts';
+import { tries } from '../deep/effort.ts';
 
 const READING: KeptReading = { keyId: 'a', generation: 0, bytesMax: 1_048_576, valuesMax: 400 };
 
@@ -195,7 +196,7 @@ const turn = fc.record({
 const session = fc.record({ first: shape, turns: fc.array(turn, { minLength: 2, maxLength: 8 }) });
 
 /** @returns how many bodies were read by the reader, and how many of them have bytes to send on */
-function checkReader(open: () => Reader, runs: number): { read: number; copied: number } {
+function checkReader(open: () => Reader, runs: fc.Parameters<unknown>): { read: number; copied: number } {
   const count = { read: 0, copied: 0 };
   fc.assert(
     fc.property(session, ({ first, turns }) => {
@@ -213,7 +214,7 @@ function checkReader(open: () => Reader, runs: number): { read: number; copied: 
         body = step(body);
       }
     }),
-    { seed: 71, numRuns: runs },
+    runs,
   );
   return count;
 }
@@ -266,14 +267,17 @@ const MUTANTS: Readonly<Record<string, () => Reader>> = {
 
 describe('kept conversations', () => {
   test('a body of a running conversation is read and sent exactly as if it were parsed whole', () => {
-    const { read, copied } = checkReader(opened, 6_000);
-    expect(read).toBeGreaterThan(10_000);
-    expect(copied).toBeGreaterThan(2_000);
+    const { read, copied } = checkReader(
+      opened,
+      tries('kept conversations are read as if parsed whole', 2_500, 50_000),
+    );
+    expect(read).toBeGreaterThan(4_000);
+    expect(copied).toBeGreaterThan(800);
   });
 
   for (const [what, open] of Object.entries(MUTANTS)) {
     test(`the law rejects a reader that ${what}`, () => {
-      expect(() => checkReader(open, 3_000)).toThrow();
+      expect(() => checkReader(open, { seed: 71, numRuns: 3_000 })).toThrow();
     });
   }
 });
