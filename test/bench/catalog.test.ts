@@ -86,7 +86,7 @@ describe('quality', () => {
     for (const able of [shareOf]) expect(dominated(facts, able)).toEqual([]);
     fc.assert(
       fc.property(someFacts, (some) => expect(dominated(some, shareOf)).toEqual([])),
-      tries('quality is never lower for a model that is at least as able', 10, 300),
+      tries('quality is never lower for a model that is at least as able', 5, 300),
     );
   });
 

@@ -48,7 +48,7 @@ function agree(found: (text: string) => string[]) {
 test(
   'the editor schema accepts what the loader accepts, and refuses what the loader refuses because of its form',
   () => {
-    fc.assert(agree(checkerOf(schema)), tries('the editor schema and the loader agree about a policy', 10, 5_000));
+    fc.assert(agree(checkerOf(schema)), tries('the editor schema and the loader agree about a policy', 5, 5_000));
   },
   TIMEOUT_MS,
 );

@@ -65,7 +65,7 @@ describe('a certificate', () => {
   test('the certificate ranks the decider’s choice first, and has its figures and those of every fallback bit for bit', () => {
     fc.assert(
       agrees(certify),
-      tries('the certificate ranks the choice first, with its figures bit for bit', 300, 20_000),
+      tries('the certificate ranks the choice first, with its figures bit for bit', 120, 20_000),
     );
   });
 

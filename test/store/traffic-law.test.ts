@@ -40,5 +40,5 @@ const NAME =
   'traffic buckets equal a count over records and journal, in any order of writing and with any counting process';
 
 test(NAME, async () => {
-  await fc.assert(law, tries(NAME, 2, 40));
+  await fc.assert(law, tries(NAME, 1, 40));
 });

@@ -17,7 +17,7 @@ import { callerNamed } from '../../support/request-context.ts';
  * answer is lost. All servers together must allow no more than one bucket would. A server that is alone gets all of the limit except two
  * seconds of the rate.
  */
-const { runs, seed, proved } = effort('shared limits', 60, 3_000);
+const { runs, seed, proved } = effort('shared limits', 30, 3_000);
 
 const INSTANCES = 3;
 const START = 1_000_000;

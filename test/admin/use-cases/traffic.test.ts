@@ -236,7 +236,7 @@ test(LAW, async () => {
       const query = { ...rest, ...ends, ...(by && { by }), compare: 'before' as const };
       expect(await sumsOf({ ...query, points: 'false' })).toEqual(await sumsOf(query));
     }),
-    tries(LAW, 8, 200),
+    tries(LAW, 4, 200),
   );
 });
 

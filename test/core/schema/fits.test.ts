@@ -111,11 +111,11 @@ const exact = (fits: Fits) =>
 
 describe('the check of a value against a JSON schema', () => {
   test('refuses only values that the standard refuses', () => {
-    fc.assert(sound(fitsSchema), tries('JSON schemas: no good answer is refused', 150, 20_000));
+    fc.assert(sound(fitsSchema), tries('JSON schemas: no good answer is refused', 60, 20_000));
   });
 
   test('agrees with the standard where every keyword is checked', () => {
-    fc.assert(exact(fitsSchema), tries('JSON schemas: the check agrees with the standard', 150, 20_000));
+    fc.assert(exact(fitsSchema), tries('JSON schemas: the check agrees with the standard', 60, 20_000));
   });
 
   test.each<[string, Fits, (fits: Fits) => fc.IProperty<unknown>]>([

@@ -89,7 +89,7 @@ describe('every answer', () => {
     });
     fc.assert(
       law,
-      tries('an answer of Responses conforms to its schemas, and its stream says what its JSON says', 100, 5_000),
+      tries('an answer of Responses conforms to its schemas, and its stream says what its JSON says', 50, 5_000),
     );
   });
 
@@ -118,7 +118,7 @@ describe('every answer', () => {
       for (const item of listOf(output)) expect(Object(item).status ?? 'completed').toBe('completed');
       expect(listOf(output).some((item) => /call$/.test(textOf(Object(item).type)))).toBe(false);
     });
-    fc.assert(law, tries('an answer of Responses that breaks off is never ended as completed', 100, 5_000));
+    fc.assert(law, tries('an answer of Responses that breaks off is never ended as completed', 50, 5_000));
   });
 });
 
@@ -150,7 +150,7 @@ describe('the state of an answer', () => {
     const law = fc.property(parts, (all) => {
       expect(stateIn(bodyOf(all, 'stop').output)).toEqual(expected(all));
     });
-    fc.assert(law, tries('the state of an answer of Responses comes back with its items', 100, 5_000));
+    fc.assert(law, tries('the state of an answer of Responses comes back with its items', 50, 5_000));
   });
 
   test('is lost if a client drops reasoning items, which the test detects', () => {

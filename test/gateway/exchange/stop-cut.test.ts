@@ -157,7 +157,9 @@ const PICKS: Readonly<Record<string, Pick>> = {
 };
 
 describe('an answer that the gateway cuts at its stop sequences', () => {
-  const params = tries('an answer cut at its stops is what a service that knows stops would have sent', 250, 100_000);
+  const params = tries('an answer cut at its stops is what a service that knows stops would have sent', 120, 100_000);
+  /** Some mutants break the law only in a later text. */
+  const search = { ...params, numRuns: Math.max(250, params.numRuns) };
 
   test('an answer cut at its stop sequences is the same as from a provider that supports them, for every text and split', () => {
     expect(holds((stops) => new StopCut(stops, 1), params)).toBe(true);
@@ -177,7 +179,7 @@ describe('an answer that the gateway cuts at its stop sequences', () => {
       (stops) => late((parts) => served(parts, stops, pick)),
     ]),
   ])('the law about cut answers catches a mutant %s', (_, mutant) => {
-    expect(holds(mutant, params)).toBe(false);
+    expect(holds(mutant, search)).toBe(false);
   });
 
   test('the code that the mutants change satisfies the law about cut answers', () => {

@@ -4,7 +4,7 @@ import { type SharedPolicy, sharedPolicy } from './member.ts';
 import { Play } from './play.ts';
 
 /** Three instances on a store with random faults, and the laws that must hold. */
-const OPERATIONS = isDeep ? 5_000 : 2_000;
+const OPERATIONS = isDeep ? 5_000 : 1_000;
 const { runs, seed, proved } = effort('state', 1, 200);
 
 let policy: SharedPolicy;

@@ -30,7 +30,7 @@ async function law(seed: number, runs: number, mutant: Mutant = {}): Promise<Cou
 
 const namesOf = (counts: Counts) => Object.keys(counts) as (keyof Counts)[];
 
-const { runs, seed, proved } = effort('ledger', 5, 2_000);
+const { runs, seed, proved } = effort('ledger', 3, 2_000);
 
 test(
   'the ledger gives the same results as the reference model, whatever happens in whatever order',

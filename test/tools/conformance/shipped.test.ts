@@ -11,7 +11,7 @@ import { exampleProvider } from '../../../src/tools/plugin/templates/provider/in
 import { exampleStrategy } from '../../../src/tools/plugin/templates/strategy/index.ts';
 import { effort } from '../../deep/effort.ts';
 
-const { runs, seed, proved } = effort('conformance', 4, 500);
+const { runs, seed, proved } = effort('conformance', 2, 500);
 
 const RECORDED = join(import.meta.dir, '../../providers/fixtures');
 /** The folders with recorded answers of each plugin. */

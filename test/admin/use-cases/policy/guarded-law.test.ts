@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { type GuardedChange, guardedChanges } from '../../../../src/admin/use-cases/policy/guarded.ts';
 import type { Outline } from '../../../../src/policy/runtime/diff.ts';
 import { parseFiles } from '../../../../src/policy/runtime/parse-files.ts';
+import { tries } from '../../../deep/effort.ts';
 import {
   BASE,
   type Data,
@@ -33,8 +34,9 @@ const law = (judge: Judge, numRuns: number) =>
     { numRuns, seed: 47, endOnFailure: true },
   );
 
-test('a guarded change is always recognized, in any form, and an ordinary change never counts as guarded', async () => {
-  const { failed, counterexample, seed } = await law(guardedChanges, 400);
+const NAME = 'a guarded change is always recognized, in any form, and an ordinary change never counts as guarded';
+test(NAME, async () => {
+  const { failed, counterexample, seed } = await law(guardedChanges, tries(NAME, 120, 5_000).numRuns);
   expect([failed, counterexample, seed]).toEqual([false, null, 47]);
 });
 
