@@ -19,6 +19,7 @@ import { loginOf, MODEL, meBy } from '../sign-in/stage.ts';
 import { payment } from '../store/suites/payments.ts';
 import { subject } from '../store/suites/subjects.ts';
 import { answerOf } from '../support/answers.ts';
+import { openApiOf } from '../support/openapi.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 import { strict } from '../support/strict-schema.ts';
 import { Visitor } from '../support/visitor.ts';
@@ -260,9 +261,7 @@ test('every operation has a unique name and a unique address', () => {
 });
 
 test('the server serves every operation as its definition says, and each operation has a row in the matrix of roles', async () => {
-  const { paths } = (await (await fetch(`${box.url}/docs/json`)).json()) as {
-    paths: Record<string, Record<string, { summary: string }>>;
-  };
+  const { paths } = await openApiOf<{ paths: Record<string, Record<string, { summary: string }>> }>(box.url);
   for (const { name, method, path, summary } of OPERATIONS) {
     const documented = paths[path.replace(':id', '{id}')]?.[method.toLowerCase()];
     expect([name, documented?.summary]).toEqual([name, summary]);

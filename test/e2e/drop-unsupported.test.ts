@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { answerOf } from '../support/answers.ts';
 import { platformOf } from '../support/dialect-bench.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { openApiOf } from '../support/openapi.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
@@ -155,9 +156,9 @@ describe('a listed field', () => {
 });
 
 test('the OpenAPI document has every header of Signalbox, including the header for dropped fields', async () => {
-  const { paths } = (await (await fetch(`${lax.url}/docs/json`)).json()) as {
+  const { paths } = await openApiOf<{
     paths: Record<string, { post: { responses: Record<string, { headers: object }> } }>;
-  };
+  }>(lax.url);
   const { headers } = await lax.post(CHAT, chat({ seed: 7 }));
   const own = [...headers.keys()].filter((name) => name.startsWith('x-signalbox-'));
   expect(own).toContain('x-signalbox-dropped');

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { answerOf, eventsOf } from '../support/answers.ts';
+import { openApiOf } from '../support/openapi.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
@@ -110,7 +111,7 @@ describe.each(['fallbacks', 'models'])('a request with `%s`', (field) => {
   });
 
   test('is in the OpenAPI document, with the length that the server accepts', async () => {
-    const { components } = (await (await box.get('/docs/json')).json()) as OpenApi;
+    const { components } = await openApiOf<OpenApi>(box.url);
     for (const [name, path, body] of [
       ['ChatCompletionRequest', '/v1/chat/completions', CHAT],
       ['ResponsesRequest', '/v1/responses', RESPONSE],

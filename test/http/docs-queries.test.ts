@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test';
+import { openApiOf } from '../support/openapi.ts';
 import { useSignalbox } from '../support/use.ts';
 
 /** Compares the OpenAPI document's description of queries and bodies with the answers of the server. */
@@ -30,7 +31,7 @@ interface OpenApi {
 let paths: OpenApi['paths'];
 let schemas: OpenApi['components']['schemas'];
 beforeAll(async () => {
-  const document = (await (await fetch(`${box.url}/docs/json`)).json()) as OpenApi;
+  const document = await openApiOf<OpenApi>(box.url);
   paths = document.paths;
   schemas = document.components.schemas;
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { answerRoutesOf } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
+import { openApiOf } from '../support/openapi.ts';
 import { useSignalbox } from '../support/use.ts';
 
 interface Operation {
@@ -16,8 +17,7 @@ const OF_MODELS = answerRoutesOf(SURFACES).map(({ route: { path } }) => `POST ${
 const OF_KEYS = ['POST /v1/keys', 'DELETE /v1/keys/{id}'];
 
 test('chats, embeddings, changes of own keys, and every change below /admin/ except the playground refuse an invalid Idempotency-Key, and the document lists the header for changes', async () => {
-  const document = await (await fetch(`${box.url}/openapi.json`)).json();
-  const { paths } = document as { paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> };
+  const { paths } = await openApiOf<{ paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }>(box.url);
   const changing = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([method]) => method !== 'get')

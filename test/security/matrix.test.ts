@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { answerOf } from '../support/answers.ts';
+import { openApiOf } from '../support/openapi.ts';
 import { withKey } from '../support/signalbox.ts';
 import { type Column, cellsOf, MATRIX, ROLES, TARGETS, type Target, targetsOf } from './matrix-rows.ts';
 import { type PersonName, usePeople } from './people.ts';
@@ -47,7 +48,7 @@ const headersOf = (role: Column): Readonly<Record<string, string>> =>
   role === 'owner' || role === 'report' || role === 'caller' ? withKey(keys[role] ?? '').headers : box.as(role).headers;
 
 async function documented(): Promise<string[]> {
-  const { paths } = (await (await fetch(`${box.url}/docs/json`)).json()) as { paths: Record<string, object> };
+  const { paths } = await openApiOf<{ paths: Record<string, object> }>(box.url);
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );

@@ -1,7 +1,8 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
+import { openApiOf } from './openapi.ts';
 
 /**
- * A client that is built from the server's own OpenAPI document. The client sends only documented requests and accepts only documented
+ * A client that is built from the OpenAPI document. The client sends only documented requests and accepts only documented
  * answers.
  */
 
@@ -50,7 +51,7 @@ const escaped = (name: string): string => encodeURIComponent(name.replaceAll('~'
 
 /** @param url of the server */
 export async function apiClient(url: string): Promise<ApiClient> {
-  const document = (await (await fetch(`${url}/docs/json`)).json()) as Document;
+  const document = await openApiOf<Document>(url);
   const ajv = new Ajv2020({ strict: false, allErrors: true }).addSchema(document, 'api');
   const known = new Map<string, ValidateFunction>();
   const check = (value: unknown, ...place: readonly string[]): void => {
