@@ -29,12 +29,8 @@ async function pagesOf(path: string, cursor: 'after' | 'before', limit: number |
 
 test('the pages of a list of large rows end at 1 MiB, and the cursor returns each row once', async () => {
   const models = Array.from({ length: 150 }, (_, at) => `${at}`.padStart(100, 'm'));
-  const made = await Promise.all(
-    ['/admin/keys', '/admin/users', '/admin/teams'].flatMap((path) =>
-      Array.from({ length: ROWS }, (_, at) => box.post(path, { name: `large ${at}`, models })),
-    ),
-  );
-  expect(new Set(made.map(({ status }) => status))).toEqual(new Set([200]));
+  for (const path of ['/admin/keys', '/admin/users', '/admin/teams'])
+    for (let at = 0; at < ROWS; at++) expect((await box.post(path, { name: `large ${at}`, models })).status).toBe(200);
   for (const [path, cursor, limit, least] of [
     ['/admin/keys', 'after', 1_000, ROWS],
     ['/admin/keys', 'after', null, ROWS],

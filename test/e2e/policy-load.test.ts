@@ -33,8 +33,8 @@ async function longestShare(send: () => Promise<Response>): Promise<number> {
 }
 
 /** Comments that make the lines of every file different, some of them at other positions. */
-const comments = (seed: number) =>
-  Array.from({ length: 60 }, (_, file) => {
+const comments = (seed: number, files = 60) =>
+  Array.from({ length: files }, (_, file) => {
     const lines = Array.from(
       { length: 700 },
       (_, at) => `# ${at}: ${(at * 7_919 + (file + seed) * 104_729) % 1_009}\n`,
@@ -46,7 +46,7 @@ const comments = (seed: number) =>
 const models = (name: string, priceFrom: number) => [
   {
     name: 'models.yaml',
-    text: `models:\n${Array.from({ length: 2_500 }, (_, at) => `  ${name}-${at}: { price: { input: ${priceFrom + at} } }\n`).join('')}`,
+    text: `models:\n${Array.from({ length: 1_500 }, (_, at) => `  ${name}-${at}: { price: { input: ${priceFrom + at} } }\n`).join('')}`,
   },
 ];
 
@@ -66,7 +66,7 @@ describe('the server handles other requests during:', () => {
   });
 
   test('a difference of many rewritten files', async () => {
-    const body = { a: { changes: comments(0) }, b: { changes: comments(500) } };
+    const body = { a: { changes: comments(0, 30) }, b: { changes: comments(500, 30) } };
     const share = await leastOf(QUARTER, () => longestShare(() => post('diff', body)));
     expect(share).toBeLessThan(QUARTER);
   });
@@ -78,8 +78,8 @@ describe('the server handles other requests during:', () => {
       `  - { name: c${at}, given: { model: ${'q'.repeat(90)}${at} }, expect: { task: coding } }\n`;
     const times = (number: number, text: (at: number) => string) => Array.from({ length: number }, (_, at) => text(at));
     const changes = [
-      { name: 'more.yaml', text: `models:\n${times(200, one).join('')}` },
-      { name: 'wrong.yaml', text: `cases:\n${times(100, wrong).join('')}` },
+      { name: 'more.yaml', text: `models:\n${times(130, one).join('')}` },
+      { name: 'wrong.yaml', text: `cases:\n${times(70, wrong).join('')}` },
     ];
     const share = await leastOf(HALF, () => longestShare(() => post('check', { changes })));
     expect(share).toBeLessThan(HALF);
