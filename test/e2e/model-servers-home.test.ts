@@ -20,10 +20,13 @@ function fake(...models: readonly FakeModel[]): FakeModelServer {
 
 /** Time passes ten times as fast, so that no test waits five seconds between two polls. */
 const FASTER = 10;
+/** Time that servers skip. After this time, a server applies other figures of a model that it serves, ms. */
+let skippedMs = 0;
+const BUILD_AFTER_MS = 60_000;
 
 async function start(server: Pick<FakeModelServer, 'url'>, options: StartOptions = {}): Promise<Signalbox> {
   const signalbox = await startSignalbox({
-    clock: () => performance.now() * FASTER,
+    clock: () => performance.now() * FASTER + skippedMs,
     timers: {
       after: (ms, run) => setTimeout(run, ms / FASTER),
       every: (ms, run) => setInterval(run, ms / FASTER),
@@ -110,6 +113,7 @@ test('a loaded model that states more context is believed, and the log has both 
   const long = 'word '.repeat(6_000);
   expect(await chat(signalbox, long)).toMatchObject({ code: 'context_length_exceeded' });
   server.models = [{ ...large, inUse: 32_768 }];
+  skippedMs += BUILD_AFTER_MS;
   await signalbox.post('/admin/policy/reload', {});
   await waitFor(async () => (await chat(signalbox, long)).model === 'ollama/smol', 20_000);
   const line = signalbox.lines.find((text) => text.includes('the context of a model changed'));
