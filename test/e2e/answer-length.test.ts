@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { Timers } from '../../src/core/time/timers.ts';
-import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { type Answer, answerOf, quietFor, waitFor } from '../support/answers.ts';
+import { frequentTimers } from '../support/frequent-timers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
 import { type Signalbox, startSignalbox, writePolicy } from '../support/signalbox.ts';
@@ -64,8 +63,7 @@ async function start(declared: number): Promise<Server> {
   let skippedMs = 0;
   const policy = policyOf(declared);
   const clock = () => performance.now() + skippedMs;
-  const timers: Timers = { ...processTimers, every: (ms, run) => processTimers.every(ms / FASTER, run) };
-  const box = await startSignalbox({ policy, env: UPSTREAM_ENV, clock, timers });
+  const box = await startSignalbox({ policy, env: UPSTREAM_ENV, clock, timers: frequentTimers(FASTER) });
   return {
     box,
     async explain(model, more = {}) {

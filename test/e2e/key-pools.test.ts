@@ -6,6 +6,7 @@ import { answerOf, waitFor } from '../support/answers.ts';
 import { forgetThreads } from '../support/dialects/anthropic-threads.ts';
 import { expectError } from '../support/error-contract.ts';
 import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
+import { frequentTimers } from '../support/frequent-timers.ts';
 import { testPolicy } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
@@ -43,6 +44,8 @@ async function start(
   const box = await startSignalbox({
     policy: edit(policyWith(keys)),
     env: { TEST_UPSTREAM_KEY: 'provider-secret-second', ...env },
+    // A changed file takes effect within half a second.
+    ...('KEYS_FILE' in env && { timers: frequentTimers(5) }),
   });
   boxes.push(box);
   return box;

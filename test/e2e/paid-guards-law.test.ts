@@ -85,7 +85,7 @@ async function stageOf(world: World, count: number, stepsFor?: (judge: string) =
   };
   const guards = `guards:
   - { name: mod, guard: model, model: judge, on: [input, output], on_match: block, deadline_ms: 30000 }
-ledger: { contention_wait_ms: 2000 }
+ledger: { contention_wait_ms: 400 }
 `;
   const policy = testPolicy(
     { judge: upstreams.judge.url, best: upstreams.best.url },

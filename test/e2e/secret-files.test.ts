@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync
 import { join } from 'node:path';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import { type RecordedRequest, startFakeUpstream } from '../support/fake-upstream.ts';
+import { frequentTimers } from '../support/frequent-timers.ts';
 import { MountedFolder } from '../support/mounted-folder.ts';
 import { testPolicy } from '../support/policies.ts';
 import { freePort } from '../support/ports.ts';
@@ -12,7 +13,7 @@ import { makeTestKey, type Signalbox, startSignalbox, temporaryFolder, writePoli
 /** Secrets in files: `NAME_FILE` instead of `NAME`. */
 const OLD = 'provider-secret-of-yesterday';
 const NEW = 'provider-secret-of-today';
-/** A changed file takes effect within two seconds; the tests allow four times as much, ms. */
+/** A changed file takes effect within two seconds, and in these tests within half a second; they allow much more, ms. */
 const SEEN_MS = 8_000;
 
 const upstream = startFakeUpstream();
@@ -39,7 +40,11 @@ function replace(path: string, text: string): void {
 const policy = (): string => testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } });
 
 async function start(env: Readonly<Record<string, string>>, args: readonly string[] = []): Promise<void> {
-  box = await startSignalbox({ env, ...(args.length > 0 ? { args } : { policy: policy() }) });
+  box = await startSignalbox({
+    env,
+    timers: frequentTimers(5),
+    ...(args.length > 0 ? { args } : { policy: policy() }),
+  });
 }
 
 const startWithFile = (text: string): Promise<void> => {
@@ -84,7 +89,7 @@ describe('the key of a provider in a file', () => {
     const { revision } = await status();
     // The provider accepts the new key from the beginning, like a service that issues a second key. The old key is withdrawn later.
     const known = new Set([OLD, NEW]);
-    const patient = { betweenChunksMs: 20, text: Array.from({ length: 200 }, () => 'a ') };
+    const patient = { betweenChunksMs: 20, text: Array.from({ length: 100 }, () => 'a ') };
     upstream.behave((request) => {
       if (!known.has(keyOf(request) ?? '')) return { fail: 'auth' };
       return request.body.max_tokens === 500 ? patient : {};
@@ -116,7 +121,7 @@ describe('the key of a provider in a file', () => {
     expect(new Set(upstream.requests.slice(late).map(keyOf))).toEqual(new Set([NEW]));
     // A running request has kept the key that it began with.
     const { chunks } = await eventsOf(await long);
-    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe('a '.repeat(200));
+    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe('a '.repeat(100));
     const after = await status();
     expect(after.revision).toBe(revision);
     expect(after.last_reload.message).toBe('The policy is active with the new TEST_UPSTREAM_KEY.');
