@@ -191,7 +191,7 @@ function newSeries(before: Page, after: Page): string[] {
 const METHODS = ['PURGE', 'PROPFIND', 'LOCK'];
 
 describe('callers who send arbitrary values', () => {
-  const FLOOD = 50;
+  const FLOOD = 20;
   /** Sends requests with different values for everything that a caller chooses. */
   async function flood(from: number, to: number): Promise<void> {
     const outside = async (at: number) => {

@@ -7,10 +7,14 @@ const STARTED = ['main.ts', 'server/serve.ts', 'dialects/openai-chat/surface.ts'
 const HEAVY = /^(?:viem|ox|@x402)(?:\/|$)/;
 const transpiler = new Bun.Transpiler({ loader: 'ts' });
 
+const imports = new Map<string, Promise<readonly string[]>>();
+
 /** Returns the static imports of a file, without type imports. */
-async function loadedBy(file: string): Promise<string[]> {
-  const imports = transpiler.scanImports((await Bun.file(file).text()).replace(/^#!.*/, ''));
-  return imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path);
+const loadedBy = (file: string): Promise<readonly string[]> => imports.getOrInsertComputed(file, readImports);
+
+async function readImports(file: string): Promise<readonly string[]> {
+  const found = transpiler.scanImports((await Bun.file(file).text()).replace(/^#!.*/, ''));
+  return found.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path);
 }
 
 /** Returns the packages that a file loads, directly or indirectly. */
