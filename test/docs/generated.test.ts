@@ -6,7 +6,7 @@ import { jsonText } from '../../src/admin/cli/text.ts';
 import { policySchema, schemaText } from '../../src/policy/schema/json-schema.ts';
 import { AGENT_PAGES } from './agent-names-page.ts';
 import { alertsPage } from './alerts-page.ts';
-import { choicesPage, chosenPage, routingBenchmarksPage } from './choices-page.ts';
+import { choicesPage, chosenPage } from './choices-page.ts';
 import { decisionPicture } from './decision-picture.ts';
 import { diagnosticsPage } from './diagnostics-page.ts';
 import { doctorPage } from './doctor-page.ts';
@@ -28,7 +28,6 @@ import { selectorsPicture } from './selectors-picture.ts';
 
 /** Files that are generated from code, completely or between marks. `UPDATE=1 bun test test/docs/generated.test.ts` writes them. */
 const PAGES = {
-  'docs/benchmarks-routing.md': routingBenchmarksPage,
   'docs/operate/alerts.md': alertsPage,
   'docs/operate/doctor.md': doctorPage,
   'docs/operate/errors.md': errorsPage,
