@@ -48,7 +48,7 @@ interface Traffic {
   readonly beginnings: 'own' | 'shared';
   readonly servers: number;
 }
-const PLAIN: Traffic = { hourly: 60, beginnings: 'own', servers: 1 };
+const PLAIN: Traffic = { hourly: isDeep ? 60 : 30, beginnings: 'own', servers: 1 };
 
 function played(policy: string, { hourly, beginnings, servers }: Traffic, mutant: ConversationMutant | null = null) {
   const conversations = conversationsOf(randomFrom(seed), hours * hourly, hourly, beginnings);
@@ -129,7 +129,7 @@ function editsOf(random: () => number, mode: string): readonly string[] {
 function edited(mode: string, mutant: ConversationMutant | null = null) {
   const [first = '', ...others] = editsOf(randomFrom(seed), mode);
   const edits = new Map(others.map((policy, at) => [(at + 1) * 20 * 60_000, policy]));
-  const conversations = conversationsOf(randomFrom(seed), hours * 60, 60);
+  const conversations = conversationsOf(randomFrom(seed), hours * PLAIN.hourly, PLAIN.hourly);
   return new FleetConversations(randomFrom(seed + 1), first, mutant).play(conversations, edits);
 }
 
@@ -162,7 +162,7 @@ describe('while endpoints and keys are added and removed', () => {
       { name: 'c', weight: 4 },
       { name: 'a', weight: 3 },
     ]);
-    const hourly = isDeep ? 600 : 200;
+    const hourly = isDeep ? 600 : 100;
     const conversations = conversationsOf(randomFrom(seed), 2 * hourly, hourly);
     const report = new FleetConversations(randomFrom(seed + 1), before).play(
       conversations,
