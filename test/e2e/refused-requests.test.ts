@@ -1,12 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import { grant } from '../gateway/money/books.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
+import { UPSTREAM_ENV } from '../support/policies.ts';
 import { openResponses } from '../support/responses-socket.ts';
-import { type Signalbox, withKey } from '../support/signalbox.ts';
+import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
+import { useStarted } from '../support/use.ts';
 import { chat, makeKey, newPath, PATIENCE, policyWith, start, upstream, useServers } from './ledger-support.ts';
 
 /** Requests that are answered with a status from 400 up: each is in the list once, and is found by its ID. */
 useServers();
+/** A server for the tests that name their own requests. */
+const box = useStarted(() => startSignalbox({ policy: policyWith(), env: UPSTREAM_ENV }));
 
 interface Entry extends Readonly<Record<string, unknown>> {
   readonly id: string;
@@ -95,7 +99,6 @@ describe('a refused request', () => {
   test(
     'is recorded for each path of a model, and on a WebSocket',
     async () => {
-      const box = await start();
       const { key } = await makeKey(box, '--scope', 'chat', '--scope', 'route');
       const model = 'gpt-9-imaginary';
       const paths: readonly (readonly [path: string, dialect: string | null, body: object])[] = [
@@ -139,7 +142,6 @@ describe('a refused request', () => {
   test(
     'names the model of its path, for each path of Gemini’s API, also if its body is not read',
     async () => {
-      const box = await start();
       const { key } = await makeKey(box);
       const { key: router } = await makeKey(box, '--scope', 'route');
       const contents = [{ parts: [{ text: PROMPT }] }];
@@ -170,7 +172,6 @@ describe('a refused request', () => {
   test(
     'names its model in at most 128 printable characters, without a key that was sent as the model',
     async () => {
-      const box = await start();
       const secret = `sk-proj-${'a1B2'.repeat(12)}`;
       for (const [model, shown] of [
         [`gpt\u0007-\u202e9\n${'-small'.repeat(50)}`, `gpt-9${'-small'.repeat(21).slice(0, 123)}`],
@@ -196,7 +197,6 @@ describe('a refused request', () => {
   test(
     'contains neither a password that was sent as the model, nor a name in its metadata',
     async () => {
-      const box = await start();
       const passwords = [
         'Tr0ub4dor&3',
         'postgres://ada:horse-battery@db/orders',
@@ -235,7 +235,6 @@ describe('a refused request', () => {
   test(
     'has no characters in its message that control the terminal of an operator',
     async () => {
-      const box = await start();
       const model = 'gpt\u001b]0-title\u0007\u001b[2J\u009b\u202e9';
       const response = await box.post('/v1/chat/completions', { model, messages });
       expect(response.status).toBe(404);
@@ -251,7 +250,6 @@ describe('a refused request', () => {
   test(
     'counts in traffic, and not as a request that ran',
     async () => {
-      const box = await start();
       const { key, id } = await makeKey(box);
       expect((await chat(box, key)).status).toBe(200);
       for (let n = 0; n < 3; n++) await chat(box, key, { model: 'none' });
@@ -265,7 +263,6 @@ describe('a refused request', () => {
   test(
     'of a suspended key has a record with the key; a person who looks for something in the console leaves none',
     async () => {
-      const box = await start();
       const { key, id } = await makeKey(box);
       expect((await box.post(`/admin/keys/${id}/suspend`, {})).status).toBe(200);
       const response = await chat(box, key);
@@ -391,7 +388,6 @@ describe('a request with a decision', () => {
   test(
     'is linked by the refusal of a repeat that cannot get its answer',
     async () => {
-      const box = await start();
       const { key, id } = await makeKey(box);
       const send = (by: string) => {
         const headers = { authorization: `Bearer ${by}`, 'idempotency-key': 'again' };
@@ -414,7 +410,6 @@ describe('decisions list and show', () => {
   test(
     'the command finds refused requests like the API, with and without the server, in pages',
     async () => {
-      const box = await start();
       const { key, id } = await makeKey(box);
       const ids: string[] = [];
       for (let n = 0; n < 3; n++) ids.unshift(idOf(await chat(box, key, { model: `none-${n}` })));
@@ -450,7 +445,6 @@ describe('decisions list and show', () => {
   test(
     'a key cannot find requests of another key, and a report sees no message',
     async () => {
-      const box = await start();
       const { key } = await makeKey(box);
       const { key: other } = await makeKey(box);
       const { key: report } = await makeKey(box, '--scope', 'report');
