@@ -1,3 +1,4 @@
+import { isDeep } from '../deep/effort.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { type OwnServer, startOwnServer } from '../support/own-server.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY, withCompletions } from '../support/policies.ts';
@@ -124,7 +125,7 @@ export async function setStage(all: readonly Case[]): Promise<Stage> {
     if (upstream.speaks === 'http') return `${http.url}/${one.id}${one.dialect.base}`;
     return raw.get(one)!.url + one.dialect.base;
   };
-  const box = await startSignalbox({ isProcess: true, policy: policyOf(all, healthy.url, urlOf), env: UPSTREAM_ENV });
+  const box = await startSignalbox({ isProcess: isDeep, policy: policyOf(all, healthy.url, urlOf), env: UPSTREAM_ENV });
   return {
     box,
     get trapped() {
