@@ -210,7 +210,7 @@ describe('the laws detect an adapter that', () => {
       const isFound = (numRuns: number) =>
         laws.some((law) => fc.check<unknown[]>(law, { numRuns, seed, endOnFailure: true }).failed);
       // The test begins with few runs of both laws, because most mutants break one of the laws soon.
-      expect(isFound(200) || isFound(2_000) || isFound(25_000)).toBe(true);
+      expect(isFound(500) || isFound(25_000)).toBe(true);
     });
   }
 });

@@ -9,9 +9,16 @@ const event = (delta: object, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 const MEGABYTE = event({ content: 'a'.repeat(1_000_000) });
 
+/** A comment, which counts as much as content and is read faster. */
+const MEGABYTE_OF_COMMENT = `: ${'a'.repeat(1_000_000)}\n\n`;
+
 /** Returns the number of received characters of a stream of this many megabytes, and its end. */
-async function heard(megabytes: number, stream: boolean) {
-  const raw = [...Array.from({ length: megabytes }, () => MEGABYTE), event({}, 'stop')];
+async function heard(megabytes: number, stream: boolean, comments = 0) {
+  const raw = [
+    ...Array.from({ length: megabytes }, () => MEGABYTE),
+    ...Array.from({ length: comments }, () => MEGABYTE_OF_COMMENT),
+    event({}, 'stop'),
+  ];
   upstream.next({ raw, contentType: 'text/event-stream' });
   const call = openTo(upstream.url, { call: providerCall({}, { stream }), totalMs: 30_000 });
   let characters = 0;
@@ -30,5 +37,8 @@ test('a stream instead of a JSON answer has the JSON answer’s size limit', asy
 
 test('a stream may be longer than a JSON answer, but has a limit', async () => {
   expect(await heard(40, true)).toEqual({ characters: 40_000_000, failure: null });
-  expect((await heard(280, true)).failure).toMatchObject({ kind: 'malformed', message: 'the answer was too large' });
+  expect((await heard(40, true, 240)).failure).toMatchObject({
+    kind: 'malformed',
+    message: 'the answer was too large',
+  });
 });
