@@ -206,6 +206,8 @@ const webhooksText = ({ webhooks }: PrintedList): string =>
 export const ALERT_OPERATIONS = [
   operation({
     name: 'alerts list',
+    use: 'to see which alerts were sent, and whether a webhook fails.',
+    example: 'alerts list --limit 5',
     http: 'GET /admin/alerts',
     action: 'alerts.read',
     summary: 'List alerts, their rules and webhooks',
@@ -237,6 +239,8 @@ export const ALERT_OPERATIONS = [
   }),
   operation({
     name: 'alerts test',
+    use: 'after you have set up a webhook.',
+    example: 'alerts test ops',
     http: 'POST /admin/alerts/test',
     action: 'alerts.test',
     summary: 'Send a test message to webhooks',

@@ -25,6 +25,8 @@ type Status = f.ValueOf<typeof CacheStatus>;
 /** The operation of `GET /admin/cache` and `signalbox cache status`. */
 export const showCache = operationsOn<CacheServices>()({
   name: 'cache status',
+  use: 'to see how many requests the cache answers, and what that saves.',
+  example: 'cache status --from 2026-11-20',
   http: 'GET /admin/cache',
   action: 'decisions.list',
   summary: 'Show the hits and savings of the cache',

@@ -164,6 +164,8 @@ export const REQUEST_FILTERS = {
 /** The operation of `GET /admin/decisions` and `signalbox decisions list`. */
 export const listRecords = operationsOn<DecisionReader>()({
   name: 'decisions list',
+  use: 'to find requests, for example those that failed, and the ID of their decision.',
+  example: 'decisions list --status failed --from 2026-11-20',
   http: 'GET /admin/decisions',
   action: 'decisions.list',
   summary: 'List decisions and refused requests',
@@ -296,6 +298,8 @@ export const listRecords = operationsOn<DecisionReader>()({
 /** The operation of `GET /admin/requests/{id}` and `signalbox decisions show`. */
 export const showRecord = operationsOn<RequestReader>()({
   name: 'decisions show',
+  use: 'when a caller reports the `x-request-id` of an answer.',
+  example: 'decisions show req_0a4x1wm3zj8',
   http: 'GET /admin/requests/:id',
   action: 'decisions.list',
   summary: 'Find a request by its ID',

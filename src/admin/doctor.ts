@@ -11,6 +11,8 @@ export interface DoctorServices {
 /** The operation of `POST /admin/doctor` and `signalbox doctor`. */
 export const runChecks = operationsOn<DoctorServices>()({
   name: 'doctor',
+  use: 'when something does not work, and after you have set up a server.',
+  example: 'doctor',
   http: 'POST /admin/doctor',
   action: 'status.read',
   isLong: true,

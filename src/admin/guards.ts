@@ -30,6 +30,8 @@ interface Report {
 /** The operation of `GET /admin/guards` and `signalbox guards list`. */
 export const listGuards = operationsOn<GuardServices>()({
   name: 'guards list',
+  use: 'to see what guards find, for example before a guard that only counts begins to block.',
+  example: 'guards list --from 2026-11-20',
   http: 'GET /admin/guards',
   action: 'decisions.list',
   summary: 'List guards and what they found',

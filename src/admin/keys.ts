@@ -145,6 +145,8 @@ const memberIn = (
 
 export const listKeys = operation({
   name: 'keys list',
+  use: 'to find the ID of a key.',
+  example: 'keys list --state valid --search billing',
   http: 'GET /admin/keys',
   action: 'keys.read',
   summary: 'List the keys',
@@ -184,6 +186,8 @@ export const listKeys = operation({
 
 export const showKey = operation({
   name: 'keys show',
+  use: 'to see how much a key has left.',
+  example: 'keys show k7mw2pq9x4ta',
   http: 'GET /admin/keys/:id',
   action: 'keys.read',
   summary: 'Show a key',
@@ -210,6 +214,8 @@ function grantOf(
 
 export const makeKey = operation({
   name: 'keys create',
+  use: 'to give an application or a person access.',
+  example: 'keys create --name billing-app --budget 20USD/month --rpm 60 --expires-in 90d',
   http: 'POST /admin/keys',
   action: 'keys.change',
   summary: 'Create a key',
@@ -248,6 +254,8 @@ export const makeKey = operation({
 
 export const alterKey = operation({
   name: 'keys change',
+  use: 'to change what a key may do, without a new secret.',
+  example: 'keys change k7mw2pq9x4ta --budget 800/month --model gpt-6-luna',
   http: 'PATCH /admin/keys/:id',
   action: 'keys.change',
   summary: 'Change a key',
@@ -301,6 +309,8 @@ const suspension =
 
 export const stopKey = operation({
   name: 'keys suspend',
+  use: 'to stop a key for a while, for example during an investigation.',
+  example: 'keys suspend k7mw2pq9x4ta',
   http: 'POST /admin/keys/:id/suspend',
   action: 'keys.suspend',
   summary: 'Suspend a key',
@@ -317,6 +327,8 @@ export const stopKey = operation({
 
 export const resumeKey = operation({
   name: 'keys resume',
+  use: 'to end the suspension of a key.',
+  example: 'keys resume k7mw2pq9x4ta',
   http: 'POST /admin/keys/:id/resume',
   action: 'keys.suspend',
   summary: 'Resume a key',
@@ -330,6 +342,8 @@ export const resumeKey = operation({
 
 export const renewKey = operation({
   name: 'keys rotate',
+  use: 'to replace a secret regularly, or at once when it has leaked.',
+  example: 'keys rotate k7mw2pq9x4ta --overlap 12h',
   http: 'POST /admin/keys/:id/rotate',
   action: 'keys.change',
   summary: 'Rotate a key',
@@ -367,6 +381,8 @@ export const renewKey = operation({
 
 export const endKey = operation({
   name: 'keys revoke',
+  use: 'when a key is no longer needed or must never work again.',
+  example: 'keys revoke k7mw2pq9x4ta',
   http: 'POST /admin/keys/:id/revoke',
   action: 'keys.change',
   summary: 'Revoke a key',
@@ -393,6 +409,8 @@ interface PrintedGrant {
 
 export const grantCredits = operation({
   name: 'keys grant',
+  use: 'to sell prepaid Credits.',
+  example: 'keys grant k7mw2pq9x4ta 25 --note "invoice 1042"',
   http: 'POST /admin/keys/:id/grant',
   action: 'keys.grant',
   summary: 'Grant Credits to a key',

@@ -54,6 +54,8 @@ const countText = ({ outcomes }: { readonly outcomes: number }) =>
 /** The operation of `GET /admin/learning` and `signalbox learn status`. */
 export const showLearning = operationsOn<LearningServices>()({
   name: 'learn status',
+  use: 'to compare models by the scores of your callers.',
+  example: 'learn status',
   http: 'GET /admin/learning',
   action: 'learning.read',
   summary: 'Show scores by model and task',

@@ -121,6 +121,8 @@ export const LedgerStatus = f.named('LedgerStatus', 'The current state of the le
 
 export const showLedger = operation({
   name: 'ledger status',
+  use: 'to see which budgets are about to run out.',
+  example: 'ledger status --limit 20',
   http: 'GET /admin/ledger',
   action: 'ledger.read',
   summary: 'Show charges, holds and funds',

@@ -53,6 +53,8 @@ export const LoginList = f.named('LoginList', 'Logins that have not ended.', {
 export const LOGIN_OPERATIONS = [
   operation({
     name: 'logins list',
+    use: 'to see who is signed in to the console.',
+    example: 'logins list',
     http: 'GET /admin/logins',
     action: 'logins.read',
     summary: 'List logins',
@@ -75,6 +77,8 @@ export const LOGIN_OPERATIONS = [
   }),
   operation({
     name: 'logins end',
+    use: 'to sign a person out, for example after a laptop was lost.',
+    example: 'logins end login_5f0c2e9b7a1d4c3e8f60',
     http: 'DELETE /admin/logins/:id',
     action: 'logins.end',
     summary: 'End a login',

@@ -185,6 +185,8 @@ export const UNFOLLOWED =
 /** The operation of `GET /admin/policy/pushes` and `signalbox policy history`. */
 export const listPushed = operationsOn<{ readonly desk: PushReader }>()({
   name: 'policy history',
+  use: 'to find an earlier revision, or who pushed a revision.',
+  example: 'policy history --limit 10',
   http: 'GET /admin/policy/pushes',
   action: 'policy.read',
   summary: 'List the revisions that were pushed',

@@ -254,6 +254,8 @@ export interface ClusterServices {
 /** The operation of `GET /admin/cluster` and `signalbox instances`. */
 export const showCluster = operationsOn<ClusterServices>()({
   name: 'instances',
+  use: 'to check that all servers run the same policy and version.',
+  example: 'instances',
   http: 'GET /admin/cluster',
   action: 'status.read',
   summary: 'List the servers that use the database',
@@ -288,6 +290,8 @@ const operation = operationsOn<StatusServices>();
 /** The operation of `GET /admin/endpoints` and `signalbox endpoints list`. */
 export const listEndpoints = operationsOn<Pick<StatusServices, 'health'>>()({
   name: 'endpoints list',
+  use: 'to see which models and keys of providers cannot serve now, and why.',
+  example: 'endpoints list',
   http: 'GET /admin/endpoints',
   action: 'endpoints.read',
   summary: 'List endpoints with their health',

@@ -50,6 +50,8 @@ const found = async ({ by, id }: Call, source: SubjectSource) =>
 export const SUBJECT_OPERATIONS = [
   operation({
     name: 'subjects list',
+    use: 'to find the ID of a workload that sends tokens.',
+    example: 'subjects list --limit 20',
     http: 'GET /admin/subjects',
     action: 'subjects.read',
     summary: 'List the subjects of tokens',
@@ -73,6 +75,8 @@ export const SUBJECT_OPERATIONS = [
   }),
   operation({
     name: 'subjects show',
+    use: 'to see which workload an ID stands for.',
+    example: 'subjects show subject_4f1d2c3b5a69788796a5b4c3d2e1f001',
     http: 'GET /admin/subjects/:id',
     action: 'subjects.read',
     summary: 'Show a subject',
@@ -83,6 +87,8 @@ export const SUBJECT_OPERATIONS = [
   }),
   operation({
     name: 'subjects block',
+    use: 'to stop a workload, because Signalbox cannot revoke its tokens.',
+    example: 'subjects block subject_4f1d2c3b5a69788796a5b4c3d2e1f001 --note "runaway job"',
     http: 'POST /admin/subjects/:id/block',
     action: 'subjects.change',
     summary: 'Block a subject',
@@ -104,6 +110,8 @@ export const SUBJECT_OPERATIONS = [
   }),
   operation({
     name: 'subjects unblock',
+    use: 'to let a blocked workload continue.',
+    example: 'subjects unblock subject_4f1d2c3b5a69788796a5b4c3d2e1f001',
     http: 'POST /admin/subjects/:id/unblock',
     action: 'subjects.change',
     summary: 'Unblock a subject',

@@ -110,6 +110,8 @@ const shown = ({ people }: PeopleDesk, row: TeamRow) => ({
 export const TEAM_OPERATIONS = [
   operation({
     name: 'teams create',
+    use: 'to let several people or applications share a budget.',
+    example: 'teams create --name search --budget 50,000/month --member-budget 20USD/month',
     http: 'POST /admin/teams',
     action: 'teams.change',
     summary: 'Create a team',
@@ -138,6 +140,8 @@ export const TEAM_OPERATIONS = [
   }),
   operation({
     name: 'teams list',
+    use: 'to find a team.',
+    example: 'teams list --origin api',
     http: 'GET /admin/teams',
     action: 'people.read',
     summary: 'List teams',
@@ -161,6 +165,8 @@ export const TEAM_OPERATIONS = [
   }),
   operation({
     name: 'teams show',
+    use: 'to see how much a team has spent.',
+    example: 'teams show search',
     http: 'GET /admin/teams/:id',
     action: 'people.read',
     idForm: 'NAME|ID',
@@ -180,6 +186,8 @@ export const TEAM_OPERATIONS = [
   }),
   operation({
     name: 'teams change',
+    use: 'to change the limits of a team.',
+    example: 'teams change search --budget 80000/month',
     http: 'PATCH /admin/teams/:id',
     action: 'teams.change',
     idForm: 'NAME|ID',
@@ -203,6 +211,8 @@ export const TEAM_OPERATIONS = [
   }),
   operation({
     name: 'teams delete',
+    use: 'when a team no longer exists.',
+    example: 'teams delete search',
     http: 'DELETE /admin/teams/:id',
     action: 'teams.change',
     idForm: 'NAME|ID',

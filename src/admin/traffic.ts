@@ -154,6 +154,8 @@ interface Report extends Readonly<Record<'from' | 'to' | 'counted_until', string
 
 export const showTraffic = operationsOn<TrafficServices>()({
   name: 'traffic show',
+  use: 'to see how many requests arrive, how many fail and how long they take.',
+  example: 'traffic show --step hour --by model',
   http: 'GET /admin/traffic',
   action: 'traffic.read',
   summary: 'Show traffic over time',

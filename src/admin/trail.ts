@@ -97,6 +97,8 @@ export const TRAIL_PERIOD = f.allOptional({
 /** The operation of `GET /admin/trail` and `signalbox trail list`. */
 export const listEntries = operationsOn<TrailReader>()({
   name: 'trail list',
+  use: 'to find out who changed a key, a policy or a user.',
+  example: 'trail list --kind policy --from 2026-11-01',
   http: 'GET /admin/trail',
   action: 'trail.read',
   summary: 'List the changes in the audit trail',
@@ -139,7 +141,12 @@ export const listEntries = operationsOn<TrailReader>()({
 });
 
 /** The operation that lists the audit trail, under the name of a command on keys. */
-export const KEYS_LOG: Operation<TrailReader> = { ...listEntries, name: 'keys log' };
+export const KEYS_LOG: Operation<TrailReader> = {
+  ...listEntries,
+  name: 'keys log',
+  use: 'to see who changed a key.',
+  example: 'keys log --key k7mw2pq9x4ta',
+};
 
 /** Returns an ID unchanged, or the address of a wallet in lower case; null for all. */
 function subjectOf(param: string, text: string | undefined): string | null {
@@ -231,6 +238,8 @@ export const TrailErasure = f.named('TrailErasure', 'An erasure of personal data
 /** The operation of `POST /admin/trail/erase` and `signalbox trail erase`. */
 export const eraseEntries = operationsOn<TrailEraser>()({
   name: 'trail erase',
+  use: 'when a person asks for the deletion of personal data.',
+  example: 'trail erase --by alice --yes',
   http: 'POST /admin/trail/erase',
   action: 'trail.erase',
   summary: 'Erase personal data from the audit trail',

@@ -134,6 +134,8 @@ const CSV = {
 
 export const reportUsage = operation({
   name: 'ledger usage',
+  use: 'to see who spent how much, and on which models.',
+  example: 'ledger usage --month last --by team,model',
   http: 'GET /admin/usage',
   action: 'usage.read',
   summary: 'Show usage by groups',

@@ -108,6 +108,8 @@ const suspension = (isSuspended: boolean) => async (desk: PeopleServices, call: 
 export const USER_OPERATIONS = [
   operation({
     name: 'users create',
+    use: 'to create keys for a person before the person has signed in.',
+    example: 'users create --name "Ada Lovelace" --email ada@example.com --team search --role member',
     http: 'POST /admin/users',
     action: 'people.change',
     summary: 'Create a user',
@@ -137,6 +139,8 @@ export const USER_OPERATIONS = [
   }),
   operation({
     name: 'users list',
+    use: 'to find a user.',
+    example: 'users list --team search',
     http: 'GET /admin/users',
     action: 'people.read',
     summary: 'List users',
@@ -171,6 +175,8 @@ export const USER_OPERATIONS = [
   }),
   operation({
     name: 'users show',
+    use: 'to see how much a user has spent.',
+    example: 'users show ada@example.com',
     http: 'GET /admin/users/:id',
     action: 'people.read',
     idForm: 'ID|EMAIL',
@@ -190,6 +196,8 @@ export const USER_OPERATIONS = [
   }),
   operation({
     name: 'users change',
+    use: 'to change the role, the team or the limits of a user.',
+    example: 'users change ada@example.com --role lead',
     http: 'PATCH /admin/users/:id',
     action: 'people.change',
     idForm: 'ID|EMAIL',
@@ -227,6 +235,8 @@ export const USER_OPERATIONS = [
   }),
   operation({
     name: 'users suspend',
+    use: 'to keep a person out.',
+    example: 'users suspend ada@example.com',
     http: 'POST /admin/users/:id/suspend',
     action: 'people.change',
     idForm: 'ID|EMAIL',
@@ -239,6 +249,8 @@ export const USER_OPERATIONS = [
   }),
   operation({
     name: 'users resume',
+    use: 'to let a suspended person in again.',
+    example: 'users resume ada@example.com',
     http: 'POST /admin/users/:id/resume',
     action: 'people.change',
     idForm: 'ID|EMAIL',
@@ -250,6 +262,8 @@ export const USER_OPERATIONS = [
   }),
   operation({
     name: 'users delete',
+    use: 'when a person has left and asks for the deletion of personal data.',
+    example: 'users delete ada@example.com',
     http: 'DELETE /admin/users/:id',
     action: 'people.change',
     idForm: 'ID|EMAIL',

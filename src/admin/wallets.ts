@@ -91,6 +91,8 @@ const ANSWER = { output: WalletStatus, answer: 'The wallet.' } as const;
 export const WALLET_OPERATIONS = [
   operation({
     name: 'wallets list',
+    use: 'to see which agents pay with a wallet.',
+    example: 'wallets list',
     http: 'GET /admin/wallets',
     action: 'wallets.read',
     summary: 'List the wallets',
@@ -115,6 +117,8 @@ export const WALLET_OPERATIONS = [
   }),
   operation({
     name: 'wallets show',
+    use: 'to see what a wallet has paid and has left.',
+    example: 'wallets show 0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b',
     http: 'GET /admin/wallets/:id',
     action: 'wallets.read',
     summary: 'Show a wallet',
@@ -124,6 +128,8 @@ export const WALLET_OPERATIONS = [
   }),
   operation({
     name: 'wallets block',
+    use: 'to stop an agent that pays with a wallet.',
+    example: 'wallets block 0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b --note abuse',
     http: 'POST /admin/wallets/:id/block',
     action: 'wallets.change',
     summary: 'Block a wallet',
@@ -143,6 +149,8 @@ export const WALLET_OPERATIONS = [
   }),
   operation({
     name: 'wallets unblock',
+    use: 'to let a blocked wallet pay again.',
+    example: 'wallets unblock 0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b',
     http: 'POST /admin/wallets/:id/unblock',
     action: 'wallets.change',
     summary: 'Unblock a wallet',
@@ -159,6 +167,8 @@ export const WALLET_OPERATIONS = [
   }),
   operation({
     name: 'wallets credit',
+    use: 'to compensate the owner of a wallet.',
+    example: 'wallets credit 0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b 5 --note goodwill',
     http: 'POST /admin/wallets/:id/credit',
     action: 'wallets.change',
     summary: 'Credit a wallet',

@@ -9,8 +9,8 @@ export interface CommandHelp {
   readonly summary: string;
   /** Flags, files and exit codes, in lines of at most 90 columns; by default `DATA`. */
   readonly details?: string;
-  /** When to use the command, in one sentence. */
-  readonly when?: string;
-  /** A command line as an example, without the name of the program. */
-  readonly example?: string;
+  /** The rest of the sentence that begins with `Use this command`. */
+  readonly use: string;
+  /** A command line to start from, without the name of the program. */
+  readonly example: string;
 }

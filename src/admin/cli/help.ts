@@ -31,9 +31,9 @@ function usageOf([command, { usage, summary }]: Entry): string {
 }
 
 function fullHelp(entry: Entry): string {
-  const [, { details = DATA, when, example }] = entry;
-  const parts = [when, details, example && `Example:\n  ${commandName()} ${example}`];
-  return [usageOf(entry), ...parts.filter(Boolean).map((part) => `${indented(part!)}\n`)].join('\n');
+  const [, { details = DATA, use, example }] = entry;
+  const parts = [`Use this command ${use}`, details, `Example:\n  ${commandName()} ${example}`];
+  return [usageOf(entry), ...parts.filter(Boolean).map((part) => `${indented(part)}\n`)].join('\n');
 }
 
 const MORE = `For the complete help of a command, run \`${commandName()} help COMMAND\`.\n`;

@@ -65,8 +65,13 @@ export const inFlags = (text: string, flags: readonly Flag[]): string =>
 export const cursorOf = ({ input }: Operation): 'after' | 'before' | null =>
   (['after', 'before'] as const).find((name) => name in (input?.properties ?? {})) ?? null;
 
-/** Writes the help of an operation's command. */
+/**
+ * Writes the help of an operation's command.
+ * @throws Error if the operation does not say when to use its command
+ */
 export function helpOf(operation: Operation): CommandHelp {
+  const { use, example } = operation;
+  if (use === undefined || example === undefined) throw new Error(`${operation.name} has no \`use\` or \`example\`.`);
   const flags = [...flagsOf(operation.input)];
   const words = flags.map((flag) => {
     if (flag.form.isPositional) return isRequired(operation, flag) ? shownName(flag) : `[${shownName(flag)}]`;
@@ -92,6 +97,8 @@ export function helpOf(operation: Operation): CommandHelp {
       WIDTH - indent,
     ),
     summary: `${operation.summary}.`,
+    use,
+    example,
     details: [
       ...wrapped(inFlags(operation.details, flags), DETAIL_COLUMNS),
       ...(operation.brief ? wrapped('--verbose: Print every field.', DETAIL_COLUMNS - 2) : []),

@@ -3,6 +3,8 @@ import { type CommandHelp, DATA } from './command-help.ts';
 /** The help of the commands that prepare and start a server, replace its processes and check its health. */
 export const SERVE_HELP: Readonly<Record<string, CommandHelp>> = {
   serve: {
+    use: 'to run the gateway, which applications call instead of a provider.',
+    example: 'serve --host 0.0.0.0 --policies ./policies',
     usage: `[--port 8787] [--host 127.0.0.1] [--data ./.signalbox] [--policies DIR]
 [--policies-from files|store] [--drain-ms 25000] [--metrics on|off] [--log auto|json|pretty|off]
 [--allow-policy-writes] [--processes N] [--metrics-port 8788]`,
@@ -22,6 +24,8 @@ processes are then at /metrics on --metrics-port (SIGNALBOX_METRICS_PORT), by de
 After SIGTERM, the server accepts no new requests. Running requests have --drain-ms to finish.`,
   },
   init: {
+    use: 'before you edit the policy of a binary or a package.',
+    example: 'init ~/signalbox',
     usage: '[FOLDER]',
     summary: 'Write the shipped policy into a folder, so that you can edit it.',
     details: `Writes policies/ and .env.example, which lists the variables of all providers, into FOLDER. Default: this
@@ -29,6 +33,8 @@ folder. Files that exist are not changed.
 Exit code: 0 if both are there, else 1.`,
   },
   restart: {
+    use: 'after an update or a new secret, without interrupting requests.',
+    example: 'restart --data ./.signalbox',
     usage: '[--data DIR]',
     summary: 'Replace the processes of a server one after the other.',
     details: `Works for a server that was started with --processes. For each process, the command starts a replacement,
@@ -38,6 +44,8 @@ ${DATA}
 Exit code: 0 if all processes were replaced, else 1. A process that was not replaced continues to run.`,
   },
   health: {
+    use: 'as a health check, for example of a container.',
+    example: 'health --ready',
     usage: '[--url http://127.0.0.1:8787] [--ready] [--json]',
     summary: 'Check whether a running server is healthy.',
     details: `Requests /healthz, or /readyz with --ready, from --url. Without --url, requests it from this machine at PORT.

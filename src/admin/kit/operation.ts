@@ -73,6 +73,10 @@ export interface Definition<Services, Input extends TSchema, Output extends TSch
   readonly command?: false;
   /** The argument that the command takes instead of an ID, such as `NAME|ID`. The text may contain spaces. */
   readonly idForm?: string;
+  /** For an operation with a command: the rest of the sentence that begins with `Use this command`. */
+  readonly use?: string;
+  /** For an operation with a command: a command line to start from, without the name of the program. */
+  readonly example?: string;
   /** An imperative sentence without a full stop. */
   readonly summary: string;
   /** Sentences for the OpenAPI document and for the help of the command. */

@@ -5,6 +5,8 @@ import { helpOf } from '../operation-flags.ts';
 /** The help of commands on policies. */
 export const POLICY_HELP: Readonly<Record<string, CommandHelp>> = {
   'policy check': {
+    use: 'before you save or push a policy, and in continuous integration.',
+    example: 'policy check ./policies --strict',
     usage: '[DIR] [--all] [--strict] [--choices [--here]] [--json] [--data DIR]',
     summary: 'List every mistake in a policy, with its location and fix.',
     details: `Without DIR, the command checks the policy folder of the last server that used --data.
@@ -15,6 +17,8 @@ Many similar warnings are counted; --all lists each of them. --strict treats war
 Exit code: 0 if a server can use the policy, 2 if it cannot, 1 if there is no policy.`,
   },
   'policy test': {
+    use: 'after every change of a policy, to see that requests still get the models that you expect.',
+    example: 'policy test ./policies --coverage --min 80',
     usage: `[DIR] [--case TEXT] [--watch] [--coverage] [--min PERCENT] [--here] [--json]
 [--data DIR]`,
     summary: "Run a policy's cases.",
@@ -24,6 +28,8 @@ Exit code: 0 if a server can use the policy, 2 if it cannot, 1 if there is no po
 Exit code: 0 if all cases hold, 2 if a case fails or coverage is below --min, 1 if no case ran.`,
   },
   'policy explain': {
+    use: 'to find out why a request gets a certain model, or none.',
+    example: 'policy explain --message "Prove that √2 is irrational." --url http://127.0.0.1:8787',
     usage: `[DIR] [REQUEST.json | -] [--model auto] [--task T] [--message TEXT]
 [--input-tokens N] [--output-tokens N]
 [--cost-weight N] [--quality-weight N] [--latency-weight N]
@@ -41,6 +47,8 @@ variable SIGNALBOX_KEY to an API key for that server.
 Exit code: 0 for a decision, 2 for a refusal or a decision that differs, 1 if nothing was decided.`,
   },
   'policy diff': {
+    use: 'before a change goes live, to see which requests would get another model and at what cost.',
+    example: 'policy diff HEAD ./policies --requests requests.jsonl',
     usage: 'A [B] [--requests FILE.jsonl | -] [--strict] [--json] [--data DIR]',
     summary: 'Compare two policies: their declarations, and the models and costs that they choose.',
     details: `A and B are folders, revisions stored in --data, or Git commits (HEAD~1, main:path/to/folder).
@@ -49,12 +57,16 @@ The command decides the cases of both policies, and the requests of a file.
 Exit code: 2 if a case that held now fails or B cannot be loaded (with --strict: if any choice differs).`,
   },
   'policy schema': {
+    use: 'to get completion and checks of policy files in your editor.',
+    example: 'policy schema --write',
     usage: '[DIR] [--write]',
     summary: 'Print the JSON Schema of the policy language for editors.',
     details: `The schema includes the options of the strategies and adapters that come with Signalbox.
 --write saves the schema as DIR/policy.schema.json. The command does not read the policy in DIR.`,
   },
   'policy push': {
+    use: 'to change the policy of all servers that share a database at the same time.',
+    example: 'policy push ./policies --from 12',
     usage: '[DIR] [--from REVISION] [--json] [--data DIR]',
     summary: 'Store a policy as a revision, and activate it on every server that follows pushes.',
     details: `Servers follow pushes if they run with --policies-from store. This command checks the policy and runs its
@@ -66,6 +78,8 @@ The first push needs no --from. A later push without --from stores nothing and o
   },
   [listPushed.name]: helpOf(listPushed),
   'policy rollback': {
+    use: 'to undo a push.',
+    example: 'policy rollback 11',
     usage: 'REVISION | NUMBER [--json] [--policies DIR] [--data DIR]',
     summary: 'Activate the files of an earlier pushed revision again.',
     details: `Stores the earlier files as a new push. The folder --policies must contain the plugins of the policy.
