@@ -1,5 +1,5 @@
 import type { Decision } from '../core/decision/decision.ts';
-import { qualitiesOf } from '../core/policy/counted-quality.ts';
+import { goodShareOf } from '../core/policy/counted-quality.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Ladder, LadderReason, LadderRule, TierName, TierReason } from '../core/policy/tiers.ts';
 import type { Facts } from '../core/request/facts.ts';
@@ -49,13 +49,10 @@ interface ReasonScope {
 export function choiceReason({ facts, quality, ladder: reason }: LadderDecision, snapshot: PolicySnapshot): string {
   const { why, began, steps, best } = reason;
   const task = facts.isTaskStated ? (snapshot.taskIndex.get(facts.task) ?? 0) : null;
-  const { shares } = qualitiesOf(snapshot, task);
-  const figuresOf = (index: number): ReasonModel => ({
-    index,
-    id: snapshot.models[index]!.id,
-    share: shares[index]!,
-    counted: quality[index]!,
-  });
+  const figuresOf = (index: number): ReasonModel => {
+    const model = snapshot.models[index]!;
+    return { index, id: model.id, share: goodShareOf(model, snapshot, task), counted: quality[index]! };
+  };
   const ladder = snapshot.selectors.get(facts.model)!.ladder!;
   const scope = { tier: began, best: figuresOf(best), ladder };
   const [last] = steps;
@@ -81,25 +78,26 @@ export const decisionReason = (
 
 function clauseOf({ by, choice, before }: ReasonStep, scope: ReasonScope): string {
   const { limit, stepCost } = scope.ladder;
-  const better = `${choice.id} is better than ${before.id} (${qualityOf(choice, before)} instead of ${qualityOf(before, choice)})`;
-  const nearer = `${limit?.by === 'latency' ? 'is faster' : 'costs less'} for this request than ${before.id}`;
+  const better = () =>
+    `${choice.id} is better than ${before.id} (${qualityOf(choice, before)} instead of ${qualityOf(before, choice)})`;
+  const nearer = () => `${limit?.by === 'latency' ? 'is faster' : 'costs less'} for this request than ${before.id}`;
   switch (by) {
     case 'first':
       return orderClause(choice, scope);
     case 'stated':
       return statedClause(choice, scope);
     case 'step':
-      return `${better} and ${costsAtMost(stepCost!)}, step by step`;
+      return `${better()} and ${costsAtMost(stepCost!)}, step by step`;
     case 'dominates':
       return `${choice.id} is no worse than ${before.id} in quality, cost and time for this request, and better in one`;
     case 'limit':
-      return `${choice.id} is the choice of \`${limit?.selector}\` and ${nearer}`;
+      return `${choice.id} is the choice of \`${limit?.selector}\` and ${nearer()}`;
     case 'usual':
-      return `${better} and serves usual requests, too`;
+      return `${better()} and serves usual requests, too`;
     case 'strong':
-      return `${choice.id} serves hard requests, too, and ${nearer}`;
+      return `${choice.id} serves hard requests, too, and ${nearer()}`;
     case 'escalated':
-      return choice.counted > before.counted ? better : `${choice.id} is as good as ${before.id}`;
+      return choice.counted > before.counted ? better() : `${choice.id} is as good as ${before.id}`;
   }
 }
 

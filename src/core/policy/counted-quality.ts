@@ -16,13 +16,9 @@ export interface Qualities {
  * Returns the qualities of a policy's models for its typical requests, or for a task.
  * @param task index of the task; null for the mean over the typical requests
  */
-export function qualitiesOf(
-  { models, traffic }: Pick<PolicySnapshot, 'models' | 'traffic'>,
-  task: number | null,
-): Qualities {
-  const shares = Float64Array.from(models, (model) =>
-    task === null ? typicalQuality(model, traffic) : model.quality[task]!,
-  );
+export function qualitiesOf(snapshot: Pick<PolicySnapshot, 'models' | 'traffic'>, task: number | null): Qualities {
+  const { models } = snapshot;
+  const shares = Float64Array.from(models, (model) => goodShareOf(model, snapshot, task));
   // If no quality is measured, all are lower by the same amount, which changes no choice.
   if (!models.some(({ declared }) => declared.basis === 'measured')) return { shares, counted: shares };
   const counted = shares.map((share, at) =>
@@ -30,6 +26,10 @@ export function qualitiesOf(
   );
   return { shares, counted };
 }
+
+/** Returns the expected share of good answers of a model, as `qualitiesOf` returns it for all models. */
+export const goodShareOf = (model: Model, { traffic }: Pick<PolicySnapshot, 'traffic'>, task: number | null): number =>
+  task === null ? typicalQuality(model, traffic) : model.quality[task]!;
 
 /** Returns the mean quality over the typical requests. A model that serves no chats has only one quality. */
 function typicalQuality(model: Model, traffic: PolicySnapshot['traffic']): number {
