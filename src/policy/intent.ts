@@ -1,18 +1,17 @@
-import type { RuleScope } from '../core/policy/rules.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { UNREAD_TASK } from '../core/request/facts.ts';
+import { REQUEST_FACT_ROWS } from '../core/tables/facts/request.ts';
 import { type ASTNode, accessesOf } from './cel/ast.ts';
 
-/** Fields of a request that are known without reading the text of its prompt. */
-const WITHOUT_INTENT: ReadonlySet<string> = new Set<keyof RuleScope['request']>([
-  ...(['operation', 'model', 'input_tokens', 'max_tokens', 'stream', 'tools', 'images', 'needs'] as const),
-  ...(['budget_limit', 'user', 'metadata'] as const),
-]);
+/** Facts of a request that are known without reading the text of its prompt. */
+const STATED: ReadonlySet<string> = new Set(
+  REQUEST_FACT_ROWS.flatMap(([name, { isStated }]) => (isStated ? name : [])),
+);
 
 /** Whether a condition reads facts that come from the text of the prompt. An access without a fixed field name may read any field. */
 export function readsIntent(when: ASTNode): boolean {
   for (const { path } of accessesOf(when)) {
-    if (path[0] === 'request' && (path[1] === undefined || !WITHOUT_INTENT.has(path[1]))) return true;
+    if (path[0] === 'request' && (path[1] === undefined || !STATED.has(path[1]))) return true;
   }
   return false;
 }

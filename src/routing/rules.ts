@@ -1,5 +1,4 @@
 import { HEALTH, type Readings } from '../core/decision/readings.ts';
-import { toCredits } from '../core/money/credits.ts';
 import { groupsOf } from '../core/money/holder.ts';
 import type { Caller } from '../core/people/caller.ts';
 import { modelOf } from '../core/policy/model-of.ts';
@@ -13,51 +12,19 @@ import {
   type RuleScope,
 } from '../core/policy/rules.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
-import { CAPABILITIES, capabilityNames, missingBits } from '../core/request/capability.ts';
+import { missingBits } from '../core/request/capability.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { keptLists, withFallbacks } from '../core/request/fallbacks.ts';
+import { type RequestInputs, readRequest } from '../core/tables/facts/request.ts';
 import { expectedOutput } from './expected-length.ts';
 
 /** The parts of a request that only rules read. */
-export interface RuleInputs {
-  readonly stream: boolean;
-  readonly user: string;
-  readonly metadata: Readonly<Record<string, string>> | undefined;
+export interface RuleInputs extends RequestInputs {
   readonly caller: Caller;
   readonly time: RuleScope['time'];
   /** The answer lengths that `request.output_tokens` uses. Without `readings`, `request.output_tokens` uses the policy's figures. */
   readonly readings?: Pick<Readings, 'outputTokens'>;
 }
-
-/** Returns the `request` variable of rule conditions. */
-const requestFacts = (
-  facts: Facts,
-  snapshot: PolicySnapshot,
-  { stream, user, metadata, readings }: RuleInputs,
-): RuleScope['request'] => ({
-  operation: facts.operation,
-  model: facts.model,
-  task: facts.task,
-  difficulty: facts.difficulty,
-  input_tokens: facts.inputTokens,
-  max_tokens: facts.outputTokensMax ?? 0,
-  stream,
-  tools: (facts.needs & CAPABILITIES.tools.bit) !== 0,
-  images: facts.images,
-  output_tokens: expectedOutput(facts, snapshot, readings),
-  needs: facts.needs === 0 ? NO_NAMES : capabilityNames(facts.needs),
-  languages: languagesOf(facts),
-  natural_language: facts.naturalLanguage,
-  budget_limit: facts.budget === null ? 0 : toCredits(facts.budget),
-  user,
-  metadata: metadata === undefined ? NO_METADATA : new Map(Object.entries(metadata)),
-});
-
-const NO_NAMES: readonly never[] = [];
-const NO_METADATA: RuleScope['request']['metadata'] = new Map();
-
-const languagesOf = ({ languagesSeen: seen, languages }: Facts): readonly string[] =>
-  languages.length === 0 ? seen : [...new Set([...seen, ...languages])];
 
 type CallerFacts = Pick<RuleScope, 'key' | 'team' | 'user'>;
 
@@ -199,7 +166,8 @@ function activeRules(
   onFailure: OnRuleFailure,
 ): Facts['rules'] {
   const { caller, time } = inputs;
-  const request = () => requestFacts(facts, snapshot, inputs);
+  const outputTokens = () => expectedOutput(facts, snapshot, inputs.readings);
+  const request = () => readRequest({ facts, inputs, outputTokens });
   const own = callerFacts(caller);
   const scope = new ObservedScope(own, request, time, facts.guards);
   const outcomes = memory.of(caller, snapshot);

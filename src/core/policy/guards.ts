@@ -1,6 +1,6 @@
-import type { Operation } from '../kinds/operations.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { CallerGroups } from '../money/holder.ts';
+import type { GuardFacts } from '../tables/facts/guarded.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /** `input`: what the caller sends to a model. `output`: what the model answers. */
@@ -16,18 +16,7 @@ export type GuardWindowKind = 'message' | 'call' | 'all' | 'form';
 
 /** The facts with which a policy decides whether a guard inspects a request. A missing header, label or metadata key reads as ''. */
 export interface GuardScope {
-  readonly request: {
-    readonly operation: Operation;
-    /** The `model` of the request, as the caller sent it. */
-    readonly model: string;
-    readonly stream: boolean;
-    readonly user: string;
-    readonly metadata: ReadonlyMap<string, string>;
-    /** The headers of the HTTP request by name in lower case, without headers that contain credentials. */
-    readonly headers: ReadonlyMap<string, string>;
-    /** The size of the body in bytes; 0 if the caller did not state it. */
-    readonly bytes: number;
-  };
+  readonly request: GuardFacts;
   readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
   readonly team: CallerGroups['team'];
   readonly user: CallerGroups['user'];
@@ -133,9 +122,6 @@ export const findingsOf = ({ action, matches, failed, unreadable }: GuardVerdict
   const isMatch = unreadable !== undefined || Object.keys(matches).length > 0;
   return [...(isMatch ? [action] : []), ...(failed ? (['failed'] as const) : [])];
 };
-
-/** The number of matches on the input, by guard. Constraints read it as `guards`. */
-export type GuardCounts = Readonly<Record<string, number>>;
 
 /** A guard that has failed at every request and answer since `since`. */
 export interface FailingGuard {

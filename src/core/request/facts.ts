@@ -1,8 +1,6 @@
 import type { Operation } from '../kinds/operations.ts';
 import type { AskedAddOns } from '../money/add-ons.ts';
 import type { Microcredits } from '../money/credits.ts';
-import type { GuardCounts } from '../policy/guards.ts';
-import type { ActiveRules } from '../policy/rules.ts';
 import type { FirstTier } from '../policy/tiers.ts';
 import type { EmbeddingFacts } from './embedding.ts';
 import type { FallbackLists } from './fallbacks.ts';
@@ -18,6 +16,20 @@ export const isIntentRead = ({ task }: Pick<Facts, 'task'>): boolean => task !==
 /** Returns the selector of a request as records and metrics show it: `pinned` for a request that names its model. */
 export const selectorIn = ({ model, named }: Pick<Facts, 'model' | 'named'>): string =>
   named === null ? model : 'pinned';
+
+/**
+ * The rules that apply to one request, by their index in the policy. Decision records store the rules that applied, so that a replay needs
+ * neither the text nor the time.
+ */
+interface ActiveRules {
+  readonly constraints: readonly number[];
+  readonly preferences: readonly number[];
+}
+
+export const NO_RULES: ActiveRules = Object.freeze({ constraints: Object.freeze([]), preferences: Object.freeze([]) });
+
+/** The number of matches on the input, by guard. Constraints read it as `guards`. */
+export type GuardCounts = Readonly<Record<string, number>>;
 
 /** Everything that a decision knows about a request. Facts contain no text of the request. */
 export interface Facts {

@@ -1,4 +1,4 @@
-import type { RuleScope } from '../policy/rules.ts';
+import { readTime, type TimeFacts } from '../tables/facts/time.ts';
 import { orElse } from '../thrown.ts';
 import { MINUTE_MS } from './clock.ts';
 
@@ -12,24 +12,15 @@ const zonedTime = (timeMs: number, timeZone: string): Temporal.ZonedDateTime =>
  * Returns a function that converts ms since 1970 to the calendar time of a zone (IANA name). The returned function caches the last minute,
  * because many requests come in the same minute. `zonedClock` throws RangeError for an unknown zone.
  */
-export function zonedClock(timeZone: string): (timeMs: number) => RuleScope['time'] {
+export function zonedClock(timeZone: string): (timeMs: number) => TimeFacts {
   let minute = 0;
-  let known = timeOf(zonedTime(0, timeZone));
+  let known = readTime(zonedTime(0, timeZone));
   return (timeMs) => {
     const asked = Math.floor(timeMs / MINUTE_MS);
     if (asked !== minute) {
-      known = timeOf(zonedTime(timeMs, timeZone));
+      known = readTime(zonedTime(timeMs, timeZone));
       minute = asked;
     }
     return known;
   };
 }
-
-const timeOf = ({ year, month, day, dayOfWeek, hour, minute }: Temporal.ZonedDateTime): RuleScope['time'] => ({
-  year,
-  month,
-  day,
-  weekday: dayOfWeek,
-  hour,
-  minute,
-});

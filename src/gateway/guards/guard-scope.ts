@@ -2,6 +2,7 @@ import { groupsOf, NO_GROUPS } from '../../core/money/holder.ts';
 import type { Caller } from '../../core/people/caller.ts';
 import type { GuardScope } from '../../core/policy/guards.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
+import { readGuarded } from '../../core/tables/facts/guarded.ts';
 import type { RunningGuard } from './guard-runtime.ts';
 import type { GuardedOrigin } from './request-guards.ts';
 
@@ -19,28 +20,12 @@ export function isActive({ rule: { when } }: RunningGuard, scope: GuardScope): b
 export function scopeOf(
   { operation, model, stream, settings, routing }: ModelRequest,
   caller: Caller | null,
-  { headers, body }: GuardedOrigin,
+  { headers, body: { bytes } }: GuardedOrigin,
 ): GuardScope {
   const groups = caller ? groupsOf(caller) : NO_GROUPS;
   return {
-    request: {
-      operation,
-      model,
-      stream,
-      user: settings.user ?? '',
-      metadata: new Map(Object.entries(routing.metadata ?? {})),
-      get headers() {
-        return visibleHeaders(headers);
-      },
-      bytes: body.bytes,
-    },
+    request: readGuarded({ operation, model, stream, settings, routing, headers, bytes }),
     key: { id: caller?.keyId ?? '', labels: new Map(Object.entries(caller?.labels ?? {})) },
     ...groups,
   };
 }
-
-/** Names of headers whose values may be credentials. */
-const CREDENTIAL = /auth|cookie|key|payment|secret|signature|token/;
-
-const visibleHeaders = (headers: Headers | null): ReadonlyMap<string, string> =>
-  new Map([...(headers ?? [])].filter(([name]) => !CREDENTIAL.test(name)));

@@ -1,3 +1,5 @@
+import type { FactTable } from '../../core/tables/facts/define.ts';
+import { TIME_FACTS } from '../../core/tables/facts/time.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './ast.ts';
 
 /** The part of a condition that makes the condition always false. */
@@ -15,13 +17,11 @@ interface PossibleValues {
 }
 
 /** The least and the greatest value of each field that has both bounds. */
-export const RANGES: Readonly<Record<string, readonly [number, number]>> = {
-  'time.month': [1, 12],
-  'time.day': [1, 31],
-  'time.weekday': [1, 7],
-  'time.hour': [0, 23],
-  'time.minute': [0, 59],
-};
+export const RANGES: Readonly<Record<string, readonly [number, number]>> = Object.fromEntries(
+  Object.entries<FactTable<never>[string]>(TIME_FACTS).flatMap(([name, { range }]) =>
+    range ? [[`time.${name}`, range]] : [],
+  ),
+);
 /** The smallest difference between two values. */
 const STEP = 1e-9;
 

@@ -1,6 +1,7 @@
 import { KNOWN_FIELDS } from '../../core/api/chat-request.ts';
 import { RouteQuery } from '../../core/api/route-query.ts';
 import { RouteConstraints } from '../../core/api/routing-fields.ts';
+import { REQUEST_FACT_ROWS } from '../../core/tables/facts/request.ts';
 import { didYouMean } from '../../core/text/text.ts';
 import { nearest } from '../hints/nearest.ts';
 import { FIELDS, type TypeName } from './types.ts';
@@ -20,17 +21,9 @@ const OTHER_FIELDS: Partial<Record<TypeName, Readonly<Record<string, string>>>> 
 };
 
 /** Maps names in the API and in other gateways to the field of `request` with the same meaning. */
-export const ALIASES: ReadonlyMap<string, string> = new Map([
-  ['task_type', 'task'],
-  ['estimated_input_tokens', 'input_tokens'],
-  ['prompt_tokens', 'input_tokens'],
-  ['estimated_output_tokens', 'output_tokens'],
-  ['max_completion_tokens', 'max_tokens'],
-  ['max_output_tokens', 'max_tokens'],
-  ['capabilities', 'needs'],
-  ['required_languages', 'languages'],
-  ['language', 'languages'],
-]);
+export const ALIASES: ReadonlyMap<string, string> = new Map(
+  REQUEST_FACT_ROWS.flatMap(([name, { otherNames = [] }]) => otherNames.map((other) => [other, name])),
+);
 
 /** The hint for fields of a request that budgets cannot see. */
 const NOT_IN_BUDGETS =

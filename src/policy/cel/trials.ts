@@ -3,6 +3,10 @@ import { NO_GROUPS } from '../../core/money/holder.ts';
 import type { LimitScope } from '../../core/people/rate-limit.ts';
 import type { GuardScope } from '../../core/policy/guards.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
+import { emptyFacts } from '../../core/tables/facts/define.ts';
+import { GUARD_FACTS } from '../../core/tables/facts/guarded.ts';
+import { REQUEST_FACTS } from '../../core/tables/facts/request.ts';
+import { TIME_FACTS } from '../../core/tables/facts/time.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { Program } from './check.ts';
 
@@ -10,40 +14,15 @@ type View = Parameters<Program['run']>[0];
 
 /** A request without optional fields. Conditions must not fail on a request without optional fields. */
 export const EMPTY_REQUEST: RuleScope = {
-  request: {
-    operation: 'chat',
-    model: 'auto',
-    task: 'general',
-    difficulty: 'usual',
-    input_tokens: 0,
-    max_tokens: 0,
-    stream: false,
-    tools: false,
-    images: 0,
-    output_tokens: 0,
-    needs: [],
-    languages: [],
-    natural_language: '',
-    budget_limit: 0,
-    user: '',
-    metadata: new Map(),
-  },
+  request: emptyFacts(REQUEST_FACTS),
   key: { id: '', labels: new Map() },
   ...NO_GROUPS,
-  time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 0 },
+  time: emptyFacts(TIME_FACTS),
 };
 
 /** A request without optional fields, as guards see it. */
 export const EMPTY_GUARDED: GuardScope = {
-  request: {
-    operation: 'chat',
-    model: 'auto',
-    stream: false,
-    user: '',
-    metadata: new Map(),
-    headers: new Map(),
-    bytes: 0,
-  },
+  request: emptyFacts(GUARD_FACTS),
   key: { id: '', labels: new Map() },
   ...NO_GROUPS,
 };

@@ -4,6 +4,10 @@ import type { BudgetScope } from '../../core/money/budget.ts';
 import type { LimitScope } from '../../core/people/rate-limit.ts';
 import type { GuardScope } from '../../core/policy/guards.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
+import { type FactValues, fieldsOf } from '../../core/tables/facts/define.ts';
+import { GUARD_FACTS } from '../../core/tables/facts/guarded.ts';
+import { REQUEST_FACTS } from '../../core/tables/facts/request.ts';
+import { TIME_FACTS } from '../../core/tables/facts/time.ts';
 import type { EndpointDraft, ModelDraft } from '../models/models.ts';
 import { addClaimObject, ClaimObject } from './claim-object.ts';
 
@@ -28,42 +32,11 @@ export type CelKind = 'when' | 'guard' | 'budget' | 'limit' | 'constraint' | 'mo
 
 /**
  * All fields of expressions: for each type, its fields with their CEL types and meanings. Numbers in expressions are doubles, like
- * JavaScript numbers. The CEL environments, hints and docs are generated from this table.
+ * JavaScript numbers. The CEL environments, hints and docs are generated from this table, and the facts of requests and times from their own.
  */
 export const FIELDS = {
-  Request: {
-    operation: ['string', 'The operation: `chat` or `embed`.'],
-    model: ['string', 'The selector or model that the caller requests.'],
-    task: ['string', 'The task that Signalbox recognises, such as `coding`.'],
-    difficulty: ['string', 'How hard the request is: `easy`, `hard` or `usual`.'],
-    input_tokens: ['double', 'Expected input, tokens.'],
-    max_tokens: ['double', "The caller's cap on output tokens; 0 without a cap."],
-    stream: ['bool', 'Whether the caller requests a stream.'],
-    tools: ['bool', 'Whether the request offers tools.'],
-    images: ['double', 'Number of images.'],
-    output_tokens: ['double', 'Expected visible output of one choice, tokens.'],
-    needs: ['list<string>', 'Features that the model must have, such as `tools`.'],
-    languages: [
-      'list<string>',
-      'Programming languages that the question is about or that the request requires, by canonical names.',
-    ],
-    natural_language: ['string', 'Language of the question, such as `en` (ISO 639-1); `und` if unclear.'],
-    budget_limit: ['double', "The caller's `budget_limit`, Credits; 0 without a limit."],
-    user: ['string', 'The field `user` of the request; empty if the caller sends none.'],
-    metadata: ['map<string, string>', 'The field `metadata` of the request; a missing key reads as the empty text.'],
-  },
-  GuardRequest: {
-    operation: ['string', 'The operation: `chat` or `embed`.'],
-    model: ['string', 'The `model` that the caller sent.'],
-    stream: ['bool', 'Whether the caller requests a stream.'],
-    user: ['string', 'The field `user` of the request; empty if the caller sends none.'],
-    metadata: ['map<string, string>', 'The field `metadata` of the request; a missing key reads as the empty text.'],
-    headers: [
-      'map<string, string>',
-      'The headers of the HTTP request, by name in lower case; a missing header reads as the empty text. Headers with credentials are left out.',
-    ],
-    bytes: ['double', 'Size of the body, bytes.'],
-  },
+  Request: fieldsOf(REQUEST_FACTS),
+  GuardRequest: fieldsOf(GUARD_FACTS),
   Guards: {},
   BudgetRequest: {
     model: ['string', 'The selector or model that the caller requests.'],
@@ -91,14 +64,7 @@ export const FIELDS = {
   BudgetUser: {
     id: ['string', 'ID of the user that the key belonged to at the time of the request; empty for none.'],
   },
-  Time: {
-    year: ['double', 'The year, such as 2026.'],
-    month: ['double', 'The month, 1 to 12.'],
-    day: ['double', 'The day of the month, 1 to 31.'],
-    weekday: ['double', 'The day of the week: 1 is Monday, 7 is Sunday.'],
-    hour: ['double', 'The hour, 0 to 23.'],
-    minute: ['double', 'The minute, 0 to 59.'],
-  },
+  Time: fieldsOf(TIME_FACTS),
   Model: {
     id: ['string', 'ID of the model in the catalog.'],
     price: ['Price', 'Price at the first endpoint.'],
@@ -161,21 +127,13 @@ const OPEN_TYPES: Partial<Record<TypeName, string>> = { Claims: 'map<string, dyn
 
 type View = Readonly<Record<string, unknown>>;
 
-/** Maps each CEL type to the JavaScript type of its values. */
-interface FieldValues {
-  readonly double: number;
-  readonly string: string;
-  readonly bool: boolean;
-  readonly 'list<string>': readonly string[];
-  readonly 'map<string, string>': ReadonlyMap<string, string>;
-}
 /** The JavaScript type of a type's source, derived from the table. A source that lacks a field or has the wrong type does not compile. */
 type FieldsOf<Name extends TypeName> = {
   readonly [Field in keyof (typeof FIELDS)[Name]]: (typeof FIELDS)[Name][Field] extends readonly [
-    infer Type extends keyof FieldValues,
+    infer Type extends keyof FactValues,
     string,
   ]
-    ? FieldValues[Type]
+    ? FactValues[Type]
     : unknown;
 };
 
@@ -195,10 +153,13 @@ function viewClass(type: TypeName): new (source: View) => TypeView {
       this.source = source;
     }
   }
+  const isOfRequest = type === 'Request' || type === 'GuardRequest';
   for (const [field, [kind]] of Object.entries(FIELDS[type])) {
     Object.defineProperty(Fields.prototype, field, {
       get(this: TypeView) {
         const value = this.source[field];
+        const excess = isOfRequest ? excessOf(value) : null;
+        if (excess) throw new Error(`\`request.${field}\` ${excess}, the most that a condition reads`);
         return kind === 'map<string, string>' && value instanceof Map ? labels(value) : value;
       },
     });
@@ -215,39 +176,6 @@ const CLASSES = new Map(
 const instance = <Name extends TypeName>(name: Name, fields: FieldsOf<Name>): TypeView =>
   new (CLASSES.get(name)!)(fields);
 
-function requestView(from: RuleScope['request']): TypeView {
-  const view = instance('Request', from);
-  if (from.languages.length > LIST_ENTRIES_MAX)
-    withholdField({ request: view }, 'languages', `names more than ${LIST_ENTRIES_MAX}`);
-  withholdLarge({ request: view }, from);
-  return view;
-}
-
-/** Makes conditions that read a field of the request fail, because the field is larger than the step limit assumes. */
-const withholdField = (view: View, field: string, why: string) =>
-  withhold(view, 'request', field, `${why}, the most that a condition reads`);
-
-interface WrittenFields {
-  readonly user: string;
-  readonly metadata: ReadonlyMap<string, string>;
-  readonly headers?: ReadonlyMap<string, string>;
-}
-
-/** Withholds fields that callers write, if they are too large. */
-function withholdLarge(view: View, { user, ...maps }: WrittenFields): void {
-  if (user.length > TEXT_MAX) withholdField(view, 'user', `has more than ${TEXT_MAX} characters`);
-  for (const field of ['metadata', 'headers'] as const) {
-    const texts = maps[field];
-    if (!texts) continue;
-    if (texts.size > METADATA_MAX) withholdField(view, field, `has more than ${METADATA_MAX} entries`);
-    else if (texts.size > 0 && hasLongText(texts))
-      withholdField(view, field, `has a name or text of more than ${TEXT_MAX} characters`);
-  }
-}
-
-const hasLongText = (metadata: ReadonlyMap<string, string>): boolean =>
-  metadata.entries().some((texts) => texts.some(({ length }) => length > TEXT_MAX));
-
 /** Makes expressions that read a field fail. */
 function withhold(view: View, owner: string, field: string, why: string): void {
   const value = view[owner];
@@ -258,6 +186,19 @@ function withhold(view: View, owner: string, field: string, why: string): void {
     },
   });
 }
+
+/** Returns what makes a value of a request larger than the step limit assumes; null for a value that is small enough. */
+function excessOf(value: unknown): string | null {
+  if (typeof value === 'string') return value.length > TEXT_MAX ? `has more than ${TEXT_MAX} characters` : null;
+  if (Array.isArray(value)) return value.length > LIST_ENTRIES_MAX ? `names more than ${LIST_ENTRIES_MAX}` : null;
+  // Only maps that are small enough have a copy.
+  if (!(value instanceof Map) || copies.has(value)) return null;
+  if (value.size > METADATA_MAX) return `has more than ${METADATA_MAX} entries`;
+  return hasLongText(value) ? `has a name or text of more than ${TEXT_MAX} characters` : null;
+}
+
+const hasLongText = (metadata: ReadonlyMap<string, string>): boolean =>
+  metadata.entries().some((texts) => texts.some(({ length }) => length > TEXT_MAX));
 
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 50, maxCallArguments: 8 };
 
@@ -346,7 +287,7 @@ class ScopeView {
 
   get request(): TypeView {
     const { request } = this.#scope;
-    this.#request ??= requestView(request);
+    this.#request ??= instance('Request', request);
     return this.#request;
   }
 
@@ -372,11 +313,14 @@ export const budgetViewOf = cachingLast(({ request, key, team, user }: BudgetSco
 }));
 
 /** Returns the CEL view of a guard's scope. */
-export const guardViewOf = cachingLast(({ request, key, team, user }: GuardScope): View => {
-  const view = instance('GuardRequest', request);
-  withholdLarge({ request: view }, request);
-  return { request: view, key: instance('Key', key), team: teamOf(team), user: userOf(user) };
-});
+export const guardViewOf = cachingLast(
+  ({ request, key, team, user }: GuardScope): View => ({
+    request: instance('GuardRequest', request),
+    key: instance('Key', key),
+    team: teamOf(team),
+    user: userOf(user),
+  }),
+);
 
 /** Returns the CEL view of a rate limit's scope. */
 export function limitViewOf({ key, team, user }: LimitScope): View {

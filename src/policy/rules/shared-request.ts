@@ -1,6 +1,6 @@
 import { isConversation, OPERATIONS, type Operation } from '../../core/kinds/operations.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
-import { UNREAD_TASK } from '../../core/request/facts.ts';
+import { REQUEST_FACT_ROWS } from '../../core/tables/facts/request.ts';
 import { type ASTNode, accessesOf, literalOf, nodesOf, pathOf } from '../cel/ast.ts';
 import type { Program } from '../cel/check.ts';
 import { RANGES } from '../cel/contradictions.ts';
@@ -47,20 +47,17 @@ export function* sharedRequest(
   return null;
 }
 
-type RequestFields = Partial<Omit<RuleScope['request'], 'metadata'>>;
-
-/** The fields that are the same in all requests of separate texts: Signalbox reads no task from them, for example. */
-const FIELDS_OF_TEXTS: RequestFields = {
-  task: UNREAD_TASK,
-  difficulty: 'usual',
-  max_tokens: 0,
-  stream: false,
-  tools: false,
-  images: 0,
-  output_tokens: 0,
-  languages: [],
-  natural_language: 'und',
-};
+/**
+ * Returns the facts that are the same in all requests of an operation. Signalbox reads no task from the texts of an embedding request, for
+ * example.
+ */
+const fixedFacts = (operation: Operation): Readonly<Record<string, FieldValue>> =>
+  Object.fromEntries(
+    REQUEST_FACT_ROWS.flatMap(([name, { ofTexts }]) => {
+      if (name === 'operation') return [[name, operation]];
+      return isConversation(operation) || ofTexts === undefined ? [] : [[name, ofTexts]];
+    }),
+  );
 
 /** Returns the values of a field that a request of the operation can have. */
 function choicesWithin(path: string, values: readonly FieldValue[], space: RequestSpace): readonly FieldValue[] {
@@ -68,12 +65,11 @@ function choicesWithin(path: string, values: readonly FieldValue[], space: Reque
     const { bit } = OPERATIONS[space.operation];
     return [...values.filter((name) => ((space.names.get(String(name)) ?? bit) & bit) !== 0), space.model];
   }
-  if (path === 'request.operation') return [space.operation];
-  if (isConversation(space.operation)) return values;
-  if (path === 'request.needs') {
+  if (path === 'request.needs' && !isConversation(space.operation)) {
     return values.filter((needs) => listed(needs).every((need) => need === 'token_input'));
   }
-  const fixed = Object.entries(FIELDS_OF_TEXTS).find(([field]) => path === `request.${field}`)?.[1];
+  const [variable, field = ''] = path.split('.');
+  const fixed = variable === 'request' ? fixedFacts(space.operation)[field] : undefined;
   return fixed === undefined ? values : [fixed];
 }
 
@@ -185,9 +181,8 @@ function scopeOf(values: SharedRequest, { operation, model }: RequestSpace): Rul
     else if (field === 'metadata') metadata.set(entry.join('.'), text);
     else owners[variable] = { ...owners[variable], [field]: value };
   }
-  const fixed = isConversation(operation) ? {} : FIELDS_OF_TEXTS;
   return {
-    request: { ...scope.request, model, operation, ...fixed, ...owners.request, metadata },
+    request: { ...scope.request, model, ...fixedFacts(operation), ...owners.request, metadata },
     key: { ...scope.key, ...owners.key },
     team: { ...scope.team, ...owners.team },
     user: { ...scope.user, ...owners.user },
