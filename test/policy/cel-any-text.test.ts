@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { NO_GROUPS } from '../../src/core/money/holder.ts';
 import { holds } from '../../src/core/policy/condition.ts';
 import type { RuleScope } from '../../src/core/policy/rules.ts';
+import { EMPTY_REQUEST } from '../../src/policy/cel/trials.ts';
 import { effort } from '../deep/effort.ts';
 import { inTime } from '../support/in-time.ts';
 import { load, SMALL } from './support.ts';
@@ -101,18 +101,15 @@ const anyText = fc.oneof(tokens, nested, chained, fc.string({ unit: 'binary', ma
 
 /** The largest request that conditions can read. */
 const LARGEST: RuleScope = {
+  ...EMPTY_REQUEST,
   request: {
-    operation: 'chat',
-    ...{ model: 'auto', task: 'general', difficulty: 'usual', natural_language: 'en', stream: false, tools: false },
-    ...{ input_tokens: 1, max_tokens: 1, images: 0, output_tokens: 1, budget_limit: 0 },
+    ...EMPTY_REQUEST.request,
     needs: Array.from({ length: 20 }, (_, i) => `need-${i}`),
     languages: Array.from({ length: 256 }, (_, i) => `language-${i}`),
     user: 'a,'.repeat(512),
     metadata: new Map(Array.from({ length: 64 }, (_, i) => [i === 0 ? 'csv' : `k${i}`, 'b,'.repeat(512)])),
   },
   key: { id: 'key', labels: new Map(Array.from({ length: 64 }, (_, i) => [`l${i}`, 'v'.repeat(200)])) },
-  ...NO_GROUPS,
-  time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 0 },
 };
 /** A condition should take at most 1 ms. This larger bound detects growth. */
 const CONDITION_MS = 50;

@@ -3,7 +3,6 @@ import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer
 import { jsonFault } from '../../../src/core/json/fault.ts';
 import { beyondLimits } from '../../../src/core/json/limits.ts';
 import type { Members } from '../../../src/core/json/original.ts';
-import { NO_GROUPS } from '../../../src/core/money/holder.ts';
 import { parseAddress } from '../../../src/core/net/address.ts';
 import { REDACTIONS } from '../../../src/core/policy/content.ts';
 import type { RuleScope } from '../../../src/core/policy/rules.ts';
@@ -28,6 +27,7 @@ import { RouteTable } from '../../../src/http/route-table.ts';
 import { nothingAt } from '../../../src/http/unknown-path.ts';
 import { requestHashOf } from '../../../src/payments/canonical.ts';
 import { decodePayment } from '../../../src/payments/codec.ts';
+import { EMPTY_REQUEST } from '../../../src/policy/cel/trials.ts';
 import { environmentOf, TEXT_MAX, viewOf } from '../../../src/policy/cel/types.ts';
 import { AnswerCompletion } from '../../../src/providers/completion.ts';
 import { frameParser } from '../../../src/providers/frames.ts';
@@ -365,37 +365,18 @@ export const tokenReaders = (): readonly WorstReader[] =>
     };
   });
 
-const NOTHING = {
-  operation: 'chat',
-  model: 'auto',
-  task: 'general',
-  difficulty: 'usual',
-  natural_language: 'en',
-} as const;
-const NONE = {
-  input_tokens: 1,
-  max_tokens: 1,
-  images: 0,
-  output_tokens: 1,
-  budget_limit: 0,
-  stream: false,
-  tools: false,
-} as const;
 /** A request may name at most this many programming languages. */
 const LANGUAGES_MAX = 256;
 
 const scopeOf = (text: string): RuleScope => ({
+  ...EMPTY_REQUEST,
   request: {
-    ...NOTHING,
-    ...NONE,
-    needs: [],
+    ...EMPTY_REQUEST.request,
     languages: list(Math.min(text.length, LANGUAGES_MAX), (at) => `${text.slice(0, 8)}${at}`),
     user: text,
     metadata: new Map([['one', text]]),
   },
   key: { id: 'key', labels: new Map() },
-  ...NO_GROUPS,
-  time: { year: 2026, month: 11, day: 23, weekday: 1, hour: 9, minute: 0 },
 });
 
 /** Conditions of a policy, by the function that they call. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { NO_GROUPS } from '../../../src/core/money/holder.ts';
 import { hasBit, type RuleScope } from '../../../src/core/policy/rules.ts';
+import { EMPTY_REQUEST } from '../../../src/policy/cel/trials.ts';
 import { brief, load, loadText, only, problems, SMALL, snapshotOf } from '../support.ts';
 
 const CATALOG = `version: 1
@@ -39,28 +39,9 @@ models:
 `;
 
 const scope = (request: Partial<RuleScope['request']> = {}, more: Partial<RuleScope> = {}): RuleScope => ({
-  request: {
-    operation: 'chat',
-    model: 'auto',
-    task: 'general',
-    difficulty: 'usual',
-    input_tokens: 0,
-    max_tokens: 0,
-    stream: false,
-    tools: false,
-    images: 0,
-    output_tokens: 0,
-    needs: [],
-    languages: [],
-    natural_language: 'und',
-    budget_limit: 0,
-    user: '',
-    metadata: new Map(),
-    ...request,
-  },
+  ...EMPTY_REQUEST,
+  request: { ...EMPTY_REQUEST.request, ...request },
   key: { id: 'k', labels: new Map() },
-  ...NO_GROUPS,
-  time: { year: 2026, month: 10, day: 7, weekday: 3, hour: 12, minute: 30 },
   ...more,
 });
 
