@@ -1,4 +1,6 @@
 import { Type } from '@sinclair/typebox';
+import { sizedAs } from '../core/define/field.ts';
+import * as f from '../core/define/fields.ts';
 import { refuse } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
 import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/policy/alerts.ts';
@@ -6,7 +8,6 @@ import { ALERT_EVENTS } from '../core/tables/alerts/index.ts';
 import type { AlertMessage, AlertTable } from '../store/alerts.ts';
 import { inBatches } from '../store/batches.ts';
 import { alertId, alertText } from './alerts/message.ts';
-import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import { pageOf } from './use-cases/pages.ts';
 import { snakeKeys } from './use-cases/snake-keys.ts';
@@ -102,7 +103,7 @@ export const AlertList = f.named(
       f.shape('A rule.', {
         name: f.text('The name of the rule.', 'budgets'),
         on,
-        to: f.list(Type.String(), 'Names of webhooks.', { examples: [['ops']] }),
+        to: f.list(Type.String(), 'Names of webhooks.', ['ops']),
         terms: f.mapOf(Type.Unknown(), 'The settings of the rule.', { at: [0.8, 1], budgets: [] }),
         last_alert_at: f.orNull(
           f.moment('When the rule last caused one of the newest 200 alerts.', '2026-11-20T09:30:00.000Z'),
@@ -213,7 +214,7 @@ export const ALERT_OPERATIONS = [
     summary: 'List alerts, their rules and webhooks',
     details:
       'Lists the alerts that were sent to people, newest first, with the delivery to each webhook. Also lists the alert rules, and the webhooks with their state. URLs and secrets of webhooks are never shown.',
-    input: f.body('Which alerts.', {
+    input: f.closed('Which alerts.', {
       limit: f.pageSize({ most: LIMIT_MAX, unlessGiven: LIMIT }),
       after: f.afterLast('alert'),
     }),
@@ -227,7 +228,7 @@ export const ALERT_OPERATIONS = [
       const { rules, webhooks } = await alertPolicy();
       const recent = await alerts.list({ before: null, limit: STATE_MESSAGES });
       const all = inBatches<AlertMessage>((last, most) => alerts.list({ before: last?.id ?? before, limit: most }));
-      const bodyOf = f.sizedAs(Alert);
+      const bodyOf = sizedAs(Alert);
       const page = await pageOf(all, limit, (message) => bodyOf(shownMessage(message)));
       return {
         data: page.rows.map(shownMessage),
@@ -246,7 +247,7 @@ export const ALERT_OPERATIONS = [
     summary: 'Send a test message to webhooks',
     details:
       'Sends a test message to one webhook or to all of them, and returns the result of each. The server tries each webhook once, with the environment variables of the server. The message is then listed among the alerts. `./signalbox alerts test` ends with exit code 2 when a webhook did not accept the message.',
-    input: f.body('The webhook to test.', {
+    input: f.closed('The webhook to test.', {
       webhook: f.optional(
         f.inCommand(
           f.orNull(f.text('The name of the webhook.', 'ops'), 'Name of the webhook; null for all webhooks.'),

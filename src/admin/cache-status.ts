@@ -1,16 +1,14 @@
-import * as parts from '../core/api/parts.ts';
+import { modelId } from '../core/api/shared-fields.ts';
+import * as f from '../core/define/fields.ts';
 import { CACHE_PARTITIONS, CACHE_SKIPS } from '../core/policy/cache.ts';
 import { COUNTED_PERIOD } from './counted-period.ts';
-import * as f from './kit/fields.ts';
 
 const counts = {
   hits: f.count('Requests that the cache answered.', 310),
   partial: f.count('Requests for embeddings of which the cache had some inputs.', 4),
   misses: f.count('Requests that a model answered although the cache applies.', 420),
   hit_share: f.inCommand(
-    f.orNull(
-      parts.share('The share of hits in the requests that the cache applies to; null if there are none.', 0.422),
-    ),
+    f.orNull(f.share('The share of hits in the requests that the cache applies to; null if there are none.', 0.422)),
     { text: (share: number) => `${(100 * share).toFixed(1)} %` },
   ),
   saved_credits: f.as(
@@ -71,7 +69,7 @@ export const CacheStatus = f.named(
     data: f.list(
       f.shape('The figures of a model or of a key.', {
         by: f.word(['model', 'key'], 'Whose figures these are.'),
-        model: f.orNull(parts.modelId('The model that answered, now or before; null for the figures of a key.')),
+        model: f.orNull(modelId('The model that answered, now or before; null for the figures of a key.')),
         key_id: f.as(
           'key',
           f.orNull(

@@ -1,3 +1,5 @@
+import type { ValueOf } from '../core/define/field.ts';
+import * as f from '../core/define/fields.ts';
 import { refuse } from '../core/errors.ts';
 import type { CachePolicy } from '../core/policy/cache.ts';
 import { plural } from '../core/text/text.ts';
@@ -6,7 +8,6 @@ import type { CacheTable } from '../store/cache.ts';
 import { CacheStatus } from './cache-status.ts';
 import { COUNTED_INPUT, keysIn } from './decisions.ts';
 import type { GuardServices } from './guards.ts';
-import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import { countCache } from './use-cases/cache.ts';
 import { holderOf } from './use-cases/places.ts';
@@ -20,7 +21,7 @@ export interface CacheServices extends Pick<GuardServices, 'sightOf' | 'ownersOf
   readonly cachedAnswers: Pick<CacheTable, 'sizes'> | null;
 }
 
-type Status = f.ValueOf<typeof CacheStatus>;
+type Status = ValueOf<typeof CacheStatus>;
 
 /** The operation of `GET /admin/cache` and `signalbox cache status`. */
 export const showCache = operationsOn<CacheServices>()({

@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../core/api/parts.ts';
+import { cappedByText, insteadOfOrNull, modelId } from '../core/api/shared-fields.ts';
 import { REJECTIONS } from '../core/decision/decision.ts';
 import { HEALTH } from '../core/decision/readings.ts';
+import * as field from '../core/define/fields.ts';
 import { TIER_LISTED_MAX, TIER_REASONS, TIERS } from '../core/policy/tiers.ts';
 import { LENGTH_SOURCES } from '../core/request/expected-length.ts';
 import { TIE_BREAKERS } from '../routing/rank.ts';
@@ -28,7 +29,7 @@ const Endpoint = Type.Object({
 const Rejection = Type.Object({
   kind: field.word([...list(REJECTIONS), 'strategy'], 'The kind of reason.'),
   text: field.text('The reason in words.', 'it lacks vision'),
-  rules: field.arrayOf(Rule, 'The rules of the policy that caused the rejection; empty if none.'),
+  rules: field.list(Rule, 'The rules of the policy that caused the rejection; empty if none.'),
 });
 
 const Tier = Type.Object({
@@ -48,7 +49,7 @@ const Tier = Type.Object({
 });
 
 const Candidate = Type.Object({
-  model: field.modelId('The model.'),
+  model: modelId('The model.'),
   rank: field.wholeOrNull('The rank of the model. The choice has rank 1; null for a rejected model.', 1),
   quality: field.orNull(
     quality,
@@ -81,7 +82,7 @@ const Candidate = Type.Object({
   input_tokens: field.figure('Expected input tokens on this model.', 120),
   cached_input_tokens: field.figure('The input tokens that the model’s provider probably has in its cache.'),
   max_output_tokens: field.figure('The most output tokens of one choice.', 4_096),
-  output_capped_by: field.textOrNull(field.cappedByText('`max_output_tokens`', 'Null'), null),
+  output_capped_by: field.textOrNull(cappedByText('`max_output_tokens`', 'Null'), null),
   adapts_forced_tool: field.flag(
     'True if the model’s first endpoint receives the forced function call of the request as a JSON schema for the answer.',
     false,
@@ -90,8 +91,8 @@ const Candidate = Type.Object({
     'The most that the request can cost on this model, which is the reserved amount.',
     1.9,
   ),
-  endpoints: field.arrayOf(Endpoint, 'The endpoints of the model, in the order in which Signalbox tries them.'),
-  rejections: field.arrayOf(Rejection, 'The reasons why the model was rejected; empty for an eligible model.', []),
+  endpoints: field.list(Endpoint, 'The endpoints of the model, in the order in which Signalbox tries them.'),
+  rejections: field.list(Rejection, 'The reasons why the model was rejected; empty for an eligible model.', []),
 });
 
 const Preference = Type.Object({
@@ -106,11 +107,11 @@ const Preference = Type.Object({
 });
 
 const other = (example: string) =>
-  Type.Object({ model: field.modelId('The model.', example), quality, cost_credits: cost, latency_ms: latency });
+  Type.Object({ model: modelId('The model.', example), quality, cost_credits: cost, latency_ms: latency });
 
 /** The result of repeating the decision. Every field is null if the decision could not be repeated. */
 export const CERTIFICATE = {
-  instead_of: field.insteadOfOrNull(),
+  instead_of: insteadOfOrNull(),
   explanation: field.orNull(
     Type.Array(Type.String(), {
       examples: [['gpt-6-luna was requested by name: expected quality 71 %, 0.46 Credits, 2.3 s.']],
@@ -177,6 +178,6 @@ export const Readings = field.shape('The stored measurements of endpoints that t
 });
 
 export const cachedTokens = field.mapOf(
-  field.tokens('Tokens.', 1_800),
+  field.count('Tokens.', 1_800),
   'By ID of the model, the input tokens that its provider probably has in its cache.',
 );

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { CHILD_LIFE, LINE_LIMITS } from '../access/line.ts';
+import * as f from '../core/define/fields.ts';
 import { CHILD_LABEL, SCOPES } from '../core/people/caller.ts';
 import { ApiKey, grantIn, issuedKey, keyInput, NewApiKey, scope, shownKey } from './key-fields.ts';
-import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 import { type ChildKeys, childKeys, makeChildKey, revokeChildKey } from './use-cases/child-keys.ts';
@@ -39,7 +39,7 @@ export const CHILD_KEY_OPERATIONS = [
     counts: true,
     summary: 'Create a child key',
     details: `Creates a key for an agent that this agent starts. The child key has at most the scopes, models, wallets and lifetime of this key. If this key is restricted later, the child key is restricted, too. Requests with the child key also count against the budgets and rate limits of this key. The child key stops working when this key stops working, and when the secret that created it stops working. A key has at most ${LINE_LIMITS.live} working child keys. Child keys can create further child keys, up to ${LINE_LIMITS.depth} levels. ${NEEDS} Only this answer contains the secret, because the server stores only its hash.`,
-    input: f.body(
+    input: f.closed(
       'The child key to create.',
       f.allOptional({
         ...keyInput,

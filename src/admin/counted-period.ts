@@ -1,4 +1,4 @@
-import * as f from './kit/fields.ts';
+import * as f from '../core/define/fields.ts';
 
 /** The period of counted records, as the answers of these operations state it. */
 export const COUNTED_PERIOD = {

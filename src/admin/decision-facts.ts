@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../core/api/parts.ts';
+import { modelId } from '../core/api/shared-fields.ts';
+import * as field from '../core/define/fields.ts';
 import { OPERATION_NAMES } from '../core/kinds/operations.ts';
 import { TIERS } from '../core/policy/tiers.ts';
 import { CAPABILITY_NAMES } from '../core/request/capability.ts';
@@ -112,8 +113,8 @@ export const Facts = field.shape(
       'Programming languages that the question is about, in canonical names. These languages do not exclude any model.',
       ['python'],
     ),
-    estimated_input_tokens: field.tokens('Expected input tokens.', 120),
-    max_input_tokens: field.tokens('The most input tokens that the text can have with any tokenizer.', 400),
+    estimated_input_tokens: field.count('Expected input tokens.', 120),
+    max_input_tokens: field.count('The most input tokens that the text can have with any tokenizer.', 400),
     counted_input_tokens: field.orNull(
       Type.Record(Type.String(), Type.Integer()),
       'The most input tokens that the text can have, with the tokenizer that counted it; null if an exact count was not needed.',
@@ -140,7 +141,7 @@ export const Facts = field.shape(
       'The smallest cap on the output tokens of one choice that the answer may get.',
     ),
     n: Type.Integer({ minimum: 1, description: 'The number of choices requested.' }),
-    needs: field.arrayOf(field.word(CAPABILITY_NAMES, 'A capability.'), 'The capabilities that the model must have.', [
+    needs: field.list(field.word(CAPABILITY_NAMES, 'A capability.'), 'The capabilities that the model must have.', [
       'tools',
     ]),
     adapts_forced_tool: field.flag(
@@ -184,7 +185,7 @@ export const Facts = field.shape(
       'The texts to embed; null for other operations.',
       {
         inputs: field.count('Number of texts.', 3),
-        longest_input_tokens: field.tokens('Expected tokens of the longest text.', 120),
+        longest_input_tokens: field.count('Expected tokens of the longest text.', 120),
         dimensions: field.wholeOrNull('The requested length of the vectors; null for the model’s default.', null),
       },
       null,
@@ -192,13 +193,13 @@ export const Facts = field.shape(
     thread: field.shapeOrNull(
       'The history of the conversation that a provider stores; null if there is none.',
       {
-        model: field.modelId('The model that continues the conversation.'),
-        endpoints: field.arrayOf(
+        model: modelId('The model that continues the conversation.'),
+        endpoints: field.list(
           Type.Integer(),
           'Positions of the model’s endpoints that have the history, counted from 0.',
           [0],
         ),
-        tokens: field.tokens('Expected tokens of the stored history.', 4_200),
+        tokens: field.count('Expected tokens of the stored history.', 4_200),
       },
       null,
     ),

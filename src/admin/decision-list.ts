@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import { ERROR_CODES } from '../core/api/error-schema.ts';
-import * as parts from '../core/api/parts.ts';
+import { decisionId, insteadOfOrNull, modelId } from '../core/api/shared-fields.ts';
 import { RECORD_STATUSES } from '../core/decision/record.ts';
+import * as f from '../core/define/fields.ts';
 import { OPERATION_NAMES } from '../core/kinds/operations.ts';
 import { CACHE_RESULTS, CACHE_SKIPS } from '../core/policy/cache.ts';
 import { plural } from '../core/text/text.ts';
 import { iso } from '../core/time/clock.ts';
-import * as f from './kit/fields.ts';
 
 const texts = (description: string, example: Readonly<Record<string, string>>) =>
   f.orNull(Type.Record(Type.String(), Type.String()), description, example);
@@ -56,11 +56,11 @@ const countedText = (answers: number, { key_id, refusal }: CountingRow): string 
     : `${plural(answers, key_id === null ? 'answer' : 'more answer')} like this in that minute`;
 
 const Refusal = f.shape('The answer to a request that was refused before a decision.', {
-  http_status: f.as('status', parts.wholeOrNull('The HTTP status of the answer.', 404)),
-  dialect: parts.textOrNull('The dialect of the path; null for paths that no dialect has.', 'openai-chat'),
+  http_status: f.as('status', f.wholeOrNull('The HTTP status of the answer.', 404)),
+  dialect: f.textOrNull('The dialect of the path; null for paths that no dialect has.', 'openai-chat'),
   method: f.text('The HTTP method.', 'POST'),
   route: f.text('The path, with placeholders for IDs; `other` for a path that does not exist.', '/v1/chat/completions'),
-  message: parts.textOrNull(
+  message: f.textOrNull(
     'The message of the error, at most 300 characters, without words of the request. Null if you ask with a key with the scope `report`.',
     'There is no model or selector `gpt-9`.',
   ),
@@ -76,7 +76,7 @@ const Refusal = f.shape('The answer to a request that was refused before a decis
   ),
   decision_id: f.as(
     'decision',
-    parts.textOrNull('The earlier decision whose answer the request asks for again; null for none.', null),
+    f.textOrNull('The earlier decision whose answer the request asks for again; null for none.', null),
   ),
 });
 
@@ -90,10 +90,10 @@ export const DecisionSummary = f.named(
     ),
     request_id: f.as(
       'request',
-      parts.textOrNull('ID of the request, as in the header `x-request-id`; null for none.', 'req_0a4x1wm3zj8'),
+      f.textOrNull('ID of the request, as in the header `x-request-id`; null for none.', 'req_0a4x1wm3zj8'),
     ),
     object: f.always('decision.summary'),
-    created: f.inCommand(parts.wholeOrNull('When the record was written. Unix time in seconds.', 1_793_000_000), {
+    created: f.inCommand(f.wholeOrNull('When the record was written. Unix time in seconds.', 1_793_000_000), {
       text: (seconds: number) => f.secondText(iso(seconds * 1_000)),
     }),
     time: f.inCommand(f.orNull(f.moment('The same time as `created`, to the millisecond.')), { text: f.secondText }),
@@ -107,7 +107,7 @@ export const DecisionSummary = f.named(
       RECORD_STATUSES,
       'How the request ended. `recommended`: a route query, which calls no model. `refused`: an answer with a status from 400 up and without a decision.',
     ),
-    model: parts.modelId(
+    model: modelId(
       'The model that was tried last, or the choice if no model was tried. For a refused request, the model that it named, at most 128 characters; empty for none.',
     ),
     task: f.text('The task type of the request; empty for a refused request.', 'coding'),
@@ -126,21 +126,21 @@ export const DecisionSummary = f.named(
       ),
     ),
     route_reason: f.as('reason', f.orNull(f.text('Why this model was chosen.', 'auto:usual'))),
-    instead_of: parts.insteadOfOrNull(', and for a recommendation'),
+    instead_of: insteadOfOrNull(', and for a recommendation'),
     policy_revision: f.as(
       'revision',
       f.orNull(f.text('The policy revision that was active when the decision was made.', '95f1a7d5f908027b')),
     ),
     error: f.orNull(f.word(ERROR_CODES, 'A code.'), 'The error that the caller received; null if there was no error.'),
     http_status: f.inCommand(
-      parts.wholeOrNull(
+      f.wholeOrNull(
         'The HTTP status of the error, also if a stream had begun and ended with the error. 200 for an answer without an error; null if the caller left before the answer ended.',
         200,
       ),
       { title: 'HTTP' },
     ),
     refusal: f.as('refused', f.orNull(Refusal, 'Null for a decision.', null)),
-    attempts: parts.wholeOrNull(orNoAnswer('Attempts at endpoints.'), 1),
+    attempts: f.wholeOrNull(orNoAnswer('Attempts at endpoints.'), 1),
     credits_consumed: f.as(
       'charged',
       f.orNull(f.credits('Charged for the request.', 0.0123), orNoAnswer('Charged for the request. In Credits.')),
@@ -154,14 +154,14 @@ export const DecisionSummary = f.named(
     ),
     charged_usd: f.as('charged', f.orNull(f.usd('The same as `credits_consumed`.', '0.0000123'))),
     saved_usd: f.as('saved', f.orNull(f.usd('The same as `cost_saved_credits`.', '0.0000456'))),
-    input_tokens: parts.wholeOrNull('Input tokens of the answer; null if there was no answer.', 1_204),
-    output_tokens: parts.wholeOrNull(
+    input_tokens: f.wholeOrNull('Input tokens of the answer; null if there was no answer.', 1_204),
+    output_tokens: f.wholeOrNull(
       'Output tokens of the answer, including hidden reasoning; null if there was no answer.',
       318,
     ),
-    first_part_ms: parts.wholeOrNull('From admission to the first content, in ms; null if no content arrived.', 312),
-    total_ms: parts.wholeOrNull(orNoAnswer('From admission to the end, in ms.'), 2_149),
-    guards: parts.textList(
+    first_part_ms: f.wholeOrNull('From admission to the first content, in ms; null if no content arrived.', 312),
+    total_ms: f.wholeOrNull(orNoAnswer('From admission to the end, in ms.'), 2_149),
+    guards: f.textList(
       'What guards found in the request and in the answer, in sentences without their texts. An entry that counts several refused requests has the sentences of the first.',
       [],
     ),
@@ -179,14 +179,14 @@ export const DecisionList = f.named('DecisionList', 'Decisions and refused reque
 });
 
 export const KeptContent = f.named('KeptContent', 'The stored text of one request and its answer.', {
-  decision_id: f.as('decision', parts.decisionId),
+  decision_id: f.as('decision', decisionId),
   object: f.always('content'),
   prompt: f.orNull(
-    f.list(Type.Unknown(), 'The messages.', { examples: [[{ role: 'user', content: 'Write to [email].' }]] }),
+    f.list(Type.Unknown(), 'The messages.', [{ role: 'user', content: 'Write to [email].' }]),
     'The messages without media. The kinds of text that the policy lists are redacted. Null if prompts are not stored.',
   ),
   answer: f.orNull(
-    f.list(Type.Unknown(), 'The choices.', { examples: [[{ index: 0, content: 'Dear [email], …' }]] }),
+    f.list(Type.Unknown(), 'The choices.', [{ index: 0, content: 'Dear [email], …' }]),
     'The text that the model wrote, for each choice. Null if answers are not stored.',
   ),
   is_cut: f.flag('True if a text was longer than the limit and was cut.'),

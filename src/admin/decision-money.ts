@@ -1,11 +1,11 @@
 import { BILL_ITEMS } from '../core/accounting/bill.ts';
-import * as parts from '../core/api/parts.ts';
+import { decisionId } from '../core/api/shared-fields.ts';
+import * as f from '../core/define/fields.ts';
 import { HOLD_ENTRIES } from '../store/journal-reader.ts';
-import * as f from './kit/fields.ts';
 
 const unknownWorth = 'null if the value of a Credit is unknown.';
 const exactUsd = (description: string, example: string) =>
-  parts.textOrNull(`${description} In USD, an exact decimal; ${unknownWorth}`, example);
+  f.textOrNull(`${description} In USD, an exact decimal; ${unknownWorth}`, example);
 
 /** An amount in Credits and in USD. */
 const amount = (of: string, credits: number, usd: string) => ({
@@ -28,10 +28,7 @@ const Line = f.shape('A line of a bill.', {
   units: f.count('The number of tokens, uses or requests.', 1_204),
   per: f.count('The number of units that the rate is for: a million tokens, one use, or one request.', 1_000_000),
   rate_usd: exactUsd('The price of `per` units.', '0.25'),
-  credits: parts.figure(
-    'The cost before rounding, because Signalbox rounds up only the whole charge. In Credits.',
-    0.0301,
-  ),
+  credits: f.figure('The cost before rounding, because Signalbox rounds up only the whole charge. In Credits.', 0.0301),
   usd: exactUsd('The same cost.', '0.000301'),
 });
 
@@ -71,7 +68,7 @@ const Entry = f.shape('An entry.', {
 
 /** `GET /admin/decisions/{id}/money`. */
 export const DecisionMoney = f.named('DecisionMoney', 'The money of one request, entry by entry.', {
-  decision_id: parts.decisionId,
+  decision_id: decisionId,
   object: f.always('decision.money'),
   state: f.word(
     ['none', 'open', 'settled', 'expired'],

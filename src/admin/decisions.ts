@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { LEFT_OUT_REASONS } from '../core/decision/decision.ts';
 import { NO_FIGURES, RECORD_STATUSES, type RecordStatus, type RecordSummary } from '../core/decision/record.ts';
+import { sizedAs, type ValueOf } from '../core/define/field.ts';
+import * as f from '../core/define/fields.ts';
 import { ERROR_CODES, ERRORS, refuse } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES } from '../core/kinds/operations.ts';
@@ -14,7 +16,6 @@ import { Decision, DecisionRepeat, FoundRequest } from './decision.ts';
 import { DecisionList, DecisionSummary, KeptContent } from './decision-list.ts';
 import { DecisionMoney } from './decision-money.ts';
 import { explained, type PrintedRequest, requestLines } from './decision-text.ts';
-import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import type { ReportServices } from './usage.ts';
 import { readContent } from './use-cases/content.ts';
@@ -77,7 +78,7 @@ const UNREADABLE: Readonly<Record<keyof RecordSummary, null>> = {
 };
 
 /** Shows a decision or a refused request, without the fields that its reader may not see. */
-function shown({ summary, ...entry }: RecordEntry, sight: Sight): f.ValueOf<typeof DecisionSummary> {
+function shown({ summary, ...entry }: RecordEntry, sight: Sight): ValueOf<typeof DecisionSummary> {
   const { id, request, keyId, user, session, operation } = entry;
   const { time, labels, metadata, reason, refused, guards, guardedBy: _, spared: __, ...facts } = summary ?? UNREADABLE;
   const isRefused = entry.status === 'refused';
@@ -171,7 +172,7 @@ export const listRecords = operationsOn<DecisionReader>()({
   summary: 'List decisions and refused requests',
   details:
     'Lists the decisions and the refused requests that match all filters, newest first. A request is refused if its answer has a status from 400 up and no model was decided. For each key together with its child keys the list has at most 60 refused requests of a minute, and the number of the others. For each page the server examines at most about 100,000 entries. If few of them match, the page may have fewer than `limit` entries, or none. Continue the list with `next_after`. `GET /v1/decisions/{id}` explains one decision.',
-  input: f.body('Which decisions.', {
+  input: f.closed('Which decisions.', {
     ...f.allOptional({
       from: f.momentIn(
         'The beginning of the period, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.',
@@ -282,7 +283,7 @@ export const listRecords = operationsOn<DecisionReader>()({
       newerThan: placeOf('newer_than', newerThan),
       limit,
     };
-    const bodyOf = f.sizedAs(DecisionSummary);
+    const bodyOf = sizedAs(DecisionSummary);
     const page = await listDecisions(by, records, query, sight, (entry) => bodyOf(shown(entry, sight)));
     const data = page.entries.map((entry) => shown(entry, sight));
     // The ID of a row if the page ends with it, so that the row can be found by the value of `next_after`.
@@ -330,7 +331,7 @@ export const DECISION_COMMANDS = [listRecords, showRecord];
 
 const operation = operationsOn<DecisionServices>();
 const COMMON = { command: false, action: 'decisions.list' } as const;
-const EXPLANATION = { output: f.onWire(Decision), answer: 'The record of the decision.' } as const;
+const EXPLANATION = { output: Type.Unsafe<object>(f.onWire(Decision)), answer: 'The record of the decision.' } as const;
 
 /** The operations on one decision: `GET /v1/decisions/{id}`, and further operations under `/admin/decisions`. */
 export const DECISION_OPERATIONS = [
@@ -399,7 +400,7 @@ export const DECISION_OPERATIONS = [
     summary: 'Decide a request again with the active policy',
     details:
       'Decides a recorded request again with the active policy and with the current health and speed of endpoints, as if the same key sent it at the same time of day. The operation stores no record and costs nothing. Because a record stores no text, conditions on `user`, and on `metadata` that the policy did not record, see empty values. The length of the question is not considered.',
-    output: f.onWire(DecisionRepeat),
+    output: Type.Unsafe<object>(f.onWire(DecisionRepeat)),
     answer: 'The decision, with every candidate.',
     run: ({ gateway: { records, lease }, levelsOf, sightOf }, { by, id }) =>
       repeatDecision(by, { records, lease, levelsOf }, id, sightOf(by)),
@@ -407,7 +408,7 @@ export const DECISION_OPERATIONS = [
 ];
 
 /** The input of operations that count records of requests in a period. */
-export const COUNTED_INPUT = f.body('Which requests.', {
+export const COUNTED_INPUT = f.closed('Which requests.', {
   ...f.allOptional({
     from: f.momentIn('The beginning of the period, by default 24 hours before its end.'),
     to: f.momentIn('The end of the period, by default now.'),

@@ -1,4 +1,4 @@
-import * as f from './kit/fields.ts';
+import * as f from '../core/define/fields.ts';
 import { CHECK_STATE_NAMES, CHECK_STATES } from './use-cases/doctor/states.ts';
 
 export const CheckReport = f.named('CheckReport', 'The findings of all checks of an installation.', {

@@ -1,6 +1,6 @@
+import * as f from '../core/define/fields.ts';
 import { GUARD_SIDES } from '../core/policy/guards.ts';
 import { COUNTED_PERIOD } from './counted-period.ts';
-import * as f from './kit/fields.ts';
 
 /** The members of a guard's failure. */
 export const GUARD_FAILURE = {

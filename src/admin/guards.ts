@@ -1,10 +1,10 @@
+import * as f from '../core/define/fields.ts';
 import { refuse } from '../core/errors.ts';
 import type { GuardRule } from '../core/policy/guards.ts';
 import { DAY_MS } from '../core/time/clock.ts';
 import type { GuardHealth } from '../gateway/guards/guard-health.ts';
 import { COUNTED_INPUT, type DecisionReader, keysIn } from './decisions.ts';
 import { GuardList } from './guard-list.ts';
-import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import { countGuards } from './use-cases/guards.ts';
 import { holderOf, type Places } from './use-cases/places.ts';

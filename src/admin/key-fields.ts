@@ -3,11 +3,12 @@ import { KEY_STATES, keyStateOf } from '../access/key-entry.ts';
 import { keyTag } from '../access/key-patch.ts';
 import type { IssuedKey } from '../access/keys.ts';
 import { EXPIRY_MAX_MS, type KeyGrant, NO_LIMITS, statedLimits } from '../access/terms.ts';
+import type { ValueOf } from '../core/define/field.ts';
+import * as f from '../core/define/fields.ts';
 import { bothAmounts } from '../core/money/budget-words.ts';
 import { ADDRESS_PATTERN } from '../core/money/holder-address.ts';
 import { SCOPES, type Scope, unendedBudgets } from '../core/people/caller.ts';
 import type { KeyInfo } from '../store/keys.ts';
-import * as f from './kit/fields.ts';
 import type { Call } from './kit/operation.ts';
 import * as terms from './terms.ts';
 
@@ -22,7 +23,7 @@ const key = {
   id: f.text('The ID of the key. The ID is not secret.', 'k7mw2pq9x4ta'),
   name: f.text('The name of the key, for people.', 'billing-app'),
   state: f.word(KEY_STATES, 'Whether it works.', 'valid'),
-  scopes: f.list(scope, 'The operations that the key may use.', { examples: [['chat', 'route']] }),
+  scopes: f.list(scope, 'The operations that the key may use.', ['chat', 'route']),
   labels: f.mapOf(Type.String(), 'Labels for rules and budgets. A label `team` does not put the key into a team.', {
     project: 'billing',
   }),
@@ -184,7 +185,7 @@ export const keyInput = {
   budgets: f.list(terms.KeyBudgetInput, 'Budgets of the key, in addition to the budgets of the policy.'),
   ...narrowedTerms,
 };
-export const NewKeyInput = f.body(
+export const NewKeyInput = f.closed(
   'A key to make.',
   f.allOptional({
     ...keyInput,
@@ -194,7 +195,7 @@ export const NewKeyInput = f.body(
     ...operatorTerms,
   }),
 );
-type KeyInput = Omit<f.ValueOf<typeof NewKeyInput>, 'scopes' | 'team' | 'user'>;
+type KeyInput = Omit<ValueOf<typeof NewKeyInput>, 'scopes' | 'team' | 'user'>;
 
 /** The terms of a new key, with defaults, but without its scopes and owners. */
 export function grantIn(input: KeyInput, now: number): Omit<KeyGrant, 'scopes'> {
@@ -211,7 +212,7 @@ export function grantIn(input: KeyInput, now: number): Omit<KeyGrant, 'scopes'> 
 /** @param seconds from now; null for never */
 export const inMs = (seconds: number | null, now: number) => (seconds === null ? null : now + seconds * 1_000);
 
-export const KeyChange = f.body(
+export const KeyChange = f.closed(
   'Terms to change. Absent members stay unchanged, and null removes a term. A list replaces the whole previous list.',
   f.allOptional({
     name: f.orNull(terms.keptText('A name for people; null for none.', 'billing-app')),
@@ -246,7 +247,7 @@ export const KeyChange = f.body(
 );
 
 /** Filters for a list of keys. A key must match each member that `KeyQuery` does not have elsewhere. */
-export const KeyFilter = f.body('Which keys.', {
+export const KeyFilter = f.closed('Which keys.', {
   state: f.optional(f.word(KEY_STATES, `One of ${KEY_STATES.join(', ')}.`)),
   name: f.optional(f.text('Only keys with this name.')),
   search: f.optional(f.text('A part of the name or the ID. Upper and lower case are the same.')),

@@ -3,6 +3,8 @@ import type { KeyFunds } from '../access/key-body.ts';
 import type { Keys } from '../access/keys.ts';
 import type { People } from '../access/people.ts';
 import { type KeyGrant, OVERLAP_MAX_MS, OVERLAP_MS } from '../access/terms.ts';
+import { sizedAs, type ValueOf } from '../core/define/field.ts';
+import * as f from '../core/define/fields.ts';
 import { refuse } from '../core/errors.ts';
 import { bothAmounts, budgetTermsText, type StatedBudget } from '../core/money/budget-words.ts';
 import { isOperator } from '../core/people/caller.ts';
@@ -24,8 +26,6 @@ import {
   USUAL_SCOPES,
   WALLET,
 } from './key-fields.ts';
-import type { ValueOf } from './kit/fields.ts';
-import * as f from './kit/fields.ts';
 import { type Call, notFound, type Operation, type OperationHost, operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 import { KEYS_LOG, type TrailReader } from './trail.ts';
@@ -178,7 +178,7 @@ export const listKeys = operation({
       teamName: info.team && nameOf('team', info.team),
       userName: info.user && nameOf('user', info.user),
     });
-    const bodyOf = f.sizedAs(ListedApiKey);
+    const bodyOf = sizedAs(ListedApiKey);
     const page = await pageOfKeys(by, keys, query, now, (info) => bodyOf(listed(info))).finally(leave);
     return { data: page.rows.map(listed), hasMore: page.hasMore };
   },
@@ -348,7 +348,7 @@ export const renewKey = operation({
   action: 'keys.change',
   summary: 'Rotate a key',
   details: `Gives a key a new secret. The spend, budgets and balance of the key continue. The old secret works for another \`overlap_seconds\`, by default a day. An even older secret stops working at once. ${ONCE}`,
-  input: f.body('How to rotate.', {
+  input: f.closed('How to rotate.', {
     overlap_seconds: f.optional(
       terms.inSeconds(
         Type.Integer({
@@ -416,7 +416,7 @@ export const grantCredits = operation({
   summary: 'Grant Credits to a key',
   details:
     'Adds Credits to the balance of a key, or removes Credits with a negative amount. The first grant makes a key prepaid: when its balance is used up, requests get 402 `insufficient_quota`. A grant to a key of a wallet goes to the balance of the wallet.',
-  input: f.body('What to grant.', {
+  input: f.closed('What to grant.', {
     credits: terms.addedCredits,
     note: f.optional(terms.keptText('A note that is stored with the entry.', 'invoice 1042')),
   }),

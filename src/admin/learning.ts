@@ -1,6 +1,6 @@
-import * as parts from '../core/api/parts.ts';
+import { modelId } from '../core/api/shared-fields.ts';
+import * as f from '../core/define/fields.ts';
 import type { LearningTables, ScoreMean } from '../store/learning.ts';
-import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 
 type Outcomes = Pick<LearningTables['outcomes'], 'means' | 'count'>;
@@ -17,18 +17,18 @@ export const LearningStatus = f.named('LearningStatus', 'The stored scores, with
   outcomes: f.count('How many scores are stored.', 214),
   models: f.list(
     f.shape('The scores of a model.', {
-      model: parts.modelId('ID of the model.'),
+      model: modelId('ID of the model.'),
       task: f.inCommand(f.orNull(f.text('A task type.'), 'The task type; null for all tasks together.'), {
         none: 'all',
       }),
       outcomes: f.count('The number of scores since the last reset.', 96),
       declared: f.inCommand(
-        parts.share('The mean of the qualities that were declared for the scored requests.', 0.8),
+        f.share('The mean of the qualities that were declared for the scored requests.', 0.8),
         places(3),
       ),
-      learnt: f.as('mean', f.inCommand(parts.share('The mean of the scores.', 0.84), places(3))),
+      learnt: f.as('mean', f.inCommand(f.share('The mean of the scores.', 0.84), places(3))),
       difference_points: f.inCommand(
-        parts.figure('The mean of the scores minus the mean of the declared qualities, in hundredths.', 4),
+        f.figure('The mean of the scores minus the mean of the declared qualities, in hundredths.', 4),
         places(1),
       ),
     }),

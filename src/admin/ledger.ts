@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import * as parts from '../core/api/parts.ts';
-import * as f from './kit/fields.ts';
+import * as f from '../core/define/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 import { lastAudit, runAudit, type ServerAudits } from './use-cases/ledger/audit.ts';
@@ -128,7 +127,7 @@ export const showLedger = operation({
   summary: 'Show charges, holds and funds',
   details:
     'Returns all charges and the amounts that running requests hold. Also returns every budget window and balance: how much is left, when it runs out at the current rate, since when it refuses requests, how many requests hold it and since when, and when it renews. The budgets that are used up or fit no request and the funds that refuse requests come first, then the funds that run out first, then the fullest. The list includes budgets of teams, users and keys that no request has used yet.',
-  input: f.body('Which funds.', {
+  input: f.closed('Which funds.', {
     name: f.optional(f.text('Only funds with this name. If there are none, the operation returns an error.')),
     limit: f.pageSize({ most: FUNDS_MAX, unlessGiven: FUNDS_MAX }),
     after: f.optional(f.formed('`next_after` of the previous page.', { minLength: 1 })),
@@ -152,56 +151,56 @@ export const showLedger = operation({
   },
 });
 
-const OpenReservation = parts.shape('An open hold.', {
-  decision: parts.textOrNull('ID of the decision that the hold belongs to.', 'dec_0a4x1wm3zk0'),
-  seq: parts.count('The number of the journal row that opened the hold.', 48_213),
-  key_id: parts.textOrNull('ID of the key or address of the wallet; null if the ledger does not have it.', '4f2k9d1m'),
-  reserved_credits: parts.credits('Reserved.', 12.4),
-  charged_credits: parts.credits('Credits of the hold that were charged so far.', 0),
-  age_ms: parts.figure('Time since the request began, ms.', 4_200),
+const OpenReservation = f.shape('An open hold.', {
+  decision: f.textOrNull('ID of the decision that the hold belongs to.', 'dec_0a4x1wm3zk0'),
+  seq: f.count('The number of the journal row that opened the hold.', 48_213),
+  key_id: f.textOrNull('ID of the key or address of the wallet; null if the ledger does not have it.', '4f2k9d1m'),
+  reserved_credits: f.credits('Reserved.', 12.4),
+  charged_credits: f.credits('Credits of the hold that were charged so far.', 0),
+  age_ms: f.figure('Time since the request began, ms.', 4_200),
 });
 
-const Finding = parts.shape('A contradiction that a correct ledger cannot have.', {
-  kind: parts.text('The kind of finding.', 'wrong_spend'),
-  seq: parts.wholeOrNull('The number of the journal row; null if the finding is not about a row.', 48_213),
-  decision: parts.textOrNull('ID of the decision; null if the finding is not about a decision.', 'dec_0a4x1wm3zk0'),
-  message: parts.text('The contradiction, with amounts in microcredits.', 'charges 120, but only 100 were left'),
+const Finding = f.shape('A contradiction that a correct ledger cannot have.', {
+  kind: f.text('The kind of finding.', 'wrong_spend'),
+  seq: f.wholeOrNull('The number of the journal row; null if the finding is not about a row.', 48_213),
+  decision: f.textOrNull('ID of the decision; null if the finding is not about a decision.', 'dec_0a4x1wm3zk0'),
+  message: f.text('The contradiction, with amounts in microcredits.', 'charges 120, but only 100 were left'),
 });
 
-export const LedgerAudit = parts.named('LedgerAudit', 'The last audit of the ledger by this server.', {
-  object: parts.always('ledger.audit'),
-  running_since: parts.momentOrNull(
-    'When the running audit began; null if no audit is running.',
+export const LedgerAudit = f.named('LedgerAudit', 'The last audit of the ledger by this server.', {
+  object: f.always('ledger.audit'),
+  running_since: f.textOrNull(
+    'When the running audit began; null if no audit is running. ISO 8601, UTC.',
     '2026-11-20T09:30:00.000Z',
   ),
-  result: parts.shapeOrNull('The result; null if this server has not finished an audit yet.', {
-    began_at: parts.moment('When the audit began.', '2026-11-20T09:30:00.000Z'),
-    ended_at: parts.moment('When the audit ended.', '2026-11-20T09:30:04.000Z'),
-    is_sound: parts.flag('True if the audit found nothing wrong.', true),
-    entries: parts.count('The number of journal rows.', 120_400),
-    reservations: parts.count('The number of holds in the journal.', 51_020),
-    funds: parts.count('The number of budget windows and balances.', 24),
-    charged_credits: parts.credits('All charges.', 40_210.25),
-    corrected_credits: parts.figure('The sum of refunds in Credits, as a negative number.', -12.5),
-    overrun_credits: parts.credits('Amounts that providers billed above holds and that no key pays.', 0),
-    granted_credits: parts.figure('Credits granted to keys, minus deductions.', 1_000),
-    deposited_credits: parts.credits('Credits that wallets paid in.', 0),
-    fees_credits: parts.figure('The part of these payments that was kept as fees, in Credits.', 0),
-    open: parts.count('The number of open holds.', 7),
-    held_credits: parts.credits('The amount of the open holds.', 12.4),
-    open_reservations: parts.arrayOf(OpenReservation, 'Open holds, at most 1,000.'),
-    findings_count: parts.count('Findings.', 0),
-    findings: parts.arrayOf(Finding, 'Findings, at most 1,000.'),
-    unpriced: parts.count(
+  result: f.shapeOrNull('The result; null if this server has not finished an audit yet.', {
+    began_at: f.moment('When the audit began.', '2026-11-20T09:30:00.000Z'),
+    ended_at: f.moment('When the audit ended.', '2026-11-20T09:30:04.000Z'),
+    is_sound: f.flag('True if the audit found nothing wrong.', true),
+    entries: f.count('The number of journal rows.', 120_400),
+    reservations: f.count('The number of holds in the journal.', 51_020),
+    funds: f.count('The number of budget windows and balances.', 24),
+    charged_credits: f.credits('All charges.', 40_210.25),
+    corrected_credits: f.figure('The sum of refunds in Credits, as a negative number.', -12.5),
+    overrun_credits: f.credits('Amounts that providers billed above holds and that no key pays.', 0),
+    granted_credits: f.figure('Credits granted to keys, minus deductions.', 1_000),
+    deposited_credits: f.credits('Credits that wallets paid in.', 0),
+    fees_credits: f.figure('The part of these payments that was kept as fees, in Credits.', 0),
+    open: f.count('The number of open holds.', 7),
+    held_credits: f.credits('The amount of the open holds.', 12.4),
+    open_reservations: f.list(OpenReservation, 'Open holds, at most 1,000.'),
+    findings_count: f.count('Findings.', 0),
+    findings: f.list(Finding, 'Findings, at most 1,000.'),
+    unpriced: f.count(
       'Charges without a price or with an impossible token count. The cost of these charges cannot be verified.',
       0,
     ),
-    settlements_in_spool: parts.count(
+    settlements_in_spool: f.count(
       'Settlements in the spool file that wait for the database. The audit does not include them.',
       0,
     ),
-    spool_fault: parts.textOrNull('Why the spool file cannot be read; null if it can be read.', null),
-    ledger_fault: parts.textOrNull(
+    spool_fault: f.textOrNull('Why the spool file cannot be read; null if it can be read.', null),
+    ledger_fault: f.textOrNull(
       'Why the database is not the ledger of the data folder, or which entries it has lost; null if it is and has all.',
       null,
     ),
@@ -213,7 +212,7 @@ export interface AuditServices {
   readonly audits: ServerAudits;
 }
 const auditOperation = operationsOn<AuditServices>();
-const AUDIT = { action: 'ledger.audit', output: LedgerAudit, answer: 'The audit.', command: false } as const;
+const AUDIT = { action: 'ledger.audit', output: f.onWire(LedgerAudit), answer: 'The audit.', command: false } as const;
 
 /** Operations that audit the ledger in a running server. `signalbox ledger audit` also works without a server. */
 export const AUDIT_OPERATIONS = [

@@ -1,4 +1,4 @@
-import * as f from './kit/fields.ts';
+import * as f from '../core/define/fields.ts';
 import { notFound, type OperationHost, operationsOn } from './kit/operation.ts';
 import {
   endLogin,
@@ -60,7 +60,7 @@ export const LOGIN_OPERATIONS = [
     summary: 'List logins',
     details:
       'Lists the logins that have not ended. Owners, admins and auditors see all logins, other people see their own. A login belongs to a user, or to the key that signed in.',
-    input: f.body('Which logins.', {
+    input: f.closed('Which logins.', {
       user: f.optional(f.text('Only logins of the user, or the key, with this ID.')),
       after: f.afterLast('login'),
       limit: f.pageSize({ most: LOGINS_LIMIT_MAX, unlessGiven: LOGINS_LIMIT }),

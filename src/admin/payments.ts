@@ -1,3 +1,5 @@
+import type { ValueOf } from '../core/define/field.ts';
+import * as f from '../core/define/fields.ts';
 import { refuse } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf } from '../core/money/holder-address.ts';
@@ -7,7 +9,6 @@ import {
   type PaymentTable,
   type Payment as StoredPayment,
 } from '../store/payments.ts';
-import * as f from './kit/fields.ts';
 import { notFound, operationsOn } from './kit/operation.ts';
 import { findPayment, listPayments, type ReconcilingSource, reconcilePayment } from './use-cases/payments.ts';
 
@@ -82,7 +83,7 @@ export const PaymentList = f.named('PaymentList', 'Payments.', {
 });
 
 /** A payment as answers show it. */
-export const shownPayment = (payment: StoredPayment): f.ValueOf<typeof Payment> => {
+export const shownPayment = (payment: StoredPayment): ValueOf<typeof Payment> => {
   const { id, state, amount, paid, fee, charged, decision } = payment;
   return {
     ...payment,
@@ -105,7 +106,7 @@ export const PAYMENT_OPERATIONS = [
     command: false,
     summary: 'List payments',
     details: 'Lists the payments of agents, newest first.',
-    input: f.body('Which payments.', {
+    input: f.closed('Which payments.', {
       state: f.optional(f.word(PAYMENT_STATES, 'Only payments in this state.')),
       wallet: f.optional(f.formed('Only payments of this wallet.', { pattern: ADDRESS_PATTERN })),
       limit: f.pageSize({ most: LIMIT_MAX, unlessGiven: LIMIT }),

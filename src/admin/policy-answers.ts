@@ -1,41 +1,41 @@
 import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
-import * as parts from '../core/api/parts.ts';
-import * as f from './kit/fields.ts';
+import { policyRevision } from '../core/api/shared-fields.ts';
+import * as f from '../core/define/fields.ts';
 import { fileName, guarded, PolicyChange, PolicyReload } from './policy-shapes.ts';
 
 /** This file has the answers of operations on a server’s policy. */
 
 export const PolicyStatus = f.named('PolicyStatus', 'The active policy, and the last reload of its files.', {
-  revision: parts.policyRevision,
+  revision: policyRevision,
   since: f.moment('When the policy became active.'),
   files: f.list(Type.String(), 'The files of the policy.', {
     examples: [['policies/models.yaml', 'policies/signalbox.yaml']],
   }),
   models: f.count('The number of models that can be served.', 4),
-  warnings: f.list(PolicyDiagnostic, 'Warnings about the policy.', { examples: [[]] }),
+  warnings: f.list(f.onWire(PolicyDiagnostic), 'Warnings about the policy.', []),
   outdated_plugins: f.list(
     Type.String(),
     'Plugins whose code has changed on disk. The new code is used after a restart.',
-    { examples: [[]] },
+    [],
   ),
   secrets: f.list(
     f.shape('A secret.', {
       variable: f.text('The variable whose value the file contains.', 'OPENAI_API_KEY'),
       read: f.as('readAt', f.orNull(f.moment('When the file was last read; null if it was never read.'))),
-      problem: parts.textOrNull(
+      problem: f.textOrNull(
         'Why the file cannot be used now. The server continues to use the last value. Null if the file can be used.',
         'it is empty',
       ),
     }),
     'The secrets that the server reads from files named by variables such as `NAME_FILE`. The values are never shown.',
-    { examples: [[{ variable: 'OPENAI_API_KEY', read: '2026-11-20T09:30:00.000Z', problem: null }]] },
+    [{ variable: 'OPENAI_API_KEY', read: '2026-11-20T09:30:00.000Z', problem: null }],
   ),
   last_reload: f.as('last', PolicyReload),
   previous: f.orNull(
     f.shape('A revision.', {
-      revision: parts.policyRevision,
-      changes: f.list(PolicyChange, 'The changes since the previous revision.'),
+      revision: policyRevision,
+      changes: f.list(f.onWire(PolicyChange), 'The changes since the previous revision.'),
     }),
     'The previous revision; null if the server has had only one revision since its start.',
   ),
@@ -52,7 +52,7 @@ const file = f.shape('A file.', {
 
 export const PolicyFiles = f.named('PolicyFiles', 'The files of the active policy.', {
   object: f.always('policy.files'),
-  revision: parts.policyRevision,
+  revision: policyRevision,
   files: f.list(file, 'The files, by name.'),
   on_disk: f.word(
     ['same', 'differs', 'unreadable'],
@@ -65,13 +65,13 @@ export const PolicyFiles = f.named('PolicyFiles', 'The files of the active polic
   writes: f.shape('What the caller may write.', {
     ordinary: f.flag('Whether ordinary edits are accepted.', true),
     guarded: f.flag('Whether guarded edits are accepted, too.', false),
-    refused: parts.textOrNull('Why the server does not accept ordinary edits; null if it accepts them.', null),
+    refused: f.textOrNull('Why the server does not accept ordinary edits; null if it accepts them.', null),
   }),
 });
 
 export const PolicyWrite = f.named('PolicyWrite', 'An edit that was activated.', {
   object: f.always('policy.write'),
-  revision: parts.policyRevision,
+  revision: policyRevision,
   previous: f.text('The revision that the edit replaced.', '95f1a7d5f908027b'),
   files: f.list(
     Type.Object({ name: fileName, change: f.word(['added', 'removed', 'changed'], 'How.', 'changed') }),
@@ -85,9 +85,9 @@ export const PolicyWrite = f.named('PolicyWrite', 'An edit that was activated.',
 });
 
 const author = f.inCommand(
-  parts.shape('Who activated the policy.', {
+  f.shape('Who activated the policy.', {
     kind: f.text('The kind of actor, as in the audit trail.', 'user'),
-    name: parts.textOrNull('The name of the actor, as in the audit trail.', 'user_0mtqg5k3w4x1b7q2z'),
+    name: f.textOrNull('The name of the actor, as in the audit trail.', 'user_0mtqg5k3w4x1b7q2z'),
   }),
   { text: ({ kind, name }: Readonly<Record<'kind' | 'name', string | null>>) => name ?? `${kind}` },
 );
@@ -97,8 +97,8 @@ export const PolicyPushes = f.page(
   'Pushed revisions.',
   f.shape('A push.', {
     id: f.count('The number of the push. Each push has a greater number than the one before.', 3),
-    revision: parts.policyRevision,
-    base: parts.wholeOrNull('The number of the push that this push replaced; null for none.', 2),
+    revision: policyRevision,
+    base: f.wholeOrNull('The number of the push that this push replaced; null for none.', 2),
     time: f.moment('When the revision was pushed.'),
     author: f.orNull(author, 'Who pushed the revision; null if the audit trail no longer has the entry.', {
       kind: 'cli',
@@ -109,7 +109,7 @@ export const PolicyPushes = f.page(
       '`offered`: not every server has checked the revision yet. `refused`: the revision is active on no server.',
       'accepted',
     ),
-    reason: parts.textOrNull(
+    reason: f.textOrNull(
       'Why a server refused the revision; null if none did.',
       'The server gateway-7d9f:1 refuses it: …',
     ),
@@ -125,10 +125,10 @@ export const PolicyRevisions = f.page(
   'The policies that were active.',
   f.shape('A period.', {
     id: f.count('The number of the entry in the audit trail, for use as `after`.', 12),
-    revision: parts.policyRevision,
+    revision: policyRevision,
     from: f.moment('When the policy became active.'),
     until: f.orNull(f.moment('When the next policy became active; null for the active policy.')),
-    cause: parts.textOrNull('What activated the policy: `start`, `edit`, `push`, `signal` or `request`.', 'request'),
+    cause: f.textOrNull('What activated the policy: `start`, `edit`, `push`, `signal` or `request`.', 'request'),
     actor: author,
     is_stored: f.flag('Whether the text of the policy is still stored.', true),
   }),
@@ -137,10 +137,10 @@ export const PolicyRevisions = f.page(
 
 export const PolicyRevision = f.named('PolicyRevision', 'A stored policy.', {
   object: f.always('policy.revision'),
-  revision: parts.policyRevision,
+  revision: policyRevision,
   is_in_force: f.flag('Whether the policy is active.', false),
   saved: f.moment('When the policy last became active.'),
-  models: f.list(Type.String(), 'The models that the policy could serve.', { examples: [['gpt-6-luna']] }),
+  models: f.list(Type.String(), 'The models that the policy could serve.', ['gpt-6-luna']),
   files: f.list(
     f.shape('A file.', { name: fileName, text: f.text('The text of the file.', 'version: 1\n') }),
     'The files, by name.',

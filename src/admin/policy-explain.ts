@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../core/api/parts.ts';
-import * as f from './kit/fields.ts';
+import * as f from '../core/define/fields.ts';
 import { DECISION_ERRORS, operationsOn } from './kit/operation.ts';
 import { PolicyExplanation } from './policy-explanation.ts';
 import { SIDE } from './policy-shapes.ts';
@@ -19,7 +18,7 @@ export const explainRequested = operationsOn<{ readonly desk: ExplanationDesk }>
   summary: 'Explain the decision for a request without sending it',
   details:
     'Returns the decision that a request would get now, with current measurements, estimates and money. It contains every candidate with its rank or the reasons against it, as `policy explain` prints them. The operation stores no record, holds no money and does not count against the rate limits of callers. The body may have at most 256 KiB. A principal can run one explanation at a time, and at most ten a second. Leads and members can explain requests of their own, or of keys that they may see, and only with the active policy.',
-  input: f.body('A request to decide without sending it.', {
+  input: f.closed('A request to decide without sending it.', {
     request: Type.Object(
       {},
       {
@@ -28,22 +27,20 @@ export const explainRequested = operationsOn<{ readonly desk: ExplanationDesk }>
         examples: [{ model: 'auto', messages: [{ role: 'user', content: 'Prove that √2 is irrational.' }] }],
       },
     ),
-    key: Type.Optional(field.text('The ID of the key that would send the request.', 'k7mw2pq9x4ta')),
-    team: Type.Optional(
-      field.text('The ID or the name of the team that would send the request, without a key.', 'search'),
-    ),
+    key: Type.Optional(f.text('The ID of the key that would send the request.', 'k7mw2pq9x4ta')),
+    team: Type.Optional(f.text('The ID or the name of the team that would send the request, without a key.', 'search')),
     user: Type.Optional(
-      field.text('The ID of the user that would send the request, without a key.', 'user_0mtqg5k3w4x1b7q2z'),
+      f.text('The ID of the user that would send the request, without a key.', 'user_0mtqg5k3w4x1b7q2z'),
     ),
     time: Type.Optional(
-      field.moment(
-        'When the request would arrive; by default now. Measurements and money are always the current ones.',
+      f.onWire(
+        f.moment('When the request would arrive; by default now. Measurements and money are always the current ones.'),
       ),
     ),
-    policy: Type.Optional(field.body('The policy that decides; by default the active policy.', SIDE)),
+    policy: Type.Optional(f.closed('The policy that decides; by default the active policy.', SIDE)),
   }),
   // The answer is assembled from parts whose types do not come from the schema.
-  output: Type.Unsafe<object>(PolicyExplanation),
+  output: Type.Unsafe<object>(f.onWire(PolicyExplanation)),
   answer: 'The decision.',
   examples: {
     chat: {

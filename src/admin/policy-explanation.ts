@@ -1,10 +1,11 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../core/api/parts.ts';
+import { policyRevision } from '../core/api/shared-fields.ts';
+import * as field from '../core/define/fields.ts';
 import { CERTIFICATE } from './certificate.ts';
 import { Facts } from './decision-facts.ts';
 
 export const PolicyExplanation = field.named('PolicyExplanation', 'The decision for a request that was not sent.', {
-  policy_revision: field.policyRevision,
+  policy_revision: policyRevision,
   route_reason: field.textOrNull(
     'The reason for the choice, as a real request would report it; null for a refusal.',
     'auto:usual',

@@ -1,16 +1,16 @@
 import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
-import * as parts from '../core/api/parts.ts';
+import { policyRevision } from '../core/api/shared-fields.ts';
+import * as f from '../core/define/fields.ts';
 import type { KeyChange } from '../policy/runtime/diff.ts';
-import * as f from './kit/fields.ts';
 
 /** This file has the shapes that several operations on policies share. */
 
 /** The models that a selector states by tier, where a decision or a check reports them. */
-export const statedTiers = parts.orNull(
+export const statedTiers = f.orNull(
   Type.Object({
-    usual: parts.textList('For usual requests.', ['gpt-6-luna']),
-    strong: parts.textList('For hard requests.', ['gpt-6.1-sol']),
+    usual: f.textList('For usual requests.', ['gpt-6-luna']),
+    strong: f.textList('For hard requests.', ['gpt-6.1-sol']),
   }),
   'The models that the policy states, in the order in which they are tried; null if it states none.',
   null,
@@ -33,9 +33,9 @@ const TEXT = Type.String({
 });
 
 export const CHANGES = Type.Array(
-  parts.body('A file with its new text, or a file to remove.', {
+  f.closed('A file with its new text, or a file to remove.', {
     name: NAME,
-    text: parts.orNull(TEXT, 'The whole new text of the file; null removes the file.', 'version: 1\n'),
+    text: f.orNull(TEXT, 'The whole new text of the file; null removes the file.', 'version: 1\n'),
   }),
   {
     minItems: 1,
@@ -43,7 +43,7 @@ export const CHANGES = Type.Array(
     description: 'Files that differ from the files on disk. All other files stay unchanged.',
   },
 );
-export const FILES = Type.Array(parts.body('A file of a policy.', { name: NAME, text: TEXT }), {
+export const FILES = Type.Array(f.closed('A file of a policy.', { name: NAME, text: TEXT }), {
   minItems: 1,
   maxItems: FILES_MAX,
   description: 'All files of the policy.',
@@ -55,37 +55,37 @@ export const BUNDLE = { files: Type.Optional(FILES), changes: Type.Optional(CHAN
 /** A policy in the body of a request, or a stored revision. */
 export const SIDE = {
   ...BUNDLE,
-  revision: Type.Optional(parts.text('A stored revision, or at least the first 6 of its digits.', '95f1a7d5f908027b')),
+  revision: Type.Optional(f.text('A stored revision, or at least the first 6 of its digits.', '95f1a7d5f908027b')),
 };
 
-export const fileName = parts.text('The name of the file in the policy’s folder.', 'models.yaml');
+export const fileName = f.text('The name of the file in the policy’s folder.', 'models.yaml');
 
 export const guarded = f.list(
   Type.Object({
-    section: parts.text('The section.', 'providers'),
-    name: parts.textOrNull('The name of the item; null for a section without named items.', 'openai'),
-    key: parts.textOrNull('The key; null for the whole item or section.', 'base_url'),
-    why: parts.text('Why the difference is guarded.', 'it decides where requests and keys are sent'),
-    by: parts.word(
+    section: f.text('The section.', 'providers'),
+    name: f.textOrNull('The name of the item; null for a section without named items.', 'openai'),
+    key: f.textOrNull('The key; null for the whole item or section.', 'base_url'),
+    why: f.text('Why the difference is guarded.', 'it decides where requests and keys are sent'),
+    by: f.word(
       ['owner', 'files'],
       'Who may make the change. `owner`: an owner over HTTP, if the server was started with `--allow-policy-writes`. `files`: only a person who can edit the policy files.',
       'owner',
     ),
   }),
   'Differences from the files on disk that not every operator may write.',
-  { examples: [[]] },
+  [],
 );
 
-export const PolicyChange = parts.named('PolicyChange', 'One change of the policy.', {
-  change: parts.word(['added', 'removed', 'changed'], 'The kind of change.', 'changed'),
-  section: parts.text('The section of the policy that changed.', 'models'),
-  name: parts.textOrNull('The name of the changed item; null for a section without named items.', 'gpt-6-astra'),
+export const PolicyChange = f.named('PolicyChange', 'One change of the policy.', {
+  change: f.word(['added', 'removed', 'changed'], 'The kind of change.', 'changed'),
+  section: f.text('The section of the policy that changed.', 'models'),
+  name: f.textOrNull('The name of the changed item; null for a section without named items.', 'gpt-6-astra'),
   keys: Type.Optional(
     Type.Unsafe<readonly KeyChange[]>(
-      parts.rows(
+      f.rows(
         'The keys that changed, with their old and new values.',
         {
-          key: parts.text('The path of the key.', 'price.input'),
+          key: f.text('The path of the key.', 'price.input'),
           from: Type.Optional(Type.Unknown({ description: 'The old value; absent if the key is new.' })),
           to: Type.Optional(Type.Unknown({ description: 'The new value; absent if the key was removed.' })),
         },
@@ -103,8 +103,8 @@ export const PolicyReload = f.named('PolicyReload', 'One reload of the policy fi
     'What caused the reload: the start, a change in the folder or in a secret’s file, SIGHUP, or a request to reload.',
   ),
   result: f.word(['applied', 'unchanged', 'refused'], 'The result. With `refused`, the previous policy stays active.'),
-  revision: parts.policyRevision,
+  revision: policyRevision,
   message: f.text('One sentence.', 'The policy is active.'),
-  diagnostics: f.list(PolicyDiagnostic, 'Every mistake, sorted by location.', { examples: [[]] }),
-  changes: f.list(PolicyChange, 'Changes from the previous revision; empty unless the reload was applied.'),
+  diagnostics: f.list(f.onWire(PolicyDiagnostic), 'Every mistake, sorted by location.', []),
+  changes: f.list(f.onWire(PolicyChange), 'Changes from the previous revision; empty unless the reload was applied.'),
 });

@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../core/api/parts.ts';
-import * as f from './kit/fields.ts';
+import * as f from '../core/define/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import { BUNDLE, SIDE } from './policy-shapes.ts';
 import { PolicyCheck, PolicyDifference, PolicyTest } from './policy-tool-answers.ts';
@@ -35,17 +34,17 @@ const check = operation({
   http: 'POST /admin/policy/check',
   summary: 'Check a policy',
   details: `Returns every mistake of a policy with its location, its line and its fix, as \`policy check\` does. Send all files of the policy, or only the files that differ from those on disk. Without either, the files on disk are checked. ${SENT}`,
-  input: f.body('The policy to check; by default the files on disk.', {
+  input: f.closed('The policy to check; by default the files on disk.', {
     ...BUNDLE,
     choices: Type.Optional(
-      field.word(
+      f.word(
         SETTINGS,
         'Lists what each selector chooses for each task and difficulty: `all_set` as if all variables were set, `here` with the variables that are set here. By default, no choices are listed.',
         'all_set',
       ),
     ),
   }),
-  output: PolicyCheck,
+  output: f.onWire(PolicyCheck),
   answer: 'Every mistake.',
   examples: ON_DISK,
   errorField: 'files',
@@ -71,7 +70,7 @@ const test = operation({
   http: 'POST /admin/policy/test',
   summary: 'Run the cases of a policy',
   details: `Runs the policy's own cases, once with all variables set and once with the variables that are set here, as \`policy test --coverage\` does. ${SENT}`,
-  input: f.body('The policy whose cases run; by default the files on disk.', {
+  input: f.closed('The policy whose cases run; by default the files on disk.', {
     ...BUNDLE,
     case: Type.Optional(
       Type.String({
@@ -81,13 +80,13 @@ const test = operation({
       }),
     ),
     here: Type.Optional(
-      field.flag(
+      f.flag(
         'Whether to run the cases only with the variables that are set here. By default they also run with all variables set.',
         false,
       ),
     ),
   }),
-  output: PolicyTest,
+  output: f.onWire(PolicyTest),
   answer: 'The results.',
   examples: ON_DISK,
   errorField: 'files',
@@ -106,11 +105,11 @@ const diff = operation({
   http: 'POST /admin/policy/diff',
   summary: 'Compare two policies',
   details: `Compares two policies, as \`policy diff\` does. Returns the declarations that differ, the cases that are decided differently, and the difference of the texts. Each side is the active policy, a stored revision, files in the request, or the files on disk. ${SENT}`,
-  input: f.body('Two policies.', {
-    a: Type.Optional(field.body('The earlier policy; by default the active policy.', SIDE)),
-    b: Type.Optional(field.body('The later policy; by default the files on disk.', SIDE)),
+  input: f.closed('Two policies.', {
+    a: Type.Optional(f.closed('The earlier policy; by default the active policy.', SIDE)),
+    b: Type.Optional(f.closed('The later policy; by default the files on disk.', SIDE)),
   }),
-  output: PolicyDifference,
+  output: f.onWire(PolicyDifference),
   answer: 'The difference.',
   examples: { disk: { summary: 'Compare the active policy with the files on disk', value: {} } },
   errorField: 'a',

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
+import * as f from '../core/define/fields.ts';
 import { policySchema } from '../policy/schema/json-schema.ts';
-import * as f from './kit/fields.ts';
 import { operationsOn, TextAnswer } from './kit/operation.ts';
 import * as answers from './policy-answers.ts';
 import { CHANGES, FILES, PolicyReload } from './policy-shapes.ts';
@@ -98,7 +98,7 @@ const writtenAs = (written: WrittenPolicy) => {
   return { revision, ...written, tag: revision };
 };
 
-const EDIT = f.body('An edit of the policy’s files.', { changes: CHANGES });
+const EDIT = f.closed('An edit of the policy’s files.', { changes: CHANGES });
 
 const writeFiles = operation({
   name: 'policy write',
@@ -127,7 +127,7 @@ const pushFiles = operation({
   summary: 'Push a revision of the policy',
   details:
     'Stores the files of a policy as a revision, or pushes an earlier revision again, as `policy push` and `policy rollback` do. Activates the revision on every server that follows pushes (`--policies-from store`). First, this server and each of these servers check the policy and run its cases. If one refuses, for example because it lacks the code of a plugin, the revision is activated on no server. `If-Match` names the revision on which your edit is based. It is optional for an earlier push. Guarded changes follow the rules of `PUT /admin/policy/files`.',
-  input: f.body('The revision to push: either all its files, or the name of an earlier push.', {
+  input: f.closed('The revision to push: either all its files, or the name of an earlier push.', {
     files: Type.Optional(FILES),
     revision: Type.Optional(
       f.text('An earlier push that was active: its number, or at least the first 6 digits of its revision.', '3'),
@@ -165,7 +165,7 @@ const makePatch = operation({
 
 /** The query parameters of a page of a history. @param what the noun of the items */
 const pageIn = (what: string) =>
-  f.body('Which page.', {
+  f.closed('Which page.', {
     after: f.optional(
       Type.Integer({ minimum: 0, description: `The \`id\` of the last ${what} of the previous page.` }),
     ),

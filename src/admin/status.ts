@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import * as parts from '../core/api/parts.ts';
 import { HEALTH } from '../core/decision/readings.ts';
+import * as f from '../core/define/fields.ts';
 import { ENDPOINT_LIMITS } from '../core/endpoint-room.ts';
 import { plural } from '../core/text/text.ts';
 import type { GuardHealth } from '../gateway/guards/guard-health.ts';
@@ -8,7 +8,6 @@ import type { Health } from '../providers/health/health.ts';
 import { POLICY_ORIGINS } from '../store/instance-reports.ts';
 import { NEWS_SUBJECTS } from '../store/news.ts';
 import { GUARD_FAILURE } from './guard-list.ts';
-import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import type { ClusterStatus as Cluster } from './use-cases/cluster.ts';
 import { endpointStatus } from './use-cases/endpoints.ts';
@@ -18,8 +17,8 @@ import type { Principal } from './use-cases/principal.ts';
 const quantiles = (description: string, p50: number, p90: number) =>
   f.orNull(
     f.shape(`${description} Null without measurements.`, {
-      p50: parts.figure('The median.', p50),
-      p90: parts.figure('The 90th percentile.', p90),
+      p50: f.figure('The median.', p50),
+      p90: f.figure('The 90th percentile.', p90),
     }),
   );
 
@@ -62,7 +61,7 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
     recent_faults: f.as('faults', f.count('Faults in the last 10 seconds.', 5)),
     opens_at_fault_share: f.as(
       'faultShareMax',
-      parts.share('The breaker also opens if faults reach this share of answers in the last 10 seconds.', 0.5),
+      f.share('The breaker also opens if faults reach this share of answers in the last 10 seconds.', 0.5),
     ),
     opens_from_answers: f.as(
       'answersMin',
@@ -71,12 +70,12 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
   }),
   declared: f.orNull(
     f.shape('The speed that the policy declares.', {
-      ttft_ms: parts.milliseconds('Time to the first token, ms.', 400),
-      warm_ttft_ms: parts.milliseconds(
+      ttft_ms: f.milliseconds('Time to the first token, ms.', 400),
+      warm_ttft_ms: f.milliseconds(
         'Time to the first token if most of the prompt is in the provider’s cache, ms.',
         200,
       ),
-      tokens_per_second: f.as('outputTokensPerSecond', parts.figure('Rate of output.', 90)),
+      tokens_per_second: f.as('outputTokensPerSecond', f.figure('Rate of output.', 90)),
       basis: f.word(
         ['stated', 'estimated', 'neutral', 'slow'],
         '`stated`: the policy states the speed. `estimated`: the median of similar models. `neutral` and `slow`: defaults that are the same for all models.',
@@ -87,11 +86,11 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
   ),
   recent_attempts: f.count('Attempts that ended in the last 15 minutes.', 96),
   recent_faults: f.count('Attempts in the last 15 minutes that failed.', 3),
-  recent_share: parts.figureOrNull(
+  recent_share: f.figureOrNull(
     'The endpoint’s share of the recent attempts at its model; null if there were none.',
     0.75,
   ),
-  cached_share: parts.figureOrNull(
+  cached_share: f.figureOrNull(
     'The share of the input tokens of the last 15 minutes that the provider read from its prompt cache; null if there were none.',
     0.62,
   ),
@@ -120,7 +119,7 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
     f.shape('A limit.', {
       limit: f.word(ENDPOINT_LIMITS, 'The key in the policy.', 'requests_per_minute'),
       most: f.count('The figure in the policy.', 500),
-      used: parts.share(
+      used: f.share(
         'The used share. Servers that share a database count together, except that `concurrent_requests` has only the requests of this server.',
         0.42,
       ),
@@ -136,8 +135,8 @@ export const EndpointStatus = f.named('EndpointStatus', 'The health and speed of
           'excess',
           f.credits('Amounts that the provider billed beyond the holds, and that no key pays.', 0.42),
         ),
-        margin_tokens: parts.tokens('As declared.', 64),
-        margin_ms: parts.milliseconds('As declared.', 250),
+        margin_tokens: f.count('As declared.', 64),
+        margin_ms: f.milliseconds('As declared.', 250),
       }),
       'The value of `after_abort` that the provider did not keep. Until the policy declares another value, Signalbox holds the full amount. Null if the provider kept its promise.',
     ),
@@ -174,7 +173,7 @@ export const InstanceStatus = f.named('InstanceStatus', 'This server, one of the
   copies: f.list(
     f.shape('A copy.', {
       subject: f.word(NEWS_SUBJECTS, 'The kind of data.', 'keys'),
-      age_ms: parts.wholeOrNull(
+      age_ms: f.wholeOrNull(
         'How long this server may not know of a change by another server, in ms; null before the first read.',
         0,
       ),
@@ -226,7 +225,7 @@ export const ClusterStatus = f.named('ClusterStatus', 'The servers that use this
           'follows',
           f.word(POLICY_ORIGINS, 'Whether the server uses its policy files, or follows pushed revisions.', 'files'),
         ),
-        pushed: parts.wholeOrNull(
+        pushed: f.wholeOrNull(
           'The number of the pushed revision that is active on the server; null if the server uses files.',
           3,
         ),

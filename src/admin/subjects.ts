@@ -1,6 +1,6 @@
+import * as f from '../core/define/fields.ts';
 import { refuse } from '../core/errors.ts';
 import { isSubject, SUBJECT, SUBJECT_FORM } from '../core/people/subject.ts';
-import * as f from './kit/fields.ts';
 import { type Call, notFound, operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 import {
@@ -57,7 +57,7 @@ export const SUBJECT_OPERATIONS = [
     summary: 'List the subjects of tokens',
     details:
       'Lists the workloads that have sent a token instead of an API key. The workload with the newest first token comes first.',
-    input: f.body('Which subjects.', {
+    input: f.closed('Which subjects.', {
       limit: f.pageSize({ most: SUBJECT_LIMIT_MAX, unlessGiven: SUBJECT_LIMIT }),
       before: f.optional(
         f.formed('Only subjects that come after the subject with this ID in the list.', { pattern: SUBJECT.source }),
@@ -94,7 +94,7 @@ export const SUBJECT_OPERATIONS = [
     summary: 'Block a subject',
     details:
       'Blocks a subject at once: requests with its current and future tokens get 403. Requests in progress continue. Blocking it again replaces the note. The audit trail records the change.',
-    input: f.body('Why the subject is blocked.', {
+    input: f.closed('Why the subject is blocked.', {
       note: f.optional(terms.keptText('A note that is stored with the block.', 'leaked token, ticket 88')),
     }),
     output: Subject,

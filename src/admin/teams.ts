@@ -1,11 +1,12 @@
 import type { TSchema } from '@sinclair/typebox';
 import { PeopleError } from '../access/people-terms.ts';
+import { sizedAs, type ValueOf } from '../core/define/field.ts';
+import * as f from '../core/define/fields.ts';
 import type { BudgetHolder } from '../core/money/holder.ts';
 import type { BudgetUse, KeyBudget } from '../core/people/caller.ts';
 import { NO_TERMS } from '../core/people/people.ts';
 import type { SourcePlace } from '../core/policy/source-place.ts';
 import { TEAM_ORIGINS, type Team as TeamRow } from '../store/people.ts';
-import * as f from './kit/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import * as terms from './terms.ts';
 import { pageOfList } from './use-cases/pages.ts';
@@ -35,7 +36,7 @@ export function pageOf<Row extends { readonly id: string }>(
   item: TSchema,
 ) {
   const next = after === undefined ? rows : rows.filter(({ id }) => id > after);
-  const { rows: data, hasMore } = pageOfList(next, limit, f.sizedAs(item));
+  const { rows: data, hasMore } = pageOfList(next, limit, sizedAs(item));
   return { data, hasMore };
 }
 
@@ -77,8 +78,8 @@ const stated = {
   ...terms.teamInput,
   member_defaults: f.inCommand(f.orNull(terms.MemberTermsInput), { flag: 'member' }),
 };
-const TeamInput = f.body('A team to make.', { name, ...f.allOptional(stated) });
-const TeamChange = f.body(
+const TeamInput = f.closed('A team to make.', { name, ...f.allOptional(stated) });
+const TeamChange = f.closed(
   'Terms to change. Absent members stay unchanged, and null removes a term.',
   f.allOptional({
     name,
@@ -92,7 +93,7 @@ const TeamChange = f.body(
 
 const patched = (
   before: Pick<TeamRow, 'name' | 'memberDefaults' | keyof typeof NO_TERMS>,
-  { name: renamed = before.name, memberDefaults = {}, origin, ...patch }: f.ValueOf<typeof TeamChange>,
+  { name: renamed = before.name, memberDefaults = {}, origin, ...patch }: ValueOf<typeof TeamChange>,
 ) => ({
   name: renamed,
   ...terms.patchedGroup(before, patch),
@@ -146,7 +147,7 @@ export const TEAM_OPERATIONS = [
     action: 'people.read',
     summary: 'List teams',
     details: `Lists the teams of the policy and the teams created through the API. ${SHOWN}`,
-    input: f.body('Which teams.', {
+    input: f.closed('Which teams.', {
       origin: f.optional(f.word(TEAM_ORIGINS, `One of ${TEAM_ORIGINS.join(', ')}.`)),
       ...pageInput('team'),
     }),

@@ -1,5 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, LIMIT_MAX, NO_LIMITS, ONE_LINE, statedLimits, TEXT_MAX } from '../access/terms.ts';
+import type { ValueOf } from '../core/define/field.ts';
+import * as f from '../core/define/fields.ts';
 import { refuse } from '../core/errors.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../core/money/budget.ts';
 import { bothAmounts, budgetTermsText, type StatedBudget } from '../core/money/budget-words.ts';
@@ -7,7 +9,6 @@ import type { Microcredits } from '../core/money/credits.ts';
 import type { KeyBudget as BudgetOfKey, BudgetUse } from '../core/people/caller.ts';
 import type { HolderTerms, MemberTerms } from '../core/people/people.ts';
 import { UsageError } from '../core/usage-error.ts';
-import * as f from './kit/fields.ts';
 import { budgetIn, durationIn, durationText, keyBudgetIn } from './kit/texts.ts';
 import { withoutNull } from './kit/values.ts';
 
@@ -53,7 +54,7 @@ export const limits = {
 };
 
 /** Rate limits, each of which may be absent. */
-export const LimitsInput = f.body('Rate limits. Null for no limit at this level.', f.allOptional(limits));
+export const LimitsInput = f.closed('Rate limits. Null for no limit at this level.', f.allOptional(limits));
 
 const limitBounds = { minimum: 0, maximum: BUDGET_CREDITS_MAX };
 const budget = {
@@ -85,7 +86,7 @@ const budgetInput = {
   window: budget.window,
   ...f.allOptional({ time_zone: budget.time_zone, on_exhausted: budget.on_exhausted }),
 };
-export const BudgetInput = f.inCommand(f.exactlyOne(f.body('A spending limit.', budgetInput), 'limit'), {
+export const BudgetInput = f.inCommand(f.exactlyOne(f.closed('A spending limit.', budgetInput), 'limit'), {
   form: 'AMOUNT/WINDOW[@ZONE][:ACTION]',
   read: budgetIn,
 });
@@ -103,7 +104,7 @@ export const KeyBudget = f.inCommand(f.shape('A budget of a key.', { ...budget, 
 });
 
 export const KeyBudgetInput = f.inCommand(
-  f.exactlyOne(f.body('A spending limit of a key.', { ...budgetInput, ...ending }), 'limit'),
+  f.exactlyOne(f.closed('A spending limit of a key.', { ...budgetInput, ...ending }), 'limit'),
   { form: 'AMOUNT/WINDOW[@ZONE][:ACTION]', read: (text) => keyBudgetIn(text) },
 );
 
@@ -112,10 +113,7 @@ export const KeyBudgetInput = f.inCommand(
  * @param now ms since 1970
  * @throws SignalboxError for a budget that has ended already
  */
-export const keyBudgetsIn = (
-  budgets: readonly f.ValueOf<typeof KeyBudgetInput>[],
-  now: number,
-): readonly BudgetOfKey[] =>
+export const keyBudgetsIn = (budgets: readonly ValueOf<typeof KeyBudgetInput>[], now: number): readonly BudgetOfKey[] =>
   budgets.map(({ until, ...stated }, at) => {
     if (until === undefined) return wholeBudget(stated);
     if (until > now) return { ...wholeBudget(stated), until };
@@ -137,7 +135,7 @@ export const wholeBudget = ({
   window,
   timeZone = 'UTC',
   onExhausted = 'cap',
-}: f.ValueOf<typeof BudgetInput>): BudgetOfKey => ({ limit: most, window, timeZone, onExhausted });
+}: ValueOf<typeof BudgetInput>): BudgetOfKey => ({ limit: most, window, timeZone, onExhausted });
 
 /** Two members for an amount: Credits, and their value in USD. */
 export const spent = (description: string, credits: number, dollars: string) => ({
@@ -232,12 +230,12 @@ const NO_LIMIT = 'no limit at this level';
 const INHERITED = 'the defaults for members';
 export const teamInput = holderInput(NO_LIMIT);
 export const userInput = holderInput(INHERITED);
-export const MemberTermsInput = f.body(
+export const MemberTermsInput = f.closed(
   'Terms for each member that has no terms of its own; null for none.',
   f.allOptional(teamInput),
 );
 /** Changed terms in a request. An absent member stays unchanged, null removes a term. */
-export type TermsPatch = f.ValueOf<typeof MemberTermsInput>;
+export type TermsPatch = ValueOf<typeof MemberTermsInput>;
 
 /** The terms of a team or a user, in an answer. */
 const holderTerms = (none: string, inherited?: string) => ({

@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import * as parts from '../core/api/parts.ts';
-import * as f from './kit/fields.ts';
+import * as f from '../core/define/fields.ts';
 import { operationsOn } from './kit/operation.ts';
 import type { ReportServices } from './usage.ts';
 import { TRAFFIC_GROUPINGS } from './use-cases/report/grouping.ts';
@@ -11,9 +10,9 @@ import { TRAFFIC_LIMIT, TRAFFIC_LIMIT_MAX, type TrafficSources, trafficOf } from
 export type TrafficServices = ReportServices & Pick<TrafficSources, 'store'>;
 
 const percentiles = (description: string, p50: number, p95: number) =>
-  parts.shape(`${description} Each value is accurate to 5 %; null if there are no values, and with \`points=false\`.`, {
-    p50: parts.figureOrNull('The median: half of the values are at most this. In ms.', p50),
-    p95: parts.figureOrNull('The 95th percentile: 95 of 100 values are at most this. In ms.', p95),
+  f.shape(`${description} Each value is accurate to 5 %; null if there are no values, and with \`points=false\`.`, {
+    p50: f.figureOrNull('The median: half of the values are at most this. In ms.', p50),
+    p95: f.figureOrNull('The 95th percentile: 95 of 100 values are at most this. In ms.', p95),
   });
 
 const spend = (credits: number, dollars: string) => ({
@@ -43,7 +42,7 @@ const Whole = f.named('TrafficWhole', 'The figures of the whole period.', {
   output_tokens: f.as('output', f.count('Output tokens of answers, including hidden reasoning.', 31_250)),
   ttft_ms: percentiles('Time to the first token, ms.', 420, 1_380),
   duration_ms: percentiles('Time to the end of the answer, ms.', 2_400, 9_100),
-  tokens_per_second: parts.figureOrNull(
+  tokens_per_second: f.figureOrNull(
     'Visible output tokens per second while streaming; null if there are none, and with `points=false`.',
     82.4,
   ),
@@ -51,13 +50,13 @@ const Whole = f.named('TrafficWhole', 'The figures of the whole period.', {
 
 /** A list that has a number for each bucket. */
 const counts = (description: string, ...example: number[]) =>
-  parts.arrayOf(Type.Number(), `For each bucket: ${description}`, example);
+  f.list(Type.Number(), `For each bucket: ${description}`, example);
 const credits = (description: string, ...examples: number[]) =>
   f.list(f.credits('The amount of one bucket.', examples[0] ?? 0), `For each bucket: ${description}`, {
     examples: [examples],
   });
 const figures = (description: string, ...example: (number | null)[]) =>
-  parts.arrayOf(
+  f.list(
     Type.Union([Type.Number(), Type.Null()]),
     `For each bucket: ${description} Null if there are no values.`,
     example,
@@ -161,7 +160,7 @@ export const showTraffic = operationsOn<TrafficServices>()({
   summary: 'Show traffic over time',
   details:
     'Returns requests, errors, money, savings, tokens and times by minute, hour, day or month: in total, and optionally by one dimension. A request counts in the bucket in which it began. Money comes from the ledger, minus refunds. All other figures come from decision records, never from prompts. A lead sees its team and the keys that the team has now. A member sees its own keys. /docs/guide/operate/traffic.md explains the figures.',
-  input: f.body('Which traffic.', {
+  input: f.closed('Which traffic.', {
     from: f.optional(
       f.inCommand(
         f.formed(

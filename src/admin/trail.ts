@@ -1,11 +1,10 @@
 import { Type } from '@sinclair/typebox';
-import * as parts from '../core/api/parts.ts';
+import * as f from '../core/define/fields.ts';
 import { refuse, SignalboxError } from '../core/errors.ts';
 import { isEmpty } from '../core/json/object.ts';
 import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/money/holder-address.ts';
 import type { Store } from '../store/store.ts';
 import { TRAIL_ACTIONS, TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailHead, type TrailTable } from '../store/trail.ts';
-import * as f from './kit/fields.ts';
 import { notFound, type Operation, operationsOn } from './kit/operation.ts';
 import { holderOf, type Places } from './use-cases/places.ts';
 import { eraseWords, listTrail, verifyTrail } from './use-cases/trail.ts';
@@ -33,56 +32,56 @@ const detailsText = (details: Readonly<Record<string, unknown>>): string =>
 
 type Shown = Readonly<Record<'kind' | 'name' | 'id', string | null>>;
 
-const entry = parts.shape('A change.', {
-  id: parts.count('The number of the entry.', 12),
-  time: f.inCommand(parts.moment('When.'), { text: f.minuteText }),
+const entry = f.shape('A change.', {
+  id: f.count('The number of the entry.', 12),
+  time: f.inCommand(f.moment('When.'), { text: f.minuteText }),
   actor: f.inCommand(
-    parts.shape('Who made the change.', {
+    f.shape('Who made the change.', {
       kind: Type.Unsafe<string>(
-        parts.word(
+        f.word(
           ['cli', 'key', 'user', 'token', 'wallet', 'server'],
           'The kind of actor: a command, an admin key, a person, a workload with a token, a wallet with a valid signature, or the server.',
         ),
       ),
-      name: parts.textOrNull(
+      name: f.textOrNull(
         'The actor: a user of the operating system, the ID of an admin key, user or subject, or the address of a wallet.',
         'alice',
       ),
     }),
     { text: ({ kind, name }: Shown) => `${kind} ${name ?? ''}`.trim() },
   ),
-  from: parts.textOrNull('The IP address of the caller, or the user of the terminal.', 'alice'),
-  action: Type.Unsafe<string>(parts.word(TRAIL_ACTIONS, 'The kind of change.', 'grant')),
+  from: f.textOrNull('The IP address of the caller, or the user of the terminal.', 'alice'),
+  action: Type.Unsafe<string>(f.word(TRAIL_ACTIONS, 'The kind of change.', 'grant')),
   subject: f.inCommand(
-    parts.shape('What was changed.', {
-      kind: parts.text(
+    f.shape('What was changed.', {
+      kind: f.text(
         'The kind of thing that was changed, such as `key`, `user`, `team`, `wallet`, `policy` or `trail`.',
         'key',
       ),
-      id: parts.text(
+      id: f.text(
         'The ID of a key, the address of a wallet, or the revision of a policy; may be empty.',
         'k7mw2pq9x4ta',
       ),
     }),
     { text: ({ kind, id }: Shown) => `${kind} ${id}`.trim() },
   ),
-  key_id: parts.textOrNull(
+  key_id: f.textOrNull(
     'The ID of the changed key or the address of the changed wallet; null for other changes.',
     'k7mw2pq9x4ta',
   ),
   details: f.inCommand(
-    parts.mapOf(Type.Unknown(), 'The details of the change. The details never contain a secret.', {
+    f.mapOf(Type.Unknown(), 'The details of the change. The details never contain a secret.', {
       credits: 25,
       note: 'invoice 1042',
     }),
     { text: detailsText },
   ),
-  request_id: parts.textOrNull('`x-request-id` of the request that made the change; null if no request did.'),
-  is_erased: parts.flag('Whether personal data in the entry was erased. Erased values are null.', false),
+  request_id: f.textOrNull('`x-request-id` of the request that made the change; null if no request did.'),
+  is_erased: f.flag('Whether personal data in the entry was erased. Erased values are null.', false),
 });
 export const KeyTrail = f.named('KeyTrail', 'Changes of keys, people, wallets and the policy.', {
   object: f.always('list'),
-  data: f.list(entry, 'The changes, newest first.'),
+  data: f.list(f.onWire(entry), 'The changes, newest first.'),
   has_more: f.flag('Whether older entries match, too.', false),
 });
 
@@ -104,7 +103,7 @@ export const listEntries = operationsOn<TrailReader>()({
   summary: 'List the changes in the audit trail',
   details:
     'Lists who changed what, when and from where, newest first. The audit trail records changes by commands and by requests. For the next page, send the last ID of this page as `before`.',
-  input: f.body('Which changes.', {
+  input: f.closed('Which changes.', {
     subject: f.optional(
       f.inCommand(
         f.text(
@@ -163,20 +162,20 @@ export interface TrailVerifier {
   readonly verifications: Places;
 }
 
-const head = { id: parts.count('The number of the entry.', 12), hash: parts.text('SHA-256, hex.', 'a3f1…') };
+const head = { id: f.count('The number of the entry.', 12), hash: f.text('SHA-256, hex.', 'a3f1…') };
 
 export const TrailReport = f.named('TrailReport', 'Whether the audit trail is unchanged.', {
   object: f.always('trail.report'),
   is_whole: f.flag('True if nothing wrong was found.', true),
   entries: f.count('The entries read.', 12),
-  first: parts.wholeOrNull('The number of the first entry; null for an empty trail.'),
-  head: parts.shapeOrNull('The last entry.', head),
+  first: f.wholeOrNull('The number of the first entry; null for an empty trail.'),
+  head: f.shapeOrNull('The last entry.', head),
   erased: f.count('Entries whose personal data was erased. An entry of the trail records each erasure.', 0),
   confirmed: f.count('Entries whose hash was also noted outside the database.', 1),
   faults: f.list(
     Type.Object({
-      id: parts.count('The number of the entry.', 7),
-      problem: parts.text('The problem.', 'it was changed'),
+      id: f.count('The number of the entry.', 7),
+      problem: f.text('The problem.', 'it was changed'),
     }),
     'What is wrong; the first 50 faults.',
   ),
@@ -195,7 +194,7 @@ const verifyEntries = operationsOn<TrailVerifier>()({
   summary: 'Verify the audit trail',
   details:
     'Reads every entry and reports entries that were changed, removed, added or moved. Entries that were cut from the end, or a trail that was computed again, can be noticed only with heads that were noted outside the database. A server runs one verification at a time. During a verification, another request of the same user or key gets 429, and a request of another caller gets 503.',
-  input: f.body('Heads that you noted outside the database.', {
+  input: f.closed('Heads that you noted outside the database.', {
     against: f.optional(
       f.list(
         Type.String({ allOf: [{ pattern: HEAD.source }] }),
@@ -245,7 +244,7 @@ export const eraseEntries = operationsOn<TrailEraser>()({
   summary: 'Erase personal data from the audit trail',
   details:
     'Erases personal data from the audit trail: either the name of an actor, and its IP addresses or terminals, in all its changes; or the names, notes and labels in the changes of one key, user or other subject. The hash chain stays valid, and a new entry records what was erased. The erasure cannot be undone. Of people, only owners may do this. Exports, logs and backups are not changed.',
-  input: f.body(
+  input: f.closed(
     'What to erase. Send exactly one of the two members.',
     f.allOptional({
       actor_name: f.inCommand(f.text('The name of an actor, as the audit trail shows it.', 'alice'), {

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
+import * as f from '../core/define/fields.ts';
 import type { JournalReader } from '../store/journal-reader.ts';
-import * as f from './kit/fields.ts';
 import { type Operation, type OperationHost, operationsOn, TextAnswer, TextStream } from './kit/operation.ts';
 import { FundStatus, type LedgerServices, showLedger } from './ledger.ts';
 import { exportedCharges } from './use-cases/charge-export.ts';
@@ -118,7 +118,7 @@ const UsageGroup = f.named('UsageGroup', 'The charges of one group.', {
 });
 export const AdminUsage = f.named('AdminUsage', 'The charges of all keys in a period, by groups.', {
   ...reported,
-  by: f.list(Type.String(), 'The groupings.', { examples: [['key', 'model']] }),
+  by: f.list(Type.String(), 'The groupings.', ['key', 'model']),
   ...total('groups'),
   groups: f.list(UsageGroup, 'The groups, sorted by their values; at most 10,000.'),
 });
@@ -141,7 +141,7 @@ export const reportUsage = operation({
   summary: 'Show usage by groups',
   details:
     'Returns the charges of all keys in a period, grouped by any dimensions that the ledger stores. A request counts on the day on which it began. With `format=csv`, the answer is a table for a spreadsheet, in the format of `./signalbox ledger export --by`.',
-  input: f.body('Which charges.', {
+  input: f.closed('Which charges.', {
     ...period,
     by: f.optional(
       f.inCommand(
@@ -225,7 +225,7 @@ export const exportUsage = operationsOn<ExportServices>()({
   summary: 'Export single charges as CSV',
   details:
     'Returns a CSV table with a line for each charge and refund that `GET /admin/usage` sums up with the same parameters: its time (when the request began), decision, key, team, user, model, provider, tokens, Credits and USD. Most requests have one charge, of the kind `settle`. An attempt that failed after the provider billed tokens is a `post`, a request that a crash ended is an `expire`, and a refund is a `correct` with negative amounts. A text that a spreadsheet would run as a formula begins with a single quote. A user or key can run 2 exports at once, and a server 8. `./signalbox ledger export` has more columns, and no limit of days.',
-  input: f.body('Which charges.', { ...period, ...filters }),
+  input: f.closed('Which charges.', { ...period, ...filters }),
   output: Type.String({ description: 'CSV according to RFC 4180, with a header.' }),
   answer: 'The table, in the order in which the charges were stored.',
   text: CHARGES,
@@ -289,7 +289,7 @@ export const reportOwnUsage = operationsOn<OwnUsageServices>()({
   summary: 'Show your own usage',
   details:
     'Returns the charges of this key by day and model. Also returns every budget and balance that pays for its requests, with the amount left and the time of renewal. For budgets with a window for each session, only the 100 windows with the greatest spend are listed. A request counts on the day on which it began. `./signalbox ledger export --key … --by day,model` gives the same figures.',
-  input: f.body('Which charges.', {
+  input: f.closed('Which charges.', {
     ...period,
     by: f.optional(
       f.formed(

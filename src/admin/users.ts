@@ -1,9 +1,10 @@
 import type { People } from '../access/people.ts';
 import type { UserDraft } from '../access/people-body.ts';
+import type { ValueOf } from '../core/define/field.ts';
+import * as f from '../core/define/fields.ts';
 import { INHERITED, NO_TERMS, USER_ROLES } from '../core/people/people.ts';
 import { plural } from '../core/text/text.ts';
 import type { User as UserRow } from '../store/people.ts';
-import * as f from './kit/fields.ts';
 import { type Call, operationsOn } from './kit/operation.ts';
 import { type PeopleServices, pageInput, pageOf, Removal, SHOWN } from './teams.ts';
 import * as terms from './terms.ts';
@@ -50,7 +51,7 @@ export const UserStatus = f.named('UserStatus', 'A user, with its money.', {
 });
 export const UserList = f.page('UserList', 'Users.', User, 'In the order in which they were created.');
 
-const UserInput = f.body(
+const UserInput = f.closed(
   'A user. In a change, absent members stay unchanged and null removes a member.',
   f.allOptional({
     name: terms.removable(terms.keptText('The name of the user, for display.', 'Ada Lovelace')),
@@ -69,7 +70,7 @@ const UserInput = f.body(
     ...terms.userInput,
   }),
 );
-type UserPatch = f.ValueOf<typeof UserInput>;
+type UserPatch = ValueOf<typeof UserInput>;
 
 const NEW_USER: UserDraft = {
   name: '',
@@ -145,7 +146,7 @@ export const USER_OPERATIONS = [
     action: 'people.read',
     summary: 'List users',
     details: `Lists the users that match all filters. ${SHOWN}`,
-    input: f.body('Which users.', {
+    input: f.closed('Which users.', {
       team: f.optional(f.text('The ID or the name of the users’ team.')),
       role: f.optional(f.word(USER_ROLES, `One of ${USER_ROLES.join(', ')}.`)),
       state: f.optional(f.word(STATES, '`active` or `suspended`.')),

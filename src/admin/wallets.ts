@@ -1,6 +1,6 @@
+import * as f from '../core/define/fields.ts';
 import { refuse, SignalboxError } from '../core/errors.ts';
 import { ADDRESS_FORM, ADDRESS_PATTERN, addressOf, isAddress } from '../core/money/holder-address.ts';
-import * as f from './kit/fields.ts';
 import { type Call, notFound, operationsOn } from './kit/operation.ts';
 import { Payment, shownPayment, walletAddress } from './payments.ts';
 import * as terms from './terms.ts';
@@ -98,7 +98,7 @@ export const WALLET_OPERATIONS = [
     summary: 'List the wallets',
     details:
       'Lists the wallets of agents that have a balance or are blocked, sorted by address, with the amount that is left.',
-    input: f.body('Which wallets.', {
+    input: f.closed('Which wallets.', {
       after: f.optional(f.formed('`next_after` of the previous page.', { pattern: ADDRESS_PATTERN })),
       limit: f.pageSize({ most: LIMIT_MAX, unlessGiven: LIMIT_MAX, end: '' }),
     }),
@@ -135,7 +135,7 @@ export const WALLET_OPERATIONS = [
     summary: 'Block a wallet',
     details:
       'Blocks a wallet at once: requests with its keys or signatures get 403. The balance of the wallet stays, and requests in progress continue. Blocking the wallet again replaces the note.',
-    input: f.body('Why the wallet is blocked.', { note }),
+    input: f.closed('Why the wallet is blocked.', { note }),
     ...ANSWER,
     differs: { is_blocked: true },
     examples: { plain: { summary: 'With the reason', value: { note: 'abuse, ticket 88' } } },
@@ -174,7 +174,7 @@ export const WALLET_OPERATIONS = [
     summary: 'Credit a wallet',
     details:
       'Adds Credits to the balance of a wallet, or removes Credits with a negative amount. The wallet need not have a key. The audit trail records the change.',
-    input: f.body('A change of the balance.', {
+    input: f.closed('A change of the balance.', {
       credits: terms.addedCredits,
       note,
     }),

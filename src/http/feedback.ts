@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia';
 import { BODY_ERRORS } from '../admin/kit/operation.ts';
-import { always, decisionId, modelId, named, share, text, textOrNull, word } from '../core/api/parts.ts';
+import { decisionId, modelId } from '../core/api/shared-fields.ts';
 import { FeedbackRequest } from '../core/decision/feedback.ts';
+import { always, named, share, text, textOrNull, word } from '../core/define/fields.ts';
 import { type FeedbackGateway, giveFeedback } from '../gateway/request/feedback.ts';
 import { bodyIn } from './body.ts';
 import { FEEDBACK_REQUESTS } from './docs/request-examples.ts';

@@ -1,7 +1,8 @@
 import type { Static } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { PolicyAdmin } from '../admin/use-cases/policy/serving.ts';
-import * as field from '../core/api/parts.ts';
+import { policyRevision } from '../core/api/shared-fields.ts';
+import * as field from '../core/define/fields.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { Instance } from '../store/instance.ts';
@@ -17,7 +18,7 @@ export const Readiness = field.named('Readiness', 'Whether this server accepts r
     ['ready', 'draining', 'unwritable'],
     '`draining`, with status 503, while the server is stopping. `unwritable`, with status 503, while the database cannot be written: the disk is full or broken, or another server has taken over the data folder.',
   ),
-  policy_revision: field.policyRevision,
+  policy_revision: policyRevision,
   models: field.count('How many models can be served.', 4),
   policy: field.shape('Whether the last edit of the policy is active.', {
     state: field.word(

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { BODY_ERRORS } from '../admin/kit/operation.ts';
 import { senderAs } from '../admin/use-cases/playground.ts';
-import * as field from '../core/api/parts.ts';
+import * as field from '../core/define/fields.ts';
 import { objectOf, textOf } from '../core/json/object.ts';
 import { SURFACES } from '../dialects/surfaces.ts';
 import { bodyIn } from './body.ts';
@@ -16,7 +16,7 @@ const PATHS: ReadonlyMap<string, string> = new Map(
   SURFACES.flatMap(({ playground, routes: [{ path }] }) => (playground ? [[playground.word, path] as const] : [])),
 );
 
-const PlaygroundRequest = field.body('A request, and the key with which it is sent.', {
+const PlaygroundRequest = field.closed('A request, and the key with which it is sent.', {
   key: Type.String({
     minLength: 1,
     maxLength: 64,

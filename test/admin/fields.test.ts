@@ -2,8 +2,9 @@ import { expect, test } from 'bun:test';
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import fc from 'fast-check';
-import * as f from '../../src/admin/kit/fields.ts';
 import { parsedValue } from '../../src/admin/kit/values.ts';
+import { decode, encode } from '../../src/core/define/field.ts';
+import * as f from '../../src/core/define/fields.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { tries } from '../deep/effort.ts';
 
@@ -73,20 +74,20 @@ const { sample } = fc.letrec<{ sample: Sample }>((tie) => ({
 const WORTH = { usd: () => null };
 
 /** An encoded value must match the schema of its field and be decoded to the same value, also after conversion to a JSON text. */
-const law = (encode: typeof f.encode) =>
+const law = (write: typeof encode) =>
   fc.property(sample, ({ field, value }) => {
-    const written: unknown = JSON.parse(JSON.stringify(encode(field, value, WORTH)));
+    const written: unknown = JSON.parse(JSON.stringify(write(field, value, WORTH)));
     expect([...TypeCompiler.Compile(field).Errors(written)]).toEqual([]);
-    expect(f.decode(field, written, null)).toEqual(value);
+    expect(decode(field, written, null)).toEqual(value);
   });
 
 test('every field encodes a value that matches its JSON schema and decodes to the same value', () => {
-  fc.assert(law(f.encode), tries('fields', 300, 20_000));
+  fc.assert(law(encode), tries('fields', 300, 20_000));
 });
 
 /** Writes moments without milliseconds. */
-const withoutMs: typeof f.encode = (field, value, worth) =>
-  JSON.parse(JSON.stringify(f.encode(field, value, worth)).replaceAll(/\.\d{3}Z"/g, 'Z"'));
+const withoutMs: typeof encode = (field, value, worth) =>
+  JSON.parse(JSON.stringify(encode(field, value, worth)).replaceAll(/\.\d{3}Z"/g, 'Z"'));
 
 test('the law of fields rejects a codec that writes times to the second', () => {
   expect(fc.check(law(withoutMs), tries('fields', 300, 20_000)).failed).toBe(true);
@@ -113,6 +114,6 @@ test.each([
 
 test('an answer contains members that always have the same value, even if the result does not state them', () => {
   const shape = f.shape('', { object: f.always('list'), data: f.list(f.shape('', { object: f.always('key') }), '') });
-  const answer = f.encode(shape, { data: [{}] }, { usd: () => null });
+  const answer = encode(shape, { data: [{}] }, { usd: () => null });
   expect(answer).toEqual({ object: 'list', data: [{ object: 'key' }] });
 });

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
+import { type CommandForm, commandOf } from '../../core/define/field.ts';
 import { wrapped } from '../../core/text/text.ts';
-import { type CommandForm, commandOf } from '../kit/fields.ts';
 import type { Operation } from '../kit/operation.ts';
 import { isMap, withoutNull, wordsOf } from '../kit/values.ts';
 import type { CommandHelp } from './command-help.ts';

@@ -1,8 +1,8 @@
 import { commandName } from '../../core/command-name.ts';
+import { commandOf } from '../../core/define/field.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { isObject, objectOf, objectsIn } from '../../core/json/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { commandOf } from '../kit/fields.ts';
 import { type Operation, type OperationHost, TextAnswer } from '../kit/operation.ts';
 import { isMap, parsedValue } from '../kit/values.ts';
 import { COMMAS, LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';

@@ -1,8 +1,8 @@
 import type { TSchema } from '@sinclair/typebox';
+import { commandOf } from '../../core/define/field.ts';
 import { isObject, objectOf, objectsIn } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
 import { visible, visibleLines } from '../../core/text/visible.ts';
-import { commandOf } from '../kit/fields.ts';
 import type { Columns, Operation } from '../kit/operation.ts';
 import { isMap, withoutNull } from '../kit/values.ts';
 import { grid } from './terminal.ts';

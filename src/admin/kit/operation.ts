@@ -1,4 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
+import { decode, encode, type ValueOf } from '../../core/define/field.ts';
+import { statesUsd, takesUsd } from '../../core/define/fields.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { objectOf } from '../../core/json/object.ts';
 import { parseDecimal } from '../../core/money/decimal.ts';
@@ -8,7 +10,6 @@ import { compileCheck } from '../../core/schema/validation.ts';
 import type { BudgetAdvice } from '../use-cases/budget-warnings.ts';
 import type { Principal } from '../use-cases/principal.ts';
 import { type Action, checkAction, type Reach } from '../use-cases/roles.ts';
-import { decode, encode, statesUsd, takesUsd, type ValueOf } from './fields.ts';
 import { refused, translated } from './refusals.ts';
 
 /** A call of an operation: who calls, when, and which state the caller expects. */

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
+import { refusalCodeOf } from '../../core/define/field.ts';
 import { refuse } from '../../core/errors.ts';
-import { refusalCodeOf } from './fields.ts';
 
 /** This file converts the texts of a query or of a command's flags to the values of a schema. */
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { openShape, tagged, word } from '../define/fields.ts';
 import { STOP_CHARS_MAX } from '../request/stop-search.ts';
 import { nullable, nullableMembers, textMembers } from '../schema/nullable.ts';
-import { openShape, tagged, word } from './parts.ts';
 import { ROUTING_FIELDS } from './routing-fields.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { named, shape, text, word } from './parts.ts';
+import { named, shape, text, word } from '../define/fields.ts';
 
 const place = {
   file: text('Path of the file.', 'policies/models.yaml'),

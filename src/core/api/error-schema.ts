@@ -1,23 +1,23 @@
 import { Type } from '@sinclair/typebox';
 import { HEALTH } from '../decision/readings.ts';
-import { ERRORS } from '../errors.ts';
-import { WINDOWS } from '../money/budget.ts';
-import { HOLDER_KINDS } from '../people/caller.ts';
-import { PolicyDiagnostic } from './diagnostic.ts';
 import {
-  arrayOf,
+  allOptional,
+  count,
   credits,
+  list,
   named,
   orNull,
-  partialShape,
   shape,
   text,
   textList,
   textOrNull,
-  tokens,
   usd,
   word,
-} from './parts.ts';
+} from '../define/fields.ts';
+import { ERRORS } from '../errors.ts';
+import { WINDOWS } from '../money/budget.ts';
+import { HOLDER_KINDS } from '../people/caller.ts';
+import { PolicyDiagnostic } from './diagnostic.ts';
 
 const rows: readonly (readonly [string, { readonly type: string; readonly code?: string }])[] = Object.entries(ERRORS);
 
@@ -66,7 +66,7 @@ const WITH_QUOTE =
 const quote = shape(`How much to pay. ${WITH_QUOTE}`, {
   price_credits: credits('The amount to pay, including the settlement fee; 0 if only a signature is needed.', 4.25),
   expires_at: Type.Optional(text('ISO 8601.', '2026-11-30T23:00:00.000Z')),
-  amounts: arrayOf(
+  amounts: list(
     Type.Object({
       network: text('CAIP-2.', 'eip155:84532'),
       asset: text('Contract address of the token.'),
@@ -96,48 +96,51 @@ const payment = {
 
 const UNAVAILABLE_STATES = Object.keys(HEALTH).filter((state) => state !== 'healthy');
 
-const details = partialShape('Figures for programs. Which of them are present depends on the code.', {
-  least_credits: credits('The lowest `budget_limit` that is enough. With `budget_limit_too_low`.', 0.31),
-  estimated_input_tokens: tokens('The approximate size of the prompt. With `context_length_exceeded`.', 140_000),
-  context_window: tokens(
-    'The largest context window of an eligible model, output included. With `context_length_exceeded`.',
-    128_000,
-  ),
-  ...shortage,
-  ...payment,
-  rejected: arrayOf(
-    Type.Object({
-      model: text('ID of the model.'),
-      reasons: arrayOf(Type.String(), 'Each reason that excludes the model.'),
-    }),
-    'Every model, with the reasons that exclude it. With `no_eligible_model`, and with `insufficient_quota` and `request_exceeds_budget` if the request names a model with fallbacks.',
-  ),
-  unavailable: arrayOf(
-    Type.Object({
-      model: text('ID of the model.'),
-      state: word(
-        UNAVAILABLE_STATES,
-        'State of the endpoint that will be available first: its provider requested a pause (`cooling`), refuses the API key (`misconfigured`), has no credit left (`out_of_credit`), does not have the model (`absent`), or failed too often (`ejected`).',
-      ),
-    }),
-    'The models that could serve the request if they were healthy. With `no_healthy_model`, and with `upstream_rate_limited`, `upstream_out_of_credit` and `upstream_failed` if no provider was called.',
-  ),
-  limit: text(
-    'The rate limit that is used up: the name of a limit in the policy, the name of a setting, the level that the limit belongs to, `api-key` or `parent-key`. With `rate_limit_exceeded`.',
-    'per-team',
-  ),
-  kind: word(['requests', 'tokens', 'streams'], 'What the limit counts. With `rate_limit_exceeded`.'),
-  policy_revision: text('The active revision of the policy. With `precondition_failed` and `policy_invalid`.'),
-  diagnostics: arrayOf(PolicyDiagnostic, 'Every mistake in the policy. With `policy_invalid`.'),
-  request_id: text(
-    'ID of the first request with this `Idempotency-Key` in the audit trail. With `idempotency_answer_unavailable`, if nothing was charged.',
-    'req_0a4x1wm3zk0',
-  ),
-  relaxation: text(
-    'The smallest change of one limit in the request that makes a model eligible. With `no_eligible_model`.',
-    'change max_latency_ms from 800 to 950 to use `gpt-6-astra`',
-  ),
-});
+const details = shape(
+  'Figures for programs. Which of them are present depends on the code.',
+  allOptional({
+    least_credits: credits('The lowest `budget_limit` that is enough. With `budget_limit_too_low`.', 0.31),
+    estimated_input_tokens: count('The approximate size of the prompt. With `context_length_exceeded`.', 140_000),
+    context_window: count(
+      'The largest context window of an eligible model, output included. With `context_length_exceeded`.',
+      128_000,
+    ),
+    ...shortage,
+    ...payment,
+    rejected: list(
+      Type.Object({
+        model: text('ID of the model.'),
+        reasons: list(Type.String(), 'Each reason that excludes the model.'),
+      }),
+      'Every model, with the reasons that exclude it. With `no_eligible_model`, and with `insufficient_quota` and `request_exceeds_budget` if the request names a model with fallbacks.',
+    ),
+    unavailable: list(
+      Type.Object({
+        model: text('ID of the model.'),
+        state: word(
+          UNAVAILABLE_STATES,
+          'State of the endpoint that will be available first: its provider requested a pause (`cooling`), refuses the API key (`misconfigured`), has no credit left (`out_of_credit`), does not have the model (`absent`), or failed too often (`ejected`).',
+        ),
+      }),
+      'The models that could serve the request if they were healthy. With `no_healthy_model`, and with `upstream_rate_limited`, `upstream_out_of_credit` and `upstream_failed` if no provider was called.',
+    ),
+    limit: text(
+      'The rate limit that is used up: the name of a limit in the policy, the name of a setting, the level that the limit belongs to, `api-key` or `parent-key`. With `rate_limit_exceeded`.',
+      'per-team',
+    ),
+    kind: word(['requests', 'tokens', 'streams'], 'What the limit counts. With `rate_limit_exceeded`.'),
+    policy_revision: text('The active revision of the policy. With `precondition_failed` and `policy_invalid`.'),
+    diagnostics: list(PolicyDiagnostic, 'Every mistake in the policy. With `policy_invalid`.'),
+    request_id: text(
+      'ID of the first request with this `Idempotency-Key` in the audit trail. With `idempotency_answer_unavailable`, if nothing was charged.',
+      'req_0a4x1wm3zk0',
+    ),
+    relaxation: text(
+      'The smallest change of one limit in the request that makes a model eligible. With `no_eligible_model`.',
+      'change max_latency_ms from 800 to 950 to use `gpt-6-astra`',
+    ),
+  }),
+);
 
 export const ErrorObject = shape('The error.', {
   message: text('One or two sentences for people.'),
@@ -156,5 +159,5 @@ export const ErrorBody = named('ErrorBody', 'The body of every error.', {
     Type.Literal(2, { description: `The x402 version, as in the header PAYMENT-REQUIRED. ${WITH_QUOTE}` }),
   ),
   resource: Type.Optional(shape(`What the payment is for. ${WITH_QUOTE}`, {})),
-  accepts: Type.Optional(arrayOf(Type.Object({}), `The accepted ways to pay, in the format of x402. ${WITH_QUOTE}`)),
+  accepts: Type.Optional(list(Type.Object({}), `The accepted ways to pay, in the format of x402. ${WITH_QUOTE}`)),
 });

@@ -1,5 +1,19 @@
 import { Type } from '@sinclair/typebox';
-import * as field from './parts.ts';
+import * as field from '../define/fields.ts';
+import {
+  afterSignal,
+  aliasUsed,
+  attemptCredits,
+  cappedByText,
+  decisionId,
+  failureKind,
+  insteadOf,
+  modelId,
+  policyRevision,
+  rawFinishReasons,
+  routeReason,
+  upstreamRequestId,
+} from './shared-fields.ts';
 
 /** Schema of `platform.payment`. */
 export const PlatformPayment = field.named('PlatformPayment', 'How a wallet paid for the answer.', {
@@ -27,10 +41,10 @@ export const PlatformPayment = field.named('PlatformPayment', 'How a wallet paid
 });
 
 export const Platform = field.named('Platform', 'The routing and the cost of the answer.', {
-  routed_model: field.modelId('The model that answered.'),
-  alias: field.aliasUsed,
-  route_reason: field.routeReason,
-  instead_of: Type.Optional(field.insteadOf),
+  routed_model: modelId('The model that answered.'),
+  alias: aliasUsed,
+  route_reason: routeReason,
+  instead_of: Type.Optional(insteadOf),
   credits_consumed: Type.Union([Type.Number(), Type.Null()], {
     description:
       'Credits charged for this request, failed attempts included, with at most 6 decimals. Null if the charge could not be stored because of a disk failure; `GET /v1/usage` counts it later.',
@@ -41,36 +55,36 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
       'The cost of the same tokens on the baseline model, less `credits_consumed`. In Credits, at most 6 decimals. Negative if the choice cost more; 0 if the caller named the model; null if `credits_consumed` is null.',
     examples: [0.081],
   }),
-  decision_id: field.decisionId,
-  policy_revision: field.policyRevision,
+  decision_id: decisionId,
+  policy_revision: policyRevision,
   estimated: field.flag('True if Signalbox counted the tokens because the provider did not report them.'),
-  dropped: field.arrayOf(Type.String(), 'Fields of the request that did not reach the model.', ['temperature']),
+  dropped: field.list(Type.String(), 'Fields of the request that did not reach the model.', ['temperature']),
   adapted: Type.Optional(
-    field.arrayOf(
+    field.list(
       Type.String(),
       'Fields of the request that reached the model in another form. Example: `tool_choice`, if the model refuses a forced call and Signalbox sent the function’s parameters as the JSON schema of the answer instead. Absent for none.',
       ['tool_choice'],
     ),
   ),
-  attempts: field.arrayOf(
+  attempts: field.list(
     Type.Object({
-      model: field.modelId('The model that was called.'),
+      model: modelId('The model that was called.'),
       provider: field.text('The provider that was called, under its name in the policy.', 'openai'),
       ms: Type.Integer({
         description: 'Time from sending the request to the end of the attempt, in ms.',
         examples: [1_840],
       }),
-      failure: field.orNull(field.failureKind, 'Null for none.'),
-      request_id: field.upstreamRequestId,
-      finish_reasons: field.rawFinishReasons,
-      after: Type.Optional(field.afterSignal),
-      credits_consumed: Type.Optional(field.attemptCredits),
+      failure: field.orNull(failureKind, 'Null for none.'),
+      request_id: upstreamRequestId,
+      finish_reasons: rawFinishReasons,
+      after: Type.Optional(afterSignal),
+      credits_consumed: Type.Optional(attemptCredits),
     }),
     'The attempts, in order. Each attempt except the last failed before the caller received content. If a second attempt failed, the first answer is the last of the list.',
   ),
   output_capped_by: Type.Optional(
     field.text(
-      `${field.cappedByText('the cap on the output, whether the answer reached it or not', 'Absent')} An answer that reached the cap ends with \`length\`.`,
+      `${cappedByText('the cap on the output, whether the answer reached it or not', 'Absent')} An answer that reached the cap ends with \`length\`.`,
       'team-month',
     ),
   ),

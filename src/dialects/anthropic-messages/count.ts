@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { named, tokens, word } from '../../core/api/parts.ts';
+import { count, named, word } from '../../core/define/fields.ts';
 import { modelRequest } from '../../core/request/model-request.ts';
 import { unsupportedThread } from '../../core/request/thread-errors.ts';
 import { compileRead } from '../../core/schema/validation.ts';
@@ -17,7 +17,7 @@ const CountRequest = Type.Object(
 
 /** The answer to a token count. */
 const PromptTokens = named('MessagesCount', 'The size of a prompt.', {
-  input_tokens: tokens('Input tokens.', 2_095),
+  input_tokens: count('Input tokens.', 2_095),
   basis: word(
     ['counted', 'provider', 'estimated'],
     '`counted`: the model’s tokenizer, which Signalbox includes, counted the tokens. `provider`: the model’s provider counted them. `estimated`: Signalbox estimated them, always for a selector. This is an extension of the API.',

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { always, named, shape, text, textOrNull, word } from '../../core/api/parts.ts';
+import { always, named, shape, text, textOrNull, word } from '../../core/define/fields.ts';
 import { ERROR_TYPES } from './error.ts';
 
 export const MessagesError = named('MessagesError', 'The body of every error.', {

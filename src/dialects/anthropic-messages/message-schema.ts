@@ -1,13 +1,14 @@
 import { type TProperties, Type } from '@sinclair/typebox';
-import { always, count, modelId, named, orNull, shape, text, textOrNull, tokens, word } from '../../core/api/parts.ts';
 import { Platform } from '../../core/api/platform.ts';
+import { modelId } from '../../core/api/shared-fields.ts';
+import { always, count, named, orNull, shape, text, textOrNull, word } from '../../core/define/fields.ts';
 import { MessagesError } from './error-schema.ts';
 
 const counts = {
-  input_tokens: tokens('Input tokens that were neither read from the provider’s cache nor written to it.', 12),
-  cache_creation_input_tokens: tokens('Input tokens that were written to the cache.', 0),
-  cache_read_input_tokens: tokens('Input tokens that were read from the cache.', 0),
-  output_tokens: tokens('Output tokens, including thinking.', 34),
+  input_tokens: count('Input tokens that were neither read from the provider’s cache nor written to it.', 12),
+  cache_creation_input_tokens: count('Input tokens that were written to the cache.', 0),
+  cache_read_input_tokens: count('Input tokens that were read from the cache.', 0),
+  output_tokens: count('Output tokens, including thinking.', 34),
 };
 
 const usage = shape(

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { openShape, optional, otherThan, tagged } from '../../core/api/parts.ts';
 import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../../core/api/routing-fields.ts';
+import { openShape, optionalOrNull, otherThan, tagged } from '../../core/define/fields.ts';
 import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/request/stop-search.ts';
 import { textMembers } from '../../core/schema/nullable.ts';
 
@@ -10,10 +10,10 @@ import { textMembers } from '../../core/schema/nullable.ts';
  */
 
 const CacheControl = openShape(
-  { type: Type.String(), ttl: optional(Type.String()) },
+  { type: Type.String(), ttl: optionalOrNull(Type.String()) },
   { description: 'A breakpoint of Anthropic’s prompt cache: `{"type": "ephemeral"}`.' },
 );
-const cache_control = optional(CacheControl);
+const cache_control = optionalOrNull(CacheControl);
 
 /** Matches every type except the given types, because a block of a known type must have the members of that type. */
 const unnamed = (types: readonly string[], description: string) =>
@@ -35,8 +35,8 @@ const DocumentSource = Type.Union([
 ]);
 const DocumentBlock = tagged('document', {
   source: DocumentSource,
-  title: optional(Type.String()),
-  context: optional(Type.String()),
+  title: optionalOrNull(Type.String()),
+  context: optionalOrNull(Type.String()),
   cache_control,
 });
 
@@ -58,8 +58,8 @@ const ResultBlock = Type.Union([
 export type ResultBlock = Static<typeof ResultBlock>;
 const ToolResultBlock = tagged('tool_result', {
   tool_use_id: Type.String({ minLength: 1, description: 'The ID of the call that this result answers.' }),
-  content: optional(Type.Union([Type.String(), Type.Array(ResultBlock)])),
-  is_error: optional(Type.Boolean()),
+  content: optionalOrNull(Type.Union([Type.String(), Type.Array(ResultBlock)])),
+  is_error: optionalOrNull(Type.Boolean()),
   cache_control,
 });
 export type ToolResultBlock = Static<typeof ToolResultBlock>;
@@ -86,18 +86,18 @@ const Message = openShape({
 export type Message = Static<typeof Message>;
 
 const OwnTool = openShape({
-  type: optional(Type.Literal('custom')),
+  type: optionalOrNull(Type.Literal('custom')),
   name: Type.String({ minLength: 1, maxLength: 128 }),
-  description: optional(Type.String()),
+  description: optionalOrNull(Type.String()),
   input_schema: openShape({}, { description: 'A JSON schema of the arguments.' }),
-  strict: optional(Type.Boolean()),
+  strict: optionalOrNull(Type.Boolean()),
   cache_control,
 });
 export type OwnTool = Static<typeof OwnTool>;
 const Tool = Type.Union([OwnTool, unnamed(['custom'], 'Such as `bash_20250124`.')]);
 export type Tool = Static<typeof Tool>;
 
-const disable_parallel_tool_use = optional(Type.Boolean({ description: 'At most one call in an answer.' }));
+const disable_parallel_tool_use = optionalOrNull(Type.Boolean({ description: 'At most one call in an answer.' }));
 const ToolChoice = Type.Union(
   [
     tagged('auto', { disable_parallel_tool_use }),
@@ -125,46 +125,46 @@ const Thread = Type.Union(
 
 const AnswerForm = tagged('json_schema', { schema: openShape({}) });
 const OutputConfig = openShape({
-  effort: optional(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
-  format: optional(AnswerForm),
+  effort: optionalOrNull(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
+  format: optionalOrNull(AnswerForm),
 });
 
 export const messageFields = {
   model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
   messages: Type.Array(Message, { description: 'At least one message, unless `thread` continues a history.' }),
-  system: optional(Type.Union([Type.String(), Type.Array(TextBlock)])),
-  tools: optional(Type.Array(Tool)),
-  tool_choice: optional(ToolChoice),
-  thinking: optional(Thinking),
-  output_config: optional(OutputConfig),
-  output_format: optional(AnswerForm),
+  system: optionalOrNull(Type.Union([Type.String(), Type.Array(TextBlock)])),
+  tools: optionalOrNull(Type.Array(Tool)),
+  tool_choice: optionalOrNull(ToolChoice),
+  thinking: optionalOrNull(Thinking),
+  output_config: optionalOrNull(OutputConfig),
+  output_format: optionalOrNull(AnswerForm),
   cache_control,
 };
 
 export const MessagesRequest = openShape(
   {
     ...messageFields,
-    thread: optional(Thread),
+    thread: optionalOrNull(Thread),
     max_tokens: Type.Integer({
       minimum: 0,
       maximum: 1_000_000_000,
       description:
         'The maximum number of output tokens. 0 makes Anthropic’s models cache the prompt without an answer; other models do not support it.',
     }),
-    stream: optional(Type.Boolean({ default: false })),
-    temperature: optional(Type.Number({ minimum: 0, maximum: 1 })),
-    top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
-    top_k: optional(Type.Integer({ minimum: 0 })),
-    stop_sequences: optional(Type.Array(Type.String({ maxLength: STOP_CHARS_MAX }), { maxItems: STOPS_MAX })),
-    metadata: optional(
+    stream: optionalOrNull(Type.Boolean({ default: false })),
+    temperature: optionalOrNull(Type.Number({ minimum: 0, maximum: 1 })),
+    top_p: optionalOrNull(Type.Number({ minimum: 0, maximum: 1 })),
+    top_k: optionalOrNull(Type.Integer({ minimum: 0 })),
+    stop_sequences: optionalOrNull(Type.Array(Type.String({ maxLength: STOP_CHARS_MAX }), { maxItems: STOPS_MAX })),
+    metadata: optionalOrNull(
       textMembers({
         description: '`user_id` is sent to Anthropic’s models. The policy’s rules can use the other members.',
       }),
     ),
-    route_strategy: optional(RouteStrategy),
-    constraints: optional(RouteConstraints),
-    budget_limit: optional(BudgetLimit),
-    agent_wallet: optional(AgentWallet),
+    route_strategy: optionalOrNull(RouteStrategy),
+    constraints: optionalOrNull(RouteConstraints),
+    budget_limit: optionalOrNull(BudgetLimit),
+    agent_wallet: optionalOrNull(AgentWallet),
   },
   { $id: 'MessagesRequest' },
 );

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { named, openShape, tokens, word } from '../../core/api/parts.ts';
+import { count, named, openShape, word } from '../../core/define/fields.ts';
 import { isObject } from '../../core/json/object.ts';
 import { nullable } from '../../core/schema/nullable.ts';
 import { compileRead } from '../../core/schema/validation.ts';
@@ -21,7 +21,7 @@ const CountRequest = Type.Object(
 const checkedWhole = compileRead(Type.Pick(CountRequest, ['generateContentRequest']));
 
 const CountedTokens = named('CountTokensResponse', 'The size of a prompt.', {
-  totalTokens: tokens('Input tokens.', 19),
+  totalTokens: count('Input tokens.', 19),
   basis: word(
     ['counted', 'provider', 'estimated'],
     '`counted`: the model’s tokenizer, which Signalbox includes, counted the tokens. `provider`: the model’s provider counted them. `estimated`: Signalbox estimated them, always for a selector. This is an extension of the API.',

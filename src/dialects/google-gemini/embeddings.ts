@@ -2,9 +2,9 @@ import { type Static, Type } from '@sinclair/typebox';
 import type { StreamPart } from '../../contract/parts.ts';
 import { Dimensions } from '../../core/api/embedding-query.ts';
 import { extrasOf } from '../../core/api/extras.ts';
-import { arrayOf, named, openShape, shape } from '../../core/api/parts.ts';
 import { Platform } from '../../core/api/platform.ts';
 import { ROUTING_FIELDS, routingOf } from '../../core/api/routing-fields.ts';
+import { list, named, openShape, shape } from '../../core/define/fields.ts';
 import type { OriginalPath } from '../../core/json/original.ts';
 import type { Receipt } from '../../core/request/answer.ts';
 import type { EmbeddingInput } from '../../core/request/embedding.ts';
@@ -156,7 +156,7 @@ class VectorWriter implements AnswerWriter {
   }
 }
 
-const Vector = shape('A vector.', { values: arrayOf(Type.Number(), 'The numbers.') });
+const Vector = shape('A vector.', { values: list(Type.Number(), 'The numbers.') });
 const common = {
   usageMetadata: shape('The tokens that are charged.', { promptTokenCount: Type.Integer({ examples: [8] }) }),
   platform: Platform,
@@ -187,7 +187,7 @@ const embedRoute = (isBatch: boolean): AnswerRoute => ({
     answer: {
       schema: isBatch
         ? named('BatchEmbedContentsResponse', 'The vectors.', {
-            embeddings: arrayOf(Vector, 'One for each request.'),
+            embeddings: list(Vector, 'One for each request.'),
             ...common,
           })
         : named('EmbedContentResponse', 'The vector.', { embedding: Vector, ...common }),

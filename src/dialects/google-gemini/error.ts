@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { arrayOf, count, named, shape, text, word } from '../../core/api/parts.ts';
+import { count, list, named, shape, text, word } from '../../core/define/fields.ts';
 import { ERRORS, type ErrorCode, type SignalboxError } from '../../core/errors.ts';
 
 const STATUSES = [
@@ -43,7 +43,7 @@ export const GeminiError = named('GeminiError', 'The body of every error, in Goo
     code: count('The HTTP status.', 429),
     message: text('One or two sentences for people.'),
     status: word(STATUSES, 'Google’s name of the status.'),
-    details: arrayOf(
+    details: list(
       Type.Object({ '@type': text('The type of the object.', 'type.googleapis.com/google.rpc.ErrorInfo') }),
       'Objects for programs. `ErrorInfo` has the error code in capitals as `reason`, and figures as texts in `metadata`; `BadRequest` names the field at fault; `RetryInfo` says when to try again.',
     ),

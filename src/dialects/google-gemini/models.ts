@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { count, named, text, textList } from '../../core/api/parts.ts';
+import { count, named, text, textList } from '../../core/define/fields.ts';
 import type { Operation } from '../../core/kinds/operations.ts';
 import { invalid } from '../refusals.ts';
 import type { ListedModel, ListPage, ListRoute } from '../surface.ts';

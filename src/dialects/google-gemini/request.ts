@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { openShape } from '../../core/api/parts.ts';
 import { ROUTING_FIELDS } from '../../core/api/routing-fields.ts';
+import { openShape } from '../../core/define/fields.ts';
 import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/request/stop-search.ts';
 import { nullable, textMembers } from '../../core/schema/nullable.ts';
 

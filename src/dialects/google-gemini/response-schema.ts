@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { always, arrayOf, count, flag, modelId, named, shape, text, tokens, word } from '../../core/api/parts.ts';
 import { Platform } from '../../core/api/platform.ts';
+import { modelId } from '../../core/api/shared-fields.ts';
+import { always, count, flag, list, named, shape, text, word } from '../../core/define/fields.ts';
 
 const part = Type.Partial(
   shape('A part.', {
@@ -16,7 +17,7 @@ const part = Type.Partial(
 );
 
 const candidate = Type.Object({
-  content: shape('The content.', { role: always('model'), parts: arrayOf(part, 'The parts.') }),
+  content: shape('The content.', { role: always('model'), parts: list(part, 'The parts.') }),
   finishReason: Type.Optional(
     Type.Union([word(['STOP', 'MAX_TOKENS', 'SAFETY'], 'Why the candidate ended.'), Type.String()]),
   ),
@@ -25,14 +26,14 @@ const candidate = Type.Object({
 
 /** A whole answer, or one piece of a stream. Only the last piece has the usage and `platform`. */
 export const GenerateResponse = named('GenerateContentResponse', 'An answer, or a piece of one.', {
-  candidates: arrayOf(candidate, 'The candidates.'),
+  candidates: list(candidate, 'The candidates.'),
   usageMetadata: Type.Optional(
     shape('The tokens of the answer. A stream has them in its last response.', {
-      promptTokenCount: tokens('Input tokens, including cached ones.', 12),
-      cachedContentTokenCount: Type.Optional(tokens('Part of the input that was read from the provider’s cache.', 0)),
-      candidatesTokenCount: tokens('Output tokens without thoughts.', 34),
-      thoughtsTokenCount: Type.Optional(tokens('Tokens of thoughts.', 20)),
-      totalTokenCount: tokens('The sum of all.', 66),
+      promptTokenCount: count('Input tokens, including cached ones.', 12),
+      cachedContentTokenCount: Type.Optional(count('Part of the input that was read from the provider’s cache.', 0)),
+      candidatesTokenCount: count('Output tokens without thoughts.', 34),
+      thoughtsTokenCount: Type.Optional(count('Tokens of thoughts.', 20)),
+      totalTokenCount: count('The sum of all.', 66),
     }),
   ),
   modelVersion: modelId('The model that answered.'),

@@ -1,23 +1,24 @@
 import { Type } from '@sinclair/typebox';
 import { ErrorObject } from '../../core/api/error-schema.ts';
-import * as field from '../../core/api/parts.ts';
 import { Platform } from '../../core/api/platform.ts';
+import { modelId } from '../../core/api/shared-fields.ts';
+import * as field from '../../core/define/fields.ts';
 
 export const Usage = field.named('Usage', 'Tokens of one completion.', {
-  prompt_tokens: field.tokens('Input tokens, including cached ones.', 12),
-  completion_tokens: field.tokens('Output tokens, including hidden reasoning.', 34),
-  total_tokens: field.tokens('The sum of input and output tokens.', 46),
+  prompt_tokens: field.count('Input tokens, including cached ones.', 12),
+  completion_tokens: field.count('Output tokens, including hidden reasoning.', 34),
+  total_tokens: field.count('The sum of input and output tokens.', 46),
   prompt_tokens_details: Type.Optional(
     field.shape('Missing if Signalbox counted the tokens.', {
-      cached_tokens: field.tokens('Part of `prompt_tokens` that was read from the provider’s cache.', 0),
+      cached_tokens: field.count('Part of `prompt_tokens` that was read from the provider’s cache.', 0),
       cache_write_tokens: Type.Optional(
-        field.tokens('Part of `prompt_tokens` that was written to the provider’s cache; missing if none was.', 2_048),
+        field.count('Part of `prompt_tokens` that was written to the provider’s cache; missing if none was.', 2_048),
       ),
     }),
   ),
   completion_tokens_details: Type.Optional(
     field.shape('Missing if Signalbox counted the tokens.', {
-      reasoning_tokens: field.tokens('Part of `completion_tokens` that went into hidden reasoning.', 0),
+      reasoning_tokens: field.count('Part of `completion_tokens` that went into hidden reasoning.', 0),
     }),
   ),
 });
@@ -36,7 +37,7 @@ const tokenProbabilities = field.orNull(
   Type.Array(
     Type.Object({
       ...TokenProbability,
-      top_logprobs: field.arrayOf(Type.Object(TokenProbability), 'The most likely tokens at this position.'),
+      top_logprobs: field.list(Type.Object(TokenProbability), 'The most likely tokens at this position.'),
     }),
   ),
   'One for each token.',
@@ -53,7 +54,7 @@ const opaque = (what: string) =>
   Type.Object({}, { additionalProperties: true, description: `${what} Send it back unchanged with the message.` });
 const state = {
   reasoning_details: Type.Optional(
-    field.arrayOf(
+    field.list(
       opaque('Reasoning with its signature, or encrypted reasoning.'),
       'Reasoning data that the provider needs in the next request. Send it back unchanged with the message.',
     ),
@@ -77,19 +78,19 @@ const message = {
   refusal: field.textOrNull('Why the model refuses, if it does.'),
   reasoning_content: Type.Optional(field.text('The reasoning, if the provider shows it.')),
   ...state,
-  tool_calls: Type.Optional(field.arrayOf(ToolCall, 'Tools that the model calls.')),
+  tool_calls: Type.Optional(field.list(ToolCall, 'Tools that the model calls.')),
 };
 
 const identity = {
   id: field.text('Names the completion.', 'chatcmpl-0a4x1wm3zk0'),
   created: field.unixTime('When the request was admitted.'),
-  model: field.modelId('The model that answered; equal to `platform.routed_model`.'),
+  model: modelId('The model that answered; equal to `platform.routed_model`.'),
 };
 
 export const ChatCompletion = field.named('ChatCompletion', 'A whole answer.', {
   ...identity,
   object: field.always('chat.completion'),
-  choices: field.arrayOf(
+  choices: field.list(
     Type.Object({
       index,
       message: field.shape('The message of the model.', message),
@@ -122,7 +123,7 @@ const Delta = field.shape('The new parts. Empty in the chunk with the finish rea
   reasoning_content: Type.Optional(field.text('The next piece of reasoning.')),
   ...state,
   refusal: Type.Optional(field.text('The next piece of a refusal.')),
-  tool_calls: Type.Optional(field.arrayOf(ToolCallDelta, 'The next pieces of tool calls.')),
+  tool_calls: Type.Optional(field.list(ToolCallDelta, 'The next pieces of tool calls.')),
 });
 
 export const ChatCompletionChunk = field.named(
@@ -131,7 +132,7 @@ export const ChatCompletionChunk = field.named(
   {
     ...identity,
     object: field.always('chat.completion.chunk'),
-    choices: field.arrayOf(
+    choices: field.list(
       Type.Object({
         index,
         delta: Delta,

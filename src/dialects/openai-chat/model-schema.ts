@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../../core/api/parts.ts';
+import { modelId } from '../../core/api/shared-fields.ts';
+import * as field from '../../core/define/fields.ts';
 import { OPERATION_NAMES } from '../../core/kinds/operations.ts';
 import { MODEL_CAPABILITIES } from '../../core/request/capability.ts';
 
@@ -7,7 +8,7 @@ export const Model = field.named(
   'Model',
   'A model, a selector or an alias, in a form that clients of every dialect can read.',
   {
-    id: field.modelId('The value to send as `model`.'),
+    id: modelId('The value to send as `model`.'),
     object: field.always('model'),
     created: field.unixTime('When the model was released; 0 for a selector.'),
     owned_by: field.text('The provider that is tried first; `signalbox` for a selector.', 'openai'),
@@ -37,16 +38,16 @@ export const Model = field.named(
       null,
     ),
     max_input_tokens: field.orNull(
-      field.tokens('Tokens.', 400_000),
+      field.count('Tokens.', 400_000),
       'The tokens of the context window; for a selector, the largest window of its models. Null for a selector without models, and for a wildcard that states none.',
       400_000,
     ),
     max_tokens: field.orNull(
-      field.tokens('Tokens.', 128_000),
+      field.count('Tokens.', 128_000),
       'The maximum output tokens; for a selector, the largest maximum of its models. Null for a selector without models, for a wildcard that states none, and for a model that writes no text.',
       128_000,
     ),
-    operations: field.arrayOf(field.word(OPERATION_NAMES, 'An operation.'), 'The operations that the model supports.', [
+    operations: field.list(field.word(OPERATION_NAMES, 'An operation.'), 'The operations that the model supports.', [
       'chat',
     ]),
     abilities: field.textList(

@@ -1,20 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { errorBody } from '../../core/api/error.ts';
-import {
-  always,
-  arrayOf,
-  count,
-  modelId,
-  named,
-  orNull,
-  shape,
-  text,
-  tokens,
-  unixTime,
-  word,
-} from '../../core/api/parts.ts';
 import { Platform } from '../../core/api/platform.ts';
+import { modelId } from '../../core/api/shared-fields.ts';
+import { always, count, list, named, orNull, shape, text, unixTime, word } from '../../core/define/fields.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { Usage } from '../../core/money/usage.ts';
@@ -33,7 +22,7 @@ export const TextCompletion = named(
     object: always('text_completion'),
     created: unixTime('When the request was admitted.'),
     model: modelId('The model that answered.'),
-    choices: arrayOf(
+    choices: list(
       Type.Object({
         text: text('The text, or its next piece.'),
         index: count('The index of the choice.', 0),
@@ -44,9 +33,9 @@ export const TextCompletion = named(
     ),
     usage: Type.Optional(
       shape('The tokens. A stream has them in its last chunk, with `stream_options: {"include_usage": true}`.', {
-        prompt_tokens: tokens('Input tokens.', 12),
-        completion_tokens: tokens('Output tokens.', 16),
-        total_tokens: tokens('The sum of both.', 28),
+        prompt_tokens: count('Input tokens.', 12),
+        completion_tokens: count('Output tokens.', 16),
+        total_tokens: count('The sum of both.', 28),
       }),
     ),
     platform: Type.Optional(Platform),

@@ -1,14 +1,15 @@
 import { Type } from '@sinclair/typebox';
 import type { StreamPart } from '../../contract/parts.ts';
-import { always, arrayOf, count, modelId, named, shape, tokens } from '../../core/api/parts.ts';
 import { Platform } from '../../core/api/platform.ts';
+import { modelId } from '../../core/api/shared-fields.ts';
+import { always, count, list, named, shape } from '../../core/define/fields.ts';
 import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import type { AnswerWriter } from '../surface.ts';
 
 /** The answer with all vectors. */
 export const EmbeddingList = named('EmbeddingList', 'The vectors of the inputs, in OpenAI’s form.', {
   object: always('list'),
-  data: arrayOf(
+  data: list(
     Type.Object({
       object: always('embedding'),
       index: count('The index of the input.', 0),
@@ -22,8 +23,8 @@ export const EmbeddingList = named('EmbeddingList', 'The vectors of the inputs, 
   ),
   model: modelId('The model that answered.', 'text-embedding-3-small'),
   usage: shape('The tokens that are charged.', {
-    prompt_tokens: tokens('Tokens of all inputs.', 8),
-    total_tokens: tokens('The same.', 8),
+    prompt_tokens: count('Tokens of all inputs.', 8),
+    total_tokens: count('The same.', 8),
   }),
   platform: Platform,
 });

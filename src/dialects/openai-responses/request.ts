@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { openShape, optional, otherThan, tagged, word } from '../../core/api/parts.ts';
 import { ROUTING_FIELDS } from '../../core/api/routing-fields.ts';
+import { openShape, optionalOrNull, otherThan, tagged, word } from '../../core/define/fields.ts';
 import { USES_MAX } from '../../core/money/add-ons.ts';
 import { nullable, textMembers } from '../../core/schema/nullable.ts';
 
@@ -21,15 +21,15 @@ const OutputText = tagged('output_text', text);
 const PlainText = tagged('text', text);
 const Refusal = tagged('refusal', { refusal: Type.String() });
 const InputImage = tagged('input_image', {
-  image_url: optional(Type.String({ description: 'https address or data: URL' })),
-  file_id: optional(Type.String()),
-  detail: optional(Type.String()),
+  image_url: optionalOrNull(Type.String({ description: 'https address or data: URL' })),
+  file_id: optionalOrNull(Type.String()),
+  detail: optionalOrNull(Type.String()),
 });
 const InputFile = tagged('input_file', {
-  file_data: optional(Type.String({ description: 'data: URL' })),
-  file_id: optional(Type.String()),
-  file_url: optional(Type.String()),
-  filename: optional(Type.String()),
+  file_data: optionalOrNull(Type.String({ description: 'data: URL' })),
+  file_id: optionalOrNull(Type.String()),
+  file_url: optionalOrNull(Type.String()),
+  filename: optionalOrNull(Type.String()),
 });
 const PARTS = [InputText, OutputText, PlainText, Refusal, InputImage, InputFile] as const;
 const InputPart = Type.Union([...PARTS, otherThan(typesOf(PARTS))]);
@@ -46,17 +46,17 @@ const callId = Type.String({
   minLength: 1,
   description: 'The ID of the call. The output of the call has the same ID.',
 });
-const call = { call_id: callId, name: Type.String(), namespace: optional(Type.String()) };
+const call = { call_id: callId, name: Type.String(), namespace: optionalOrNull(Type.String()) };
 const FunctionCall = tagged('function_call', { ...call, arguments: Type.String() });
 const CustomCall = tagged('custom_tool_call', { ...call, input: Type.String() });
 const FunctionOutput = tagged('function_call_output', { call_id: callId, output: Content });
 const CustomOutput = tagged('custom_tool_call_output', { call_id: callId, output: Content });
 const ReasoningTexts = Type.Array(openShape({ text: Type.Optional(Type.String()) }));
 const Reasoning = tagged('reasoning', {
-  id: optional(Type.String()),
-  summary: optional(ReasoningTexts),
-  content: optional(ReasoningTexts),
-  encrypted_content: optional(Type.String()),
+  id: optionalOrNull(Type.String()),
+  summary: optionalOrNull(ReasoningTexts),
+  content: optionalOrNull(ReasoningTexts),
+  encrypted_content: optionalOrNull(Type.String()),
 });
 const ITEMS = [FunctionCall, CustomCall, FunctionOutput, CustomOutput, Reasoning] as const;
 const InputItem = Type.Union([Message, ...ITEMS, otherThan(['message', ...typesOf(ITEMS)])]);
@@ -66,14 +66,14 @@ export type MessageItem = Static<typeof Message>;
 const toolName = Type.String({ minLength: 1, maxLength: 128 });
 const FunctionTool = tagged('function', {
   name: toolName,
-  description: optional(Type.String()),
-  parameters: optional(openShape({}, { description: 'A JSON schema.' })),
-  strict: optional(Type.Boolean()),
+  description: optionalOrNull(Type.String()),
+  parameters: optionalOrNull(openShape({}, { description: 'A JSON schema.' })),
+  strict: optionalOrNull(Type.Boolean()),
 });
 const CustomTool = tagged('custom', {
   name: toolName,
-  description: optional(Type.String()),
-  format: optional(openShape({ type: Type.String() })),
+  description: optionalOrNull(Type.String()),
+  format: optionalOrNull(openShape({ type: Type.String() })),
 });
 const NamespaceTool = tagged('namespace', {
   name: toolName,
@@ -86,7 +86,7 @@ export type FunctionTool = Static<typeof FunctionTool>;
 export type CustomTool = Static<typeof CustomTool>;
 
 const AllowedTools = tagged('allowed_tools', {
-  mode: optional(word(['auto', 'required', 'none'], '`auto` (default) or `required`.')),
+  mode: optionalOrNull(word(['auto', 'required', 'none'], '`auto` (default) or `required`.')),
   tools: Type.Array(openShape({ type: Type.String() }), {
     minItems: 1,
     description: 'The tools of `tools` that may be called: `{"type": "function", "name": …}`.',
@@ -117,9 +117,9 @@ const TextFormat = Type.Union([
   tagged('json_object', {}),
   tagged('json_schema', {
     name: Type.String(),
-    description: optional(Type.String()),
+    description: optionalOrNull(Type.String()),
     schema: openShape({}),
-    strict: optional(Type.Boolean()),
+    strict: optionalOrNull(Type.Boolean()),
   }),
 ]);
 

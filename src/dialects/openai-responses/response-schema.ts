@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../../core/api/parts.ts';
 import { Platform } from '../../core/api/platform.ts';
+import { modelId } from '../../core/api/shared-fields.ts';
+import * as field from '../../core/define/fields.ts';
 
 const id = field.text('Names the item.', 'msg_0a4x1wm3zk0_0');
 const status = field.word(['in_progress', 'completed', 'incomplete'], 'Whether the item is complete.');
@@ -8,8 +9,8 @@ const status = field.word(['in_progress', 'completed', 'incomplete'], 'Whether t
 const OutputText = field.shape('A text.', {
   type: field.always('output_text'),
   text: field.text('The text.'),
-  annotations: field.arrayOf(Type.Object({}, field.open), 'Citations, if the provider returns any.'),
-  logprobs: field.arrayOf(Type.Object({}, field.open), 'Token probabilities, if requested and reported.'),
+  annotations: field.list(Type.Object({}, field.open), 'Citations, if the provider returns any.'),
+  logprobs: field.list(Type.Object({}, field.open), 'Token probabilities, if requested and reported.'),
 });
 const Refusal = field.shape('A refusal of the model.', {
   type: field.always('refusal'),
@@ -21,12 +22,12 @@ const MessageItem = field.shape('A message of the model.', {
   id,
   status,
   role: field.always('assistant'),
-  content: field.arrayOf(Type.Union([OutputText, Refusal]), 'Its parts.'),
+  content: field.list(Type.Union([OutputText, Refusal]), 'Its parts.'),
 });
 const ReasoningItem = field.shape('Reasoning. Send it back unchanged with the next request.', {
   type: field.always('reasoning'),
   id,
-  summary: field.arrayOf(
+  summary: field.list(
     field.shape('A paragraph.', { type: field.always('summary_text'), text: field.text('The text.') }),
     'The reasoning, if the provider shows it.',
   ),
@@ -58,19 +59,19 @@ const OutputItem = Type.Union([MessageItem, ReasoningItem, FunctionCallItem, Cus
 });
 
 export const ResponsesUsage = field.named('ResponsesUsage', 'Tokens of one answer.', {
-  input_tokens: field.tokens('Input tokens, including cached ones.', 12),
+  input_tokens: field.count('Input tokens, including cached ones.', 12),
   input_tokens_details: field.shape('Parts of the input.', {
-    cached_tokens: field.tokens('Input tokens that were read from the provider’s cache.', 0),
-    cache_write_tokens: field.tokens(
+    cached_tokens: field.count('Input tokens that were read from the provider’s cache.', 0),
+    cache_write_tokens: field.count(
       'Input tokens that were written to the provider’s cache, if the provider reports them; otherwise 0.',
       2_048,
     ),
   }),
-  output_tokens: field.tokens('Output tokens, including hidden reasoning.', 34),
+  output_tokens: field.count('Output tokens, including hidden reasoning.', 34),
   output_tokens_details: field.shape('Parts of the output.', {
-    reasoning_tokens: field.tokens('Output tokens of hidden reasoning.', 0),
+    reasoning_tokens: field.count('Output tokens of hidden reasoning.', 0),
   }),
-  total_tokens: field.tokens('The sum of input and output.', 46),
+  total_tokens: field.count('The sum of input and output.', 46),
 });
 
 export const ResponseBody = field.named(
@@ -80,7 +81,7 @@ export const ResponseBody = field.named(
     id: field.text('Names the answer.', 'resp_0a4x1wm3zk0'),
     object: field.always('response'),
     created_at: field.unixTime('When the request was admitted.'),
-    model: field.modelId('The model that answered.'),
+    model: modelId('The model that answered.'),
     status: field.word(['in_progress', 'completed', 'incomplete', 'failed'], 'Whether the answer is complete.'),
     completed_at: field.wholeOrNull(
       'When the answer ended, as Unix time in seconds; null if the answer is incomplete.',
@@ -99,7 +100,7 @@ export const ResponseBody = field.named(
       'Null for a complete answer.',
     ),
     usage: field.orNull(ResponsesUsage, 'Null before the end.'),
-    output: field.arrayOf(OutputItem, 'The items of the answer.'),
+    output: field.list(OutputItem, 'The items of the answer.'),
     platform: Type.Optional(Platform),
     instructions: field.textOrNull('As requested.'),
     max_output_tokens: field.wholeOrNull('As requested.'),
@@ -118,10 +119,7 @@ export const ResponseBody = field.named(
       format: field.shape('The form of the text.', { type: field.text('Such as `text`.', 'text') }),
     }),
     tool_choice: Type.Unknown({ description: 'As requested.', examples: ['auto'] }),
-    tools: field.arrayOf(
-      field.shape('A tool.', { type: field.text('The kind of tool.', 'function') }),
-      'As requested.',
-    ),
+    tools: field.list(field.shape('A tool.', { type: field.text('The kind of tool.', 'function') }), 'As requested.'),
     truncation: field.text('As requested.', 'disabled'),
     metadata: field.shape('As requested.', {}),
     prompt_cache_key: field.textOrNull('As requested.'),

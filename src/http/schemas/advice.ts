@@ -1,5 +1,14 @@
 import { Type } from '@sinclair/typebox';
-import * as field from '../../core/api/parts.ts';
+import {
+  aliasUsed,
+  cappedByText,
+  decisionId,
+  insteadOf,
+  modelId,
+  policyRevision,
+  routeReason,
+} from '../../core/api/shared-fields.ts';
+import * as field from '../../core/define/fields.ts';
 
 const atomic = (description: string) => field.text(`${description} In atomic units of the asset.`, '3250');
 const network = field.text('CAIP-2.', 'eip155:84532');
@@ -23,9 +32,9 @@ const terms = {
     'The maximum output tokens of one choice that a chat would request from this model.',
     4_096,
   ),
-  output_capped_by: Type.Optional(field.text(field.cappedByText('`max_output_tokens`', 'Absent'), 'model')),
+  output_capped_by: Type.Optional(field.text(cappedByText('`max_output_tokens`', 'Absent'), 'model')),
   adapted: Type.Optional(
-    field.arrayOf(
+    field.list(
       Type.String(),
       'Fields of the request that this model would receive in another form, as in `platform.adapted`. Absent if there are none.',
       ['tool_choice'],
@@ -34,8 +43,8 @@ const terms = {
 };
 
 export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat request with the same facts would get.', {
-  recommended_model: field.modelId('The recommendation.'),
-  alias: field.aliasUsed,
+  recommended_model: modelId('The recommendation.'),
+  alias: aliasUsed,
   reasoning: field.text(
     'The reason for the recommendation, in words and figures.',
     'For the task coding, gpt-6-luna is the best of 2 eligible models by auto:usual.',
@@ -48,7 +57,7 @@ export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat req
   ),
   ...terms,
   alternatives: field.rows('The next best candidates, best first.', {
-    model: field.modelId('The other candidate.', 'mistral-small-4'),
+    model: modelId('The other candidate.', 'mistral-small-4'),
     estimated_cost_credits: cost,
     estimated_latency_ms: latency,
     ...terms,
@@ -57,10 +66,10 @@ export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat req
       '3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.',
     ),
   }),
-  route_reason: field.routeReason,
-  instead_of: Type.Optional(field.insteadOf),
-  decision_id: field.decisionId,
-  policy_revision: field.policyRevision,
+  route_reason: routeReason,
+  instead_of: Type.Optional(insteadOf),
+  decision_id: decisionId,
+  policy_revision: policyRevision,
   first_hold_credits: Type.Optional(
     field.figureOrNull(
       'The Credits that a chat would first reserve from the caller’s budgets and balance. Null if the chat would have to wait for money that other requests hold. Absent if the caller has no budget and no balance.',

@@ -1,19 +1,20 @@
 import { Type } from '@sinclair/typebox';
 import { DecisionSummary } from '../../admin/decision-list.ts';
 import { EndpointStatus } from '../../admin/status.ts';
-import * as field from '../../core/api/parts.ts';
+import { decisionId, modelId, policyRevision } from '../../core/api/shared-fields.ts';
 import { HEALTH } from '../../core/decision/readings.ts';
+import * as field from '../../core/define/fields.ts';
 import { OPERATION_NAMES } from '../../core/kinds/operations.ts';
 
 /** The kinds of events in the order of their documentation. */
 const EVENT_KINDS = ['decision', 'alert', 'policy', 'endpoint', 'reset'] as const;
 
 const DecisionEvent = field.named('DecisionEvent', 'A decision whose request has ended.', {
-  id: field.decisionId,
+  id: decisionId,
   time: field.moment('When the decision was recorded.'),
   ...Type.Pick(DecisionSummary, ['key_id', 'key_name', 'team_id', 'provider', 'task', 'status']).properties,
   operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
-  model: field.modelId('The model that was tried last, or the choice if no model was tried.'),
+  model: modelId('The model that was tried last, or the choice if no model was tried.'),
   ...Type.Pick(DecisionSummary, ['error', 'credits_consumed', 'charged_usd', 'total_ms']).properties,
 });
 
@@ -32,7 +33,7 @@ const AlertEvent = field.named('AlertEvent', 'An alert that is sent to people.',
 const PolicyEvent = field.named('PolicyEvent', 'A policy that became active, or a reload that was refused.', {
   time: field.moment('When the reload ended.'),
   result: field.word(['applied', 'refused'], 'With `refused`, the previous policy stays active.', 'applied'),
-  revision: field.policyRevision,
+  revision: policyRevision,
   message: field.text('One sentence.', 'The policy is active.'),
   errors: field.count('The number of mistakes in a refused policy.', 0),
 });

@@ -1,4 +1,4 @@
-import * as field from '../../core/api/parts.ts';
+import * as field from '../../core/define/fields.ts';
 import { LIST_ENDS, Model } from '../../dialects/openai-chat/model-schema.ts';
 
 const RATES = {
@@ -16,7 +16,7 @@ export const ModelDetails = field.shape('Details with which people compare model
       tiers: field.rows(
         'The prices of longer prompts, in ascending order. A tier replaces the prices above for the whole request.',
         {
-          over_input_tokens: field.tokens('The tier applies to requests with more input tokens than this.', 200_000),
+          over_input_tokens: field.count('The tier applies to requests with more input tokens than this.', 200_000),
           ...RATES,
         },
         [],

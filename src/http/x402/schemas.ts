@@ -2,8 +2,8 @@ import { type Static, Type } from '@sinclair/typebox';
 import { payeeAddress, tokenAddress, walletAddress } from '../../admin/payments.ts';
 import { keptText } from '../../admin/terms.ts';
 import { walletBalance } from '../../admin/wallets.ts';
-import * as field from '../../core/api/parts.ts';
 import { PlatformPayment } from '../../core/api/platform.ts';
+import * as field from '../../core/define/fields.ts';
 
 /** More than any top-up can be. */
 const AMOUNT_MAX = 1_000_000_000;
@@ -12,22 +12,28 @@ const amount = (description: string) => Type.Number({ exclusiveMinimum: 0, maxim
 const keyName = keptText('The name of the new key.', 'agent-7');
 
 /** The body of `POST /v1/wallets/topup`. */
-export const TopUpRequest = field.partialBody('A top-up.', {
-  usd: amount('The amount to pay in, in US dollars. Send either `usd` or `credits`.'),
-  credits: amount('The amount to pay in, in Credits. Send either `credits` or `usd`.'),
-  name: keyName,
-  new_key: Type.Boolean({
-    default: false,
-    description: 'Whether to create another key in addition to the existing keys of the wallet.',
+export const TopUpRequest = field.closed(
+  'A top-up.',
+  field.allOptional({
+    usd: amount('The amount to pay in, in US dollars. Send either `usd` or `credits`.'),
+    credits: amount('The amount to pay in, in Credits. Send either `credits` or `usd`.'),
+    name: keyName,
+    new_key: Type.Boolean({
+      default: false,
+      description: 'Whether to create another key in addition to the existing keys of the wallet.',
+    }),
   }),
-});
+);
 export type TopUpRequest = Static<typeof TopUpRequest>;
 
 /** The body of `POST /v1/wallets/keys`. */
-export const WalletKeyRequest = field.partialBody('The key to create.', {
-  name: keyName,
-  revoke_others: Type.Boolean({ default: false, description: 'Whether to revoke all other keys of the wallet.' }),
-});
+export const WalletKeyRequest = field.closed(
+  'The key to create.',
+  field.allOptional({
+    name: keyName,
+    revoke_others: Type.Boolean({ default: false, description: 'Whether to revoke all other keys of the wallet.' }),
+  }),
+);
 export type WalletKeyRequest = Static<typeof WalletKeyRequest>;
 
 const keySecret = (description: string) => field.text(description, 'sb_live_k7mw2pq9x4ta_…');

@@ -1,9 +1,9 @@
 import type { NumberOptions } from '@sinclair/typebox';
-import { refuse } from '../../core/errors.ts';
-import { type AmountTerms, clearNumber, parseAmount, readAmount } from '../../core/money/amount.ts';
-import { type Microcredits, toCredits } from '../../core/money/credits.ts';
-import { exactMillionths } from '../../core/money/exact-millionths.ts';
-import { decimalText } from '../../core/text/text.ts';
+import { refuse } from '../errors.ts';
+import { decimalText } from '../text/text.ts';
+import { type AmountTerms, clearNumber, parseAmount, readAmount } from './amount.ts';
+import { type Microcredits, toCredits } from './credits.ts';
+import { exactMillionths } from './exact-millionths.ts';
 
 /** The bounds of an amount, in Credits. */
 export interface AmountBounds extends NumberOptions {
