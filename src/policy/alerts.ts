@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { ITEM_NAME } from '../core/define/parts.ts';
+import { ITEM_NAME } from '../core/define/policy-words.ts';
 import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/policy/alerts.ts';
 import { ALERT_EVENTS, type AlertEvent } from '../core/tables/alerts/index.ts';
 import { BUDGETS } from '../core/tables/alerts/keys.ts';

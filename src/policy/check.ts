@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import type { PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
-import { literalsOf } from '../core/define/parts.ts';
+import { literalsOf } from '../core/define/policy-words.ts';
 import { isObject, objectOf } from '../core/json/object.ts';
 import { mostTelling, stepsOf } from '../core/schema/errors.ts';
 import { plural } from '../core/text/text.ts';

@@ -1,5 +1,5 @@
 import { Kind, type TSchema } from '@sinclair/typebox';
-import { AMOUNT_FORMS } from '../../src/core/define/parts.ts';
+import { AMOUNT_FORMS } from '../../src/core/define/policy-words.ts';
 import { CAPABILITY_NAMES } from '../../src/core/request/capability.ts';
 
 /** Words for the parts of a schema, for a Markdown table. */

@@ -76,6 +76,9 @@ export const text = (description: string, ...about: About<string, StringOptions>
 export const figure = (description: string, ...about: About<number, NumberOptions>) =>
   Type.Number(described(description, about));
 
+export const whole = (description: string, ...about: About<number, IntegerOptions>) =>
+  Type.Integer(described(description, about));
+
 export const count = (description: string, ...about: About<number, IntegerOptions>) =>
   Type.Integer({ minimum: 0, ...described(description, about) });
 
@@ -89,18 +92,17 @@ export const flag = (description: string, ...about: About<boolean, SchemaOptions
 export const always = <Value extends string>(value: Value) =>
   Type.Literal(value, { description: `Always \`${value}\`.` });
 
-/** One of a fixed list of words. */
+/** One of some words, which may have explanations for editors. */
 export const word = <const Word extends string>(
-  words: readonly Word[],
+  words: readonly Word[] | Readonly<Record<Word, string>>,
   description: string,
   ...about: About<NoInfer<Word>>
-) =>
-  Type.Unsafe<Word>(
-    Type.Union(
-      words.map((each) => Type.Literal(each)),
-      described(description, about),
-    ),
-  );
+) => Type.Unsafe<Word>(Type.Union(literalsOf(words), described(description, about)));
+
+const literalsOf = (words: readonly string[] | Readonly<Record<string, string>>): TSchema[] =>
+  Array.isArray(words)
+    ? words.map((each) => Type.Literal(each))
+    : Object.entries(words).map(([each, description]) => Type.Literal(each, { description }));
 
 /** A text with a documented form. The operation checks the form itself, so that its error can say what would be right. */
 export const formed = (description: string, form: StringOptions, ...examples: string[]) =>

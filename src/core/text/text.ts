@@ -35,3 +35,9 @@ export function wrapped(text: string, width: number): string[] {
 
 /** Converts camel case to snake case, the form in databases and bodies: `expiresAt` → `expires_at`. */
 export const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** Joins words to a choice: `a, b or c`. */
+export const either = (keys: readonly string[]): string => keys.join(', ').replace(/, ([^,]*)$/, ' or $1');
+
+/** Joins words to a list: `a, b and c`. */
+export const together = (words: readonly string[]): string => words.join(', ').replace(/, ([^,]*)$/, ' and $1');

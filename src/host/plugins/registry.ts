@@ -1,6 +1,6 @@
 import { TypeGuard } from '@sinclair/typebox';
 import { PLUGIN_KINDS, type Plugin, type PluginMaps, pluginMaps } from '../../contract/kinds.ts';
-import { either } from '../../core/define/parts.ts';
+import { either } from '../../core/text/text.ts';
 
 /** Strategies that requests need, so plugins with these names must exist. */
 const REQUIRED_STRATEGIES = ['auto', 'auto-fast', 'auto-cheap', 'weighted'] as const;

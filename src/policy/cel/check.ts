@@ -1,5 +1,5 @@
 import { ParseError, type ParseResult } from '@marcbachmann/cel-js';
-import { EXPRESSION_LENGTH_MAX } from '../../core/define/parts.ts';
+import { EXPRESSION_LENGTH_MAX } from '../../core/define/policy-words.ts';
 import type { DiagnosticCode, SourceSpan } from '../diagnostics.ts';
 import { listNames } from '../hints/nearest.ts';
 import type { Report } from '../report.ts';

@@ -1,18 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { GuardPlugin, GuardSide, PreparedGuard } from '../../contract/guard.ts';
-import {
-  boolean,
-  closed,
-  integer,
-  itemName,
-  meaning,
-  oneOf,
-  oneOfExplained,
-  optional,
-  string,
-  VARIABLE_NAME,
-  writtenAs,
-} from '../../core/define/parts.ts';
+import { closed, flag, optional, text, whole, word } from '../../core/define/fields.ts';
+import { expression, itemName, meaning, VARIABLE_NAME, writtenAs } from '../../core/define/policy-words.ts';
 import {
   GUARD_SIDES,
   type GuardRule,
@@ -46,7 +35,7 @@ const words = <Word extends string>(
   example: readonly Word[],
   description: string,
 ) =>
-  Type.Array(oneOf(all, { description: 'One of the words.' }), {
+  Type.Array(word(all, 'One of the words.'), {
     uniqueItems: true,
     default: [...fallback],
     examples: [[...example]],
@@ -54,21 +43,27 @@ const words = <Word extends string>(
   });
 
 const ServiceText = closed('The service that the plugin calls.', {
-  url: optional.string(
-    { minLength: 1, example: 'http://127.0.0.1:5002' },
-    'The address of the service. Default: the address of the plugin, if it has one.',
+  url: optional(
+    text('The address of the service. Default: the address of the plugin, if it has one.', {
+      minLength: 1,
+      example: 'http://127.0.0.1:5002',
+    }),
   ),
-  url_env: optional.string(
-    { ...VARIABLE_NAME, example: 'PRESIDIO_URL' },
-    'Name of the environment variable that holds the address, in place of `url`.',
+  url_env: optional(
+    text('Name of the environment variable that holds the address, in place of `url`.', {
+      ...VARIABLE_NAME,
+      example: 'PRESIDIO_URL',
+    }),
   ),
-  api_key_env: optional.string(
-    { ...VARIABLE_NAME, example: 'LAKERA_API_KEY' },
-    'Name of the environment variable that holds the API key, never the key itself.',
+  api_key_env: optional(
+    text('Name of the environment variable that holds the API key, never the key itself.', {
+      ...VARIABLE_NAME,
+      example: 'LAKERA_API_KEY',
+    }),
   ),
-  allow_private_network: boolean(
-    { default: false, example: true },
+  allow_private_network: flag(
     'Allows a service on this machine or in a private network. By default Signalbox calls only public addresses.',
+    { default: false, example: true },
   ),
 });
 
@@ -76,9 +71,9 @@ const GuardText = closed(
   'A guard, which inspects the texts of requests and answers.',
   {
     name: itemName('Name of the guard, in records, metrics and messages.', 'personal-data'),
-    guard: string(
-      { minLength: 1, maxLength: 64, example: 'personal-data' },
+    guard: text(
       'The plugin: `secrets`, `personal-data`, `words`, `size`, `language`, `json-schema`, `model`, `presidio`, `lakera`, `webhook`, or a plugin of your own.',
+      { minLength: 1, maxLength: 64, example: 'personal-data' },
     ),
     settings: Type.Record(Type.String(), Type.Unknown(), {
       default: {},
@@ -86,14 +81,18 @@ const GuardText = closed(
       description: 'The settings of the plugin.',
     }),
     service: Type.Optional(ServiceText),
-    model: optional.string(
-      { minLength: 1, maxLength: 256, example: 'small' },
-      'The model or selector of the policy that the plugin `model` calls. The caller of the request pays for the call.',
+    model: optional(
+      text(
+        'The model or selector of the policy that the plugin `model` calls. The caller of the request pays for the call.',
+        { minLength: 1, maxLength: 256, example: 'small' },
+      ),
     ),
-    when: optional.expression(
-      'Condition for requests that the guard inspects: CEL over `request`, `key`, `team` and `user`. Default: all requests. If the condition fails, the guard inspects the request.',
-      'key.labels.department == "support"',
-      'request.headers["x-data-class"] != "public"',
+    when: optional(
+      expression(
+        'Condition for requests that the guard inspects: CEL over `request`, `key`, `team` and `user`. Default: all requests. If the condition fails, the guard inspects the request.',
+        'key.labels.department == "support"',
+        'request.headers["x-data-class"] != "public"',
+      ),
     ),
     on: words(
       GUARD_SIDES,
@@ -101,45 +100,43 @@ const GuardText = closed(
       ['input', 'output'],
       'What the guard inspects. `input`: messages, tools and all other texts of the request. `output`: the answer.',
     ),
-    on_match: oneOfExplained({
-      means: {
+    on_match: word(
+      {
         block: 'Refuses the request, or ends the answer before the match.',
         mask: 'Replaces the match with a placeholder such as `[email:kdmfabclpgeh]`. A match that cannot be replaced blocks.',
         flag: 'Changes nothing, and counts the match in the record, the log and the metrics.',
       },
-      examples: ['mask'],
-      hints: {
-        ...meaning('mask', 'redact anonymize anonymise replace hash'),
-        ...meaning('block', 'deny reject refuse stop error'),
-        ...meaning('flag', 'log warn report monitor allow'),
+      'What happens with a match. `block`: the request is refused, or the answer ends before it. `mask`: a placeholder replaces it. `flag`: it is only counted.',
+      {
+        example: 'mask',
+        hints: {
+          ...meaning('mask', 'redact anonymize anonymise replace hash'),
+          ...meaning('block', 'deny reject refuse stop error'),
+          ...meaning('flag', 'log warn report monitor allow'),
+        },
       },
-      description:
-        'What happens with a match. `block`: the request is refused, or the answer ends before it. `mask`: a placeholder replaces it. `flag`: it is only counted.',
-    }),
-    on_failure: oneOfExplained({
-      means: {
+    ),
+    on_failure: word(
+      {
         block: 'Refuses the request, or ends the answer.',
         flag: 'Continues as if the guard had found nothing, and counts the failure.',
       },
-      default: 'block',
-      examples: ['flag'],
-      description:
-        'What happens if the guard fails or takes too long. `block`: the request is refused. `flag`: the failure is only counted.',
-    }),
-    deadline_ms: integer(
-      { minimum: 1, maximum: 60_000, default: 1_000 },
-      'The longest time that the guard may take for a request, or for an answer, in milliseconds.',
+      'What happens if the guard fails or takes too long. `block`: the request is refused. `flag`: the failure is only counted.',
+      { default: 'block', example: 'flag' },
     ),
-    buffer: oneOfExplained({
-      means: {
+    deadline_ms: whole('The longest time that the guard may take for a request, or for an answer, in milliseconds.', {
+      minimum: 1,
+      maximum: 60_000,
+      default: 1_000,
+    }),
+    buffer: word(
+      {
         window: 'A stream is delayed only by the characters that the guard needs to recognize a match.',
         whole: 'A stream shows nothing before the guard has inspected the whole answer.',
       },
-      default: 'window',
-      examples: ['whole'],
-      description:
-        'How much of a stream is held back. `window`: the characters that the guard needs to recognize a match. `whole`: everything until the end of the answer.',
-    }),
+      'How much of a stream is held back. `window`: the characters that the guard needs to recognize a match. `whole`: everything until the end of the answer.',
+      { default: 'window', example: 'whole' },
+    ),
     unmask: words(
       UNMASK_PLACES,
       [],

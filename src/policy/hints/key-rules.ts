@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { either } from '../../core/define/parts.ts';
+import { either } from '../../core/text/text.ts';
 import type { Subject } from '../check.ts';
 import type { Report } from '../report.ts';
 import { placeAt } from '../yaml/tree.ts';

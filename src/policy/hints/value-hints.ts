@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
-import { VARIABLE_NAME } from '../../core/define/parts.ts';
+import { VARIABLE_NAME } from '../../core/define/policy-words.ts';
 import { SchemaCheck } from '../../core/schema/check.ts';
 import { alternativesIn, missingSpaceHint, usdIn } from '../yaml/slip-hints.ts';
 import type { ListTree, MapTree, ScalarTree, Tree } from '../yaml/tree.ts';

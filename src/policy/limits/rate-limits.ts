@@ -1,4 +1,5 @@
-import { closed, itemName, needsOneOf, optional } from '../../core/define/parts.ts';
+import { closed, optional } from '../../core/define/fields.ts';
+import { expression, itemName, needsOneOf } from '../../core/define/policy-words.ts';
 import type { RateLimit } from '../../core/people/rate-limit.ts';
 import { limitViewOf } from '../cel/types.ts';
 import { validPartsOf } from '../check.ts';
@@ -16,17 +17,21 @@ const RateLimitText = closed(
       'Name of the limit, in messages. A renamed limit is a new limit and starts with full capacity.',
       'per-key',
     ),
-    each: optional.expression(
-      'Gives each group of requests a limit of its own. Write `key`, `team`, `user` (short for `key.id`, `team.id`, `user.id`) or `address` (the caller’s IP address), or a CEL expression over `key`, `team` and `user` whose result is a text. Default: all requests share one limit.',
-      'team',
-      'key',
-      'address',
-      'key.labels.project',
+    each: optional(
+      expression(
+        'Gives each group of requests a limit of its own. Write `key`, `team`, `user` (short for `key.id`, `team.id`, `user.id`) or `address` (the caller’s IP address), or a CEL expression over `key`, `team` and `user` whose result is a text. Default: all requests share one limit.',
+        'team',
+        'key',
+        'address',
+        'key.labels.project',
+      ),
     ),
-    match: optional.expression(
-      'Condition that selects the keys which the limit applies to: CEL over `key`, `team` and `user`. Default: all keys.',
-      'key.labels.tier == "free"',
-      'team.name == "search"',
+    match: optional(
+      expression(
+        'Condition that selects the keys which the limit applies to: CEL over `key`, `team` and `user`. Default: all keys.',
+        'key.labels.tier == "free"',
+        'team.name == "search"',
+      ),
     ),
     ...RATE_KEYS,
   },

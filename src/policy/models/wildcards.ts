@@ -1,4 +1,4 @@
-import { ITEM_NAME } from '../../core/define/parts.ts';
+import { ITEM_NAME } from '../../core/define/policy-words.ts';
 import { plural } from '../../core/text/text.ts';
 import { checkValue } from '../check.ts';
 import type { SourceSpan } from '../diagnostics.ts';

@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox';
-import { closed, integer, oneOfExplained } from '../../core/define/parts.ts';
+import { closed, whole, word } from '../../core/define/fields.ts';
 import type { AbortBilling } from '../../core/money/abort-billing.ts';
 import type { Report } from '../report.ts';
 import { entryOf, type Tree, valueAt } from '../yaml/tree.ts';
@@ -8,34 +8,32 @@ import { camelKeys } from './camel-keys.ts';
 export const AbortText = closed(
   'What the provider bills for an answer that the gateway aborts. Default: what the adapter declares, in most cases `unknown`.',
   {
-    bills: oneOfExplained({
-      means: {
+    bills: word(
+      {
         stops: 'Only the tokens that it wrote before it noticed the abort.',
         whole: 'The whole answer, as if it had not been aborted.',
         unknown: 'Any of that.',
       },
-      examples: ['stops'],
-      description:
-        'How the provider bills an aborted answer. With `stops` and `reports: each`, Signalbox reserves money in steps as an answer grows. Otherwise it reserves the worst case at once.',
-    }),
-    reports: oneOfExplained({
-      means: {
+      'How the provider bills an aborted answer. With `stops` and `reports: each`, Signalbox reserves money in steps as an answer grows. Otherwise it reserves the worst case at once.',
+      'stops',
+    ),
+    reports: word(
+      {
         each: 'With each event of a stream, or nearly each.',
         end: 'At the end of an answer.',
       },
-      default: 'end',
-      examples: ['each'],
-      description:
-        'When the provider reports usage. With `bills: stops` and `reports: each`, Signalbox reserves money in steps as an answer grows.',
-    }),
-    margin_tokens: integer(
-      { minimum: 0, maximum: 1_000_000, default: 64 },
+      'When the provider reports usage. With `bills: stops` and `reports: each`, Signalbox reserves money in steps as an answer grows.',
+      { default: 'end', example: 'each' },
+    ),
+    margin_tokens: whole(
       'With `bills: stops`: the most output tokens that the provider may have written and not yet sent.',
+      { minimum: 0, maximum: 1_000_000, default: 64 },
     ),
-    margin_ms: integer(
-      { minimum: 0, maximum: 60_000, default: 250 },
-      'With `bills: stops`: milliseconds until the provider notices the abort and stops.',
-    ),
+    margin_ms: whole('With `bills: stops`: milliseconds until the provider notices the abort and stops.', {
+      minimum: 0,
+      maximum: 60_000,
+      default: 250,
+    }),
   },
 );
 export type AbortText = Static<typeof AbortText>;

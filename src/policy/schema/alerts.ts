@@ -1,39 +1,32 @@
-import { type TSchema, Type, TypeGuard } from '@sinclair/typebox';
-import {
-  boolean,
-  closed,
-  itemName,
-  oneOfExplained,
-  optional,
-  string,
-  together,
-  VARIABLE_NAME,
-} from '../../core/define/parts.ts';
+import { type TObject, type TSchema, Type, TypeGuard } from '@sinclair/typebox';
+import { closed, flag, optional, text, word } from '../../core/define/fields.ts';
+import { itemName, VARIABLE_NAME } from '../../core/define/policy-words.ts';
 import type { WebhookFormat } from '../../core/policy/alerts.ts';
 import { ALERT_EVENTS, type AlertEvent } from '../../core/tables/alerts/index.ts';
+import { together } from '../../core/text/text.ts';
 
 export const WebhookText = closed('A destination to which Signalbox sends alerts by POST.', {
-  url_env: string(
-    { ...VARIABLE_NAME, example: 'OPS_WEBHOOK_URL' },
+  url_env: text(
     'Name of the environment variable that holds the URL. The URL is a secret, because anyone who knows it can send messages there.',
+    { ...VARIABLE_NAME, example: 'OPS_WEBHOOK_URL' },
   ),
-  format: oneOfExplained({
-    means: {
+  format: word(
+    {
       signalbox: 'JSON with every figure, signed with HMAC-SHA256.',
       slack: 'The JSON format of Slack’s incoming webhooks, which other services also accept.',
     } satisfies Record<WebhookFormat, string>,
-    default: 'signalbox',
-    examples: ['slack'],
-    description:
-      'Format of the messages. `signalbox`: signed JSON with every figure. `slack`: only the text, in the format of Slack’s incoming webhooks.',
-  }),
-  secret_env: optional.string(
-    { ...VARIABLE_NAME, example: 'OPS_WEBHOOK_SECRET' },
-    'Name of the environment variable that holds the secret which signs messages, at least 16 characters. Required with `format: signalbox`, and not allowed with `slack`.',
+    'Format of the messages. `signalbox`: signed JSON with every figure. `slack`: only the text, in the format of Slack’s incoming webhooks.',
+    { default: 'signalbox', example: 'slack' },
   ),
-  allow_private_network: boolean(
-    { default: false, example: true },
+  secret_env: optional(
+    text(
+      'Name of the environment variable that holds the secret which signs messages, at least 16 characters. Required with `format: signalbox`, and not allowed with `slack`.',
+      { ...VARIABLE_NAME, example: 'OPS_WEBHOOK_SECRET' },
+    ),
+  ),
+  allow_private_network: flag(
     'Allows a host on this machine or in a private network. By default Signalbox sends only to public addresses.',
+    { default: false, example: true },
   ),
 });
 
@@ -81,11 +74,11 @@ const MEANINGS = Object.fromEntries(Object.values(ALERT_EVENTS).map(({ on, means
 /** The keys that every rule has. */
 const RULE_KEYS = {
   name: itemName('Name of the rule, in messages. A renamed rule is a new rule, and sends its alerts again.', 'budgets'),
-  on: oneOfExplained<AlertEvent>({
-    means: MEANINGS,
-    examples: ['budget_share'],
-    description: 'The event that causes an alert. [alerts.md](../operate/alerts.md) explains each event.',
-  }),
+  on: word(
+    MEANINGS,
+    'The event that causes an alert. [alerts.md](../operate/alerts.md) explains each event.',
+    'budget_share',
+  ),
   to: Type.Array(Type.String({ minLength: 1 }), {
     minItems: 1,
     maxItems: 16,
@@ -94,10 +87,12 @@ const RULE_KEYS = {
   }),
 };
 
-export const AlertRuleText = closed('What causes an alert, and where Signalbox sends it.', {
-  ...RULE_KEYS,
-  ...Object.fromEntries(EVENT_KEYS.map((key) => [key, ruleKey(key)])),
-});
+const ALL_KEYS = { ...RULE_KEYS, ...Object.fromEntries(EVENT_KEYS.map((key) => [key, ruleKey(key)])) };
+
+export const AlertRuleText: TObject<typeof ALL_KEYS> = closed(
+  'What causes an alert, and where Signalbox sends it.',
+  ALL_KEYS,
+);
 
 /** The section `alerts` without its webhooks and rules, which are checked separately. */
 export const AlertMembers = Type.Object(

@@ -1,16 +1,8 @@
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { RouteChat, RouteQuery } from '../../core/api/route-query.ts';
 import { RouteConstraints } from '../../core/api/routing-fields.ts';
-import {
-  boolean,
-  closed,
-  excludes,
-  excludesEach,
-  oneOf,
-  optional,
-  string,
-  writtenAs,
-} from '../../core/define/parts.ts';
+import { closed, figure, flag, optional, text, word } from '../../core/define/fields.ts';
+import { excludes, excludesEach, policyAmount, writtenAs } from '../../core/define/policy-words.ts';
 import { USER_ROLES } from '../../core/people/people.ts';
 import { TIERS } from '../../core/policy/tiers.ts';
 import { ESCALATION_NAMES } from '../../core/request/facts.ts';
@@ -27,7 +19,7 @@ const COST = 'The highest acceptable expected cost: Credits, or a text such as `
 const limits: TProperties = withoutNull(RouteConstraints).properties;
 /** The limits of a route query. The policy may state their amount as a text. */
 export const ConstraintsText = Type.Object(
-  { ...limits, max_cost_credits: optional.amount({ minimum: 0, example: 2 }, COST, '0.02 USD') },
+  { ...limits, max_cost_credits: optional(policyAmount({ minimum: 0, example: 2 }, COST, '0.02 USD')) },
   {
     additionalProperties: false,
     examples: [{ max_cost_credits: 2 }],
@@ -60,12 +52,12 @@ const ROUTE_QUERY = {
 };
 const labels = (description: string, example: Record<string, string>) =>
   Type.Record(Type.String(), Type.String(), { default: {}, examples: [example], description });
-const name = (description: string, example: string) => string({ minLength: 1, maxLength: 256, example }, description);
+const name = (description: string, example: string) => text(description, { minLength: 1, maxLength: 256, example });
 
 const CaseKeyText = closed(
   'The API key of the request.',
   {
-    id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the key.'),
+    id: text('ID of the key.', { minLength: 1, maxLength: 64, default: 'case' }),
     labels: labels('Labels of the key.', { department: 'legal' }),
     models: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), {
@@ -79,10 +71,11 @@ const CaseKeyText = closed(
 );
 
 const GIVEN = {
-  model: string(
-    { minLength: 1, maxLength: 256, default: 'auto' },
-    'A selector or the ID of a model, as callers send it in `model`.',
-  ),
+  model: text('A selector or the ID of a model, as callers send it in `model`.', {
+    minLength: 1,
+    maxLength: 256,
+    default: 'auto',
+  }),
   ...ROUTE_QUERY,
   body: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
@@ -97,8 +90,8 @@ const GIVEN = {
     closed(
       'The team that the key belongs to. If the policy declares the team, its terms apply. Default: none.',
       {
-        name: string({ minLength: 1, maxLength: 128, example: 'search' }, 'Name of the team.'),
-        id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the team.'),
+        name: text('Name of the team.', { minLength: 1, maxLength: 128, example: 'search' }),
+        id: text('ID of the team.', { minLength: 1, maxLength: 64, default: 'case' }),
       },
       writtenAs('name: {value}'),
     ),
@@ -107,19 +100,19 @@ const GIVEN = {
     closed(
       'The user that the key belongs to, with the terms for members of its team or the organization. Default: none.',
       {
-        name: string({ maxLength: 128, default: '', example: 'Ada' }, 'Name of the user.'),
-        id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the user.'),
-        role: oneOf(USER_ROLES, { default: 'member', examples: ['lead'], description: 'Role of the user.' }),
+        name: text('Name of the user.', { maxLength: 128, default: '', example: 'Ada' }),
+        id: text('ID of the user.', { minLength: 1, maxLength: 64, default: 'case' }),
+        role: word(USER_ROLES, 'Role of the user.', { default: 'member', example: 'lead' }),
       },
       writtenAs('name: {value}'),
     ),
   ),
   escalated: Type.Optional(
-    oneOf(ESCALATION_NAMES, {
-      examples: ['repeated_question'],
-      description:
-        'The signal of failure that escalates the conversation, as if its latest answer had failed. It counts if `escalate.on` lists it and tiers decide about the request. Default: only the signals in `messages`.',
-    }),
+    word(
+      ESCALATION_NAMES,
+      'The signal of failure that escalates the conversation, as if its latest answer had failed. It counts if `escalate.on` lists it and tiers decide about the request. Default: only the signals in `messages`.',
+      'repeated_question',
+    ),
   ),
   answer: Type.Optional(
     Type.String({
@@ -128,14 +121,13 @@ const GIVEN = {
       description: 'The text that the model answers, which guards inspect. Default: guards inspect only the request.',
     }),
   ),
-  time: optional.string(
-    {
+  time: optional(
+    text('Time of the request. Default: a fixed Wednesday, 12:00 UTC.', {
       pattern:
         '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d)?(Z|[+-]\\d\\d:\\d\\d)$',
       expected: 'a date and time with an offset, such as 2026-10-07T02:30:00Z',
       example: '2026-10-07T02:30:00Z',
-    },
-    'Time of the request. Default: a fixed Wednesday, 12:00 UTC.',
+    }),
   ),
 };
 export const GivenText = closed(
@@ -163,20 +155,16 @@ const OF_THE_CHOICE = {
     ),
   ),
   reason: Type.Optional(name('The `route_reason` of the choice.', 'auto:usual')),
-  tier: Type.Optional(
-    oneOf(TIERS, {
-      examples: ['strong'],
-      description: 'The tier of the selector that must decide.',
+  tier: Type.Optional(word(TIERS, 'The tier of the selector that must decide.', 'strong')),
+  cost_below_credits: optional(policyAmount({ exclusiveMinimum: 0, example: 1 }, COST, '0.02 USD')),
+  latency_below_ms: optional(
+    figure('The longest acceptable expected time to the end of the answer, in ms.', {
+      exclusiveMinimum: 0,
+      example: 5000,
     }),
   ),
-  cost_below_credits: optional.amount({ exclusiveMinimum: 0, example: 1 }, COST, '0.02 USD'),
-  latency_below_ms: optional.number(
-    { exclusiveMinimum: 0, example: 5000 },
-    'The longest acceptable expected time to the end of the answer, in ms.',
-  ),
-  quality_above: optional.number(
-    { minimum: 0, exclusiveMaximum: 1, example: 0.7 },
-    'The lowest acceptable expected quality.',
+  quality_above: optional(
+    figure('The lowest acceptable expected quality.', { minimum: 0, exclusiveMaximum: 1, example: 0.7 }),
   ),
 };
 
@@ -202,9 +190,9 @@ export const ExpectText = closed(
       description: 'The guards that must repair the answer.',
     }),
     cached: Type.Optional(
-      boolean(
-        { examples: [true] },
+      flag(
         'Whether the `cache` of the policy applies to the request, so that an equal request gets the same answer again.',
+        { examples: [true] },
       ),
     ),
     refused: Type.Optional(name('The expected error code, if the request must be refused.', 'no_eligible_model')),
@@ -215,10 +203,11 @@ export const ExpectText = closed(
 export type ExpectText = Static<typeof ExpectText>;
 
 export const CaseText = closed('A test case of the policy: a request, and the decision that the policy must make.', {
-  name: string(
-    { minLength: 1, maxLength: 200, example: 'legal work never leaves the EU' },
-    'The fact that the test case proves.',
-  ),
+  name: text('The fact that the test case proves.', {
+    minLength: 1,
+    maxLength: 200,
+    example: 'legal work never leaves the EU',
+  }),
   given: GivenText,
   expect: ExpectText,
 });

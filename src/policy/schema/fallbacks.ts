@@ -1,6 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { closed, notAMap, together } from '../../core/define/parts.ts';
+import { closed } from '../../core/define/fields.ts';
+import { notAMap } from '../../core/define/policy-words.ts';
 import { byReason, FALLBACK_REASONS, type FallbackReason, REASON_NAMES } from '../../core/request/fallbacks.ts';
+import { together } from '../../core/text/text.ts';
 
 /** The most models in a list of fallbacks. */
 const LISTED_MAX = 16;

@@ -1,9 +1,9 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox';
-import { closed, integer, optional, string } from '../../core/define/parts.ts';
+import { closed, optional, text, whole } from '../../core/define/fields.ts';
 import type { KeyLimits } from '../../core/people/caller.ts';
 
 const most = (example: number, description: string) =>
-  optional.integer({ minimum: 1, maximum: 1_000_000_000, example }, description);
+  optional(whole(description, { minimum: 1, maximum: 1_000_000_000, example }));
 
 /** The figures of a rate limit: a limit of the policy, a team, a member or a token's subject. */
 export const RATE_KEYS = {
@@ -26,12 +26,12 @@ export const ratesOf = (stated: Partial<Static<TObject<typeof RATE_KEYS>>>): Key
 });
 
 const perMinute = (fallback: number, description: string) =>
-  integer({ minimum: 1, maximum: 1_000_000, default: fallback }, description);
+  whole(description, { minimum: 1, maximum: 1_000_000, default: fallback });
 
 export const CorsText = Type.Optional(
   closed('Web pages that may call this gateway from a browser. Default: none.', {
     origins: Type.Array(
-      string({ minLength: 1, maxLength: 512 }, 'Scheme, host and port, such as `https://app.example`.'),
+      text('Scheme, host and port, such as `https://app.example`.', { minLength: 1, maxLength: 512 }),
       {
         maxItems: 1_000,
         examples: [['https://app.example', 'http://localhost:5173']],
@@ -45,7 +45,7 @@ export const CorsText = Type.Optional(
 /** The admission limits in the section `gateway`. */
 export const ADMISSION_KEYS = {
   trusted_proxies: Type.Array(
-    string({ minLength: 1, maxLength: 64 }, 'An address range such as 10.0.0.0/8 or fd00::/8, or a single address.'),
+    text('An address range such as 10.0.0.0/8 or fd00::/8, or a single address.', { minLength: 1, maxLength: 64 }),
     {
       maxItems: 256,
       default: [],
@@ -54,26 +54,28 @@ export const ADMISSION_KEYS = {
         'Address ranges of proxies whose `X-Forwarded-For` header is trusted. The caller is the rightmost address in that header outside these ranges.',
     },
   ),
-  concurrency_max: integer(
-    { minimum: 1, maximum: 20_000, default: 2000 },
+  concurrency_max: whole(
     'The most chat and route requests in progress at the same time, each until its answer or stream ends. The last tenth is reserved for callers that use less than a tenth.',
+    { minimum: 1, maximum: 20_000, default: 2000 },
   ),
-  bodies_bytes_max: integer(
-    { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 536_870_912 },
+  bodies_bytes_max: whole(
     'The most bytes of request bodies in memory. One caller can never hold more bytes than remain free. Above the limit, requests get 503 `overloaded`.',
+    { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 536_870_912 },
   ),
-  answers_bytes_max: integer(
-    { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 268_435_456 },
+  answers_bytes_max: whole(
     'The most bytes in memory of providers’ JSON answers, of stored answers that are sent again, and of streams that guards hold back. One caller can never hold more bytes than remain free. Above the limit, requests get 503 `overloaded`, and are charged like a request whose answer was cut off. Repeats are not charged.',
+    { minimum: 1_048_576, maximum: 1_099_511_627_776, default: 268_435_456 },
   ),
-  queue_max: integer(
-    { minimum: 0, maximum: 10_000, default: 500 },
-    'The most requests that wait to start. Above the limit, requests get 503 `overloaded`.',
-  ),
-  queue_ms: integer(
-    { minimum: 1, maximum: 10_000, default: 1000 },
-    'The longest time that a request waits to start, in milliseconds.',
-  ),
+  queue_max: whole('The most requests that wait to start. Above the limit, requests get 503 `overloaded`.', {
+    minimum: 0,
+    maximum: 10_000,
+    default: 500,
+  }),
+  queue_ms: whole('The longest time that a request waits to start, in milliseconds.', {
+    minimum: 1,
+    maximum: 10_000,
+    default: 1000,
+  }),
   failed_auth_per_minute: perMinute(
     30,
     'The most requests a minute from one IP address that have no valid key although a key is required.',

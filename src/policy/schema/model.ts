@@ -1,25 +1,18 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { closed, figure, flag, optional, text, whole, word } from '../../core/define/fields.ts';
 import {
   aliasList,
-  boolean,
-  closed,
-  closedOrEmpty,
   day,
   excludes,
   ITEM_NAME,
-  integer,
   meaning,
   needsOneOf,
   notAMap,
-  number,
-  oneOf,
-  oneOfExplained,
-  optional,
-  string,
   texts,
   writtenAs,
-} from '../../core/define/parts.ts';
+} from '../../core/define/policy-words.ts';
 import { OPERATION_NAMES } from '../../core/kinds/operations.ts';
+
 import type { SpreadMode } from '../../core/policy/spread.ts';
 import { LACKED_CAPABILITIES, MODEL_CAPABILITIES } from '../../core/request/capability.ts';
 import { TOKENIZERS } from '../../core/request/tokenizer.ts';
@@ -49,7 +42,7 @@ const SPREAD = {
 } as const satisfies Record<SpreadMode, string>;
 
 /** The schema checks the price figures as numbers. `readPrice` reads exact decimals from the text. */
-const usd = (description: string, example: number) => number({ minimum: 0, maximum: 100_000, example }, description);
+const usd = (description: string, example: number) => figure(description, { minimum: 0, maximum: 100_000, example });
 
 const LINE = {
   input: usd('USD per 1M input tokens.', 0.25),
@@ -65,9 +58,9 @@ const LINE = {
 };
 
 const TierText = closed('A price for requests with long inputs.', {
-  over_input_tokens: integer(
-    { minimum: 1, maximum: 100_000_000, example: 200_000 },
+  over_input_tokens: whole(
     'A request with more input tokens than this is billed completely at the rates of this tier.',
+    { minimum: 1, maximum: 100_000_000, example: 200_000 },
   ),
   ...LINE,
 });
@@ -76,11 +69,11 @@ export const PriceText = closed(
   'Price of the model, in USD per 1M tokens.',
   {
     ...LINE,
-    per_request: optional.number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD for each request.'),
+    per_request: optional(figure('USD for each request.', { minimum: 0, maximum: 1000, example: 0.005 })),
     tool_uses: Type.Optional(
       Type.Record(
         Type.String({ minLength: 1 }),
-        number({ minimum: 0, maximum: 1000, example: 0.01 }, 'USD for each use of the tool.'),
+        figure('USD for each use of the tool.', { minimum: 0, maximum: 1000, example: 0.01 }),
         {
           description: 'Prices of the tools that the service runs itself, by name, such as `web_search`.',
         },
@@ -92,47 +85,38 @@ export const PriceText = closed(
       description: 'Prices of requests with long inputs, in ascending order.',
     }),
     as_of: Type.Optional(day('Date on which you checked the price.')),
-    basis: oneOfExplained({
-      means: BASIS_OF_PRICE,
-      default: 'unverified',
-      examples: ['vendor-list'],
-      description: 'Source of the price.',
-    }),
+    basis: word(BASIS_OF_PRICE, 'Source of the price.', { default: 'unverified', example: 'vendor-list' }),
   },
   writtenAs('input: {value}, output: …'),
 );
 export type PriceText = Static<typeof PriceText>;
 
 const ENDPOINT = {
-  provider: string(
-    {
-      minLength: 1,
-      example: 'openai',
-      ...notAMap(
-        'write the name of one provider: `provider: openai`. To try several in their order, write `endpoints: [{ provider: a }, { provider: b }]` instead of `provider`',
-      ),
-    },
-    'Name of a provider.',
-  ),
-  upstream: optional.string(
-    { minLength: 1, example: 'gpt-5-mini' },
-    "The provider's own name for the model. Default: the ID.",
+  provider: text('Name of a provider.', {
+    minLength: 1,
+    example: 'openai',
+    ...notAMap(
+      'write the name of one provider: `provider: openai`. To try several in their order, write `endpoints: [{ provider: a }, { provider: b }]` instead of `provider`',
+    ),
+  }),
+  upstream: optional(
+    text("The provider's own name for the model. Default: the ID.", { minLength: 1, example: 'gpt-5-mini' }),
   ),
   regions: texts(['eu'], 'Regions in which the endpoint runs the model, such as `eu`. Rules can read them.'),
 };
 
 const LIMITS = {
-  requests_per_minute: optional.integer(
-    { minimum: 1, maximum: 1_000_000_000, example: 600 },
-    'The most requests in a minute.',
+  requests_per_minute: optional(
+    whole('The most requests in a minute.', { minimum: 1, maximum: 1_000_000_000, example: 600 }),
   ),
-  tokens_per_minute: optional.integer(
-    { minimum: 1, maximum: 1_000_000_000, example: 400_000 },
-    'The most tokens in a minute, input and output together. A request first counts with its estimate, and at its end with its actual usage.',
+  tokens_per_minute: optional(
+    whole(
+      'The most tokens in a minute, input and output together. A request first counts with its estimate, and at its end with its actual usage.',
+      { minimum: 1, maximum: 1_000_000_000, example: 400_000 },
+    ),
   ),
-  concurrent_requests: optional.integer(
-    { minimum: 1, maximum: 1_000_000, example: 50 },
-    'The most requests at the same time.',
+  concurrent_requests: optional(
+    whole('The most requests at the same time.', { minimum: 1, maximum: 1_000_000, example: 50 }),
   ),
 };
 
@@ -153,51 +137,52 @@ export const EndpointText = closed(
     ...ENDPOINT,
     price: Type.Optional(PriceText),
     after_abort: Type.Optional(AbortText),
-    weight: optional.number(
-      { minimum: 0, maximum: 1_000_000, example: 70 },
-      'The share of requests, relative to the other endpoints with the same `priority`: of 70 and 30, the first gets 70 %. With 0, only requests that no other endpoint can take. It applies with `spread: weighted`. Default: 1.',
+    weight: optional(
+      figure(
+        'The share of requests, relative to the other endpoints with the same `priority`: of 70 and 30, the first gets 70 %. With 0, only requests that no other endpoint can take. It applies with `spread: weighted`. Default: 1.',
+        { minimum: 0, maximum: 1_000_000, example: 70 },
+      ),
     ),
-    priority: optional.integer(
-      { minimum: 0, maximum: 1000, example: 1 },
-      'The number of the endpoint’s group. While an endpoint of the group with the lowest number can take a request, no other group gets it. Default: 0.',
+    priority: optional(
+      whole(
+        'The number of the endpoint’s group. While an endpoint of the group with the lowest number can take a request, no other group gets it. Default: 0.',
+        { minimum: 0, maximum: 1000, example: 1 },
+      ),
     ),
     limits: Type.Optional(EndpointLimitsText),
   },
 );
 
 const LatencyText = closed('Speed of the model, which applies until Signalbox has measured it.', {
-  ttft_ms: optional.number(
-    { minimum: 0, maximum: 3_600_000, example: 600 },
-    'Median milliseconds to the first content, for a request with the usual `reasoning_tokens`. Default: see `unstated_latency`.',
+  ttft_ms: optional(
+    figure(
+      'Median milliseconds to the first content, for a request with the usual `reasoning_tokens`. Default: see `unstated_latency`.',
+      { minimum: 0, maximum: 3_600_000, example: 600 },
+    ),
   ),
-  cached_ttft_ms: optional.number(
-    { minimum: 0, maximum: 3_600_000, example: 350 },
-    'Median milliseconds to the first content if most of the input is in the provider’s cache. Default: `ttft_ms`.',
+  cached_ttft_ms: optional(
+    figure(
+      'Median milliseconds to the first content if most of the input is in the provider’s cache. Default: `ttft_ms`.',
+      { minimum: 0, maximum: 3_600_000, example: 350 },
+    ),
   ),
-  output_tokens_per_second: optional.number(
-    { exclusiveMinimum: 0, maximum: 100_000, example: 110 },
-    'Median rate of visible output, in tokens per second. Default: see `unstated_latency`.',
+  output_tokens_per_second: optional(
+    figure('Median rate of visible output, in tokens per second. Default: see `unstated_latency`.', {
+      exclusiveMinimum: 0,
+      maximum: 100_000,
+      example: 110,
+    }),
   ),
-  basis: oneOfExplained({
-    means: BASIS_OF_FIGURE,
-    default: 'unknown',
-    examples: ['measured'],
-    description: 'Source of the figures.',
-  }),
+  basis: word(BASIS_OF_FIGURE, 'Source of the figures.', { default: 'unknown', example: 'measured' }),
   as_of: Type.Optional(day('Date of the newest measurement.')),
 });
 
-const share = (description: string) => number({ minimum: 0, maximum: 1, example: 0.78 }, description);
+const share = (description: string) => figure(description, { minimum: 0, maximum: 1, example: 0.78 });
 
 const QualityText = Type.Object(
   {
     default: share('Share of good answers for tasks without a figure of their own, 0 to 1.'),
-    basis: oneOfExplained({
-      means: BASIS_OF_FIGURE,
-      default: 'unknown',
-      examples: ['guessed'],
-      description: 'Source of the figures.',
-    }),
+    basis: word(BASIS_OF_FIGURE, 'Source of the figures.', { default: 'unknown', example: 'guessed' }),
     as_of: Type.Optional(day('Date of the newest evidence.')),
   },
   {
@@ -208,7 +193,7 @@ const QualityText = Type.Object(
 );
 
 const REASONING = 'Expected hidden reasoning tokens';
-const tokens = (description: string) => integer({ minimum: 0, maximum: 1_000_000, example: 600 }, description);
+const tokens = (description: string) => whole(description, { minimum: 0, maximum: 1_000_000, example: 600 });
 
 const ReasoningText = Type.Object(
   { default: tokens(`${REASONING} in tasks without a figure of their own.`) },
@@ -217,45 +202,56 @@ const ReasoningText = Type.Object(
 
 const DEADLINE = { minimum: 1, maximum: 86_400_000 };
 
-const DeadlinesText = closedOrEmpty('Time limits of a call to the model.', {
-  connect_ms: integer(
-    { ...DEADLINE, default: 5_000 },
-    'Milliseconds until the connection is open, with DNS and TLS. They are part of `first_token_ms`.',
-  ),
-  first_token_ms: optional.integer(
-    { ...DEADLINE, example: 20_000 },
-    'Milliseconds to the first token. Default: 20000, or 4 × `ttft_ms` if that is more.',
-  ),
-  idle_ms: integer({ ...DEADLINE, default: 30_000 }, 'The longest pause between two tokens, in milliseconds.'),
-  total_ms: integer(
-    { ...DEADLINE, default: 300_000 },
-    'Milliseconds from the admission of the request to the end of the answer.',
-  ),
-});
+const DeadlinesText = closed(
+  'Time limits of a call to the model.',
+  {
+    connect_ms: whole(
+      'Milliseconds until the connection is open, with DNS and TLS. They are part of `first_token_ms`.',
+      { ...DEADLINE, default: 5_000 },
+    ),
+    first_token_ms: optional(
+      whole('Milliseconds to the first token. Default: 20000, or 4 × `ttft_ms` if that is more.', {
+        ...DEADLINE,
+        example: 20_000,
+      }),
+    ),
+    idle_ms: whole('The longest pause between two tokens, in milliseconds.', { ...DEADLINE, default: 30_000 }),
+    total_ms: whole('Milliseconds from the admission of the request to the end of the answer.', {
+      ...DEADLINE,
+      default: 300_000,
+    }),
+  },
+  { default: {} },
+);
 
 const count = (description: string, example: number) =>
-  integer({ minimum: 1, maximum: 100_000_000, example }, description);
+  whole(description, { minimum: 1, maximum: 100_000_000, example });
 
 /** Signalbox splits embedding calls to fit this limit. 96 texts is the lowest limit among the large services. */
 const BATCH_INPUTS = 96;
 
 const EmbeddingText = closed('Embedding properties of a model with the operation `embed`.', {
-  dimensions: integer({ minimum: 1, maximum: 65_536, example: 1536 }, 'Length of a vector: how many numbers it has.'),
-  shortest: optional.integer(
-    { minimum: 1, maximum: 65_536, example: 256 },
-    'How many numbers a vector must keep if a request shortens it. Default: all, so vectors cannot be shortened.',
+  dimensions: whole('Length of a vector: how many numbers it has.', { minimum: 1, maximum: 65_536, example: 1536 }),
+  shortest: optional(
+    whole(
+      'How many numbers a vector must keep if a request shortens it. Default: all, so vectors cannot be shortened.',
+      { minimum: 1, maximum: 65_536, example: 256 },
+    ),
   ),
-  vector_space: optional.string(
-    { ...ITEM_NAME, example: 'text-embedding-3-small' },
-    'Name of the vector space. Vectors of one space can be compared, so models of one space can replace each other. Default: a space that no other model shares.',
+  vector_space: optional(
+    text(
+      'Name of the vector space. Vectors of one space can be compared, so models of one space can replace each other. Default: a space that no other model shares.',
+      { ...ITEM_NAME, example: 'text-embedding-3-small' },
+    ),
   ),
-  batch_inputs: integer(
-    { minimum: 1, maximum: 100_000, default: BATCH_INPUTS, example: 2048 },
-    'The most texts in one call. Signalbox splits longer requests.',
-  ),
-  batch_tokens: optional.integer(
-    { minimum: 1, maximum: 100_000_000, example: 300_000 },
-    'The most tokens in one call. Default: no limit.',
+  batch_inputs: whole('The most texts in one call. Signalbox splits longer requests.', {
+    minimum: 1,
+    maximum: 100_000,
+    default: BATCH_INPUTS,
+    example: 2048,
+  }),
+  batch_tokens: optional(
+    whole('The most tokens in one call. Default: no limit.', { minimum: 1, maximum: 100_000_000, example: 300_000 }),
   ),
 });
 
@@ -271,12 +267,7 @@ const MODEL = {
     }),
   ),
   spread: Type.Optional(
-    oneOfExplained({
-      means: SPREAD,
-      default: 'order',
-      examples: ['weighted'],
-      description: 'How requests are spread over the endpoints.',
-    }),
+    word(SPREAD, 'How requests are spread over the endpoints.', { default: 'order', example: 'weighted' }),
   ),
   fallbacks: FallbacksText,
   price: Type.Optional(PriceText),
@@ -288,20 +279,16 @@ const MODEL = {
   default_max_output: Type.Optional(
     count('Cap on the output tokens of a request that states none. Default: `max_output`, but at most 4096.', 4096),
   ),
-  operations: Type.Array(
-    oneOf(OPERATION_NAMES, { examples: ['chat'], description: 'An operation that callers can request.' }),
-    {
-      minItems: 1,
-      uniqueItems: true,
-      default: ['chat'],
-      examples: [['chat']],
-      description: 'Operations that the model serves.',
-    },
-  ),
+  operations: Type.Array(word(OPERATION_NAMES, 'An operation that callers can request.', 'chat'), {
+    minItems: 1,
+    uniqueItems: true,
+    default: ['chat'],
+    examples: [['chat']],
+    description: 'Operations that the model serves.',
+  }),
   capabilities: Type.Array(
-    oneOf(MODEL_CAPABILITIES, {
-      examples: ['tools'],
-      description: 'A feature that the model has.',
+    word(MODEL_CAPABILITIES, 'A feature that the model has.', {
+      example: 'tools',
       hints: {
         ...meaning('tools', 'function_calling function_call functions tool_calling tool_use tool_choice'),
         ...meaning('vision', 'image images image_input multimodal'),
@@ -324,18 +311,12 @@ const MODEL = {
       description: 'Features that the model has. Requests that need another feature go to other models.',
     },
   ),
-  lacks: Type.Array(
-    oneOf(LACKED_CAPABILITIES, {
-      examples: ['seed'],
-      description: 'A feature that requests for this model cannot use.',
-    }),
-    {
-      default: [],
-      examples: [['seed', 'logit_bias']],
-      description:
-        'Features of its provider’s API that the model does not support. Requests that need one of them go to other models.',
-    },
-  ),
+  lacks: Type.Array(word(LACKED_CAPABILITIES, 'A feature that requests for this model cannot use.', 'seed'), {
+    default: [],
+    examples: [['seed', 'logit_bias']],
+    description:
+      'Features of its provider’s API that the model does not support. Requests that need one of them go to other models.',
+  }),
   embedding: Type.Optional(EmbeddingText),
   languages: texts(
     ['python', 'typescript'],
@@ -352,21 +333,23 @@ const MODEL = {
     'claude-local',
   ),
   tags: texts(['local'], 'Your own marks for the model, which rules can read.', 64),
-  family: optional.string(
-    { minLength: 1, maxLength: 64, example: 'claude' },
-    'Name of the model family. Models of one family receive each other’s signed or encrypted reasoning. Default: a family that no other model shares.',
+  family: optional(
+    text(
+      'Name of the model family. Models of one family receive each other’s signed or encrypted reasoning. Default: a family that no other model shares.',
+      { minLength: 1, maxLength: 64, example: 'claude' },
+    ),
   ),
   tokenizer: Type.Optional(
-    oneOf(TOKENIZERS, {
-      examples: ['o200k_base'],
-      description:
-        'Tokenizer that counts the input exactly. Signalbox uses it if a request would be refused based on an estimate. Set it only if the vendor names it.',
-    }),
+    word(
+      TOKENIZERS,
+      'Tokenizer that counts the input exactly. Signalbox uses it if a request would be refused based on an estimate. Set it only if the vendor names it.',
+      'o200k_base',
+    ),
   ),
-  temperature: boolean(
-    { default: true, example: false },
-    '`false`: the model refuses the field `temperature`, so Signalbox leaves it out.',
-  ),
+  temperature: flag('`false`: the model refuses the field `temperature`, so Signalbox leaves it out.', {
+    default: true,
+    example: false,
+  }),
   reasoning_tokens: Type.Union([tokens(REASONING), ReasoningText], {
     default: 0,
     examples: [600, { default: 400, chat: 60, math: 1800 }],

@@ -1,9 +1,9 @@
 import type { Static } from '@sinclair/typebox';
-import { closed, optional } from '../../core/define/parts.ts';
+import { closed, optional, whole } from '../../core/define/fields.ts';
 import type { PagesMax } from '../../core/policy/snapshot.ts';
 
 const pages = (description: string, example: number) =>
-  optional.integer({ minimum: 1, maximum: 1_000_000, example }, description);
+  optional(whole(description, { minimum: 1, maximum: 1_000_000, example }));
 
 export const PagesMaxText = closed(
   'The most pages of PDFs that the service reads.',

@@ -1,46 +1,36 @@
 import { type NumberOptions, type Static, Type } from '@sinclair/typebox';
-import {
-  amount,
-  boolean,
-  closed,
-  closedOrEmpty,
-  excludes,
-  integer,
-  needsOneOf,
-  number,
-  oneOfExplained,
-  optional,
-  string,
-  VARIABLE_NAME,
-} from '../../core/define/parts.ts';
+import { closed, figure, flag, optional, text, whole, word } from '../../core/define/fields.ts';
+import { excludes, needsOneOf, policyAmount, VARIABLE_NAME } from '../../core/define/policy-words.ts';
 
-const variable = (description: string, example: string) => optional.string({ ...VARIABLE_NAME, example }, description);
+const variable = (description: string, example: string) => optional(text(description, { ...VARIABLE_NAME, example }));
 
 /** The form of a wallet address. `payment-networks.ts` checks the checksum in the capital letters of an address. */
 export const ADDRESS_PATTERN = '^0x[0-9A-Fa-f]{40}$';
 
 const address = (description: string, example: string) =>
-  string({ pattern: ADDRESS_PATTERN, expected: '`0x` and 40 hexadecimal digits', example }, description);
+  text(description, { pattern: ADDRESS_PATTERN, expected: '`0x` and 40 hexadecimal digits', example });
 
 const usd = (fallback: number, bounds: NumberOptions, description: string) =>
-  amount({ ...bounds, default: fallback }, description);
+  policyAmount({ ...bounds, default: fallback }, description);
 
 const milliseconds = (fallback: number, maximum: number, description: string) =>
-  integer({ minimum: 1000, maximum, default: fallback }, description);
+  whole(description, { minimum: 1000, maximum, default: fallback });
 
 export const AssetText = closed(
   'The accepted stablecoin, such as USDC. Its contract must have `transferWithAuthorization` (EIP-3009).',
   {
     address: address('Address of the coin’s contract.', '0x036CbD53842c5426634e7929541eC2318f3dCF7e'),
-    name: string(
-      { minLength: 1, maxLength: 64, example: 'USDC' },
-      'EIP-712 name of the coin’s contract. Payers sign it.',
-    ),
-    version: string({ minLength: 1, maxLength: 16, default: '2' }, 'EIP-712 version of the coin’s contract.'),
-    decimals: integer(
-      { minimum: 0, maximum: 18, default: 6 },
-      'Number of decimals of the coin. A whole unit of the coin counts as 1 USD.',
-    ),
+    name: text('EIP-712 name of the coin’s contract. Payers sign it.', {
+      minLength: 1,
+      maxLength: 64,
+      example: 'USDC',
+    }),
+    version: text('EIP-712 version of the coin’s contract.', { minLength: 1, maxLength: 16, default: '2' }),
+    decimals: whole('Number of decimals of the coin. A whole unit of the coin counts as 1 USD.', {
+      minimum: 0,
+      maximum: 18,
+      default: 6,
+    }),
   },
 );
 
@@ -51,15 +41,14 @@ export const FACILITATOR_KEYS = {
 } as const;
 
 export const FacilitatorText = closed('The service that settles payments on the chain.', {
-  mode: oneOfExplained({
-    means: {
+  mode: word(
+    {
       local: 'This process settles, with a key of its own that pays the gas.',
       http: 'An external service settles.',
     },
-    examples: ['local'],
-    description:
-      'Who settles payments. `local`: this process, with a key of its own that pays the gas. `http`: an external service.',
-  }),
+    'Who settles payments. `local`: this process, with a key of its own that pays the gas. `http`: an external service.',
+    'local',
+  ),
   private_key_env: variable(
     'Name of the environment variable that holds the private key for gas, never the key itself. Required with `local`, and not allowed with `http`. The key’s account needs only the coin in which gas is paid.',
     'X402_GAS_KEY',
@@ -69,13 +58,12 @@ export const FacilitatorText = closed('The service that settles payments on the 
     300_000,
     'With `local`: the longest time to wait for a transaction, in milliseconds.',
   ),
-  gas_alarm_eth: number(
-    { minimum: 0, maximum: 1_000_000, default: 0.005 },
+  gas_alarm_eth: figure(
     'With `local`: how much of the gas coin the account that pays the gas must hold, in whole coins such as ETH. Below this amount, Signalbox sends an alert.',
+    { minimum: 0, maximum: 1_000_000, default: 0.005 },
   ),
-  url: optional.string(
-    { example: 'https://facilitator.example.com' },
-    'URL of the service. Required with `http`, and not allowed with `local`.',
+  url: optional(
+    text('URL of the service. Required with `http`, and not allowed with `local`.', 'https://facilitator.example.com'),
   ),
   timeout_ms: milliseconds(15_000, 120_000, 'With `http`: milliseconds to wait for an answer.'),
   bearer_env: variable(
@@ -85,14 +73,11 @@ export const FacilitatorText = closed('The service that settles payments on the 
 });
 
 const NETWORK = {
-  id: string(
-    {
-      pattern: '^eip155:[1-9]\\d{0,14}$',
-      expected: '`eip155:` and the number of the chain, such as eip155:84532',
-      example: 'eip155:84532',
-    },
-    'The chain, by its CAIP-2 ID.',
-  ),
+  id: text('The chain, by its CAIP-2 ID.', {
+    pattern: '^eip155:[1-9]\\d{0,14}$',
+    expected: '`eip155:` and the number of the chain, such as eip155:84532',
+    example: 'eip155:84532',
+  }),
   asset: AssetText,
   pay_to: address(
     'Your address, which receives the payments. Keep its private key off this machine.',
@@ -118,57 +103,64 @@ export const NetworkText = closed('A chain and a stablecoin that the gateway acc
 });
 export type NetworkText = Static<typeof NetworkText>;
 
-export const QuoteText = closedOrEmpty('Bounds of quotes.', {
-  ttl_seconds: integer({ minimum: 10, maximum: 3600, default: 120 }, 'How many seconds a quote can be paid.'),
-  max_usd: usd(
-    1,
-    { exclusiveMinimum: 0, maximum: 10_000 },
-    'The highest quote, in USD. It caps the worst case of the request. Common clients pay at most 1 USD at a time.',
-  ),
-  min_charge_usd: usd(
-    0.001,
-    { minimum: 0, maximum: 10_000 },
-    'The smallest amount that is settled, in USD. The part above the price is added to the wallet’s balance.',
-  ),
-  settle_fee_usd: usd(
-    0.001,
-    { minimum: 0, maximum: 10_000 },
-    'The fee, in USD, that is added to the price of a request for settling its payment. Read exactly.',
-  ),
-  apply_balance: boolean(
-    { default: true, example: false },
-    'Whether the balance of the wallet in `agent_wallet` lowers the quote. The quote then reveals the balance to anyone who knows the address.',
-  ),
-});
+export const QuoteText = closed(
+  'Bounds of quotes.',
+  {
+    ttl_seconds: whole('How many seconds a quote can be paid.', { minimum: 10, maximum: 3600, default: 120 }),
+    max_usd: usd(
+      1,
+      { exclusiveMinimum: 0, maximum: 10_000 },
+      'The highest quote, in USD. It caps the worst case of the request. Common clients pay at most 1 USD at a time.',
+    ),
+    min_charge_usd: usd(
+      0.001,
+      { minimum: 0, maximum: 10_000 },
+      'The smallest amount that is settled, in USD. The part above the price is added to the wallet’s balance.',
+    ),
+    settle_fee_usd: usd(
+      0.001,
+      { minimum: 0, maximum: 10_000 },
+      'The fee, in USD, that is added to the price of a request for settling its payment. Read exactly.',
+    ),
+    apply_balance: flag(
+      'Whether the balance of the wallet in `agent_wallet` lowers the quote. The quote then reveals the balance to anyone who knows the address.',
+      { default: true, example: false },
+    ),
+  },
+  { default: {} },
+);
 
 const TOP_UP = { exclusiveMinimum: 0, maximum: 1_000_000 };
 
-export const PrepaidText = closedOrEmpty(
+export const PrepaidText = closed(
   'Balance that a wallet pays in advance and spends with an API key of its own.',
   {
-    enabled: boolean({ default: true, example: false }, 'Whether wallets can top up their balance.'),
+    enabled: flag('Whether wallets can top up their balance.', { default: true, example: false }),
     min_usd: usd(1, TOP_UP, 'The smallest top-up, in USD. Read exactly.'),
     max_usd: usd(100, TOP_UP, 'The largest top-up, in USD.'),
   },
+  { default: {} },
 );
 
 export const X402Text = closed('Payments in stablecoins with the protocol x402.', {
-  enabled: boolean(
-    { default: false, example: true },
-    'Whether agents can pay. Signalbox checks the section even if it is off.',
-  ),
-  allow_mainnet: boolean(
-    { default: false, example: true },
-    'Allows networks that are not known test networks. Payments on such networks are real money.',
-  ),
-  public_url: optional.string(
-    {
-      pattern: '^https?://[^\\s/?#@]+$',
-      expected: 'http:// or https:// and a host, without a path, such as https://llm.example.com',
-      maxLength: 256,
-      example: 'https://llm.example.com',
-    },
-    'URL at which agents reach this gateway, without a path. Default: the section `public_url`, or else the address of the request.',
+  enabled: flag('Whether agents can pay. Signalbox checks the section even if it is off.', {
+    default: false,
+    example: true,
+  }),
+  allow_mainnet: flag('Allows networks that are not known test networks. Payments on such networks are real money.', {
+    default: false,
+    example: true,
+  }),
+  public_url: optional(
+    text(
+      'URL at which agents reach this gateway, without a path. Default: the section `public_url`, or else the address of the request.',
+      {
+        pattern: '^https?://[^\\s/?#@]+$',
+        expected: 'http:// or https:// and a host, without a path, such as https://llm.example.com',
+        maxLength: 256,
+        example: 'https://llm.example.com',
+      },
+    ),
   ),
   networks: Type.Array(NetworkText, {
     maxItems: 16,
@@ -176,20 +168,25 @@ export const X402Text = closed('Payments in stablecoins with the protocol x402.'
     description: 'Networks on which the gateway accepts payments, in the order in which it offers them.',
   }),
   quote: QuoteText,
-  settle_margin_seconds: integer(
-    { minimum: 6, maximum: 600, default: 60 },
-    'How many seconds a payment must still be valid when its settlement begins.',
-  ),
-  agent_wallet: closedOrEmpty('The request field that names the wallet which pays.', {
-    required: boolean(
-      { default: false, example: true },
-      'Answers 401 to a request that has neither an API key nor `agent_wallet`.',
-    ),
+  settle_margin_seconds: whole('How many seconds a payment must still be valid when its settlement begins.', {
+    minimum: 6,
+    maximum: 600,
+    default: 60,
   }),
+  agent_wallet: closed(
+    'The request field that names the wallet which pays.',
+    {
+      required: flag('Answers 401 to a request that has neither an API key nor `agent_wallet`.', {
+        default: false,
+        example: true,
+      }),
+    },
+    { default: {} },
+  ),
   prepaid: PrepaidText,
-  body_bytes_max: integer(
-    { minimum: 1024, maximum: 1_073_741_824, default: 262_144 },
+  body_bytes_max: whole(
     'The largest body of a request without a key, in bytes. `gateway.body_bytes_max` also applies.',
+    { minimum: 1024, maximum: 1_073_741_824, default: 262_144 },
   ),
 });
 

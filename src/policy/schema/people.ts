@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { closed, writtenAs } from '../../core/define/parts.ts';
+import { closed } from '../../core/define/fields.ts';
+import { writtenAs } from '../../core/define/policy-words.ts';
 import { BudgetText, ONE_LIMIT } from './budgets.ts';
 import { RATE_KEYS } from './limits.ts';
 

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { closed, integer, oneOfExplained, optional, string } from '../../core/define/parts.ts';
+import { closed, optional, text, whole, word } from '../../core/define/fields.ts';
+import { expression } from '../../core/define/policy-words.ts';
 import { REDACTIONS, type Redaction } from '../../core/policy/content.ts';
 
 const REDACTED: Readonly<Record<Redaction, string>> = {
@@ -12,15 +13,17 @@ const REDACTED: Readonly<Record<Redaction, string>> = {
 };
 
 const ContentText = closed('Stores texts of prompts and answers. Default: Signalbox stores none.', {
-  match: optional.expression(
-    'Condition that selects the requests whose texts are stored: CEL over `key`, `team`, `user.id` and `request.model`. Default: all requests. If the condition fails for a request, nothing is stored.',
-    'key.labels.debug == "yes"',
+  match: optional(
+    expression(
+      'Condition that selects the requests whose texts are stored: CEL over `key`, `team`, `user.id` and `request.model`. Default: all requests. If the condition fails for a request, nothing is stored.',
+      'key.labels.debug == "yes"',
+    ),
   ),
   keep: Type.Array(
-    oneOfExplained({
-      means: { prompt: 'The messages.', answer: 'The text that the model wrote.' },
-      description: '`prompt`: the messages. `answer`: the text that the model wrote.',
-    }),
+    word(
+      { prompt: 'The messages.', answer: 'The text that the model wrote.' },
+      '`prompt`: the messages. `answer`: the text that the model wrote.',
+    ),
     {
       minItems: 1,
       uniqueItems: true,
@@ -29,37 +32,37 @@ const ContentText = closed('Stores texts of prompts and answers. Default: Signal
       description: 'Parts to store, at most 262,144 characters of each.',
     },
   ),
-  redact: Type.Array(
-    oneOfExplained({ means: REDACTED, description: 'A kind of data to remove before the text is stored.' }),
+  redact: Type.Array(word(REDACTED, 'A kind of data to remove before the text is stored.'), {
+    uniqueItems: true,
+    default: [...REDACTIONS],
+    examples: [['email', 'secret']],
+    description: 'Kinds of data that Signalbox removes before it stores a text.',
+  }),
+  readable_by: word(
     {
-      uniqueItems: true,
-      default: [...REDACTIONS],
-      examples: [['email', 'secret']],
-      description: 'Kinds of data that Signalbox removes before it stores a text.',
-    },
-  ),
-  readable_by: oneOfExplained({
-    means: {
       operators: 'Owners and administrators.',
       own: 'Operators, and also team leads and members, who can read the texts of requests with their own keys.',
     },
-    default: 'operators',
-    examples: ['own'],
-    description: 'Who may read the stored texts.',
-  }),
-  retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'How many days the texts are stored.'),
+    'Who may read the stored texts.',
+    { default: 'operators', example: 'own' },
+  ),
+  retention_days: whole('How many days the texts are stored.', { minimum: 1, maximum: 365, default: 7 }),
 });
 
 export const RecordsText = closed('The data that Signalbox stores about requests, and for how long.', {
-  retention_days: integer(
-    { minimum: 1, maximum: 3650, default: 30 },
-    'How many days decisions and refused requests are stored.',
+  retention_days: whole('How many days decisions and refused requests are stored.', {
+    minimum: 1,
+    maximum: 3650,
+    default: 30,
+  }),
+  trail_retention_days: optional(
+    whole('How many days entries of the audit trail are stored. Default: forever.', {
+      minimum: 30,
+      maximum: 36_500,
+      examples: [400],
+    }),
   ),
-  trail_retention_days: optional.integer(
-    { minimum: 30, maximum: 36_500, examples: [400] },
-    'How many days entries of the audit trail are stored. Default: forever.',
-  ),
-  metadata: Type.Array(string({ minLength: 1, maxLength: 64 }, 'A key of `metadata`.'), {
+  metadata: Type.Array(text('A key of `metadata`.', { minLength: 1, maxLength: 64 }), {
     uniqueItems: true,
     maxItems: 64,
     default: [],
@@ -67,9 +70,11 @@ export const RecordsText = closed('The data that Signalbox stores about requests
     description:
       'Keys of `metadata` that decision records store, with personal data removed, so that you can test other policies on past requests.',
   }),
-  reported_runs: optional.expression(
-    'Condition that selects the API keys whose sessions and agents are named in reports for keys with the scope `report`: CEL over `key`; `"true"` for all. Default: none. If the condition fails for a key, nothing is named.',
-    'key.labels.application == "search"',
+  reported_runs: optional(
+    expression(
+      'Condition that selects the API keys whose sessions and agents are named in reports for keys with the scope `report`: CEL over `key`; `"true"` for all. Default: none. If the condition fails for a key, nothing is named.',
+      'key.labels.application == "search"',
+    ),
   ),
   content: Type.Optional(ContentText),
 });

@@ -1,13 +1,16 @@
 import { Type } from '@sinclair/typebox';
-import { closed, expression, itemName, needsOneOf, number, optional } from '../../core/define/parts.ts';
+import { closed, figure, optional } from '../../core/define/fields.ts';
+import { expression, itemName, needsOneOf, policyAmount } from '../../core/define/policy-words.ts';
 
 const RULE_NAME = 'Name of the rule, in decisions and messages.';
 
-const when = optional.expression(
-  'Condition for requests to which the rule applies: CEL over `request`, `key`, `team`, `user`, `time` and `guards`. Default: all requests.',
-  'key.labels.department == "legal"',
-  'request.task == "coding" && request.input_tokens > 20000.0',
-  'time.hour >= 22.0 || time.hour < 6.0',
+const when = optional(
+  expression(
+    'Condition for requests to which the rule applies: CEL over `request`, `key`, `team`, `user`, `time` and `guards`. Default: all requests.',
+    'key.labels.department == "legal"',
+    'request.task == "coding" && request.input_tokens > 20000.0',
+    'time.hour >= 22.0 || time.hour < 6.0',
+  ),
 );
 
 export const ConstraintText = closed(
@@ -15,20 +18,27 @@ export const ConstraintText = closed(
   {
     name: itemName(RULE_NAME, 'legal-stays-in-the-eu'),
     when,
-    require: optional.expression(
-      'Condition that a model and its endpoint must satisfy: CEL over `model` and `endpoint`.',
-      '"eu" in endpoint.regions',
-      '"private" in model.tags',
-      'model.price.output <= 5.0',
+    require: optional(
+      expression(
+        'Condition that a model and its endpoint must satisfy: CEL over `model` and `endpoint`.',
+        '"eu" in endpoint.regions',
+        '"private" in model.tags',
+        'model.price.output <= 5.0',
+      ),
     ),
-    max_latency_ms: optional.number(
-      { exclusiveMinimum: 0, maximum: 86_400_000, example: 5000 },
-      'The longest acceptable expected time to the end of the answer, in ms.',
+    max_latency_ms: optional(
+      figure('The longest acceptable expected time to the end of the answer, in ms.', {
+        exclusiveMinimum: 0,
+        maximum: 86_400_000,
+        example: 5000,
+      }),
     ),
-    max_cost_credits: optional.amount(
-      { exclusiveMinimum: 0, maximum: 1_000_000_000, example: 2.5 },
-      'The highest acceptable expected cost: Credits, or a text such as `0.02 USD`.',
-      '0.02 USD',
+    max_cost_credits: optional(
+      policyAmount(
+        { exclusiveMinimum: 0, maximum: 1_000_000_000, example: 2.5 },
+        'The highest acceptable expected cost: Credits, or a text such as `0.02 USD`.',
+        '0.02 USD',
+      ),
     ),
   },
   needsOneOf('require', 'max_latency_ms', 'max_cost_credits'),
@@ -42,9 +52,9 @@ export const PreferenceText = closed('A soft rule, which raises or lowers the qu
     '"local" in model.tags',
     'model.provider == "ollama"',
   ),
-  worth: number(
-    { minimum: -1, maximum: 1, example: 0.05 },
+  worth: figure(
     'How much the rule adds to the quality of the preferred models. 0.05 counts as if 5 more answers in 100 were good. A negative figure lowers the quality.',
+    { minimum: -1, maximum: 1, example: 0.05 },
   ),
 });
 

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from '@sinclair/typebox';
-import { ITEM_NAME } from '../../core/define/parts.ts';
+import { ITEM_NAME } from '../../core/define/policy-words.ts';
 import { checkValue, type Subject } from '../check.ts';
 import type { SourceSpan } from '../diagnostics.ts';
 import { dashHint, namesHint } from '../hints/value-hints.ts';

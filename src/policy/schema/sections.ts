@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { ANSWER_SIGNALS } from '../../core/decision/failure-kinds.ts';
-import { boolean, closed, integer, number, oneOfExplained, optional, string } from '../../core/define/parts.ts';
+import { closed, figure, flag, optional, text, whole, word } from '../../core/define/fields.ts';
 import { USD_PER_CREDIT_MAX } from '../../core/money/amount.ts';
 import { ESCALATION_NAMES, ESCALATION_SIGNALS, USUAL_SIGNALS } from '../../core/request/facts.ts';
 import { ALERTS } from '../alerts.ts';
@@ -56,10 +56,11 @@ export const LANGUAGE = {
   ),
   credits: ordinary(
     closed('The worth of a Credit.', {
-      usd_per_credit: number(
-        { exclusiveMinimum: 0, maximum: USD_PER_CREDIT_MAX, default: 0.001 },
-        'USD that one Credit is worth.',
-      ),
+      usd_per_credit: figure('USD that one Credit is worth.', {
+        exclusiveMinimum: 0,
+        maximum: USD_PER_CREDIT_MAX,
+        default: 0.001,
+      }),
     }),
   ),
   gateway: section(GatewayText, BY_KEY, ['Run', '../spend/rate-limits.md']),
@@ -85,10 +86,11 @@ export const LANGUAGE = {
     ['Choose', '../route/how-a-model-is-chosen.md#the-typical-request'],
   ),
   strong_from: value(
-    number(
-      { minimum: 0, maximum: 1, default: 0.88 },
-      'From which probability, 0 to 1, that its first question is hard a conversation counts as hard.',
-    ),
+    figure('From which probability, 0 to 1, that its first question is hard a conversation counts as hard.', {
+      minimum: 0,
+      maximum: 1,
+      default: 0.88,
+    }),
   ),
   escalate: ordinary(
     closed('When a conversation moves to a better model because an answer failed.', {
@@ -101,87 +103,79 @@ export const LANGUAGE = {
           .map(([signal, meaning]) => `\`${signal}\` (${meaning})`)
           .join(', ')}. An empty list turns it off.`,
       }),
-      turns: integer(
-        { minimum: 1, maximum: 100, default: 6 },
+      turns: whole(
         'After this number of answers without a signal, the conversation returns to the model for its first question.',
+        { minimum: 1, maximum: 100, default: 6 },
       ),
-      second_attempt: boolean(
-        { default: true, example: false },
+      second_attempt: flag(
         `Whether a better model is tried once in the same request, if the answer is JSON for the caller, not a stream, and shows one of these signals of \`on\`: ${ANSWER_SIGNALS.map((signal) => `\`${signal}\``).join(', ')}. Both attempts are charged.`,
+        { default: true, example: false },
       ),
-      share_max: optional.number(
-        { minimum: 0, maximum: 1, example: 0.2 },
-        'The highest share, 0 to 1, of the conversations of a key in the last hour that may be escalated. One conversation is always allowed. Default: no limit.',
+      share_max: optional(
+        figure(
+          'The highest share, 0 to 1, of the conversations of a key in the last hour that may be escalated. One conversation is always allowed. Default: no limit.',
+          { minimum: 0, maximum: 1, example: 0.2 },
+        ),
       ),
     }),
   ),
   default_weights: ordinary(
     closed('Weights that apply if the `route_strategy` of a request leaves one out. Only their ratio matters.', {
-      cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio of the weights matters.'),
-      quality: number({ minimum: 0, default: 0.7 }, 'Weight of quality. Only the ratio of the weights matters.'),
+      cost: figure('Weight of cost. Only the ratio of the weights matters.', { minimum: 0, default: 0.3 }),
+      quality: figure('Weight of quality. Only the ratio of the weights matters.', { minimum: 0, default: 0.7 }),
     }),
   ),
   unstated_quality: value(
-    oneOfExplained({
-      means: {
+    word(
+      {
         lower_end:
           'The `default` of the model, minus 0.03 if its `basis` is `measured`, 0.06 if it is `guessed`, or 0.12 if it is `unknown`.',
         default: 'The `default` of the model.',
       },
-      default: 'lower_end',
-      examples: ['default'],
-      description:
-        'Quality of a model in a task for which it states no figure. `default`: the `default` of the model. `lower_end`: 0.03 less if the `basis` is `measured`, 0.06 less if it is `guessed`, 0.12 less if it is `unknown`. For the task `general`, the `default` always counts.',
-    }),
+      'Quality of a model in a task for which it states no figure. `default`: the `default` of the model. `lower_end`: 0.03 less if the `basis` is `measured`, 0.06 less if it is `guessed`, 0.12 less if it is `unknown`. For the task `general`, the `default` always counts.',
+      { default: 'lower_end', example: 'default' },
+    ),
   ),
   unstated_latency: value(
-    oneOfExplained({
-      means: {
+    word(
+      {
         neutral: '1,000 ms to the first token and 50 tokens per second, for every model.',
         median: 'The medians of similar models in the catalog.',
         slow: '1,700 ms to the first token and 75 tokens per second, for every model.',
       },
-      default: 'slow',
-      examples: ['neutral'],
-      description:
-        'Speed of a model that states none. `slow`: 1,700 ms to the first token and 75 tokens per second, which three quarters of the hosted models reach. `median`: the median speed of similar models. `neutral`: 1,000 ms to the first token and 50 tokens per second.',
-    }),
+      'Speed of a model that states none. `slow`: 1,700 ms to the first token and 75 tokens per second, which three quarters of the hosted models reach. `median`: the median speed of similar models. `neutral`: 1,000 ms to the first token and 50 tokens per second.',
+      { default: 'slow', example: 'neutral' },
+    ),
   ),
   unstated_languages: value(
-    oneOfExplained({
-      means: {
+    word(
+      {
         exclude: 'A request that requires the language has no eligible model.',
         admit: 'The support counts as unknown: all models stay eligible except models that lack the language.',
       },
-      default: 'admit',
-      examples: ['exclude'],
-      description:
-        'What happens if a request requires a programming language that no model declares. `admit` keeps all models except those that lack the language; `exclude` leaves no model.',
-    }),
+      'What happens if a request requires a programming language that no model declares. `admit` keeps all models except those that lack the language; `exclude` leaves no model.',
+      { default: 'admit', example: 'exclude' },
+    ),
   ),
   alias_patterns: value(
-    oneOfExplained({
-      means: {
+    word(
+      {
         unknown_names: 'A model with public figures that a wildcard serves keeps its name.',
         all_names: 'The aliases also cover the names of models that a wildcard serves.',
       },
-      default: 'unknown_names',
-      examples: ['all_names'],
-      description:
-        'Which names are covered by aliases that end in `*`. A model of the policy always keeps its name. `unknown_names`: a model with public figures that a wildcard serves keeps its name, too. `all_names`: the aliases also cover such models.',
-    }),
+      'Which names are covered by aliases that end in `*`. A model of the policy always keeps its name. `unknown_names`: a model with public figures that a wildcard serves keeps its name, too. `all_names`: the aliases also cover such models.',
+      { default: 'unknown_names', example: 'all_names' },
+    ),
   ),
   default_aliases: value(
-    oneOfExplained({
-      means: {
+    word(
+      {
         agents: 'The built-in selectors have the names that coding agents send as aliases.',
         none: 'Selectors have only the aliases that they list.',
       },
-      default: 'agents',
-      examples: ['none'],
-      description:
-        'Which aliases the built-in selectors have in addition to the listed ones. `agents`: the names that Claude Code and gemini-cli send, such as `claude-auto`, `claude-sonnet-*` and `gemini-3.5-flash-lite`. They apply only to names that no model here has. `none`: no others.',
-    }),
+      'Which aliases the built-in selectors have in addition to the listed ones. `agents`: the names that Claude Code and gemini-cli send, such as `claude-auto`, `claude-sonnet-*` and `gemini-3.5-flash-lite`. They apply only to names that no model here has. `none`: no others.',
+      { default: 'agents', example: 'none' },
+    ),
   ),
   constraints: ordinary(listOf(ConstraintText, 'Hard rules, which reject models and endpoints.'), [
     'Choose',
@@ -220,9 +214,11 @@ export const LANGUAGE = {
   ]),
   metrics: section(
     closed('What metrics show about requests.', {
-      key_label: optional.string(
-        { minLength: 1, maxLength: 200, example: 'project' },
-        'Key label whose value the metrics of requests and spend have as the label `key_label`. At most 200 values are shown separately.',
+      key_label: optional(
+        text(
+          'Key label whose value the metrics of requests and spend have as the label `key_label`. At most 200 values are shown separately.',
+          { minLength: 1, maxLength: 200, example: 'project' },
+        ),
       ),
     }),
     'it decides which labels of keys are shown at `/metrics`, which needs no key',
@@ -231,10 +227,10 @@ export const LANGUAGE = {
   console: section(ConsoleText, 'it decides who can open the console'),
   sign_in: SIGN_IN,
   baseline: ordinary(
-    string(
-      { minLength: 1, example: 'gpt-6.1-sol' },
-      'ID of the model that savings are compared with. Default: the eligible model with the best quality.',
-    ),
+    text('ID of the model that savings are compared with. Default: the eligible model with the best quality.', {
+      minLength: 1,
+      example: 'gpt-6.1-sol',
+    }),
   ),
 } satisfies Readonly<Record<string, Section>>;
 

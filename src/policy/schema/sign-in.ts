@@ -1,26 +1,29 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { boolean, closed, oneOfExplained, optional, string, VARIABLE_NAME } from '../../core/define/parts.ts';
+import { closed, flag, optional, text, word } from '../../core/define/fields.ts';
+import { expression, VARIABLE_NAME } from '../../core/define/policy-words.ts';
 import type { ClaimedRole } from '../../core/policy/sign-in.ts';
 
-export const PublicUrlText = string(
-  { minLength: 1, maxLength: 256, example: 'https://llm.example.com' },
+export const PublicUrlText = text(
   'URL at which people and agents reach this gateway. If a proxy in front of it removes a path, include that path. Sign-in redirects to this URL, and quotes for payments name it.',
+  { minLength: 1, maxLength: 256, example: 'https://llm.example.com' },
 );
 
 export const ConsoleText = closed('The web application at `/console`.', {
-  enabled: boolean(
-    { default: true, example: false },
-    'Whether the console is available, and people can sign in to it with a key.',
-  ),
-  trace_url: optional.string(
-    {
-      pattern: '^https?://[^\\s/?#@]+/\\S*\\{decision_id\\}\\S*$',
-      expected: 'http:// or https://, a host, and a path or query with `{decision_id}`',
-      maxLength: 1024,
-      example:
-        'https://traces.example.com/search?service=signalbox&tags=%7B%22signalbox.decision_id%22%3A%22{decision_id}%22%7D',
-    },
-    'URL of a request’s trace in your tracing system: a search for the attribute `signalbox.decision_id`, with `{decision_id}` in place of the ID. The console links to it. Default: no link.',
+  enabled: flag('Whether the console is available, and people can sign in to it with a key.', {
+    default: true,
+    example: false,
+  }),
+  trace_url: optional(
+    text(
+      'URL of a request’s trace in your tracing system: a search for the attribute `signalbox.decision_id`, with `{decision_id}` in place of the ID. The console links to it. Default: no link.',
+      {
+        pattern: '^https?://[^\\s/?#@]+/\\S*\\{decision_id\\}\\S*$',
+        expected: 'http:// or https://, a host, and a path or query with `{decision_id}`',
+        maxLength: 1024,
+        example:
+          'https://traces.example.com/search?service=signalbox&tags=%7B%22signalbox.decision_id%22%3A%22{decision_id}%22%7D',
+      },
+    ),
   ),
 });
 
@@ -33,33 +36,40 @@ const ROLE_MEANINGS: Readonly<Record<ClaimedRole, string>> = {
 };
 
 const RoleRowText = closed('A group of people, with their role and team.', {
-  when: optional.expression(
-    'Condition on the claims of the ID token: CEL over `claims`. If it fails, for example because a claim is missing, it counts as false. Default: true for everyone.',
-    '"platform" in claims.groups',
+  when: optional(
+    expression(
+      'Condition on the claims of the ID token: CEL over `claims`. If it fails, for example because a claim is missing, it counts as false. Default: true for everyone.',
+      '"platform" in claims.groups',
+    ),
   ),
-  role: oneOfExplained({
-    means: ROLE_MEANINGS,
-    examples: ['member'],
-    description:
-      'Role of these people: `admin`, `finance`, `auditor`, `lead` or `member`. Only an owner or an admin key can create an owner, and an owner keeps that role.',
-  }),
-  team: optional.string(
-    { minLength: 1, maxLength: 128, example: 'search' },
-    'Name of the team that these people belong to. Required for the role `lead`.',
+  role: word(
+    ROLE_MEANINGS,
+    'Role of these people: `admin`, `finance`, `auditor`, `lead` or `member`. Only an owner or an admin key can create an owner, and an owner keeps that role.',
+    'member',
+  ),
+  team: optional(
+    text('Name of the team that these people belong to. Required for the role `lead`.', {
+      minLength: 1,
+      maxLength: 128,
+      example: 'search',
+    }),
   ),
 });
 
 export const SignInText = closed(
   'How people sign in with OpenID Connect. Without this section, people can use only API keys.',
   {
-    issuer: string(
-      { minLength: 1, maxLength: 256, example: 'https://login.example.com/realms/acme' },
-      'The issuer, exactly as its tokens name it. `http://` is allowed only for this machine.',
-    ),
-    client_id: string({ minLength: 1, maxLength: 256, example: 'signalbox' }, 'Client ID of Signalbox at the issuer.'),
-    client_secret_env: optional.string(
-      { ...VARIABLE_NAME, example: 'SIGNALBOX_OIDC_SECRET' },
-      'Name of the environment variable that holds the client secret, never the secret itself. Without a secret, Signalbox is a public client, which only PKCE protects.',
+    issuer: text('The issuer, exactly as its tokens name it. `http://` is allowed only for this machine.', {
+      minLength: 1,
+      maxLength: 256,
+      example: 'https://login.example.com/realms/acme',
+    }),
+    client_id: text('Client ID of Signalbox at the issuer.', { minLength: 1, maxLength: 256, example: 'signalbox' }),
+    client_secret_env: optional(
+      text(
+        'Name of the environment variable that holds the client secret, never the secret itself. Without a secret, Signalbox is a public client, which only PKCE protects.',
+        { ...VARIABLE_NAME, example: 'SIGNALBOX_OIDC_SECRET' },
+      ),
     ),
     scopes: Type.Array(Type.String({ minLength: 1, maxLength: 128, pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$' }), {
       maxItems: 32,

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { closed } from '../../core/define/parts.ts';
+import { closed } from '../../core/define/fields.ts';
 
 /** The most models of a tier. */
 const TIER_MAX = 16;

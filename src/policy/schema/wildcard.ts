@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { closed, string } from '../../core/define/parts.ts';
+import { closed, text } from '../../core/define/fields.ts';
 import { MODEL_RULES, ModelText, PriceText } from './model.ts';
 
 const AsText = closed('A price that you set yourself. Callers pay this price, whatever the provider bills.', {
@@ -27,7 +27,7 @@ const max_output = Type.Optional(ModelText.properties.max_output);
  */
 export const WildcardText = closed('Any model of a provider, by its ID.', {
   ...{
-    provider: string({ minLength: 1, example: 'openai' }, 'Name of a provider.'),
+    provider: text('Name of a provider.', { minLength: 1, example: 'openai' }),
     upstream,
     regions,
     price,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { EXPRESSION_LENGTH_MAX } from '../../../src/core/define/parts.ts';
+import { EXPRESSION_LENGTH_MAX } from '../../../src/core/define/policy-words.ts';
 import { NO_GROUPS } from '../../../src/core/money/holder.ts';
 import { costlyPart } from '../../../src/policy/cel/steps.ts';
 import { EMPTY_REQUEST } from '../../../src/policy/cel/trials.ts';

@@ -1,5 +1,5 @@
 import type { ListedModel } from '../../../contract/provider.ts';
-import { ITEM_NAME } from '../../../core/define/parts.ts';
+import { ITEM_NAME } from '../../../core/define/policy-words.ts';
 import { parseDecimal, plainText, roundUp, times } from '../../../core/money/decimal.ts';
 import type { ModelFacts } from '../../../policy/models/facts.ts';
 import type { UsdPrice } from '../../../policy/models/prices.ts';

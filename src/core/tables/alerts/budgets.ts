@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { number } from '../../define/parts.ts';
+import { figure } from '../../define/fields.ts';
 import { type Microcredits, toCredits } from '../../money/credits.ts';
 import { usdWriter } from '../../money/usd.ts';
 import type { AlertSubject } from '../../people/alert.ts';
@@ -49,7 +49,7 @@ export const budgetShare = defineAlert({
   often: 'once for each share, subject and window',
   gathers: true,
   keys: {
-    at: Type.Array(number({ exclusiveMinimum: 0, maximum: 1 }, 'A share of the limit: 0.8 is 80 %.'), {
+    at: Type.Array(figure('A share of the limit: 0.8 is 80 %.', { exclusiveMinimum: 0, maximum: 1 }), {
       minItems: 1,
       maxItems: 16,
       default: [0.8, 1],

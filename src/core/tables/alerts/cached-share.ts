@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { number, oneOfExplained } from '../../define/parts.ts';
+import { figure, word } from '../../define/fields.ts';
 import type { AlertSubject } from '../../people/alert.ts';
 import { type AlertFindings, defineAlert, type SubjectId } from './define.ts';
 import { windowMinutes } from './keys.ts';
@@ -57,18 +57,18 @@ export const cachedShare = defineAlert({
   often: 'at the beginning, and when the share is a tenth above `below` again',
   counts: 'tokens',
   keys: {
-    below: number(
-      { exclusiveMinimum: 0, maximum: 1, example: 0.4 },
-      'the share of input tokens below which an alert is sent, above 0 and at most 1.',
-    ),
+    below: figure('the share of input tokens below which an alert is sent, above 0 and at most 1.', {
+      exclusiveMinimum: 0,
+      maximum: 1,
+      example: 0.4,
+    }),
     window_minutes: windowMinutes(60),
     each: Type.Optional(
-      oneOfExplained({
-        means: EACH,
-        examples: ['key'],
-        description:
-          'whose share is compared. Default: the share of all requests together. A server watches the 200 keys and the 200 endpoints with the most input.',
-      }),
+      word(
+        EACH,
+        'whose share is compared. Default: the share of all requests together. A server watches the 200 keys and the 200 endpoints with the most input.',
+        'key',
+      ),
     ),
   },
   read: ({ below, window_minutes: minutes, each = null }): CachedRule => ({ below, windowMs: minutes * 60_000, each }),

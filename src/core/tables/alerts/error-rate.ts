@@ -1,4 +1,4 @@
-import { number } from '../../define/parts.ts';
+import { figure } from '../../define/fields.ts';
 import { type AnswersReading, type AnswersReadings, isAbove } from './answers.ts';
 import { defineAlert } from './define.ts';
 import { windowMinutes } from './keys.ts';
@@ -11,10 +11,12 @@ export const errorRate = defineAlert({
   often: 'at the beginning, and when the share is a fifth below `above` again',
   counts: 'answers',
   keys: {
-    above: number(
-      { exclusiveMinimum: 0, exclusiveMaximum: 1, default: 0.05, example: 0.1 },
-      'the share of requests that end with an error above which an alert is sent, above 0 and below 1.',
-    ),
+    above: figure('the share of requests that end with an error above which an alert is sent, above 0 and below 1.', {
+      exclusiveMinimum: 0,
+      exclusiveMaximum: 1,
+      default: 0.05,
+      example: 0.1,
+    }),
     window_minutes: windowMinutes(5),
   },
   read: ({ above, window_minutes: minutes }) => ({ above, windowMs: minutes * 60_000 }),

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { integer } from '../../define/parts.ts';
+import { whole } from '../../define/fields.ts';
 import { DAY_MS, iso } from '../../time/clock.ts';
 import { defineAlert } from './define.ts';
 import { day, lengthOf } from './words.ts';
@@ -28,7 +28,7 @@ export const keyExpiry = defineAlert({
   often: 'once for each number of days; not if the key was created for a shorter time',
   gathers: true,
   keys: {
-    days: Type.Array(integer({ minimum: 1, maximum: 365 }, 'A number of days before the key expires.'), {
+    days: Type.Array(whole('A number of days before the key expires.', { minimum: 1, maximum: 365 }), {
       minItems: 1,
       maxItems: 8,
       default: [14, 3, 1],

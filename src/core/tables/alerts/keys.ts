@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { integer } from '../../define/parts.ts';
+import { whole } from '../../define/fields.ts';
 
 /** The keys of rules that several events share. */
 
@@ -12,7 +12,7 @@ export const BUDGETS = Type.Array(Type.String({ minLength: 1 }), {
 });
 
 export const windowMinutes = (usual: number) =>
-  integer({ minimum: 5, maximum: 1_440, default: usual, example: 60 }, 'over how many minutes the figure is computed.');
+  whole('over how many minutes the figure is computed.', { minimum: 5, maximum: 1_440, default: usual, example: 60 });
 
 /** @param description what lasts for so many seconds */
-export const afterSeconds = (description: string) => integer({ minimum: 0, maximum: 86_400, default: 60 }, description);
+export const afterSeconds = (description: string) => whole(description, { minimum: 0, maximum: 86_400, default: 60 });

@@ -1,4 +1,4 @@
-import { number } from '../../define/parts.ts';
+import { figure } from '../../define/fields.ts';
 import { plural } from '../../text/text.ts';
 import { type AnswersReading, type AnswersReadings, isAbove } from './answers.ts';
 import { defineAlert } from './define.ts';
@@ -13,10 +13,12 @@ export const slowAnswers = defineAlert({
   often: 'at the beginning, and when the time is a fifth below `above_seconds` again',
   counts: 'answers',
   keys: {
-    above_seconds: number(
-      { exclusiveMinimum: 0, maximum: 3_600, default: 10, example: 5 },
-      'an alert is sent if one of 10 answers begins after more than this number of seconds.',
-    ),
+    above_seconds: figure('an alert is sent if one of 10 answers begins after more than this number of seconds.', {
+      exclusiveMinimum: 0,
+      maximum: 3_600,
+      default: 10,
+      example: 5,
+    }),
     window_minutes: windowMinutes(5),
   },
   read: ({ above_seconds: above, window_minutes: minutes }) => ({ aboveMs: above * 1_000, windowMs: minutes * 60_000 }),

@@ -1,5 +1,5 @@
 import type { ServedFacts, ServedList, ServedModel } from '../../../contract/model-server.ts';
-import { ITEM_NAME } from '../../../core/define/parts.ts';
+import { ITEM_NAME } from '../../../core/define/policy-words.ts';
 import type { FoundModel, FoundServer } from '../../../core/policy/found-models.ts';
 import { withoutLatest } from '../../../core/policy/found-models.ts';
 import { isWellFormed } from '../../models/same-model.ts';

@@ -1,24 +1,8 @@
-import {
-  type IntegerOptions,
-  type NumberOptions,
-  type ObjectOptions,
-  type SchemaOptions,
-  type StringOptions,
-  type TProperties,
-  type TSchema,
-  type TUnsafe,
-  Type,
-} from '@sinclair/typebox';
+import { type NumberOptions, type TSchema, Type } from '@sinclair/typebox';
 import { AMOUNT_LENGTH_MAX } from '../money/amount.ts';
-import { didYouMean } from '../text/text.ts';
+import { didYouMean, either } from '../text/text.ts';
 
-/** A map in which unknown keys are errors. */
-export const closed = <Keys extends TProperties>(description: string, keys: Keys, options: ObjectOptions = {}) =>
-  Type.Object(keys, { ...options, description, additionalProperties: false });
-
-/** A closed map with only optional keys. If the policy leaves such a map out, it is empty. */
-export const closedOrEmpty = <Keys extends TProperties>(description: string, keys: Keys) =>
-  closed(description, keys, { default: {} });
+/** The words for schemas that only policies have. `fields.ts` has the others. */
 
 /** Schema options for a map that people state as one value: the hint writes these keys, with the value in place of `{value}`. */
 export const writtenAs = (keys: string) => ({ writtenAs: keys });
@@ -28,12 +12,6 @@ export const listedIn = (key: string) => ({ listedIn: key });
 
 /** Schema options for a value that people state as a map: the hint for a map. */
 export const notAMap = (hint: string) => ({ hintForMap: hint });
-
-/** Joins words to a choice: `a, b or c`. */
-export const either = (keys: readonly string[]): string => keys.join(', ').replace(/, ([^,]*)$/, ' or $1');
-
-/** Joins words to a list: `a, b and c`. */
-export const together = (words: readonly string[]): string => words.join(', ').replace(/, ([^,]*)$/, ' and $1');
 
 /** Schema options for a map that needs at least one of these keys. Editors and `checkNeeded` use the option `anyOf`. */
 export const needsOneOf = (...keys: readonly string[]) => ({
@@ -50,50 +28,9 @@ export const excludesEach = (keys: readonly string[], others: readonly string[])
   dependencies: Object.assign({}, ...keys.map((key) => excludes(key, ...others).dependencies)),
 });
 
-/** The options of a value's schema. If a schema has a default and no example, the default is the example. */
-type ValueOptions<Options> = Omit<Options, 'description' | 'examples'> & { readonly example?: unknown };
-
-function described<Options extends SchemaOptions>({ example, ...options }: ValueOptions<Options>, description: string) {
-  const shown = example ?? options.default;
-  return { ...options, ...(shown !== undefined && { examples: [shown] }), description };
-}
-
-export const integer = (options: ValueOptions<IntegerOptions>, description: string) =>
-  Type.Integer(described(options, description));
-export const number = (options: ValueOptions<NumberOptions>, description: string) =>
-  Type.Number(described(options, description));
-export const string = (options: ValueOptions<StringOptions>, description: string) =>
-  Type.String(described(options, description));
-export const boolean = (options: ValueOptions<SchemaOptions>, description: string) =>
-  Type.Boolean(described(options, description));
-
-interface WordOptions extends SchemaOptions {
-  readonly description: string;
-  /** Hints for particular wrong words. */
-  readonly hints?: Readonly<Record<string, string>>;
-}
-
 /** Hints for words of other tools that mean one of the accepted words. */
 export const meaning = (word: string, words: string): Readonly<Record<string, string>> =>
   Object.fromEntries(words.split(' ').map((other) => [other, didYouMean(word)]));
-
-/** A union of string literals. */
-export const oneOf = <const Word extends string>(words: readonly Word[], options: WordOptions): TUnsafe<Word> =>
-  Type.Unsafe<Word>(
-    Type.Union(
-      words.map((word) => Type.Literal(word)),
-      options,
-    ),
-  );
-
-/** A union of string literals, each with an explanation for editors. */
-export function oneOfExplained<Word extends string>({
-  means,
-  ...options
-}: WordOptions & { readonly means: Readonly<Record<Word, string>> }): TUnsafe<Word> {
-  const literals = Object.entries<string>(means).map(([word, description]) => Type.Literal(word, { description }));
-  return Type.Unsafe<Word>(Type.Union(literals, options));
-}
 
 /** Returns the words of a union of string literals; null for any other schema. */
 export function literalsOf({ anyOf: options = [] }: TSchema): readonly string[] | null {
@@ -120,8 +57,8 @@ export const expression = (description: string, ...examples: readonly [string, .
 export const AMOUNT_FORMS = 'an amount such as 20, 20.50, 20,000, $20 or 20 USD';
 
 /** An amount of money: a number, or a text such as `20,000` or `20 USD`, which `parseAmount` reads. */
-export const amount = (
-  { example, default: fallback, ...bounds }: ValueOptions<NumberOptions>,
+export const policyAmount = (
+  { example, default: fallback, ...bounds }: NumberOptions & { readonly example?: unknown },
   description: string,
   ...examples: string[]
 ) =>
@@ -133,15 +70,6 @@ export const amount = (
       description,
     }),
   );
-
-/** Optional keys without a default. */
-export const optional = {
-  integer: (...stated: Parameters<typeof integer>) => Type.Optional(integer(...stated)),
-  number: (...stated: Parameters<typeof number>) => Type.Optional(number(...stated)),
-  amount: (...stated: Parameters<typeof amount>) => Type.Optional(amount(...stated)),
-  string: (...stated: Parameters<typeof string>) => Type.Optional(string(...stated)),
-  expression: (...stated: Parameters<typeof expression>) => Type.Optional(expression(...stated)),
-};
 
 export const ITEM_NAME = {
   pattern: '^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$',
