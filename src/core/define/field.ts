@@ -25,15 +25,15 @@ export interface Worth {
   usd(amount: Microcredits): string | null;
 }
 
-/** Converts a value between its form in the program and its JSON form. */
+/** Converts a value between its form in the program and its JSON form. Fields of one kind share a codec, which gets their schema. */
 export interface Codec {
-  encode(value: unknown, worth: Worth): unknown;
+  encode(value: unknown, worth: Worth, schema: TSchema): unknown;
   /**
    * @param path the path of the value in the input
    * @param usdPerCredit the worth of a Credit, for amounts of USD; null if it is unknown
    * @throws SignalboxError
    */
-  decode(value: unknown, path: string, usdPerCredit: Decimal | null): unknown;
+  decode(value: unknown, path: string, usdPerCredit: Decimal | null, schema: TSchema): unknown;
 }
 
 /** How a command takes and shows a field. Without a form, a command takes and shows a field according to the schema of the field. */
@@ -85,16 +85,23 @@ const ANNOTATIONS = Symbol('annotations');
 declare const VALUE: unique symbol;
 export declare const MEMBER: unique symbol;
 
-export const annotationsOf = (schema: TSchema): Annotations =>
-  (schema as { readonly [ANNOTATIONS]?: Annotations })[ANNOTATIONS] ?? {};
+interface Annotated {
+  readonly [ANNOTATIONS]?: Annotations;
+}
+
+const NONE: Annotations = {};
+export const annotationsOf = (schema: TSchema): Annotations => (schema as Annotated)[ANNOTATIONS] ?? NONE;
 
 /** Adds annotations to a schema. */
-export const annotate = <Schema extends TSchema>(schema: Schema, annotations: Annotations): Schema =>
-  Object.assign(schema, { [ANNOTATIONS]: { ...annotationsOf(schema), ...annotations } });
+export const annotate = <Schema extends TSchema>(schema: Schema, added: Annotations = NONE): Schema => {
+  if (added === NONE) return schema;
+  const before = annotationsOf(schema);
+  return Object.assign(schema, { [ANNOTATIONS]: before === NONE ? added : { ...before, ...added } });
+};
 
 /** Adds annotations to a schema whose value has another type in the program. That type exists only for the compiler. */
-export const annotated = <Schema extends TSchema, Value>(schema: Schema, annotations: Annotations) =>
-  annotate(schema, annotations) as unknown as Field<Schema, Value>;
+export const annotated = <Schema extends TSchema, Value>(schema: Schema, added?: Annotations) =>
+  annotate(schema, added) as unknown as Field<Schema, Value>;
 
 export const commandOf = (schema: TSchema): CommandForm => annotationsOf(schema).command ?? {};
 /** The error code for a number outside of the bounds of a field. */
@@ -103,7 +110,7 @@ export const refusalCodeOf = (schema: TSchema): ErrorCode => annotationsOf(schem
 /** Converts a value of the program to JSON. */
 export const encode = (schema: TSchema, value: unknown, worth: Worth): unknown => {
   const { codec } = annotationsOf(schema);
-  return codec ? codec.encode(value, worth) : value;
+  return codec ? codec.encode(value, worth, schema) : value;
 };
 
 /**
@@ -116,5 +123,5 @@ export const sizedAs = (schema: TSchema) => (value: unknown) => encode(schema, v
  */
 export const decode = (schema: TSchema, value: unknown, usdPerCredit: Decimal | null, path = ''): unknown => {
   const { codec } = annotationsOf(schema);
-  return codec ? codec.decode(value, path, usdPerCredit) : value;
+  return codec ? codec.decode(value, path, usdPerCredit, schema) : value;
 };

@@ -97,9 +97,9 @@ export const word = <const Word extends string>(
   words: readonly Word[] | Readonly<Record<Word, string>>,
   description: string,
   ...about: About<NoInfer<Word>>
-) => Type.Unsafe<Word>(Type.Union(literalsOf(words), described(description, about)));
+) => Type.Unsafe<Word>(Type.Union(wordSchemas(words), described(description, about)));
 
-const literalsOf = (words: readonly string[] | Readonly<Record<string, string>>): TSchema[] =>
+const wordSchemas = (words: readonly string[] | Readonly<Record<string, string>>): TSchema[] =>
   Array.isArray(words)
     ? words.map((each) => Type.Literal(each))
     : Object.entries(words).map(([each, description]) => Type.Literal(each, { description }));
@@ -138,16 +138,16 @@ export const momentIn = (description: string) =>
     command: { form: 'TIME' },
   });
 
+const CREDITS: Codec = {
+  encode: (value) => toCredits(value as Microcredits),
+  decode: (value, path) => exactMillionths(Number(value), path),
+};
+
 /** An amount: Credits with at most 6 decimals in JSON, microcredits in the program. */
 export const credits = (description: string, example: number, bounds: NumberOptions = {}) =>
   annotated<ReturnType<typeof figure>, Microcredits>(
     Object.assign(figure(`${description} In Credits, at most 6 decimals.`, example), bounds),
-    {
-      codec: {
-        encode: (value) => toCredits(value as Microcredits),
-        decode: (value, path) => exactMillionths(Number(value), path),
-      },
-    },
+    { codec: CREDITS },
   );
 
 /**
@@ -173,11 +173,11 @@ export const amount = (description: string, example: number, bounds: AmountBound
   });
 };
 
+const USD: Codec = { encode: (value, worth) => worth.usd(value as Microcredits), decode: (value) => value };
+
 /** The USD value of an amount, in answers: an exact decimal as text, because a JSON number would lose digits. The program has microcredits. */
 export const usd = (description: string, example: string) =>
-  annotated<ReturnType<typeof text>, Microcredits>(text(`${description} ${USD_END}`, example), {
-    codec: { encode: (value, worth) => worth.usd(value as Microcredits), decode: (value) => value },
-  });
+  annotated<ReturnType<typeof text>, Microcredits>(text(`${description} ${USD_END}`, example), { codec: USD });
 const USD_END = 'In USD, an exact decimal.';
 
 /** Whether a field, or a field inside it, contains USD. */
@@ -191,18 +191,19 @@ export const takesUsd = (schema: TSchema): boolean =>
 const innerOf = ({ items, anyOf = [], properties = {} }: TSchema): readonly TSchema[] =>
   [items, ...anyOf, ...Object.values(properties)].filter((inner) => inner !== undefined);
 
+const NULLABLE: Codec = {
+  encode: (value, worth, { anyOf: [inner] }) => (value === null ? null : encode(inner, value, worth)),
+  decode: (value, path, usdPerCredit, { anyOf: [inner] }) =>
+    value === null ? null : decode(inner, value, usdPerCredit, path),
+};
+
 /** A value, or null. */
 export const orNull = <Schema extends TSchema>(field: Schema, description?: string, ...examples: unknown[]) => {
   const schema = Type.Union([field, Type.Null()], withExamples(description ?? field.description ?? '', examples));
   const { codec, command } = annotationsOf(field);
   return annotated<typeof schema, ValueOf<Schema> | null>(schema, {
     ...(command && { command }),
-    ...(codec && {
-      codec: {
-        encode: (value, worth) => (value === null ? null : codec.encode(value, worth)),
-        decode: (value, ...where) => (value === null ? null : codec.decode(value, ...where)),
-      },
-    }),
+    ...(codec && { codec: NULLABLE }),
   });
 };
 
@@ -219,6 +220,12 @@ export const figureOrNull = (description: string, ...examples: (number | null)[]
 export const wholeOrNull = (description: string, ...examples: (number | null)[]) =>
   orNull(Type.Integer(), description, ...examples);
 
+const LIST: Codec = {
+  encode: (value, worth, { items }) => (value as readonly unknown[]).map((one) => encode(items, one, worth)),
+  decode: (value, path, usdPerCredit, { items }) =>
+    (value as readonly unknown[]).map((one, at) => decode(items, one, usdPerCredit, `${path}[${at}]`)),
+};
+
 /** A list of values. */
 export const list = <Schema extends TSchema>(
   item: Schema,
@@ -226,16 +233,7 @@ export const list = <Schema extends TSchema>(
   ...about: About<readonly unknown[], ArrayOptions>
 ) => {
   const schema = Type.Array(item, described(description, about));
-  const { codec } = annotationsOf(item);
-  return annotated<typeof schema, readonly ValueOf<Schema>[]>(schema, {
-    ...(codec && {
-      codec: {
-        encode: (value, worth) => (value as readonly unknown[]).map((one) => codec.encode(one, worth)),
-        decode: (value, path, usdPerCredit) =>
-          (value as readonly unknown[]).map((one, at) => codec.decode(one, `${path}[${at}]`, usdPerCredit)),
-      },
-    }),
-  });
+  return annotated<typeof schema, readonly ValueOf<Schema>[]>(schema, annotationsOf(item).codec && { codec: LIST });
 };
 
 export const textList = (description: string, ...examples: string[][]) => list(Type.String(), description, ...examples);
@@ -268,50 +266,48 @@ export type ObjectValue<P extends TProperties> = {
   readonly [Name in OptionalName<P> as MemberOf<Name, P[Name]>]?: ValueOf<P[Name]> | undefined;
 };
 
-/** An object. The members of the object are in snake case in JSON and in camel case in the program. */
-export const shape = <P extends TProperties>(description: string, members: P, options: ObjectOptions = {}) =>
-  objectOf(members, { description, ...options });
+type Values = Readonly<Record<string, unknown>>;
 
-function objectOf<P extends TProperties>(members: P, options: ObjectOptions = {}) {
-  const schema: TObject<P> = Type.Object(members, options);
-  const named = Object.entries(members).map(([name, field]) => {
-    return { name, field, member: memberOf(name, field) };
-  });
-  return annotated<TObject<P>, ObjectValue<P>>(schema, {
-    codec: {
-      encode: (value, worth) => {
-        const object = value as Readonly<Record<string, unknown>>;
-        return Object.fromEntries(
-          named.flatMap(({ name, field, member }) => {
-            const value = object[member] === undefined ? field.const : object[member];
-            return value === undefined ? [] : [[name, encode(field, value, worth)]];
-          }),
-        );
-      },
-      decode: (value, path, usdPerCredit) => {
-        const object = value as Readonly<Record<string, unknown>>;
-        return Object.fromEntries(
-          named.flatMap(({ name, field, member }) =>
-            object[name] === undefined
-              ? []
-              : [[member, decode(field, object[name], usdPerCredit, path ? `${path}.${name}` : name)]],
-          ),
-        );
-      },
-    },
-  });
-}
+const SHAPE: Codec = {
+  encode: (value, worth, { properties }) =>
+    Object.fromEntries(
+      Object.entries<TSchema>(properties).flatMap(([name, field]) => {
+        const stated = (value as Values)[memberOf(name, field)];
+        const member = stated === undefined ? field.const : stated;
+        return member === undefined ? [] : [[name, encode(field, member, worth)]];
+      }),
+    ),
+  decode: (value, path, usdPerCredit, { properties }) =>
+    Object.fromEntries(
+      Object.entries<TSchema>(properties).flatMap(([name, field]) => {
+        const stated = (value as Values)[name];
+        if (stated === undefined) return [];
+        return [[memberOf(name, field), decode(field, stated, usdPerCredit, path ? `${path}.${name}` : name)]];
+      }),
+    ),
+};
+
+/** The names of members in camel case, by their names in snake case. */
+const CAMEL = new Map<string, string>();
+const camel = (name: string): string =>
+  CAMEL.getOrInsertComputed(name, () => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()));
 
 const memberOf = (name: string, field: TSchema): string => annotationsOf(field).member ?? camel(name);
-const camel = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+const withMembers = <P extends TProperties>(members: P, options: ObjectOptions = {}) =>
+  annotated<TObject<P>, ObjectValue<P>>(Type.Object(members, options), { codec: SHAPE });
+
+/** An object. The members of the object are in snake case in JSON and in camel case in the program. */
+export const shape = <P extends TProperties>(description: string, members: P, options: ObjectOptions = {}) =>
+  withMembers(members, { description, ...options });
 
 /** The schema of a list of objects. */
 export const rows = <P extends TProperties>(description: string, members: P, ...examples: unknown[][]) =>
-  list(objectOf(members), description, ...examples);
+  list(withMembers(members), description, ...examples);
 
 /** The schema of an object, or null. */
 export const shapeOrNull = <P extends TProperties>(description: string, members: P, ...examples: unknown[]) =>
-  orNull(objectOf(members), description, ...examples);
+  orNull(withMembers(members), description, ...examples);
 
 /** An object of an answer that has its own name in the OpenAPI document. */
 export const named = <P extends TProperties>(title: string, description: string, members: P) =>
@@ -356,24 +352,21 @@ export const exactlyOne = <P extends TProperties, Value, Member extends keyof Va
   object: Field<TObject<P>, Value>,
   member: Member,
 ) => {
-  const { codec } = annotationsOf(object);
   const names = Object.keys(object.properties).filter((name) => memberOf(name, object.properties[name]!) === member);
   const list = names.map((name) => `\`${name}\``).join(' or ');
   return annotated<TObject<P>, With<Value, Member>>(
     Object.assign(object, { oneOf: names.map((name) => ({ required: [name] })) }),
     {
-      ...(codec && {
-        codec: {
-          ...codec,
-          decode(value, path, usdPerCredit) {
-            const stated = names.filter((name) => (value as Readonly<Record<string, unknown>>)[name] !== undefined);
-            const at = `${path}.${stated.at(-1) ?? names[0]}`;
-            if (stated.length === 0) refuse(at, `\`${path}\` needs ${list}.`, 'missing_field');
-            if (stated.length > 1) refuse(at, `\`${path}\` takes ${list}, not both.`);
-            return codec.decode(value, path, usdPerCredit);
-          },
+      codec: {
+        ...SHAPE,
+        decode(value, path, ...terms) {
+          const stated = names.filter((name) => (value as Values)[name] !== undefined);
+          const at = `${path}.${stated.at(-1) ?? names[0]}`;
+          if (stated.length === 0) refuse(at, `\`${path}\` needs ${list}.`, 'missing_field');
+          if (stated.length > 1) refuse(at, `\`${path}\` takes ${list}, not both.`);
+          return SHAPE.decode(value, path, ...terms);
         },
-      }),
+      },
     },
   );
 };
@@ -385,7 +378,7 @@ export const allOptional = <P extends TProperties>(members: P) =>
   };
 
 /** The fields of an answer that is a list. */
-export const listOf = <Items extends TSchema>(items: Items, description?: string) => ({
+export const listMembers = <Items extends TSchema>(items: Items, description?: string) => ({
   object: always('list'),
   data: Type.Array(items, description === undefined ? {} : { description }),
 });

@@ -69,7 +69,7 @@ export const ModelList = field.named(
   'ModelList',
   'Selectors come first, then the models that the key may use. Aliases follow the names that they stand for.',
   {
-    ...field.listOf(Model, 'The models.'),
+    ...field.listMembers(Model, 'The models.'),
     ...LIST_ENDS,
   },
 );

@@ -50,5 +50,5 @@ export const DetailedModel = field.named(
 export const DetailedModelList = field.named(
   'DetailedModelList',
   'Selectors come first, then the models and wildcards that the caller may use. Aliases follow the names that they stand for.',
-  { ...field.listOf(DetailedModel, 'The models.'), ...LIST_ENDS },
+  { ...field.listMembers(DetailedModel, 'The models.'), ...LIST_ENDS },
 );
