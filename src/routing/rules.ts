@@ -1,5 +1,4 @@
 import { HEALTH, type Readings } from '../core/decision/readings.ts';
-import { groupsOf } from '../core/money/holder.ts';
 import type { Caller } from '../core/people/caller.ts';
 import { modelOf } from '../core/policy/model-of.ts';
 import {
@@ -15,6 +14,7 @@ import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import { missingBits } from '../core/request/capability.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { keptLists, withFallbacks } from '../core/request/fallbacks.ts';
+import { type CallerFacts, readCaller } from '../core/tables/facts/caller.ts';
 import { type RequestInputs, readRequest } from '../core/tables/facts/request.ts';
 import { expectedOutput } from './expected-length.ts';
 
@@ -26,23 +26,9 @@ export interface RuleInputs extends RequestInputs {
   readonly readings?: Pick<Readings, 'outputTokens'>;
 }
 
-type CallerFacts = Pick<RuleScope, 'key' | 'team' | 'user'>;
-
-/**
- * The `key` and caller variables of rule conditions. The variables of a caller are cached because they stay the same for all requests of
- * the caller.
- */
-const keys = new WeakMap<Caller, CallerFacts>();
-
-function callerFacts(caller: Caller): CallerFacts {
-  let facts = keys.get(caller);
-  if (!facts) {
-    const key = { id: caller.keyId, labels: new Map(Object.entries(caller.labels)) };
-    facts = { key, ...groupsOf(caller) };
-    keys.set(caller, facts);
-  }
-  return facts;
-}
+/** The facts of callers. They are cached because they stay the same for all requests of a caller. */
+const known = new WeakMap<Caller, CallerFacts>();
+const factsOf = (caller: Caller): CallerFacts => known.getOrInsertComputed(caller, readCaller);
 
 /** The variables of rule conditions. `ObservedScope` records whether a condition reads more than the caller. */
 class ObservedScope implements RuleScope {
@@ -168,14 +154,14 @@ function activeRules(
   const { caller, time } = inputs;
   const outputTokens = () => expectedOutput(facts, snapshot, inputs.readings);
   const request = () => readRequest({ facts, inputs, outputTokens });
-  const own = callerFacts(caller);
+  const own = factsOf(caller);
   const scope = new ObservedScope(own, request, time, facts.guards);
   const outcomes = memory.of(caller, snapshot);
   let constraints = activeOf(snapshot.constraints, outcomes.constraints[0]!, scope, onFailure);
   // The constraints of parent keys also apply to a child key. If a parent key's constraints did not apply, a child key could escape them
   // with a name or label of its own.
   for (let above = caller.parent, level = 1; above; above = above.parent, level++) {
-    const asAbove = new ObservedScope({ ...own, key: callerFacts(above).key }, request, time, facts.guards);
+    const asAbove = new ObservedScope({ ...own, key: factsOf(above).key }, request, time, facts.guards);
     const more = activeOf(snapshot.constraints, outcomes.constraints[level]!, asAbove, onFailure);
     constraints = [...new Set([...constraints, ...more])].sort((a, b) => a - b);
   }

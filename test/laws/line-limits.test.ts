@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { Limiter } from '../../src/access/limits/limiter.ts';
 import { callerBelow } from '../../src/access/line.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
-import { NO_GROUPS } from '../../src/core/money/holder.ts';
 import type { Caller, KeyLimits } from '../../src/core/people/caller.ts';
 import type { RateLimit } from '../../src/core/people/rate-limit.ts';
+import { NO_CALLER, readKey } from '../../src/core/tables/facts/caller.ts';
 import { atOnce } from '../access/limits/support.ts';
 import { tries } from '../deep/effort.ts';
 
@@ -84,7 +84,7 @@ function excessOf(
   }
   return callers.flatMap((key) => {
     const own = admitted.filter(({ caller }) => lineOf(caller).includes(key.keyId));
-    const scope = { key: { id: key.keyId, labels: new Map(Object.entries(key.labels)) }, ...NO_GROUPS };
+    const scope = { ...NO_CALLER, key: readKey(key) };
     const most = Math.min(
       ...limits.filter(({ match }) => match?.(scope) ?? true).map(({ figures }) => figures.requestsPerMinute!),
       key.limits?.requestsPerMinute ?? Number.POSITIVE_INFINITY,

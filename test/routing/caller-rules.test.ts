@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { NO_GROUPS } from '../../src/core/money/holder.ts';
 import { type Caller, OPERATOR } from '../../src/core/people/caller.ts';
 import type { RuleScope } from '../../src/core/policy/rules.ts';
 import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
+import { NO_CALLER } from '../../src/core/tables/facts/caller.ts';
 import { withRules } from '../../src/routing/rules.ts';
 import { tries } from '../deep/effort.ts';
 import { type ChatBody, chatFacts } from '../support/chat-body.ts';
@@ -166,7 +166,7 @@ describe('a condition that reads only the caller', () => {
       throw new Error('was read');
     };
     const scope = (department: string): RuleScope => ({
-      ...{ key: { id: 'k', labels: new Map([['department', department]]) }, ...NO_GROUPS },
+      ...{ ...NO_CALLER, key: { id: 'k', labels: new Map([['department', department]]) } },
       get request() {
         return unread();
       },

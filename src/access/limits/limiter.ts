@@ -1,7 +1,7 @@
-import { type CallerGroups, groupsOf } from '../../core/money/holder.ts';
 import type { Caller, KeyLimits } from '../../core/people/caller.ts';
 import type { LimitScope, RateLimit } from '../../core/people/rate-limit.ts';
 import { holds, subjectIn } from '../../core/policy/condition.ts';
+import { readCaller, readKey } from '../../core/tables/facts/caller.ts';
 import { type AccountTable, bucketOf, LimitAccounts } from './accounts.ts';
 import { take, waitMs } from './bucket.ts';
 import { type LimitCounts, LocalCounts } from './counts.ts';
@@ -148,11 +148,11 @@ export class Limiter {
 
   #chosenFor(limits: readonly RateLimit[], caller: Caller): readonly CallerLimit[] {
     // All keys of a line have the same team and user.
-    const groups = groupsOf(caller);
-    const applied = [...this.#limitsOf(limits, caller, null, groups)];
+    const facts = readCaller(caller);
+    const applied = [...this.#limitsOf(limits, caller, null, facts)];
     // A child key also counts in the limits of its parents, so that more child keys do not allow more requests.
     for (let above = caller.parent; above; above = above.parent) {
-      const shared = this.#limitsOf(limits, above, ABOVE, groups).filter(
+      const shared = this.#limitsOf(limits, above, ABOVE, { ...facts, key: readKey(above) }).filter(
         (limit) => !applied.some((one) => isSame(one, limit)),
       );
       applied.push(...shared);
@@ -163,12 +163,10 @@ export class Limiter {
   /** Returns the limits of one key without the limits of its parents. @param own the name of the key's own limit */
   #limitsOf(
     limits: readonly RateLimit[],
-    { keyId, labels, limits: figures }: Caller,
+    { keyId, limits: figures }: Caller,
     own: CallerLimit['name'],
-    groups: CallerGroups,
+    scope: LimitScope,
   ) {
-    const key = { id: keyId, labels: new Map(Object.entries(labels)) };
-    const scope: LimitScope = { key, ...groups };
     const applied = limits
       .filter(({ match }) => holds(match, scope))
       .map(({ name, figures, each }): CallerLimit => {

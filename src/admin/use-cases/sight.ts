@@ -1,11 +1,11 @@
 import type { FundTitle } from '../../core/accounting/fund.ts';
 import { refuse } from '../../core/errors.ts';
 import type { Budget } from '../../core/money/budget.ts';
-import { NO_GROUPS } from '../../core/money/holder.ts';
 import { addressOf } from '../../core/money/holder-address.ts';
 import { type Caller, type HolderKind, isOperator, roleOf } from '../../core/people/caller.ts';
 import { isSubject } from '../../core/people/subject.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
+import { NO_CALLER, readKey } from '../../core/tables/facts/caller.ts';
 import { levelOf } from '../../ledger/holder-budgets.ts';
 import type { KeyName, KeyOwner } from '../../store/keys.ts';
 import { isWithin, type OwnedKey } from './reach.ts';
@@ -158,7 +158,7 @@ function runsOf({ known, policy }: RunSources, keyOf: Sight['keyOf']): Pick<Sigh
   const { budgets, reportedRuns } = policy();
   const showsRunsOf: Sight['showsRunsOf'] = (id, labels) => {
     try {
-      return reportedRuns?.({ key: { id, labels: new Map(Object.entries(labels)) }, ...NO_GROUPS }) ?? false;
+      return reportedRuns?.({ ...NO_CALLER, key: readKey({ keyId: id, labels }) }) ?? false;
     } catch {
       // If the condition of a rule about visibility fails, nothing is shown. A limit, in contrast, applies if its condition fails.
       return false;

@@ -1,4 +1,4 @@
-import type { Caller, CallerLevel, HolderKind, KeyBudget } from '../people/caller.ts';
+import type { CallerLevel, HolderKind, KeyBudget } from '../people/caller.ts';
 
 /** The level that a budget belongs to. */
 export interface BudgetHolder {
@@ -15,27 +15,6 @@ export interface HolderBudgets extends BudgetHolder {
 /** Names a level within a sentence for its caller. */
 export const levelName = ({ kind, name }: Pick<CallerLevel, 'kind' | 'name'>): string =>
   kind === 'organization' ? 'the organization' : `the ${kind} \`${name}\``;
-
-/** The team and the user of a caller, as conditions of a policy see them; '' for none. */
-export interface CallerGroups {
-  readonly team: { readonly id: string; readonly name: string };
-  readonly user: { readonly id: string; readonly name: string; readonly role: string };
-}
-
-export const NO_GROUPS: CallerGroups = Object.freeze({
-  team: Object.freeze({ id: '', name: '' }),
-  user: Object.freeze({ id: '', name: '', role: '' }),
-});
-
-export function groupsOf({ team = '', user = '', role, levels = [] }: Caller): CallerGroups {
-  if (team === '' && user === '') return NO_GROUPS;
-  const levelAt = (kind: HolderKind) => levels.find((level) => level.kind === kind);
-  const ofUser = levelAt('user');
-  return {
-    team: { id: team, name: levelAt('team')?.name ?? '' },
-    user: { id: user, name: ofUser?.name ?? '', role: user === '' ? '' : (role ?? ofUser?.role ?? '') },
-  };
-}
 
 /** Knows which keys descend from which other keys. The ancestors of a key never change. */
 export interface KeyLines {

@@ -1,17 +1,13 @@
-import type { CallerGroups } from '../money/holder.ts';
 import type { AddressRange } from '../net/address.ts';
 import type { SourcePlace } from '../policy/source-place.ts';
+import type { CallerFacts } from '../tables/facts/caller.ts';
 import type { KeyLimits } from './caller.ts';
 
 /**
  * The facts of a request that a rate limit sees. A rate limit sees only facts about the request's key, because rate limits apply before the
  * body is read. A label that the key lacks reads as the empty string.
  */
-export interface LimitScope {
-  readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
-  readonly team: CallerGroups['team'];
-  readonly user: CallerGroups['user'];
-}
+export type LimitScope = CallerFacts;
 
 /** A limit in the policy on how fast requests may arrive. */
 export interface RateLimit {

@@ -1,5 +1,5 @@
 import type { Microcredits } from '../money/credits.ts';
-import type { CallerGroups } from '../money/holder.ts';
+import type { CallerFacts } from '../tables/facts/caller.ts';
 import type { GuardFacts } from '../tables/facts/guarded.ts';
 import type { SourcePlace } from './source-place.ts';
 
@@ -15,11 +15,8 @@ export type GuardSide = (typeof GUARD_SIDES)[number];
 export type GuardWindowKind = 'message' | 'call' | 'all' | 'form';
 
 /** The facts with which a policy decides whether a guard inspects a request. A missing header, label or metadata key reads as ''. */
-export interface GuardScope {
+export interface GuardScope extends CallerFacts {
   readonly request: GuardFacts;
-  readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
-  readonly team: CallerGroups['team'];
-  readonly user: CallerGroups['user'];
 }
 
 /** `block` refuses the request or ends the answer. `mask` replaces what was found. `flag` only counts it. */

@@ -1,15 +1,12 @@
-import type { CallerGroups } from '../money/holder.ts';
 import type { GuardCounts } from '../request/facts.ts';
+import type { CallerFacts } from '../tables/facts/caller.ts';
 import type { RequestFacts } from '../tables/facts/request.ts';
 import type { TimeFacts } from '../tables/facts/time.ts';
 import type { SourcePlace } from './source-place.ts';
 
 /** The variables of a rule's `when`. A missing label or metadata key reads as the empty string. */
-export interface RuleScope {
+export interface RuleScope extends CallerFacts {
   readonly request: RequestFacts;
-  readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
-  readonly team: CallerGroups['team'];
-  readonly user: CallerGroups['user'];
   readonly time: TimeFacts;
   /** How many matches each guard found in the request. A guard that found none may be absent. */
   readonly guards?: GuardCounts;

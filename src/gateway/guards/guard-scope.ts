@@ -1,7 +1,7 @@
-import { groupsOf, NO_GROUPS } from '../../core/money/holder.ts';
 import type { Caller } from '../../core/people/caller.ts';
 import type { GuardScope } from '../../core/policy/guards.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
+import { NO_CALLER, readCaller } from '../../core/tables/facts/caller.ts';
 import { readGuarded } from '../../core/tables/facts/guarded.ts';
 import type { RunningGuard } from './guard-runtime.ts';
 import type { GuardedOrigin } from './request-guards.ts';
@@ -22,10 +22,8 @@ export function scopeOf(
   caller: Caller | null,
   { headers, body: { bytes } }: GuardedOrigin,
 ): GuardScope {
-  const groups = caller ? groupsOf(caller) : NO_GROUPS;
   return {
     request: readGuarded({ operation, model, stream, settings, routing, headers, bytes }),
-    key: { id: caller?.keyId ?? '', labels: new Map(Object.entries(caller?.labels ?? {})) },
-    ...groups,
+    ...(caller ? readCaller(caller) : NO_CALLER),
   };
 }

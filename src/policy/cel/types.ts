@@ -4,6 +4,7 @@ import type { BudgetScope } from '../../core/money/budget.ts';
 import type { LimitScope } from '../../core/people/rate-limit.ts';
 import type { GuardScope } from '../../core/policy/guards.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
+import { KEY_FACTS, TEAM_FACTS, USER_FACTS } from '../../core/tables/facts/caller.ts';
 import { type FactValues, fieldsOf } from '../../core/tables/facts/define.ts';
 import { GUARD_FACTS } from '../../core/tables/facts/guarded.ts';
 import { REQUEST_FACTS } from '../../core/tables/facts/request.ts';
@@ -32,7 +33,7 @@ export type CelKind = 'when' | 'guard' | 'budget' | 'limit' | 'constraint' | 'mo
 
 /**
  * All fields of expressions: for each type, its fields with their CEL types and meanings. Numbers in expressions are doubles, like
- * JavaScript numbers. The CEL environments, hints and docs are generated from this table, and the facts of requests and times from their own.
+ * JavaScript numbers. The CEL environments, hints and docs are generated from this table.
  */
 export const FIELDS = {
   Request: fieldsOf(REQUEST_FACTS),
@@ -41,19 +42,9 @@ export const FIELDS = {
   BudgetRequest: {
     model: ['string', 'The selector or model that the caller requests.'],
   },
-  Key: {
-    id: ['string', 'ID of the key.'],
-    labels: ['map<string, string>', 'Labels of the key; a missing label reads as the empty text.'],
-  },
-  Team: {
-    id: ['string', 'ID of the team that the key belongs to; empty for none.'],
-    name: ['string', 'Name of the team; empty for none.'],
-  },
-  User: {
-    id: ['string', 'ID of the user that the key belongs to; empty for none.'],
-    name: ['string', 'Name of the user; empty for none.'],
-    role: ['string', 'Role of the user, such as `member` or `lead`.'],
-  },
+  Key: fieldsOf(KEY_FACTS),
+  Team: fieldsOf(TEAM_FACTS),
+  User: fieldsOf(USER_FACTS),
   BudgetTeam: {
     id: ['string', 'ID of the team that the key belonged to at the time of the request; empty for none.'],
     name: [

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { EXPRESSION_LENGTH_MAX } from '../../../src/core/define/policy-words.ts';
-import { NO_GROUPS } from '../../../src/core/money/holder.ts';
 import { costlyPart } from '../../../src/policy/cel/steps.ts';
 import { EMPTY_REQUEST } from '../../../src/policy/cel/trials.ts';
 import {
@@ -48,6 +47,7 @@ const texts = (count: number, character: string, length = NAME_MAX) =>
 
 /** The largest request that a condition can read. */
 const request = viewOf({
+  ...EMPTY_REQUEST,
   request: {
     ...EMPTY_REQUEST.request,
     needs: texts(LIST_ENTRIES_MAX, 'n'),
@@ -59,8 +59,6 @@ const request = viewOf({
     ]),
   },
   key: { id: 'key', labels: new Map(texts(METADATA_MAX, 'b').map((key) => [key, key])) },
-  ...NO_GROUPS,
-  time: { year: 2026, month: 11, day: 23, weekday: 1, hour: 9, minute: 0 },
 });
 
 /** The largest claims: lists of lists. */
