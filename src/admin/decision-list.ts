@@ -8,7 +8,7 @@ import { CACHE_RESULTS, CACHE_SKIPS } from '../core/policy/cache.ts';
 import { plural } from '../core/text/text.ts';
 import { iso } from '../core/time/clock.ts';
 
-const texts = (description: string, example: Readonly<Record<string, string>>) =>
+const textMapOrNull = (description: string, example: Readonly<Record<string, string>>) =>
   f.orNull(Type.Record(Type.String(), Type.String()), description, example);
 /** The key that made a request. */
 export const ofKey = {
@@ -21,7 +21,7 @@ export const ofKey = {
   key_name: f.orNull(
     f.text('The name of the key, or the address of the wallet; null if the key has no name.', 'search'),
   ),
-  labels: texts('The labels of the key when the request was made; null if the record cannot be read.', {
+  labels: textMapOrNull('The labels of the key when the request was made; null if the record cannot be read.', {
     team: 'search',
   }),
   team_id: f.as('team', f.orNull(f.text('ID of the team that the key belonged to; null for no team.'))),
@@ -116,7 +116,7 @@ export const DecisionSummary = f.named(
       f.text('The selector that the request named as `model`; `pinned` if the request named a model.', 'auto'),
     ),
     stream: f.orNull(f.flag('Whether the caller requested a stream; null if the record cannot be read.', true)),
-    metadata: texts(
+    metadata: textMapOrNull(
       'The entries of the request’s `metadata` that `records.metadata` of the policy lists, redacted.',
       {},
     ),

@@ -8,7 +8,7 @@ const exactUsd = (description: string, example: string) =>
   f.textOrNull(`${description} In USD, an exact decimal; ${unknownWorth}`, example);
 
 /** An amount in Credits and in USD. */
-const amount = (of: string, credits: number, usd: string) => ({
+const amountFields = (of: string, credits: number, usd: string) => ({
   credits: f.as('amount', f.credits(of, credits)),
   usd: f.as(
     'amount',
@@ -16,7 +16,7 @@ const amount = (of: string, credits: number, usd: string) => ({
   ),
 });
 const sum = (description: string, credits: number, usd: string) =>
-  f.shape(description, amount('The sum.', credits, usd));
+  f.shape(description, amountFields('The sum.', credits, usd));
 
 const Line = f.shape('A line of a bill.', {
   item: f.word(
@@ -44,7 +44,7 @@ const Entry = f.shape('An entry.', {
     null,
   ),
   time: f.moment('When the entry was made.'),
-  ...amount('The amount.', 0.0455, '0.000455'),
+  ...amountFields('The amount.', 0.0455, '0.000455'),
   model: f.orNull(f.text('The model that was charged for; null if no model was charged for.', 'gpt-6-luna')),
   provider: f.orNull(f.text('The provider of the model; null if no model was charged for.', 'openai')),
   upstream: f.orNull(f.text('The provider’s own name for the model; null if no model was charged for.', 'gpt-6-luna')),

@@ -51,10 +51,8 @@ const Whole = f.named('TrafficWhole', 'The figures of the whole period.', {
 /** A list that has a number for each bucket. */
 const counts = (description: string, ...example: number[]) =>
   f.list(Type.Number(), `For each bucket: ${description}`, example);
-const credits = (description: string, ...examples: number[]) =>
-  f.list(f.credits('The amount of one bucket.', examples[0] ?? 0), `For each bucket: ${description}`, {
-    examples: [examples],
-  });
+const amounts = (description: string, ...examples: number[]) =>
+  f.list(f.credits('The amount of one bucket.', examples[0] ?? 0), `For each bucket: ${description}`, examples);
 const figures = (description: string, ...example: (number | null)[]) =>
   f.list(
     Type.Union([Type.Number(), Type.Null()]),
@@ -70,8 +68,8 @@ const Buckets = f.named(
     errors: counts('failed or broken requests.', 1, 0),
     failed_attempts: counts('attempts that a provider failed.', 2, 0),
     refused: counts('refused requests.', 4, 0),
-    credits: f.as('microcredits', credits('Credits charged, minus refunds.', 0.61, 0)),
-    saved_credits: f.as('saved', credits('Credits saved compared with the baseline.', 0.12, 0)),
+    credits: f.as('microcredits', amounts('Credits charged, minus refunds.', 0.61, 0)),
+    saved_credits: f.as('saved', amounts('Credits saved compared with the baseline.', 0.12, 0)),
     input_tokens: f.as('input', counts('input tokens.', 1_204, 0)),
     cached_input_tokens: f.as('cached', counts('cached input tokens.', 402, 0)),
     output_tokens: f.as('output', counts('output tokens.', 312, 0)),

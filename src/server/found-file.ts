@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
+import { orNull, word } from '../core/define/fields.ts';
 import { parseJson } from '../core/json/object.ts';
 import { OPERATION_NAMES } from '../core/kinds/operations.ts';
 import { CAPABILITY_NAMES } from '../core/request/capability.ts';
@@ -10,12 +11,7 @@ import type { Log } from '../host/telemetry/log.ts';
 import type { KeptModels } from '../policy/runtime/discovery/model-servers.ts';
 
 const tokens = Type.Integer({ minimum: 1 });
-const oneOf = <Word extends string>(words: readonly Word[]) =>
-  Type.Unsafe<Word>(Type.Union(words.map((word) => Type.Literal(word))));
 const name = Type.String({ minLength: 1, maxLength: 1_024 });
-const nullable = <Text extends ReturnType<typeof Type.Integer | typeof Type.Number>>(schema: Text) =>
-  Type.Union([schema, Type.Null()]);
-
 const FoundFile = Type.Object({
   servers: Type.Array(
     Type.Object({
@@ -29,11 +25,11 @@ const FoundFile = Type.Object({
             name,
             contextWindow: tokens,
             isContextGuessed: Type.Boolean(),
-            parameters: nullable(Type.Number({ minimum: 0 })),
-            capabilities: Type.Array(oneOf(CAPABILITY_NAMES)),
-            operation: oneOf(OPERATION_NAMES),
+            parameters: orNull(Type.Number({ minimum: 0 })),
+            capabilities: Type.Array(word(CAPABILITY_NAMES, 'A feature of the model.')),
+            operation: word(OPERATION_NAMES, 'What it can do.'),
             inserts: Type.Optional(Type.Boolean()),
-            dimensions: nullable(tokens),
+            dimensions: orNull(tokens),
             since: Type.Number(),
           }),
         ),

@@ -89,7 +89,7 @@ const ToolConfig = openShape({
   ),
 });
 
-const share = (description: string) => nullable(Type.Number({ minimum: 0, maximum: 1, description }));
+const fraction = (description: string) => nullable(Type.Number({ minimum: 0, maximum: 1, description }));
 const penalty = nullable(Type.Number({ minimum: -2, maximum: 2 }));
 
 const GenerationConfig = openShape({
@@ -97,7 +97,7 @@ const GenerationConfig = openShape({
     Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'The maximum number of output tokens.' }),
   ),
   temperature: nullable(Type.Number({ minimum: 0, maximum: 2 })),
-  topP: share('Nucleus sampling.'),
+  topP: fraction('Nucleus sampling.'),
   topK: nullable(Type.Number({ description: 'No model gets it.' })),
   candidateCount: nullable(Type.Integer({ minimum: 1, maximum: 128, description: 'The number of answers.' })),
   stopSequences: nullable(Type.Array(Type.String({ maxLength: STOP_CHARS_MAX }), { maxItems: STOPS_MAX })),

@@ -8,15 +8,15 @@ import * as field from '../../core/define/fields.ts';
 /** More than any top-up can be. */
 const AMOUNT_MAX = 1_000_000_000;
 
-const amount = (description: string) => Type.Number({ exclusiveMinimum: 0, maximum: AMOUNT_MAX, description });
+const payment = (description: string) => Type.Number({ exclusiveMinimum: 0, maximum: AMOUNT_MAX, description });
 const keyName = keptText('The name of the new key.', 'agent-7');
 
 /** The body of `POST /v1/wallets/topup`. */
 export const TopUpRequest = field.closed(
   'A top-up.',
   field.allOptional({
-    usd: amount('The amount to pay in, in US dollars. Send either `usd` or `credits`.'),
-    credits: amount('The amount to pay in, in Credits. Send either `credits` or `usd`.'),
+    usd: payment('The amount to pay in, in US dollars. Send either `usd` or `credits`.'),
+    credits: payment('The amount to pay in, in Credits. Send either `credits` or `usd`.'),
     name: keyName,
     new_key: Type.Boolean({
       default: false,
@@ -63,7 +63,7 @@ export const WalletKey = field.named('WalletKey', 'A new key of a wallet. Only t
   revoked: field.count('The number of other keys that were revoked.', 1),
 });
 
-const usd = (description: string, example: number) => field.figure(`${description} In US dollars.`, example);
+const dollars = (description: string, example: number) => field.figure(`${description} In US dollars.`, example);
 
 export const PaymentTerms = field.named('PaymentTerms', 'How this gateway accepts payments through x402.', {
   x402Version: Type.Literal(2, { description: 'The version of x402.' }),
@@ -80,15 +80,18 @@ export const PaymentTerms = field.named('PaymentTerms', 'How this gateway accept
     pay_to: payeeAddress('The payee.'),
     ready: field.flag('Whether payments on this network are possible now.', true),
   }),
-  usd_per_credit: usd('The price of a Credit.', 0.001),
+  usd_per_credit: dollars('The price of a Credit.', 0.001),
   quote: field.shape('How quotes for requests are made.', {
     ttl_seconds: field.figure('How long a quote can be paid.', 120),
-    max_usd: usd('The maximum quote for one request.', 1),
-    min_charge_usd: usd('The minimum amount of a settlement. If the price is lower, the rest becomes balance.', 0.001),
-    settle_fee_usd: usd('The amount that a settlement adds to the price of a request.', 0.001),
+    max_usd: dollars('The maximum quote for one request.', 1),
+    min_charge_usd: dollars(
+      'The minimum amount of a settlement. If the price is lower, the rest becomes balance.',
+      0.001,
+    ),
+    settle_fee_usd: dollars('The amount that a settlement adds to the price of a request.', 0.001),
   }),
   prepaid: field.orNull(
-    Type.Object({ min_usd: usd('The least top-up.', 1), max_usd: usd('The greatest.', 100) }),
+    Type.Object({ min_usd: dollars('The least top-up.', 1), max_usd: dollars('The greatest.', 100) }),
     'Top-ups; null if they are off.',
   ),
   agent_wallet_required: field.flag('Whether a request without a key must name its `agent_wallet`.'),

@@ -14,12 +14,12 @@ const ModelName = Type.String({
   ),
 });
 
-const list = (description: string, example: readonly string[]) =>
+const modelNames = (description: string, example: readonly string[]) =>
   Type.Optional(Type.Array(ModelName, { maxItems: LISTED_MAX, examples: [example], description }));
 
 const ByReason = closed(
   'The models to try next, by reason.',
-  byReason((reason) => list(FALLBACK_REASONS[reason].means, FALLBACK_REASONS[reason].example)),
+  byReason((reason) => modelNames(FALLBACK_REASONS[reason].means, FALLBACK_REASONS[reason].example)),
 );
 const named = (reasons: readonly FallbackReason[]) => together(reasons.map((reason) => `\`${reason}\``));
 const USUAL = REASON_NAMES.filter((reason) => FALLBACK_REASONS[reason].isUsual);

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { closed, figure, flag, optional, text, whole, word } from '../../core/define/fields.ts';
+import { closed, figure, flag, optional, share, text, whole, word } from '../../core/define/fields.ts';
 import {
   aliasList,
   day,
@@ -42,19 +42,19 @@ const SPREAD = {
 } as const satisfies Record<SpreadMode, string>;
 
 /** The schema checks the price figures as numbers. `readPrice` reads exact decimals from the text. */
-const usd = (description: string, example: number) => figure(description, { minimum: 0, maximum: 100_000, example });
+const price = (description: string, example: number) => figure(description, { minimum: 0, maximum: 100_000, example });
 
 const LINE = {
-  input: usd('USD per 1M input tokens.', 0.25),
-  cached_input: Type.Optional(usd('USD per 1M input tokens read from the cache. Default: `input`.', 0.025)),
-  cache_write: Type.Optional(usd('USD per 1M input tokens written to the cache. Default: `input`.', 0.3)),
+  input: price('USD per 1M input tokens.', 0.25),
+  cached_input: Type.Optional(price('USD per 1M input tokens read from the cache. Default: `input`.', 0.025)),
+  cache_write: Type.Optional(price('USD per 1M input tokens written to the cache. Default: `input`.', 0.3)),
   cache_write_1h: Type.Optional(
-    usd(
+    price(
       'USD per 1M input tokens written to the cache for an hour. Default: no price, so a request that needs it cannot draw on a budget or balance.',
       0.5,
     ),
   ),
-  output: usd('USD per 1M output tokens, hidden reasoning included.', 2),
+  output: price('USD per 1M output tokens, hidden reasoning included.', 2),
 };
 
 const TierText = closed('A price for requests with long inputs.', {
@@ -177,27 +177,25 @@ const LatencyText = closed('Speed of the model, which applies until Signalbox ha
   as_of: Type.Optional(day('Date of the newest measurement.')),
 });
 
-const share = (description: string) => figure(description, { minimum: 0, maximum: 1, example: 0.78 });
-
 const QualityText = Type.Object(
   {
-    default: share('Share of good answers for tasks without a figure of their own, 0 to 1.'),
+    default: share('Share of good answers for tasks without a figure of their own, 0 to 1.', 0.78),
     basis: word(BASIS_OF_FIGURE, 'Source of the figures.', { default: 'unknown', example: 'guessed' }),
     as_of: Type.Optional(day('Date of the newest evidence.')),
   },
   {
-    additionalProperties: share('Share of good answers for the task, 0 to 1.'),
+    additionalProperties: share('Share of good answers for the task, 0 to 1.', 0.78),
     description: 'Share of good answers, by task.',
     ...writtenAs('default: {value}'),
   },
 );
 
 const REASONING = 'Expected hidden reasoning tokens';
-const tokens = (description: string) => whole(description, { minimum: 0, maximum: 1_000_000, example: 600 });
+const tokenCount = (description: string) => whole(description, { minimum: 0, maximum: 1_000_000, example: 600 });
 
 const ReasoningText = Type.Object(
-  { default: tokens(`${REASONING} in tasks without a figure of their own.`) },
-  { additionalProperties: tokens(`${REASONING} in a task.`), description: `${REASONING}, by task.` },
+  { default: tokenCount(`${REASONING} in tasks without a figure of their own.`) },
+  { additionalProperties: tokenCount(`${REASONING} in a task.`), description: `${REASONING}, by task.` },
 );
 
 const DEADLINE = { minimum: 1, maximum: 86_400_000 };
@@ -224,7 +222,7 @@ const DeadlinesText = closed(
   { default: {} },
 );
 
-const count = (description: string, example: number) =>
+const atLeastOne = (description: string, example: number) =>
   whole(description, { minimum: 1, maximum: 100_000_000, example });
 
 /** Signalbox splits embedding calls to fit this limit. 96 texts is the lowest limit among the large services. */
@@ -271,13 +269,16 @@ const MODEL = {
   ),
   fallbacks: FallbacksText,
   price: Type.Optional(PriceText),
-  context_window: count(
+  context_window: atLeastOne(
     'The most tokens of input and output together; for an embedding model, the most tokens of one text.',
     400_000,
   ),
-  max_output: count('The most output tokens of an answer.', 128_000),
+  max_output: atLeastOne('The most output tokens of an answer.', 128_000),
   default_max_output: Type.Optional(
-    count('Cap on the output tokens of a request that states none. Default: `max_output`, but at most 4096.', 4096),
+    atLeastOne(
+      'Cap on the output tokens of a request that states none. Default: `max_output`, but at most 4096.',
+      4096,
+    ),
   ),
   operations: Type.Array(word(OPERATION_NAMES, 'An operation that callers can request.', 'chat'), {
     minItems: 1,
@@ -350,27 +351,27 @@ const MODEL = {
     default: true,
     example: false,
   }),
-  reasoning_tokens: Type.Union([tokens(REASONING), ReasoningText], {
+  reasoning_tokens: Type.Union([tokenCount(REASONING), ReasoningText], {
     default: 0,
     examples: [600, { default: 400, chat: 60, math: 1800 }],
     expected: 'a whole number, or `default` and tasks with a number each',
     description: `${REASONING}, which count in the expected cost and latency: one figure, or one for each task.`,
   }),
   page_tokens_max: Type.Optional(
-    count(
+    atLeastOne(
       'The most tokens of a PDF page. If this or `pages_max` is not stated, a request with PDFs has no upper bound, so it cannot draw on a budget or balance.',
       7800,
     ),
   ),
   pages_max: Type.Optional(PagesMaxText),
   image_tokens_max: Type.Optional(
-    count(
+    atLeastOne(
       'The most tokens of an image. Without this figure, a request with images cannot have a hard limit, so it cannot draw on a budget or balance.',
       1600,
     ),
   ),
   audio_tokens_per_second_max: Type.Optional(
-    count(
+    atLeastOne(
       'The most tokens of a second of audio. Without this figure, a request with audio cannot have a hard limit, so it cannot draw on a budget or balance.',
       32,
     ),
@@ -402,7 +403,7 @@ export const EmbeddingModelText = closed(DESCRIPTION, {
   ...MODEL,
   max_output: Type.Integer({ ...MODEL.max_output, minimum: 0, default: 0 }),
   quality: Type.Object(QualityText.properties, {
-    additionalProperties: share('Share of good answers in a task.'),
+    additionalProperties: share('Share of good answers in a task.', 0.78),
     default: { default: 1, basis: 'guessed' },
   }),
 });

@@ -10,10 +10,10 @@ export const ADDRESS_PATTERN = '^0x[0-9A-Fa-f]{40}$';
 const address = (description: string, example: string) =>
   text(description, { pattern: ADDRESS_PATTERN, expected: '`0x` and 40 hexadecimal digits', example });
 
-const usd = (fallback: number, bounds: NumberOptions, description: string) =>
+const dollars = (fallback: number, bounds: NumberOptions, description: string) =>
   policyAmount({ ...bounds, default: fallback }, description);
 
-const milliseconds = (fallback: number, maximum: number, description: string) =>
+const timeout = (fallback: number, maximum: number, description: string) =>
   whole(description, { minimum: 1000, maximum, default: fallback });
 
 export const AssetText = closed(
@@ -53,7 +53,7 @@ export const FacilitatorText = closed('The service that settles payments on the 
     'Name of the environment variable that holds the private key for gas, never the key itself. Required with `local`, and not allowed with `http`. The key’s account needs only the coin in which gas is paid.',
     'X402_GAS_KEY',
   ),
-  confirmation_timeout_ms: milliseconds(
+  confirmation_timeout_ms: timeout(
     20_000,
     300_000,
     'With `local`: the longest time to wait for a transaction, in milliseconds.',
@@ -65,7 +65,7 @@ export const FacilitatorText = closed('The service that settles payments on the 
   url: optional(
     text('URL of the service. Required with `http`, and not allowed with `local`.', 'https://facilitator.example.com'),
   ),
-  timeout_ms: milliseconds(15_000, 120_000, 'With `http`: milliseconds to wait for an answer.'),
+  timeout_ms: timeout(15_000, 120_000, 'With `http`: milliseconds to wait for an answer.'),
   bearer_env: variable(
     'With `http`: name of the environment variable that holds the service’s token.',
     'X402_FACILITATOR_TOKEN',
@@ -107,17 +107,17 @@ export const QuoteText = closed(
   'Bounds of quotes.',
   {
     ttl_seconds: whole('How many seconds a quote can be paid.', { minimum: 10, maximum: 3600, default: 120 }),
-    max_usd: usd(
+    max_usd: dollars(
       1,
       { exclusiveMinimum: 0, maximum: 10_000 },
       'The highest quote, in USD. It caps the worst case of the request. Common clients pay at most 1 USD at a time.',
     ),
-    min_charge_usd: usd(
+    min_charge_usd: dollars(
       0.001,
       { minimum: 0, maximum: 10_000 },
       'The smallest amount that is settled, in USD. The part above the price is added to the wallet’s balance.',
     ),
-    settle_fee_usd: usd(
+    settle_fee_usd: dollars(
       0.001,
       { minimum: 0, maximum: 10_000 },
       'The fee, in USD, that is added to the price of a request for settling its payment. Read exactly.',
@@ -136,8 +136,8 @@ export const PrepaidText = closed(
   'Balance that a wallet pays in advance and spends with an API key of its own.',
   {
     enabled: flag('Whether wallets can top up their balance.', { default: true, example: false }),
-    min_usd: usd(1, TOP_UP, 'The smallest top-up, in USD. Read exactly.'),
-    max_usd: usd(100, TOP_UP, 'The largest top-up, in USD.'),
+    min_usd: dollars(1, TOP_UP, 'The smallest top-up, in USD. Read exactly.'),
+    max_usd: dollars(100, TOP_UP, 'The largest top-up, in USD.'),
   },
   { default: {} },
 );

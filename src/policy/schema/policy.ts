@@ -280,12 +280,12 @@ export const ProviderText = closed('A service or server that runs models.', PROV
 });
 export type ProviderText = Static<typeof ProviderText>;
 
-const tokens = (description: string, example: number) =>
+const tokenCount = (description: string, example: number) =>
   whole(description, { minimum: 1, maximum: 10_000_000, example });
 
 export const TaskText = closed('A kind of request, with its usual sizes.', {
-  expected_output_tokens: tokens('Usual length of the visible output, in tokens.', 400),
-  default_input_tokens: tokens('Input size of a route query that states none, in tokens.', 500),
+  expected_output_tokens: tokenCount('Usual length of the visible output, in tokens.', 400),
+  default_input_tokens: tokenCount('Input size of a route query that states none, in tokens.', 500),
   min_useful_output: whole('Length of the shortest useful answer, in tokens.', {
     minimum: 1,
     maximum: 1_000_000,

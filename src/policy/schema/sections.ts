@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { ANSWER_SIGNALS } from '../../core/decision/failure-kinds.ts';
-import { closed, figure, flag, optional, text, whole, word } from '../../core/define/fields.ts';
+import { closed, figure, flag, list, mapOf, optional, text, whole, word } from '../../core/define/fields.ts';
 import { USD_PER_CREDIT_MAX } from '../../core/money/amount.ts';
 import { ESCALATION_NAMES, ESCALATION_SIGNALS, USUAL_SIGNALS } from '../../core/request/facts.ts';
 import { ALERTS } from '../alerts.ts';
@@ -40,10 +40,6 @@ const ordinary = <Text extends TSchema>(text: Text, page?: Section['page']) => s
 
 /** A section that is a single value with a default. Policy settings have a single value under the section's name in camel case. */
 const value = <Text extends TSchema>(text: Text) => ({ ...ordinary(text), isValue: true as const });
-
-const mapOf = <Text extends TSchema>(text: Text, description: string) =>
-  Type.Record(Type.String(), text, { description });
-const listOf = <Text extends TSchema>(text: Text, description: string) => Type.Array(text, { description });
 
 /** Every section of the language, in the order in which messages and the reference list them. */
 export const LANGUAGE = {
@@ -177,17 +173,17 @@ export const LANGUAGE = {
       { default: 'agents', example: 'none' },
     ),
   ),
-  constraints: ordinary(listOf(ConstraintText, 'Hard rules, which reject models and endpoints.'), [
+  constraints: ordinary(list(ConstraintText, 'Hard rules, which reject models and endpoints.'), [
     'Choose',
     'language.md#constraints-and-preferences',
   ]),
-  preferences: ordinary(listOf(PreferenceText, 'Soft rules, which raise or lower the quality of models.'), [
+  preferences: ordinary(list(PreferenceText, 'Soft rules, which raise or lower the quality of models.'), [
     'Choose',
     'language.md#constraints-and-preferences',
   ]),
   guards: GUARDS,
   cache: CACHE,
-  budgets: ordinary(listOf(BudgetText, 'Limits on the Credits spent in windows of time.'), [
+  budgets: ordinary(list(BudgetText, 'Limits on the Credits spent in windows of time.'), [
     'Spend',
     '../spend/budgets.md',
   ]),
@@ -204,11 +200,11 @@ export const LANGUAGE = {
     }),
     'it runs code in this process',
   ),
-  teams: ordinary(listOf(TeamText, 'Teams that the policy manages. Other teams are created through the API.'), [
+  teams: ordinary(list(TeamText, 'Teams that the policy manages. Other teams are created through the API.'), [
     'Spend',
     '../operate/people.md#declare-teams',
   ]),
-  cases: ordinary(listOf(CaseText, 'Test cases of the policy, which run before it becomes active.'), [
+  cases: ordinary(list(CaseText, 'Test cases of the policy, which run before it becomes active.'), [
     'Run',
     'testing.md',
   ]),
