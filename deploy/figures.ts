@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { reviewFigures } from '../src/policy/compile.ts';
 import { loadFacts } from '../src/policy/models/facts.ts';
-import { Report } from '../src/policy/report.ts';
+import { Report } from '../src/policy/report/report.ts';
 import { parseFiles } from '../src/policy/runtime/parse-files.ts';
 import { readBundle } from '../src/policy/runtime/source.ts';
 

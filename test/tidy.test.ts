@@ -211,6 +211,10 @@ describe('imports', () => {
     expect(inCircles((path) => path)).toEqual([]);
   });
 
+  test.each(['core', 'http', 'policy'])('imports form no cycle of folders in src/%s', (module) => {
+    expect(inCircles((path) => (path.startsWith(`src/${module}/`) ? dirname(path) : moduleOf(path)))).toEqual([]);
+  });
+
   test('imports form no cycle of modules', () => {
     expect(inCircles((path) => (path.startsWith('src/') && !PROGRAM.includes(path) ? moduleOf(path) : path))).toEqual(
       [],

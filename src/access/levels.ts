@@ -1,5 +1,5 @@
-import type { HolderBudgets, KeyLines } from '../core/money/holder.ts';
 import type { Caller, CallerLevel, KeyLimits } from '../core/people/caller.ts';
+import type { HolderBudgets, KeyLines } from '../core/people/holder.ts';
 import { linesOf, type NamedKeys } from './line.ts';
 
 /** The terms of the organization, a team or a user. */

@@ -3,8 +3,8 @@ import { cappedByText, insteadOfOrNull, modelId } from '../core/api/shared-field
 import { REJECTIONS } from '../core/decision/decision.ts';
 import { HEALTH } from '../core/decision/readings.ts';
 import * as field from '../core/define/fields.ts';
-import { TIER_LISTED_MAX, TIER_REASONS, TIERS } from '../core/policy/tiers.ts';
 import { LENGTH_SOURCES } from '../core/request/expected-length.ts';
+import { TIER_LISTED_MAX, TIER_REASONS, TIERS } from '../core/request/tiers.ts';
 import { TIE_BREAKERS } from '../routing/rank.ts';
 import { statedTiers } from './policy-shapes.ts';
 

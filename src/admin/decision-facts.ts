@@ -2,10 +2,10 @@ import { Type } from '@sinclair/typebox';
 import { modelId } from '../core/api/shared-fields.ts';
 import * as field from '../core/define/fields.ts';
 import { OPERATION_NAMES } from '../core/kinds/operations.ts';
-import { TIERS } from '../core/policy/tiers.ts';
 import { CAPABILITY_NAMES } from '../core/request/capability.ts';
 import { DIFFICULTIES, ESCALATION_NAMES } from '../core/request/facts.ts';
 import { byReason, FALLBACK_REASONS } from '../core/request/fallbacks.ts';
+import { TIERS } from '../core/request/tiers.ts';
 import { cachedTokens } from './certificate.ts';
 
 export const Facts = field.shape(

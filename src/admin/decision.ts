@@ -15,8 +15,8 @@ import {
 } from '../core/api/shared-fields.ts';
 import { DECISION_STATUSES } from '../core/decision/record.ts';
 import * as f from '../core/define/fields.ts';
-import { ENDPOINT_LIMITS } from '../core/endpoint-room.ts';
 import { OPERATION_NAMES, OPERATIONS } from '../core/kinds/operations.ts';
+import { ENDPOINT_LIMITS } from '../core/policy/endpoint-room.ts';
 import { GUARD_SIDES, UNREADABLE } from '../core/policy/guards.ts';
 import { SPREAD_MODES } from '../core/policy/spread.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';

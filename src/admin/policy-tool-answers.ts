@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
 import { modelId, policyRevision, routeReason } from '../core/api/shared-fields.ts';
 import * as f from '../core/define/fields.ts';
-import { TIER_LISTED_MAX } from '../core/policy/tiers.ts';
 import { DIFFICULTIES } from '../core/request/facts.ts';
+import { TIER_LISTED_MAX } from '../core/request/tiers.ts';
 import { fileName, guarded, PolicyChange, statedTiers } from './policy-shapes.ts';
 
 /** This file has the answers of the policy tools. */

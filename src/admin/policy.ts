@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import * as f from '../core/define/fields.ts';
-import { policySchema } from '../policy/schema/json-schema.ts';
+import { policySchema } from '../policy/json-schema.ts';
 import { operationsOn, TextAnswer } from './kit/operation.ts';
 import * as answers from './policy-answers.ts';
 import { CHANGES, FILES, PolicyReload } from './policy-shapes.ts';

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { HEALTH } from '../core/decision/readings.ts';
 import * as f from '../core/define/fields.ts';
-import { ENDPOINT_LIMITS } from '../core/endpoint-room.ts';
+import { ENDPOINT_LIMITS } from '../core/policy/endpoint-room.ts';
 import { plural } from '../core/text/text.ts';
 import type { GuardHealth } from '../gateway/guards/guard-health.ts';
 import type { Health } from '../providers/health/health.ts';

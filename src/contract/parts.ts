@@ -1,6 +1,6 @@
-import type { FAILURE_KINDS } from '../core/decision/failure-kinds.ts';
 import type { Members, OriginalPath } from '../core/json/original.ts';
 import type { Usage } from '../core/money/usage.ts';
+import type { FAILURE_KINDS } from '../core/request/failure-kinds.ts';
 
 /** OpenAI's finish reasons. Every adapter maps its service's own finish reasons to OpenAI's finish reasons. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';

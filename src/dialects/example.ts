@@ -1,8 +1,8 @@
 import type { StreamPart } from '../contract/parts.ts';
 import { platform } from '../core/api/platform.ts';
+import type { AnswerIdentity, Receipt } from '../core/decision/answer.ts';
 import { parseId } from '../core/id.ts';
 import { plainUsage } from '../core/money/usage.ts';
-import type { AnswerIdentity, Receipt } from '../core/request/answer.ts';
 import type { AnswerRoute, EventForm } from './surface.ts';
 
 /** The identity of the example answer in the documentation. The writers of each dialect write this answer for the documentation. */

@@ -1,9 +1,9 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import type { StreamPart } from '../contract/parts.ts';
+import type { AnswerIdentity, PromptCount, Receipt } from '../core/decision/answer.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { Members } from '../core/json/original.ts';
 import type { Operation } from '../core/kinds/operations.ts';
-import type { AnswerIdentity, PromptCount, Receipt } from '../core/request/answer.ts';
 import type { ModelRequest } from '../core/request/model-request.ts';
 
 /**

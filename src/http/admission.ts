@@ -15,16 +15,16 @@ import type { FundingSource } from '../gateway/money/funding.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import type { Admission } from '../gateway/request/request-life.ts';
 import { checkAge } from '../store/unwritten.ts';
-import { callerAddress, type Peers } from './address.ts';
 import { checkBody } from './body-headers.ts';
 import { type LoginDoor, notSignedIn } from './console/login-door.ts';
-import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf, takeQueryKey } from './credentials.ts';
 import { changerOf, type DailyChanges } from './daily-changes.ts';
+import { callerAddress, type Peers } from './kit/address.ts';
+import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf, takeQueryKey } from './kit/credentials.ts';
+import type { KeySender } from './kit/route-services.ts';
+import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './kit/route-table.ts';
+import { nothingAt, printable } from './kit/unknown-path.ts';
 import { operatorOf } from './operator-socket.ts';
-import type { KeySender } from './route-services.ts';
-import { pathOf, type RouteEntry, type RouteRule, type RouteTable } from './route-table.ts';
 import { throttle, throttleLine } from './throttle.ts';
-import { nothingAt, printable } from './unknown-path.ts';
 
 /** The maximum size of all header names and values together, in bytes. */
 const HEADER_BYTES_MAX = 16_384;

@@ -28,7 +28,7 @@ import type { RateStore } from '../store/rates.ts';
 import type { BuiltConsole } from './console/built.ts';
 import type { EventFeed } from './event-feed.ts';
 import type { StoreHealth } from './health.ts';
-import type { KeptConversations } from './kept-conversations.ts';
+import type { KeptConversations } from './kit/kept-conversations.ts';
 import type { X402Gateway } from './x402/services.ts';
 
 /** Status that only the running process knows. */

@@ -2,8 +2,8 @@ import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { FundingSource } from '../gateway/money/funding.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
-import { tooLarge } from './body-reading.ts';
-import { BODY_BYTES_MAX, type RouteRule } from './route-table.ts';
+import { tooLarge } from './kit/body-reading.ts';
+import { BODY_BYTES_MAX, type RouteRule } from './kit/route-table.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
 

@@ -9,14 +9,14 @@ import { idText, parseId } from '../core/id.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { cookieIn, LOGIN_COOKIE } from './console/cookies.ts';
-import { credentialsIn } from './credentials.ts';
 import type { DailyChanges } from './daily-changes.ts';
+import { credentialsIn } from './kit/credentials.ts';
+import { UNREADABLE } from './kit/repeats.ts';
+import { checkName, keyReused, stillRunning } from './kit/replay.ts';
+import type { RouteServices } from './kit/route-services.ts';
+import { isOnceForName, type RouteTable } from './kit/route-table.ts';
+import { codeOf, writtenResponse } from './kit/written-answer.ts';
 import { operatorOf } from './operator-socket.ts';
-import { UNREADABLE } from './repeats.ts';
-import { checkName, keyReused, stillRunning } from './replay.ts';
-import type { RouteServices } from './route-services.ts';
-import { isOnceForName, type RouteTable } from './route-table.ts';
-import { codeOf, writtenResponse } from './written-answer.ts';
 
 interface ChangeServices extends Pick<RouteServices, 'bodyOf' | 'repeats' | 'repeatChecks'> {
   readonly idempotency: Pick<Idempotency, 'claim'>;

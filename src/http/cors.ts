@@ -3,8 +3,8 @@ import { SignalboxError } from '../core/errors.ts';
 import { webOriginOf } from '../core/net/web-origin.ts';
 import type { GatewayPolicy } from '../core/policy/snapshot.ts';
 import type { Log } from '../host/telemetry/log.ts';
-import type { RouteEntry } from './route-table.ts';
-import { printable } from './unknown-path.ts';
+import type { RouteEntry } from './kit/route-table.ts';
+import { printable } from './kit/unknown-path.ts';
 
 /** How long a browser may remember the result of a preflight, in seconds. */
 const REMEMBERED_S = '600';

@@ -1,8 +1,8 @@
 import { BODY_ERRORS } from '../admin/kit/operation.ts';
 import type { CountRoute, Surface } from '../dialects/surface.ts';
 import { countTokens } from '../gateway/request/count-tokens.ts';
-import type { RouteServices } from './route-services.ts';
-import { queryOf } from './route-table.ts';
+import type { RouteServices } from './kit/route-services.ts';
+import { queryOf } from './kit/route-table.ts';
 import { keyParameterOf, type SurfaceHandler } from './surface-handler.ts';
 
 /** Counts the tokens of prompts in the dialect of a surface. */

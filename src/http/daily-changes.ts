@@ -2,7 +2,7 @@ import { durationText } from '../access/limits/refusal.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { type Caller, isOperator } from '../core/people/caller.ts';
 import { DAY_MS } from '../core/time/clock.ts';
-import { isOnceForName, type RouteRule } from './route-table.ts';
+import { isOnceForName, type RouteRule } from './kit/route-table.ts';
 
 /** The maximum number of changes by one user within 24 hours after the first change. */
 export const CHANGES_A_DAY = 1_000;

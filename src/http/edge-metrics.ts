@@ -3,7 +3,7 @@ import { ERROR_CODES } from '../core/errors.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
 import { counter, gauge, histogram, OTHER } from '../host/telemetry/counts.ts';
 import type { Family } from '../host/telemetry/families.ts';
-import type { KeptConversations } from './kept-conversations.ts';
+import type { KeptConversations } from './kit/kept-conversations.ts';
 
 /** The methods with metric series of their own. Callers can send any word as a method. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -1,6 +1,6 @@
 import { errorBody } from '../core/api/error.ts';
 import { pathsOf, type Surface, spokenIn } from '../dialects/surface.ts';
-import { pathOf, type RouteEntry } from './route-table.ts';
+import { pathOf, type RouteEntry } from './kit/route-table.ts';
 
 /** The parts of a dialect that an error response needs. */
 type ErrorDialect = Pick<Surface, 'errorBody' | 'requestIdHeader'>;

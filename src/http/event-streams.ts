@@ -2,7 +2,7 @@ import { eventFor } from '../admin/use-cases/events.ts';
 import { Places } from '../admin/use-cases/places.ts';
 import type { Caller } from '../core/people/caller.ts';
 import type { EventFeed, PlacedEvent } from './event-feed.ts';
-import { Watch, type WatchedItem } from './late-watch.ts';
+import { Watch, type WatchedItem } from './kit/late-watch.ts';
 
 /** The maximum number of open streams for one user or key, and in total. */
 const OWN_MAX = 16;

@@ -10,14 +10,14 @@ import { iso } from '../core/time/clock.ts';
 import type { AdmissionRules } from './admission.ts';
 import { cookieIn, LOGIN_COOKIE } from './console/cookies.ts';
 import type { LoginDoor } from './console/login-door.ts';
-import { credentialsIn } from './credentials.ts';
-import { routeDocs } from './docs/route-docs.ts';
 import type { EventFeed } from './event-feed.ts';
 import { type EventStream, EventStreams, type Follower } from './event-streams.ts';
-import { takeHeaders } from './response.ts';
-import type { RouteServices } from './route-services.ts';
+import { credentialsIn } from './kit/credentials.ts';
+import { takeHeaders } from './kit/response.ts';
+import { routeDocs } from './kit/route-docs.ts';
+import type { RouteServices } from './kit/route-services.ts';
+import { sendTexts } from './kit/stream.ts';
 import { FeedEvent } from './schemas/events.ts';
-import { sendTexts } from './stream.ts';
 
 /** The facts that decide whether a caller may follow events. */
 interface Judges extends Pick<AdmissionRules, 'authenticate'> {

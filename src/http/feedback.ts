@@ -4,10 +4,10 @@ import { decisionId, modelId } from '../core/api/shared-fields.ts';
 import { FeedbackRequest } from '../core/decision/feedback.ts';
 import { always, named, share, text, textOrNull, word } from '../core/define/fields.ts';
 import { type FeedbackGateway, giveFeedback } from '../gateway/request/feedback.ts';
-import { bodyIn } from './body.ts';
 import { FEEDBACK_REQUESTS } from './docs/request-examples.ts';
-import { routeDocs } from './docs/route-docs.ts';
-import type { RouteServices } from './route-services.ts';
+import { bodyIn } from './kit/body.ts';
+import { routeDocs } from './kit/route-docs.ts';
+import type { RouteServices } from './kit/route-services.ts';
 
 export const Feedback = named('Feedback', 'The result of a score.', {
   object: always('feedback'),

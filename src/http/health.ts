@@ -6,8 +6,8 @@ import * as field from '../core/define/fields.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { Instance } from '../store/instance.ts';
-import { routeDocs } from './docs/route-docs.ts';
-import { unlisted } from './route-table.ts';
+import { routeDocs } from './kit/route-docs.ts';
+import { unlisted } from './kit/route-table.ts';
 
 export const Health = field.named('Health', 'The process answers.', {
   status: field.always('ok'),

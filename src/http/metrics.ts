@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
-import { routeDocs } from './docs/route-docs.ts';
+import { routeDocs } from './kit/route-docs.ts';
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

@@ -6,7 +6,7 @@ import { SignalboxError } from '../core/errors.ts';
 import { messageOf, orElse } from '../core/thrown.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { Actor } from '../store/trail.ts';
-import { pathOf } from './route-table.ts';
+import { pathOf } from './kit/route-table.ts';
 
 /** The longest path, in bytes, that every operating system accepts for a socket. */
 const PATH_BYTES_MAX = 103;

@@ -5,11 +5,11 @@ import { senderAs } from '../admin/use-cases/playground.ts';
 import * as field from '../core/define/fields.ts';
 import { objectOf, textOf } from '../core/json/object.ts';
 import { SURFACES } from '../dialects/surfaces.ts';
-import { bodyIn } from './body.ts';
-import { routeDocs } from './docs/route-docs.ts';
-import { filledPath } from './path-template.ts';
-import type { RouteServices } from './route-services.ts';
-import { PLAYGROUND } from './route-table.ts';
+import { bodyIn } from './kit/body.ts';
+import { filledPath } from './kit/path-template.ts';
+import { routeDocs } from './kit/route-docs.ts';
+import type { RouteServices } from './kit/route-services.ts';
+import { PLAYGROUND } from './kit/route-table.ts';
 
 /** The paths of the dialects in the playground, by their words. */
 const PATHS: ReadonlyMap<string, string> = new Map(

@@ -5,9 +5,9 @@ import { RouteRequest } from '../core/api/route-query.ts';
 import { OTHER_BODIES, ROUTE_DIALECTS, readRouteBody } from '../dialects/route-body.ts';
 import { recommend } from '../gateway/request/recommend.ts';
 import { ROUTE_REQUESTS } from './docs/request-examples.ts';
-import { routeDocs } from './docs/route-docs.ts';
-import { textResponse } from './response.ts';
-import type { RouteServices } from './route-services.ts';
+import { textResponse } from './kit/response.ts';
+import { routeDocs } from './kit/route-docs.ts';
+import type { RouteServices } from './kit/route-services.ts';
 import { RouteAdvice } from './schemas/advice.ts';
 
 const DESCRIPTION = `Returns the model that a chat request with the same facts would get, with estimates and alternatives. It calls no

@@ -1,6 +1,6 @@
 import type { Observer } from '../gateway/request/observe/observer.ts';
 import type { RequestContext } from '../gateway/request/request-context.ts';
-import { needsKey, pathOf, type RouteEntry } from './route-table.ts';
+import { needsKey, pathOf, type RouteEntry } from './kit/route-table.ts';
 
 /** The context of each HTTP request. The context is found by the `Request` object, which is all that Elysia's hooks share. */
 export function requestContexts(observer: Observer) {

@@ -1,6 +1,6 @@
 import type { Context } from 'elysia';
 import type { RouteInput, Surface } from '../dialects/surface.ts';
-import type { RouteDocs } from './docs/route-docs.ts';
+import type { RouteDocs } from './kit/route-docs.ts';
 
 /** The parameter of the query with a key, for the access of a surface's route. */
 export const keyParameterOf = ({ keyParameter }: Surface) => (keyParameter === undefined ? {} : { keyParameter });

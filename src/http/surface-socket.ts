@@ -2,9 +2,9 @@ import { Elysia } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
 import { type Caller, rootOf } from '../core/people/caller.ts';
 import type { AnswerRoute, SocketDialogue, Surface } from '../dialects/surface.ts';
-import { routeDocs } from './docs/route-docs.ts';
-import { type RouteServices, UNREAD_S } from './route-services.ts';
-import type { SocketPlace } from './sockets.ts';
+import { routeDocs } from './kit/route-docs.ts';
+import { type RouteServices, UNREAD_S } from './kit/route-services.ts';
+import type { SocketPlace } from './kit/sockets.ts';
 
 /** Headers of the upgrade that belong to the connection or to a single request, so they are not passed on. */
 const OF_CONNECTION =

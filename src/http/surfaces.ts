@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia';
 import type { RouteInput, Surface } from '../dialects/surface.ts';
 import { countHandler } from './count-tokens.ts';
-import { accessOf, routeDocs } from './docs/route-docs.ts';
-import { escapedTemplate, isTemplate, PathTemplate } from './path-template.ts';
-import type { RouteServices } from './route-services.ts';
-import { pathOf, templated } from './route-table.ts';
+import { escapedTemplate, isTemplate, PathTemplate } from './kit/path-template.ts';
+import { accessOf, routeDocs } from './kit/route-docs.ts';
+import type { RouteServices } from './kit/route-services.ts';
+import { pathOf, templated } from './kit/route-table.ts';
 import type { SurfaceHandler } from './surface-handler.ts';
 import { answerHandler } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';

@@ -6,9 +6,9 @@ import { exportedTrail } from '../admin/use-cases/trail.ts';
 import { refuse } from '../core/errors.ts';
 import { parseMoment } from '../core/time/clock.ts';
 import type { TrailTable } from '../store/trail.ts';
-import { routeDocs } from './docs/route-docs.ts';
-import { exportResponse } from './export-response.ts';
-import type { RouteServices } from './route-services.ts';
+import { exportResponse } from './kit/export-response.ts';
+import { routeDocs } from './kit/route-docs.ts';
+import type { RouteServices } from './kit/route-services.ts';
 
 interface TrailServices extends Pick<RouteServices, 'gateway' | 'principalOf' | 'server' | 'stalledS'> {
   readonly store: { readonly trail: Pick<TrailTable, 'links'> };

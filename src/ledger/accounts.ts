@@ -1,8 +1,8 @@
 import { type Dimensions, LABEL, labelsOf } from '../core/accounting/entry.ts';
 import type { BudgetScope } from '../core/money/budget.ts';
-import type { KeyLines } from '../core/money/holder.ts';
 import { checkedHolder } from '../core/money/holder-address.ts';
 import { type Caller, CHILD_LABEL } from '../core/people/caller.ts';
+import type { KeyLines } from '../core/people/holder.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 
 /** A spender: a key with its labels, or a wallet, with the model name that it requests. */

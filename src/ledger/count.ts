@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { QUARTER_MS, windowAt } from '../core/accounting/window.ts';
 import type { Budget, EntryOwner } from '../core/money/budget.ts';
-import type { KeyLines } from '../core/money/holder.ts';
+import type { KeyLines } from '../core/people/holder.ts';
 import type { LedgerBooks, QuarterCharges, UncountedCharges } from '../store/books.ts';
 import { scopesOfEntries } from './accounts.ts';
 import type { BudgetFund, CountedBudget } from './drawn-fund.ts';

@@ -1,8 +1,8 @@
 import { type Window, windowAt } from '../core/accounting/window.ts';
 import type { Budget, BudgetScope } from '../core/money/budget.ts';
-import type { BudgetHolder } from '../core/money/holder.ts';
 import { isAddress } from '../core/money/holder-address.ts';
 import type { KeyBudget } from '../core/people/caller.ts';
+import type { BudgetHolder } from '../core/people/holder.ts';
 import { holds, subjectIn } from '../core/policy/condition.ts';
 import type { EnforcedBudget } from '../store/books.ts';
 import type { Account, BudgetScopes } from './accounts.ts';

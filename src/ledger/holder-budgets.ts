@@ -1,7 +1,6 @@
 import { type Window, windowAt } from '../core/accounting/window.ts';
 import type { Budget, BudgetScope, ExhaustedAction } from '../core/money/budget.ts';
 import type { Microcredits } from '../core/money/credits.ts';
-import { type BudgetHolder, type HolderBudgets, type KeyLines, NO_LINES } from '../core/money/holder.ts';
 import {
   type BudgetUse,
   HOLDER_KINDS,
@@ -9,6 +8,7 @@ import {
   type KeyBudget,
   type KeyBudgets,
 } from '../core/people/caller.ts';
+import { type BudgetHolder, type HolderBudgets, type KeyLines, NO_LINES } from '../core/people/holder.ts';
 import type { LedgerBooks } from '../store/books.ts';
 import { forecastOf, recentWindow } from './forecast.ts';
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { FundTitle } from '../core/accounting/fund.ts';
 import type { Budget } from '../core/money/budget.ts';
 import type { Microcredits } from '../core/money/credits.ts';
-import type { KeyLines } from '../core/money/holder.ts';
+import type { KeyLines } from '../core/people/holder.ts';
 import type { LedgerBooks } from '../store/books.ts';
 import { scopesOfEntries } from './accounts.ts';
 import { keysOf } from './count.ts';

@@ -4,44 +4,44 @@ import { servesChats } from '../core/kinds/operations.ts';
 import type { LedgerState } from '../core/money/budget.ts';
 import type { TeamNames } from '../core/people/people.ts';
 import type { FoundModels } from '../core/policy/found-models.ts';
+import { languageSupport } from '../core/policy/language-support.ts';
 import type { GatewayPolicy, PolicySnapshot, Selector } from '../core/policy/snapshot.ts';
-import { languageSupport } from '../core/request/language-support.ts';
-import { compileAliases } from './aliases.ts';
-import { createChecker } from './cel/expressions.ts';
-import { compileContent, compileReportedRuns } from './contents.ts';
-import type { Diagnostic, DiagnosticCode } from './diagnostics.ts';
-import { deepFreeze } from './freeze.ts';
-import type { KnownLabels } from './hints/misspelt-values.ts';
-import { dependsOnIntent } from './intent.ts';
-import { withLadders } from './ladders.ts';
+import { dependsOnIntent } from './cel/intent.ts';
+import { draftFound, judgeFound, withChoices } from './compiled/found.ts';
+import { priceFound } from './compiled/found-prices.ts';
+import { reviewImages } from './compiled/images.ts';
+import { reviewSmallBudgets } from './compiled/small-budgets.ts';
+import { compileWildcards } from './compiled/wildcard-models.ts';
+import { createChecker } from './expressions/expressions.ts';
+import type { KnownLabels } from './expressions/misspelt-values.ts';
 import { checkLedgerState } from './ledger-state.ts';
-import { checkLimit, compileBudget } from './limits/limits.ts';
-import { reviewSmallBudgets } from './limits/small-budgets.ts';
-import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './models/embeddings.ts';
-import { reviewFigure } from './models/figures.ts';
-import { draftFound, judgeFound, withChoices } from './models/found.ts';
-import { priceFound } from './models/found-prices.ts';
-import { reviewImages } from './models/images.ts';
-import { compileWildcards } from './models/wildcard-models.ts';
-import type { PublicFigures } from './models/wildcard-names.ts';
-import { servable } from './models/wildcards.ts';
-import type { ParsedPolicy, PolicySettings } from './parsed.ts';
-import { reviewTeams } from './people/people.ts';
-import { reviewReplacedTeams } from './people/team-renames.ts';
 import {
   type Availability,
   environmentFacts,
   narrowCapabilities,
   reportNoProvider,
   selectAvailable,
-} from './providers/availability.ts';
+} from './models/availability.ts';
+import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './models/embeddings.ts';
+import { reviewFigure } from './models/figures.ts';
+import type { PublicFigures } from './models/wildcard-names.ts';
+import { servable } from './models/wildcards.ts';
+import { compileAliases } from './parsed/aliases.ts';
+import { compileContent, compileReportedRuns } from './parsed/contents.ts';
+import { withLadders } from './parsed/ladders.ts';
+import type { ParsedPolicy, PolicySettings } from './parsed/parsed.ts';
+import { compileSections } from './parsed/sections.ts';
+import { compileSelectors } from './parsed/selectors.ts';
+import { reviewTeams } from './people/people.ts';
+import { reviewReplacedTeams } from './people/team-renames.ts';
 import { type LoadedPlugin, withOwnPlugins } from './providers/plugins.ts';
 import { cachedTokensMin, compileProvider, type Environment } from './providers/providers.ts';
-import { Report } from './report.ts';
+import type { Diagnostic, DiagnosticCode } from './report/diagnostics.ts';
+import { deepFreeze } from './report/freeze.ts';
+import { Report } from './report/report.ts';
+import { inSteps } from './report/steps.ts';
 import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules/rules.ts';
-import { compileSections } from './schema/sections.ts';
-import { compileSelectors } from './selectors.ts';
-import { inSteps } from './steps.ts';
+import { checkLimit, compileBudget } from './sections/limits.ts';
 
 /** A compiled policy without its revision, and the effects of the environment on that revision. */
 interface CompiledPolicy {

@@ -1,7 +1,7 @@
 import type { LedgerState } from '../core/money/budget.ts';
-import { listNames } from './hints/nearest.ts';
-import type { ParsedPolicy } from './parsed.ts';
-import type { Report } from './report.ts';
+import type { ParsedPolicy } from './parsed/parsed.ts';
+import { listNames } from './report/nearest.ts';
+import type { Report } from './report/report.ts';
 
 /** Checks that a policy is compatible with the existing ledger. */
 export function checkLedgerState(parsed: ParsedPolicy, ledger: LedgerState, report: Report): void {

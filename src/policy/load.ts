@@ -1,11 +1,11 @@
 import { compileSteps, type LoadContext, type LoadResult } from './compile.ts';
-import { type ParsedPolicy, parseWith } from './parsed.ts';
-import { atOnce } from './steps.ts';
+import { type ParsedPolicy, parseWith } from './parsed/parsed.ts';
+import { atOnce } from './report/steps.ts';
 import type { PolicyFile } from './yaml/parse.ts';
 import { readYaml } from './yaml/reader.ts';
 
 export type { LoadContext, LoadResult } from './compile.ts';
-export type { ParsedPolicy } from './parsed.ts';
+export type { ParsedPolicy } from './parsed/parsed.ts';
 export type { LoadedPlugin } from './providers/plugins.ts';
 export type { Environment } from './providers/providers.ts';
 export type { FileProblem, PolicyFile } from './yaml/parse.ts';

@@ -1,4 +1,4 @@
-import type { RemainingUnits } from '../core/endpoint-room.ts';
+import type { RemainingUnits } from '../core/policy/endpoint-room.ts';
 import type { UpstreamReply } from './reply.ts';
 
 /**

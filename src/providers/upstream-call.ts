@@ -1,6 +1,6 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { PreparedProvider } from '../contract/provider.ts';
-import type { EndpointRoom } from '../core/endpoint-room.ts';
+import type { EndpointRoom } from '../core/policy/endpoint-room.ts';
 import type { Deadlines } from '../core/policy/snapshot.ts';
 import type { Alarms } from './alarm.ts';
 import type { Dial } from './connection/dial.ts';

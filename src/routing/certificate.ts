@@ -1,8 +1,8 @@
 import type { Rejection } from '../core/decision/decision.ts';
 import type { HealthState } from '../core/decision/readings.ts';
 import type { DeclaredLatency } from '../core/policy/snapshot.ts';
-import type { SourcePlace } from '../core/policy/source-place.ts';
-import type { TierName, TierReason } from '../core/policy/tiers.ts';
+import type { TierName, TierReason } from '../core/request/tiers.ts';
+import type { SourcePlace } from '../core/source-place.ts';
 
 export interface CandidateEntry {
   readonly model: string;

@@ -5,8 +5,8 @@ import { toCredits } from '../core/money/credits.ts';
 import { modelOf } from '../core/policy/model-of.ts';
 import { hasBit, type Preference } from '../core/policy/rules.ts';
 import type { Model, PolicySnapshot } from '../core/policy/snapshot.ts';
-import { statedIds } from '../core/policy/tiers.ts';
 import type { Facts } from '../core/request/facts.ts';
+import { statedIds } from '../core/request/tiers.ts';
 import type {
   AppliedPreference,
   AppliedRule,

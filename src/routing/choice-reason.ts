@@ -1,8 +1,8 @@
 import type { Decision } from '../core/decision/decision.ts';
 import { goodShareOf } from '../core/policy/counted-quality.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
-import type { Ladder, LadderReason, LadderRule, TierName, TierReason } from '../core/policy/tiers.ts';
 import type { Facts } from '../core/request/facts.ts';
+import type { Ladder, LadderReason, LadderRule, TierName, TierReason } from '../core/request/tiers.ts';
 import { STEP_QUALITY } from './ladder.ts';
 
 const WHY: Readonly<Record<TierReason, string>> = {

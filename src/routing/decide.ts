@@ -1,9 +1,9 @@
 import type { Decision, RankedModel, Refusal } from '../core/decision/decision.ts';
-import { ANSWER_SIGNALS } from '../core/decision/failure-kinds.ts';
 import { priorReadings, type Readings } from '../core/decision/readings.ts';
 import { buildOf } from '../core/policy/found-models.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
+import { ANSWER_SIGNALS } from '../core/request/failure-kinds.ts';
 import { listedModels } from '../core/request/fallbacks.ts';
 import { decisiveGroup } from './decisive-group.ts';
 import { type AppliedLadder, type ChoiceOptions, Evaluation } from './evaluate.ts';

@@ -1,5 +1,5 @@
 import type { Candidates } from '../contract/strategy.ts';
-import type { Ladder, LadderRule, TierName } from '../core/policy/tiers.ts';
+import type { Ladder, LadderRule, TierName } from '../core/request/tiers.ts';
 
 /** The candidates of a request: their estimates, and the index of each model in the snapshot. Their order is the order of the models. */
 export interface LadderCandidates extends Pick<Candidates, 'n' | 'quality' | 'cost' | 'latency'> {

@@ -1,8 +1,8 @@
 import { REJECTIONS } from '../core/decision/decision.ts';
 import type { Readings } from '../core/decision/readings.ts';
+import { qualifiedFor } from '../core/policy/language-support.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { Facts } from '../core/request/facts.ts';
-import { qualifiedFor } from '../core/request/language-support.ts';
 import { rejectionsOf } from './constrain.ts';
 import { expectedWriting } from './estimate.ts';
 import { windowAsked } from './model-name.ts';

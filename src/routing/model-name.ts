@@ -1,7 +1,7 @@
 import type { InsteadOf } from '../core/decision/decision.ts';
 import { refuse, SignalboxError } from '../core/errors.ts';
-import { levelName } from '../core/money/holder.ts';
 import { type Caller, isOperator } from '../core/people/caller.ts';
+import { levelName } from '../core/people/holder.ts';
 import { AGENT_ALIASES, aliasNames, aliasTarget } from '../core/policy/alias-names.ts';
 import { allOf } from '../core/policy/found-models.ts';
 import { modelOf } from '../core/policy/model-of.ts';

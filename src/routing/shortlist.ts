@@ -2,11 +2,11 @@ import type { Candidates } from '../contract/strategy.ts';
 import { REJECTIONS, type Refusal } from '../core/decision/decision.ts';
 import { HEALTH, type Readings } from '../core/decision/readings.ts';
 import { byOperation, OPERATIONS, type Operation } from '../core/kinds/operations.ts';
+import { qualifiedFor } from '../core/policy/language-support.ts';
 import type { Endpoint, Model, PolicySnapshot, Task } from '../core/policy/snapshot.ts';
 import { missingBits } from '../core/request/capability.ts';
 import type { Facts } from '../core/request/facts.ts';
 import { type FallbackLists, listedModels, nextListed } from '../core/request/fallbacks.ts';
-import { qualifiedFor } from '../core/request/language-support.ts';
 import { ceilingRejections, type Requirements, rejectionsOf } from './constrain.ts';
 import { decisiveGroup, reasonsOfRejection } from './decisive-group.ts';
 import {

@@ -1,8 +1,6 @@
 import { shownCredits } from '../core/money/ceiling.ts';
 import { toCredits } from '../core/money/credits.ts';
 import { guessesIn } from '../core/policy/found-models.ts';
-import type { SourcePlace } from '../core/policy/source-place.ts';
-import { tierText as tierNames } from '../core/policy/tiers.ts';
 import { capabilityNames } from '../core/request/capability.ts';
 import type { ExpectedLength, LengthSource } from '../core/request/expected-length.ts';
 import {
@@ -15,6 +13,8 @@ import {
   type Unescalated,
 } from '../core/request/facts.ts';
 import { FALLBACK_REASONS, type FallbackLists, listFor, REASON_NAMES } from '../core/request/fallbacks.ts';
+import { tierText as tierNames } from '../core/request/tiers.ts';
+import type { SourcePlace } from '../core/source-place.ts';
 import { decimalText } from '../core/text/text.ts';
 import { iso } from '../core/time/clock.ts';
 import { percent, seconds, shownQuality, tradeOff, UNKNOWN_QUALITY } from './advise.ts';

@@ -1,7 +1,7 @@
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
-import type { FirstTier, TierName, TierReason } from '../core/policy/tiers.ts';
 import type { Conversation } from '../core/request/conversation.ts';
 import type { Escalation, Facts, Unescalated } from '../core/request/facts.ts';
+import type { FirstTier, TierName, TierReason } from '../core/request/tiers.ts';
 import { transcriptEscalation } from './profile/escalation.ts';
 
 /** Whether a ladder chooses the model of a request. */

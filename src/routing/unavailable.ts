@@ -1,6 +1,6 @@
 import type { HealthState } from '../core/decision/readings.ts';
-import type { EndpointLimitName, EndpointShortage } from '../core/endpoint-room.ts';
 import { SignalboxError } from '../core/errors.ts';
+import type { EndpointLimitName, EndpointShortage } from '../core/policy/endpoint-room.ts';
 import { plural } from '../core/text/text.ts';
 
 /** An endpoint that accepts no requests at the moment. */

@@ -1,6 +1,6 @@
+import type { LanguageSupport, Languages } from '../core/policy/language-support.ts';
 import { emptyBits, setBit } from '../core/policy/rules.ts';
 import type { PolicySnapshot, WildcardModel } from '../core/policy/snapshot.ts';
-import type { LanguageSupport, Languages } from '../core/request/language-support.ts';
 
 /**
  * Returns a policy for requests that name this model of a wildcard. The model is the only model in the returned policy, so it never

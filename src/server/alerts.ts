@@ -21,7 +21,7 @@ import type { Family } from '../host/telemetry/families.ts';
 import { forecastOf } from '../ledger/forecast.ts';
 import { titleText } from '../ledger/fund-words.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { firstError } from '../policy/diagnostics.ts';
+import { firstError } from '../policy/report/diagnostics.ts';
 import type { PolicyStatus } from '../policy/runtime/status.ts';
 import type { Health } from '../providers/health/health.ts';
 import type { AlertMessage } from '../store/alerts.ts';

@@ -5,7 +5,7 @@ import type { ServerAudits } from '../admin/use-cases/ledger/audit.ts';
 import type { JudgeTools } from '../admin/use-cases/policy/tools.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { commandName } from '../core/command-name.ts';
-import { revisionsIn } from '../core/policy/revision.ts';
+import { revisionsIn } from '../core/text/revision.ts';
 import { shellWord } from '../core/text/shell-word.ts';
 import { iso } from '../core/time/clock.ts';
 import { compileCandidate, isRejected } from '../policy/runtime/candidate.ts';

@@ -6,7 +6,7 @@ import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { iso } from '../core/time/clock.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { OrphansClosed } from '../ledger/orphans.ts';
-import { firstError } from '../policy/diagnostics.ts';
+import { firstError } from '../policy/report/diagnostics.ts';
 import { servingProviders, servingText } from '../policy/runtime/candidate.ts';
 import { summary } from '../policy/runtime/diff.ts';
 import type { ReloadAttempt } from '../policy/runtime/status.ts';

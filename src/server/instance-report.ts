@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
-import { revisionsIn } from '../core/policy/revision.ts';
 import type { PolicySplit } from '../core/tables/alerts/policy-split.ts';
+import { revisionsIn } from '../core/text/revision.ts';
 import type { Timer, Timers } from '../core/time/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
-import { firstError } from '../policy/diagnostics.ts';
+import { firstError } from '../policy/report/diagnostics.ts';
 import type { PolicyStatus } from '../policy/runtime/status.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { type InstanceReport, type LiveInstance, liveInstances, type PolicyOrigin } from '../store/instance-reports.ts';

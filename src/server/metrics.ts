@@ -6,7 +6,7 @@ import { metricsPage } from '../host/telemetry/page.ts';
 import { watchProcess } from '../host/telemetry/process.ts';
 import type { AppOptions } from '../http/app-options.ts';
 import { conversationFamilies, gateFamilies } from '../http/edge-metrics.ts';
-import type { KeptConversations } from '../http/kept-conversations.ts';
+import type { KeptConversations } from '../http/kit/kept-conversations.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
 import { type PolicyFigures, policyFamilies, taskFamilies } from '../policy/runtime/metrics.ts';

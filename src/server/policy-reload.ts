@@ -14,8 +14,8 @@ import { mask } from '../host/telemetry/secrets.ts';
 import type { EventFeed } from '../http/event-feed.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import type { LedgerTerms } from '../ledger/ledger.ts';
-import { type Diagnostic, errorsIn, formatDiagnostics } from '../policy/diagnostics.ts';
 import type { PolicyFile } from '../policy/load.ts';
+import { type Diagnostic, errorsIn, formatDiagnostics } from '../policy/report/diagnostics.ts';
 import {
   compileCandidate,
   findsModels,

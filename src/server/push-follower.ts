@@ -1,6 +1,6 @@
 import type { Timer, Timers } from '../core/time/timers.ts';
 import type { Log } from '../host/telemetry/log.ts';
-import { firstError } from '../policy/diagnostics.ts';
+import { firstError } from '../policy/report/diagnostics.ts';
 import { isRejected, type PolicyCandidate, type RejectedPolicy } from '../policy/runtime/candidate.ts';
 import { pushedBundle } from '../policy/runtime/pushed.ts';
 import type { Reloader } from '../policy/runtime/reload.ts';

@@ -23,7 +23,7 @@ import { openTracer } from '../host/telemetry/tracing/tracer.ts';
 import { createApp } from '../http/app.ts';
 import type { AppOptions } from '../http/app-options.ts';
 import { EventFeed } from '../http/event-feed.ts';
-import { openConversations } from '../http/kept-conversations.ts';
+import { openConversations } from '../http/kit/kept-conversations.ts';
 import { openOperatorSocket } from '../http/operator-socket.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import { loadSecret } from '../payments/seal.ts';

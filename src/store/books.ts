@@ -3,7 +3,7 @@ import type { FundRef, FundStanding } from '../core/accounting/fund.ts';
 import type { Window } from '../core/accounting/window.ts';
 import type { Budget, EntryOwner, LedgerState, StoredBudget } from '../core/money/budget.ts';
 import type { Microcredits } from '../core/money/credits.ts';
-import type { StatedLimit } from '../core/people/rate-limit.ts';
+import type { StatedLimit } from '../core/policy/rate-limit.ts';
 import type { Cursor } from './cursor.ts';
 import type { Orphan, StoredReservation } from './ledger-table.ts';
 import type { Write } from './store.ts';

@@ -1,4 +1,4 @@
-import { revisionsIn } from '../core/policy/revision.ts';
+import { revisionsIn } from '../core/text/revision.ts';
 import { gauge, gaugeBy, spread, total } from '../host/telemetry/counts.ts';
 import type { Family } from '../host/telemetry/families.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from './activity.ts';

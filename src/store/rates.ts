@@ -1,4 +1,4 @@
-import type { StatedLimit } from '../core/people/rate-limit.ts';
+import type { StatedLimit } from '../core/policy/rate-limit.ts';
 
 /** The unit that a rate limit counts. */
 export type RateUnit = 'requests' | 'tokens' | 'streams';

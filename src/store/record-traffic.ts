@@ -1,4 +1,3 @@
-import { isOfProvider } from '../core/decision/failure-kinds.ts';
 import {
   type AttemptRecord,
   type DecisionOutcome,
@@ -7,6 +6,7 @@ import {
   statusOf,
 } from '../core/decision/record.ts';
 import type { Refusal } from '../core/decision/refusal.ts';
+import { isOfProvider } from '../core/request/failure-kinds.ts';
 import { labelSeries, NO_TRAFFIC, type TrafficFigures } from './traffic.ts';
 
 /** The series in which a request or a charge counts; an empty name for none. */

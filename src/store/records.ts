@@ -5,7 +5,7 @@ import type { Refusal } from '../core/decision/refusal.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Operation } from '../core/kinds/operations.ts';
 import type { GuardFinding } from '../core/policy/guards.ts';
-import type { Revision } from '../core/policy/revision.ts';
+import type { Revision } from '../core/text/revision.ts';
 import type { Write } from './store.ts';
 
 /** A stored record differs from what this program writes: someone edited the store, or the store is damaged. */

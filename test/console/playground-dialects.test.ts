@@ -4,7 +4,7 @@ import { curlOf } from '../../src/console/views/playground/snippets.ts';
 import { textIn } from '../../src/console/views/playground/wire.ts';
 import { answerRoutesOf } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
-import { filledPath } from '../../src/http/path-template.ts';
+import { filledPath } from '../../src/http/kit/path-template.ts';
 
 const WORDS = Object.keys(DIALECTS) as Dialect[];
 const PROMPT = 'What is "PROMPT"?';

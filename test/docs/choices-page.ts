@@ -4,8 +4,8 @@ import { aimRows, cheapRows, fastRows, type Result, resultOf } from '../../bench
 import { modelsChosen, regretRows, regretsOf } from '../../bench/panel-regret.ts';
 import { choicesIn } from '../../src/admin/use-cases/policy/choices.ts';
 import { qualitiesOf } from '../../src/core/policy/counted-quality.ts';
+import { atOnce } from '../../src/policy/report/steps.ts';
 import type { Runtime } from '../../src/policy/runtime/runtime.ts';
-import { atOnce } from '../../src/policy/steps.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { typicalFigures } from '../../src/routing/typical.ts';
 import { decideAll, decideOne, factsFor, runtimeWith, type Verdict } from '../panel/decide.ts';

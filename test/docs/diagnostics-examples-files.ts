@@ -1,4 +1,4 @@
-import type { DiagnosticCode } from '../../src/policy/diagnostics.ts';
+import type { DiagnosticCode } from '../../src/policy/report/diagnostics.ts';
 import type { Example } from './diagnostics-example.ts';
 
 /** The examples of files that cannot be read as YAML. */

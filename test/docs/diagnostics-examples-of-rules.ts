@@ -1,4 +1,4 @@
-import type { DiagnosticCode } from '../../src/policy/diagnostics.ts';
+import type { DiagnosticCode } from '../../src/policy/report/diagnostics.ts';
 import type { Example } from './diagnostics-example.ts';
 
 const LOOP = (name: string) => `[1, 2, 3, 4, 5, 6].all(${name}, `;

@@ -1,4 +1,4 @@
-import type { DiagnosticCode } from '../../src/policy/diagnostics.ts';
+import type { DiagnosticCode } from '../../src/policy/report/diagnostics.ts';
 import type { Example } from './diagnostics-example.ts';
 import { FILE_EXAMPLES } from './diagnostics-examples-files.ts';
 import { RULE_EXAMPLES } from './diagnostics-examples-of-rules.ts';

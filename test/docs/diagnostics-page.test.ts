@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { DIAGNOSTICS } from '../../src/policy/diagnostics.ts';
+import { DIAGNOSTICS } from '../../src/policy/report/diagnostics.ts';
 import { loadGolden } from '../policy/golden.ts';
 import { DIAGNOSED } from './diagnostics-page.ts';
 

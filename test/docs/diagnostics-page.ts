@@ -1,4 +1,4 @@
-import { DIAGNOSTICS, type DiagnosticCode, severityOf } from '../../src/policy/diagnostics.ts';
+import { DIAGNOSTICS, type DiagnosticCode, severityOf } from '../../src/policy/report/diagnostics.ts';
 import type { Example } from './diagnostics-example.ts';
 import { EXAMPLES } from './diagnostics-examples.ts';
 

@@ -1,5 +1,5 @@
-import { ANSWER_SIGNALS } from '../../src/core/decision/failure-kinds.ts';
 import { ESCALATION_NAMES, ESCALATION_SIGNALS, USUAL_SIGNALS } from '../../src/core/request/facts.ts';
+import { ANSWER_SIGNALS } from '../../src/core/request/failure-kinds.ts';
 import { figuresOf, KEPT_ASIDE, TRANSCRIPTS, type Transcript } from '../routing/signals/transcripts.ts';
 import { marked } from './choices-page.ts';
 import { markdownTable } from './table.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { HELP } from '../../src/admin/cli/help-texts.ts';
 import { jsonText } from '../../src/admin/cli/text.ts';
-import { policySchema, schemaText } from '../../src/policy/schema/json-schema.ts';
+import { policySchema, schemaText } from '../../src/policy/json-schema.ts';
 import { AGENT_PAGES } from './agent-names-page.ts';
 import { alertsPage } from './alerts-page.ts';
 import { choicesPage, chosenPage } from './choices-page.ts';

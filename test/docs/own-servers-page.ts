@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { QUALITY_BY_SIZE, QUALITY_OF_UNKNOWN_SIZE } from '../../src/policy/models/found.ts';
+import { QUALITY_BY_SIZE, QUALITY_OF_UNKNOWN_SIZE } from '../../src/policy/compiled/found.ts';
 import { markdownTable } from './table.ts';
 
 export const OWN_SERVERS = 'docs/policies/own-servers.md';

@@ -2,8 +2,8 @@ import { OptionalKind, type TSchema } from '@sinclair/typebox';
 import { shipped } from '../../plugins/index.ts';
 import { CAPABILITIES, CAPABILITY_NAMES } from '../../src/core/request/capability.ts';
 import { FIELDS, isTypeName, type TypeName, VARIABLES } from '../../src/policy/cel/types.ts';
-import type { Section } from '../../src/policy/schema/section-definition.ts';
-import { LANGUAGE } from '../../src/policy/schema/sections.ts';
+import { LANGUAGE } from '../../src/policy/parsed/sections.ts';
+import type { Section } from '../../src/policy/sections/section-definition.ts';
 import { amountIn, cell, code, limitsOf, typeName } from './schema-words.ts';
 
 const ALL = Object.entries<Section>(LANGUAGE);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { KEY_HEADERS } from '../../src/http/credentials.ts';
+import { KEY_HEADERS } from '../../src/http/kit/credentials.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { useSignalbox } from '../support/use.ts';

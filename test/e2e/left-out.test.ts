@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import type { Platform } from '../../src/core/request/answer.ts';
+import type { Platform } from '../../src/core/decision/answer.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Json } from '../../plugins/providers/json.ts';
-import type { Platform } from '../../src/core/request/answer.ts';
+import type { Platform } from '../../src/core/decision/answer.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 

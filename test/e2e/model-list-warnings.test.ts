@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { PEER_PATHS } from '../../src/http/unknown-path.ts';
+import { PEER_PATHS } from '../../src/http/kit/unknown-path.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 

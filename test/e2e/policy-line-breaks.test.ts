@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Diagnostic } from '../../src/policy/diagnostics.ts';
+import type { Diagnostic } from '../../src/policy/report/diagnostics.ts';
 import { expectError } from '../support/error-contract.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';

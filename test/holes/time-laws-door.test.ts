@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { answerRoutesOf } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
-import { filledPath } from '../../src/http/path-template.ts';
+import { filledPath } from '../../src/http/kit/path-template.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { GROWTH_MAX, growthOf, LARGER } from '../support/in-time.ts';
 import { useSignalbox } from '../support/use.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { Timers } from '../../src/core/time/timers.ts';
-import { BodyPace, TurnPace } from '../../src/http/body-pace.ts';
+import { BodyPace, TurnPace } from '../../src/http/kit/body-pace.ts';
 
 const TURN = 4_194_304;
 const MIB = 1_048_576;

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Gate } from '../../src/access/limits/gate.ts';
-import { BodyReader } from '../../src/http/body-reading.ts';
+import { BodyReader } from '../../src/http/kit/body-reading.ts';
 import { tries } from '../deep/effort.ts';
 import { waitFor } from '../support/answers.ts';
 import { connect, type RawConnection } from '../support/raw-http.ts';

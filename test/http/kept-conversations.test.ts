@@ -5,7 +5,7 @@ import type { Members } from '../../src/core/json/original.ts';
 import { type BodySource, setSource, sourceOf, writeJson, writtenText } from '../../src/core/json/source.ts';
 import { OPERATOR } from '../../src/core/people/caller.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
-import { KeptConversations, type KeptReading, openConversations } from '../../src/http/kept-conversations.ts';
+import { KeptConversations, type KeptReading, openConversations } from '../../src/http/kit/kept-conversations.ts';
 import type { NewsListener, NewsSubject } from '../../src/store/news.ts';
 import { tries } from '../deep/effort.ts';
 

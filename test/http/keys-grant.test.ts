@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { openKeys } from '../../src/access/keys.ts';
 import { KEY_OPERATIONS } from '../../src/admin/keys.ts';
 import { operatorAs } from '../../src/admin/use-cases/principal.ts';
-import { operationRoutes } from '../../src/http/operations.ts';
+import { operationRoutes } from '../../src/http/kit/operations.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';

@@ -9,7 +9,7 @@ import {
   parseRange,
   startOf,
 } from '../../src/core/net/address.ts';
-import { behindProxies, callerAddress } from '../../src/http/address.ts';
+import { behindProxies, callerAddress } from '../../src/http/kit/address.ts';
 
 const ipv4 = fc.ipV4();
 const ipv6 = fc.ipV6();

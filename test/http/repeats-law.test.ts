@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { AnswerTurns } from '../../src/gateway/exchange/answer-turns.ts';
-import { Repeats } from '../../src/http/repeats.ts';
+import { Repeats } from '../../src/http/kit/repeats.ts';
 import { contextWith } from '../support/request-context.ts';
 
 /** The most bytes that repeats process between two turns of the event loop: the rest of one turn, and the whole next one. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
 import fc from 'fast-check';
-import { needsKey, type RouteRule, RouteTable, routeRules, unlisted } from '../../src/http/route-table.ts';
+import { needsKey, type RouteRule, RouteTable, routeRules, unlisted } from '../../src/http/kit/route-table.ts';
 import { ROUTE_TABLE, ROUTES } from '../support/routes.ts';
 
 describe('the route table', () => {

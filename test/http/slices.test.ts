@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { sliceEnd } from '../../src/http/stream.ts';
+import { sliceEnd } from '../../src/http/kit/stream.ts';
 
 const SLICE = 65_536;
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { CHUNKS } from '../../src/dialects/openai-chat/chunks.ts';
-import { streamResponse } from '../../src/http/stream.ts';
+import { streamResponse } from '../../src/http/kit/stream.ts';
 import { boundUnsentBytes } from '../../src/server/listening-sockets.ts';
 import { type DeafCaller, startDeafCaller } from '../support/deaf-caller.ts';
 import { ScriptedAnswer } from '../support/scripted-answer.ts';

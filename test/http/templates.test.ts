@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { isObject, objectOf } from '../../plugins/providers/json.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
 import type { AnswerRoute, CountRoute, Surface } from '../../src/dialects/surface.ts';
-import { PathTemplate } from '../../src/http/path-template.ts';
+import { PathTemplate } from '../../src/http/kit/path-template.ts';
 import { createChat, ollamaChat } from '../dialects/ollama/surface.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';

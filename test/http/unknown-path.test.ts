@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { type RouteRule, RouteTable } from '../../src/http/route-table.ts';
-import { nothingAt } from '../../src/http/unknown-path.ts';
+import { type RouteRule, RouteTable } from '../../src/http/kit/route-table.ts';
+import { nothingAt } from '../../src/http/kit/unknown-path.ts';
 
 const SERVED = 'Signalbox serves chat at /v1/chat/completions, /v1/messages, and embeddings at /v1/embeddings.';
 const rule = (method: string, path: string, operation?: RouteRule['operation']): RouteRule => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { decodeAnswer } from '../../src/access/idempotency/answer.ts';
-import { codeOf, writtenResponse } from '../../src/http/written-answer.ts';
+import { codeOf, writtenResponse } from '../../src/http/kit/written-answer.ts';
 
 const ALONE = { pace: () => null, leave: () => {} };
 

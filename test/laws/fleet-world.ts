@@ -1,6 +1,6 @@
 import { CountedRooms } from '../../src/access/limits/endpoint-rooms.ts';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
-import { isShort } from '../../src/core/endpoint-room.ts';
+import { isShort } from '../../src/core/policy/endpoint-room.ts';
 import { SPREAD_MODES } from '../../src/core/policy/spread.ts';
 import { pauseOf } from '../../src/gateway/exchange/failure.ts';
 import { calledBy } from '../../src/gateway/exchange/key-turns.ts';

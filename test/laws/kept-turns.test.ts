@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { type ListMemory, ListValues, memoryOf, remember } from '../../src/core/json/list-memory.ts';
-import { KeptConversations, type KeptReading } from '../../src/http/kept-conversations.ts';
+import { KeptConversations, type KeptReading } from '../../src/http/kit/kept-conversations.ts';
 import { someOf, tries } from '../deep/effort.ts';
 import { type Behaviour, type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { keptBy } from '../support/kept-conversations.ts';

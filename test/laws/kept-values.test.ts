@@ -13,7 +13,7 @@ import { Affinity } from '../../src/gateway/prompt/affinity.ts';
 import { checkRequest } from '../../src/gateway/request/check-request.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
-import { KeptConversations } from '../../src/http/kept-conversations.ts';
+import { KeptConversations } from '../../src/http/kit/kept-conversations.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { buildRuntime, type Runtime } from '../../src/policy/runtime/runtime.ts';
 import { chatFacts } from '../../src/routing/facts.ts';

@@ -16,7 +16,7 @@ import { Verdicts } from '../../src/gateway/guards/verdicts.ts';
 import { Affinity } from '../../src/gateway/prompt/affinity.ts';
 import { processTimers } from '../../src/host/telemetry/process-timers.ts';
 import { AT_ONCE } from '../../src/host/turns.ts';
-import { KeptConversations } from '../../src/http/kept-conversations.ts';
+import { KeptConversations } from '../../src/http/kit/kept-conversations.ts';
 import { tries } from '../deep/effort.ts';
 
 /**

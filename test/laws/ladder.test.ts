@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Ladder, TierName } from '../../src/core/policy/tiers.ts';
+import type { Ladder, TierName } from '../../src/core/request/tiers.ts';
 import { escalated, type LadderCandidates, type LadderChoice, laddered } from '../../src/routing/ladder.ts';
 import { tries } from '../deep/effort.ts';
 

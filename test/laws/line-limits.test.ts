@@ -4,7 +4,7 @@ import { Limiter } from '../../src/access/limits/limiter.ts';
 import { callerBelow } from '../../src/access/line.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import type { Caller, KeyLimits } from '../../src/core/people/caller.ts';
-import type { RateLimit } from '../../src/core/people/rate-limit.ts';
+import type { RateLimit } from '../../src/core/policy/rate-limit.ts';
 import { NO_CALLER, readKey } from '../../src/core/tables/facts/caller.ts';
 import { atOnce } from '../access/limits/support.ts';
 import { tries } from '../deep/effort.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { QUARTER_MS, quarterOf, type Window, windowAt } from '../../src/core/accounting/window.ts';
 import { idAt } from '../../src/core/id.ts';
 import type { Budget } from '../../src/core/money/budget.ts';
-import { NO_LINES } from '../../src/core/money/holder.ts';
+import { NO_LINES } from '../../src/core/people/holder.ts';
 import { prepareWindows } from '../../src/ledger/count.ts';
 import { BudgetFund, type CountedBudget } from '../../src/ledger/drawn-fund.ts';
 import { BudgetWindows } from '../../src/ledger/funds.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import type { HolderBudgets, KeyLines } from '../../src/core/money/holder.ts';
 import type { KeyBudget } from '../../src/core/people/caller.ts';
+import type { HolderBudgets, KeyLines } from '../../src/core/people/holder.ts';
 import { holderBudgets } from '../../src/ledger/holder-budgets.ts';
 import { ledgerTest } from './books-test.ts';
 import { adjust, fundsOf, spent } from './model/spending.ts';

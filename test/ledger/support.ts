@@ -1,8 +1,8 @@
 import type { EntryLine, Tariff } from '../../src/core/accounting/entry.ts';
 import { idAt } from '../../src/core/id.ts';
 import type { Budget } from '../../src/core/money/budget.ts';
-import { type KeyLines, NO_LINES } from '../../src/core/money/holder.ts';
 import type { Caller, KeyBudgets } from '../../src/core/people/caller.ts';
+import { type KeyLines, NO_LINES } from '../../src/core/people/holder.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/available-funds.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { HoldRequest } from '../../src/ledger/hold-request.ts';

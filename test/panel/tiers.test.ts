@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { decideFor } from '../../src/admin/use-cases/policy/hypothetical.ts';
-import { TIERS } from '../../src/core/policy/tiers.ts';
 import type { Facts } from '../../src/core/request/facts.ts';
+import { TIERS } from '../../src/core/request/tiers.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { escalated, factsFor, runtimeWith } from './decide.ts';
 import { SELECTORS } from './judge.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Budget, BudgetScope } from '../../src/core/money/budget.ts';
 import { parseDecimal, plainText } from '../../src/core/money/decimal.ts';
 import type { NamedTeam, TeamNames } from '../../src/core/people/people.ts';
-import { unitsOf } from '../../src/policy/limits/usd.ts';
+import { unitsOf } from '../../src/policy/check/usd.ts';
 import { brief, load, loadText, problems, SMALL, snapshotOf } from './support.ts';
 
 const section = (lines: readonly string[]) => `${SMALL}budgets:\n${lines.map((line) => `  - { ${line} }\n`).join('')}`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
+import { formatDiagnostics } from '../../src/policy/report/diagnostics.ts';
 import { brief, load, loadText, only, problems, SMALL } from './support.ts';
 
 /** `SMALL` has 13 lines, so the appended text begins at line 14. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
+import { formatDiagnostics } from '../../src/policy/report/diagnostics.ts';
 import { tries } from '../deep/effort.ts';
 import { LANGUAGE_POLICY } from './language-policy.ts';
 import { loadShipped as load } from './shipped.ts';

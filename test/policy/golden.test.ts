@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DIAGNOSTICS, formatDiagnostics } from '../../src/policy/diagnostics.ts';
+import { DIAGNOSTICS, formatDiagnostics } from '../../src/policy/report/diagnostics.ts';
 import { BASE, GOLDEN, loadGolden } from './golden.ts';
 import { load } from './support.ts';
 

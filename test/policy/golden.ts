@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { defineStrategy, Type } from '../../src/contract/plugin.ts';
 import type { LedgerState } from '../../src/core/money/budget.ts';
 import type { NamedTeam } from '../../src/core/people/people.ts';
-import { type CaseFailure, caseDiagnostics } from '../../src/policy/cases.ts';
+import { type CaseFailure, caseDiagnostics } from '../../src/policy/check/cases.ts';
 import type { StartSettings } from '../../src/policy/compile.ts';
-import type { Diagnostic } from '../../src/policy/diagnostics.ts';
 import type { LoadedPlugin, PolicyFile } from '../../src/policy/load.ts';
+import type { Diagnostic } from '../../src/policy/report/diagnostics.ts';
 import { load } from './support.ts';
 
 /** Each folder in `golden/` contains a policy with mistakes, and its diagnostics in `expected.txt`. */

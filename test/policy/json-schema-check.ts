@@ -1,6 +1,6 @@
 import Ajv, { type ErrorObject } from 'ajv';
 import { parse } from 'yaml';
-import type { JsonSchema } from '../../src/policy/schema/json-schema.ts';
+import type { JsonSchema } from '../../src/policy/json-schema.ts';
 
 /** Makes a function that checks the text of a file with Ajv, and returns each error as its path and message. */
 export function checkerOf(schema: JsonSchema, { strict = true } = {}): (text: string) => string[] {

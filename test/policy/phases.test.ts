@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
-import { caseDiagnostics } from '../../src/policy/cases.ts';
+import { caseDiagnostics } from '../../src/policy/check/cases.ts';
 import { compileSteps } from '../../src/policy/compile.ts';
-import { diagnosticsBody, formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { compilePolicy, parsePolicy } from '../../src/policy/load.ts';
+import { diagnosticsBody, formatDiagnostics } from '../../src/policy/report/diagnostics.ts';
 import { LANGUAGE_POLICY } from './language-policy.ts';
 import { shippedContext } from './shipped.ts';
 import { loadText, SMALL, shippedPolicy } from './support.ts';

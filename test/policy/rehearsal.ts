@@ -1,8 +1,8 @@
 import { shipped } from '../../plugins/index.ts';
 import { rehearse } from '../../src/admin/use-cases/policy/rehearse.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
-import { formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { compilePolicy, type ParsedPolicy, type PolicyFile, parsePolicy } from '../../src/policy/load.ts';
+import { formatDiagnostics } from '../../src/policy/report/diagnostics.ts';
 import { buildRuntime } from '../../src/policy/runtime/runtime.ts';
 
 /** Loads files with the shipped plugins and runs the policy's own test cases. Returns the printed diagnostics. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { Report } from '../../src/policy/report.ts';
+import { Report } from '../../src/policy/report/report.ts';
 
 const place = (line: number) => ({ file: 'p.yaml', line, column: 1, length: 1 });
 

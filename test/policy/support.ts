@@ -8,8 +8,8 @@ import { defineGuard, defineProvider, defineStrategy, Type } from '../../src/con
 import type { ProviderPlugin } from '../../src/contract/provider.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
-import type { Diagnostic, DiagnosticCode } from '../../src/policy/diagnostics.ts';
 import { type LoadContext, type LoadResult, loadPolicy, type PolicyFile } from '../../src/policy/load.ts';
+import type { Diagnostic, DiagnosticCode } from '../../src/policy/report/diagnostics.ts';
 
 const status = 'stable' as const;
 

@@ -6,15 +6,15 @@ import type { Readings } from '../../src/core/decision/readings.ts';
 import { OPERATIONS } from '../../src/core/kinds/operations.ts';
 import { lazy } from '../../src/core/lazy.ts';
 import type { Price } from '../../src/core/money/price.ts';
+import { languageSupport } from '../../src/core/policy/language-support.ts';
 import type { Constraint } from '../../src/core/policy/rules.ts';
 import type { Endpoint, Model, PolicySnapshot, Provider, Task } from '../../src/core/policy/snapshot.ts';
 import { type Facts, type FundFacts, NO_RULES } from '../../src/core/request/facts.ts';
-import { languageSupport } from '../../src/core/request/language-support.ts';
 import { createRegistry } from '../../src/host/plugins/registry.ts';
-import { withLadders } from '../../src/policy/ladders.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
+import { withLadders } from '../../src/policy/parsed/ladders.ts';
 import { cachedTokensMin } from '../../src/policy/providers/providers.ts';
-import { Report } from '../../src/policy/report.ts';
+import { Report } from '../../src/policy/report/report.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 
 export const registry = createRegistry(shipped);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import type { RouteRule } from '../../src/http/route-table.ts';
+import type { RouteRule } from '../../src/http/kit/route-table.ts';
 import { isDeep } from '../deep/effort.ts';
 import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';

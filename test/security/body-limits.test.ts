@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
-import { needsKey } from '../../src/http/route-table.ts';
+import { needsKey } from '../../src/http/kit/route-table.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { pathsOf } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
-import { KEY_HEADERS } from '../../src/http/credentials.ts';
+import { KEY_HEADERS } from '../../src/http/kit/credentials.ts';
 import { testPolicy } from '../support/policies.ts';
 import { connect } from '../support/raw-http.ts';
 import { useSignalbox } from '../support/use.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { Platform } from '../../src/core/request/answer.ts';
+import type { Platform } from '../../src/core/decision/answer.ts';
 
 /** The JSON of a gateway's answer, limited to the members that tests read. Members that the answer lacks are undefined at run time. */
 export interface Answer {

@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ChatMessage } from '../../src/core/api/chat-request.ts';
+import type { Receipt } from '../../src/core/decision/answer.ts';
 import { plainUsage } from '../../src/core/money/usage.ts';
-import type { Receipt } from '../../src/core/request/answer.ts';
 import { CompletionWriter } from '../../src/dialects/openai-chat/completion.ts';
 
 /** A receipt with only the members that writers of answers read. */

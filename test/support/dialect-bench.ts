@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'bun:test';
-import type { Platform } from '../../src/core/request/answer.ts';
+import type { Platform } from '../../src/core/decision/answer.ts';
 import { DIALECTS, type DialectName } from './dialects/index.ts';
 import { type Behaviour, type FakeUpstream, type RecordedRequest, startFakeUpstream } from './fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from './policies.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
+import type { Platform } from '../../src/core/decision/answer.ts';
 import { isObject, objectOf, objectsIn, textOf } from '../../src/core/json/object.ts';
-import type { Platform } from '../../src/core/request/answer.ts';
 
 /** A forced call of a function, as each dialect states it, and its answers as clients of the dialect read them. */
 export const CITY = '{"city":"Bern","days":3}';

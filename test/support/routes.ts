@@ -2,7 +2,7 @@ import { isAction, mayTake } from '../../src/admin/use-cases/roles.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { AppOptions } from '../../src/http/app-options.ts';
-import { type RouteRule, RouteTable, routeRules } from '../../src/http/route-table.ts';
+import { type RouteRule, RouteTable, routeRules } from '../../src/http/kit/route-table.ts';
 
 /** The shipped app, which receives no requests: tests read only its routes. */
 export const APP = createApp({ gateway: {}, surfaces: SURFACES } as unknown as AppOptions);

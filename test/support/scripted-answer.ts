@@ -1,6 +1,6 @@
 import type { StreamPart } from '../../src/contract/parts.ts';
+import type { Receipt } from '../../src/core/decision/answer.ts';
 import type { SignalboxError } from '../../src/core/errors.ts';
-import type { Receipt } from '../../src/core/request/answer.ts';
 import type { AnswerSource } from '../../src/gateway/exchange/answer-source.ts';
 import type { NextParts } from '../../src/providers/upstream-call.ts';
 import { RECEIPT } from './caller-message.ts';

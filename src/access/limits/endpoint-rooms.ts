@@ -1,4 +1,5 @@
 import { type Awaitable, orElse, whenReady } from '../../core/awaitable.ts';
+import type { KeyLimits } from '../../core/people/caller.ts';
 import type {
   EndpointLimitName,
   EndpointRoom,
@@ -7,8 +8,7 @@ import type {
   EndpointStay,
   LimitUse,
   RemainingUnits,
-} from '../../core/endpoint-room.ts';
-import type { KeyLimits } from '../../core/people/caller.ts';
+} from '../../core/policy/endpoint-room.ts';
 import type { EndpointLimits } from '../../core/policy/snapshot.ts';
 import { MINUTE_MS } from '../../core/time/clock.ts';
 import type { RateUnit } from '../../store/rates.ts';

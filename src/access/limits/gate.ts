@@ -1,6 +1,6 @@
 import { type ByteHold, ByteRoom } from '../../core/byte-room.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import type { AdmissionPolicy } from '../../core/people/rate-limit.ts';
+import type { AdmissionPolicy } from '../../core/policy/rate-limit.ts';
 import type { Timer, Timers } from '../../core/time/timers.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';
 

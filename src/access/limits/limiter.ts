@@ -1,6 +1,6 @@
 import type { Caller, KeyLimits } from '../../core/people/caller.ts';
-import type { LimitScope, RateLimit } from '../../core/people/rate-limit.ts';
 import { holds, subjectIn } from '../../core/policy/condition.ts';
+import type { LimitScope, RateLimit } from '../../core/policy/rate-limit.ts';
 import { readCaller, readKey } from '../../core/tables/facts/caller.ts';
 import { type AccountTable, bucketOf, LimitAccounts } from './accounts.ts';
 import { take, waitMs } from './bucket.ts';

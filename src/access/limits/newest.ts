@@ -1,5 +1,5 @@
 import type { KeyLimits } from '../../core/people/caller.ts';
-import type { StatedLimit } from '../../core/people/rate-limit.ts';
+import type { StatedLimit } from '../../core/policy/rate-limit.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import type { News } from '../../store/news.ts';
 import type { NewestRates, RateStore } from '../../store/rates.ts';

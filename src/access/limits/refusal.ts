@@ -1,6 +1,6 @@
 import { SignalboxError } from '../../core/errors.ts';
-import { levelName } from '../../core/money/holder.ts';
 import type { CallerLevel, KeyLimits } from '../../core/people/caller.ts';
+import { levelName } from '../../core/people/holder.ts';
 import type { Reading } from '../../core/reading.ts';
 import { plural } from '../../core/text/text.ts';
 import type { LimitAccount } from './accounts.ts';

@@ -1,5 +1,5 @@
-import { type FailureSeries, isProviderFailure } from '../../core/decision/failure-kinds.ts';
 import type { HealthState } from '../../core/decision/readings.ts';
+import { type FailureSeries, isProviderFailure } from '../../core/request/failure-kinds.ts';
 import type { ProviderKeyReading } from '../../core/tables/alerts/key-refused.ts';
 import type { ProviderReading } from '../../core/tables/alerts/provider-down.ts';
 

@@ -3,8 +3,8 @@ import { commandName } from '../../core/command-name.ts';
 import { capital, didYouMean } from '../../core/text/text.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { alertRuleHint } from '../../policy/hints/alert-rule-hint.ts';
-import { nearest } from '../../policy/hints/nearest.ts';
+import { alertRuleHint } from '../../policy/check/alert-rule-hint.ts';
+import { nearest } from '../../policy/report/nearest.ts';
 import { listed, unknownCommand } from './unknown-command.ts';
 
 /** The kinds of flags for node's parser. */

@@ -1,7 +1,7 @@
 import { commandName } from '../../core/command-name.ts';
 import { capital, didYouMean } from '../../core/text/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { nearest } from '../../policy/hints/nearest.ts';
+import { nearest } from '../../policy/report/nearest.ts';
 import help from './help.json' with { type: 'json' };
 import { peerCommand } from './peer-words.ts';
 

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
-import { TIER_LISTED_MAX } from '../../core/policy/tiers.ts';
 import type { ExpectedLength } from '../../core/request/expected-length.ts';
 import type { Facts } from '../../core/request/facts.ts';
+import { TIER_LISTED_MAX } from '../../core/request/tiers.ts';
 import type { AppliedRule, CandidateEntry, TierEntry } from '../../routing/certificate.ts';
 import type { Certificate } from '../../routing/certify.ts';
 import { story } from '../../routing/story.ts';

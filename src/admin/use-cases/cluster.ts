@@ -1,4 +1,4 @@
-import { revisionsIn } from '../../core/policy/revision.ts';
+import { revisionsIn } from '../../core/text/revision.ts';
 import { type LiveInstance, liveInstances, type ReportSource } from '../../store/instance-reports.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';

@@ -4,7 +4,7 @@ import { toCredits } from '../../core/money/credits.ts';
 import { usdWriter } from '../../core/money/usd.ts';
 import { type Caller, roleOf } from '../../core/people/caller.ts';
 import { iso } from '../../core/time/clock.ts';
-import { errorsIn } from '../../policy/diagnostics.ts';
+import { errorsIn } from '../../policy/report/diagnostics.ts';
 import type { ReloadAttempt } from '../../policy/runtime/status.ts';
 import type { HealthChange } from '../../providers/health/types.ts';
 import type { AlertMessage } from '../../store/alerts.ts';

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
-import { type FailingGuard, findingsOf, type GuardFinding, type GuardRule } from '../../core/policy/guards.ts';
+import { findingsOf, type GuardFinding, type GuardRule } from '../../core/policy/guards.ts';
+import type { FailingGuard } from '../../core/tables/alerts/guard-failing.ts';
 import type { GuardHealth } from '../../gateway/guards/guard-health.ts';
 import type { RecordEntry, RecordLog } from '../../store/records.ts';
 import { type CountQuery, countRecords } from './counted-records.ts';

@@ -1,5 +1,5 @@
 import { isOperator } from '../../core/people/caller.ts';
-import type { FailingGuard } from '../../core/policy/guards.ts';
+import type { FailingGuard } from '../../core/tables/alerts/guard-failing.ts';
 import type { OpenStore } from '../../store/driver.ts';
 import { NEWS_SUBJECTS, type NewsSubject } from '../../store/news.ts';
 import type { Principal } from './principal.ts';

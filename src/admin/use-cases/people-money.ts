@@ -1,7 +1,7 @@
 import type { Window } from '../../core/accounting/window.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
-import type { BudgetHolder } from '../../core/money/holder.ts';
 import type { BudgetUse, KeyBudget } from '../../core/people/caller.ts';
+import type { BudgetHolder } from '../../core/people/holder.ts';
 import { holderBudgetUses } from '../../ledger/holder-budgets.ts';
 import type { JournalReader } from '../../store/journal-reader.ts';
 import { readStore } from '../../store/open.ts';

@@ -1,6 +1,6 @@
 import type { Microcredits } from '../money/credits.ts';
-import type { LadderReason, TierName } from '../policy/tiers.ts';
 import type { Facts } from '../request/facts.ts';
+import type { LadderReason, TierName } from '../request/tiers.ts';
 import { HEALTH, type HealthState, type Readings } from './readings.ts';
 
 /** The reasons why a candidate was rejected, as bits. Several rejection bits of a candidate may be set. */

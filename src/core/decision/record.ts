@@ -1,16 +1,16 @@
-import type { EndpointLimitName } from '../endpoint-room.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Operation } from '../kinds/operations.ts';
 import type { Microcredits } from '../money/credits.ts';
 import type { Usage } from '../money/usage.ts';
 import type { CacheResult, CacheSkip } from '../policy/cache.ts';
+import type { EndpointLimitName } from '../policy/endpoint-room.ts';
 import type { GuardCall, GuardVerdict } from '../policy/guards.ts';
 import type { SpreadMode } from '../policy/spread.ts';
 import type { ExpectedLength } from '../request/expected-length.ts';
 import type { Facts } from '../request/facts.ts';
 import { selectorIn } from '../request/facts.ts';
+import type { AnswerSignal } from '../request/failure-kinds.ts';
 import type { InsteadOf } from './decision.ts';
-import type { AnswerSignal } from './failure-kinds.ts';
 import type { Refusal, RefusedAnswer } from './refusal.ts';
 
 /** A decision with its outcome. A decision record contains no text of the request or the answer. */

@@ -19,7 +19,6 @@ import { isObject } from '../json/object.ts';
 import { AMOUNT_LENGTH_MAX, type AmountUnit, USD_PER_CREDIT_MAX } from '../money/amount.ts';
 import { type Microcredits, toCredits } from '../money/credits.ts';
 import { exactMillionths } from '../money/exact-millionths.ts';
-import { type AmountBounds, microcreditsIn } from '../money/stated-amount.ts';
 import { iso, parseMoment } from '../time/clock.ts';
 import {
   annotate,
@@ -34,6 +33,7 @@ import {
   type MEMBER,
   type ValueOf,
 } from './field.ts';
+import { type AmountBounds, microcreditsIn } from './stated-amount.ts';
 
 /**
  * The words for the schemas of answers, bodies and policies. Schemas of answers stay open (`additionalProperties` is not set), because fields

@@ -1,4 +1,4 @@
-import type { SourcePlace } from '../policy/source-place.ts';
+import type { SourcePlace } from '../source-place.ts';
 import type { Microcredits } from './credits.ts';
 
 export const WINDOWS = ['day', 'week', 'month', 'total'] as const;

@@ -1,5 +1,5 @@
+import type { SourceSpan } from '../source-place.ts';
 import type { AlertTrigger } from '../tables/alerts/index.ts';
-import type { SourceSpan } from './source-place.ts';
 
 /** The format of alert messages. `signalbox` is signed JSON; `slack` is the format of Slack's incoming webhooks. */
 export type WebhookFormat = 'signalbox' | 'slack';

@@ -1,7 +1,7 @@
 import type { UserRole } from '../people/people.ts';
 import type { EscalationSignal } from '../request/facts.ts';
-import type { SourcePlace } from './source-place.ts';
-import type { TierName } from './tiers.ts';
+import type { TierName } from '../request/tiers.ts';
+import type { SourcePlace } from '../source-place.ts';
 
 /**
  * A test case in a policy: an example request, and the decision that the policy must make. The policy check validates it. It runs before a

@@ -1,6 +1,6 @@
 import type { Operation } from '../kinds/operations.ts';
 import type { Capability } from '../request/capability.ts';
-import type { Revision } from './revision.ts';
+import type { Revision } from '../text/revision.ts';
 import { hasBit } from './rules.ts';
 
 /** A model that Signalbox found at a server of the operator. */

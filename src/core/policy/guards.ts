@@ -1,7 +1,7 @@
 import type { Microcredits } from '../money/credits.ts';
+import type { SourcePlace } from '../source-place.ts';
 import type { CallerFacts } from '../tables/facts/caller.ts';
 import type { GuardFacts } from '../tables/facts/guarded.ts';
-import type { SourcePlace } from './source-place.ts';
 
 /** `input`: what the caller sends to a model. `output`: what the model answers. */
 export const GUARD_SIDES = ['input', 'output'] as const;
@@ -119,15 +119,3 @@ export const findingsOf = ({ action, matches, failed, unreadable }: GuardVerdict
   const isMatch = unreadable !== undefined || Object.keys(matches).length > 0;
   return [...(isMatch ? [action] : []), ...(failed ? (['failed'] as const) : [])];
 };
-
-/** A guard that has failed at every request and answer since `since`. */
-export interface FailingGuard {
-  /** The number of requests in a row at which the guard failed. */
-  readonly failures: number;
-  /** When the first of them ended, ms since 1970. */
-  readonly since: number;
-  /** The reason of the last failure. */
-  readonly error: string;
-  /** `req_…` of the last request at which the guard failed. */
-  readonly requestId: string;
-}

@@ -2,14 +2,14 @@ import type { AbortBilling } from '../money/abort-billing.ts';
 import type { Budget, LedgerPolicy } from '../money/budget.ts';
 import type { Price } from '../money/price.ts';
 import type { GroupTerms, TeamDeclaration } from '../people/people.ts';
-import type { AdmissionPolicy, LimitScope, RateLimit } from '../people/rate-limit.ts';
 import type { TokenIssuer } from '../people/token-issuer.ts';
 import type { DroppableName } from '../request/droppable.ts';
 import type { EmbeddingModel } from '../request/embedding.ts';
 import type { EscalationTerms } from '../request/facts.ts';
 import type { FallbackLists } from '../request/fallbacks.ts';
-import type { Languages } from '../request/language-support.ts';
+import type { Ladder } from '../request/tiers.ts';
 import type { Tokenizer } from '../request/tokenizer.ts';
+import type { SourcePlace } from '../source-place.ts';
 import type { AlertPolicy } from './alerts.ts';
 import type { AliasNames } from './alias-names.ts';
 import type { CachePolicy } from './cache.ts';
@@ -17,12 +17,12 @@ import type { PolicyCase } from './case.ts';
 import type { ContentPolicy } from './content.ts';
 import type { FoundMark, FoundModels } from './found-models.ts';
 import type { GuardRule } from './guards.ts';
+import type { Languages } from './language-support.ts';
 import type { PaymentPolicy } from './payments.ts';
+import type { AdmissionPolicy, LimitScope, RateLimit } from './rate-limit.ts';
 import type { Constraint, Preference } from './rules.ts';
 import type { SignInPolicy } from './sign-in.ts';
-import type { SourcePlace } from './source-place.ts';
 import type { SpreadMode } from './spread.ts';
-import type { Ladder } from './tiers.ts';
 
 /**
  * A compiled policy: everything that a decision needs, frozen. Requests never parse or validate policy text. A snapshot holds the names of

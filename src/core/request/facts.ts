@@ -1,9 +1,9 @@
 import type { Operation } from '../kinds/operations.ts';
 import type { AskedAddOns } from '../money/add-ons.ts';
 import type { Microcredits } from '../money/credits.ts';
-import type { FirstTier } from '../policy/tiers.ts';
 import type { EmbeddingFacts } from './embedding.ts';
 import type { FallbackLists } from './fallbacks.ts';
+import type { FirstTier } from './tiers.ts';
 
 /**
  * The `task` of a request whose prompt was not read, because nothing depends on it. A request with the task `unread` counts as `general`.

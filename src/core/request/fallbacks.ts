@@ -1,4 +1,4 @@
-import type { FAILURE_KINDS } from '../decision/failure-kinds.ts';
+import type { FAILURE_KINDS } from './failure-kinds.ts';
 
 /** A reason for which a listed fallback is tried. */
 interface ReasonDefinition {

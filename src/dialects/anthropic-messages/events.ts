@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import { isPlausible, plainUsage, type Usage } from '../../core/money/usage.ts';
-import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import { serverSentEvent, serverSentEvents } from '../server-sent-events.ts';
 import type { EventWriter } from '../surface.ts';
 import { AnswerBlocks, type BlockStart, type BlockStep, isBlockPart } from './answer-blocks.ts';

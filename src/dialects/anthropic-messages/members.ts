@@ -1,7 +1,7 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
+import type { AnswerIdentity } from '../../core/decision/answer.ts';
 import { idText } from '../../core/id.ts';
 import type { Usage } from '../../core/money/usage.ts';
-import type { AnswerIdentity } from '../../core/request/answer.ts';
 import type { AnswerBlocks } from './answer-blocks.ts';
 
 /** Returns the members of a message that are the same at its start and its end: all except content, end reason and usage. */

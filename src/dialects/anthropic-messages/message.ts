@@ -1,6 +1,6 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import { inputOf } from '../../core/json/object.ts';
-import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import type { AnswerWriter } from '../surface.ts';
 import { AnswerBlocks, type BlockStart, type BlockStep, isBlockPart } from './answer-blocks.ts';
 import { type FinishReport, messageHead, stopMembers, wholeUsage } from './members.ts';

@@ -1,8 +1,8 @@
 import type { PassedPart } from '../../contract/parts.ts';
+import type { Receipt } from '../../core/decision/answer.ts';
 import { isObject, listOf } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
 import { isImpossible, plainUsage, type Usage } from '../../core/money/usage.ts';
-import type { Receipt } from '../../core/request/answer.ts';
 import { wrapState } from '../../core/request/wrapped-state.ts';
 import { serverSentEvent } from '../server-sent-events.ts';
 import { CUT, usageMembers, wholeUsage } from './members.ts';

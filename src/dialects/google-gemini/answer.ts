@@ -1,6 +1,6 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import type { SignalboxError } from '../../core/errors.ts';
-import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import { serverSentEvents } from '../server-sent-events.ts';
 import type { AnswerWriter, EventForm, EventWriter } from '../surface.ts';
 import {

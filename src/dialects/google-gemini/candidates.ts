@@ -1,9 +1,9 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
+import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import { idText } from '../../core/id.ts';
 import { inputOf, isObject, listOf, objectOf } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
 import type { Usage } from '../../core/money/usage.ts';
-import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import { googleSignature, wrappedSignature } from './signature.ts';
 
 interface Call {

@@ -1,8 +1,8 @@
 import type { FinishReason, MessagePart, StreamPart } from '../../contract/parts.ts';
 import { TextRun } from '../../contract/text-run.ts';
 import { errorBody } from '../../core/api/error.ts';
+import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import type { SignalboxError } from '../../core/errors.ts';
-import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import { NO_ARGUMENTS } from '../no-arguments.ts';
 import { serverSentEvents } from '../server-sent-events.ts';
 import type { EventForm, EventWriter } from '../surface.ts';

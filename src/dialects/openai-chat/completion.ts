@@ -1,8 +1,8 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
+import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import { idText } from '../../core/id.ts';
 import type { Members } from '../../core/json/original.ts';
 import type { Usage } from '../../core/money/usage.ts';
-import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import { NO_ARGUMENTS } from '../no-arguments.ts';
 import type { AnswerWriter } from '../surface.ts';
 

@@ -3,11 +3,11 @@ import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { errorBody } from '../../core/api/error.ts';
 import { Platform } from '../../core/api/platform.ts';
 import { modelId } from '../../core/api/shared-fields.ts';
+import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import { always, count, list, named, orNull, shape, text, unixTime, word } from '../../core/define/fields.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { Usage } from '../../core/money/usage.ts';
-import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import { serverSentEvents } from '../server-sent-events.ts';
 import type { AnswerWriter, EventForm, EventWriter } from '../surface.ts';
 

@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox';
 import type { StreamPart } from '../../contract/parts.ts';
 import { Platform } from '../../core/api/platform.ts';
 import { modelId } from '../../core/api/shared-fields.ts';
+import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import { always, count, list, named, shape } from '../../core/define/fields.ts';
-import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import type { AnswerWriter } from '../surface.ts';
 
 /** The answer with all vectors. */

@@ -1,9 +1,9 @@
 import type { PassedPart } from '../../contract/parts.ts';
 import type { ApiError } from '../../core/api/error.ts';
+import type { Receipt } from '../../core/decision/answer.ts';
 import { isObject } from '../../core/json/object.ts';
 import type { Members } from '../../core/json/original.ts';
 import { isImpossible } from '../../core/money/usage.ts';
-import type { Receipt } from '../../core/request/answer.ts';
 import { PassedItems } from './passed-items.ts';
 import { usageBody } from './response.ts';
 import { WHOLE_EVENTS, wholeResponse } from './whole-response.ts';

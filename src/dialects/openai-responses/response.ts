@@ -1,8 +1,8 @@
 import type { ApiError } from '../../core/api/error.ts';
+import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import { idText } from '../../core/id.ts';
 import type { Members } from '../../core/json/original.ts';
 import type { Usage } from '../../core/money/usage.ts';
-import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import { isAllowedTools, type ResponsesRequest } from './request.ts';
 
 /** The changing members of a `response` object. All other members of a `response` object repeat the request. */

@@ -1,7 +1,7 @@
 import type { PassedPart, StreamPart } from '../../contract/parts.ts';
 import { errorBody } from '../../core/api/error.ts';
+import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import type { SignalboxError } from '../../core/errors.ts';
-import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import { serverSentEvent, serverSentEvents } from '../server-sent-events.ts';
 import type { AnswerWriter, EventForm, EventWriter } from '../surface.ts';
 import { OutputItems } from './output.ts';

@@ -1,8 +1,8 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
-import type { AnswerSignal } from '../../core/decision/failure-kinds.ts';
 import { parseJson } from '../../core/json/object.ts';
 import type { EscalationSignal } from '../../core/request/facts.ts';
+import type { AnswerSignal } from '../../core/request/failure-kinds.ts';
 import { isFittingCall } from '../../core/request/fitting-call.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { ANSWER_STEPS, type CheckBudget, fitsSchema } from '../../core/schema/fits.ts';

@@ -1,6 +1,6 @@
+import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
-import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import type { NextParts } from '../../providers/upstream-call.ts';
 import type { FundedHold } from '../money/funding.ts';
 

@@ -1,7 +1,7 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { FullEndpoint } from '../../core/decision/record.ts';
-import { type EndpointShortage, type EndpointStay, isShort } from '../../core/endpoint-room.ts';
+import { type EndpointShortage, type EndpointStay, isShort } from '../../core/policy/endpoint-room.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';
 import { KINDS } from '../kinds/kinds.ts';

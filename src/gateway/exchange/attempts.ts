@@ -1,9 +1,9 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
 import type { Decision, InsteadOf, RankedModel } from '../../core/decision/decision.ts';
-import type { AnswerSignal } from '../../core/decision/failure-kinds.ts';
 import type { AttemptRecord, SpreadRecord } from '../../core/decision/record.ts';
-import type { EndpointShortage } from '../../core/endpoint-room.ts';
+import type { EndpointShortage } from '../../core/policy/endpoint-room.ts';
+import type { AnswerSignal } from '../../core/request/failure-kinds.ts';
 import { type FallbackReason, reasonOfFailure } from '../../core/request/fallbacks.ts';
 import type { AttemptReporter, EndpointHealth } from '../../providers/health/types.ts';
 import type { AnswerRoom } from '../../providers/upstream-call.ts';

@@ -1,6 +1,6 @@
+import type { Platform } from '../../core/decision/answer.ts';
 import type { DecisionOutcome } from '../../core/decision/record.ts';
 import type { Usage } from '../../core/money/usage.ts';
-import type { Platform } from '../../core/request/answer.ts';
 
 /** The end of an exchange, as the log, metrics and traces report it. */
 export interface ExchangeResult {

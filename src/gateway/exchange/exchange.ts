@@ -1,13 +1,13 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { Settlement } from '../../core/accounting/entry.ts';
 import type { ByteHold } from '../../core/byte-room.ts';
+import type { Receipt } from '../../core/decision/answer.ts';
 import type { RankedModel } from '../../core/decision/decision.ts';
 import type { DecisionOutcome } from '../../core/decision/record.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { rootOf } from '../../core/people/caller.ts';
 import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
-import type { Receipt } from '../../core/request/answer.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../../providers/alarm.ts';
 import type { AnswerRoom, NextParts } from '../../providers/upstream-call.ts';
 import type { Write } from '../../store/store.ts';

@@ -1,8 +1,8 @@
 import { ANSWER_BYTES_MAX } from '../../access/idempotency/answer.ts';
 import type { IdempotentRun } from '../../access/idempotency/run.ts';
 import type { StreamPart } from '../../contract/parts.ts';
+import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import type { AnswerIdentity, Receipt } from '../../core/request/answer.ts';
 import { arrived } from '../../providers/arrival.ts';
 import type { NextParts } from '../../providers/upstream-call.ts';
 import type { AnswerSource, RunningAnswer } from './answer-source.ts';

@@ -1,7 +1,7 @@
+import type { PlatformPayment } from '../../core/decision/answer.ts';
 import type { AttemptRecord, DecisionOutcome } from '../../core/decision/record.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { plainUsage } from '../../core/money/usage.ts';
-import type { PlatformPayment } from '../../core/request/answer.ts';
 import { type Timers, within } from '../../core/time/timers.ts';
 import { outputCappedBy } from '../../routing/output-maximum.ts';
 import type { MeasuredUsage } from '../money/meter.ts';

@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { StreamPart } from '../../contract/parts.ts';
 import { separateParts } from '../../contract/text-run.ts';
+import type { Receipt } from '../../core/decision/answer.ts';
 import { ERROR_CODES, SignalboxError } from '../../core/errors.ts';
 import { isObject } from '../../core/json/object.ts';
-import type { Receipt } from '../../core/request/answer.ts';
 import { SchemaCheck } from '../../core/schema/check.ts';
 import type { AnswerSource } from './answer-source.ts';
 

@@ -1,11 +1,11 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import type { Awaitable } from '../../core/awaitable.ts';
 import type { ByteRoom } from '../../core/byte-room.ts';
+import type { Platform } from '../../core/decision/answer.ts';
 import type { Decision } from '../../core/decision/decision.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
 import type { Caller } from '../../core/people/caller.ts';
 import type { GuardCall } from '../../core/policy/guards.ts';
-import type { Platform } from '../../core/request/answer.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Trace, TraceStep } from '../../host/telemetry/trace.ts';
 import type { Ledger } from '../../ledger/ledger.ts';

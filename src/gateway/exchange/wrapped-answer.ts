@@ -1,9 +1,9 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import { separateParts } from '../../contract/text-run.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import type { Receipt } from '../../core/decision/answer.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
-import type { Receipt } from '../../core/request/answer.ts';
 import type { NextParts } from '../../providers/upstream-call.ts';
 import type { RunningAnswer } from './answer-source.ts';
 

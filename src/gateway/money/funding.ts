@@ -1,11 +1,11 @@
 import type { KeyedRequest } from '../../access/idempotency/idempotency.ts';
 import type { IdempotentRun } from '../../access/idempotency/run.ts';
+import type { PlatformPayment } from '../../core/decision/answer.ts';
 import type { Decision } from '../../core/decision/decision.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { Caller } from '../../core/people/caller.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
-import type { PlatformPayment } from '../../core/request/answer.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Log } from '../../host/telemetry/log.ts';
 import type { FundShortage } from '../../ledger/available-funds.ts';

@@ -1,8 +1,8 @@
 import { takenBy } from '../../access/idempotency/run.ts';
+import type { PlatformPayment } from '../../core/decision/answer.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import { isAddress } from '../../core/money/holder-address.ts';
 import type { Caller } from '../../core/people/caller.ts';
-import type { PlatformPayment } from '../../core/request/answer.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { scrub } from '../../host/telemetry/secrets.ts';
 import type { FundShortage } from '../../ledger/available-funds.ts';

@@ -1,3 +1,4 @@
+import type { Platform, PlatformAttempt, PlatformPayment, Receipt } from '../../core/decision/answer.ts';
 import { fallbackReason } from '../../core/decision/decision.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
 import { idText } from '../../core/id.ts';
@@ -6,7 +7,6 @@ import { costOf } from '../../core/money/price.ts';
 import type { Usage } from '../../core/money/usage.ts';
 import type { GuardCall } from '../../core/policy/guards.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
-import type { Platform, PlatformAttempt, PlatformPayment, Receipt } from '../../core/request/answer.ts';
 import type { Facts } from '../../core/request/facts.ts';
 
 function platformAttempt(attempt: AttemptRecord): PlatformAttempt {

@@ -1,9 +1,9 @@
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { bothAmounts, timeZoneText } from '../../core/money/budget-words.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
-import { levelName } from '../../core/money/holder.ts';
 import { usdWriter } from '../../core/money/usd.ts';
 import type { Caller } from '../../core/people/caller.ts';
+import { levelName } from '../../core/people/holder.ts';
 import { capital } from '../../core/text/text.ts';
 import { iso } from '../../core/time/clock.ts';
 import type { FundShortage } from '../../ledger/available-funds.ts';

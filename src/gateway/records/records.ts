@@ -1,7 +1,7 @@
 import type { MeasuredCatalog } from '../../core/decision/readings.ts';
 import type { DecisionRecord } from '../../core/decision/record.ts';
 import { idAt, idSpan } from '../../core/id.ts';
-import type { Revision } from '../../core/policy/revision.ts';
+import type { Revision } from '../../core/text/revision.ts';
 import { DAY_MS } from '../../core/time/clock.ts';
 import type { Timers } from '../../core/time/timers.ts';
 import { processTimers } from '../../host/telemetry/process-timers.ts';

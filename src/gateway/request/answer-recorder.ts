@@ -1,8 +1,8 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import type { Platform } from '../../core/decision/answer.ts';
 import type { DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import { REDACTIONS } from '../../core/policy/content.ts';
-import type { Platform } from '../../core/request/answer.ts';
 import type { Upstream } from '../../policy/runtime/upstream.ts';
 import type { Write } from '../../store/store.ts';
 import { type FailedAttempt, failureText, withoutAddresses } from '../exchange/failure.ts';

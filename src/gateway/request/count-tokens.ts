@@ -1,7 +1,7 @@
+import type { PromptCount } from '../../core/decision/answer.ts';
 import { rootOf } from '../../core/people/caller.ts';
 import { modelOf } from '../../core/policy/model-of.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
-import type { PromptCount } from '../../core/request/answer.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import { estimateTokens } from '../../core/request/tokens.ts';

@@ -1,13 +1,13 @@
 import { takenBy } from '../../access/idempotency/run.ts';
 import type { StreamPart } from '../../contract/parts.ts';
 import type { EntryLine, Tariff } from '../../core/accounting/entry.ts';
+import type { Receipt } from '../../core/decision/answer.ts';
 import { type DecisionOutcome, type DecisionRecord, NO_SEED } from '../../core/decision/record.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { Usage } from '../../core/money/usage.ts';
 import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
-import type { Receipt } from '../../core/request/answer.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { HoldRequest } from '../../ledger/hold-request.ts';
 import type { NextParts } from '../../providers/upstream-call.ts';

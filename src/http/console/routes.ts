@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import type { SignIn } from '../../access/sign-in/sign-in.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { pathOf, unlisted } from '../route-table.ts';
+import { pathOf, unlisted } from '../kit/route-table.ts';
 import { assetOf } from './assets.ts';
 import type { BuiltConsole } from './built.ts';
 import type { LoginDoor } from './login-door.ts';

@@ -4,9 +4,9 @@ import { type SignIn, type SignInBrowser, SignInError, type SignInFault } from '
 import { TRANSACTION_MS } from '../../access/sign-in/transaction.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
-import { bodyIn } from '../body.ts';
-import type { RouteServices } from '../route-services.ts';
-import { pathOf, unlisted } from '../route-table.ts';
+import { bodyIn } from '../kit/body.ts';
+import type { RouteServices } from '../kit/route-services.ts';
+import { pathOf, unlisted } from '../kit/route-table.ts';
 import type { BuiltConsole } from './built.ts';
 import { cookieIn, cookieText, LOGIN_COOKIE, SIGN_IN_COOKIE } from './cookies.ts';
 import type { LoginDoor } from './login-door.ts';

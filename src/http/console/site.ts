@@ -1,6 +1,6 @@
 import { SignalboxError } from '../../core/errors.ts';
 import { isLoopbackHost } from '../../core/net/loopback.ts';
-import { printable } from '../unknown-path.ts';
+import { printable } from '../kit/unknown-path.ts';
 
 /** The address at which a browser has reached the gateway. */
 export interface Site {

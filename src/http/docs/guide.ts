@@ -3,7 +3,7 @@ import { Elysia } from 'elysia';
 import { SignalboxError } from '../../core/errors.ts';
 import { shippedFolder } from '../../host/program.ts';
 import { html, type Markup } from '../console/markup.ts';
-import { unlisted } from '../route-table.ts';
+import { unlisted } from '../kit/route-table.ts';
 import {
   type GuideHit,
   type GuideSection,

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { unlisted } from '../route-table.ts';
+import { unlisted } from '../kit/route-table.ts';
 import { answer, leavesDocs, pageFile, START } from './guide.ts';
 
 /** Where the pages are served as Markdown, relative to `/llms.txt`. A proxy may serve Signalbox below a path. */

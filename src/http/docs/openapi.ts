@@ -1,11 +1,11 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { isObject } from '../../core/json/object.ts';
 import type { Surface } from '../../dialects/surface.ts';
-import { KEY_HEADERS } from '../credentials.ts';
-import { unescapedTemplate } from '../path-template.ts';
-import { ACCESS_DETAIL, isOnceForName } from '../route-table.ts';
+import { KEY_HEADERS } from '../kit/credentials.ts';
+import { unescapedTemplate } from '../kit/path-template.ts';
+import { documentResponses } from '../kit/route-docs.ts';
+import { ACCESS_DETAIL, isOnceForName } from '../kit/route-table.ts';
 import { PAYMENT_IDS, PAYMENTS_TAG } from '../x402/route-docs.ts';
-import { documentResponses } from './route-docs.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };

@@ -4,7 +4,7 @@ import style from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' };
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' };
 import { SignalboxError } from '../../core/errors.ts';
 import { importedFile } from '../../host/program.ts';
-import { unlisted } from '../route-table.ts';
+import { unlisted } from '../kit/route-table.ts';
 import { guideRoutes } from './guide.ts';
 import { llmsRoutes } from './llms.ts';
 

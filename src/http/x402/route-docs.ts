@@ -1,6 +1,6 @@
 import { HOLDER_LIMITS } from '../../access/terms.ts';
 import { BODY_ERRORS } from '../../admin/kit/operation.ts';
-import { routeDocs } from '../docs/route-docs.ts';
+import { routeDocs } from '../kit/route-docs.ts';
 import * as examples from './examples.ts';
 import * as schemas from './schemas.ts';
 

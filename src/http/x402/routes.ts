@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import { PAYMENT_OPERATIONS, showPayment } from '../../admin/payments.ts';
 import { servedBalances } from '../../admin/use-cases/wallets.ts';
 import { showOwnWallet, WALLET_OPERATIONS } from '../../admin/wallets.ts';
-import { operationRoutes } from '../operations.ts';
+import { operationRoutes } from '../kit/operations.ts';
 import type { X402Services } from './services.ts';
 import { walletRoutes } from './wallets.ts';
 import { wellKnownRoutes } from './well-known.ts';

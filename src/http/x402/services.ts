@@ -1,7 +1,7 @@
 import type { GrantStore } from '../../admin/use-cases/keys.ts';
 import type { Gateway } from '../../gateway/request/gateway.ts';
 import type { X402Parts } from '../../payments/funding/gateway.ts';
-import type { RouteServices } from '../route-services.ts';
+import type { RouteServices } from '../kit/route-services.ts';
 
 /** A gateway that accepts payments through x402. */
 export type X402Gateway = Gateway & X402Parts;

@@ -9,8 +9,8 @@ import { PAYMENT_HEADERS, SIGNATURE_HEADER } from '../../payments/funding/paymen
 import { orQuoted, readSigned, type WalletRequest, walletQuoteError } from '../../payments/funding/wallets.ts';
 import type { SignedPayment } from '../../payments/read-payment.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
-import { stillRunning } from '../replay.ts';
-import { writtenResponse } from '../written-answer.ts';
+import { stillRunning } from '../kit/replay.ts';
+import { writtenResponse } from '../kit/written-answer.ts';
 import type { X402Services } from './services.ts';
 
 /** A request of a wallet, with the headers of its response. */

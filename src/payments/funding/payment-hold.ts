@@ -1,7 +1,7 @@
+import type { PlatformPayment } from '../../core/decision/answer.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
-import type { PlatformPayment } from '../../core/request/answer.ts';
 import { FundedHold } from '../../gateway/money/funding.ts';
 import type { Hold } from '../../ledger/hold.ts';
 import type { Payment } from '../../store/payments.ts';

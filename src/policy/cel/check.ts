@@ -1,9 +1,9 @@
 import { ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import { EXPRESSION_LENGTH_MAX } from '../../core/define/policy-words.ts';
-import type { DiagnosticCode, SourceSpan } from '../diagnostics.ts';
-import { listNames } from '../hints/nearest.ts';
-import type { Report } from '../report.ts';
-import type { ExpressionDraft } from '../rules/drafts.ts';
+import type { ExpressionDraft } from '../check/rule-drafts.ts';
+import type { DiagnosticCode, SourceSpan } from '../report/diagnostics.ts';
+import { listNames } from '../report/nearest.ts';
+import type { Report } from '../report/report.ts';
 import { placeWithin } from '../yaml/scalar-offsets.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf, type TextRange } from './ast.ts';
 import { type CelFault, explainSyntax, explainType, TYPE_WORDS } from './explain.ts';

@@ -1,5 +1,5 @@
-import type { SourceSpan } from '../diagnostics.ts';
-import type { Report } from '../report.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import { type ASTNode, accessesOf, literalOf, nodesOf, pathOf } from './ast.ts';
 import type { CheckedExpression } from './check.ts';
 

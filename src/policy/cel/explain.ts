@@ -1,7 +1,7 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
 import { didYouMean } from '../../core/text/text.ts';
-import type { DiagnosticCode, DiagnosticDetails } from '../diagnostics.ts';
-import { listNames, nearestHint } from '../hints/nearest.ts';
+import type { DiagnosticCode, DiagnosticDetails } from '../report/diagnostics.ts';
+import { listNames, nearestHint } from '../report/nearest.ts';
 import { type ASTNode, isWhole, nodesOf, pathOf, type TextRange } from './ast.ts';
 import { ALIASES, fieldHint } from './fields.ts';
 import { listHint, objectHint } from './hints.ts';

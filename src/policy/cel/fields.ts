@@ -3,7 +3,7 @@ import { RouteQuery } from '../../core/api/route-query.ts';
 import { RouteConstraints } from '../../core/api/routing-fields.ts';
 import { REQUEST_FACT_ROWS } from '../../core/tables/facts/request.ts';
 import { didYouMean } from '../../core/text/text.ts';
-import { nearest } from '../hints/nearest.ts';
+import { nearest } from '../report/nearest.ts';
 import { FIELDS, type TypeName } from './types.ts';
 
 /** The hint for user fields other than the ID in a budget. */

@@ -1,4 +1,4 @@
-import { modelTest } from '../hints/key-remedies.ts';
+import { modelTest } from '../check/key-remedies.ts';
 import { alternativesIn } from '../yaml/slip-hints.ts';
 import { type ASTNode, literalOf, nodesOf } from './ast.ts';
 import { ADDRESS_OF_USER, USER_IN_BUDGETS } from './fields.ts';

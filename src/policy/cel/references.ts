@@ -3,8 +3,8 @@ import { MODEL_CAPABILITIES } from '../../core/request/capability.ts';
 import { DIFFICULTIES } from '../../core/request/facts.ts';
 import { canonicalLanguage } from '../../core/request/languages.ts';
 import { didYouMean } from '../../core/text/text.ts';
-import { byNearness, listNames, nearestHint } from '../hints/nearest.ts';
-import type { Report } from '../report.ts';
+import { byNearness, listNames, nearestHint } from '../report/nearest.ts';
+import type { Report } from '../report/report.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './ast.ts';
 import type { CheckedExpression } from './check.ts';
 

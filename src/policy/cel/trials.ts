@@ -1,6 +1,6 @@
 import type { BudgetScope } from '../../core/money/budget.ts';
-import type { LimitScope } from '../../core/people/rate-limit.ts';
 import type { GuardScope } from '../../core/policy/guards.ts';
+import type { LimitScope } from '../../core/policy/rate-limit.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
 import { NO_CALLER } from '../../core/tables/facts/caller.ts';
 import { emptyFacts } from '../../core/tables/facts/define.ts';

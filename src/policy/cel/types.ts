@@ -1,8 +1,8 @@
 import { Environment } from '@marcbachmann/cel-js';
 import { lazy } from '../../core/lazy.ts';
 import type { BudgetScope } from '../../core/money/budget.ts';
-import type { LimitScope } from '../../core/people/rate-limit.ts';
 import type { GuardScope } from '../../core/policy/guards.ts';
+import type { LimitScope } from '../../core/policy/rate-limit.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
 import { KEY_FACTS, TEAM_FACTS, USER_FACTS } from '../../core/tables/facts/caller.ts';
 import { type FactValues, fieldsOf } from '../../core/tables/facts/define.ts';

@@ -13,7 +13,9 @@ import {
 } from '../../core/policy/guards.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { guardViewOf } from '../cel/types.ts';
-import { checkOptions } from '../check.ts';
+import { checkOptions } from '../check/check.ts';
+import { expressionAt } from '../check/rule-drafts.ts';
+import { emptyMap, type NamedItem } from '../check/section-checks.ts';
 import {
   ADDRESS,
   normalUrl,
@@ -23,10 +25,8 @@ import {
   reviewPrivateHost,
 } from '../providers/addresses.ts';
 import { type Environment, PLACEHOLDER } from '../providers/providers.ts';
-import type { Report } from '../report.ts';
-import { expressionAt } from '../rules/drafts.ts';
-import { emptyMap, type NamedItem } from '../schema/section-checks.ts';
-import { defineList } from '../schema/section-definition.ts';
+import type { Report } from '../report/report.ts';
+import { defineList } from '../sections/section-definition.ts';
 import { placeAt, valueAt } from '../yaml/tree.ts';
 
 const words = <Word extends string>(

@@ -1,13 +1,20 @@
 import type { TObject, TSchema } from '@sinclair/typebox';
 import type { AmountUnit } from '../../core/money/amount.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
-import type { Subject } from '../check.ts';
-import type { SourceSpan } from '../diagnostics.ts';
-import { checkExcluded, checkNeeded } from '../hints/key-rules.ts';
-import { example } from '../hints/value-hints.ts';
-import type { Report } from '../report.ts';
+import {
+  type AmountContext,
+  amountAt,
+  isWithin,
+  microcreditsOf,
+  roundsToNothing,
+  TOO_SMALL,
+} from '../check/amounts.ts';
+import type { Subject } from '../check/check.ts';
+import { checkExcluded, checkNeeded } from '../check/key-rules.ts';
+import { example } from '../check/value-hints.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import { placeAt, valueAt } from '../yaml/tree.ts';
-import { type AmountContext, amountAt, isWithin, microcreditsOf, roundsToNothing, TOO_SMALL } from './amounts.ts';
 
 /** The limit of a budget, with the unit in which the policy states it. */
 interface StatedLimit {

@@ -1,14 +1,14 @@
 import { type AddressRange, addressText, isWithin, parseRange, startOf } from '../../core/net/address.ts';
-import { validPartsOf } from '../check.ts';
-import type { SourceSpan } from '../diagnostics.ts';
-import type { Report } from '../report.ts';
-import { eachOf, expressionAt } from '../rules/drafts.ts';
+import type { AmountContext } from '../check/amounts.ts';
+import { validPartsOf } from '../check/check.ts';
+import { eachOf, expressionAt } from '../check/rule-drafts.ts';
+import { type CheckContext, checkList, type NamedItem } from '../check/section-checks.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
+import { checkTimeZone } from '../report/time-zone.ts';
 import { BudgetText } from '../schema/budgets.ts';
 import type { GatewayText } from '../schema/policy.ts';
-import { type CheckContext, checkList, type NamedItem } from '../schema/section-checks.ts';
-import { checkTimeZone } from '../time-zone.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
-import type { AmountContext } from './amounts.ts';
 import { readLimit } from './budgets.ts';
 
 /** Reads the addresses of trusted proxies. @param tree the section `gateway` */

@@ -2,13 +2,13 @@ import { isConversation, OPERATION_NAMES } from '../../core/kinds/operations.ts'
 import { bothBits, emptyBits, setBit } from '../../core/policy/rules.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import type { EmbeddingModel } from '../../core/request/embedding.ts';
-import { checkAtMost } from '../check.ts';
-import type { SourceSpan } from '../diagnostics.ts';
+import { checkAtMost } from '../check/check.ts';
+import type { CheckContext, NamedItem } from '../check/section-checks.ts';
 import type { ProviderSetup } from '../providers/providers.ts';
-import type { Report } from '../report.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import { EmbeddingModelText, ModelText } from '../schema/model.ts';
 import type { SelectorText } from '../schema/policy.ts';
-import type { CheckContext, NamedItem } from '../schema/section-checks.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 
 /** Returns the schema of a model. A model that answers no conversations needs no figures about its answers. */

@@ -1,11 +1,11 @@
 import type { Model } from '../../core/policy/snapshot.ts';
 import { CAPABILITIES } from '../../core/request/capability.ts';
 import { type FallbackLists, filledLists, listsFor } from '../../core/request/fallbacks.ts';
-import type { SourceSpan } from '../diagnostics.ts';
+import type { NamedItem } from '../check/section-checks.ts';
 import type { PeopleDraft } from '../people/people.ts';
-import type { Report } from '../report.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import type { FallbacksText } from '../schema/fallbacks.ts';
-import type { NamedItem } from '../schema/section-checks.ts';
 import { type ScalarTree, type Tree, valueAt } from '../yaml/tree.ts';
 
 /** Returns the lists that a model or selector states; undefined if it states none. */

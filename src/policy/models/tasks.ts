@@ -1,8 +1,8 @@
 import type { Task } from '../../core/policy/snapshot.ts';
 import { TASK_NAMES } from '../../core/request/tasks.ts';
+import { type CheckContext, checkNamed } from '../check/section-checks.ts';
 import { camelKeys } from '../schema/camel-keys.ts';
 import { TaskText } from '../schema/policy.ts';
-import { type CheckContext, checkNamed } from '../schema/section-checks.ts';
 
 type TaskSizes = Omit<Task, 'name'>;
 

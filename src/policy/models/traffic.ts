@@ -1,5 +1,5 @@
 import type { Task, TaskTraffic } from '../../core/policy/snapshot.ts';
-import { type CheckContext, checkNamed } from '../schema/section-checks.ts';
+import { type CheckContext, checkNamed } from '../check/section-checks.ts';
 import { TrafficText } from '../schema/traffic.ts';
 import shipped from './traffic.json' with { type: 'json' };
 

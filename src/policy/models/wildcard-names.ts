@@ -1,6 +1,6 @@
-import type { NamedParts } from '../named-parts.ts';
 import type { FactsTable } from './facts.ts';
 import type { ModelDraft } from './models.ts';
+import type { NamedParts } from './named-parts.ts';
 import { isWellFormed, SameModels } from './same-model.ts';
 import type { WildcardDraft } from './wildcards.ts';
 

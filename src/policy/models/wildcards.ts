@@ -1,11 +1,11 @@
 import { ITEM_NAME } from '../../core/define/policy-words.ts';
 import { plural } from '../../core/text/text.ts';
-import { checkValue } from '../check.ts';
-import type { SourceSpan } from '../diagnostics.ts';
-import type { Report } from '../report.ts';
+import { checkValue } from '../check/check.ts';
+import { checkNamed, emptyMap, type NamedItem } from '../check/section-checks.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import { ModelText } from '../schema/model.ts';
 import type { ProviderText } from '../schema/policy.ts';
-import { checkNamed, emptyMap, type NamedItem } from '../schema/section-checks.ts';
 import { WildcardText } from '../schema/wildcard.ts';
 import { type Entry, entryOf, type MapTree, type ScalarTree, type Tree, toData, valueAt } from '../yaml/tree.ts';
 import type { LatencyOf } from './latency.ts';

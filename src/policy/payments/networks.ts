@@ -1,14 +1,14 @@
 import type { Decimal } from '../../core/money/decimal.ts';
 import { ADDRESS_FORM, addressOf } from '../../core/money/holder-address.ts';
 import type { FacilitatorPolicy, PaymentAsset, PaymentNetwork } from '../../core/policy/payments.ts';
-import { type Subject, validPartsOf } from '../check.ts';
-import { checkExcluded, checkNeeded } from '../hints/key-rules.ts';
-import { listNames } from '../hints/nearest.ts';
-import { figureAt, rateOf, unitsOf } from '../limits/usd.ts';
+import { type Subject, validPartsOf } from '../check/check.ts';
+import { checkExcluded, checkNeeded } from '../check/key-rules.ts';
+import { emptyMap } from '../check/section-checks.ts';
+import { figureAt, rateOf, unitsOf } from '../check/usd.ts';
 import { ADDRESS, normalUrl, refuseForbidden } from '../providers/addresses.ts';
-import type { Report } from '../report.ts';
+import { listNames } from '../report/nearest.ts';
+import type { Report } from '../report/report.ts';
 import { ADDRESS_PATTERN, AssetText, FACILITATOR_KEYS, FacilitatorText, NetworkText } from '../schema/payments.ts';
-import { emptyMap } from '../schema/section-checks.ts';
 import { entryOf, placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 
 /** A payment network to check. The data of the network is null if it does not satisfy its schema, which was already reported. */

@@ -1,12 +1,12 @@
 import type { Static } from '@sinclair/typebox';
 import { type Decimal, plainText } from '../../core/money/decimal.ts';
 import type { PaymentNetwork, PaymentPolicy } from '../../core/policy/payments.ts';
-import { validPartsOf } from '../check.ts';
-import { isAbove, type UsdAmount, usdReader } from '../limits/usd.ts';
-import type { Report } from '../report.ts';
+import { validPartsOf } from '../check/check.ts';
+import { checkSection, emptyMap, sectionSubject } from '../check/section-checks.ts';
+import { isAbove, type UsdAmount, usdReader } from '../check/usd.ts';
+import type { Report } from '../report/report.ts';
 import { PaymentsText, PrepaidText, QuoteText, X402Text } from '../schema/payments.ts';
-import { checkSection, emptyMap, sectionSubject } from '../schema/section-checks.ts';
-import { type DraftContext, defineSection } from '../schema/section-definition.ts';
+import { type DraftContext, defineSection } from '../sections/section-definition.ts';
 import { entryOf, placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 import { draftNetwork } from './networks.ts';
 

@@ -7,14 +7,14 @@ import {
   type TeamDeclaration,
   type TeamNames,
 } from '../../core/people/people.ts';
-import type { SourceSpan } from '../diagnostics.ts';
-import type { AmountContext } from '../limits/amounts.ts';
+import type { AmountContext } from '../check/amounts.ts';
+import { type CheckContext, checkList, checkSection, sectionSubject } from '../check/section-checks.ts';
 import { readLimit } from '../limits/budgets.ts';
-import type { Report } from '../report.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
+import { checkTimeZone } from '../report/time-zone.ts';
 import { ratesOf } from '../schema/limits.ts';
 import { LevelBudgetText, OrganizationText, TeamText } from '../schema/people.ts';
-import { type CheckContext, checkList, checkSection, sectionSubject } from '../schema/section-checks.ts';
-import { checkTimeZone } from '../time-zone.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
 import { checkFormerNames } from './team-renames.ts';
 

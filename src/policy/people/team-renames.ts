@@ -1,10 +1,10 @@
 import type { Static } from '@sinclair/typebox';
 import { type NamedTeam, renamedTeam, type TeamDeclaration, type TeamNames } from '../../core/people/people.ts';
-import type { SourceSpan } from '../diagnostics.ts';
-import { listNames } from '../hints/nearest.ts';
-import type { Report } from '../report.ts';
+import type { NamedItem } from '../check/section-checks.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import { listNames } from '../report/nearest.ts';
+import type { Report } from '../report/report.ts';
 import type { TeamText } from '../schema/people.ts';
-import type { NamedItem } from '../schema/section-checks.ts';
 import { placeAt } from '../yaml/tree.ts';
 
 type PlacedTeam = Pick<TeamDeclaration, 'name' | 'formerly'> & { readonly place: SourceSpan };

@@ -1,9 +1,9 @@
 import type { IssuerKeys, KeySet } from '../../core/people/token-issuer.ts';
-import type { SourceSpan } from '../diagnostics.ts';
+import { type ExpressionDraft, expressionAt } from '../check/rule-drafts.ts';
+import type { NamedItem } from '../check/section-checks.ts';
 import { ADDRESS, normalUrl, OF_ISSUER, refuseForbidden, reviewPrivateHost } from '../providers/addresses.ts';
-import type { Report } from '../report.ts';
-import { type ExpressionDraft, expressionAt } from '../rules/drafts.ts';
-import type { NamedItem } from '../schema/section-checks.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import { KEY_PLACES, type TokenIssuerText } from '../schema/tokens.ts';
 import { entryOf, placeAt, toData, valueAt } from '../yaml/tree.ts';
 

@@ -1,6 +1,6 @@
 import { addressClass, literalAddress } from '../../core/net/address-class.ts';
-import type { SourceSpan } from '../diagnostics.ts';
-import type { Report } from '../report.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import { variableHint, variableIn } from '../yaml/slip-hints.ts';
 
 export const ADDRESS = { expected: 'http:// or https:// with host and path, without user, query or fragment' };

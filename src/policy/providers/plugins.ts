@@ -1,9 +1,9 @@
 import { type Plugin, type PluginMaps, pluginMaps, pluginsIn } from '../../contract/kinds.ts';
-import { checkValue } from '../check.ts';
-import type { SourceSpan } from '../diagnostics.ts';
-import type { Report } from '../report.ts';
+import { checkValue } from '../check/check.ts';
+import { type CheckContext, itemsOf } from '../check/section-checks.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import { PluginText } from '../schema/rules.ts';
-import { type CheckContext, itemsOf } from '../schema/section-checks.ts';
 
 /** A plugin that the policy lists: a path relative to the policy folder, or the name of a package. */
 export type PluginDraft = ReturnType<typeof draftPlugins>[number];

@@ -4,16 +4,15 @@ import { UNKNOWN_BILLING } from '../../core/money/abort-billing.ts';
 import type { Provider } from '../../core/policy/snapshot.ts';
 import { RUN_MIN } from '../../core/text/runs.ts';
 import { messageOf } from '../../core/thrown.ts';
-import { checkOptions, validPartsOf } from '../check.ts';
-import type { SourceSpan } from '../diagnostics.ts';
-import { checkExcluded } from '../hints/key-rules.ts';
-import { isStated } from '../hints/peer-keys.ts';
-import { DISCOVERED_PRESETS, discoverOf, isOwnServer } from '../models/discover.ts';
-import type { Report } from '../report.ts';
+import { checkOptions, validPartsOf } from '../check/check.ts';
+import { checkExcluded } from '../check/key-rules.ts';
+import { isStated } from '../check/peer-keys.ts';
+import { emptyMap, type NamedItem } from '../check/section-checks.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import { readAbortBilling, reviewAbortBilling } from '../schema/abort.ts';
 import { readPagesMax } from '../schema/pages.ts';
 import { ProviderText } from '../schema/policy.ts';
-import { emptyMap, type NamedItem } from '../schema/section-checks.ts';
 import { placeAt, valueAt } from '../yaml/tree.ts';
 import {
   ADDRESS,
@@ -24,6 +23,7 @@ import {
   reviewPath,
   reviewPrivateHost,
 } from './addresses.ts';
+import { DISCOVERED_PRESETS, discoverOf, isOwnServer } from './discover.ts';
 import { KEYS_MAX, keysIn, namesOf, poolOf, variablesOf } from './key-pool.ts';
 import { findService, isServiceAddress, type ProviderService, usualPath } from './service.ts';
 

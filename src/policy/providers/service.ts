@@ -1,9 +1,9 @@
 import type { ProviderPlugin, ProviderPreset } from '../../contract/provider.ts';
-import type { SourceSpan } from '../diagnostics.ts';
-import { checkNeeded } from '../hints/key-rules.ts';
-import type { Report } from '../report.ts';
+import { checkNeeded } from '../check/key-rules.ts';
+import type { NamedItem } from '../check/section-checks.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import { ProviderText } from '../schema/policy.ts';
-import type { NamedItem } from '../schema/section-checks.ts';
 import { placeAt } from '../yaml/tree.ts';
 
 /** The adapter of a provider, and the preset with its defaults. */

@@ -4,8 +4,8 @@ import type { Program } from '../cel/check.ts';
 import { findContradiction } from '../cel/contradictions.ts';
 import { EMPTY_REQUEST, tryRun } from '../cel/trials.ts';
 import { viewOf } from '../cel/types.ts';
-import { listNames } from '../hints/nearest.ts';
-import type { Report } from '../report.ts';
+import { listNames } from '../report/nearest.ts';
+import type { Report } from '../report/report.ts';
 import { type RequestSpace, type SharedRequest, sharedRequest } from './shared-request.ts';
 
 /** The most pairs of rules that one load lists. */

@@ -11,18 +11,19 @@ import { capabilityNames, OF_EVERY_DIALECT } from '../../core/request/capability
 import { plural } from '../../core/text/text.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from '../cel/ast.ts';
 import type { Program } from '../cel/check.ts';
-import type { ExpressionChecker } from '../cel/expressions.ts';
+import { readsIntent } from '../cel/intent.ts';
 import { hintForTags } from '../cel/references.ts';
 import { EMPTY_REQUEST, tryRun } from '../cel/trials.ts';
 import { modelViews, viewOf, withholdOpen, withholdUnstated } from '../cel/types.ts';
-import type { SourceSpan } from '../diagnostics.ts';
-import { listNames } from '../hints/nearest.ts';
-import { readsIntent } from '../intent.ts';
+import { type ConstraintDraft, expressionAt, type PreferenceDraft } from '../check/rule-drafts.ts';
+import type { ExpressionChecker } from '../expressions/expressions.ts';
 import { isWildcard, type ModelDraft } from '../models/models.ts';
 import { servable } from '../models/wildcards.ts';
-import type { ParsedPolicy } from '../parsed.ts';
-import type { Report } from '../report.ts';
-import { inSteps } from '../steps.ts';
+import type { ParsedPolicy } from '../parsed/parsed.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import { listNames } from '../report/nearest.ts';
+import type { Report } from '../report/report.ts';
+import { inSteps } from '../report/steps.ts';
 import {
   type ConditionalRule,
   type ConstraintTarget,
@@ -31,7 +32,6 @@ import {
   reviewConflicts,
   type SelectorRule,
 } from './conflicts.ts';
-import { type ConstraintDraft, expressionAt, type PreferenceDraft } from './drafts.ts';
 import type { RequestSpace } from './shared-request.ts';
 
 /** A rule with its condition, and the expression in the rule's own key. */

@@ -2,7 +2,7 @@ import { buildOf } from '../../core/policy/found-models.ts';
 import { plural } from '../../core/text/text.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { type Actor, SERVER } from '../../store/trail.ts';
-import { type Diagnostic, errorsIn } from '../diagnostics.ts';
+import { type Diagnostic, errorsIn } from '../report/diagnostics.ts';
 import {
   buildCandidate,
   compileCandidate,

@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path';
 import type { Plugin } from '../../contract/kinds.ts';
 import { buildOf, revisionOf, storedFound } from '../../core/policy/found-models.ts';
-import type { PolicyEnvironment, Revision } from '../../core/policy/revision.ts';
+import type { PolicyEnvironment, Revision } from '../../core/text/revision.ts';
 import { messageOf } from '../../core/thrown.ts';
 import type { PluginLoader } from '../../host/plugins/load.ts';
 import { createRegistry } from '../../host/plugins/registry.ts';

@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../diagnostics.ts';
+import type { Diagnostic } from '../report/diagnostics.ts';
 import type { PolicyChange } from './diff.ts';
 import type { SecretStatus } from './secret-files.ts';
 

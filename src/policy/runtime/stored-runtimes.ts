@@ -1,5 +1,5 @@
 import { buildOf, storedFound } from '../../core/policy/found-models.ts';
-import type { Revision } from '../../core/policy/revision.ts';
+import type { Revision } from '../../core/text/revision.ts';
 import { compileCandidate, isRejected, type PolicyTools } from './candidate.ts';
 import type { Runtime } from './runtime.ts';
 

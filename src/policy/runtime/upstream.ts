@@ -1,5 +1,5 @@
 import type { RankedModel } from '../../core/decision/decision.ts';
-import type { EndpointRoom } from '../../core/endpoint-room.ts';
+import type { EndpointRoom } from '../../core/policy/endpoint-room.ts';
 import type { Endpoint, Model, PooledKey, Provider } from '../../core/policy/snapshot.ts';
 import type { SpreadKey } from '../../core/policy/spread.ts';
 import type { EndpointHealth } from '../../providers/health/types.ts';

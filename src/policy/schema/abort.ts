@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { closed, whole, word } from '../../core/define/fields.ts';
 import type { AbortBilling } from '../../core/money/abort-billing.ts';
-import type { Report } from '../report.ts';
+import type { Report } from '../report/report.ts';
 import { entryOf, type Tree, valueAt } from '../yaml/tree.ts';
 import { camelKeys } from './camel-keys.ts';
 

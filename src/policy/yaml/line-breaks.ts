@@ -1,5 +1,5 @@
-import type { SourceSpan } from '../diagnostics.ts';
-import type { Report } from '../report.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 
 /**
  * Characters that begin a new line in many editors or in YAML 1.1, but not in Signalbox, which accepts LF and CRLF. With such a character,

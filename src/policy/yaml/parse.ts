@@ -1,5 +1,5 @@
-import type { SourceSpan } from '../diagnostics.ts';
-import type { Report } from '../report.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import { refuseForeignBreaks } from './line-breaks.ts';
 import { readPlainYaml } from './plain.ts';
 import { missingSpaceHint } from './slip-hints.ts';

@@ -1,4 +1,4 @@
-import type { SourceSpan } from '../diagnostics.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
 import { type Entry, type ListTree, type MapTree, NESTING_MAX, type ScalarTree, type Tree } from './tree.ts';
 
 /**

@@ -11,8 +11,8 @@ import {
   type YAMLError,
 } from 'yaml';
 import { linesOf } from '../../core/text/yaml-lines.ts';
-import type { SourceSpan } from '../diagnostics.ts';
-import type { Report } from '../report.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import type { Report } from '../report/report.ts';
 import { yamlFault } from './messages.ts';
 import type { YamlReader } from './parse.ts';
 import { derailsParser, findDerailingSlip, findSlip, type SyntaxSlip } from './syntax-slips.ts';

@@ -1,4 +1,4 @@
-import type { SourceSpan } from '../diagnostics.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
 import type { ScalarTree } from './tree.ts';
 
 /**

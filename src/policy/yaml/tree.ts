@@ -1,5 +1,5 @@
-import type { SourceSpan } from '../diagnostics.ts';
-import { maskSecrets } from '../mask.ts';
+import type { SourceSpan } from '../report/diagnostics.ts';
+import { maskSecrets } from '../report/mask.ts';
 
 /**
  * The most levels of nested maps and lists. The limit is far above the nesting of any real policy. Later passes over the tree recurse to

@@ -1,4 +1,4 @@
-import { type FailureSeries, isProviderFailure } from '../../core/decision/failure-kinds.ts';
+import { type FailureSeries, isProviderFailure } from '../../core/request/failure-kinds.ts';
 import type { AttemptOutcome } from './types.ts';
 
 /** Counts the attempts at an endpoint, and notes when they began to fail. */

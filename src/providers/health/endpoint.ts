@@ -1,10 +1,10 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
-import { isOfProvider } from '../../core/decision/failure-kinds.ts';
 import { HEALTH, type HealthState } from '../../core/decision/readings.ts';
-import type { EndpointRoom } from '../../core/endpoint-room.ts';
 import type { StoppedBilling } from '../../core/money/abort-billing.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
+import type { EndpointRoom } from '../../core/policy/endpoint-room.ts';
 import type { DeclaredLatency } from '../../core/policy/snapshot.ts';
+import { isOfProvider } from '../../core/request/failure-kinds.ts';
 import type { EndpointName } from '../../store/endpoints.ts';
 import { AttemptCounts } from './attempt-counts.ts';
 import { Breaker } from './breaker.ts';

@@ -1,5 +1,5 @@
 import { type MeasuredCatalog, measuredModels, type Readings } from '../../core/decision/readings.ts';
-import type { EndpointRoom } from '../../core/endpoint-room.ts';
+import type { EndpointRoom } from '../../core/policy/endpoint-room.ts';
 import type { Endpoint, Model } from '../../core/policy/snapshot.ts';
 import { Declarations } from './declarations.ts';
 import { type Hub, TrackedEndpoint, TrackedProvider } from './endpoint.ts';

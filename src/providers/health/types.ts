@@ -1,10 +1,10 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
-import type { FailureSeries } from '../../core/decision/failure-kinds.ts';
 import type { HealthState } from '../../core/decision/readings.ts';
-import type { EndpointRooms, LimitUse } from '../../core/endpoint-room.ts';
 import type { StoppedBilling } from '../../core/money/abort-billing.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
+import type { EndpointRooms, LimitUse } from '../../core/policy/endpoint-room.ts';
 import type { DeclaredLatency } from '../../core/policy/snapshot.ts';
+import type { FailureSeries } from '../../core/request/failure-kinds.ts';
 import type { BrokenDeclaration, EndpointName } from '../../store/endpoints.ts';
 import type { BreakerTerms } from './breaker.ts';
 

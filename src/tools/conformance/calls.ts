@@ -10,7 +10,7 @@ import {
 } from '../../core/request/capability.ts';
 import { toRead } from '../../core/schema/nullable.ts';
 import { readChatRequest } from '../../dialects/openai-chat/reader.ts';
-import { deepFreeze } from '../../policy/freeze.ts';
+import { deepFreeze } from '../../policy/report/freeze.ts';
 import { anyRequest } from './requests.ts';
 
 /** Model names of providers. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { GuardMatch, GuardPlugin, GuardText, GuardWindow, PreparedGuard } from '../../contract/guard.ts';
 import { matchFault } from '../../contract/guard-matches.ts';
 import { checkPure, finished, isSteps, LONGEST } from '../../contract/guard-steps.ts';
-import { deepFreeze } from '../../policy/freeze.ts';
+import { deepFreeze } from '../../policy/report/freeze.ts';
 import { isEqual, type Law, quote, shortJson } from './law.ts';
 import { optionsFrom, optionsLaw, preparedLaws } from './schema-values.ts';
 import { reachedFault, runSealed } from './sealed.ts';

@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
-import { FAILURE_KINDS } from '../../core/decision/failure-kinds.ts';
 import { isObject, parseJson } from '../../core/json/object.ts';
 import { isPlausible } from '../../core/money/usage.ts';
+import { FAILURE_KINDS } from '../../core/request/failure-kinds.ts';
 import { shortJson } from './law.ts';
 
 const FINISHES: readonly unknown[] = ['stop', 'length', 'tool_calls', 'content_filter'];

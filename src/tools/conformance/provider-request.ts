@@ -5,7 +5,7 @@ import type { HttpCall, ProviderCall, ProviderPreset, WireAdapter } from '../../
 import { parseJson } from '../../core/json/object.ts';
 import { CAPABILITY_NAMES, type Capability } from '../../core/request/capability.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
-import { deepFreeze } from '../../policy/freeze.ts';
+import { deepFreeze } from '../../policy/report/freeze.ts';
 import { calls, copyOfCall, describeCall, frozenCall, plainCalls, plainOf, traits, upstreams } from './calls.ts';
 import type { ConformanceHost } from './host.ts';
 import { isEqual, type Law, law, quote, shortJson } from './law.ts';

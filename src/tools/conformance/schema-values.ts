@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { isEmpty, isObject } from '../../core/json/object.ts';
 import { messageOf, orElse } from '../../core/thrown.ts';
-import { deepFreeze } from '../../policy/freeze.ts';
+import { deepFreeze } from '../../policy/report/freeze.ts';
 import { isEqual, type Law, type LawText, law, quote, shortJson } from './law.ts';
 
 /** Options of a plugin, as a policy states them. */

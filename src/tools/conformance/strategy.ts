@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { CallerWeights, PreparedStrategy, StrategyPlugin } from '../../contract/strategy.ts';
-import { deepFreeze } from '../../policy/freeze.ts';
-import { ladderFault } from '../../policy/ladder-fault.ts';
+import { deepFreeze } from '../../policy/report/freeze.ts';
+import { ladderFault } from '../../policy/report/ladder-fault.ts';
 import {
   candidatesOf,
   describeRankingCase,

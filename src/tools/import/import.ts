@@ -10,8 +10,8 @@ import { commandName } from '../../core/command-name.ts';
 import { isObject, parseJson } from '../../core/json/object.ts';
 import { visible } from '../../core/text/visible.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { policySchema, schemaText } from '../../policy/json-schema.ts';
 import { loadFacts } from '../../policy/models/facts.ts';
-import { policySchema, schemaText } from '../../policy/schema/json-schema.ts';
 import type { PolicyText } from '../../policy/yaml/emit.ts';
 import {
   type ImportResult,

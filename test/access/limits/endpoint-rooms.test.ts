@@ -5,7 +5,7 @@ import { LocalCounts } from '../../../src/access/limits/counts.ts';
 import { CountedRooms } from '../../../src/access/limits/endpoint-rooms.ts';
 import type { RequestLimit } from '../../../src/access/limits/refusal.ts';
 import { SharedCounts } from '../../../src/access/limits/shared-counts.ts';
-import { type EndpointRoom, type EndpointStay, isShort } from '../../../src/core/endpoint-room.ts';
+import { type EndpointRoom, type EndpointStay, isShort } from '../../../src/core/policy/endpoint-room.ts';
 import type { EndpointLimits } from '../../../src/core/policy/snapshot.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { effort } from '../../deep/effort.ts';

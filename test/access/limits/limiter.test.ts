@@ -5,7 +5,7 @@ import type { Quota } from '../../../src/access/limits/quota.ts';
 import { durationText } from '../../../src/access/limits/refusal.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { type Caller, type KeyLimits, SCOPES } from '../../../src/core/people/caller.ts';
-import type { RateLimit } from '../../../src/core/people/rate-limit.ts';
+import type { RateLimit } from '../../../src/core/policy/rate-limit.ts';
 import { atOnce } from './support.ts';
 
 const NO_FIGURES: KeyLimits = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: null };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import type { Receipt } from '../../../src/core/request/answer.ts';
+import type { Receipt } from '../../../src/core/decision/answer.ts';
 import { MessageEvents } from '../../../src/dialects/anthropic-messages/events.ts';
 import { MessageWriter } from '../../../src/dialects/anthropic-messages/message.ts';
 import { RECEIPT } from '../../support/caller-message.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { type Json, objectOf, objectsIn, textOf } from '../../../plugins/providers/json.ts';
+import type { Platform } from '../../../src/core/decision/answer.ts';
 import type { ErrorCode } from '../../../src/core/errors.ts';
-import type { Platform } from '../../../src/core/request/answer.ts';
 import { generateContent } from '../../../src/dialects/google-gemini/surface.ts';
 import type { AnswerContent, CallerSurface } from '../../fault/surfaces.ts';
 import { CONTRACT } from '../../support/error-contract.ts';

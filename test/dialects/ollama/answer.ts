@@ -1,6 +1,6 @@
 import type { StreamPart } from '../../../src/contract/parts.ts';
+import type { AnswerIdentity, Receipt } from '../../../src/core/decision/answer.ts';
 import type { SignalboxError } from '../../../src/core/errors.ts';
-import type { AnswerIdentity, Receipt } from '../../../src/core/request/answer.ts';
 import type { AnswerWriter, EventForm, EventWriter } from '../../../src/dialects/surface.ts';
 
 const NS_PER_MS = 1_000_000;

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../../src/contract/parts.ts';
+import type { Receipt } from '../../../src/core/decision/answer.ts';
 import { plainUsage } from '../../../src/core/money/usage.ts';
-import type { Receipt } from '../../../src/core/request/answer.ts';
 import { ChunkWriter } from '../../../src/dialects/openai-chat/chunks.ts';
 import { CompletionWriter } from '../../../src/dialects/openai-chat/completion.ts';
 

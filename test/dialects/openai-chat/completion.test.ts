@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { StreamPart } from '../../../src/contract/parts.ts';
+import type { Receipt } from '../../../src/core/decision/answer.ts';
 import { plainUsage } from '../../../src/core/money/usage.ts';
-import type { Receipt } from '../../../src/core/request/answer.ts';
 import { ChunkWriter } from '../../../src/dialects/openai-chat/chunks.ts';
 import { CompletionWriter, usageBody } from '../../../src/dialects/openai-chat/completion.ts';
 

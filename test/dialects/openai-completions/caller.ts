@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import { type Json, objectOf, objectsIn, textOf } from '../../../plugins/providers/json.ts';
-import type { Platform } from '../../../src/core/request/answer.ts';
+import type { Platform } from '../../../src/core/decision/answer.ts';
 import { createTextCompletion } from '../../../src/dialects/openai-completions/surface.ts';
 import { openaiFailure, openaiType } from '../../fault/surface-chat.ts';
 import type { AnswerContent, CallerSurface } from '../../fault/surfaces.ts';

@@ -10,7 +10,7 @@ import { Placeholders } from '../../../src/gateway/guards/placeholders.ts';
 import { Verdicts } from '../../../src/gateway/guards/verdicts.ts';
 import { processTimers } from '../../../src/host/telemetry/process-timers.ts';
 import { AT_ONCE } from '../../../src/host/turns.ts';
-import { KeptConversations } from '../../../src/http/kept-conversations.ts';
+import { KeptConversations } from '../../../src/http/kit/kept-conversations.ts';
 import { answerOf } from '../../support/answers.ts';
 import { keptBy } from '../../support/kept-conversations.ts';
 import { type LivePolicy, startLivePolicy } from '../../support/live-policy.ts';

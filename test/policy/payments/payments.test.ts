@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { atomicOf, type PaymentNetwork, type PaymentPolicy, worthOf } from '../../../src/core/policy/payments.ts';
-import { formatDiagnostics } from '../../../src/policy/diagnostics.ts';
 import { parsePolicy } from '../../../src/policy/load.ts';
+import { formatDiagnostics } from '../../../src/policy/report/diagnostics.ts';
 import { diffPolicies } from '../../../src/policy/runtime/diff.ts';
 import { tries } from '../../deep/effort.ts';
 import { brief, load, loadText, problems, SMALL, snapshotOf } from '../support.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { atOnce } from '../../../src/policy/report/steps.ts';
 import { diffPolicies, findRenames, summary } from '../../../src/policy/runtime/diff.ts';
-import { atOnce } from '../../../src/policy/steps.ts';
 
 describe('the difference of two policies', () => {
   test('the difference of two policies names added, removed and changed members, with old and new values', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { Report } from '../../../src/policy/report.ts';
+import { Report } from '../../../src/policy/report/report.ts';
 import { readPlainYaml } from '../../../src/policy/yaml/plain.ts';
 import { readYaml } from '../../../src/policy/yaml/reader.ts';
 import { NESTING_MAX, type Tree } from '../../../src/policy/yaml/tree.ts';

@@ -1,6 +1,6 @@
 import { HEALTH } from '../../../src/core/decision/readings.ts';
-import { ENDPOINT_LIMITS } from '../../../src/core/endpoint-room.ts';
 import { ERRORS } from '../../../src/core/errors.ts';
+import { ENDPOINT_LIMITS } from '../../../src/core/policy/endpoint-room.ts';
 import { ESCALATION_NAMES } from '../../../src/core/request/facts.ts';
 import { documentedFamilies } from '../../docs/metrics-page.ts';
 import type { Metric, Metrics } from '../../support/promql.ts';

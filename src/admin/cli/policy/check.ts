@@ -1,16 +1,16 @@
 import { commandName } from '../../../core/command-name.ts';
 import { grouped } from '../../../core/money/amount.ts';
 import { bothAmounts } from '../../../core/money/budget-words.ts';
-import { TIERS, tierText } from '../../../core/policy/tiers.ts';
 import { DIFFICULTIES } from '../../../core/request/facts.ts';
+import { TIERS, tierText } from '../../../core/request/tiers.ts';
 import { painter } from '../../../core/text/paint.ts';
 import { shellWord } from '../../../core/text/shell-word.ts';
 import { plural } from '../../../core/text/text.ts';
 import { visible } from '../../../core/text/visible.ts';
 import { UsageError } from '../../../core/usage-error.ts';
-import type { Diagnostic } from '../../../policy/diagnostics.ts';
 import { STALE_AFTER_DAYS } from '../../../policy/models/figures.ts';
 import { countText } from '../../../policy/models/wildcards.ts';
+import type { Diagnostic } from '../../../policy/report/diagnostics.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import { namedBundle } from '../../use-cases/policy/bundles.ts';
 import { checkPolicy, type PolicyCheck, unreadFiles } from '../../use-cases/policy/check.ts';

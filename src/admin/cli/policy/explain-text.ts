@@ -1,5 +1,5 @@
 import { shownCredits } from '../../../core/money/ceiling.ts';
-import type { SourcePlace } from '../../../core/policy/source-place.ts';
+import type { SourcePlace } from '../../../core/source-place.ts';
 import { painter } from '../../../core/text/paint.ts';
 import { wrapped } from '../../../core/text/text.ts';
 import { visible } from '../../../core/text/visible.ts';

@@ -1,6 +1,6 @@
 import { mask } from '../../../host/telemetry/secrets.ts';
-import { type Diagnostic, formatDiagnostics } from '../../../policy/diagnostics.ts';
 import type { PolicyFile } from '../../../policy/load.ts';
+import { type Diagnostic, formatDiagnostics } from '../../../policy/report/diagnostics.ts';
 
 /** Writes diagnostics as text. Masks known secrets in the quoted lines of files. */
 export function problemsText(

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { policySchema, schemaText } from '../../../policy/json-schema.ts';
 import { replaceFile } from '../../../policy/runtime/replace-file.ts';
-import { policySchema, schemaText } from '../../../policy/schema/json-schema.ts';
 import { parseArguments, SWITCH } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { folderIn, type PolicyCommand } from './command.ts';

@@ -1,5 +1,5 @@
 import { commandName } from '../../../core/command-name.ts';
-import type { SourcePlace } from '../../../core/policy/source-place.ts';
+import type { SourcePlace } from '../../../core/source-place.ts';
 import { painter } from '../../../core/text/paint.ts';
 import { shellWord } from '../../../core/text/shell-word.ts';
 import { plural } from '../../../core/text/text.ts';

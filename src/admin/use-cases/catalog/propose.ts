@@ -2,8 +2,8 @@ import type { ListedModel } from '../../../contract/provider.ts';
 import { ITEM_NAME } from '../../../core/define/policy-words.ts';
 import { parseDecimal, plainText, roundUp, times } from '../../../core/money/decimal.ts';
 import type { ModelFacts } from '../../../policy/models/facts.ts';
-import type { UsdPrice } from '../../../policy/models/prices.ts';
 import { changesBill, SameModels } from '../../../policy/models/same-model.ts';
+import type { UsdPrice } from '../../../policy/schema/prices.ts';
 import type { OwnFigures } from './own-models.ts';
 
 /** A model that the policy already has at the provider. */

@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import type { ListedModel } from '../../../contract/provider.ts';
 import { UsageError } from '../../../core/usage-error.ts';
-import { listNames, nearestHint } from '../../../policy/hints/nearest.ts';
+import { maxOutputOf, qualityOf } from '../../../policy/compiled/found.ts';
 import type { ParsedPolicy } from '../../../policy/load.ts';
 import { loadFacts } from '../../../policy/models/facts.ts';
-import { maxOutputOf, qualityOf } from '../../../policy/models/found.ts';
+import { listNames, nearestHint } from '../../../policy/report/nearest.ts';
 import { compileCandidate, isRejected } from '../../../policy/runtime/candidate.ts';
 import { foundList } from '../../../policy/runtime/discovery/found-list.ts';
 import { modelServerOf, readServer } from '../../../policy/runtime/discovery/read-server.ts';

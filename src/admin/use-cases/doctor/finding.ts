@@ -1,5 +1,5 @@
 import type { Timers } from '../../../core/time/timers.ts';
-import type { Diagnostic } from '../../../policy/diagnostics.ts';
+import type { Diagnostic } from '../../../policy/report/diagnostics.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import type { ReloadAttempt } from '../../../policy/runtime/status.ts';
 import type { Instance } from '../../../store/instance.ts';

@@ -4,7 +4,7 @@ import { OPERATIONS } from '../../../core/kinds/operations.ts';
 import type { PolicyCase } from '../../../core/policy/case.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import { UsageError } from '../../../core/usage-error.ts';
-import { byNearness, listNames } from '../../../policy/hints/nearest.ts';
+import { byNearness, listNames } from '../../../policy/report/nearest.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import type { Steps } from '../../../policy/runtime/slices.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';

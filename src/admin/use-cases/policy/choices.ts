@@ -1,9 +1,9 @@
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
-import { statedIds, TIER_LISTED_MAX } from '../../../core/policy/tiers.ts';
 import { DIFFICULTIES, type Difficulty, type Facts } from '../../../core/request/facts.ts';
+import { statedIds, TIER_LISTED_MAX } from '../../../core/request/tiers.ts';
 import { readRouteRequest } from '../../../dialects/openai-chat/reader.ts';
+import { BUILT_IN_SELECTORS } from '../../../policy/parsed/selectors.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
-import { BUILT_IN_SELECTORS } from '../../../policy/selectors.ts';
 import { decisionReason } from '../../../routing/choice-reason.ts';
 import { isRefusal } from '../../../routing/decide.ts';
 import { figuresBody, isRefused, NO_CHOICE, requestOutcomeOf } from './compare.ts';

@@ -1,5 +1,6 @@
 import { scrub, scrubAll } from '../../../host/telemetry/secrets.ts';
-import { type Diagnostic, diagnosticsBody } from '../../../policy/diagnostics.ts';
+import { type Diagnostic, diagnosticsBody } from '../../../policy/report/diagnostics.ts';
+import { inSteps } from '../../../policy/report/steps.ts';
 import { compileCandidate, isRejected, withoutValues } from '../../../policy/runtime/candidate.ts';
 import {
   diffPolicies,
@@ -9,7 +10,6 @@ import {
   type PolicyRename,
 } from '../../../policy/runtime/diff.ts';
 import { inSlices } from '../../../policy/runtime/slices.ts';
-import { inSteps } from '../../../policy/steps.ts';
 import { patchOf } from './bundles.ts';
 import {
   type ComparedCase,

@@ -1,10 +1,10 @@
 import { isObject, objectOf, textOf } from '../../../core/json/object.ts';
-import { discoverOf } from '../../../policy/models/discover.ts';
+import { LANGUAGE } from '../../../policy/parsed/sections.ts';
+import { discoverOf } from '../../../policy/providers/discover.ts';
 import { formText, type Outline } from '../../../policy/runtime/diff.ts';
 import type { AlertsText } from '../../../policy/schema/alerts.ts';
 import type { GatewayText, ProviderText } from '../../../policy/schema/policy.ts';
-import { BY_KEY, ORDINARY, type Section } from '../../../policy/schema/section-definition.ts';
-import { LANGUAGE } from '../../../policy/schema/sections.ts';
+import { BY_KEY, ORDINARY, type Section } from '../../../policy/sections/section-definition.ts';
 
 /** A difference between two policies that gives more rights, sends data to other places or removes evidence. */
 export interface GuardedChange {

@@ -4,7 +4,7 @@ import type { PolicyCase } from '../../../core/policy/case.ts';
 import type { GuardSide, VerdictAction } from '../../../core/policy/guards.ts';
 import type { EscalationSignal } from '../../../core/request/facts.ts';
 import { decimalText } from '../../../core/text/text.ts';
-import type { CaseFailure } from '../../../policy/cases.ts';
+import type { CaseFailure } from '../../../policy/check/cases.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';
 import { isRefusal } from '../../../routing/decide.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { revisionOf } from '../../../core/policy/found-models.ts';
-import type { Revision } from '../../../core/policy/revision.ts';
+import type { Revision } from '../../../core/text/revision.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { PluginLoader, PluginModule } from '../../../host/plugins/load.ts';
 import type { PolicyFile } from '../../../policy/load.ts';

@@ -1,6 +1,6 @@
-import type { Revision } from '../../../core/policy/revision.ts';
+import type { Revision } from '../../../core/text/revision.ts';
 import { UsageError } from '../../../core/usage-error.ts';
-import { firstError } from '../../../policy/diagnostics.ts';
+import { firstError } from '../../../policy/report/diagnostics.ts';
 import {
   buildCandidate,
   compileCandidate,

@@ -1,5 +1,5 @@
-import { type CaseFailure, caseDiagnostics } from '../../../policy/cases.ts';
-import type { Diagnostic } from '../../../policy/diagnostics.ts';
+import { type CaseFailure, caseDiagnostics } from '../../../policy/check/cases.ts';
+import type { Diagnostic } from '../../../policy/report/diagnostics.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';
 import type { Steps } from '../../../policy/runtime/slices.ts';
 import { runCase } from './cases.ts';

@@ -1,5 +1,5 @@
 import { UsageError } from '../../../core/usage-error.ts';
-import type { Diagnostic } from '../../../policy/diagnostics.ts';
+import type { Diagnostic } from '../../../policy/report/diagnostics.ts';
 import { compileCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../../policy/runtime/candidate.ts';
 import type { ParsedFiles } from '../../../policy/runtime/parse-files.ts';
 import type { Runtime } from '../../../policy/runtime/runtime.ts';

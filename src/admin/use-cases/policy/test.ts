@@ -1,6 +1,6 @@
 import type { PolicyCase } from '../../../core/policy/case.ts';
 import { scrubAll } from '../../../host/telemetry/secrets.ts';
-import { diagnosticsBody } from '../../../policy/diagnostics.ts';
+import { diagnosticsBody } from '../../../policy/report/diagnostics.ts';
 import { inSlices, type Steps } from '../../../policy/runtime/slices.ts';
 import type { PolicyBundle } from '../../../policy/runtime/source.ts';
 import { runtimeFor } from '../../../policy/runtime/wildcard-runtime.ts';

@@ -2,7 +2,7 @@ import type { Decision, Refusal } from '../../../core/decision/decision.ts';
 import type { Constraint } from '../../../core/policy/rules.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import type { Facts } from '../../../core/request/facts.ts';
-import { listNames } from '../../../policy/hints/nearest.ts';
+import { listNames } from '../../../policy/report/nearest.ts';
 import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
 import type { CandidateEntry, RejectionEntry } from '../../../routing/certificate.ts';
 import { certify } from '../../../routing/certify.ts';

@@ -1,7 +1,18 @@
-import type { FailingGuard } from '../../policy/guards.ts';
 import { defineAlert } from './define.ts';
 import { afterSeconds } from './keys.ts';
 import { lengthOf } from './words.ts';
+
+/** A guard that has failed at every request and answer since `since`. */
+export interface FailingGuard {
+  /** The number of requests in a row at which the guard failed. */
+  readonly failures: number;
+  /** When the first of them ended, ms since 1970. */
+  readonly since: number;
+  /** The reason of the last failure. */
+  readonly error: string;
+  /** `req_…` of the last request at which the guard failed. */
+  readonly requestId: string;
+}
 
 /** A guard of the policy. */
 export interface GuardReading {

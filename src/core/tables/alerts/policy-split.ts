@@ -1,4 +1,4 @@
-import { revisionsIn } from '../../policy/revision.ts';
+import { revisionsIn } from '../../text/revision.ts';
 import { plural } from '../../text/text.ts';
 import { defineAlert } from './define.ts';
 import { afterSeconds } from './keys.ts';

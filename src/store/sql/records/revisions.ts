@@ -1,4 +1,4 @@
-import type { Revision } from '../../../core/policy/revision.ts';
+import type { Revision } from '../../../core/text/revision.ts';
 import type { RevisionTable } from '../../records.ts';
 import { first, type SqlReader, sql, write } from '../statement.ts';
 

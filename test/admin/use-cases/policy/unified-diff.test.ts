@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { unifiedDiff } from '../../../../src/admin/use-cases/policy/unified-diff.ts';
+import { atOnce } from '../../../../src/policy/report/steps.ts';
 import type { FileEdit } from '../../../../src/policy/runtime/write-edit.ts';
-import { atOnce } from '../../../../src/policy/steps.ts';
 import { temporaryFolder } from '../../../support/signalbox.ts';
 
 const home = temporaryFolder();

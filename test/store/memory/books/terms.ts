@@ -1,5 +1,5 @@
 import type { LedgerState, StoredBudget } from '../../../../src/core/money/budget.ts';
-import type { StatedLimit } from '../../../../src/core/people/rate-limit.ts';
+import type { StatedLimit } from '../../../../src/core/policy/rate-limit.ts';
 import type { AcceptedTerms, OfferedTerms } from '../../../../src/store/books.ts';
 import { unmet } from '../store.ts';
 
