@@ -1,7 +1,7 @@
 import type { StreamPart, UnreadOutput } from '../../contract/parts.ts';
 import { TextRun } from '../../contract/text-run.ts';
 import { isObject } from '../../core/json/object.ts';
-import { tokenWeight } from '../../core/request/tokens.ts';
+import { tokenWeight, weightWithin } from '../../core/request/tokens.ts';
 
 /** The number of base64 characters that count as one token. Base64 state is denser than text, and no tokenizer reads it. */
 const STATE_CHARS_PER_TOKEN = 4;
@@ -18,7 +18,7 @@ export function addWeight(sum: number, part: StreamPart): number {
   let weight = sum;
   let start = 0;
   for (const end of part.ends) {
-    weight += tokenWeight(part.text, start, end);
+    weight += weightWithin(part.text, start, end);
     start = end;
   }
   return weight;

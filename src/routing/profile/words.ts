@@ -26,10 +26,11 @@ export class Words {
   readonly to = new Int32Array(WORDS_MAX);
   size = 0;
 
-  /** Reads a range of a text. */
-  read(text: string, start = 0, end = text.length): this {
+  /** Reads a text. With default values of parameters, the loop would take twice as long. */
+  read(text: string): this {
+    const { length: end } = text;
     let size = 0;
-    for (let at = start; at < end && size < WORDS_MAX; ) {
+    for (let at = 0; at < end && size < WORDS_MAX; ) {
       const from = at;
       const code = text.charCodeAt(at++);
       const folded = FOLDED[code]!;
