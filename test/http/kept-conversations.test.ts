@@ -271,7 +271,7 @@ describe('kept conversations', () => {
       opened,
       tries('kept conversations are read as if parsed whole', 2_500, 50_000),
     );
-    expect(read).toBeGreaterThan(4_000);
+    expect(read).toBeGreaterThan(3_000);
     expect(copied).toBeGreaterThan(800);
   });
 
@@ -302,6 +302,18 @@ describe('the memory of kept conversations', () => {
     expect(third.slice(0, 3).every((one, at) => one === second[at])).toBe(true);
     expect(() => Reflect.set(Object(third[0]), 'content', 'other')).not.toThrow();
     expect(third[0]).toEqual(message2('1'));
+  });
+
+  test('a first turn is read whole while no conversation of its key is kept, and shares its tools afterwards', () => {
+    const reader = opened();
+    const tools = [{ type: 'function', function: { name: 'read', description: 'Reads a file. '.repeat(40) } }];
+    const withTools = (...texts: string[]) => Buffer.from(JSON.stringify({ tools, messages: texts.map(message2) }));
+    expect(reader.read(withTools('1', '2'), READING)).toBeNull();
+    const second = reader.read(withTools('1', '2', '3'), READING);
+    expect([second?.messages, reader.size]).toEqual([['1', '2', '3'].map(message2), 1]);
+    const other = reader.read(withTools('other', '2'), READING);
+    expect(other?.tools).toBe(second?.tools);
+    expect(reader.size).toBe(1);
   });
 
   test('a conversation begins again if too many others began since its first turn', () => {

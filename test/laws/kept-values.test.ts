@@ -162,7 +162,7 @@ function outcomes(edited: Body, keeps: boolean): readonly unknown[] {
   const affinity = new Affinity(() => 0);
   const reading = { keyId: 'key', generation: 0, bytesMax: 2 ** 26, valuesMax: 10_000 };
   return [bytesOf(base, 0), bytesOf(base, 1), bytesOf(base, 2), bytesOf(edited, 3), bytesOf(edited, 4)].map((bytes) => {
-    const body = keeps ? kept.read(bytes, reading) : JSON.parse(bytes.toString());
+    const body = keeps ? (kept.read(bytes, reading) ?? JSON.parse(bytes.toString())) : JSON.parse(bytes.toString());
     return outcome(body, affinity);
   });
 }

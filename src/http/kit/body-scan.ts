@@ -69,11 +69,11 @@ export interface KnownParts {
   /** Returns how many values a member contains whose value begins at `at` and ends at `to`; null if the value is not known. */
   member(name: string, bytes: Buffer, at: number): ValueSpan | null;
   /**
-   * Returns an earlier body whose messages this body may repeat; null for none.
+   * Returns an earlier body whose messages this body may repeat; null for none, `alone` if no part of the body can be known or will be kept.
    * @param from the first byte of the first message
    * @param to the byte after the second message
    */
-  conversation(bytes: Buffer, from: number, to: number): BodyMap | null;
+  conversation(bytes: Buffer, from: number, to: number): BodyMap | 'alone' | null;
 }
 
 /** A scanned body, and its parts that are known. */
@@ -93,8 +93,8 @@ export const PROPOSED_BY = 2;
 /**
  * Finds the members and messages of a body. For a body that is not valid JSON the result has no meaning, but the scan ends.
  * @param valuesMax the most values, as in `beyondLimits`
- * @returns null for a body that must be read whole: it exceeds a limit, is no object, or has members whose names are equal or written with
- * escapes
+ * @returns null for a body that must be read whole: it exceeds a limit, is no object, has members whose names are equal or written with
+ * escapes, or is alone
  */
 export function scanBody(bytes: Buffer, valuesMax: number, parts: KnownParts): ScannedBody | null {
   const scan = new Scan(bytes, valuesMax, parts);
@@ -195,8 +195,10 @@ class Scan implements ScannedBody {
         map.total += this.#values;
       }
       if (this.earlier === null && map.size === PROPOSED_BY) {
-        this.earlier = this.#parts.conversation(this.#bytes, first, this.#at);
-        if (this.earlier !== null) {
+        const earlier = this.#parts.conversation(this.#bytes, first, this.#at);
+        if (earlier === 'alone') return false;
+        if (earlier !== null) {
+          this.earlier = earlier;
           // Most probably, the messages that were just read are known.
           this.#at = first;
           map.total = total;

@@ -128,15 +128,19 @@ export class KeptConversations {
     dropOldest(this.#senders);
   }
 
-  /** Reads a body; null for a body that must be read whole, because it is no valid JSON object, exceeds a limit, or has unusual names. */
+  /**
+   * Reads a body; null for a body that must be read whole, because it is no valid JSON object, exceeds a limit, has unusual names, or is the
+   * first turn of a conversation while none of its key is kept.
+   */
   read(bytes: Buffer, reading: KeptReading): Members | null {
     const { keyId, generation, valuesMax } = reading;
     if (generation !== this.#generation) return null;
-    const found = new FoundParts(this.#latestOf(keyId), (hash) => this.#bodies.get(`${keyId} ${hash}`));
+    const found = new FoundParts(keyId, this.#latestOf(keyId), this.#bodies, this.#firstTurns);
     const scanned = scanBody(bytes, valuesMax, found);
     const value = scanned && parse(scanned, found);
+    if (found.isAlone) this.#noteFirst(found.name!, keyId);
     if (!value) return null;
-    if (found.hash !== null) this.#keep(`${keyId} ${found.hash}`, scanned, value, found, reading);
+    if (found.name !== null) this.#keep(found.name, scanned, value, found, reading);
     return value;
   }
 
@@ -159,6 +163,11 @@ export class KeptConversations {
     this.#rest();
   }
 
+  #noteFirst(name: string, keyId: string): void {
+    this.#firstTurns.set(name, keyId);
+    dropOldest(this.#firstTurns);
+  }
+
   #latestOf(keyId: string): KeptBody | undefined {
     const name = this.#latest.get(keyId);
     return name === undefined ? undefined : this.#bodies.get(name);
@@ -167,8 +176,7 @@ export class KeptConversations {
   #keep(name: string, scanned: ScannedBody, value: Members, found: FoundParts, reading: KeptReading): void {
     const { keyId, bytesMax } = reading;
     if (found.body === undefined && !this.#firstTurns.delete(name)) {
-      this.#firstTurns.set(name, keyId);
-      dropOldest(this.#firstTurns);
+      this.#noteFirst(name, keyId);
       return;
     }
     this.#drop(name);
@@ -278,28 +286,40 @@ export function openConversations(
 
 /** The parts of earlier bodies that a body repeats. */
 class FoundParts implements KnownParts {
-  /** The hash of the beginning of the conversation; null if it is too short. */
-  hash: bigint | null = null;
+  /** The key and the hash of the beginning of the conversation; null if it is too short. */
+  name: string | null = null;
+  /** Whether no body of the key is kept, and the conversation begins. */
+  isAlone = false;
   /** The earlier body of the conversation; undefined for none. */
   body: KeptBody | undefined;
   /** The values of known members, by name. */
   readonly members = new Map<string, KeptMember>();
   readonly #latest: KeptBody | undefined;
-  readonly #bodyAt: (hash: bigint) => KeptBody | undefined;
+  readonly #keyId: string;
+  readonly #bodies: ReadonlyMap<string, KeptBody>;
+  readonly #firstTurns: ReadonlyMap<string, string>;
 
-  constructor(latest: KeptBody | undefined, bodyAt: (hash: bigint) => KeptBody | undefined) {
+  constructor(
+    keyId: string,
+    latest: KeptBody | undefined,
+    bodies: ReadonlyMap<string, KeptBody>,
+    firstTurns: ReadonlyMap<string, string>,
+  ) {
+    this.#keyId = keyId;
     this.#latest = latest;
-    this.#bodyAt = bodyAt;
+    this.#bodies = bodies;
+    this.#firstTurns = firstTurns;
   }
 
   member(name: string, bytes: Buffer, at: number): ValueSpan | null {
     return this.#memberIn(this.body, name, bytes, at) ?? this.#memberIn(this.#latest, name, bytes, at);
   }
 
-  conversation(bytes: Buffer, from: number, to: number): BodyMap | null {
-    this.hash = Bun.hash.rapidhash(bytes.subarray(from, to));
-    this.body = this.#bodyAt(this.hash);
-    return this.body?.map ?? null;
+  conversation(bytes: Buffer, from: number, to: number): BodyMap | 'alone' | null {
+    this.name = `${this.#keyId} ${Bun.hash.rapidhash(bytes.subarray(from, to))}`;
+    this.body = this.#bodies.get(this.name);
+    this.isAlone = this.#latest === undefined && this.body === undefined && !this.#firstTurns.has(this.name);
+    return this.isAlone ? 'alone' : (this.body?.map ?? null);
   }
 
   #memberIn(body: KeptBody | undefined, name: string, bytes: Buffer, at: number): ValueSpan | null {
