@@ -54,7 +54,8 @@ function turn(
   keyId = 'a',
 ) {
   const reading = { keyId, generation: 0, bytesMax: 1e9, valuesMax: 1e6 };
-  const body = conversations.read(Buffer.from(bodyOf(texts)), reading);
+  const text = bodyOf(texts);
+  const body = conversations.read(Buffer.from(text), reading) ?? JSON.parse(text);
   const { request } = readOn(CHAT_ROUTE, body);
   const context = {
     verdicts: new Verdicts(),
