@@ -43,7 +43,7 @@ export function inForceBelow({ info, parentHash }: Pick<StoredKey, 'info' | 'par
 /** The effective terms of a key whose parent does not exist. Such a key was never valid. */
 export const inForceAlone = (info: Info): Info => ({ ...info, revokedAt: info.revokedAt ?? info.createdAt });
 
-function sharedScopes(own: readonly Scope[], upper: readonly Scope[]): Scope[] {
+function sharedScopes(own: readonly Scope[], upper: readonly Scope[]): readonly Scope[] {
   const [mine, theirs] = [permissionsOf(own), permissionsOf(upper)];
   return withoutIncluded(SCOPES.filter((scope) => mine.has(scope) && theirs.has(scope) && isDelegable(scope)));
 }

@@ -113,7 +113,8 @@ export type StreamPart =
   | { readonly type: 'failure'; readonly failure: ProviderFailure };
 
 /** A part of the message that an answer to a conversation is. */
-export type MessagePart = Extract<StreamPart, { type: 'text' | 'reasoning' | 'refusal' | 'tool-call' | 'state' }>;
+export type MessagePart = Extract<StreamPart, { type: (typeof MESSAGE_TYPES)[number] }>;
+export const MESSAGE_TYPES = ['text', 'reasoning', 'refusal', 'tool-call', 'state'] as const;
 
 /** An event that the gateway passes to the caller in the service's own form. */
 export type PassedPart = Extract<StreamPart, { readonly type: 'passthrough' }>;

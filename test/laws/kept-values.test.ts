@@ -216,7 +216,7 @@ type Totals = ListTotal<unknown, unknown>;
 const valuesOf = ListValues.prototype.of;
 const totalOf = ListTotal.prototype.of;
 
-/** What keeps values of the conversation, other than tables whose values are compared. */
+/** The code that keeps values of the conversation, other than tables whose values are compared. */
 interface Used {
   readonly tables: ReadonlySet<Table>;
   readonly lists: ReadonlySet<Lists>;

@@ -70,7 +70,7 @@ export interface CommandForm {
   readonly none?: string;
 }
 
-/** What a field knows besides its schema. */
+/** The properties of a field in addition to its schema. */
 interface Annotations {
   readonly codec?: Codec | undefined;
   readonly command?: CommandForm;

@@ -1,19 +1,19 @@
-/** What every layer needs to know about an operation. */
+/** The properties of an operation that several layers need. */
 interface Kind {
   /** The bit of the operation. A model is eligible if it has the bit of the request's operation. */
   readonly bit: number;
-  /** What a model that serves the operation does, as in `the model answers a conversation`. */
+  /** The ability of a model that serves the operation, as in `the model answers a conversation`. */
   readonly means: string;
-  /** What callers receive, as in `Signalbox serves embeddings at …`. */
+  /** The name of the service for callers, as in `Signalbox serves embeddings at …`. */
   readonly serves: string;
   /** One answer, as in `the payer pays for a chat completion`. */
   readonly answer: string;
   /**
-   * What a request consists of. `conversation`: Signalbox reads its intent, and the answer is a text of unknown length. `texts`: separate
+   * The content of a request. `conversation`: Signalbox reads its intent, and the answer is a text of unknown length. `texts`: separate
    * inputs without an intent, and an answer that follows from them and whose length is known.
    */
   readonly input: 'conversation' | 'texts';
-  /** Whether the scope `chat` includes the scope of the operation, so that keys which are older than the operation can use it. */
+  /** Whether the scope `chat` includes the scope of this other operation, so that keys which are older than the operation can use it. */
   readonly isInChat: boolean;
 }
 
@@ -25,7 +25,7 @@ export const OPERATIONS = {
     serves: 'chat',
     answer: 'a chat completion',
     input: 'conversation',
-    isInChat: true,
+    isInChat: false,
   },
   embed: {
     bit: 1 << 1,

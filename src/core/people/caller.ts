@@ -12,17 +12,15 @@ export const FULL_SCOPES = [...OPERATION_NAMES, 'route', 'admin'] as const;
 export const SCOPES = [...FULL_SCOPES, 'delegate', 'report'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-const IN_CHAT = OPERATION_NAMES.filter((name) => OPERATIONS[name].isInChat);
+const IN_CHAT: readonly Scope[] = OPERATION_NAMES.filter((name) => OPERATIONS[name].isInChat);
 
 /** Returns everything that a key's scopes permit. The scope `chat` includes the scopes of some other operations. */
 export const permissionsOf = (scopes: readonly Scope[]): ReadonlySet<Scope> =>
   new Set(scopes.includes('chat') ? [...scopes, ...IN_CHAT] : scopes);
 
 /** Returns scopes without the scopes that another one of them includes. */
-export const withoutIncluded = (scopes: readonly Scope[]): Scope[] => {
-  const included = new Set<Scope>(scopes.includes('chat') ? IN_CHAT : []);
-  return scopes.filter((scope) => scope === 'chat' || !included.has(scope));
-};
+export const withoutIncluded = (scopes: readonly Scope[]): readonly Scope[] =>
+  scopes.includes('chat') ? scopes.filter((scope) => !IN_CHAT.includes(scope)) : scopes;
 
 /** How fast a key may be used, in addition to the policy's limits; null for a figure that only the policy limits. */
 export interface KeyLimits {

@@ -1,4 +1,4 @@
-import type { MessagePart, StreamPart } from '../../contract/parts.ts';
+import { MESSAGE_TYPES, type MessagePart, type StreamPart } from '../../contract/parts.ts';
 import { JsonEnd } from '../../core/json/end.ts';
 import type { Members } from '../../core/json/original.ts';
 import { type ReasoningState, wrapState } from '../../core/request/wrapped-state.ts';
@@ -21,7 +21,7 @@ export type BlockStep =
 
 type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
 
-const OF_MESSAGE: ReadonlySet<StreamPart['type']> = new Set(['text', 'reasoning', 'refusal', 'tool-call', 'state']);
+const OF_MESSAGE: ReadonlySet<StreamPart['type']> = new Set(MESSAGE_TYPES);
 /** Whether a part becomes content of the message. */
 export const isBlockPart = (part: StreamPart): part is MessagePart => OF_MESSAGE.has(part.type);
 

@@ -1,4 +1,4 @@
-import { isConversation, OPERATIONS, type Operation } from '../../core/kinds/operations.ts';
+import { byOperation, isConversation, OPERATIONS, type Operation } from '../../core/kinds/operations.ts';
 import type { RuleScope } from '../../core/policy/rules.ts';
 import { REQUEST_FACT_ROWS } from '../../core/tables/facts/request.ts';
 import { type ASTNode, accessesOf, literalOf, nodesOf, pathOf } from '../cel/ast.ts';
@@ -48,16 +48,17 @@ export function* sharedRequest(
 }
 
 /**
- * Returns the facts that are the same in all requests of an operation. Signalbox reads no task from the texts of an embedding request, for
- * example.
+ * The facts that are the same in all requests of an operation. Signalbox reads no task from the texts of an embedding request, for example.
  */
-const fixedFacts = (operation: Operation): Readonly<Record<string, FieldValue>> =>
-  Object.fromEntries(
-    REQUEST_FACT_ROWS.flatMap(([name, { ofTexts }]) => {
-      if (name === 'operation') return [[name, operation]];
-      return isConversation(operation) || ofTexts === undefined ? [] : [[name, ofTexts]];
-    }),
-  );
+const FIXED = byOperation(
+  (operation): Readonly<Record<string, FieldValue>> =>
+    Object.fromEntries(
+      REQUEST_FACT_ROWS.flatMap(([name, { ofTexts }]) => {
+        if (name === 'operation') return [[name, operation]];
+        return isConversation(operation) || ofTexts === undefined ? [] : [[name, ofTexts]];
+      }),
+    ),
+);
 
 /** Returns the values of a field that a request of the operation can have. */
 function choicesWithin(path: string, values: readonly FieldValue[], space: RequestSpace): readonly FieldValue[] {
@@ -69,7 +70,7 @@ function choicesWithin(path: string, values: readonly FieldValue[], space: Reque
     return values.filter((needs) => listed(needs).every((need) => need === 'token_input'));
   }
   const [variable, field = ''] = path.split('.');
-  const fixed = variable === 'request' ? fixedFacts(space.operation)[field] : undefined;
+  const fixed = variable === 'request' ? FIXED[space.operation][field] : undefined;
   return fixed === undefined ? values : [fixed];
 }
 
@@ -182,7 +183,7 @@ function scopeOf(values: SharedRequest, { operation, model }: RequestSpace): Rul
     else owners[variable] = { ...owners[variable], [field]: value };
   }
   return {
-    request: { ...scope.request, model, ...fixedFacts(operation), ...owners.request, metadata },
+    request: { ...scope.request, model, ...FIXED[operation], ...owners.request, metadata },
     key: { ...scope.key, ...owners.key },
     team: { ...scope.team, ...owners.team },
     user: { ...scope.user, ...owners.user },

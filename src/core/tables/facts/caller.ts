@@ -55,14 +55,14 @@ export const USER_FACTS = {
 const levelAt = (kind: HolderKind, { levels }: Caller): CallerLevel | undefined =>
   levels?.find((level) => level.kind === kind);
 
-/** What conditions can use of a caller: its key, and the team and the user of the key. */
+/** The variables of conditions that are about a caller: its key, and the team and the user of the key. */
 export interface CallerFacts {
   readonly key: FactsOf<typeof KEY_FACTS>;
   readonly team: FactsOf<typeof TEAM_FACTS>;
   readonly user: FactsOf<typeof USER_FACTS>;
 }
 
-/** The facts of a key without labels, team and user. All callers without a team and a user share those of the team and the user. */
+/** The facts of a key without labels, team and user. All callers without a team and a user share the facts of no team and no user. */
 export const NO_CALLER: CallerFacts = {
   key: emptyFacts(KEY_FACTS),
   team: emptyFacts(TEAM_FACTS),
