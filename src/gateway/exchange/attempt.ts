@@ -1,6 +1,7 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { ProviderCall } from '../../contract/provider.ts';
 import type { AttemptRecord, SpreadRecord } from '../../core/decision/record.ts';
+import { isConversation } from '../../core/kinds/operations.ts';
 import { type AbortBilling, abortBillingOf } from '../../core/money/abort-billing.ts';
 import { lineFor } from '../../core/money/price.ts';
 import type { Usage } from '../../core/money/usage.ts';
@@ -150,7 +151,8 @@ export class Attempt {
       // If a batch has both the first content and a failure, the caller has not seen the content, so another endpoint may be tried.
       if (failure) return failure;
       if (this.meter.firstContentAt !== null) {
-        const isTimed = this.#isStream || this.#kind.isTimedWhole;
+        // A whole answer shows how fast its endpoint is only if its length depends on the request alone.
+        const isTimed = this.#isStream || !isConversation(this.#runnable.request.operation);
         this.#reporter.answered(isTimed ? (now - this.#openedAt) / this.#calls / this.#ttftFactor : null);
         return batch;
       }

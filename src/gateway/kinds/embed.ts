@@ -9,6 +9,5 @@ export const embed: KindOfCall = {
   calls: ({ embedding: model }, { embedding }) =>
     model && embedding ? Math.max(1, Math.ceil(embedding.inputs / model.batchInputs)) : 1,
   callsAtOnce: BATCHES_MAX,
-  isTimedWhole: true,
   isCachedByInput: true,
 };

@@ -12,8 +12,6 @@ export interface KindOfCall {
   calls(model: Model, facts: Facts): number;
   /** The most calls of an attempt that run at the same time. */
   readonly callsAtOnce: number;
-  /** Whether an answer that is not streamed shows how fast its endpoint is: its length depends on the request alone. */
-  readonly isTimedWhole: boolean;
   /** Whether the cache stores the answer to each input of a request apart, so that another request with some of the inputs finds it. */
   readonly isCachedByInput: boolean;
 }
