@@ -1,4 +1,6 @@
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../src/core/decision/record.ts';
+import type { AttemptRecord } from '../../src/core/decision/attempt.ts';
+import type { DecisionOutcome } from '../../src/core/decision/outcome.ts';
+import type { DecisionRecord } from '../../src/core/decision/record.ts';
 import { idAt } from '../../src/core/id.ts';
 import { costOf } from '../../src/core/money/price.ts';
 import type { Usage } from '../../src/core/money/usage.ts';

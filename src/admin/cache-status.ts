@@ -1,4 +1,4 @@
-import { modelId } from '../core/api/shared-fields.ts';
+import { modelId } from '../core/decision/shared-fields.ts';
 import * as f from '../core/define/fields.ts';
 import { CACHE_PARTITIONS, CACHE_SKIPS } from '../core/policy/cache.ts';
 import { COUNTED_PERIOD } from './counted-period.ts';

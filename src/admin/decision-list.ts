@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import { ERROR_CODES } from '../core/api/error-schema.ts';
-import { decisionId, insteadOfOrNull, modelId } from '../core/api/shared-fields.ts';
+import { cacheWord } from '../core/decision/outcome.ts';
 import { RECORD_STATUSES } from '../core/decision/record.ts';
+import { decisionId, insteadOfOrNull, modelId } from '../core/decision/shared-fields.ts';
 import * as f from '../core/define/fields.ts';
 import { OPERATION_NAMES } from '../core/kinds/operations.ts';
-import { CACHE_RESULTS, CACHE_SKIPS } from '../core/policy/cache.ts';
 import { plural } from '../core/text/text.ts';
 import { iso } from '../core/time/clock.ts';
 
@@ -34,13 +34,6 @@ export const ofKey = {
     ),
   ),
 };
-
-/** The result of the cache for a request. */
-export const cacheWord = f.orNull(
-  f.word([...CACHE_RESULTS, ...CACHE_SKIPS], 'A word.'),
-  'What the cache did: `hit`, `partial` (embeddings of which it had some) or `miss`; or why it does not apply: `sampled` (neither `temperature: 0` nor a `seed`), `condition` (`when` is false), `unrepeatable` (such as tools that a provider runs), `no_store` (the header `cache-control`), `wallet`, `playground`, or `no_team`. Null if the policy has no cache, and for refused requests.',
-  'miss',
-);
 
 const orNoAnswer = (text: string) => `${text} Null for a recommendation.`;
 

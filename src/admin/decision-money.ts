@@ -1,5 +1,5 @@
 import { BILL_ITEMS } from '../core/accounting/bill.ts';
-import { decisionId } from '../core/api/shared-fields.ts';
+import { decisionId } from '../core/decision/shared-fields.ts';
 import * as f from '../core/define/fields.ts';
 import { HOLD_ENTRIES } from '../store/journal-reader.ts';
 

@@ -1,4 +1,4 @@
-import type { AttemptRecord } from '../core/decision/record.ts';
+import type { AttemptRecord } from '../core/decision/attempt.ts';
 import { ERRORS, type ErrorCode } from '../core/errors.ts';
 import { plural } from '../core/text/text.ts';
 

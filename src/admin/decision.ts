@@ -1,98 +1,62 @@
-import { Type } from '@sinclair/typebox';
+import { type TSchema, Type } from '@sinclair/typebox';
 import { ERROR_CODES } from '../core/api/error-schema.ts';
-import { Platform } from '../core/api/platform.ts';
-import {
-  afterSignal,
-  attemptCredits,
-  cappedByText,
-  decisionId,
-  failureKind,
-  modelId,
-  policyRevision,
-  rawFinishReasons,
-  routeReason,
-  upstreamRequestId,
-} from '../core/api/shared-fields.ts';
-import { DECISION_STATUSES } from '../core/decision/record.ts';
+import { ATTEMPT, type AttemptRecord, SPREAD, type SpreadRecord } from '../core/decision/attempt.ts';
+import { type DecisionOutcome, OUTCOME } from '../core/decision/outcome.ts';
+import { Platform } from '../core/decision/platform.ts';
+import { DECISION_STATUSES, type DecisionRecord, isRunning, statusOf } from '../core/decision/record.ts';
+import { decisionId, modelId, policyRevision, routeReason } from '../core/decision/shared-fields.ts';
+import { plainVerdict } from '../core/decision/verdict.ts';
+import type { WireOf } from '../core/define/field.ts';
 import * as f from '../core/define/fields.ts';
+import { idText } from '../core/id.ts';
 import { OPERATION_NAMES, OPERATIONS } from '../core/kinds/operations.ts';
-import { ENDPOINT_LIMITS } from '../core/policy/endpoint-room.ts';
-import { GUARD_SIDES, UNREADABLE } from '../core/policy/guards.ts';
-import { SPREAD_MODES } from '../core/policy/spread.ts';
+import { type Microcredits, toCredits } from '../core/money/credits.ts';
+import { NO_RUN, type RunNames } from '../core/request/run-names.ts';
+import { usageBody } from '../dialects/openai-chat/completion.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';
-import { CERTIFICATE, Readings, Replay } from './certificate.ts';
+import { platformOf } from '../gateway/money/receipt.ts';
+import type { Explanation } from '../gateway/request/explain.ts';
+import { spreadReason } from '../routing/spread-text.ts';
+import { CERTIFICATE, type Certified, Readings, Replay } from './certificate.ts';
 import { Facts } from './decision-facts.ts';
-import { cacheWord, DecisionSummary, ofKey } from './decision-list.ts';
+import { DecisionSummary, ofKey } from './decision-list.ts';
+import type { RepeatedDecision } from './use-cases/repeat-decision.ts';
+import { FULL_SIGHT, type Sight } from './use-cases/sight.ts';
 
-const firstPart = (from: string) =>
-  f.wholeOrNull(`From ${from} to the first content, in ms; null if no content arrived.`, 430);
+/** An attempt as its reader may see it. */
+interface ShownAttempt extends AttemptRecord {
+  readonly spread?: (SpreadRecord & { readonly reason: string }) | undefined;
+}
 
-const POSITION = Type.Integer({ minimum: 0 });
+const Spread = f.shape('How the endpoint was chosen among several.', {
+  ...SPREAD,
+  reason: f.text('Why the attempt got this endpoint.', 'Drawn by weight: 70 of 100.'),
+});
 
-const Spread = Type.Object(
-  {
-    mode: f.word(SPREAD_MODES, 'How the requests for the model are spread.'),
-    key: f.text(
-      'What places the request among the endpoints: the number of its conversation, or the seed of its decision.',
-      '9f2c01d4aa07e6b3',
-    ),
-    draw: f.count('The number of the choice in this request, counted from 0.', 0),
-    eligible: f.list(POSITION, 'The positions of the endpoints that could be tried.', [0, 1]),
-    loads: f.list(Type.Number(), 'How busy each of these endpoints was.', [0.2, 0.05]),
-    weights: f.list(
-      Type.Number(),
-      'The weight of each of these endpoints. After a failure, the weight of an endpoint returns slowly.',
-      [70, 30],
-    ),
-    compared: f.orNull(
-      f.list(POSITION, 'The two endpoints that were compared.', [1, 0]),
-      'Null unless `mode` is `least_busy` and two endpoints could be compared.',
-    ),
-    stays: f.flag('Whether the request stayed at the endpoint whose cache has its conversation.'),
-    warm: f.orNull(
-      f.list(POSITION, 'The endpoints that probably had the conversation in their cache.', [1]),
-      'Null in old records.',
-    ),
-    drawn: f.flag('Whether the weights of the keys of a pool decided, because their figures are equal.'),
-    unmeasured: f.list(POSITION, 'The endpoints that `fastest` had to try, because their speed was not measured.', []),
-    reason: f.text('Why the attempt got this endpoint.', 'Drawn by weight: 70 of 100.'),
-  },
-  { description: 'How the endpoint was chosen among several.' },
-);
-
-const Attempt = Type.Object({
-  model: modelId('The model asked.'),
-  provider: f.text('The provider asked.', 'openai'),
-  upstream: f.text('The provider’s own name for the model.', 'gpt-6-luna'),
-  endpoint: f.wholeOrNull(
-    'The position of the endpoint among the model’s endpoints, counted from 0; null in old records.',
-    0,
-  ),
-  start_ms: f.wholeOrNull('From admission to the start of the attempt, in ms; null in old records.', 4),
-  ms: f.milliseconds('From the start of the attempt to its end.', 1_840),
-  first_part_ms: firstPart('sending'),
-  failure: f.orNull(failureKind, 'Null for a success.'),
-  status: f.wholeOrNull(
-    'For a failure, the HTTP status of the provider; null if there was none, and in old records.',
+const Attempt = f.viewRow<ShownAttempt>()({
+  ...ATTEMPT,
+  spread: f.orAbsent(
     null,
-  ),
-  message: f.textOrNull(
-    'For a failure, the message of the provider, at most 500 characters. Secrets, personal data, addresses and words of the request are removed. Null for callers who may not read it, and in old records.',
-    null,
-  ),
-  request_id: upstreamRequestId,
-  finish_reasons: rawFinishReasons,
-  spread: f.orNull(Spread, 'Null if the endpoints of the model are tried in their order, and in old records.'),
-  key: f.textOrNull(
-    'The name of the provider’s key, never its value. Null if the provider has one key, for callers who may not read it, and in old records.',
-    null,
-  ),
-  after: f.orNull(afterSignal, 'Null for attempts that followed no answer.'),
-  credits_consumed: f.orNull(
-    attemptCredits,
-    'Credits charged for the attempt; null without a charge of its own, and in old records.',
+    f.orNull(Spread, 'Null if the endpoints of the model are tried in their order, and in old records.'),
   ),
 });
+
+/** The failures whose message the caller of the request gets. */
+const TOLD_FAILURES: ReadonlySet<string | null> = new Set(['rejected', 'context']);
+
+/** Only operators see the names of keys, and messages of providers that the caller of the request did not get. */
+export function shownAttempt(
+  { spread, message, key, ...attempt }: AttemptRecord,
+  { isNarrow, showsUpstream }: Sight,
+): ShownAttempt {
+  const isTold = showsUpstream || (TOLD_FAILURES.has(attempt.failure) && !isNarrow);
+  return {
+    ...attempt,
+    ...(isTold && { message }),
+    ...(showsUpstream && { key }),
+    ...(spread && { spread: { ...spread, reason: spreadReason(spread, attempt.endpoint) } }),
+  };
+}
 
 export const FoundRequest = f.named('FoundRequest', 'A request with its decision or its refusal.', {
   ...DecisionSummary.properties,
@@ -120,178 +84,217 @@ export const FoundRequest = f.named('FoundRequest', 'A request with its decision
     f.textOrNull('The ID of the decision whose answer the cache repeated; null for an answer of a model.', null),
     { text: (decision: string) => `the answer of ${decision}, from the cache` },
   ),
-  attempt_details: f.as(
-    'tries',
-    f.list(Type.Unsafe<object>(f.onWire(Attempt)), 'The attempts in the order in which they were made.'),
-  ),
+  attempt_details: f.as('tries', f.list(Attempt, 'The attempts in the order in which they were made.')),
 });
 
-const FullEndpoint = Type.Object({
-  model: modelId('The model of the endpoint.'),
-  provider: f.text('The provider of the endpoint.', 'openai'),
-  upstream: f.text('The provider’s own name for the model.', 'gpt-6-luna'),
-  endpoint: f.count('The position of the endpoint among the model’s endpoints, counted from 0.', 0),
-  limit: f.word(ENDPOINT_LIMITS, 'The limit that was used up.'),
-  most: f.count('The figure of the limit in the policy.', 500),
-  start_ms: f.milliseconds('From admission to the first time that the endpoint had no room.', 4),
-  times: f.count('How often the endpoint had no room for this request.', 1),
-});
+/** An outcome as its reader may see it. */
+interface ShownOutcome extends DecisionOutcome, Pick<Explanation, 'hindsight'> {
+  readonly attempts: readonly ShownAttempt[];
+}
+const ofOutcome = f.from<ShownOutcome>();
 
-const Counts = Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
-  description: 'How many matches the guard found, by kind.',
-  examples: [{ email: 2 }],
-});
-
-const Verdict = Type.Object(
-  {
-    guard: f.text('The name of the guard in the policy.', 'personal-data'),
-    side: f.word(GUARD_SIDES, '`input`: the request. `output`: the answer.'),
-    action: f.word(
-      ['block', 'mask', 'repair', 'flag'],
-      'What the matches led to. A match that could not be masked has `block`. An answer that the guard repaired has `repair`.',
-      'mask',
-    ),
-    matches: Counts,
-    text: f.text('The verdict as a sentence.', 'The guard personal-data found 2 email in the request: masked.'),
-    failed: f.flag('True if the guard failed, or took too long.', false),
-    unreadable: f.orNull(
-      f.word(UNREADABLE, 'A kind of content.'),
-      'The kind of content that the guard refused because it cannot read it; null for none.',
-    ),
-  },
-  { description: 'What a guard found. It contains names and numbers, no text.' },
-);
-
-const GuardCall = Type.Object(
-  {
-    guard: f.text('The name of the guard in the policy.', 'injection'),
-    side: f.word(GUARD_SIDES, '`input`: it judged the request. `output`: it judged the answer.'),
-    model: modelId('The model that the guard called.'),
-    entry: decisionId,
-    credits_consumed: f.credits('The charge of the call, in addition to the charge of the request.', 0.15),
-    ms: f.milliseconds('From the beginning of the call to its end.', 240),
-    text: f.text('The call as a sentence.', 'The guard injection asked small about the request: 240 ms, 0.15 Credits.'),
-  },
-  { description: 'A call of a guard to a model. `entry` is the ID of its entries in the ledger.' },
-);
-
-const Outcome = Type.Object({
-  status: f.word(
-    ['completed', 'failed', 'broken', 'abandoned'],
-    '`failed`: no attempt returned content. `broken`: the answer was cut off. `abandoned`: the caller disconnected, the server stopped, or the server had no memory left for the answer.',
-  ),
-  error: f.orNull(f.word(ERROR_CODES, 'A code.'), 'The error that the caller received; null if the request succeeded.'),
+const Outcome = f.viewRow<ShownOutcome>()({
+  ...OUTCOME,
   attempts: f.list(Attempt, 'The attempts in the order in which they were made.'),
-  usage: f.orNull(Usage, 'The usage of the attempt that produced the answer; null if no attempt did.'),
-  estimated: f.flag('True if Signalbox counted the tokens itself.'),
-  credits_consumed: f.credits('Charged for the request.', 0.09),
-  cost_saved_credits: f.credits(
-    'The saving compared with the baseline model; negative if the choice cost more.',
-    0.081,
+  usage: ofOutcome(
+    ({ usage, estimated }) => usage && usageBody(usage, estimated),
+    f.onWire(f.orNull(Usage, 'The usage of the attempt that produced the answer; null if no attempt did.')),
   ),
-  runner_up_cost_credits: f.figureOrNull(
-    'The cost of the same tokens on the runner-up; null without a runner-up. In Credits.',
-    0.028,
+  runner_up_cost_credits: ofOutcome(
+    ({ hindsight }) => creditsOrNull(hindsight?.runnerUp),
+    f.figureOrNull('The cost of the same tokens on the runner-up; null without a runner-up. In Credits.', 0.028),
   ),
-  baseline_cost_credits: f.figureOrNull(
-    'The cost of the same tokens on the baseline model; null for a pinned model. In Credits.',
-    0.171,
+  baseline_cost_credits: ofOutcome(
+    ({ hindsight }) => creditsOrNull(hindsight?.baseline),
+    f.figureOrNull('The cost of the same tokens on the baseline model; null for a pinned model. In Credits.', 0.171),
   ),
-  first_part_ms: firstPart('admission'),
-  total_ms: f.milliseconds('From admission to the end.', 1_850),
-  output_capped_by: f.textOrNull(
-    cappedByText('the cap on the output, whether the answer reached it or not', 'Null'),
-    null,
-  ),
-  usage_replaced: f.flag(
-    'True if the answer was passed through unchanged except for its usage. Signalbox replaced the usage by its own count, because the provider’s usage was missing or impossible.',
-    false,
-  ),
-  adapted: f.list(
-    Type.String(),
-    'Fields of the request that reached the model in another form, as in `platform.adapted`.',
-    [],
-  ),
-  full: f.list(
-    FullEndpoint,
-    'Endpoints that the request skipped, or waited for, because a limit in the policy was used up.',
-  ),
-  guards: f.list(Verdict, 'What guards found in the request and in the answer.'),
-  guard_calls: f.list(GuardCall, 'The calls of guards to models of the policy.'),
-  repeats: f.orNull(decisionId, 'The decision whose answer the cache repeated; null for an answer of a model.'),
-  cache: cacheWord,
 });
+
+const creditsOrNull = (amount: Microcredits | null | undefined) => (amount == null ? null : toCredits(amount));
+
+function shownOutcome({ record: { outcome }, hindsight, sight }: ShownDecision): ShownOutcome | null {
+  if (outcome === null) return null;
+  return {
+    ...outcome,
+    hindsight,
+    attempts: outcome.attempts.map((attempt) => shownAttempt(attempt, sight)),
+    ...(!sight.showsUpstream && { guards: outcome.guards?.map(plainVerdict) }),
+  };
+}
 
 /** `dropped` contains names that the caller chose, and records store no text of callers. */
 const Receipt = Type.Object(Type.Omit(Platform, ['dropped']).properties);
 
 const ANSWERS = OPERATION_NAMES.map((name) => `\`${name}\`: ${OPERATIONS[name].answer}.`).join(' ');
 
-export const Decision = f.named('Decision', 'Why a model was chosen, and how the request ended.', {
-  id: decisionId,
-  object: f.always('decision'),
-  created: f.unixTime('When the record was written. While the request runs: when the decision was made.'),
-  time: f.moment('The same time as `created`, to the millisecond.'),
-  ...ofKey,
-  kind: f.word([...OPERATION_NAMES, 'route'], `${ANSWERS} \`route\`: a recommendation.`),
-  status: f.word(
-    DECISION_STATUSES,
-    'How the request ended, as in `outcome.status`; `recommended` for a route query, which calls no model. `running`: the request has not ended.',
-  ),
-  sent_by: f.textOrNull(
-    'The ID of the user, or of the key, that sent the request with `POST /admin/playground`; null for a request that was sent with the key itself, and if you ask with a key with the scope `report`.',
-  ),
-  session: f.textOrNull('The session that the request names; null if it names none.'),
-  agent: f.textOrNull(
-    'The agent of the session that sent the request; null if the request names none, or for the first agent.',
-  ),
-  parent_agent: f.textOrNull('The agent that started this agent; null if the request names none.'),
-  policy_revision: policyRevision,
-  seed: f.text('The random seed of the decision: 64 bits, hexadecimal.', '9f2c51d07be83a64'),
-  route_reason: routeReason,
-  choice: modelId('The model chosen.'),
-  fallbacks: f.textList('Models to try next, best first.', ['mistral-small-4']),
-  last_resorts: f.textList(
-    'Models all of whose endpoints were ejected by a circuit breaker, best first. These models are tried only if all other models have failed.',
-    [],
-  ),
-  facts: Facts,
-  readings: Readings,
-  quality: f.mapOf(
-    Type.Number({ minimum: 0, maximum: 1 }),
-    'The expected share of good answers of every model for this request, by ID, from 0 to 1. Models of a wildcard have none. If the decision cannot be repeated, the values include the effects of languages and preferences, and the map is empty if no estimate changed the declared qualities.',
-    { 'gpt-6-luna': 0.71, 'gpt-6-astra': 0.93 },
-  ),
-  left_out: f.orNull(
-    Type.Array(Type.String(), { examples: [['openai (OPENAI_API_KEY is not set)']] }),
-    'Providers that could not serve at that time, each with the reason. Null if you ask with a key without the scope `admin`, and if the decision cannot be repeated.',
-  ),
-  replay: Replay,
-  ...CERTIFICATE,
-  outcome: f.orNull(
-    Outcome,
-    'How the request ended; null for a route query, which calls no model, and while the request runs.',
-  ),
-  trace_url: f.textOrNull(
-    'The URL of the trace of this request, built from `console.trace_url` of the active policy; null if the policy has no such URL, and on `/v1`.',
-    null,
-  ),
-  receipt: f.orNull(
-    Receipt,
-    'The `platform` object that the caller received; null for a route query, and while the request runs.',
-  ),
-});
+/** A decision with what its reader may see. */
+interface ShownDecision extends Explanation, Certified {
+  readonly sight: Sight;
+  /** URL of the trace of a request, with `{decision_id}` as a placeholder; null for none. */
+  readonly traceUrl: string | null;
+}
 
-export const DecisionRepeat = f.named(
-  'DecisionRepeat',
+export const shownDecision = (
+  explanation: Explanation,
+  sight = FULL_SIGHT,
+  traceUrl: string | null = null,
+): ShownDecision => {
+  const { facts, expectedLength, outcome } = explanation.record;
+  return { ...explanation, facts, expectedLength, insteadOf: outcome?.insteadOf, sight, traceUrl };
+};
+
+const of = f.from<ShownDecision>();
+const ofRecord = <Schema extends TSchema>(read: (record: DecisionRecord) => f.ValueOf<Schema>, field: Schema) =>
+  of(({ record }) => read(record), field);
+/** A member that a key with the scope `report` may not read. */
+const personal = <Schema extends TSchema>(
+  read: (record: DecisionRecord) => Exclude<f.ValueOf<Schema>, null> | null,
+  field: Schema,
+) => of(({ record, sight }) => (sight.isNarrow ? null : read(record)) as f.ValueOf<Schema>, field);
+/** The session and the agents that the request names, if the reader may see them. */
+const ofRun = <Schema extends TSchema>(read: (run: RunNames) => f.ValueOf<Schema>, field: Schema) =>
+  of(({ record, sight }) => read(sight.showsRunsOf(record.keyId, record.labels) ? record : NO_RUN), field);
+
+export const Decision = f.view<ShownDecision>()(
+  'Why a model was chosen, and how the request ended.',
+  {
+    id: ofRecord(({ id }) => id, f.id('dec_', decisionId)),
+    object: f.always('decision'),
+    created: ofRecord(
+      ({ time }) => Math.floor(time / 1_000),
+      f.unixTime('When the record was written. While the request runs: when the decision was made.'),
+    ),
+    time: ofRecord(({ time }) => time, f.moment('The same time as `created`, to the millisecond.')),
+    key_id: personal(({ keyId }) => keyId, ofKey.key_id),
+    key_name: of(({ record, sight }) => sight.nameOf(record.keyId), ofKey.key_name),
+    labels: ofRecord(({ labels }) => labels, ofKey.labels),
+    team_id: ofRecord(({ team }) => team, ofKey.team_id),
+    user_id: personal(({ user }) => user, ofKey.user_id),
+    kind: ofRecord(
+      ({ kind }) => kind,
+      f.word([...OPERATION_NAMES, 'route'], `${ANSWERS} \`route\`: a recommendation.`),
+    ),
+    status: ofRecord(
+      (record) => (isRunning(record) ? 'running' : statusOf(record)),
+      f.word(
+        DECISION_STATUSES,
+        'How the request ended, as in `outcome.status`; `recommended` for a route query, which calls no model. `running`: the request has not ended.',
+      ),
+    ),
+    sent_by: personal(
+      ({ sentBy }) => sentBy,
+      f.textOrNull(
+        'The ID of the user, or of the key, that sent the request with `POST /admin/playground`; null for a request that was sent with the key itself, and if you ask with a key with the scope `report`.',
+      ),
+    ),
+    session: ofRun(
+      ({ session }) => session,
+      f.textOrNull('The session that the request names; null if it names none.'),
+    ),
+    agent: ofRun(
+      ({ agent }) => agent,
+      f.textOrNull(
+        'The agent of the session that sent the request; null if the request names none, or for the first agent.',
+      ),
+    ),
+    parent_agent: ofRun(
+      ({ parentAgent }) => parentAgent,
+      f.textOrNull('The agent that started this agent; null if the request names none.'),
+    ),
+    policy_revision: ofRecord(({ revision }) => revision, policyRevision),
+    seed: ofRecord(
+      ({ seed }) => seed,
+      f.text('The random seed of the decision: 64 bits, hexadecimal.', '9f2c51d07be83a64'),
+    ),
+    route_reason: ofRecord(({ reason }) => reason, routeReason),
+    choice: ofRecord(({ choice }) => choice, modelId('The model chosen.')),
+    fallbacks: ofRecord(
+      ({ fallbacks }) => fallbacks,
+      f.textList('Models to try next, best first.', ['mistral-small-4']),
+    ),
+    last_resorts: ofRecord(
+      ({ lastResorts }) => lastResorts.map(({ model }) => model),
+      f.textList(
+        'Models all of whose endpoints were ejected by a circuit breaker, best first. These models are tried only if all other models have failed.',
+        [],
+      ),
+    ),
+    facts: Facts,
+    readings: ofRecord(({ readingsNumber }) => ({ frame: readingsNumber }), Readings),
+    quality: f.mapOf(
+      Type.Number({ minimum: 0, maximum: 1 }),
+      'The expected share of good answers of every model for this request, by ID, from 0 to 1. Models of a wildcard have none. If the decision cannot be repeated, the values include the effects of languages and preferences, and the map is empty if no estimate changed the declared qualities.',
+      { 'gpt-6-luna': 0.71, 'gpt-6-astra': 0.93 },
+    ),
+    left_out: f.orNull(
+      f.items(Type.String(), { examples: [['openai (OPENAI_API_KEY is not set)']] }),
+      'Providers that could not serve at that time, each with the reason. Null if you ask with a key without the scope `admin`, and if the decision cannot be repeated.',
+    ),
+    replay: of(({ matches, reason, repeatsEndpoints: endpoints }) => ({ matches, reason, endpoints }), Replay),
+    ...CERTIFICATE,
+    outcome: of(
+      shownOutcome,
+      f.orNull(
+        Outcome,
+        'How the request ended; null for a route query, which calls no model, and while the request runs.',
+      ),
+    ),
+    trace_url: of(
+      ({ traceUrl, record }) => traceUrl?.replaceAll('{decision_id}', idText('dec_', record.id)) ?? null,
+      f.textOrNull(
+        'The URL of the trace of this request, built from `console.trace_url` of the active policy; null if the policy has no such URL, and on `/v1`.',
+        null,
+      ),
+    ),
+    receipt: of(
+      receiptIn,
+      f.onWire(
+        f.orNull(
+          Receipt,
+          'The `platform` object that the caller received; null for a route query, and while the request runs.',
+        ),
+      ),
+    ),
+  },
+  { title: 'Decision' },
+);
+
+/** Returns the caller's `platform` object without the names of dropped fields, because the caller chose these names. */
+function receiptIn({ record }: ShownDecision): WireOf<typeof Receipt> | null {
+  const { outcome, choice } = record;
+  if (outcome === null) return null;
+  const last = outcome.attempts.at(-1);
+  const model = last && isAnswer(last, outcome) ? last.model : choice;
+  const { dropped: _, ...receipt } = platformOf(outcome, record, choice, model);
+  return receipt;
+}
+
+/** Whether the last attempt produced the answer that the caller saw: it showed content, or was charged. */
+function isAnswer({ failure }: AttemptRecord, { status, usage }: DecisionOutcome): boolean {
+  if (status === 'abandoned') return failure === null;
+  return status !== 'failed' || usage !== null;
+}
+
+const ofRepeat = f.from<RepeatedDecision>();
+
+export const DecisionRepeat = f.view<RepeatedDecision>()(
   'How the active policy decides a recorded request. This decision is not recorded.',
   {
-    decision_id: decisionId,
+    decision_id: ofRepeat(({ record }) => record.id, f.id('dec_', decisionId)),
     object: f.always('decision.repeat'),
-    policy_revision: f.text('The revision of the active policy.', '95f1a7d5f908027b'),
-    route_reason: f.textOrNull('Why the active policy chooses the model; null for a refusal.', 'auto:usual'),
-    choice: f.textOrNull('The model that the active policy chooses; null for a refusal.', 'gpt-6-luna'),
-    recorded_choice: modelId('The model that was chosen when the request was made.'),
+    policy_revision: f.as('revision', f.text('The revision of the active policy.', '95f1a7d5f908027b')),
+    route_reason: ofRepeat(
+      ({ certificate, refusal }) => (certificate && refusal === null ? certificate.reason : null),
+      f.textOrNull('Why the active policy chooses the model; null for a refusal.', 'auto:usual'),
+    ),
+    choice: ofRepeat(
+      ({ certificate }) => certificate?.choice ?? null,
+      f.textOrNull('The model that the active policy chooses; null for a refusal.', 'gpt-6-luna'),
+    ),
+    recorded_choice: ofRepeat(
+      ({ record }) => record.choice,
+      modelId('The model that was chosen when the request was made.'),
+    ),
     refusal: f.shapeOrNull(
       'The error of a refusal; null for a decision.',
       {
@@ -302,4 +305,5 @@ export const DecisionRepeat = f.named(
     ),
     ...CERTIFICATE,
   },
+  { title: 'DecisionRepeat' },
 );

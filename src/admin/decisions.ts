@@ -1,25 +1,23 @@
 import { Type } from '@sinclair/typebox';
 import { LEFT_OUT_REASONS } from '../core/decision/decision.ts';
 import { NO_FIGURES, RECORD_STATUSES, type RecordStatus, type RecordSummary } from '../core/decision/record.ts';
+import { GUARD_FINDINGS, plainVerdict, verdictText } from '../core/decision/verdict.ts';
 import { sizedAs, type ValueOf } from '../core/define/field.ts';
 import * as f from '../core/define/fields.ts';
 import { ERROR_CODES, ERRORS, refuse } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES } from '../core/kinds/operations.ts';
 import type { Caller } from '../core/people/caller.ts';
-import { GUARD_FINDINGS } from '../core/policy/guards.ts';
-import { verdictText } from '../gateway/guards/hypothetical-guards.ts';
 import type { RecordReader } from '../gateway/records/records.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { RecordEntry, RecordLog, RecordQuery } from '../store/records.ts';
-import { Decision, DecisionRepeat, FoundRequest } from './decision.ts';
+import { Decision, DecisionRepeat, FoundRequest, shownAttempt, shownDecision } from './decision.ts';
 import { DecisionList, DecisionSummary, KeptContent } from './decision-list.ts';
 import { DecisionMoney } from './decision-money.ts';
 import { explained, type PrintedRequest, requestLines } from './decision-text.ts';
 import { operationsOn } from './kit/operation.ts';
 import type { ReportServices } from './usage.ts';
 import { readContent } from './use-cases/content.ts';
-import { attemptBody, decisionBody } from './use-cases/decision-body.ts';
 import { decisionMoney, type MoneySources } from './use-cases/decision-money.ts';
 import { findShown, listDecisions } from './use-cases/decisions.ts';
 import { explainDecision } from './use-cases/explain-decision.ts';
@@ -106,7 +104,7 @@ function shown({ summary, ...entry }: RecordEntry, sight: Sight): ValueOf<typeof
     labels,
     metadata: sight.isNarrow ? null : metadata,
     session: sight.showsRunsOf(keyId, labels ?? {}) ? session : null,
-    guards: (guards ?? []).map((verdict) => verdictText(verdict, sight.showsUpstream)),
+    guards: (guards ?? []).map((verdict) => verdictText(sight.showsUpstream ? verdict : plainVerdict(verdict))),
   };
 }
 
@@ -313,7 +311,7 @@ export const showRecord = operationsOn<RequestReader>()({
   async run({ records, sightOf, people }, { by, id }) {
     const sight = sightOf(by);
     const { entry, attempts, alias, repeats } = await findShown(by, records, id, sight);
-    const tries = attempts.map((attempt) => attemptBody(attempt, sight));
+    const tries = attempts.map((attempt) => shownAttempt(attempt, sight));
     const base = shown(entry, sight);
     const { team, user } = base;
     return {
@@ -331,7 +329,7 @@ export const DECISION_COMMANDS = [listRecords, showRecord];
 
 const operation = operationsOn<DecisionServices>();
 const COMMON = { command: false, action: 'decisions.list' } as const;
-const EXPLANATION = { output: Type.Unsafe<object>(f.onWire(Decision)), answer: 'The record of the decision.' } as const;
+const EXPLANATION = { output: Decision, answer: 'The record of the decision.' } as const;
 
 /** The operations on one decision: `GET /v1/decisions/{id}`, and further operations under `/admin/decisions`. */
 export const DECISION_OPERATIONS = [
@@ -347,7 +345,7 @@ export const DECISION_OPERATIONS = [
     ...EXPLANATION,
     async run({ gateway, sightOf }, { by, id }) {
       const sight = sightOf(by);
-      return decisionBody(await explainDecision(by, gateway, id, sight), sight);
+      return shownDecision(await explainDecision(by, gateway, id, sight), sight);
     },
   }),
   operation({
@@ -361,7 +359,7 @@ export const DECISION_OPERATIONS = [
     async run({ gateway, sightOf }, { by, id }) {
       const sight = sightOf(by);
       const explanation = await explainDecision(by, gateway, id, sight);
-      return decisionBody(explanation, sight, gateway.lease().snapshot.traceUrl);
+      return shownDecision(explanation, sight, gateway.lease().snapshot.traceUrl);
     },
   }),
   operation({
@@ -400,7 +398,7 @@ export const DECISION_OPERATIONS = [
     summary: 'Decide a request again with the active policy',
     details:
       'Decides a recorded request again with the active policy and with the current health and speed of endpoints, as if the same key sent it at the same time of day. The operation stores no record and costs nothing. Because a record stores no text, conditions on `user`, and on `metadata` that the policy did not record, see empty values. The length of the question is not considered.',
-    output: Type.Unsafe<object>(f.onWire(DecisionRepeat)),
+    output: DecisionRepeat,
     answer: 'The decision, with every candidate.',
     run: ({ gateway: { records, lease }, levelsOf, sightOf }, { by, id }) =>
       repeatDecision(by, { records, lease, levelsOf }, id, sightOf(by)),

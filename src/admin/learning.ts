@@ -1,4 +1,4 @@
-import { modelId } from '../core/api/shared-fields.ts';
+import { modelId } from '../core/decision/shared-fields.ts';
 import * as f from '../core/define/fields.ts';
 import type { LearningTables, ScoreMean } from '../store/learning.ts';
 import { operationsOn } from './kit/operation.ts';

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
-import { policyRevision } from '../core/api/shared-fields.ts';
+import { policyRevision } from '../core/decision/shared-fields.ts';
 import * as f from '../core/define/fields.ts';
 import { fileName, guarded, PolicyChange, PolicyReload } from './policy-shapes.ts';
 

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import * as f from '../core/define/fields.ts';
+import { explanationBody } from './explanation-body.ts';
 import { DECISION_ERRORS, operationsOn } from './kit/operation.ts';
 import { PolicyExplanation } from './policy-explanation.ts';
 import { SIDE } from './policy-shapes.ts';
@@ -50,5 +51,8 @@ export const explainRequested = operationsOn<{ readonly desk: ExplanationDesk }>
   },
   errorField: 'request.messages',
   errors: [...DECISION_ERRORS, 'not_found', 'conflict', 'policy_invalid'],
-  run: async ({ desk }, { by }, query) => await explainServed(by, desk, query),
+  async run({ desk }, { by }, query) {
+    const { explanation, ...terms } = await explainServed(by, desk, query);
+    return explanationBody(explanation, terms);
+  },
 });

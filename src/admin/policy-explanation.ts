@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { policyRevision } from '../core/api/shared-fields.ts';
+import { policyRevision } from '../core/decision/shared-fields.ts';
 import * as field from '../core/define/fields.ts';
 import { CERTIFICATE } from './certificate.ts';
 import { Facts } from './decision-facts.ts';

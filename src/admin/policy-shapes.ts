@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
-import { policyRevision } from '../core/api/shared-fields.ts';
+import { policyRevision } from '../core/decision/shared-fields.ts';
 import * as f from '../core/define/fields.ts';
 import type { KeyChange } from '../policy/runtime/diff.ts';
 
@@ -8,7 +8,7 @@ import type { KeyChange } from '../policy/runtime/diff.ts';
 
 /** The models that a selector states by tier, where a decision or a check reports them. */
 export const statedTiers = f.orNull(
-  Type.Object({
+  f.row({
     usual: f.textList('For usual requests.', ['gpt-6-luna']),
     strong: f.textList('For hard requests.', ['gpt-6.1-sol']),
   }),

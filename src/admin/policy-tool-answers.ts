@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { PolicyDiagnostic } from '../core/api/diagnostic.ts';
-import { modelId, policyRevision, routeReason } from '../core/api/shared-fields.ts';
+import { modelId, policyRevision, routeReason } from '../core/decision/shared-fields.ts';
 import * as f from '../core/define/fields.ts';
 import { DIFFICULTIES } from '../core/request/facts.ts';
 import { TIER_LISTED_MAX } from '../core/request/tiers.ts';

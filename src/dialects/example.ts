@@ -1,6 +1,6 @@
 import type { StreamPart } from '../contract/parts.ts';
-import { platform } from '../core/api/platform.ts';
 import type { AnswerIdentity, Receipt } from '../core/decision/answer.ts';
+import { platform } from '../core/decision/platform.ts';
 import { parseId } from '../core/id.ts';
 import { plainUsage } from '../core/money/usage.ts';
 import type { AnswerRoute, EventForm } from './surface.ts';

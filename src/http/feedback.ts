@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { BODY_ERRORS } from '../admin/kit/operation.ts';
-import { decisionId, modelId } from '../core/api/shared-fields.ts';
 import { FeedbackRequest } from '../core/decision/feedback.ts';
+import { decisionId, modelId } from '../core/decision/shared-fields.ts';
 import { always, named, share, text, textOrNull, word } from '../core/define/fields.ts';
 import { type FeedbackGateway, giveFeedback } from '../gateway/request/feedback.ts';
 import { FEEDBACK_REQUESTS } from './docs/request-examples.ts';

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { PolicyAdmin } from '../admin/use-cases/policy/serving.ts';
-import { policyRevision } from '../core/api/shared-fields.ts';
+import { policyRevision } from '../core/decision/shared-fields.ts';
 import * as field from '../core/define/fields.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';

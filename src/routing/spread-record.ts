@@ -1,5 +1,5 @@
+import type { SpreadRecord } from '../core/decision/attempt.ts';
 import type { Readings } from '../core/decision/readings.ts';
-import type { SpreadRecord } from '../core/decision/record.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../core/policy/snapshot.ts';
 import type { SpreadKey, SpreadMode } from '../core/policy/spread.ts';
 import type { Facts } from '../core/request/facts.ts';
@@ -108,7 +108,7 @@ export function recordedChoice(
  */
 export function repeatsChoice(
   record: SpreadRecord,
-  endpoint: number | null,
+  endpoint: number | undefined,
   model: Model,
   { facts, readings }: Pick<SpreadRequest, 'facts' | 'readings'>,
   snapshot: PolicySnapshot,

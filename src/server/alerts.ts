@@ -4,7 +4,7 @@ import { BusiestTokenCounts, CachedTokenCounts } from '../admin/alerts/cached-to
 import { type ProviderWatches, watchKeys, watchProviders } from '../admin/alerts/provider-watches.ts';
 import { alertEvent } from '../admin/use-cases/events.ts';
 import type { FundStanding } from '../core/accounting/fund.ts';
-import type { AttemptRecord } from '../core/decision/record.ts';
+import type { AttemptRecord } from '../core/decision/attempt.ts';
 import { lazy, perLatest } from '../core/lazy.ts';
 import type { Usage } from '../core/money/usage.ts';
 import type { AlertPolicy } from '../core/policy/alerts.ts';

@@ -1,10 +1,6 @@
-import {
-  type AttemptRecord,
-  type DecisionOutcome,
-  type DecisionRecord,
-  modelOf,
-  statusOf,
-} from '../core/decision/record.ts';
+import type { AttemptRecord } from '../core/decision/attempt.ts';
+import type { DecisionOutcome } from '../core/decision/outcome.ts';
+import { type DecisionRecord, modelOf, statusOf } from '../core/decision/record.ts';
 import type { Refusal } from '../core/decision/refusal.ts';
 import { isOfProvider } from '../core/request/failure-kinds.ts';
 import { labelSeries, NO_TRAFFIC, type TrafficFigures } from './traffic.ts';

@@ -2,9 +2,9 @@ import type { LeftOutReason } from '../core/decision/decision.ts';
 import type { Readings } from '../core/decision/readings.ts';
 import type { DecisionRecord, RecordStatus, RecordSummary } from '../core/decision/record.ts';
 import type { Refusal } from '../core/decision/refusal.ts';
+import type { GuardFinding } from '../core/decision/verdict.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Operation } from '../core/kinds/operations.ts';
-import type { GuardFinding } from '../core/policy/guards.ts';
 import type { Revision } from '../core/text/revision.ts';
 import type { Write } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { DecisionOutcome } from '../../src/core/decision/record.ts';
+import type { DecisionOutcome } from '../../src/core/decision/outcome.ts';
 import { decodeBody } from '../../src/store/sql/records/body.ts';
 import { effort } from '../deep/effort.ts';
 import { closedBooks, read } from '../gateway/money/books.ts';

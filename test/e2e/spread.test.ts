@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { SpreadRecord } from '../../src/core/decision/record.ts';
+import type { SpreadRecord } from '../../src/core/decision/attempt.ts';
 import { isObject } from '../../src/core/json/object.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { UPSTREAM_ENV } from '../support/policies.ts';

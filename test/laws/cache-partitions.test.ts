@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { platform } from '../../src/core/api/platform.ts';
+import { platform } from '../../src/core/decision/platform.ts';
 import { plainUsage } from '../../src/core/money/usage.ts';
 import type { CachePartition } from '../../src/core/policy/cache.ts';
 import { AnswerCache } from '../../src/gateway/cache/answer-cache.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { SpreadRecord } from '../../src/core/decision/attempt.ts';
 import { priorReadings } from '../../src/core/decision/readings.ts';
-import type { SpreadRecord } from '../../src/core/decision/record.ts';
 import type { Endpoint } from '../../src/core/policy/snapshot.ts';
 import { SPREAD_MODES } from '../../src/core/policy/spread.ts';
 import { expectedWriting } from '../../src/routing/estimate.ts';

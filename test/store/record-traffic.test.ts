@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../src/core/decision/record.ts';
+import type { AttemptRecord } from '../../src/core/decision/attempt.ts';
+import type { DecisionOutcome } from '../../src/core/decision/outcome.ts';
+import type { DecisionRecord } from '../../src/core/decision/record.ts';
 import { idAt } from '../../src/core/id.ts';
 import { plainUsage } from '../../src/core/money/usage.ts';
 import { type RecordTraffic, WrittenTraffic } from '../../src/store/record-traffic.ts';
@@ -27,9 +29,13 @@ const usages = fc
     reasoningTokens: reasoning,
   }));
 const attempts: fc.Arbitrary<AttemptRecord> = fc.record({
-  ...{ model: names, provider: names, upstream: names, startMs: fc.option(times), ms: times },
+  ...{ model: names, provider: names, upstream: names, startMs: fc.option(times, { nil: undefined }), ms: times },
   ...{ firstPartMs: fc.option(times), failure: fc.constantFrom(null, 'overloaded', 'rejected', 'context', 'timeout') },
-  ...{ endpoint: fc.option(fc.nat(3)), requestId: fc.option(names), finishReasons: fc.array(names, { maxLength: 2 }) },
+  ...{
+    endpoint: fc.option(fc.nat(3), { nil: undefined }),
+    requestId: fc.option(names),
+    finishReasons: fc.array(names, { maxLength: 2 }),
+  },
 });
 const outcomes: fc.Arbitrary<DecisionOutcome> = fc.record({
   status: fc.constantFrom('completed', 'failed', 'broken', 'abandoned'),

@@ -80,7 +80,7 @@ const idOf = (request: number): number => idAt(momentOf(request)) + request * 12
 export function recordOf(request: number): DecisionRecord {
   const id = idOf(request);
   const attempt = { upstream: 'u', endpoint: 0, requestId: null, finishReasons: [], startMs: 0 };
-  const failed = { ...attempt, model: 'a', provider: 'p', ms: 300, firstPartMs: null, failure: 'overloaded' };
+  const failed = { ...attempt, model: 'a', provider: 'p', ms: 300, firstPartMs: null, failure: 'overloaded' as const };
   const whole = { ...attempt, model: 'b', provider: 'q', ms: 900 + request, firstPartMs: 100 * request, failure: null };
   const [user, labels] = [USERS[request % 6]!, LABELS[request % 6]!];
   const base = { keyId: `key${request % 3}`, team: request % 2 ? 'red' : null, user, labels, choice: 'a' };

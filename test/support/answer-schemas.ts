@@ -17,7 +17,7 @@ import { AdminUsage, OwnUsage as UsageReport } from '../../src/admin/usage.ts';
 import { User, UserList } from '../../src/admin/users.ts';
 import { Wallet, WalletList, WalletStatus } from '../../src/admin/wallets.ts';
 import { ErrorBody } from '../../src/core/api/error-schema.ts';
-import { Platform, PlatformPayment } from '../../src/core/api/platform.ts';
+import { Platform, PlatformPayment } from '../../src/core/decision/platform.ts';
 import {
   ChatCompletion,
   ChatCompletionChunk,

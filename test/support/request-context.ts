@@ -1,4 +1,5 @@
-import type { AttemptRecord, DecisionOutcome } from '../../src/core/decision/record.ts';
+import type { AttemptRecord } from '../../src/core/decision/attempt.ts';
+import type { DecisionOutcome } from '../../src/core/decision/outcome.ts';
 import { type Caller, holderCaller } from '../../src/core/people/caller.ts';
 import { createCompletion } from '../../src/dialects/openai-chat/surface.ts';
 import type { ExchangeFacts, ExchangeResult } from '../../src/gateway/exchange/exchange-facts.ts';

@@ -1,4 +1,5 @@
-import { type AttemptRecord, type DecisionRecord, modelOf, statusOf, summaryOf } from '../../core/decision/record.ts';
+import type { AttemptRecord } from '../../core/decision/attempt.ts';
+import { type DecisionRecord, modelOf, statusOf, summaryOf } from '../../core/decision/record.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText, parseId } from '../../core/id.ts';
 import type { RecordReader } from '../../gateway/records/records.ts';

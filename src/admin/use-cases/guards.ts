@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
-import { findingsOf, type GuardFinding, type GuardRule } from '../../core/policy/guards.ts';
+import { findingsOf, type GuardFinding } from '../../core/decision/verdict.ts';
+import type { GuardRule } from '../../core/policy/guards.ts';
 import type { FailingGuard } from '../../core/tables/alerts/guard-failing.ts';
 import type { GuardHealth } from '../../gateway/guards/guard-health.ts';
 import type { RecordEntry, RecordLog } from '../../store/records.ts';

@@ -1,10 +1,11 @@
-import { idText } from '../../core/id.ts';
+import type { DecisionRecord } from '../../core/decision/record.ts';
 import type { Caller } from '../../core/people/caller.ts';
+import type { Facts } from '../../core/request/facts.ts';
 import type { RecordReader } from '../../gateway/records/records.ts';
 import { decideAgain } from '../../gateway/request/decide-again.ts';
 import { visibleRecord } from '../../gateway/request/explain.ts';
 import type { Gateway } from '../../gateway/request/gateway.ts';
-import { certificateBody, NO_CERTIFICATE } from './certificate-body.ts';
+import type { Certificate } from '../../routing/certify.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { FULL_SIGHT } from './sight.ts';
@@ -14,6 +15,17 @@ export interface RepeatSources extends Pick<Gateway, 'lease'> {
   readonly records: Pick<RecordReader, 'find' | 'findRequest'>;
   /** Adds to a caller the terms of its user, team and organization. */
   levelsOf(caller: Caller): Caller;
+}
+
+/** How the active policy decides a recorded request. */
+export interface RepeatedDecision {
+  readonly record: DecisionRecord;
+  readonly facts: Facts;
+  readonly certificate: Certificate | null;
+  /** The revision of the active policy. */
+  readonly revision: string;
+  /** The error of a refusal; null for a decision. */
+  readonly refusal: Certificate['refusal'];
 }
 
 /**
@@ -26,19 +38,9 @@ export async function repeatDecision(
   sources: RepeatSources,
   id: string,
   sight = FULL_SIGHT,
-): Promise<object> {
+): Promise<RepeatedDecision> {
   const keyIds = await sight.idsWithin(checkAction(by.caller, 'decisions.repeat'));
   const record = await visibleRecord(sources.records, id, keyIds);
   const { revision, facts, certificate, refusal } = decideAgain(sources, record, sources.levelsOf);
-  const refused = refusal ?? certificate?.refusal ?? null;
-  return {
-    decision_id: idText('dec_', record.id),
-    object: 'decision.repeat',
-    policy_revision: revision,
-    route_reason: certificate && refused === null ? certificate.reason : null,
-    choice: certificate?.choice ?? null,
-    recorded_choice: record.choice,
-    refusal: refused && { code: refused.code, message: refused.message },
-    ...(certificate ? certificateBody(certificate, facts) : NO_CERTIFICATE),
-  };
+  return { record, revision, facts, certificate, refusal: refusal ?? certificate?.refusal ?? null };
 }

@@ -1,17 +1,14 @@
 import type { ErrorCode } from '../errors.ts';
 import type { Operation } from '../kinds/operations.ts';
 import type { Microcredits } from '../money/credits.ts';
-import type { Usage } from '../money/usage.ts';
 import type { CacheResult, CacheSkip } from '../policy/cache.ts';
-import type { EndpointLimitName } from '../policy/endpoint-room.ts';
-import type { GuardCall, GuardVerdict } from '../policy/guards.ts';
-import type { SpreadMode } from '../policy/spread.ts';
 import type { ExpectedLength } from '../request/expected-length.ts';
 import type { Facts } from '../request/facts.ts';
 import { selectorIn } from '../request/facts.ts';
-import type { AnswerSignal } from '../request/failure-kinds.ts';
 import type { InsteadOf } from './decision.ts';
+import type { DecisionOutcome } from './outcome.ts';
 import type { Refusal, RefusedAnswer } from './refusal.ts';
+import type { GuardVerdict } from './verdict.ts';
 
 /** A decision with its outcome. A decision record contains no text of the request or the answer. */
 export interface DecisionRecord {
@@ -59,130 +56,6 @@ export interface DecisionRecord {
   readonly lastResorts: readonly { readonly model: string; readonly endpoints: readonly number[] }[];
   /** The outcome of the decision; null for a route query, which executes nothing, and while the request runs. */
   readonly outcome: DecisionOutcome | null;
-}
-
-export interface DecisionOutcome {
-  /**
-   * `failed`: no attempt returned content. `broken`: the answer was cut off. `abandoned`: the caller disconnected, the process stopped, or
-   * memory had no room for the answer.
-   */
-  readonly status: 'completed' | 'failed' | 'broken' | 'abandoned';
-  /** The error that the caller received. */
-  readonly error: ErrorCode | null;
-  /** The attempts of the request in order of time. */
-  readonly attempts: readonly AttemptRecord[];
-  /** Usage of the answer; null if there was no answer. */
-  readonly usage: Usage | null;
-  /** Whether Signalbox counted the tokens because the provider did not report usage. */
-  readonly estimated: boolean;
-  readonly charged: Microcredits;
-  /** Saving against the baseline model, microcredits; negative if the choice cost more. */
-  readonly saved: Microcredits;
-  /** Milliseconds from admission to the first content. `firstPartMs` is null for an answer without content. */
-  readonly firstPartMs: number | null;
-  /** Milliseconds from admission to the end. */
-  readonly totalMs: number;
-  /**
-   * The fund that lowered the cap on the output, or `model` if the model's maximum did, whether the answer reached the cap or not.
-   * `cappedBy` is null if neither a fund nor the model's maximum lowered the cap.
-   */
-  readonly cappedBy: string | null;
-  /** Whether the gateway replaced an impossible usage in a passed-through answer with its own count. */
-  readonly usageReplaced: boolean;
-  /** Fields of the request that reached the model in another form, as in `platform.adapted`; absent for none. */
-  readonly adapted?: readonly string[];
-  /** Endpoints that were skipped because a limit of the policy was used up; absent for none. */
-  readonly full?: readonly FullEndpoint[];
-  /** The model that the request names, if none of its endpoints was called and a fallback was tried; absent otherwise. */
-  readonly insteadOf?: InsteadOf;
-  /** The verdicts of guards on the request and the answer; absent if they found nothing. */
-  readonly guards?: readonly GuardVerdict[];
-  /** The ID of the decision whose answer the cache repeated; absent for an answer of a model. */
-  readonly repeats?: number;
-  /** The names of the guards that apply to the request; absent for none. */
-  readonly guardedBy?: readonly string[];
-  /** The result of the cache, or the reason why it does not apply; absent if the policy has no cache. */
-  readonly cache?: CacheResult | CacheSkip;
-  /** The price of the answers that the cache repeated, microcredits; absent for none. */
-  readonly spared?: Microcredits;
-  /** The calls of guards to models, which have holds of their own; absent for none. */
-  readonly guardCalls?: readonly GuardCall[];
-}
-
-/** An endpoint that had no room for an attempt. */
-export interface FullEndpoint {
-  readonly model: string;
-  readonly provider: string;
-  readonly upstream: string;
-  /** Index of the endpoint in its model. */
-  readonly endpoint: number;
-  /** The limit that was used up first, and its figure in the policy. */
-  readonly limit: EndpointLimitName;
-  readonly most: number;
-  /** Milliseconds from admission to the first time. */
-  readonly startMs: number;
-  /** How often the request found no room, at least once. */
-  readonly times: number;
-}
-
-/** How one of several endpoints was chosen for an attempt, with everything that is needed to repeat the choice. */
-export interface SpreadRecord {
-  readonly mode: SpreadMode;
-  /** 16 hexadecimal digits: the number of the request's conversation, or the seed of its decision. */
-  readonly key: string;
-  /** The number of the choice in this request, from 0. */
-  readonly draw: number;
-  /** The indexes of the endpoints that could be tried. */
-  readonly eligible: readonly number[];
-  /** How busy each of these endpoints was. */
-  readonly loads: readonly number[];
-  /** The weight of each of these endpoints. The weight of an endpoint that has just recovered is lower than in the policy. */
-  readonly weights: readonly number[];
-  /** The indexes of the two endpoints that `least_busy` compared; null for none. */
-  readonly compared: readonly [number, number] | null;
-  /** Whether the request stayed at the endpoint whose cache has its conversation. */
-  readonly stays: boolean;
-  /** The indexes of the endpoints that probably had the conversation in their cache; absent in records of earlier versions. */
-  readonly warm?: readonly number[];
-  /** The indexes of the endpoints whose speed `fastest` had to measure; absent for none. */
-  readonly unmeasured?: readonly number[];
-  /** Present if the weights of the keys of a pool decided, because their figures are equal. */
-  readonly isDrawn?: true;
-}
-
-export interface AttemptRecord {
-  readonly model: string;
-  readonly provider: string;
-  readonly upstream: string;
-  /** Milliseconds from admission to sending. */
-  readonly startMs: number;
-  /** Milliseconds from sending to the end of the attempt. */
-  readonly ms: number;
-  /** Milliseconds from sending to the first content. `firstPartMs` is null for an attempt without content. */
-  readonly firstPartMs: number | null;
-  /** The kind of failure of the attempt; null for a success. */
-  readonly failure: string | null;
-  /** Index of the endpoint in its model. */
-  readonly endpoint: number;
-  /** The provider's ID of the request, for its support; null if it returned none. */
-  readonly requestId: string | null;
-  /** The provider's own finish reason of each choice. */
-  readonly finishReasons: readonly string[];
-  /** How the endpoint was chosen among several; absent if the endpoints of the model are tried in their order. */
-  readonly spread?: SpreadRecord;
-  /** For a failure, the HTTP status of the provider; null for none. Absent for a success. */
-  readonly status?: number | null;
-  /** For a failure, the message of the provider or of Signalbox, redacted. Absent for a success. */
-  readonly message?: string;
-  /** The label of the key, for a provider with several keys; absent for one key. */
-  readonly key?: string;
-  /**
-   * The fault of the earlier answer to the same request, for an attempt of the strong tier that followed it. Absent for other
-   * attempts.
-   */
-  readonly after?: AnswerSignal;
-  /** The charge for this attempt, microcredits. Absent if it was not charged, or if no attempt before the last one was charged. */
-  readonly charged?: Microcredits;
 }
 
 /** Every status of a decision record. `recommended` is the status of a route query, which executes nothing. */

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts';
 import type { Operation } from '../kinds/operations.ts';
-import type { GuardVerdict } from '../policy/guards.ts';
+import type { GuardVerdict } from './verdict.ts';
 
 /** The facts of an answer with a status from 400 up, other than those that decision records have, too. */
 export interface RefusedAnswer {

@@ -19,6 +19,14 @@ export type ValueOf<Schema> = Schema extends { readonly [VALUE]: readonly [infer
     ? Static<Schema>
     : never;
 
+/** The type of the JSON form of a value, as a program builds and reads it. */
+export type WireOf<Schema extends TSchema> = DeepReadonly<Static<Schema>>;
+type DeepReadonly<Value> = Value extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : Value extends object
+    ? { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }
+    : Value;
+
 /** Converts amounts to USD for answers, which state both. */
 export interface Worth {
   /** Returns USD as an exact decimal; null if the value of a Credit is unknown. */
@@ -76,14 +84,25 @@ interface Annotations {
   readonly command?: CommandForm;
   /** The name of a member in the program's object, if it is not its name in JSON in camel case. */
   readonly member?: string;
+  /** Computes the value of a member from the program's object, if the object has no such member. */
+  readonly from?: (owner: never) => unknown;
+  /** The JSON value of a member that the program's object lacks. */
+  readonly absent?: AbsentValue;
+  /** The position of a member among the stored values of its object. */
+  readonly at?: number;
   /** The error code for a number outside of the bounds. */
   readonly refusal?: ErrorCode | undefined;
   readonly takesUsd?: true;
 }
 
+/** What JSON may say instead of a member that is absent in the program. */
+export type AbsentValue = null | false | readonly never[];
+
 const ANNOTATIONS = Symbol('annotations');
 declare const VALUE: unique symbol;
 export declare const MEMBER: unique symbol;
+export declare const ABSENT: unique symbol;
+export declare const FROM: unique symbol;
 
 interface Annotated {
   readonly [ANNOTATIONS]?: Annotations;

@@ -4,23 +4,27 @@ import {
   type NumberOptions,
   type ObjectOptions,
   type SchemaOptions,
-  type Static,
   type StringOptions,
+  type TArray,
   type TInteger,
   type TLiteral,
   type TObject,
   type TOptional,
   type TProperties,
   type TSchema,
+  type TUnknown,
   Type,
 } from '@sinclair/typebox';
 import { type ErrorCode, refuse } from '../errors.ts';
+import { idText, parseId } from '../id.ts';
 import { isObject } from '../json/object.ts';
 import { AMOUNT_LENGTH_MAX, type AmountUnit, USD_PER_CREDIT_MAX } from '../money/amount.ts';
 import { type Microcredits, toCredits } from '../money/credits.ts';
 import { exactMillionths } from '../money/exact-millionths.ts';
 import { iso, parseMoment } from '../time/clock.ts';
 import {
+  type ABSENT,
+  type AbsentValue,
   annotate,
   annotated,
   annotationsOf,
@@ -30,10 +34,14 @@ import {
   decode,
   encode,
   type Field,
+  type FROM,
   type MEMBER,
   type ValueOf,
+  type WireOf,
 } from './field.ts';
 import { type AmountBounds, microcreditsIn } from './stated-amount.ts';
+
+export type { ValueOf } from './field.ts';
 
 /**
  * The words for the schemas of answers, bodies and policies. Schemas of answers stay open (`additionalProperties` is not set), because fields
@@ -48,9 +56,27 @@ export const inCommand = <Schema extends TSchema>(field: Schema, form: CommandFo
 export const as = <const Member extends string, Schema extends TSchema>(member: Member, field: Schema) =>
   annotate({ ...field }, { member }) as Schema & { readonly [MEMBER]: Member };
 
+/**
+ * A member that the program's object may lack. JSON then has the given value instead.
+ */
+export const orAbsent = <Schema extends TSchema>(absent: AbsentValue, field: Schema) =>
+  annotate({ ...field }, { absent }) as Schema & { readonly [ABSENT]: true };
+
+/** States the position of a member among the stored values of its object. A position is never used for another member. */
+export const stored = <Schema extends TSchema>(at: number, field: Schema): Schema => annotate({ ...field }, { at });
+
+/** A stored member that answers do not have in this form. */
+export const inProgram = <Value>() => annotated<TUnknown, Value>(Type.Unknown());
+
+/** Defines members of an answer that are computed from an object of the program. */
+export const from =
+  <Source>() =>
+  <Schema extends TSchema>(read: (source: Source) => ValueOf<Schema>, field: Schema) =>
+    annotate({ ...field }, { from: read }) as Schema & { readonly [FROM]: (source: Source) => void };
+
 /** A value that has its JSON form in the program, too. */
 export const onWire = <Schema extends TSchema>(schema: Schema) =>
-  annotated<Schema, Static<Schema>>({ ...schema }, { codec: undefined });
+  annotated<Schema, WireOf<Schema>>({ ...schema }, { codec: undefined });
 
 /** The examples of a value, or the options of its schema. Without an example, the default of a value is its example. */
 type About<Example, Options = SchemaOptions> =
@@ -138,6 +164,15 @@ export const momentIn = (description: string) =>
     command: { form: 'TIME' },
   });
 
+/** The ID of a row: text with a prefix in JSON, a number in the program. */
+export const id = <Schema extends TSchema>(prefix: string, field: Schema) =>
+  annotated<Schema, number>(
+    { ...field },
+    {
+      codec: { encode: (value) => idText(prefix, value as number), decode: (value) => parseId(prefix, String(value)) },
+    },
+  );
+
 const CREDITS: Codec = {
   encode: (value) => toCredits(value as Microcredits),
   decode: (value, path) => exactMillionths(Number(value), path),
@@ -179,6 +214,10 @@ const USD: Codec = { encode: (value, worth) => worth.usd(value as Microcredits),
 export const usd = (description: string, example: string) =>
   annotated<ReturnType<typeof text>, Microcredits>(text(`${description} ${USD_END}`, example), { codec: USD });
 const USD_END = 'In USD, an exact decimal.';
+
+/** Writes a value that states no USD in the form of answers. */
+export const json = <Schema extends TSchema>(schema: Schema, value: ValueOf<Schema>) =>
+  encode(schema, value, { usd: () => null }) as WireOf<Schema>;
 
 /** Whether a field, or a field inside it, contains USD. */
 export const statesUsd = (schema: TSchema): boolean =>
@@ -226,6 +265,13 @@ const LIST: Codec = {
     (value as readonly unknown[]).map((one, at) => decode(items, one, usdPerCredit, `${path}[${at}]`)),
 };
 
+/** A list without a description of its own. */
+export const items = <Schema extends TSchema>(item: Schema, options?: ArrayOptions) =>
+  annotated<TArray<Schema>, readonly ValueOf<Schema>[]>(
+    Type.Array(item, options),
+    annotationsOf(item).codec && { codec: LIST },
+  );
+
 /** A list of values. */
 export const list = <Schema extends TSchema>(
   item: Schema,
@@ -239,7 +285,7 @@ export const list = <Schema extends TSchema>(
 export const textList = (description: string, ...examples: string[][]) => list(Type.String(), description, ...examples);
 
 export const textListOrNull = (description: string, ...examples: (string[] | null)[]) =>
-  orNull(Type.Array(Type.String()), description, ...examples);
+  orNull(items(Type.String()), description, ...examples);
 
 /** A map whose names are free, such as labels. */
 export const mapOf = <Value extends TSchema>(value: Value, description: string, ...examples: object[]) =>
@@ -256,14 +302,31 @@ type Camel<Name> = Name extends `${infer First}_${infer Rest}` ? `${First}${Capi
 type MemberOf<Name, Schema> = Schema extends { readonly [MEMBER]: infer Member extends string } ? Member : Camel<Name>;
 /** Names of members that may be absent, or that always have the same value and therefore need not be given. */
 type OptionalName<P extends TProperties> = {
-  [Name in keyof P]: P[Name] extends TOptional<TSchema> | TLiteral ? Name : never;
+  [Name in keyof P]: P[Name] extends TOptional<TSchema> | TLiteral | { readonly [ABSENT]: true } ? Name : never;
 }[keyof P];
+/** A member that is absent in the program is null in JSON only. */
+type MemberValue<Schema> = Schema extends { readonly [ABSENT]: true }
+  ? Exclude<ValueOf<Schema>, null> | undefined
+  : ValueOf<Schema>;
 
 /** The type of an object in the program. */
 export type ObjectValue<P extends TProperties> = {
-  readonly [Name in Exclude<keyof P, OptionalName<P>> as MemberOf<Name, P[Name]>]: ValueOf<P[Name]>;
+  readonly [Name in Exclude<keyof P, OptionalName<P>> as MemberOf<Name, P[Name]>]: MemberValue<P[Name]>;
 } & {
-  readonly [Name in OptionalName<P> as MemberOf<Name, P[Name]>]?: ValueOf<P[Name]> | undefined;
+  readonly [Name in OptionalName<P> as MemberOf<Name, P[Name]>]?: MemberValue<P[Name]> | undefined;
+};
+
+/** Members that are computed from a source, or that the source has with the type of the field. */
+type MembersOf<Source, P extends TProperties> = {
+  readonly [Name in keyof P]: P[Name] extends TLiteral | { readonly [FROM]: (source: Source) => void }
+    ? P[Name]
+    : Source extends { readonly [Member in MemberOf<Name, P[Name]>]: MemberValue<P[Name]> }
+      ? P[Name]
+      : P[Name] extends TOptional<TSchema> | { readonly [ABSENT]: true }
+        ? Source extends { readonly [Member in MemberOf<Name, P[Name]>]?: MemberValue<P[Name]> | undefined }
+          ? P[Name]
+          : never
+        : never;
 };
 
 type Values = Readonly<Record<string, unknown>>;
@@ -272,9 +335,11 @@ const SHAPE: Codec = {
   encode: (value, worth, { properties }) =>
     Object.fromEntries(
       Object.entries<TSchema>(properties).flatMap(([name, field]) => {
-        const stated = (value as Values)[memberOf(name, field)];
+        const { from, absent } = annotationsOf(field);
+        const stated = from ? from(value as never) : (value as Values)[memberOf(name, field)];
         const member = stated === undefined ? field.const : stated;
-        return member === undefined ? [] : [[name, encode(field, member, worth)]];
+        if (member !== undefined) return [[name, encode(field, member, worth)]];
+        return absent === undefined ? [] : [[name, absent]];
       }),
     ),
   decode: (value, path, usdPerCredit, { properties }) =>
@@ -292,22 +357,36 @@ const CAMEL = new Map<string, string>();
 const camel = (name: string): string =>
   CAMEL.getOrInsertComputed(name, () => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()));
 
-const memberOf = (name: string, field: TSchema): string => annotationsOf(field).member ?? camel(name);
+/** Returns the name of a member in the program's object. */
+export const memberOf = (name: string, field: TSchema): string => annotationsOf(field).member ?? camel(name);
 
-const withMembers = <P extends TProperties>(members: P, options: ObjectOptions = {}) =>
+/** An object without a description of its own, such as an item of a list. */
+export const row = <P extends TProperties>(members: P, options: ObjectOptions = {}) =>
   annotated<TObject<P>, ObjectValue<P>>(Type.Object(members, options), { codec: SHAPE });
 
 /** An object. The members of the object are in snake case in JSON and in camel case in the program. */
 export const shape = <P extends TProperties>(description: string, members: P, options: ObjectOptions = {}) =>
-  withMembers(members, { description, ...options });
+  row(members, { description, ...options });
+
+/** An object of an answer, made from an object of the program: from its members, and from members computed with `from`. */
+export const view =
+  <Source>() =>
+  <P extends TProperties>(description: string, members: P & MembersOf<Source, P>, options: ObjectOptions = {}) =>
+    annotated<TObject<P>, Source>(Type.Object(members as P, { description, ...options }), { codec: SHAPE });
+
+/** The same without a description of its own, such as an item of a list. */
+export const viewRow =
+  <Source>() =>
+  <P extends TProperties>(members: P & MembersOf<Source, P>) =>
+    annotated<TObject<P>, Source>(Type.Object(members as P), { codec: SHAPE });
 
 /** The schema of a list of objects. */
 export const rows = <P extends TProperties>(description: string, members: P, ...examples: unknown[][]) =>
-  list(withMembers(members), description, ...examples);
+  list(row(members), description, ...examples);
 
 /** The schema of an object, or null. */
 export const shapeOrNull = <P extends TProperties>(description: string, members: P, ...examples: unknown[]) =>
-  orNull(withMembers(members), description, ...examples);
+  orNull(row(members), description, ...examples);
 
 /** An object of an answer that has its own name in the OpenAPI document. */
 export const named = <P extends TProperties>(title: string, description: string, members: P) =>

@@ -1,4 +1,3 @@
-import type { Microcredits } from '../money/credits.ts';
 import type { SourcePlace } from '../source-place.ts';
 import type { CallerFacts } from '../tables/facts/caller.ts';
 import type { GuardFacts } from '../tables/facts/guarded.ts';
@@ -21,8 +20,6 @@ export interface GuardScope extends CallerFacts {
 
 /** `block` refuses the request or ends the answer. `mask` replaces what was found. `flag` only counts it. */
 export type GuardAction = 'block' | 'mask' | 'flag';
-/** The action after matches. `repair` replaced the text of an answer by a text that the guard accepts. */
-export type VerdictAction = GuardAction | 'repair';
 
 /** Content that no guard can read. `encrypted` is state that only its model can read. `tokens` are inputs of embeddings. */
 export const UNREADABLE = ['images', 'audio', 'files', 'tokens', 'encrypted'] as const;
@@ -71,18 +68,6 @@ export interface GuardRule {
   readonly patternSteps?: number;
 }
 
-/** A call of a guard to a model of the policy. The caller of the request pays for it with a hold of its own. */
-export interface GuardCall {
-  readonly guard: string;
-  readonly side: GuardSide;
-  /** The ID of the model that was called last. */
-  readonly model: string;
-  /** The ID of the hold in the ledger. */
-  readonly entry: number;
-  readonly charged: Microcredits;
-  readonly ms: number;
-}
-
 /** The beginning of `selector` in ledger entries of guards. The name of the guard follows it. */
 const GUARD_SELECTOR = 'guard:';
 
@@ -91,31 +76,3 @@ export const guardSelector = (guard: string): string => GUARD_SELECTOR + guard;
 
 /** Whether a ledger entry with this `selector` is a guard's. */
 export const isGuardSelector = (selector: string): boolean => selector.startsWith(GUARD_SELECTOR);
-
-/** The findings of one guard on one side. Verdicts contain no text: every name is part of the policy or of a plugin. */
-export interface GuardVerdict {
-  readonly guard: string;
-  readonly side: GuardSide;
-  readonly action: VerdictAction;
-  /** Number of matches by kind; empty if the guard failed or refused unreadable content. */
-  readonly matches: Readonly<Record<string, number>>;
-  /** Whether the guard failed. */
-  readonly failed?: true;
-  /** Why the guard failed, at most 200 characters. Only operators and the owner of the request may see it. */
-  readonly reason?: string;
-  /** The kind of content that the guard refused because it cannot read it. */
-  readonly unreadable?: Unreadable;
-}
-
-/**
- * The action of a guard on a request or an answer. `block`, `mask`, `repair` and `flag` are the actions after a match, or after content that the guard
- * cannot read. `failed`: the guard failed.
- */
-export const GUARD_FINDINGS = ['block', 'mask', 'flag', 'failed', 'repair'] as const;
-export type GuardFinding = (typeof GUARD_FINDINGS)[number];
-
-/** The findings of a verdict: a guard that failed may have found something before. */
-export const findingsOf = ({ action, matches, failed, unreadable }: GuardVerdict): readonly GuardFinding[] => {
-  const isMatch = unreadable !== undefined || Object.keys(matches).length > 0;
-  return [...(isMatch ? [action] : []), ...(failed ? (['failed'] as const) : [])];
-};

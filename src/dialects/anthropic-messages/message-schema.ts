@@ -1,6 +1,6 @@
 import { type TProperties, Type } from '@sinclair/typebox';
-import { Platform } from '../../core/api/platform.ts';
-import { modelId } from '../../core/api/shared-fields.ts';
+import { Platform } from '../../core/decision/platform.ts';
+import { modelId } from '../../core/decision/shared-fields.ts';
 import { always, count, named, orNull, shape, text, textOrNull, word } from '../../core/define/fields.ts';
 import { MessagesError } from './error-schema.ts';
 

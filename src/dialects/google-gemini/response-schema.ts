@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { Platform } from '../../core/api/platform.ts';
-import { modelId } from '../../core/api/shared-fields.ts';
+import { Platform } from '../../core/decision/platform.ts';
+import { modelId } from '../../core/decision/shared-fields.ts';
 import { always, count, flag, list, named, shape, text, word } from '../../core/define/fields.ts';
 
 const part = Type.Partial(

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { ErrorObject } from '../../core/api/error-schema.ts';
-import { Platform } from '../../core/api/platform.ts';
-import { modelId } from '../../core/api/shared-fields.ts';
+import { Platform } from '../../core/decision/platform.ts';
+import { modelId } from '../../core/decision/shared-fields.ts';
 import * as field from '../../core/define/fields.ts';
 
 export const Usage = field.named('Usage', 'Tokens of one completion.', {

@@ -1,10 +1,12 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
+import type { WireOf } from '../../core/define/field.ts';
 import { idText } from '../../core/id.ts';
 import type { Members } from '../../core/json/original.ts';
 import type { Usage } from '../../core/money/usage.ts';
 import { NO_ARGUMENTS } from '../no-arguments.ts';
 import type { AnswerWriter } from '../surface.ts';
+import type { Usage as UsageSchema } from './completion-schema.ts';
 
 /** Returns the ID of an answer in OpenAI's form. */
 export const completionId = (decision: number): string => idText('chatcmpl-', decision);
@@ -137,7 +139,7 @@ export function logprobsBody({ content, refusal }: Logprobs): object {
 }
 
 /** Returns the usage in OpenAI's form. The usage contains details only if the upstream reported them. */
-export function usageBody(usage: Usage, estimated: boolean): object {
+export function usageBody(usage: Usage, estimated: boolean): WireOf<typeof UsageSchema> {
   const { inputTokens, outputTokens } = usage;
   return {
     prompt_tokens: inputTokens,

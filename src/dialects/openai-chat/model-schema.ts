@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { modelId } from '../../core/api/shared-fields.ts';
+import { modelId } from '../../core/decision/shared-fields.ts';
 import * as field from '../../core/define/fields.ts';
 import { OPERATION_NAMES } from '../../core/kinds/operations.ts';
 import { MODEL_CAPABILITIES } from '../../core/request/capability.ts';

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { errorBody } from '../../core/api/error.ts';
-import { Platform } from '../../core/api/platform.ts';
-import { modelId } from '../../core/api/shared-fields.ts';
 import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
+import { Platform } from '../../core/decision/platform.ts';
+import { modelId } from '../../core/decision/shared-fields.ts';
 import { always, count, list, named, orNull, shape, text, unixTime, word } from '../../core/define/fields.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import type { StreamPart } from '../../contract/parts.ts';
-import { Platform } from '../../core/api/platform.ts';
-import { modelId } from '../../core/api/shared-fields.ts';
 import type { AnswerIdentity, Receipt } from '../../core/decision/answer.ts';
+import { Platform } from '../../core/decision/platform.ts';
+import { modelId } from '../../core/decision/shared-fields.ts';
 import { always, count, list, named, shape } from '../../core/define/fields.ts';
 import type { AnswerWriter } from '../surface.ts';
 

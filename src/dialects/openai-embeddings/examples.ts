@@ -1,4 +1,4 @@
-import { platform } from '../../core/api/platform.ts';
+import { platform } from '../../core/decision/platform.ts';
 
 /** The request bodies shown in the documentation. Tests check the request bodies against the schemas. */
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { Platform } from '../../core/api/platform.ts';
-import { modelId } from '../../core/api/shared-fields.ts';
+import { Platform } from '../../core/decision/platform.ts';
+import { modelId } from '../../core/decision/shared-fields.ts';
 import * as field from '../../core/define/fields.ts';
 
 const id = field.text('Names the item.', 'msg_0a4x1wm3zk0_0');

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
-import type { FullEndpoint } from '../../core/decision/record.ts';
+import type { FullEndpointRecord } from '../../core/decision/attempt.ts';
 import { type EndpointShortage, type EndpointStay, isShort } from '../../core/policy/endpoint-room.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import type { RankedUpstream, Upstream } from '../../policy/runtime/upstream.ts';
@@ -12,7 +12,7 @@ import type { RunnableRequest } from './runnable-request.ts';
 /** The share of an exchange's attempt in the limits of its endpoint. */
 export class AttemptShare {
   /** The endpoints without room for an attempt, in the order of time; absent if there are none. */
-  full?: FullEndpoint[];
+  full?: FullEndpointRecord[];
   #stay: EndpointStay | null = null;
 
   /** Takes a share for an attempt. Returns null if there is room, or if the endpoint has no limits. */

@@ -1,6 +1,6 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import type { ProviderCall } from '../../contract/provider.ts';
-import type { AttemptRecord, SpreadRecord } from '../../core/decision/record.ts';
+import type { AttemptRecord, SpreadRecord } from '../../core/decision/attempt.ts';
 import { isConversation } from '../../core/kinds/operations.ts';
 import { type AbortBilling, abortBillingOf } from '../../core/money/abort-billing.ts';
 import { lineFor } from '../../core/money/price.ts';

@@ -1,7 +1,7 @@
 import type { ProviderFailure, StreamPart } from '../../contract/parts.ts';
 import { type Awaitable, whenReady } from '../../core/awaitable.ts';
+import type { AttemptRecord, SpreadRecord } from '../../core/decision/attempt.ts';
 import type { Decision, InsteadOf, RankedModel } from '../../core/decision/decision.ts';
-import type { AttemptRecord, SpreadRecord } from '../../core/decision/record.ts';
 import type { EndpointShortage } from '../../core/policy/endpoint-room.ts';
 import type { AnswerSignal } from '../../core/request/failure-kinds.ts';
 import { type FallbackReason, reasonOfFailure } from '../../core/request/fallbacks.ts';
@@ -222,7 +222,7 @@ export class Attempts {
       key: record.key,
       hasBegun: meter.firstContentAt !== null,
     });
-    this.keep({ ...record, status: failure.status ?? null, message });
+    this.keep({ ...record, status: failure.status, message });
     return failed;
   }
 

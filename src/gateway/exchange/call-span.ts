@@ -1,4 +1,4 @@
-import type { AttemptRecord } from '../../core/decision/record.ts';
+import type { AttemptRecord } from '../../core/decision/attempt.ts';
 import { isPlausible, type Usage } from '../../core/money/usage.ts';
 import type { Endpoint, Provider } from '../../core/policy/snapshot.ts';
 import type { ModelSettings } from '../../core/request/conversation.ts';

@@ -1,5 +1,5 @@
 import type { Platform } from '../../core/decision/answer.ts';
-import type { DecisionOutcome } from '../../core/decision/record.ts';
+import type { DecisionOutcome } from '../../core/decision/outcome.ts';
 import type { Usage } from '../../core/money/usage.ts';
 
 /** The end of an exchange, as the log, metrics and traces report it. */

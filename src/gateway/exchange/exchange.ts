@@ -3,7 +3,7 @@ import type { Settlement } from '../../core/accounting/entry.ts';
 import type { ByteHold } from '../../core/byte-room.ts';
 import type { Receipt } from '../../core/decision/answer.ts';
 import type { RankedModel } from '../../core/decision/decision.ts';
-import type { DecisionOutcome } from '../../core/decision/record.ts';
+import type { DecisionOutcome } from '../../core/decision/outcome.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { rootOf } from '../../core/people/caller.ts';

@@ -1,5 +1,5 @@
+import type { AttemptRecord } from '../../core/decision/attempt.ts';
 import type { Decision, InsteadOf, RankedModel } from '../../core/decision/decision.ts';
-import type { AttemptRecord } from '../../core/decision/record.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
 import { type FallbackLists, type FallbackReason, listFor } from '../../core/request/fallbacks.ts';

@@ -1,5 +1,6 @@
 import type { PlatformPayment } from '../../core/decision/answer.ts';
-import type { AttemptRecord, DecisionOutcome } from '../../core/decision/record.ts';
+import type { AttemptRecord } from '../../core/decision/attempt.ts';
+import type { DecisionOutcome } from '../../core/decision/outcome.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import { plainUsage } from '../../core/money/usage.ts';
 import { type Timers, within } from '../../core/time/timers.ts';

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
+import type { SpreadRecord } from '../../core/decision/attempt.ts';
 import type { Decision, RankedModel } from '../../core/decision/decision.ts';
-import type { SpreadRecord } from '../../core/decision/record.ts';
 import { type RankedUpstream, type Upstream, type UpstreamTable, upstreamAt } from '../../policy/runtime/upstream.ts';
 import { arePooled, inTurn, isOfKey } from './key-turns.ts';
 

@@ -1,4 +1,4 @@
-import type { GuardVerdict } from '../../core/policy/guards.ts';
+import type { GuardVerdict } from '../../core/decision/verdict.ts';
 import type { FailingGuard } from '../../core/tables/alerts/guard-failing.ts';
 import type { Family } from '../../host/telemetry/families.ts';
 import type { Verdicts } from './verdicts.ts';

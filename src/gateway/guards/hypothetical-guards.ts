@@ -1,8 +1,7 @@
 import { type Awaitable, orElse, whenReady } from '../../core/awaitable.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { toCredits } from '../../core/money/credits.ts';
 import type { Caller } from '../../core/people/caller.ts';
-import type { GuardCall, GuardSide, GuardVerdict } from '../../core/policy/guards.ts';
+import type { GuardSide } from '../../core/policy/guards.ts';
 import type { ModelRequest } from '../../core/request/model-request.ts';
 import type { Timers } from '../../core/time/timers.ts';
 import type { WorkTurns } from '../../host/turns.ts';
@@ -94,24 +93,3 @@ function guardText(text: string, parts: GuardChain): Awaitable<void> {
 export const NO_ORIGIN = { headers: null, body: { bytes: 0 } };
 /** No placeholder of a hypothetical request is shown. */
 const NO_SECRET = new Uint8Array(32);
-
-/** Writes a verdict as a sentence. @param showsReason whether the reader may see why a guard failed */
-export function verdictText(
-  { guard, side, action, matches, failed, reason, unreadable }: GuardVerdict,
-  showsReason = false,
-): string {
-  const where = side === 'input' ? 'request' : 'answer';
-  if (failed)
-    return `The guard ${guard} failed, so the ${where} was ${action === 'block' ? 'blocked' : 'not inspected'}.${showsReason && reason ? ` The reason: ${reason}.` : ''}`;
-  if (unreadable) return `The guard ${guard} refused the request, because it cannot read ${unreadable}.`;
-  const found = Object.entries(matches).map(([kind, count]) => `${count} ${kind}`);
-  return `The guard ${guard} found ${found.join(', ')} in the ${where}: ${ACTIONS[action]}.`;
-}
-
-/** Writes a call of a guard to a model as a sentence. */
-export function callText({ guard, side, model, charged, ms }: GuardCall): string {
-  const about = side === 'input' ? 'request' : 'answer';
-  return `The guard ${guard} asked ${model} about the ${about}: ${ms} ms, ${toCredits(charged)} Credits.`;
-}
-
-const ACTIONS = { block: 'blocked', mask: 'masked', repair: 'repaired', flag: 'only counted' } as const;

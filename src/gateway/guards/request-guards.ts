@@ -1,6 +1,6 @@
-import type { DecisionOutcome } from '../../core/decision/record.ts';
+import type { DecisionOutcome } from '../../core/decision/outcome.ts';
+import type { GuardCall } from '../../core/decision/verdict.ts';
 import type { SignalboxError } from '../../core/errors.ts';
-import type { GuardCall } from '../../core/policy/guards.ts';
 import type { RunningGuard } from './guard-runtime.ts';
 import type { Placeholders } from './placeholders.ts';
 import { Verdicts } from './verdicts.ts';

@@ -1,15 +1,17 @@
-import type { Platform, PlatformAttempt, PlatformPayment, Receipt } from '../../core/decision/answer.ts';
+import type { Platform, PlatformPayment, Receipt } from '../../core/decision/answer.ts';
+import type { AttemptRecord } from '../../core/decision/attempt.ts';
 import { fallbackReason } from '../../core/decision/decision.ts';
-import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
+import type { DecisionOutcome } from '../../core/decision/outcome.ts';
+import type { DecisionRecord } from '../../core/decision/record.ts';
+import type { GuardCall } from '../../core/decision/verdict.ts';
 import { idText } from '../../core/id.ts';
 import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import { costOf } from '../../core/money/price.ts';
 import type { Usage } from '../../core/money/usage.ts';
-import type { GuardCall } from '../../core/policy/guards.ts';
 import type { Model } from '../../core/policy/snapshot.ts';
 import type { Facts } from '../../core/request/facts.ts';
 
-function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
+function platformAttempt(attempt: AttemptRecord): Platform['attempts'][number] {
   const { model, provider, ms, failure, requestId, finishReasons, after, charged } = attempt;
   return {
     model,

@@ -1,6 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import type { Platform } from '../../core/decision/answer.ts';
-import type { DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
+import type { DecisionOutcome } from '../../core/decision/outcome.ts';
+import type { DecisionRecord } from '../../core/decision/record.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import { REDACTIONS } from '../../core/policy/content.ts';
 import type { Upstream } from '../../policy/runtime/upstream.ts';

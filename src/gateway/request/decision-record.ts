@@ -1,5 +1,6 @@
 import type { Decision } from '../../core/decision/decision.ts';
-import type { DecisionOutcome, DecisionRecord } from '../../core/decision/record.ts';
+import type { DecisionOutcome } from '../../core/decision/outcome.ts';
+import type { DecisionRecord } from '../../core/decision/record.ts';
 import type { Caller } from '../../core/people/caller.ts';
 import { REDACTIONS } from '../../core/policy/content.ts';
 import type { PolicySnapshot } from '../../core/policy/snapshot.ts';

@@ -1,9 +1,10 @@
 import type { GuardModel, GuardQuestion, GuardSide } from '../../contract/guard.ts';
 import type { Platform } from '../../core/decision/answer.ts';
-import type { DecisionOutcome } from '../../core/decision/record.ts';
+import type { DecisionOutcome } from '../../core/decision/outcome.ts';
+import type { GuardCall } from '../../core/decision/verdict.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { type Caller, rootOf } from '../../core/people/caller.ts';
-import { type GuardCall, guardSelector } from '../../core/policy/guards.ts';
+import { guardSelector } from '../../core/policy/guards.ts';
 import { readChat } from '../../dialects/openai-chat/read-body.ts';
 import { readChatRequest } from '../../dialects/openai-chat/reader.ts';
 import type { HoldRequest } from '../../ledger/hold-request.ts';

@@ -1,5 +1,5 @@
 import type { DenialReason } from '../../access/key-entry.ts';
-import type { DecisionOutcome } from '../../core/decision/record.ts';
+import type { DecisionOutcome } from '../../core/decision/outcome.ts';
 import type { ErrorCode, SignalboxError } from '../../core/errors.ts';
 import type { Microcredits } from '../../core/money/credits.ts';
 import type { Caller } from '../../core/people/caller.ts';

@@ -7,7 +7,7 @@ import {
   modelId,
   policyRevision,
   routeReason,
-} from '../../core/api/shared-fields.ts';
+} from '../../core/decision/shared-fields.ts';
 import * as field from '../../core/define/fields.ts';
 
 const atomic = (description: string) => field.text(`${description} In atomic units of the asset.`, '3250');

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { DecisionSummary } from '../../admin/decision-list.ts';
 import { EndpointStatus } from '../../admin/status.ts';
-import { decisionId, modelId, policyRevision } from '../../core/api/shared-fields.ts';
 import { HEALTH } from '../../core/decision/readings.ts';
+import { decisionId, modelId, policyRevision } from '../../core/decision/shared-fields.ts';
 import * as field from '../../core/define/fields.ts';
 import { OPERATION_NAMES } from '../../core/kinds/operations.ts';
 

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { payeeAddress, tokenAddress, walletAddress } from '../../admin/payments.ts';
 import { keptText } from '../../admin/terms.ts';
 import { walletBalance } from '../../admin/wallets.ts';
-import { PlatformPayment } from '../../core/api/platform.ts';
+import { PlatformPayment } from '../../core/decision/platform.ts';
 import * as field from '../../core/define/fields.ts';
 
 /** More than any top-up can be. */

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { FULL_SIGHT, sightOf } from '../../../src/admin/use-cases/sight.ts';
 import { type TrafficQuery, trafficOf } from '../../../src/admin/use-cases/traffic/traffic.ts';
-import type { DecisionOutcome } from '../../../src/core/decision/record.ts';
+import type { DecisionOutcome } from '../../../src/core/decision/outcome.ts';
 import { idAt } from '../../../src/core/id.ts';
 import { type Caller, OPERATOR } from '../../../src/core/people/caller.ts';
 import { iso } from '../../../src/core/time/clock.ts';

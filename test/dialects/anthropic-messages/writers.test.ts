@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { FinishReason, StreamPart } from '../../../src/contract/parts.ts';
-import { platform } from '../../../src/core/api/platform.ts';
+import { platform } from '../../../src/core/decision/platform.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { SchemaCheck } from '../../../src/core/schema/check.ts';
 import { conversationOf } from '../../../src/dialects/anthropic-messages/conversation.ts';

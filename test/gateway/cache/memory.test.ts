@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { AnswerSeal } from '../../../src/access/idempotency/crypto.ts';
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import { platform } from '../../../src/core/api/platform.ts';
+import { platform } from '../../../src/core/decision/platform.ts';
 import { plainUsage } from '../../../src/core/money/usage.ts';
 import { AnswerCache } from '../../../src/gateway/cache/answer-cache.ts';
 import { HeldAnswer } from '../../../src/gateway/cache/recorded-answer.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import type { AttemptRecord, DecisionOutcome } from '../../../src/core/decision/record.ts';
+import type { AttemptRecord } from '../../../src/core/decision/attempt.ts';
+import type { DecisionOutcome } from '../../../src/core/decision/outcome.ts';
 import { decodeBody, encodeBody } from '../../../src/store/sql/records/body.ts';
 import { record } from './support.ts';
 
@@ -7,13 +8,13 @@ const usual: AttemptRecord = {
   ...{ model: 'm', provider: 'p', upstream: 'u', startMs: 1, ms: 2, firstPartMs: 1, failure: null },
   ...{ endpoint: 0, requestId: null, finishReasons: ['stop'] },
 };
-const failed = { ...usual, failure: 'server', status: null, message: 'down' };
+const failed = { ...usual, failure: 'server', message: 'down' } as const;
 
 test.each<[string, readonly AttemptRecord[]]>([
   [
     'an answer that failed, and the one that followed',
     [
-      { ...usual, failure: 'broken_schema', charged: 7 },
+      { ...usual, failure: 'broken_schema' as const, charged: 7 },
       { ...usual, after: 'broken_schema', charged: 9 },
     ],
   ],

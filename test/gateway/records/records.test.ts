@@ -37,7 +37,8 @@ test('a record is restored exactly', async () => {
       },
       {
         ...{ model: 'model-b', provider: 'q', upstream: 'v', ms: 3, startMs: 15, firstPartMs: null, endpoint: 0 },
-        ...{ failure: 'overloaded', requestId: null, finishReasons: [], status: 503, message: 'no [prompt]' },
+        ...({ failure: 'overloaded' } as const),
+        ...{ requestId: null, finishReasons: [], status: 503, message: 'no [prompt]' },
       },
     ],
     usage: { inputTokens: 1, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens: 2, reasoningTokens: 0 },

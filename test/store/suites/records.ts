@@ -1,21 +1,20 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { AttemptRecord, SpreadRecord } from '../../../src/core/decision/attempt.ts';
+import type { DecisionOutcome } from '../../../src/core/decision/outcome.ts';
 import {
-  type AttemptRecord,
-  type DecisionOutcome,
   type DecisionRecord,
   modelOf,
   RECORD_STATUSES,
   type RecordStatus,
   refusalSummary,
-  type SpreadRecord,
   statusOf,
   summaryOf,
 } from '../../../src/core/decision/record.ts';
 import type { Refusal } from '../../../src/core/decision/refusal.ts';
+import { findingsOf, GUARD_FINDINGS, type GuardVerdict } from '../../../src/core/decision/verdict.ts';
 import type { ErrorCode } from '../../../src/core/errors.ts';
 import { idAt, timeOfId } from '../../../src/core/id.ts';
-import { findingsOf, GUARD_FINDINGS, type GuardVerdict } from '../../../src/core/policy/guards.ts';
 import { ESCALATION_NAMES, type Facts } from '../../../src/core/request/facts.ts';
 import { TIERS } from '../../../src/core/request/tiers.ts';
 import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../../../src/store/records.ts';
@@ -135,9 +134,14 @@ const rareFacts: fc.Arbitrary<Partial<Facts>> = fc.record(
 const anyAttempt: fc.Arbitrary<Partial<AttemptRecord>> = fc
   .tuple(
     fc.record({ key: fc.constantFrom('first', 'second'), spread: fc.constant(SPREAD) }, { requiredKeys: [] }),
-    fc.option(fc.record({ status: fc.option(fc.constant(503)), message: fc.constantFrom('', 'It is busy.') })),
+    fc.option(
+      fc.record({
+        status: fc.option(fc.constant(503), { nil: undefined }),
+        message: fc.constantFrom('', 'It is busy.'),
+      }),
+    ),
   )
-  .map(([rare, failed]) => ({ ...rare, ...(failed && { failure: 'overloaded', ...failed }) }));
+  .map(([rare, failed]) => ({ ...rare, ...(failed && { failure: 'overloaded' as const, ...failed }) }));
 
 /** Makes a refusal with the same terms. */
 export function refusalOf({ id, time = NOW, keyId = 'k', model = 'm', ...more }: Made, answers = 1): Refusal {

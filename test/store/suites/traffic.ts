@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { DecisionOutcome } from '../../../src/core/decision/record.ts';
+import type { DecisionOutcome } from '../../../src/core/decision/outcome.ts';
 import { idAt } from '../../../src/core/id.ts';
 import type { Repositories } from '../../../src/store/repositories.ts';
 import type { Store } from '../../../src/store/store.ts';

@@ -1,11 +1,12 @@
-import type { DecisionOutcome } from '../../../core/decision/record.ts';
+import type { DecisionOutcome } from '../../../core/decision/outcome.ts';
+import { json as jsonOf } from '../../../core/define/fields.ts';
 import { idText } from '../../../core/id.ts';
 import { creditsText } from '../../../core/text/text.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { Explanation } from '../../../gateway/request/explain.ts';
 import { spreadReason } from '../../../routing/spread-text.ts';
 import { story } from '../../../routing/story.ts';
-import { decisionBody } from '../../use-cases/decision-body.ts';
+import { Decision, shownDecision } from '../../decision.ts';
 import { FULL_SIGHT } from '../../use-cases/sight.ts';
 import { explainStoredDecision } from '../../use-cases/stored-decision.ts';
 import { parseArguments } from '../arguments.ts';
@@ -30,7 +31,7 @@ export async function runExplainDecision(args: readonly string[], command: Polic
   });
   const { terminal } = command;
   const text = json
-    ? jsonText(decisionBody(explanation, { ...FULL_SIGHT, nameOf: () => keyName }))
+    ? jsonText(jsonOf(Decision, shownDecision(explanation, { ...FULL_SIGHT, nameOf: () => keyName })))
     : decisionText(explanation, terminal);
   return { text, code: explanation.matches ? 0 : 2 };
 }

@@ -1,9 +1,9 @@
 import { type Awaitable, whenReady } from '../../../core/awaitable.ts';
 import type { Decision, Refusal } from '../../../core/decision/decision.ts';
 import type { Readings } from '../../../core/decision/readings.ts';
+import type { GuardVerdict } from '../../../core/decision/verdict.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import { type Caller, type CallerLevel, OPERATOR } from '../../../core/people/caller.ts';
-import type { GuardVerdict } from '../../../core/policy/guards.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import type { Difficulty, Facts, GuardCounts } from '../../../core/request/facts.ts';
 import type { ModelRequest } from '../../../core/request/model-request.ts';

@@ -1,7 +1,8 @@
 import type { Decision } from '../../../core/decision/decision.ts';
+import type { VerdictAction } from '../../../core/decision/verdict.ts';
 import { SignalboxError } from '../../../core/errors.ts';
 import type { PolicyCase } from '../../../core/policy/case.ts';
-import type { GuardSide, VerdictAction } from '../../../core/policy/guards.ts';
+import type { GuardSide } from '../../../core/policy/guards.ts';
 import type { EscalationSignal } from '../../../core/request/facts.ts';
 import { decimalText } from '../../../core/text/text.ts';
 import type { CaseFailure } from '../../../policy/check/cases.ts';

@@ -14,8 +14,7 @@ import type { Principal } from '../principal.ts';
 import { isWithin } from '../reach.ts';
 import { checkAction, type Reach } from '../roles.ts';
 import { judgeOfSent, type NamedPolicy, orRefused, type PolicyDesk, sourceOf } from './desk.ts';
-import { explainRequest } from './explain.ts';
-import { explanationBody } from './explanation-body.ts';
+import { explainRequest, type RequestExplanation } from './explain.ts';
 import { momentOf, unknownSender } from './hypothetical.ts';
 import { bodyOf } from './tools.ts';
 
@@ -44,18 +43,36 @@ export interface ExplanationQuery {
   readonly policy?: NamedPolicy | undefined;
 }
 
+/** An explanation of the active policy, or of another one with the current measurements. */
+export interface ServedExplanation {
+  readonly explanation: RequestExplanation;
+  /** Whether current measurements were used. */
+  readonly isMeasured: boolean;
+  /** Whether the money of the sender was considered. */
+  readonly isFunded: boolean;
+}
+
 /**
  * Explains the decision that a request would get now, with current measurements, estimates and money. Stores no record, holds no money and
  * does not count against limits of a caller.
  * @throws SignalboxError like the request
  */
-export async function explainServed(by: Principal, desk: ExplanationDesk, query: ExplanationQuery): Promise<object> {
+export async function explainServed(
+  by: Principal,
+  desk: ExplanationDesk,
+  query: ExplanationQuery,
+): Promise<ServedExplanation> {
   const reach = checkAction(by.caller, 'policy.explain');
   if (reach !== 'all' && query.policy) checkAction(by.caller, 'policy.check');
   return await desk.turns.explain(by.caller.keyId, () => orRefused(() => explained(by, reach, desk, query)));
 }
 
-async function explained(by: Principal, reach: Reach, desk: ExplanationDesk, query: ExplanationQuery): Promise<object> {
+async function explained(
+  by: Principal,
+  reach: Reach,
+  desk: ExplanationDesk,
+  query: ExplanationQuery,
+): Promise<ServedExplanation> {
   const { gateway } = desk;
   const inForce = gateway.lease();
   const caller = callerIn(by, reach, query, desk);
@@ -87,7 +104,7 @@ async function explained(by: Principal, reach: Reach, desk: ExplanationDesk, que
       counter: gateway.counter,
     },
   );
-  return explanationBody(explanation, { isMeasured: readings !== null, isFunded: caller !== null });
+  return { explanation, isMeasured: readings !== null, isFunded: caller !== null };
 }
 
 const NO_LEVELS: readonly [] = [];

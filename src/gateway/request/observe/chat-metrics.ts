@@ -1,4 +1,5 @@
-import type { AttemptRecord, DecisionOutcome } from '../../../core/decision/record.ts';
+import type { AttemptRecord } from '../../../core/decision/attempt.ts';
+import type { DecisionOutcome } from '../../../core/decision/outcome.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { OPERATION_NAMES, type Operation } from '../../../core/kinds/operations.ts';
 import type { Usage } from '../../../core/money/usage.ts';

@@ -1,8 +1,11 @@
-import type { AttemptRecord, DecisionOutcome, DecisionRecord, FullEndpoint } from '../../../core/decision/record.ts';
+import { Attempt, FullEndpoint } from '../../../core/decision/attempt.ts';
+import { type DecisionOutcome, RecordedOutcome } from '../../../core/decision/outcome.ts';
+import type { DecisionRecord } from '../../../core/decision/record.ts';
 import type { Refusal, RefusedAnswer } from '../../../core/decision/refusal.ts';
 import { isEmpty } from '../../../core/json/object.ts';
 import type { Usage } from '../../../core/money/usage.ts';
 import type { Facts } from '../../../core/request/facts.ts';
+import { listPacking, packingOf } from './packing.ts';
 
 /** The fields of a record that have their own columns. */
 export type RecordHead = Pick<
@@ -12,9 +15,6 @@ export type RecordHead = Pick<
 
 /** The fields of a record that are stored together in one text column. */
 type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels'>;
-
-/** The fields that every attempt has. */
-type UsualAttempt = Omit<AttemptRecord, (typeof RARE_OF_ATTEMPT)[number]>;
 
 /** The facts that every request has. `pinned` says whether the request names models; a list of several is a rare fact. */
 type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number]> & { readonly pinned: boolean };
@@ -54,50 +54,6 @@ const FACTS = fieldsOf<UsualFacts>()([
   'alias',
   'pages',
 ]);
-const OUTCOME = fieldsOf<DecisionOutcome>()([
-  'status',
-  'error',
-  'attempts',
-  'usage',
-  'estimated',
-  'charged',
-  'saved',
-  'firstPartMs',
-  'totalMs',
-  'cappedBy',
-  'usageReplaced',
-  'adapted',
-  'full',
-  'guards',
-  'guardedBy',
-  'repeats',
-  'cache',
-  'spared',
-  'guardCalls',
-  'insteadOf',
-]);
-const ATTEMPT = fieldsOf<UsualAttempt>()([
-  'model',
-  'provider',
-  'upstream',
-  'ms',
-  'firstPartMs',
-  'failure',
-  'endpoint',
-  'requestId',
-  'finishReasons',
-  'startMs',
-]);
-const FULL = fieldsOf<FullEndpoint>()([
-  'model',
-  'provider',
-  'upstream',
-  'endpoint',
-  'limit',
-  'most',
-  'startMs',
-  'times',
-]);
 const USAGE = fieldsOf<Omit<Usage, 'addOns'>>()([
   'inputTokens',
   'cachedInputTokens',
@@ -130,12 +86,6 @@ const RARE_FACTS = [
 
 /** The fields that only few usages have, stored after the other fields of a usage. */
 const ADD_ONS = ['addOns'] as const;
-/**
- * The fields that only some attempts have, stored after the other fields: two of failures, one of attempts at a spread model, one of
- * attempts with a key of a pool, one of second attempts, and one of requests with several charged attempts.
- */
-const RARE_OF_ATTEMPT = ['status', 'message', 'spread', 'key', 'after', 'charged'] as const;
-const ALL_ATTEMPT = [...ATTEMPT, ...RARE_OF_ATTEMPT] as const;
 const ALL_USAGE = [...USAGE, ...ADD_ONS] as const;
 
 /** Accepts a list of all fields of T. If a field is missing, the code does not compile. */
@@ -199,47 +149,16 @@ function rareFact(facts: Facts, name: (typeof RARE_FACTS)[number]): unknown {
   return name === 'pdfs' ? facts.pdfs || undefined : facts[name];
 }
 
-function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
-  const { status, error, estimated, charged, saved, firstPartMs, totalMs } = outcome;
-  const attempts = outcome.attempts.map(packAttempt);
-  const usage = outcome.usage && packUsage(outcome.usage);
-  const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
-  for (let at = values.length; at < OUTCOME.length; at++) {
-    const name = OUTCOME[at]!;
-    const value = outcome[name];
-    if (value === undefined || value === USUAL_OUTCOME[name]) continue;
-    while (values.length < at) values.push(USUAL_OUTCOME[OUTCOME[values.length]!] ?? null);
-    values.push(name === 'full' ? outcome.full!.map(packFull) : value);
-  }
-  return values;
-}
-
-const packFull = (full: FullEndpoint): readonly unknown[] => FULL.map((field) => full[field]);
-
-const packAttempt = (attempt: AttemptRecord): readonly unknown[] => {
-  const { status, message, spread, key, after, charged } = attempt;
-  const usual = packUsualAttempt(attempt);
-  if (after !== undefined || charged !== undefined) {
-    const rare = [...usual, status ?? null, message ?? null, spread ?? null, key ?? null, after ?? null];
-    return charged === undefined ? rare : [...rare, charged];
-  }
-  if (key !== undefined) return [...usual, status ?? null, message ?? '', spread ?? null, key];
-  if (spread) return [...usual, status ?? null, message ?? '', spread];
-  return status === undefined && message === undefined ? usual : [...usual, status ?? null, message ?? ''];
-};
-
-const packUsualAttempt = (attempt: AttemptRecord): FieldValues<UsualAttempt, typeof ATTEMPT> => [
-  attempt.model,
-  attempt.provider,
-  attempt.upstream,
-  attempt.ms,
-  attempt.firstPartMs,
-  attempt.failure,
-  attempt.endpoint,
-  attempt.requestId,
-  attempt.finishReasons,
-  attempt.startMs,
-];
+const ATTEMPT = packingOf(Attempt);
+const OUTCOME = packingOf(
+  RecordedOutcome,
+  {
+    attempts: listPacking(ATTEMPT),
+    full: listPacking(packingOf(FullEndpoint)),
+    usage: { pack: packUsage, unpack: (values: readonly unknown[]) => unpack<Usage>(values, ALL_USAGE) },
+  },
+  { cappedBy: null, usageReplaced: false },
+);
 
 function packUsage(usage: Usage): readonly unknown[] {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens, addOns } = usage;
@@ -256,7 +175,7 @@ function packUsage(usage: Usage): readonly unknown[] {
 export function encodeBody(body: RecordBody): string {
   const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata } = body;
   const { agent, parentAgent, sentBy, expectedLength } = body;
-  const packed = outcome && packOutcome(outcome);
+  const packed = outcome && OUTCOME.pack(outcome);
   const by = sentBy === null ? [agent, parentAgent] : [agent, parentAgent, sentBy];
   const values: unknown[] = [seed, packAllFacts(facts), reason, choice, fallbacks, packed];
   values.push(lastResorts, stream ? 1 : 0, metadata, by);
@@ -296,7 +215,7 @@ export function decodeBody(text: string): RecordBody {
     parentAgent,
     sentBy,
     expectedLength: length === undefined ? null : { tokens: length[0], source: length[1] },
-    outcome: outcome && unpackOutcome(outcome),
+    outcome: outcome && OUTCOME.unpack(outcome),
   };
 }
 
@@ -331,14 +250,14 @@ export const unpackRefused = ([status, dialect, method, route, decision, answers
 /** The position of a refused answer in a body, after all positions of a decision's body. */
 const REFUSED_AT = 11;
 
-/** Empty values of an outcome, up to the position of its guards. */
-const UNGUARDED: readonly null[] = Array.from({ length: OUTCOME.indexOf('guards') }, () => null);
-
 /** Encodes a refusal in the positions of a decision's body, so that both have the same summary. */
 export function encodeRefusal(refusal: Refusal): string {
   const { guards, guardedBy } = refusal;
   const outcome: unknown[] = ['refused', refusal.code, []];
-  if (guards || guardedBy) outcome.push(...UNGUARDED.slice(outcome.length), guards ?? null, guardedBy ?? null);
+  if (guards || guardedBy) {
+    while (outcome.length < OUTCOME.at('guards')) outcome.push(null);
+    outcome.push(guards ?? null, guardedBy ?? null);
+  }
   return JSON.stringify(['', ['', 0], refusal.reason, '', [], outcome, ...EMPTY_TAIL, null, packRefused(refusal)]);
 }
 
@@ -348,7 +267,7 @@ export const decodeAnswers = (text: string): number => JSON.parse(text)[REFUSED_
 /** Decodes only the outcome from the text of `encodeBody`. */
 export const decodeOutcome = (text: string): DecisionOutcome | null => {
   const outcome = JSON.parse(text)[5];
-  return outcome && unpackOutcome(outcome);
+  return outcome && OUTCOME.unpack(outcome);
 };
 
 function unpackFacts(values: readonly unknown[]): Facts {
@@ -373,48 +292,26 @@ function unpack<T>(
   return named as T;
 }
 
-function unpackAttempt(values: readonly unknown[]): AttemptRecord {
-  const attempt = unpack<AttemptRecord>(values, ALL_ATTEMPT);
-  const isRare = values.length > ATTEMPT.length + 2;
-  if (!isRare) return attempt;
-  // The list has a value for each field before the last one, also for a field that the attempt lacks.
-  const { status, message, spread, key, after, charged, ...usual } = attempt;
-  return {
-    ...usual,
-    ...(attempt.failure !== null && message !== null && { status, message }),
-    ...(spread && { spread }),
-    ...(key != null && { key }),
-    ...(after != null && { after }),
-    ...(charged != null && { charged }),
-  };
-}
+/** The position of the outcome in a body. */
+const OUTCOME_AT = 5;
+const pathOf = (...positions: readonly (number | string)[]): string => `$${positions.map((at) => `[${at}]`).join('')}`;
 
-function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
-  const outcome = unpack<RawOutcome>(values, OUTCOME, USUAL_OUTCOME);
-  const { attempts, usage, adapted, full, guards, guardedBy, repeats, cache, spared, ...others } = outcome;
-  const { guardCalls, insteadOf, ...rest } = others;
-  return {
-    ...rest,
-    attempts: attempts.map(unpackAttempt),
-    usage: usage && unpack<Usage>(usage, ALL_USAGE),
-    ...(adapted && { adapted }),
-    ...(full && { full: full.map((values) => unpack<FullEndpoint>(values, FULL)) }),
-    ...(guards && { guards }),
-    ...(guardedBy && { guardedBy }),
-    ...(repeats != null && { repeats }),
-    ...(cache != null && { cache }),
-    ...(spared != null && { spared }),
-    ...(guardCalls && { guardCalls }),
-    ...(insteadOf && { insteadOf }),
-  };
-}
+/** Returns the JSON path of a member of the outcome in a body. */
+export const outcomePath = (member: keyof DecisionOutcome): string => pathOf(OUTCOME_AT, OUTCOME.at(member));
 
-/** The values that a short list of an outcome leaves out. */
-const USUAL_OUTCOME: Partial<DecisionOutcome> = { cappedBy: null, usageReplaced: false };
-
-/** An outcome whose attempts and usage are still lists of values. */
-interface RawOutcome extends Omit<DecisionOutcome, 'attempts' | 'usage' | 'full'> {
-  readonly full?: readonly (readonly unknown[])[];
-  readonly attempts: readonly (readonly unknown[])[];
-  readonly usage: readonly unknown[] | null;
-}
+/** The JSON paths of the values of a summary in a body; see `summary.ts`. */
+export const SUMMARY_PATHS: readonly string[] = [
+  pathOf(1, FACTS.indexOf('pinned')),
+  pathOf(1, FACTS.indexOf('model')),
+  pathOf(TAIL_AT + 1),
+  pathOf(TAIL_AT + 2),
+  pathOf(2),
+  outcomePath('error'),
+  pathOf(OUTCOME_AT, OUTCOME.at('attempts'), '#-1', ATTEMPT.at('provider')),
+  ...(['charged', 'saved', 'firstPartMs', 'totalMs'] as const).map(outcomePath),
+  ...(['inputTokens', 'outputTokens'] as const).map((tokens) =>
+    pathOf(OUTCOME_AT, OUTCOME.at('usage'), USAGE.indexOf(tokens)),
+  ),
+  pathOf(REFUSED_AT),
+  ...(['guards', 'guardedBy', 'cache', 'spared', 'insteadOf'] as const).map(outcomePath),
+];

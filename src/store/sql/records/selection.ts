@@ -1,5 +1,6 @@
 import type { RecordEntry, RecordQuery } from '../../records.ts';
 import type { SqlValue, Statement } from '../statement.ts';
+import { outcomePath } from './body.ts';
 
 export type IndexRow = Omit<RecordEntry, 'summary'> & {
   /** The summary; null if the summary is not made yet or the record cannot be read. */
@@ -47,12 +48,12 @@ const SUMMARY_VERDICTS = "json_each(r.summary, '$[4][14]')";
 const POSTGRES_VERDICTS = `json_array_elements(CASE json_typeof(r.summary::json -> 4 -> 14)
     WHEN 'array' THEN r.summary::json -> 4 -> 14 END)`;
 /** The same for a row of `records` that has no summary yet. */
-const BODY_VERDICTS = "json_each(CASE WHEN json_valid(r.body) THEN r.body END, '$[5][13]')";
+const BODY_VERDICTS = `json_each(CASE WHEN json_valid(r.body) THEN r.body END, '${outcomePath('guards')}')`;
 
 /** The model that a request named and that was left out, in the summary of a row `r`, or in the body of a row that has no summary yet. */
 const SUMMARY_INSTEAD = "json_extract(r.summary, '$[4][18]')";
 const POSTGRES_INSTEAD = '(r.summary::json -> 4 -> 18)';
-const BODY_INSTEAD = "json_extract(CASE WHEN json_valid(r.body) THEN r.body END, '$[5][19]')";
+const BODY_INSTEAD = `json_extract(CASE WHEN json_valid(r.body) THEN r.body END, '${outcomePath('insteadOf')}')`;
 
 const BY_ID = /CROSS JOIN (\w+) AS (\w+) ON \2\.id = (CAST\([^)]+\)|\w+\.id)/g;
 

@@ -1,4 +1,4 @@
-import type { DecisionOutcome } from '../../../core/decision/record.ts';
+import type { DecisionOutcome } from '../../../core/decision/outcome.ts';
 import {
   labelsOf,
   type RecordTraffic,

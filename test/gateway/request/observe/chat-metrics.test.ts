@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { AttemptRecord } from '../../../../src/core/decision/attempt.ts';
 import { REJECTIONS, type Rejection } from '../../../../src/core/decision/decision.ts';
-import type { AttemptRecord, DecisionOutcome } from '../../../../src/core/decision/record.ts';
+import type { DecisionOutcome } from '../../../../src/core/decision/outcome.ts';
 import { ERRORS, type ErrorCode } from '../../../../src/core/errors.ts';
 import type { Usage } from '../../../../src/core/money/usage.ts';
 import { type Constraint, emptyBits, setBit } from '../../../../src/core/policy/rules.ts';

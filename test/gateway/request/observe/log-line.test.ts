@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import type { AttemptRecord } from '../../../../src/core/decision/attempt.ts';
 import { idText } from '../../../../src/core/id.ts';
 import { plainUsage } from '../../../../src/core/money/usage.ts';
 import type { ExchangeResult } from '../../../../src/gateway/exchange/exchange-facts.ts';
@@ -21,7 +22,7 @@ type Deep<T> = { readonly [K in keyof T]?: Deep<T[K]> };
 
 const seenOf = (facts: ContextFacts): RequestContext => contextWith({ id: ID, at: 1_000, ...facts });
 
-const attempt = (provider: string, failure: string | null) =>
+const attempt = (provider: string, failure: AttemptRecord['failure']) =>
   attemptRecord({ model: 'luna', provider, upstream: 'luna-2026', failure });
 
 const routingOf = (facts: Deep<RoutingAttempt['facts']>): RoutingAttempt =>
@@ -105,7 +106,7 @@ describe('the log line of a request', () => {
   });
 
   test('the line of a failed or broken request is a warning, and names each failed attempt and the last endpoint', () => {
-    const attempts = [attempt('openai', 'timeout'), attempt('azure', 'server_error')];
+    const attempts = [attempt('openai', 'timeout'), attempt('azure', 'server')];
     for (const status of ['failed', 'broken'] as const) {
       const result = resultOf({ status, error: 'upstream_failed', attempts, usage: null, firstPartMs: null });
       const line = requestLine(chatOf({ result, status: status === 'failed' ? 502 : 200 }), 9_000);
@@ -115,7 +116,7 @@ describe('the log line of a request', () => {
         error: 'upstream_failed',
         endpoint: 'azure/luna-2026',
         attempts: 2,
-        failures: 'openai/luna:timeout azure/luna:server_error',
+        failures: 'openai/luna:timeout azure/luna:server',
       });
       expect(toldOf(line.fields)).not.toContainKeys(['input_tokens', 'ttft_ms']);
     }

@@ -106,7 +106,7 @@ describe('the span of an upstream call', () => {
   });
 
   test('the span of a failed call has the kind of failure, and no figures without a usage', () => {
-    const attempt = { ...ATTEMPT, failure: 'timeout', firstPartMs: null, finishReasons: [], requestId: null };
+    const attempt = { ...ATTEMPT, failure: 'timeout' as const, firstPartMs: null, finishReasons: [], requestId: null };
     const { attributes, error } = callSpan(
       seen({ attempt, usage: null, request: chatRequest({ ...FULL, seed: 1e300 }) }),
     );

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import type { DecisionOutcome } from '../../../../src/core/decision/record.ts';
+import type { DecisionOutcome } from '../../../../src/core/decision/outcome.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
 import { postgresRecords } from '../../../../src/store/postgres/records.ts';
 import { postgresTraffic } from '../../../../src/store/postgres/traffic.ts';

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { LEFT_OUT_REASONS } from '../decision/decision.ts';
 import { credits, list, shape, shapeOrNull, text, textOrNull, word } from '../define/fields.ts';
 import { ANSWER_SIGNALS, FAILURE_KINDS } from '../request/failure-kinds.ts';
+import { LEFT_OUT_REASONS } from './decision.ts';
 
 /** The fields that several answers of the API have. */
 

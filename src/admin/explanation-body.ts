@@ -1,19 +1,20 @@
-import { bothAmounts } from '../../../core/money/budget-words.ts';
-import { limitFromCredits, toCredits } from '../../../core/money/credits.ts';
-import { usdWriter } from '../../../core/money/usd.ts';
-import { lacksIn } from '../../../core/policy/found-models.ts';
-import { plural } from '../../../core/text/text.ts';
-import { messageOf } from '../../../core/thrown.ts';
-import { verdictText } from '../../../gateway/guards/hypothetical-guards.ts';
-import { scrub } from '../../../host/telemetry/secrets.ts';
-import { leftOutProviders } from '../../../policy/runtime/candidate.ts';
-import type { CandidateEntry } from '../../../routing/certificate.ts';
-import { capReason } from '../../../routing/output-maximum.ts';
-import { certificateBody } from '../certificate-body.ts';
-import { factsBody } from '../decision-body.ts';
-import type { HypotheticalExplanation, RequestExplanation } from './explain.ts';
+import { verdictText } from '../core/decision/verdict.ts';
+import { bothAmounts } from '../core/money/budget-words.ts';
+import { limitFromCredits, toCredits } from '../core/money/credits.ts';
+import { usdWriter } from '../core/money/usd.ts';
+import { lacksIn } from '../core/policy/found-models.ts';
+import { plural } from '../core/text/text.ts';
+import { messageOf } from '../core/thrown.ts';
+import { scrub } from '../host/telemetry/secrets.ts';
+import { leftOutProviders } from '../policy/runtime/candidate.ts';
+import type { CandidateEntry } from '../routing/certificate.ts';
+import { capReason } from '../routing/output-maximum.ts';
+import { story } from '../routing/story.ts';
+import { certificateJson } from './certificate.ts';
+import { factsJson } from './decision-facts.ts';
+import type { HypotheticalExplanation, RequestExplanation } from './use-cases/policy/explain.ts';
 
-interface ExplanationTerms {
+export interface ExplanationTerms {
   /** Whether current measurements were used. */
   readonly isMeasured: boolean;
   /** Whether the money of the sender was considered. */
@@ -40,17 +41,17 @@ export function explanationBody(
   } = explanation;
   const { choice, reason, refusal } = certificate;
   const { revision, usdPerCredit } = runtime.snapshot;
-  const body = certificateBody(certificate, facts);
+  const body = certificateJson({ certificate, facts });
   return {
     policy_revision: revision,
     route_reason: reason,
     choice,
     refusal,
-    facts: factsBody(facts),
+    facts: factsJson(facts),
     ...body,
     explanation: [
       ...verdicts.map((verdict) => verdictText(verdict)),
-      ...body.explanation,
+      ...story(certificate, facts),
       ...(isCached ? ['The cache applies: an equal request gets the same answer without a model.'] : []),
       ...lacksIn(runtime.snapshot).map((lack) => `${lack}.`),
     ],
