@@ -184,7 +184,13 @@ export class Plan {
     return { ...usage, outputTokens, reasoningTokens: 0 };
   }
 
-  #attempt(model: string, time: number, startMs: number, output: number, failure: string | null): AttemptRecord {
+  #attempt(
+    model: string,
+    time: number,
+    startMs: number,
+    output: number,
+    failure: AttemptRecord['failure'],
+  ): AttemptRecord {
     const { provider, ttftMs, tokensPerSecond } = MODELS[model]!;
     const slow = provider === SLOW_PROVIDER && time >= this.#now - SLOW_FOR_MS ? SLOW_FACTOR : 1;
     const first = Math.round(ttftMs * slow * spread(this.#random));

@@ -152,6 +152,74 @@ export interface Facts {
   readonly guards?: GuardCounts;
 }
 
+/**
+ * The facts that the record of every request has, by position. New facts are added at the end of a list. `pinned` says whether the request
+ * names models; a list of several is a rare fact.
+ */
+export const USUAL_FACTS = allOf<UsualFacts>()([
+  'model',
+  'pinned',
+  'task',
+  'inputTokens',
+  'inputTokensMax',
+  'images',
+  'unboundedMedia',
+  'outputTokens',
+  'outputTokensMax',
+  'choices',
+  'needs',
+  'languages',
+  'weights',
+  'ceilings',
+  'budget',
+  'allowedModels',
+  'rules',
+  'funds',
+  'audioBytes',
+  'mix',
+  'naturalLanguage',
+  'languagesSeen',
+  'inputTokensCounted',
+  'outputTokensAsked',
+  'cached',
+  'difficulty',
+  'operation',
+  'alias',
+  'pages',
+]);
+
+/** Facts that few requests have. These rare facts are stored after the facts that every request has. */
+export const RARE_FACTS = [
+  'addOns',
+  'embedding',
+  'thread',
+  'readers',
+  'pdfs',
+  'serviceCounts',
+  'outputTokensMin',
+  'capsOutput',
+  'stuck',
+  'deniedModels',
+  'named',
+  'fallbacks',
+  'tier',
+  'escalation',
+  'conversation',
+  'unescalated',
+  'guards',
+  'isTaskStated',
+] as const;
+
+/** The facts that every request has, in the form of records. */
+export type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number]> & { readonly pinned: boolean };
+
+/** Accepts a list of all members. If a member is missing, the code does not compile. */
+function allOf<Members>() {
+  return <const List extends readonly (keyof Members)[]>(
+    list: keyof Members extends List[number] ? List : never,
+  ): List => list;
+}
+
 /** A request's place in its conversation. */
 export interface ConversationPlace {
   /** A keyed hash of the key, the caller's names of user and session, and the first messages. */

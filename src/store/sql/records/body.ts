@@ -4,7 +4,7 @@ import type { DecisionRecord } from '../../../core/decision/record.ts';
 import type { Refusal, RefusedAnswer } from '../../../core/decision/refusal.ts';
 import { isEmpty } from '../../../core/json/object.ts';
 import type { Usage } from '../../../core/money/usage.ts';
-import type { Facts } from '../../../core/request/facts.ts';
+import { type Facts, RARE_FACTS, USUAL_FACTS, type UsualFacts } from '../../../core/request/facts.ts';
 import { listPacking, packingOf } from './packing.ts';
 
 /** The fields of a record that have their own columns. */
@@ -16,128 +16,19 @@ export type RecordHead = Pick<
 /** The fields of a record that are stored together in one text column. */
 type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels'>;
 
-/** The facts that every request has. `pinned` says whether the request names models; a list of several is a rare fact. */
-type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number]> & { readonly pinned: boolean };
-
-/**
- * Fields are stored by position, because their names would take two thirds of the text. The same lists of fields decode stored records, so
- * new fields may only be added at the end of a list.
- */
-const FACTS = fieldsOf<UsualFacts>()([
-  'model',
-  'pinned',
-  'task',
-  'inputTokens',
-  'inputTokensMax',
-  'images',
-  'unboundedMedia',
-  'outputTokens',
-  'outputTokensMax',
-  'choices',
-  'needs',
-  'languages',
-  'weights',
-  'ceilings',
-  'budget',
-  'allowedModels',
-  'rules',
-  'funds',
-  'audioBytes',
-  'mix',
-  'naturalLanguage',
-  'languagesSeen',
-  'inputTokensCounted',
-  'outputTokensAsked',
-  'cached',
-  'difficulty',
-  'operation',
-  'alias',
-  'pages',
-]);
-const USAGE = fieldsOf<Omit<Usage, 'addOns'>>()([
-  'inputTokens',
-  'cachedInputTokens',
-  'cacheWriteTokens',
-  'outputTokens',
-  'reasoningTokens',
-]);
-
-/** Facts that few requests have. These rare facts are stored after the facts that every request has. */
-const RARE_FACTS = [
-  'addOns',
-  'embedding',
-  'thread',
-  'readers',
-  'pdfs',
-  'serviceCounts',
-  'outputTokensMin',
-  'capsOutput',
-  'stuck',
-  'deniedModels',
-  'named',
-  'fallbacks',
-  'tier',
-  'escalation',
-  'conversation',
-  'unescalated',
-  'guards',
-  'isTaskStated',
-] as const;
-
-/** The fields that only few usages have, stored after the other fields of a usage. */
-const ADD_ONS = ['addOns'] as const;
-const ALL_USAGE = [...USAGE, ...ADD_ONS] as const;
-
-/** Accepts a list of all fields of T. If a field is missing, the code does not compile. */
-function fieldsOf<T>() {
-  return <const L extends readonly (keyof T)[]>(list: keyof T extends L[number] ? L : never): L => list;
-}
-
-/** The values of a list of fields, by position. */
-type FieldValues<T, L extends readonly (keyof T)[]> = { readonly [I in keyof L]: T[L[I]] };
-
-// Facts are written field by field, because looking up fields by name takes longer than encoding them. The types check the order.
-
-const packFacts = (facts: Facts): [...FieldValues<UsualFacts, typeof FACTS>] => [
-  facts.model,
-  facts.named !== null,
-  facts.task,
-  facts.inputTokens,
-  facts.inputTokensMax,
-  facts.images,
-  facts.unboundedMedia,
-  facts.outputTokens,
-  facts.outputTokensMax,
-  facts.choices,
-  facts.needs,
-  facts.languages,
-  facts.weights,
-  facts.ceilings,
-  facts.budget,
-  facts.allowedModels,
-  facts.rules,
-  facts.funds,
-  facts.audioBytes,
-  facts.mix,
-  facts.naturalLanguage,
-  facts.languagesSeen,
-  facts.inputTokensCounted,
-  facts.outputTokensAsked,
-  facts.cached,
-  facts.difficulty,
-  facts.operation,
-  facts.alias,
-  facts.pages,
-];
+/** A usage by position. Only few usages have add-ons, so they are last. */
+const USAGE = ['inputTokens', 'cachedInputTokens', 'cacheWriteTokens', 'outputTokens', 'reasoningTokens'] as const;
+const ALL_USAGE = [...USAGE, 'addOns'] as const;
 
 /** Packs all facts. Rare facts at the end are left out if the request has no such facts. */
 function packAllFacts(facts: Facts): readonly unknown[] {
-  const values: unknown[] = packFacts(facts);
+  const values: unknown[] = [];
+  for (const name of USUAL_FACTS) values.push(name === 'pinned' ? facts.named !== null : facts[name]);
   for (let at = 0; at < RARE_FACTS.length; at++) {
     const fact = rareFact(facts, RARE_FACTS[at]!);
     if (fact === undefined) continue;
     // A list with undefined values would have the same JSON, but JSON.stringify takes several times as long for it.
-    while (values.length < FACTS.length + at) values.push(null);
+    while (values.length < USUAL_FACTS.length + at) values.push(null);
     values.push(fact);
   }
   return values;
@@ -161,15 +52,8 @@ const OUTCOME = packingOf(
 );
 
 function packUsage(usage: Usage): readonly unknown[] {
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens, addOns } = usage;
-  const values: FieldValues<Omit<Usage, 'addOns'>, typeof USAGE> = [
-    inputTokens,
-    cachedInputTokens,
-    cacheWriteTokens,
-    outputTokens,
-    reasoningTokens,
-  ];
-  return addOns ? [...values, addOns] : values;
+  const values: unknown[] = USAGE.map((tokens) => usage[tokens]);
+  return usage.addOns ? [...values, usage.addOns] : values;
 }
 
 export function encodeBody(body: RecordBody): string {
@@ -271,8 +155,8 @@ export const decodeOutcome = (text: string): DecisionOutcome | null => {
 };
 
 function unpackFacts(values: readonly unknown[]): Facts {
-  const { pinned, ...facts } = unpack<UsualFacts>(values.slice(0, FACTS.length), FACTS);
-  const rare = unpack<Facts>(values.slice(FACTS.length), RARE_FACTS);
+  const { pinned, ...facts } = unpack<UsualFacts>(values.slice(0, USUAL_FACTS.length), USUAL_FACTS);
+  const rare = unpack<Facts>(values.slice(USUAL_FACTS.length), RARE_FACTS);
   const stated = Object.fromEntries(Object.entries(rare).filter(([, fact]) => fact !== null));
   return { named: pinned ? [facts.model] : null, pdfs: 0, ...facts, ...stated };
 }
@@ -301,8 +185,8 @@ export const outcomePath = (member: keyof DecisionOutcome): string => pathOf(OUT
 
 /** The JSON paths of the values of a summary in a body; see `summary.ts`. */
 export const SUMMARY_PATHS: readonly string[] = [
-  pathOf(1, FACTS.indexOf('pinned')),
-  pathOf(1, FACTS.indexOf('model')),
+  pathOf(1, USUAL_FACTS.indexOf('pinned')),
+  pathOf(1, USUAL_FACTS.indexOf('model')),
   pathOf(TAIL_AT + 1),
   pathOf(TAIL_AT + 2),
   pathOf(2),
