@@ -1,9 +1,11 @@
 #!/usr/bin/env -S DO_NOT_TRACK=1 BUN_CONFIG_MAX_HTTP_REQUESTS=65336 BUN_JSC_heapGrowthFunctionThresholdInMB=1000000 MIMALLOC_PURGE_DELAY=1000 bun --no-install --no-env-file --config=/dev/null --max-http-header-size=262144
 import './admin/cli/command-name.ts';
 import manifest from '../package.json' with { type: 'json' };
-import { parseCommand } from './admin/cli/options.ts';
+import type { CommandHost } from './admin/cli/command.ts';
 import type { ServeOptions } from './admin/use-cases/serve-options.ts';
-import { type CommandHost, complaint, runCommand } from './commands.ts';
+import { runCommand } from './cli/commands.ts';
+import { complaint } from './cli/context.ts';
+import { parseCommand } from './cli/options.ts';
 import { messageOf } from './core/thrown.ts';
 import { steady } from './core/time/clock.ts';
 import { pluginIn } from './host/plugins/owners.ts';
@@ -166,7 +168,6 @@ const commandHost: CommandHost = {
   input: () => Bun.stdin.text(),
   ended,
   mindPlugins,
-  mindDefects,
 };
 
 /**

@@ -36,12 +36,13 @@ const LAYERS: readonly (readonly string[])[] = [
   ['admin'],
   ['admin/cli', 'http'],
   ['server', 'tools'],
+  ['cli'],
   // The console runs in a browser and imports only types of other modules, and the words for money (test/console/rules.test.ts).
   ['console'],
 ];
 
-/** The files outside all modules. These files start the program, and no module imports them. */
-const PROGRAM = ['src/commands.ts', 'src/main.ts'];
+/** The file outside all modules. It starts the program, and no module imports it. */
+const PROGRAM = ['src/main.ts'];
 
 const FOLDERS = LAYERS.flat().sort((a, b) => b.length - a.length);
 /** The folder of LAYERS that contains a file; empty if there is none. */

@@ -15,7 +15,7 @@ import { Decision, DecisionRepeat, FoundRequest, shownAttempt, shownDecision } f
 import { DecisionList, DecisionSummary, KeptContent } from './decision-list.ts';
 import { DecisionMoney } from './decision-money.ts';
 import { explained, type PrintedRequest, requestLines } from './decision-text.ts';
-import { operationsOn } from './kit/operation.ts';
+import { type Operation, operationsOn } from './kit/operation.ts';
 import type { ReportServices } from './usage.ts';
 import { readContent } from './use-cases/content.ts';
 import { decisionMoney, type MoneySources } from './use-cases/decision-money.ts';
@@ -325,7 +325,7 @@ export const showRecord = operationsOn<RequestReader>()({
 });
 
 /** The operations on records that have commands. */
-export const DECISION_COMMANDS = [listRecords, showRecord];
+export const DECISION_COMMANDS: readonly Operation<DecisionReader & RequestReader>[] = [listRecords, showRecord];
 
 const operation = operationsOn<DecisionServices>();
 const COMMON = { command: false, action: 'decisions.list' } as const;

@@ -446,8 +446,8 @@ function absent(): never {
   throw notThere();
 }
 
-/** The operations of `/admin/keys`. */
-export const KEY_OPERATIONS = [
+/** The operations of `/admin/keys` and `signalbox keys`. */
+export const KEY_COMMANDS: readonly Operation<KeyServices & TrailReader>[] = [
   makeKey,
   listKeys,
   showKey,
@@ -457,7 +457,5 @@ export const KEY_OPERATIONS = [
   stopKey,
   resumeKey,
   endKey,
+  KEYS_LOG,
 ];
-
-/** The operations that have a command in `signalbox keys`. */
-export const KEY_COMMANDS: readonly Operation<KeyServices & TrailReader>[] = [...KEY_OPERATIONS, KEYS_LOG];

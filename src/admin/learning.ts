@@ -3,7 +3,8 @@ import * as f from '../core/define/fields.ts';
 import type { LearningTables, ScoreMean } from '../store/learning.ts';
 import { operationsOn } from './kit/operation.ts';
 
-type Outcomes = Pick<LearningTables['outcomes'], 'means' | 'count'>;
+/** The scores that the status reads. */
+export type Outcomes = Pick<LearningTables['outcomes'], 'means' | 'count'>;
 
 /** The services that the status of scores needs. */
 export interface LearningServices {

@@ -214,7 +214,19 @@ export interface AuditServices {
 const auditOperation = operationsOn<AuditServices>();
 const AUDIT = { action: 'ledger.audit', output: f.onWire(LedgerAudit), answer: 'The audit.', command: false } as const;
 
-/** Operations that audit the ledger in a running server. `signalbox ledger audit` also works without a server. */
+/** Audits the ledger in a running server. `signalbox ledger audit` also works without a server. */
+export const auditNow = auditOperation({
+  ...AUDIT,
+  name: 'ledger audit',
+  http: 'POST /admin/ledger/audit',
+  isLong: true,
+  summary: 'Audit the ledger',
+  details:
+    'Verifies the whole journal with independent code, as `./signalbox ledger audit` does, and returns the findings when it is done. Requests continue in parallel. Only one audit runs at a time: a request during an audit gets the result of that audit. The server stops an audit after 10 minutes. If that happens, run the command with `--offline`, or on a copy of the database.',
+  run: ({ audits }, { by }) => runAudit(by, audits),
+});
+
+/** The operations that audit the ledger in a running server. */
 export const AUDIT_OPERATIONS = [
   auditOperation({
     ...AUDIT,
@@ -225,14 +237,5 @@ export const AUDIT_OPERATIONS = [
       'Returns the result of the last audit that this server ran, and whether an audit is running. After a restart, there is no result yet.',
     run: async ({ audits }, { by }) => lastAudit(by, audits),
   }),
-  auditOperation({
-    ...AUDIT,
-    name: 'ledger audit',
-    http: 'POST /admin/ledger/audit',
-    isLong: true,
-    summary: 'Audit the ledger',
-    details:
-      'Verifies the whole journal with independent code, as `./signalbox ledger audit` does, and returns the findings when it is done. Requests continue in parallel. Only one audit runs at a time: a request during an audit gets the result of that audit. The server stops an audit after 10 minutes. If that happens, run the command with `--offline`, or on a copy of the database.',
-    run: ({ audits }, { by }) => runAudit(by, audits),
-  }),
+  auditNow,
 ];

@@ -12,7 +12,7 @@ import {
 
 /** The services that operations on logins use. */
 export interface LoginServices {
-  readonly desk: LoginDesk;
+  readonly logins: LoginDesk;
 }
 const operation = operationsOn<LoginServices>();
 
@@ -71,8 +71,8 @@ export const LOGIN_OPERATIONS = [
     prints: {
       columns: ['id', 'user_name', 'key_name', 'created_at', 'last_used_at', 'expires_at', 'from', 'browser'],
     },
-    async run({ desk }, { by }, { user = null, after = null, limit = LOGINS_LIMIT }) {
-      return listLogins(by, desk, { user, after, limit });
+    async run({ logins }, { by }, { user = null, after = null, limit = LOGINS_LIMIT }) {
+      return listLogins(by, logins, { user, after, limit });
     },
   }),
   operation({
@@ -88,11 +88,11 @@ export const LOGIN_OPERATIONS = [
     answer: 'The login that was ended.',
     prints: ({ user_name, key_name }: Readonly<Record<'user_name' | 'key_name', string | null>>, id) =>
       `Ended the login of ${user_name ?? `key ${key_name}`}, ${id}.\n`,
-    run: async ({ desk }, { by, id }) =>
+    run: async ({ logins }, { by, id }) =>
       loginOf(
-        (await endLogin(by, desk, id)) ??
+        (await endLogin(by, logins, id)) ??
           notFound('No login that you may end has this ID. The login may have ended already.'),
-        desk,
+        logins,
       ),
   }),
 ];
@@ -134,5 +134,5 @@ export const showMe = operationsOn<LoginServices & OperationHost>()({
     'Returns the role of the caller, each action that the caller may take and how far the action reaches. If a browser sends the request, also returns the login.',
   output: Me,
   answer: 'The caller.',
-  run: async ({ desk, usdPerCredit }, { by }) => ({ ...meOf(by, desk), usdPerCredit: await usdPerCredit() }),
+  run: async ({ logins, usdPerCredit }, { by }) => ({ ...meOf(by, logins), usdPerCredit: await usdPerCredit() }),
 });

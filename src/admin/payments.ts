@@ -97,7 +97,23 @@ export const shownPayment = (payment: StoredPayment): ValueOf<typeof Payment> =>
 // The answer for an unknown payment and for the payment of another caller is the same, so that it does not reveal that the payment exists.
 const unknown = () => notFound('No payment has this ID, or this key may not see it.');
 
-/** The operations of `/admin/payments`, on the payments of agents. */
+/** The operation of `GET /v1/payments/{id}`, with which a payer reads a payment. */
+const showPayment = operation({
+  name: 'payment',
+  http: 'GET /v1/payments/:id',
+  action: 'payments.own',
+  tag: 'Payments',
+  command: false,
+  summary: 'Show a payment',
+  details:
+    'Available to keys of the wallet that paid, to the API key that was sent with the payment, and to operators. Other keys get 404.',
+  output: Payment,
+  answer: 'The payment.',
+  errors: ['insufficient_permissions'],
+  run: async ({ payments }, { by, id }) => shownPayment((await findPayment(by, payments, id)) ?? unknown()),
+});
+
+/** The operations on the payments of agents. */
 export const PAYMENT_OPERATIONS = [
   operation({
     name: 'payments list',
@@ -140,23 +156,8 @@ export const PAYMENT_OPERATIONS = [
     errors: ['payment_unavailable'],
     run: async (source, { by, id }) => shownPayment((await reconcilePayment(by, source, id)) ?? unknown()),
   }),
+  showPayment,
 ];
-
-/** The operation of `GET /v1/payments/{id}`, with which a payer reads a payment. */
-export const showPayment = operation({
-  name: 'payment',
-  http: 'GET /v1/payments/:id',
-  action: 'payments.own',
-  tag: 'Payments',
-  command: false,
-  summary: 'Show a payment',
-  details:
-    'Available to keys of the wallet that paid, to the API key that was sent with the payment, and to operators. Other keys get 404.',
-  output: Payment,
-  answer: 'The payment.',
-  errors: ['insufficient_permissions'],
-  run: async ({ payments }, { by, id }) => shownPayment((await findPayment(by, payments, id)) ?? unknown()),
-});
 
 const payerIn = (text: string): string =>
   addressOf(text) ?? refuse('wallet', `\`wallet\` must be the address of a wallet: ${ADDRESS_FORM}.`);

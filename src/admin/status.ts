@@ -313,20 +313,16 @@ export const listEndpoints = operationsOn<Pick<StatusServices, 'health'>>()({
   run: async ({ health }, { by }) => ({ data: endpointStatus(by, health) }),
 });
 
-/** The operations of `/admin/status`, `/admin/cluster` and `/admin/endpoints`. */
-export const STATUS_OPERATIONS = [
-  operation({
-    name: 'status',
-    command: false,
-    http: 'GET /admin/status',
-    action: 'status.read',
-    summary: 'Show this server’s state at its database',
-    details:
-      'Returns the slot of this server among the servers of its database, and the age of its cached data. If the server may not write any more, `problem` says what happened and what to do.',
-    output: InstanceStatus,
-    answer: 'The status.',
-    run: async ({ instance }, { by }) => instance(by),
-  }),
-  showCluster,
-  listEndpoints,
-];
+/** The operation of `GET /admin/status`. */
+export const showStatus = operation({
+  name: 'status',
+  command: false,
+  http: 'GET /admin/status',
+  action: 'status.read',
+  summary: 'Show this server’s state at its database',
+  details:
+    'Returns the slot of this server among the servers of its database, and the age of its cached data. If the server may not write any more, `problem` says what happened and what to do.',
+  output: InstanceStatus,
+  answer: 'The status.',
+  run: async ({ instance }, { by }) => instance(by),
+});

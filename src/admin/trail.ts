@@ -185,7 +185,7 @@ export const TrailReport = f.named('TrailReport', 'Whether the audit trail is un
 const HEAD = /^(\d{1,15}):([0-9a-f]{64})$/;
 
 /** The operation of `GET /admin/trail/verify`. `signalbox trail verify` also reads files with heads, and needs no server. */
-const verifyEntries = operationsOn<TrailVerifier>()({
+export const verifyEntries = operationsOn<TrailVerifier>()({
   name: 'trail verify',
   command: false,
   http: 'GET /admin/trail/verify',
@@ -283,8 +283,3 @@ export const eraseEntries = operationsOn<TrailEraser>()({
 
 /** The operations that also have a command. */
 export const TRAIL_COMMANDS: readonly Operation<TrailReader & TrailEraser>[] = [listEntries, eraseEntries];
-/** The operations of `/admin/trail`. */
-export const TRAIL_OPERATIONS: readonly Operation<TrailReader & TrailEraser & TrailVerifier>[] = [
-  ...TRAIL_COMMANDS,
-  verifyEntries,
-];

@@ -246,7 +246,7 @@ export interface OwnUsageServices {
   /** Rejects with SignalboxError. */
   ownReport(by: Principal, query: UsagePeriod & Pick<UsageQuery, 'by'>): Promise<UsageReport>;
   /** The funds that pay for requests of the caller. */
-  fundsOf(by: Principal): readonly FundUse[];
+  ownFunds(by: Principal): readonly FundUse[];
 }
 
 const UsageDay = f.named('UsageDay', 'The charges of one model on one day.', {
@@ -303,11 +303,11 @@ export const reportOwnUsage = operationsOn<OwnUsageServices>()({
   output: OwnUsage,
   answer: 'The report.',
   errorField: 'from',
-  async run({ ownReport, fundsOf }, { by: caller, now }, { by, ...stated }) {
+  async run({ ownReport, ownFunds }, { by: caller, now }, { by, ...stated }) {
     const period = periodOf(stated, now);
     const grouped = async (groupings: readonly Grouping[]) =>
       usageAnswer(await ownReport(caller, { ...period, by: groupings }));
-    const funds = fundsOf(caller);
+    const funds = ownFunds(caller);
     const balance = funds.find(({ title }) => title.kind === 'balance');
     const { groups, ...report } = await grouped(['day', 'model']);
     return {

@@ -17,7 +17,7 @@ import {
 
 /** The services that operations on wallets use. */
 export interface WalletServices {
-  readonly wallets: WalletSource;
+  wallets(): WalletSource;
 }
 const operation = operationsOn<WalletServices>();
 
@@ -109,7 +109,7 @@ export const WALLET_OPERATIONS = [
     async run({ wallets }, { by }, { after, limit = LIMIT_MAX }) {
       const last = after === undefined ? '' : addressOf(after);
       if (last === null) refuse('after', '`after` must be `next_after` of the previous page.');
-      const following = (await listWallets(by, wallets)).filter(({ wallet: address }) => address > last);
+      const following = (await listWallets(by, wallets())).filter(({ wallet: address }) => address > last);
       const data = following.slice(0, limit);
       const hasMore = data.length < following.length;
       return { data, hasMore, nextAfter: hasMore ? data.at(-1)!.wallet : null };
@@ -124,7 +124,7 @@ export const WALLET_OPERATIONS = [
     summary: 'Show a wallet',
     details: 'Returns the balance of a wallet, its keys, its last payments, and whether it is blocked.',
     ...ANSWER,
-    run: ({ wallets }, call) => status(call, wallets, addressIn(call)),
+    run: ({ wallets }, call) => status(call, wallets(), addressIn(call)),
   }),
   operation({
     name: 'wallets block',
@@ -143,8 +143,8 @@ export const WALLET_OPERATIONS = [
     prints: (_, id) => `Blocked ${id}. Its keys and signatures are refused until you unblock it.\n`,
     async run({ wallets }, call, { note = '' }) {
       const address = addressIn(call);
-      await blockWallet(call.by, wallets, address, note);
-      return status(call, wallets, address);
+      await blockWallet(call.by, wallets(), address, note);
+      return status(call, wallets(), address);
     },
   }),
   operation({
@@ -161,8 +161,8 @@ export const WALLET_OPERATIONS = [
     prints: (_, id) => `Unblocked ${id}.\n`,
     async run({ wallets }, call) {
       const address = addressIn(call);
-      await unblockWallet(call.by, wallets, address);
-      return status(call, wallets, address, true);
+      await unblockWallet(call.by, wallets(), address);
+      return status(call, wallets(), address, true);
     },
   }),
   operation({
@@ -186,8 +186,8 @@ export const WALLET_OPERATIONS = [
     errorField: 'credits',
     async run({ wallets }, call, { credits, note }) {
       const address = addressIn(call);
-      await creditWallet(call.by, wallets, address, terms.grantOf(credits, note), call.now);
-      return status(call, wallets, address);
+      await creditWallet(call.by, wallets(), address, terms.grantOf(credits, note), call.now);
+      return status(call, wallets(), address);
     },
   }),
 ];
@@ -207,7 +207,7 @@ export const showOwnWallet = operation({
   errors: ['insufficient_permissions'],
   async run({ wallets }, { by }) {
     const { keyId } = by.caller;
-    if (isAddress(keyId)) return shown(await walletOf(wallets, keyId));
+    if (isAddress(keyId)) return shown(await walletOf(wallets(), keyId));
     throw new SignalboxError(
       'insufficient_permissions',
       'This API key does not belong to a wallet. To get a key that does, top up a wallet with POST /v1/wallets/topup.',

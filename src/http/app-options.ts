@@ -8,6 +8,8 @@ import type { SignIn } from '../access/sign-in/sign-in.ts';
 import type { Tokens } from '../access/tokens/tokens.ts';
 import type { AlertServices } from '../admin/alerts.ts';
 import type { DoctorServices } from '../admin/doctor.ts';
+import type { ServedServices } from '../admin/groups.ts';
+import type { Operation } from '../admin/kit/operation.ts';
 import type { LearningServices } from '../admin/learning.ts';
 import type { PolicyServices } from '../admin/policy.ts';
 import type { StatusServices } from '../admin/status.ts';
@@ -39,6 +41,8 @@ export interface AppOptions {
   readonly gateway: X402Gateway;
   /** Steps that are added to the steps of requests; absent for none. */
   readonly steps?: StepChoice | undefined;
+  /** The operations of operators, each with a route. */
+  readonly operations: readonly Operation<ServedServices>[];
   /** The dialects that callers may speak. */
   readonly surfaces: readonly Surface[];
   readonly policy: PolicyAdmin;

@@ -8,6 +8,7 @@ import { keyedRates } from '../access/limits/keyed-rates.ts';
 import { NewestLimits } from '../access/limits/newest.ts';
 import { SharedCounts } from '../access/limits/shared-counts.ts';
 import { openPeople } from '../access/people.ts';
+import { everyOperation } from '../admin/groups.ts';
 import { endpointEvent } from '../admin/use-cases/events.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { followed } from '../admin/use-cases/served.ts';
@@ -178,9 +179,8 @@ export async function serve(options: ServeOptions, around: Host, surfaces: reado
   const metrics = openMetrics(watched, [...families, ...logged, ...alerts.families, ...defects.families]);
   const app = createApp({
     ...watched,
-    ...{ surfaces, keys, levels, desk, idempotency, built: openConsole(log), steps: around.steps },
-    people: { people, keys },
-    authenticate: keys.authenticate,
+    ...{ operations: await everyOperation(), surfaces, keys, levels, desk, idempotency, steps: around.steps },
+    ...{ people: { people, keys }, authenticate: keys.authenticate, built: openConsole(log) },
     ...(await openSignIn(resources, gateway.lease)),
     alerts: alerts.sender,
     ...{ observer, feed, shared: await shareLimits(store, gateway.ledger.rank, rooms, around) },

@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { openKeys } from '../../src/access/keys.ts';
-import { HELP } from '../../src/admin/cli/help-texts.ts';
 import type { Operation } from '../../src/admin/kit/operation.ts';
 import * as roles from '../../src/admin/use-cases/roles.ts';
+import { everyHelp } from '../../src/cli/all-help.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { idText } from '../../src/core/id.ts';
 import { isEmpty } from '../../src/core/json/object.ts';
@@ -24,6 +24,8 @@ import { type Signalbox, startSignalbox, temporaryFolder } from '../support/sign
 import { strict } from '../support/strict-schema.ts';
 import { Visitor } from '../support/visitor.ts';
 import { documentedName, everyOperation } from './every-operation.ts';
+
+const HELP = await everyHelp();
 
 /** Tests properties that every operation of `src/admin` has because of its definition. */
 

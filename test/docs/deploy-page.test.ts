@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HELP } from '../../src/admin/cli/help-texts.ts';
+import { everyHelp } from '../../src/cli/all-help.ts';
+
+const HELP = await everyHelp();
 
 const PAGE = readFileSync(join(import.meta.dir, '../../docs/operate/deploy.md'), 'utf8');
 const FLAGS = HELP.serve?.usage.match(/--[a-z-]+/g) ?? [];

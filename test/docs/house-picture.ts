@@ -4,9 +4,10 @@ import { box, DIM, FAINT, LINE, picture, text } from './svg.ts';
 
 /** The modules of `src`, from those that start a server down to those that all others use. A module imports only from below. */
 const FLOORS: readonly (readonly [floor: string, modules: Readonly<Record<string, string>>])[] = [
+  ['commands', { cli: 'the commands, on a server or on its data' }],
   ['starts', { server: 'start, reload, drain', tools: 'importers, plugin kit' }],
   ['doors', { http: 'routes, admission', console: 'the web application' }],
-  ['operators', { admin: 'operations, each defined once; commands' }],
+  ['operators', { admin: 'operations, each defined once' }],
   ['a request', { dialects: 'the APIs that callers speak', gateway: 'decide, hold, call, settle, record' }],
   ['payments', { payments: 'x402' }],
   [

@@ -1,15 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { shipped } from '../../plugins/index.ts';
-import type { PolicyCommand } from '../../src/admin/cli/policy/command.ts';
-import { runPolicy } from '../../src/admin/cli/policy/policy.ts';
-import { judgeTools } from '../../src/server/policy-reload.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
+import { runHere } from '../support/run-here.ts';
 import { PROGRAM, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 import { GUIDE, SCRIPTS } from './policy-page.ts';
 
@@ -242,8 +239,8 @@ describe('the shell blocks of docs/policies/guide.md', () => {
     test(`work as printed: ${text.trimEnd()}`, async () => {
       const [, , ...words] = [...text.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);
       const args = words.map((word) => (/^(my-)?policies$/.test(word) ? join(home, word) : word));
-      const output = await runPolicy(args, commandIn(join(home, 'mine')));
-      const { code: ended, text: out } = typeof output === 'string' ? { code: 0, text: output } : output;
+      const env = { ...KEYS, OLLAMA_BASE_URL: 'http://127.0.0.1:9/v1', SIGNALBOX_POLICIES: join(home, 'mine') };
+      const { code: ended, out } = await runHere(['policy', ...args], env);
       expect({ ended, out }).toEqual({ ended: 0, out: expect.stringMatching(/\S/) });
     });
   }
@@ -251,23 +248,3 @@ describe('the shell blocks of docs/policies/guide.md', () => {
 
 /** These commands run inside the test process, because processes would take longer than all other tests of this file. */
 const commands = SCRIPTS.filter((text) => /^\.\/signalbox policy [^\n]+\n$/.test(text));
-
-function commandIn(folder: string): PolicyCommand {
-  const values: Readonly<Record<string, string>> = { ...KEYS, OLLAMA_BASE_URL: 'http://127.0.0.1:9/v1' };
-  const host = { shipped, env: (name: string) => values[name] };
-  const refused = () => {
-    throw new Error('not asked for');
-  };
-  return {
-    judge: judgeTools({ ...host, now: Date.now }),
-    folder,
-    shippedFolder: folder,
-    unusedFolder: null,
-    folderFlags: [],
-    database: join(folder, 'none.db'),
-    terminal: false,
-    input: refused,
-    write: refused,
-    ended: refused,
-  };
-}

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { openKeys } from '../../src/access/keys.ts';
-import { KEY_OPERATIONS } from '../../src/admin/keys.ts';
+import { KEY_COMMANDS } from '../../src/admin/keys.ts';
 import { operatorAs } from '../../src/admin/use-cases/principal.ts';
 import { operationRoutes } from '../../src/http/kit/operations.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
@@ -29,7 +29,7 @@ test('a stored grant is reported as done, even if the ledger cannot be read at t
     refresh: ledger.refresh,
     fundsOf: async () => ({ uses: await ledger.budgetUses(), balance: ledger.balanceOf(), usdPerCredit: null }),
   };
-  const app = operationRoutes('keys', KEY_OPERATIONS, services as never);
+  const app = operationRoutes('keys', KEY_COMMANDS, services as never);
   const answer = await app.handle(
     new Request(`http://localhost/admin/keys/${info.id}/grant`, {
       method: 'POST',

@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
-import { runLedger } from '../../src/admin/cli/ledger/ledger.ts';
 import { windowAt } from '../../src/core/accounting/window.ts';
 import { idText } from '../../src/core/id.ts';
 import { holderCaller } from '../../src/core/people/caller.ts';
@@ -9,6 +7,7 @@ import { Accounts } from '../../src/ledger/accounts.ts';
 import { BudgetWindows, Funds } from '../../src/ledger/funds.ts';
 import { FundStates } from '../../src/store/sqlite/books/fund-states.ts';
 import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
+import { runHere } from '../support/run-here.ts';
 import { audit, tamper } from './audit-support.ts';
 import { ledgerTest } from './books-test.ts';
 import { adjust, fundsOf } from './model/spending.ts';
@@ -17,7 +16,6 @@ import { AGENT, balance, deposit, OTHER, WALLET } from './wallet-support.ts';
 
 const KEY = caller('key', { team: 'red' });
 const EACH = budget(1_000, { name: 'each', each: ({ key }) => key.id });
-const warn = () => {};
 /** A request of a key that a wallet pays for. */
 const BESIDE = { caller: KEY, holder: WALLET } as const;
 
@@ -68,16 +66,13 @@ describe('a wallet that pays in the place of a key', () => {
     const hold = await held(ledger, order(200, BESIDE));
     hold.settle(line(150), () => []);
     await store.flush();
-    const write = async () => {};
-    const command = {
-      file: folder.file,
-      spools: [join(folder.path, 'settlements.spool')],
-      ledgerFault: null,
-      now: () => NOON,
-      write,
-      warn,
-    };
-    const told = await runLedger(['refund', idText('dec_', hold.id), '0.0001'], command);
+    const words = ['ledger', 'refund', idText('dec_', hold.id), '0.0001'];
+    const { out: told } = await runHere(
+      words,
+      { SIGNALBOX_DATA: folder.path, DATABASE_URL: folder.file },
+      '',
+      () => NOON,
+    );
     expect(told).toContain('(key key)');
     expect(told).toContain(`the balance of wallet ${WALLET}.`);
     await ledger.refresh();

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HELP } from '../../src/admin/cli/help-texts.ts';
 import { operator } from '../../src/admin/cli/user.ts';
 import * as roles from '../../src/admin/use-cases/roles.ts';
+import { everyHelp } from '../../src/cli/all-help.ts';
 import { roleOf } from '../../src/core/people/caller.ts';
 import { openDoor } from '../../src/server/processes/control.ts';
 import type { OpenStore } from '../../src/store/driver.ts';
@@ -16,6 +16,8 @@ import { runHere } from '../support/run-here.ts';
 import { serveHere } from '../support/serve-here.ts';
 import { makeTestKey, startSignalbox, temporaryFolder, withKey, writePolicy } from '../support/signalbox.ts';
 import { COMMANDS, NO_COMMAND, type Seat, SUBJECT, WITHOUT_DATA } from './command-rows.ts';
+
+const HELP = await everyHelp();
 
 /**
  * Tests the matrix of commands: a person who runs a command on the server's data is its operator, and uses the actions of the command's

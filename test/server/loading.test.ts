@@ -3,7 +3,11 @@ import { dirname, join } from 'node:path';
 
 const SRC = join(import.meta.dir, '../../src');
 /** The modules that `main.ts` imports dynamically when a server starts. */
-const STARTED = ['main.ts', 'server/serve.ts', 'dialects/openai-chat/surface.ts', '../plugins/index.ts'];
+const STARTED = [
+  ...['main.ts', 'server/serve.ts', 'dialects/openai-chat/surface.ts', '../plugins/index.ts'],
+  // `admin/groups.ts` lists the operations.
+  ...new Bun.Glob('admin/*.ts').scanSync(SRC),
+];
 const HEAVY = /^(?:viem|ox|@x402)(?:\/|$)/;
 const transpiler = new Bun.Transpiler({ loader: 'ts' });
 
@@ -51,8 +55,10 @@ test('a start loads few packages: the packages for tracing, tokens, sign-in, pay
 });
 
 test('a command line is parsed without loading a package, so that each command loads only its own part', async () => {
-  const packages = await packagesOf(join(SRC, 'main.ts'));
-  expect([...packages].filter((name) => !/^(?:node|bun):/.test(name))).toEqual([]);
+  for (const entry of ['main.ts', 'admin/offline.ts']) {
+    const packages = await packagesOf(join(SRC, entry));
+    expect([...packages].filter((name) => !/^(?:node|bun):/.test(name))).toEqual([]);
+  }
 });
 
 test('a server without payments does not load their packages', async () => {

@@ -2,6 +2,7 @@ import { shipped } from '../../plugins/index.ts';
 import { Idempotency, type IdempotencyOptions } from '../../src/access/idempotency/idempotency.ts';
 import type { Keys } from '../../src/access/keys.ts';
 import { openPeople } from '../../src/access/people.ts';
+import { everyOperation } from '../../src/admin/groups.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/surface.ts';
@@ -104,6 +105,7 @@ export async function openEdge({ store, keys, ledger, payments, log, lease, ...m
   const app = createApp({
     built: () => null,
     surfaces: [openaiChat],
+    operations: await everyOperation(),
     gateway,
     policy: { lease, status: never, reload: never },
     keys,

@@ -1,7 +1,11 @@
 import { join } from 'node:path';
 import { openKeys } from '../../src/access/keys.ts';
 import { openPeople } from '../../src/access/people.ts';
-import { runKeys } from '../../src/admin/cli/keys/keys.ts';
+import { runOperation } from '../../src/admin/cli/operations.ts';
+import { operator } from '../../src/admin/cli/user.ts';
+import { makeKey as creating, type KeyServices } from '../../src/admin/keys.ts';
+import { storedKeyFunds, storedUsdPerCredit } from '../../src/admin/use-cases/key-funds.ts';
+import { Places, UNBOUNDED } from '../../src/admin/use-cases/places.ts';
 import { seedOf } from '../deep/effort.ts';
 import { FRIENDLY, SLOW } from '../store/hostile/faults.ts';
 import { World } from '../store/hostile/world.ts';
@@ -75,11 +79,21 @@ export async function startElsewhere(name: string, options: StartOptions): Promi
   const file = join(temporaryFolder(), 'signalbox.db');
   await layStore(file);
   const [keys, people] = await Promise.all([openKeys({ store, now }), openPeople({ store, now })]);
+  const services = {
+    ...{ keys, people, store, searches: new Places(UNBOUNDED) },
+    usdPerCredit: () => storedUsdPerCredit(file),
+    fundsOf: (...[info, at]: Parameters<KeyServices['fundsOf']>) => storedKeyFunds(file, info, at),
+    checkLedger: async () => {},
+    refresh: async () => {},
+  };
   const own = { url: fleet.url, post: fleet.post, get: fleet.get, stop: fleet.stop, makeKey, run: noCommand };
   return Object.defineProperties(Object.create(first!) as Signalbox, Object.getOwnPropertyDescriptors(own));
 
   async function makeKey(...flags: string[]): Promise<string> {
-    const output = await runKeys(['create', ...flags], { keys, people, store, now, file });
+    const output = await runOperation(creating, flags, async (id, input) => {
+      const call = { by: operator(), now: now(), id, credentials: null, tags: null };
+      return (await creating.perform(services, call, input)).body;
+    });
     const printed = typeof output === 'string' ? output : output.text;
     // A server reads all keys before it lists them, so each server knows the new key afterwards.
     await Promise.all(fleet.instances.map((one) => one.get('/admin/keys')));

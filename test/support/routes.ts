@@ -1,3 +1,4 @@
+import { everyOperation } from '../../src/admin/groups.ts';
 import { isAction, mayTake } from '../../src/admin/use-cases/roles.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
 import { createApp } from '../../src/http/app.ts';
@@ -5,7 +6,11 @@ import type { AppOptions } from '../../src/http/app-options.ts';
 import { type RouteRule, RouteTable, routeRules } from '../../src/http/kit/route-table.ts';
 
 /** The shipped app, which receives no requests: tests read only its routes. */
-export const APP = createApp({ gateway: {}, surfaces: SURFACES } as unknown as AppOptions);
+export const APP = createApp({
+  gateway: {},
+  surfaces: SURFACES,
+  operations: await everyOperation(),
+} as unknown as AppOptions);
 
 /** The table with which the server admits requests. */
 export const ROUTE_TABLE = new RouteTable(routeRules(APP.routes));

@@ -1,8 +1,9 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
-import { parseCommand } from '../../src/admin/cli/options.ts';
-import { complaint, runCommand } from '../../src/commands.ts';
+import { runCommand } from '../../src/cli/commands.ts';
+import { complaint } from '../../src/cli/context.ts';
+import { parseCommand } from '../../src/cli/options.ts';
 import { messageOf } from '../../src/core/thrown.ts';
 import { steady } from '../../src/core/time/clock.ts';
 import { defaultPolicies } from '../../src/server/shipped-policies.ts';
@@ -49,7 +50,6 @@ export async function runHere(
       input: async () => input,
       ended: () => ({ signal: new AbortController().signal, forget() {} }),
       mindPlugins() {},
-      mindDefects() {},
     });
   };
   const code = await run().catch((error: unknown) => {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { shipped } from '../../plugins/index.ts';
-import { parseCommand } from '../../src/admin/cli/options.ts';
-import { complaint } from '../../src/commands.ts';
+import { complaint } from '../../src/cli/context.ts';
+import { parseCommand } from '../../src/cli/options.ts';
 import { steady } from '../../src/core/time/clock.ts';
 import type { Surface } from '../../src/dialects/surface.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';

@@ -5,7 +5,7 @@ import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { alertRuleHint } from '../../policy/check/alert-rule-hint.ts';
 import { nearest } from '../../policy/report/nearest.ts';
-import { listed, unknownCommand } from './unknown-command.ts';
+import { listed } from './unknown-command.ts';
 
 /** The kinds of flags for node's parser. */
 export const TEXT = { type: 'string' } as const;
@@ -85,20 +85,6 @@ function rewordedFault(message: string, known: readonly string[]): string {
   if (plain !== undefined) return `${plain} takes no value. Write it without one.`;
   return `${(message.split(/\.\s/)[0] ?? '').replace(/\.$/, '')}.`;
 }
-
-type Run<Command, Output> = (args: readonly string[], command: Command) => Promise<Output>;
-
-/**
- * Returns a function that runs the command of a group that the first argument names. The returned function throws UsageError for an unknown
- * command.
- */
-export const groupOf =
-  <Command, Output>(group: string, commands: Readonly<Record<string, Run<Command, Output>>>): Run<Command, Output> =>
-  async ([name = '', ...args], command) => {
-    const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
-    if (run === undefined) throw unknownCommand(group, name);
-    return run(args, command);
-  };
 
 /** Returns a required value. Throws UsageError if the argument is missing. */
 export function needed<T>(value: T | null | undefined, usage: string): T {

@@ -8,23 +8,65 @@ import {
   databaseStatus,
   migrateDatabase,
 } from '../use-cases/database.ts';
-import { groupOf, parseArguments, parseFlags, SWITCH } from './arguments.ts';
+import { parseArguments, parseFlags, SWITCH } from './arguments.ts';
+import type { CommandContext, CommandDefinition } from './command.ts';
 import type { CommandOutput } from './result.ts';
 import { count, jsonText } from './text.ts';
 import { operator } from './user.ts';
 
-interface DatabaseCommand {
-  readonly url: string;
-  /** The data folder. */
-  readonly data: string;
-  /** The version of Signalbox. */
-  readonly program: string;
-}
+const DATABASE = `If DATABASE_URL names a PostgreSQL database, the command uses it instead of the database in the data folder.`;
 
-/** `signalbox db accept|copy|migrate|status`. Throws UsageError; rejects with StoreError. */
-export const runDatabase = groupOf<DatabaseCommand, CommandOutput>('db', { accept, copy, migrate, status });
+/** `signalbox db status`. Throws UsageError; rejects with StoreError. */
+export const dbStatus: CommandDefinition = {
+  use: 'before an upgrade, or when a server does not start.',
+  example: 'db status',
+  usage: '[--json] [--data DIR]',
+  summary: 'Show the database, and whether its tables have the version of this program.',
+  details: `${DATABASE}
+Exit code: 0 if the tables have the right version, else 2.`,
+  run: status,
+};
 
-async function copy(args: readonly string[], { data, program }: DatabaseCommand): Promise<CommandOutput> {
+/** `signalbox db accept`. Throws UsageError; rejects with StoreError. */
+export const dbAccept: CommandDefinition = {
+  use: 'when servers refuse a database after a failover.',
+  example: 'db accept',
+  usage: '[--data DIR]',
+  summary: 'Accept a PostgreSQL database that may have lost commits in a failover.',
+  details: `After a failover to a standby that may lack confirmed commits, servers refuse to use the database.
+First run signalbox ledger audit, which lists contradictions in the ledger. Then accept the database.
+${DATABASE}`,
+  run: accept,
+};
+
+/** `signalbox db migrate`. Throws UsageError; rejects with StoreError. */
+export const dbMigrate: CommandDefinition = {
+  use: 'during an upgrade, before you start the new servers.',
+  example: 'db migrate',
+  usage: '[--data DIR]',
+  summary: 'Update the tables of the database, as a server does when it starts.',
+  details: `The database user of your servers may lack the right to change tables. Then run this command with a
+database user who has it.
+${DATABASE}`,
+  run: migrate,
+};
+
+/** `signalbox db copy`. Throws UsageError; rejects with StoreError. */
+export const dbCopy: CommandDefinition = {
+  use: 'to move from one server to several servers.',
+  example: 'db copy ./.signalbox/signalbox.db postgres://signalbox@db.example.com:5432/signalbox',
+  usage: 'FROM TO [--data DIR]',
+  summary: 'Copy a database from SQLite to PostgreSQL or back, with audits before and after.',
+  details: `FROM and TO are paths, such as /var/lib/signalbox/signalbox.db, or postgres:// URLs. Stop all servers first.
+TO must be new or have no rows. The next start of a server counts the spend of all budgets again.
+Exit code: 0 if both audits agree, 2 if they differ or find mistakes, 1 if nothing was copied.`,
+  run: copy,
+};
+
+async function copy(
+  args: readonly string[],
+  { line: { data }, version: program }: CommandContext,
+): Promise<CommandOutput> {
   const [from, to, ...more] = parseArguments(args, {}).positionals;
   if (from === undefined || to === undefined || more.length > 0)
     throw new UsageError(
@@ -45,7 +87,7 @@ async function copy(args: readonly string[], { data, program }: DatabaseCommand)
   };
 }
 
-async function accept(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
+async function accept(args: readonly string[], { line: { database: url } }: CommandContext): Promise<CommandOutput> {
   parseFlags(args, {});
   const isAccepted = await acceptDatabase(operator(), url);
   if (isAccepted === null)
@@ -54,7 +96,10 @@ async function accept(args: readonly string[], { url }: DatabaseCommand): Promis
   return 'The database is accepted as it is. Restart all servers: running servers may remember rows that the database has lost.\n';
 }
 
-async function migrate(args: readonly string[], { url, program }: DatabaseCommand): Promise<CommandOutput> {
+async function migrate(
+  args: readonly string[],
+  { line: { database: url }, version: program }: CommandContext,
+): Promise<CommandOutput> {
   parseFlags(args, {});
   const applied = await migrateDatabase(operator(), url, program);
   const { place, version } = await databaseStatus(operator(), url);
@@ -62,7 +107,7 @@ async function migrate(args: readonly string[], { url, program }: DatabaseComman
   return `Updated the tables of ${place} to version ${version}.\n`;
 }
 
-async function status(args: readonly string[], { url }: DatabaseCommand): Promise<CommandOutput> {
+async function status(args: readonly string[], { line: { database: url } }: CommandContext): Promise<CommandOutput> {
   const { json } = parseFlags(args, { json: SWITCH });
   const found = await databaseStatus(operator(), url);
   const { place, version, known, serves, program, servesProgram, isServed, isCurrent } = found;

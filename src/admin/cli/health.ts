@@ -2,6 +2,7 @@ import { get as getPlain } from 'node:http';
 import { get as getSecure } from 'node:https';
 import { UsageError } from '../../core/usage-error.ts';
 import { parseFlags, SWITCH, TEXT } from './arguments.ts';
+import type { CommandContext, CommandDefinition } from './command.ts';
 import { jsonText } from './text.ts';
 
 /** How long the command waits for an answer, ms. */
@@ -9,9 +10,20 @@ const WAIT_MS = 3_000;
 
 const FLAGS = { url: TEXT, ready: SWITCH, json: SWITCH };
 
-/** Runs `signalbox health`. Throws UsageError unless the server answers in time that it is healthy. */
-export async function runHealth(args: readonly string[], port: number): Promise<string> {
-  const { url = `http://127.0.0.1:${port}`, ready, json } = parseFlags(args, FLAGS);
+/** `signalbox health`. Throws UsageError unless the server answers in time that it is healthy. */
+export const health: CommandDefinition = {
+  use: 'as a health check, for example of a container.',
+  example: 'health --ready',
+  usage: '[--url http://127.0.0.1:8787] [--ready] [--json]',
+  summary: 'Check whether a running server is healthy.',
+  details: `Requests /healthz, or /readyz with --ready, from --url. Without --url, requests it from this machine at PORT.
+Exit code: 0 if the server answers within 3 s that it is healthy, else 1.`,
+  run: runHealth,
+};
+
+async function runHealth(args: readonly string[], { line }: Pick<CommandContext, 'line'>): Promise<string> {
+  const flags = parseFlags(args, FLAGS);
+  const { url = `http://127.0.0.1:${line.door.port}`, ready, json } = flags;
   const path = ready ? '/readyz' : '/healthz';
   const { shown, target } = addressOf(url, path);
   const status = await statusOf(target, shown);

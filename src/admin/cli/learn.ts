@@ -2,32 +2,36 @@ import { idAt, idText, timeOfId } from '../../core/id.ts';
 import { iso } from '../../core/time/clock.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { OutcomeFilter, OutcomeRow } from '../../store/learning.ts';
-import { type LearningServices, showLearning } from '../learning.ts';
+import { requireStore } from '../../store/open.ts';
 import { writeTable } from '../use-cases/csv.ts';
 import { checkScored, outcomePages, readScores, resetScores } from '../use-cases/scores.ts';
-import { choiceOf, groupOf, parseFlags, SWITCH, TEXT } from './arguments.ts';
-import { flagPeriod } from './ledger/period.ts';
-import { commandsOf, NO_WORTH } from './operations.ts';
-import type { PolicyCommand } from './policy/command.ts';
-import type { CommandOutput } from './result.ts';
+import { choiceOf, parseFlags, SWITCH, TEXT } from './arguments.ts';
+import type { CommandContext, CommandDefinition } from './command.ts';
+import { flagPeriod, MOMENT } from './ledger/period.ts';
 import { operator } from './user.ts';
 
-/** The inputs of commands on scores. The database must exist. */
-interface LearnCommand extends Pick<PolicyCommand, 'database' | 'write'> {
-  now(): number;
-}
+/** `signalbox learn export` */
+export const learnExport: CommandDefinition = {
+  use: 'to analyse scores with your own tools.',
+  example: 'learn export --from 2026-11 --format csv > scores.csv',
+  usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID]
+[--format jsonl|csv] [--data DIR]`,
+  summary: 'Write every score.',
+  details: MOMENT,
+  run: exportScores,
+};
 
-/** Runs `signalbox learn status|reset|export`, whether a server is running or not. Throws UsageError. */
-export const runLearn = groupOf<LearnCommand, CommandOutput>('learn', {
-  ...commandsOf<LearningServices, LearnCommand>([showLearning], ({ database }) => ({
-    outcomes: (read) => readScores(operator(), database, ({ learning }) => read(learning.outcomes)),
-    ...NO_WORTH,
-  })),
-  reset: learnReset,
-  export: learnExport,
-});
+/** `signalbox learn reset` */
+export const learnReset: CommandDefinition = {
+  use: 'when a provider has replaced a model under the same name.',
+  example: 'learn reset --model gpt-6-luna --yes',
+  usage: '[--model ID] --yes [--data DIR]',
+  summary: 'Exclude all scores so far from the means, for all models or for one.',
+  run: reset,
+};
 
-async function learnReset(args: readonly string[], { database, now }: LearnCommand): Promise<string> {
+async function reset(args: readonly string[], { line: { database }, now }: CommandContext): Promise<string> {
+  await requireStore(database);
   const { model = null, yes } = parseFlags(args, { model: TEXT, yes: SWITCH });
   if (model !== null) await readScores(operator(), database, (reader) => checkScored(reader, model));
   const what = model === null ? 'all scores so far' : `the scores of ${model} so far`;
@@ -39,7 +43,8 @@ async function learnReset(args: readonly string[], { database, now }: LearnComma
 const COLUMNS = ['time', 'decision', 'key_id', 'model', 'task', 'score', 'label', 'declared'];
 
 /** Writes the log of scores, one page at a time. */
-async function learnExport(args: readonly string[], { database, write }: LearnCommand): Promise<string> {
+async function exportScores(args: readonly string[], { line: { database }, write }: CommandContext): Promise<string> {
+  await requireStore(database);
   const { filter, format } = parseExport(args);
   await readScores(operator(), database, (reader) => writeTable(COLUMNS, linesOf(reader, filter), format, write));
   return '';

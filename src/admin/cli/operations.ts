@@ -3,14 +3,13 @@ import { commandOf } from '../../core/define/field.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { isObject, objectOf, objectsIn } from '../../core/json/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { type Operation, type OperationHost, TextAnswer } from '../kit/operation.ts';
+import { type Operation, TextAnswer } from '../kit/operation.ts';
 import { isMap, parsedValue } from '../kit/values.ts';
 import { COMMAS, LIST, onlyOne, parseArguments, SWITCH, TEXT } from './arguments.ts';
 import { cursorOf, type Flag, flagsOf, inFlags, isRemovable, kindOf, shownName } from './operation-flags.ts';
 import { listIn, printed } from './printed.ts';
 import type { CommandOutput, CommandResult } from './result.ts';
 import { jsonText } from './text.ts';
-import { operator } from './user.ts';
 
 /** This file makes the commands of operations. The flags, help and output of these commands come from the definitions of the operations. */
 
@@ -20,34 +19,6 @@ import { operator } from './user.ts';
  * @throws SignalboxError
  */
 export type Performer = (id: string, input: object) => Promise<unknown>;
-
-/** The inputs that every command of an operation needs. */
-interface OperationCommand {
-  now(): number;
-  /** Writes a sentence to the standard error. */
-  warn?(text: string): void;
-}
-
-/** A host without the value of a Credit, for operations whose answers contain no amounts. */
-export const NO_WORTH: OperationHost = { usdPerCredit: () => null };
-
-/** Makes the commands of a group, by the words that follow the name of the group. */
-export const commandsOf = <Services, Command extends OperationCommand>(
-  operations: readonly Operation<Services>[],
-  servicesIn: (command: Command) => Services & OperationHost,
-) =>
-  Object.fromEntries(
-    operations.map((operation) => [
-      operation.name.slice(operation.name.indexOf(' ') + 1),
-      (args: readonly string[], command: Command) =>
-        runOperation(operation, args, async (id, input) => {
-          const call = { by: operator(), now: command.now(), id, credentials: null, tags: null };
-          const { body, warnings } = await operation.perform(servicesIn(command), call, input);
-          for (const one of warnings) command.warn?.(one);
-          return body;
-        }),
-    ]),
-  );
 
 /**
  * Runs the command of an operation.

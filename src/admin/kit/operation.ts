@@ -195,14 +195,14 @@ export interface Operation<Services = never>
    * @returns the answer in its JSON form, and its tag
    * @throws SignalboxError
    */
-  perform(services: Services & OperationHost, call: Call, input: unknown): Promise<Performed>;
+  readonly perform: (services: Services & OperationHost, call: Call, input: unknown) => Promise<Performed>;
   /** Whether `checkRepeat` checks anything. */
   readonly checksRepeats: boolean;
   /**
    * Checks that the caller may get the stored answer of a call with the same input.
    * @throws SignalboxError
    */
-  checkRepeat(services: Services & OperationHost, call: Call, input: unknown): Promise<void>;
+  readonly checkRepeat: (services: Services & OperationHost, call: Call, input: unknown) => Promise<void>;
 }
 
 export interface Performed {

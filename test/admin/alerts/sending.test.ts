@@ -3,7 +3,6 @@ import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { Alerts, LOOK_EVERY_MS, SEND_EVERY_MS } from '../../../src/admin/alerts/alerts.ts';
 import { ALERT_OPERATIONS, AlertList } from '../../../src/admin/alerts.ts';
-import { NO_WORTH } from '../../../src/admin/cli/operations.ts';
 import { operatorAs } from '../../../src/admin/use-cases/principal.ts';
 import type { AlertPolicy, AlertWebhook } from '../../../src/core/policy/alerts.ts';
 import { createLog } from '../../../src/host/telemetry/log.ts';
@@ -110,7 +109,7 @@ async function statusOf(): Promise<Static<typeof AlertList>> {
   const services = {
     alerts: { list: store.alerts.list, test: async () => [] },
     alertPolicy: () => POLICY,
-    ...NO_WORTH,
+    usdPerCredit: () => null,
   };
   const call = { by: operatorAs(SERVER), now: time, id: '', credentials: null, tags: null };
   const list = ALERT_OPERATIONS.find(({ name }) => name === 'alerts list');

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { runHealth } from '../../../src/admin/cli/health.ts';
+import { runHere } from '../../support/run-here.ts';
 import { runCommand } from '../../support/signalbox.ts';
 
 /** Answers according to the path. Requests under `/mute` get no answer. */
@@ -32,8 +32,8 @@ test('health ignores proxies and reports that the server of this machine is aliv
 });
 
 test('health --json prints JSON, for every form of the address', async () => {
-  const text = await runHealth(['--json', '--url', `${base}/?a=1#b`], 1);
-  expect(JSON.parse(text)).toEqual({ ok: true, url: `${base}/healthz`, status: 200 });
+  const { out } = await runHere(['health', '--json', '--url', `${base}/?a=1#b`]);
+  expect(JSON.parse(out)).toEqual({ ok: true, url: `${base}/healthz`, status: 200 });
 });
 
 test.each([
@@ -43,9 +43,11 @@ test.each([
   [['--url', 'ftp://example.com'], /^--url must be/],
   [['now'], /Unexpected argument/],
 ])('the health command refuses %j in one sentence', async (args, sentence) => {
-  await expect(runHealth(args, 1)).rejects.toThrow(sentence);
+  const { code, err } = await runHere(['health', ...args]);
+  expect([code, err.replace('signalbox: ', '').trimEnd()]).toEqual([1, expect.stringMatching(sentence)]);
 });
 
 test('health stops waiting for a server that does not answer', async () => {
-  await expect(runHealth(['--url', `${base}/mute`], 1)).rejects.toThrow('/mute/healthz did not answer within 3 s.');
+  const { err } = await runHere(['health', '--url', `${base}/mute`]);
+  expect(err).toContain('/mute/healthz did not answer within 3 s.');
 });

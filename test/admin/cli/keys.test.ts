@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { openPeople } from '../../../src/access/people.ts';
-import { runKeys } from '../../../src/admin/cli/keys/keys.ts';
-import { UsageError } from '../../../src/core/usage-error.ts';
 import { everyKey, MORNING, type OpenedKeys, open } from '../../access/support.ts';
 import { tempFolder } from '../../store/support.ts';
+import { runHere } from '../../support/run-here.ts';
 
 const WALLET = `0x${'ab'.repeat(20)}`;
 
@@ -18,10 +16,10 @@ afterAll(async () => {
 });
 
 const run = async (...args: string[]) => {
-  const { keys, store, clock } = opened;
-  const people = await openPeople({ store, now: () => clock.now });
-  const output = await runKeys(args, { keys, people, store, file: folder.file, now: () => clock.now });
-  return typeof output === 'string' ? output : output.text;
+  const env = { DATABASE_URL: folder.file };
+  const { code, out, err } = await runHere(['keys', ...args], env, '', () => opened.clock.now);
+  if (code !== 0) throw new Error(err);
+  return out;
 };
 
 describe('a keys command with wrong arguments prints one clear sentence and creates no key:', () => {
@@ -59,9 +57,9 @@ describe('a keys command with wrong arguments prints one clear sentence and crea
   ];
   for (const [args, message] of cases) {
     test(`keys ${args.join(' ')}`, async () => {
-      const error = await run(...args).catch((cause: unknown) => cause);
-      expect(error).toBeInstanceOf(UsageError);
-      expect(String(error)).toMatch(message);
+      const error = await run(...args).catch(String);
+      expect(error).toMatch(/^Error: signalbox: [^\n]+\n$/);
+      expect(error).toMatch(message);
       expect(JSON.parse(await run('list', '--json')).data).toEqual([]);
     });
   }

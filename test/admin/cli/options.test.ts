@@ -2,11 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { DATA } from '../../../src/admin/cli/command-help.ts';
 import { helpOf } from '../../../src/admin/cli/help.ts';
-import { HELP } from '../../../src/admin/cli/help-texts.ts';
-import { parseCommand } from '../../../src/admin/cli/options.ts';
 import { unknownCommand } from '../../../src/admin/cli/unknown-command.ts';
+import { everyHelp } from '../../../src/cli/all-help.ts';
+import { parseCommand } from '../../../src/cli/options.ts';
 import { UsageError } from '../../../src/core/usage-error.ts';
 import { policiesAt } from '../../support/policies.ts';
+
+const HELP = await everyHelp();
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -176,7 +176,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   overviewOf: [MONEY, (by) => overviewOf(by, stub, stub, FULL_SIGHT, stub)],
   ownUsage: [PEOPLE_AND_KEYS, (by) => ownUsage(by, stub, stub)],
   pageOfKeys: [[...AUDITED, 'finance', ...MEMBERS], (by) => pageOfKeys(by, stub, stub, 0, stub)],
-  readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spools: ['/nowhere'] }, stub)],
+  readBooks: [MONEY, (by) => readBooks(by, { file: '/nowhere', spools: ['/nowhere'] }, stub, stub)],
   // Members may read their own texts if the policy allows it: see test/security/own-content.test.ts.
   readContent: [[...OPERATORS, ...MEMBERS], (by) => readContent(by, stub, 'dec_0a4x1wm3zk0')],
   readScores: [AUDITED, (by) => readScores(by, '/nowhere', stub)],

@@ -1,12 +1,11 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { shipped } from '../../../plugins/index.ts';
 import { UsageError } from '../../../src/core/usage-error.ts';
-import { runPlugin } from '../../../src/tools/plugin/plugin.ts';
 import { samplesBeside } from '../../../src/tools/plugin/samples.ts';
 import { tried } from '../../../src/tools/plugin/trial.ts';
 import { deeply, orDeeply } from '../../deep/deeply.ts';
+import { runHere } from '../../support/run-here.ts';
 import { runCommand, runToEnd, temporaryFolder } from '../../support/signalbox.ts';
 
 const folder = temporaryFolder();
@@ -14,7 +13,11 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const ROOT = join(import.meta.dir, '../../..');
 const at = (path: string): string => join(folder, path);
-const run = (...args: string[]) => runPlugin(args, { shipped, policies: () => at('used'), terminal: false });
+const run = async (...args: string[]) => {
+  const { code, out, err } = await runHere(['plugin', ...args], { SIGNALBOX_POLICIES: at('used') });
+  if (code === 1) throw new UsageError(err);
+  return { code, text: out };
+};
 
 function write(path: string, text: string): string {
   mkdirSync(join(at(path), '..'), { recursive: true });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { dirname, join } from 'node:path';
 import { LICENCES_FILE } from '../../../deploy/licences.ts';
-import { parseCommand } from '../../../src/admin/cli/options.ts';
+import { parseCommand } from '../../../src/cli/options.ts';
 import { policiesAt } from '../../support/policies.ts';
 import { faultsOfCompose, instructionsOf, textOf, yamlOf } from './manifests.ts';
 

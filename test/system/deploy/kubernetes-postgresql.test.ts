@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseCommand } from '../../../src/admin/cli/options.ts';
+import { parseCommand } from '../../../src/cli/options.ts';
 import { policiesAt } from '../../support/policies.ts';
 import { faultsOfManifests, textOf, yamlOf } from './manifests.ts';
 

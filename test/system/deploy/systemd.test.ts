@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { parseCommand } from '../../../src/admin/cli/options.ts';
+import { parseCommand } from '../../../src/cli/options.ts';
 import { policiesAt } from '../../support/policies.ts';
 import { textOf } from './manifests.ts';
 

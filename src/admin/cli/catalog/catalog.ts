@@ -10,15 +10,23 @@ import { patchOf } from '../../use-cases/catalog/patch.ts';
 import { isComplete } from '../../use-cases/catalog/propose.ts';
 import { syncCatalog } from '../../use-cases/catalog/sync.ts';
 import type { PolicyWorkspace } from '../../use-cases/policy/tools.ts';
-import { groupOf, onlyOne, parseArguments, TEXT } from '../arguments.ts';
+import { onlyOne, parseArguments, TEXT } from '../arguments.ts';
+import type { CommandDefinition } from '../command.ts';
 import { day } from '../text.ts';
 
-/**
- * Runs `signalbox catalog sync PROVIDER`.
- * @returns the text to print
- * @throws UsageError, or an Error of one sentence
- */
-export const runCatalog = groupOf('catalog', { sync });
+/** `signalbox catalog sync`. Throws UsageError, or an Error of one sentence. */
+export const catalogSync: CommandDefinition = {
+  use: 'when a provider offers new models.',
+  example: 'catalog sync openai --out new-models.yaml',
+  usage: 'PROVIDER [--out FILE] [--policies DIR] [--data DIR]',
+  summary: "Propose models from a provider's own list that a policy does not have yet.",
+  details: `Requests the list of models from a provider of the policy, with the provider's URL and API key.
+Prints YAML for review, or writes it to --out. The command never changes the policy.
+Prices and limits come from the provider's list, or else from a table of public models.
+An entry without a price or a limit is written as a comment.
+Exit code: 0, or 1 if the provider returned no list.`,
+  run: async (args, context) => sync(args, await context.policy()),
+};
 
 async function sync(args: readonly string[], { folder, judge }: PolicyWorkspace): Promise<string> {
   const { values, positionals } = parseArguments(args, { out: TEXT });

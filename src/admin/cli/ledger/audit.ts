@@ -5,6 +5,7 @@ import { SchemaCheck } from '../../../core/schema/check.ts';
 import { creditsText } from '../../../core/text/text.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import { LedgerAudit } from '../../ledger.ts';
+import { waitingText } from '../../use-cases/ledger/reading.ts';
 import { parseFlags, SWITCH } from '../arguments.ts';
 import type { Performer } from '../operations.ts';
 import type { CommandResult } from '../result.ts';
@@ -79,10 +80,6 @@ export async function auditAtServer(
   if (result.settlements_in_spool > 0) warn(waitingText(result.settlements_in_spool, 'the spool of the server'));
   return auditOutput(result, json === true);
 }
-
-/** Says that the database lacks settlements. @param place the spools that have them */
-export const waitingText = (settlements: number, place: string): string =>
-  `${settlements === 1 ? '1 settlement is' : `${settlements} settlements are`} in ${place}, not yet in the database. The server stores them when it can write to the database again, or at its next start.`;
 
 function shown(lines: readonly string[], count: number): string[] {
   const rest = count - lines.length;

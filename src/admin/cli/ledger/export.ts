@@ -4,10 +4,10 @@ import type { JournalReader, MoneyEntry } from '../../../store/journal-reader.ts
 import { type Writer, writeTable } from '../../use-cases/csv.ts';
 import { groupingsIn } from '../../use-cases/report/grouping.ts';
 import type { Sight } from '../../use-cases/sight.ts';
+import type { StoredNames } from '../../use-cases/stored-names.ts';
 import { entriesOf, groupColumns, groupOf, keyName, learnKeys, storedPages } from '../../use-cases/usage.ts';
 import { type UsageGroup, UsageSums } from '../../use-cases/usage-sums.ts';
 import { COMMAS, choiceOf, LIST, pairsOf, parseFlags, TEXT } from '../arguments.ts';
-import type { StoredNames } from './holders.ts';
 import { flagMonth, flagPeriod, inFlags } from './period.ts';
 
 /** The flags that select and group entries of the ledger. */

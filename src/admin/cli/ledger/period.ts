@@ -4,6 +4,9 @@ import { UsageError } from '../../../core/usage-error.ts';
 import { monthIn, type Stretch, spanOf, stretchIn } from '../../use-cases/report/period.ts';
 import { needed } from '../arguments.ts';
 
+/** Explains the form of a time in the help. */
+export const MOMENT = 'T is a month (2026-11), a day (2026-11-20) or a time (2026-11-20T08:00Z).';
+
 /**
  * Reads `--from` and `--to`. Without `--to`, a month in `--from` is the whole period; any other `--from` has the end Infinity. Throws
  * UsageError.

@@ -19,6 +19,7 @@ import { policyName } from '../../use-cases/policy/folder-words.ts';
 import type { SettingName } from '../../use-cases/policy/settings.ts';
 import { readPolicy } from '../../use-cases/policy/tools.ts';
 import { parseArguments, SWITCH } from '../arguments.ts';
+import type { CommandDefinition } from '../command.ts';
 import type { CommandResult } from '../result.ts';
 import { grid } from '../terminal.ts';
 import { jsonText } from '../text.ts';
@@ -26,8 +27,22 @@ import { folderIn, type PolicyCommand } from './command.ts';
 import { problemsText } from './problems.ts';
 import { leftOutText, REASONS_MAX } from './setting-text.ts';
 
-/** Runs `signalbox policy check`. Throws UsageError if there is no policy to check. */
-export async function runCheck(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
+/** `signalbox policy check`. Throws UsageError if there is no policy to check. */
+export const policyCheck: CommandDefinition = {
+  use: 'before you save or push a policy, and in continuous integration.',
+  example: 'policy check ./policies --strict',
+  usage: '[DIR] [--all] [--strict] [--choices [--here]] [--json] [--data DIR]',
+  summary: 'List every mistake in a policy, with its location and fix.',
+  details: `Without DIR, the command checks the policy folder of the last server that used --data.
+The check needs no provider key. If --data has a ledger, the policy must also fit that ledger.
+--choices also prints which model each selector chooses for each task and difficulty, as if every variable
+were set; with --here, for the variables that are set.
+Many similar warnings are counted; --all lists each of them. --strict treats warnings as mistakes.
+Exit code: 0 if a server can use the policy, 2 if it cannot, 1 if there is no policy.`,
+  run: async (args, context) => runCheck(args, await context.policy()),
+};
+
+async function runCheck(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
   const flags = { all: SWITCH, choices: SWITCH, here: SWITCH, json: SWITCH, strict: SWITCH };
   const { values, positionals } = parseArguments(args, flags);
   if (values.here && !values.choices) throw new UsageError('--here needs --choices.');

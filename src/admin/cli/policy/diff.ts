@@ -2,6 +2,7 @@ import { UsageError } from '../../../core/usage-error.ts';
 import { differenceBody, diffPolicy, type PolicyDifference } from '../../use-cases/policy/diff.ts';
 import { isFolder } from '../../use-cases/policy/tools.ts';
 import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
+import type { CommandDefinition } from '../command.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
@@ -9,11 +10,24 @@ import { differenceText } from './diff-text.ts';
 
 const FLAGS = { requests: TEXT, json: SWITCH, strict: SWITCH };
 
+/** `signalbox policy diff` */
+export const policyDiff: CommandDefinition = {
+  use: 'before a change goes live, to see which requests would get another model and at what cost.',
+  example: 'policy diff HEAD ./policies --requests requests.jsonl',
+  usage: 'A [B] [--requests FILE.jsonl | -] [--strict] [--json] [--data DIR]',
+  summary: 'Compare two policies: their declarations, and the models and costs that they choose.',
+  details: `A and B are folders, revisions stored in --data, or Git commits (HEAD~1, main:path/to/folder).
+Without B, the command compares A with the policy folder. It runs plugin code of both, even of a commit.
+The command decides the cases of both policies, and the requests of a file.
+Exit code: 2 if a case that held now fails or B cannot be loaded (with --strict: if any choice differs).`,
+  run: async (args, context) => runDiff(args, await context.policy()),
+};
+
 /**
- * Runs `signalbox policy diff`. If only the earlier policy cannot be loaded, the command writes all other results first and then throws.
- * Throws UsageError.
+ * If only the earlier policy cannot be loaded, the command writes all other results first and then throws.
+ * @throws UsageError
  */
-export async function runDiff(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+async function runDiff(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
   const [a, b, ...more] = positionals;
   if (a === undefined || more.length > 0) {

@@ -3,6 +3,7 @@ import { namedBundle } from '../../use-cases/policy/bundles.ts';
 import { testPolicy } from '../../use-cases/policy/test.ts';
 import { readPolicy } from '../../use-cases/policy/tools.ts';
 import { parseArguments, type parseFlags, SWITCH, TEXT } from '../arguments.ts';
+import type { CommandDefinition } from '../command.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText, pathText } from '../text.ts';
 import { folderIn, type PolicyCommand } from './command.ts';
@@ -11,8 +12,21 @@ import { testOnEdits } from './test-watch.ts';
 
 const FLAGS = { case: TEXT, watch: SWITCH, coverage: SWITCH, min: TEXT, here: SWITCH, json: SWITCH };
 
-/** Runs `signalbox policy test`. Throws UsageError if there is no policy to test. */
-export async function runTest(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
+/** `signalbox policy test`. Throws UsageError if there is no policy to test. */
+export const policyTest: CommandDefinition = {
+  use: 'after every change of a policy, to see that requests still get the models that you expect.',
+  example: 'policy test ./policies --coverage --min 80',
+  usage: `[DIR] [--case TEXT] [--watch] [--coverage] [--min PERCENT] [--here] [--json]
+[--data DIR]`,
+  summary: "Run a policy's cases.",
+  details: `Runs each case as if every variable were set, and again with the variables that are set;
+--here does only the second. --case selects cases by a part of their name.
+--watch runs the cases again after every edit. --coverage lists the rules and models that no case uses.
+Exit code: 0 if all cases hold, 2 if a case fails or coverage is below --min, 1 if no case ran.`,
+  run: async (args, context) => runTest(args, await context.policy()),
+};
+
+async function runTest(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
   const min = values.min === undefined ? null : percentOf(values.min);
   const folder = folderIn(positionals, 'test', command);

@@ -1,5 +1,7 @@
 import type { Microcredits } from '../../../core/money/credits.ts';
+import { creditsText } from '../../../core/text/text.ts';
 import { messageOf } from '../../../core/thrown.ts';
+import { UsageError } from '../../../core/usage-error.ts';
 import type { StoreReader } from '../../../store/driver.ts';
 import { readSpool, readStore } from '../../../store/open.ts';
 import type { Principal } from '../principal.ts';
@@ -24,18 +26,37 @@ export interface SpoolState {
 }
 
 /**
- * Reads the ledger in one consistent state, with the state of its spool files, even while a server uses it.
- * @returns null if there is no ledger, or if its version is older. Rejects with StoreError.
+ * Reads the ledger in one consistent state, with the state of its spool files, even while a server uses it. Warns about settlements in
+ * spool files that the database does not have yet.
+ * @param warn gets a sentence
+ * @throws UsageError if there is no ledger, or if its version is older; rejects with StoreError
  */
-export function readBooks<T>(
+export async function readBooks<T>(
   by: Principal,
   files: BooksFiles,
+  warn: (text: string) => void,
   read: (reader: StoreReader, spool: SpoolState) => Promise<T>,
-): Promise<{ readonly value: T } | null> {
+): Promise<T> {
   checkAction(by.caller, 'ledger.read');
   const stateOf = openSpools(files);
-  return readLedger(files.file, async (reader) => read(reader, await stateOf(reader)));
+  const result = await readLedger(files.file, async (reader) => {
+    const spool = await stateOf(reader);
+    warnOfSpool(spool, warn);
+    return await read(reader, spool);
+  });
+  if (result !== null) return result.value;
+  throw new UsageError(`${files.file} has no ledger of this version yet. Start the server once to create the ledger.`);
 }
+
+/** Warns about settlements that the database does not have yet. */
+export function warnOfSpool({ paths, settlements, charged, fault }: SpoolState, warn: (text: string) => void): void {
+  if (fault !== null) warn(fault);
+  if (settlements > 0) warn(waitingText(settlements, `${paths.join(' and ')} (${creditsText(charged)})`));
+}
+
+/** Says that the database lacks settlements. @param place the spools that have them */
+export const waitingText = (settlements: number, place: string): string =>
+  `${settlements === 1 ? '1 settlement is' : `${settlements} settlements are`} in ${place}, not yet in the database. The server stores them when it can write to the database again, or at its next start.`;
 
 /** Reads a ledger. Returns null if there is no ledger. Rejects with StoreError. */
 export async function readLedger<T>(

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format } from 'prettier';
-import { reportText } from '../../../../src/tools/import/report.ts';
+import { reportText } from '../../../../src/cli/import/report.ts';
 import { configuration, errorsIn, GOOD, imported } from './support.ts';
 
 /** The expected files and `report.txt` of each configuration. `UPDATE=1` rewrites them. */

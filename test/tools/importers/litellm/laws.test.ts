@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, stringify } from 'yaml';
-import { reportJson, reportText } from '../../../../src/tools/import/report.ts';
+import { reportJson, reportText } from '../../../../src/cli/import/report.ts';
 import { type ImportReport, type ImportResult, NotYaml } from '../../../../src/tools/importers/litellm/litellm.ts';
 import { tries } from '../../../deep/effort.ts';
 import { configuration, errorsIn, GOOD, imported } from './support.ts';

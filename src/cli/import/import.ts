@@ -2,10 +2,9 @@ import { createReadStream, readFileSync, realpathSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { parseArguments, SWITCH, TEXT } from '../../admin/cli/arguments.ts';
+import type { CommandContext, CommandDefinition } from '../../admin/cli/command.ts';
 import type { CommandResult } from '../../admin/cli/result.ts';
 import { day } from '../../admin/cli/text.ts';
-import { unknownCommand } from '../../admin/cli/unknown-command.ts';
-import type { Plugin } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
 import { isObject, parseJson } from '../../core/json/object.ts';
 import { visible } from '../../core/text/visible.ts';
@@ -13,23 +12,15 @@ import { UsageError } from '../../core/usage-error.ts';
 import { policySchema, schemaText } from '../../policy/json-schema.ts';
 import { loadFacts } from '../../policy/models/facts.ts';
 import type { PolicyText } from '../../policy/yaml/emit.ts';
+import { SHIPPED_POLICIES } from '../../server/shipped-policies.ts';
 import {
   type ImportResult,
   type ImportSources,
   importLitellm,
   NotIncluded,
   NotYaml,
-} from '../importers/litellm/litellm.ts';
+} from '../../tools/importers/litellm/litellm.ts';
 import { placeText, reportJson, reportText } from './report.ts';
-
-/** The inputs of an import. */
-export interface ImportCommand {
-  /** The folder of the shipped policy, which has facts about models that a configuration names without facts. */
-  readonly shippedPolicies: string;
-  /** The plugins that come with Signalbox. */
-  readonly shipped: readonly Plugin[];
-  readonly now: () => number;
-}
 
 const FLAGS = { out: TEXT, prices: TEXT, json: SWITCH, force: SWITCH };
 
@@ -37,12 +28,22 @@ const CONFIGURATION_BYTES_MAX = 4 * 1024 * 1024;
 /** LiteLLM's own price map has less than 2 MiB. */
 const PRICES_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Runs `signalbox import litellm FILE`. Throws UsageError, or an Error of one sentence. */
-export async function runImport(args: readonly string[], command: ImportCommand): Promise<CommandResult> {
+/** `signalbox import litellm`. Throws UsageError, or an Error of one sentence. */
+export const importCommand: CommandDefinition = {
+  use: 'to move from a LiteLLM proxy to Signalbox.',
+  example: 'import litellm config.yaml --out ./policies',
+  usage: 'FILE|- [--out DIR] [--prices FILE] [--force] [--json]',
+  summary: 'Convert a LiteLLM proxy configuration into a policy, with a report.',
+  details: `Writes the policy to the new folder ./policies-from-litellm, or to --out. --prices is LiteLLM's file
+model_prices_and_context_window.json. The command copies no secrets.
+Exit code: 0, 2 if the configuration has mistakes (the rest is imported), 1 if nothing can be imported.`,
+  run: runImport,
+};
+
+async function runImport(args: readonly string[], { now, shipped }: CommandContext): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
   const { out = 'policies-from-litellm' } = values;
-  const [from, file, ...rest] = positionals;
-  if (from !== 'litellm') throw unknownCommand('import', from);
+  const [file, ...rest] = positionals;
   if (file === undefined || rest.length > 0) {
     throw new UsageError(
       `import litellm needs one file, or - for the standard input. See ${commandName()} help import.`,
@@ -52,11 +53,11 @@ export async function runImport(args: readonly string[], command: ImportCommand)
   const imported = read(file, await readUpTo(file, CONFIGURATION_BYTES_MAX), {
     name,
     catalog: await Promise.all(
-      ['models.yaml', 'embeddings.yaml'].map((file) => readFile(join(command.shippedPolicies, file), 'utf8')),
+      ['models.yaml', 'embeddings.yaml'].map((file) => readFile(join(SHIPPED_POLICIES, file), 'utf8')),
     ),
     facts: await loadFacts(),
     priceMap: await priceMapOf(values.prices),
-    today: day(command.now()),
+    today: day(now()),
     include: includeFrom(file),
   });
   if (imported.files.length === 0) throw new UsageError(nothingIn(file, imported));
@@ -65,7 +66,7 @@ export async function runImport(args: readonly string[], command: ImportCommand)
   const code = imported.report.problems.length > 0 ? 2 : 0;
   const outcome = { file, folder: out, imported, others };
   const beside = [
-    { name: 'policy.schema.json', text: schemaText(policySchema(command.shipped)) },
+    { name: 'policy.schema.json', text: schemaText(policySchema(await shipped())) },
     { name: REPORT, text: reportText(outcome) },
   ];
   await writeAll(out, [...imported.files, ...beside], values.force);

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArguments, TEXT } from '../../admin/cli/arguments.ts';
+import type { CommandContext, CommandDefinition } from '../../admin/cli/command.ts';
 import type { CommandResult } from '../../admin/cli/result.ts';
 import { jsonText, pathText } from '../../admin/cli/text.ts';
 import { checkCommand, policyArgument } from '../../admin/use-cases/policy/folder-words.ts';
@@ -11,7 +12,7 @@ import { shellWord } from '../../core/text/shell-word.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { PACKAGE_NAME, PACKAGE_ROOT, PACKAGED_PLUGIN_MODULE, SOURCES_ROOT, shippedFolder } from '../../host/program.ts';
-import type { PluginCommand } from './command.ts';
+import { editablePolicies } from '../../server/shipped-policies.ts';
 
 /** The form of a plugin's name. With a prefix, the plugin's name is also a valid name of an npm package. */
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;
@@ -36,8 +37,17 @@ function localPath(folder: string, file: string): string {
   return path.startsWith('.') ? path : `./${path}`;
 }
 
-/** Runs `signalbox plugin new`. Throws UsageError. */
-export async function newPlugin(args: readonly string[], { shipped, policies }: PluginCommand): Promise<CommandResult> {
+/** `signalbox plugin new` */
+export const pluginNew: CommandDefinition = {
+  use: 'to start a plugin of your own.',
+  example: 'plugin new strategy cheapest',
+  usage: `${PLUGIN_KIND_NAMES.join('|')} NAME [--dir DIR]`,
+  summary: 'Create a plugin package that works, with its test.',
+  details: 'Creates the folder NAME in --dir, by default in the current folder. Never overwrites existing files.',
+  run: newPlugin,
+};
+
+async function newPlugin(args: readonly string[], { shipped, line }: CommandContext): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { dir: TEXT });
   const [given = '', name, ...more] = positionals;
   const kind = PLUGIN_KIND_NAMES.find((one) => one === given);
@@ -49,7 +59,7 @@ export async function newPlugin(args: readonly string[], { shipped, policies }: 
     throw new UsageError(
       `A plugin's name must begin with a lower-case letter and contain at most 64 lower-case letters, digits and dashes, not "${name}".`,
     );
-  if (shipped.some((one) => one.kind === kind && one.name === name))
+  if ((await shipped()).some((one) => one.kind === kind && one.name === name))
     throw new UsageError(`Signalbox already has a ${kind} \`${name}\`. Choose another name.`);
   const folder = resolve(values.dir ?? '.', name);
   if (existsSync(folder)) throw new UsageError(`${folder} already exists. Choose another folder or name.`);
@@ -62,7 +72,10 @@ export async function newPlugin(args: readonly string[], { shipped, policies }: 
   } catch (cause) {
     throw new UsageError(`${folder} cannot be written: ${messageOf(cause)}.`);
   }
-  return { text: nextSteps(kind, name, folder, policies, files), code: 0 };
+  return {
+    text: nextSteps(kind, name, folder, () => editablePolicies(line.policiesFor('forCommands')), files),
+    code: 0,
+  };
 }
 
 /** Returns the files of the package, by their paths in it. */
@@ -204,7 +217,7 @@ function nextSteps(
   kind: PluginKind,
   name: string,
   folder: string,
-  policies: PluginCommand['policies'],
+  policies: () => string,
   files: ReadonlyMap<string, string>,
 ): string {
   const home = policyAround(folder) ?? resolve(policies());

@@ -1,18 +1,19 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { onlyOne, parseArguments, SWITCH, TEXT, wholeOf } from '../../admin/cli/arguments.ts';
+import type { CommandContext, CommandDefinition } from '../../admin/cli/command.ts';
 import type { CommandResult } from '../../admin/cli/result.ts';
 import { jsonText } from '../../admin/cli/text.ts';
+import type { Plugin } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
 import { type Paint, painter } from '../../core/text/paint.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { SOURCES_ROOT } from '../../host/program.ts';
 import { scrub, scrubAll } from '../../host/telemetry/secrets.ts';
-import type { LawReport } from '../conformance/law.ts';
-import type { PluginCommand } from './command.ts';
-import { samplesBeside } from './samples.ts';
-import { type PluginReport, tried } from './trial.ts';
+import type { LawReport } from '../../tools/conformance/law.ts';
+import { samplesBeside } from '../../tools/plugin/samples.ts';
+import { type PluginReport, tried } from '../../tools/plugin/trial.ts';
 
 const RUNS = 200;
 const RUNS_MAX = 100_000;
@@ -24,11 +25,19 @@ const SHIPPED_PLUGINS = SOURCES_ROOT === null ? null : join(SOURCES_ROOT, 'plugi
 /** The time limit of one law, ms, depending on how many cases it tries. The time limit is far more than a correct plugin needs. */
 const lawMs = (runs: number): number => 10_000 + 50 * runs;
 
-/** Runs `signalbox plugin test`. Throws UsageError if there is nothing to test. */
-export async function testPlugin(
-  args: readonly string[],
-  { shipped, terminal }: PluginCommand,
-): Promise<CommandResult> {
+/** `signalbox plugin test`. Throws UsageError if there is nothing to test. */
+export const pluginTest: CommandDefinition = {
+  use: 'while you write a plugin, and in its continuous integration.',
+  example: 'plugin test ./cheapest',
+  usage: 'FILE [--seed N] [--runs 200] [--json]',
+  summary: 'Test the plugins of a file, a folder or a package against the contract.',
+  details: `Runs every law of the contract with random cases. A provider is also tested with the answers recorded
+in the folder samples/ next to it. Shows the smallest case that breaks a law, and the seed to repeat it.
+Exit code: 0 if all laws hold, 2 if a law is broken, 1 if FILE cannot be loaded.`,
+  run: testPlugin,
+};
+
+async function testPlugin(args: readonly string[], { shipped, terminal }: CommandContext): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { seed: TEXT, runs: TEXT, json: SWITCH });
   const file = onlyOne(positionals, 'plugin test needs one file, or one package, with a plugin.');
   const runs = values.runs === undefined ? RUNS : wholeOf('--runs', values.runs, 1, RUNS_MAX);
@@ -42,7 +51,8 @@ export async function testPlugin(
       throw new UsageError(`${file} cannot be loaded: ${why.replace(/\.$/, '')}.`);
     },
   );
-  const found = reports.map((report) => withName(report, shipped, home));
+  const plugins = await shipped();
+  const found = reports.map((report) => withName(report, plugins, home));
   const isBroken = found.some(({ laws }) => laws.some(({ outcome }) => outcome === 'broken'));
   const text = values.json
     ? jsonText(scrubAll({ ok: !isBroken, seed, runs, plugins: found }))
@@ -64,7 +74,7 @@ function located(file: string): { readonly specifier: string; readonly home: str
 }
 
 /** A policy refuses a plugin with the name of a shipped plugin, even if the plugin keeps all laws. */
-function withName(report: PluginReport, shipped: PluginCommand['shipped'], home: string): PluginReport {
+function withName(report: PluginReport, shipped: readonly Plugin[], home: string): PluginReport {
   const isTaken = shipped.some(({ kind, name }) => kind === report.kind && name === report.name);
   const isShipped = SHIPPED_PLUGINS !== null && home.startsWith(SHIPPED_PLUGINS);
   if (!isTaken || isShipped) return report;

@@ -5,7 +5,12 @@ import { plural } from '../../core/text/text.ts';
 import { visibleLines } from '../../core/text/visible.ts';
 import { scrub, scrubAll } from '../../host/telemetry/secrets.ts';
 import { modelCount } from '../../policy/models/wildcards.ts';
-import { type ImportReport, type ImportResult, type KeyReport, OUTCOMES } from '../importers/litellm/litellm.ts';
+import {
+  type ImportReport,
+  type ImportResult,
+  type KeyReport,
+  OUTCOMES,
+} from '../../tools/importers/litellm/litellm.ts';
 
 /** The result of an import, with its folder. */
 export interface ImportOutcome {

@@ -1,52 +1,49 @@
 import * as fs from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { parseArguments } from '../admin/cli/arguments.ts';
+import type { CommandContext, CommandDefinition } from '../admin/cli/command.ts';
 import { pathText } from '../admin/cli/text.ts';
 import type { Plugin } from '../contract/kinds.ts';
 import { commandName } from '../core/command-name.ts';
 import { shellWord } from '../core/text/shell-word.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { isPolicyFile } from '../policy/runtime/source.ts';
+import { copyWhole, forgetPolicies, SHIPPED_POLICIES } from '../server/shipped-policies.ts';
 import { reasonOf } from '../store/reason.ts';
 
 const VARIABLES = '.env.example';
 
-/** The parts that come with the program. */
-interface Shipped {
-  readonly plugins: readonly Plugin[];
-  /** The folder of the policy. */
-  readonly policies: string;
-  /** Writes a copy of the shipped policy, all or nothing. */
-  readonly copyPolicies: (target: string) => void;
-  /** Lets commands use the folder of the next start, in place of the folder of the last start. */
-  readonly leavePolicies: (folder: string) => void;
-}
-
-/** The command line. */
-interface InitCommand {
-  readonly args: readonly string[];
-  /** Returns the policy folder that `serve` would use now. */
-  readonly used: () => string;
-}
+/** `signalbox init` */
+export const init: CommandDefinition = {
+  use: 'before you edit the policy of a binary or a package.',
+  example: 'init ~/signalbox',
+  usage: '[FOLDER]',
+  summary: 'Write the shipped policy into a folder, so that you can edit it.',
+  details: `Writes policies/ and .env.example, which lists the variables of all providers, into FOLDER. Default: this
+folder. Files that exist are not changed.
+Exit code: 0 if both are there, else 1.`,
+  run: runInit,
+};
 
 /**
- * Runs `signalbox init`: writes the shipped policy and the variables of all providers into a folder.
+ * Writes the shipped policy and the variables of all providers into a folder.
  * @throws UsageError if the folder cannot be written
  */
-export function runInit({ args, used }: InitCommand, shipped: Shipped): string {
-  const { plugins, policies: source, copyPolicies, leavePolicies } = shipped;
+async function runInit(args: readonly string[], { line, shipped }: CommandContext): Promise<string> {
+  const source = SHIPPED_POLICIES;
+  const used = () => line.policiesFor('forServe');
   const [given = '.', ...more] = parseArguments(args, {}).positionals;
   if (more.length > 0) throw new UsageError(`init needs one folder, not ${more.length + 1}.`);
   const folder = resolve(given);
   const policies = join(folder, basename(source));
   const before = resolve(used());
   const example = join(folder, VARIABLES);
-  const lines = [written(policies, copyPolicies)];
+  const lines = [written(policies, (target) => copyWhole(source, target))];
   requirePolicy(policies);
-  lines.push(written(example, writeVariables(plugins)));
+  lines.push(written(example, writeVariables(await shipped())));
   const isFound = resolve(used()) === policies;
   if (isFound && before !== policies && before !== source) {
-    leavePolicies(before);
+    forgetPolicies(line.data, before);
     lines.push(`The server used ${before} until now. Copy your edits from there.\n`);
   }
   const variables = join(folder, '.env');
@@ -98,7 +95,7 @@ function isThere(path: string): boolean {
 }
 
 /** Writes the variables of the services that the shipped adapters know, without values. */
-const writeVariables = (plugins: Shipped['plugins']) => (path: string) => {
+const writeVariables = (plugins: readonly Plugin[]) => (path: string) => {
   const services = plugins.flatMap((plugin) => (plugin.kind === 'provider' ? Object.values(plugin.presets ?? {}) : []));
   const [hosted, own] = [true, false].map((hasKey) =>
     services

@@ -1,8 +1,8 @@
-import type { StoreReader } from '../../../store/driver.ts';
-import type { Team, User } from '../../../store/people.ts';
-import { StoreError } from '../../../store/store.ts';
-import { FULL_SIGHT, type Sight } from '../../use-cases/sight.ts';
-import type { HolderNames } from '../../use-cases/usage.ts';
+import type { StoreReader } from '../../store/driver.ts';
+import type { Team, User } from '../../store/people.ts';
+import { StoreError } from '../../store/store.ts';
+import { FULL_SIGHT, type Sight } from './sight.ts';
+import type { HolderNames } from './usage.ts';
 
 /** The names in a store. */
 export interface StoredNames {
@@ -10,29 +10,28 @@ export interface StoredNames {
   readonly sight: Sight;
 }
 
-/**
- * Sees everything, with the names of the keys in a store. A file without tables has none.
- * @param keysNow returns the keys of the store that is open when names are learned
- */
-export function storedSight(keysNow: () => Pick<StoreReader['keys'], 'names'>): Sight {
+/** Sees everything, with the names of the keys in a store. A file without tables has none. */
+export function storedSight({ keys }: Pick<StoreReader, 'keys'>): Sight {
   const names = new Map<string, string | null>();
   return {
     ...FULL_SIGHT,
     knowsKeys: true,
     nameOf: (id) => FULL_SIGHT.nameOf(id) ?? names.get(id) ?? null,
+    idsOf: async (key) => [key, ...(await keys.idsOf({ name: key }))],
     async learn(ids) {
       const unknown = [...new Set(ids)].filter((id) => id !== '' && !names.has(id));
       if (unknown.length === 0) return;
-      const found = await keysNow()
-        .names(unknown)
-        .catch((error: unknown) => {
-          if (error instanceof StoreError) return [];
-          throw error;
-        });
+      const found = await keys.names(unknown).catch(orNone);
       for (const id of unknown) names.set(id, null);
       for (const { id, name } of found) names.set(id, name);
     },
   };
+}
+
+/** The result for a file without tables. */
+function orNone(error: unknown): readonly never[] {
+  if (error instanceof StoreError) return [];
+  throw error;
 }
 
 /** The teams and users in a store, for commands that read its ledger. */

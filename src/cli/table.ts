@@ -1,0 +1,83 @@
+import type { CommandDefinition } from '../admin/cli/command.ts';
+import { GROUPS, type OperationGroup } from '../admin/groups.ts';
+
+/**
+ * The commands that are not commands of operations, in the order of the help. Null is the place of an operation among them; other
+ * operations of the group come first. A command loads only its own module.
+ */
+const COMMANDS = {
+  init: async () => (await import('./init.ts')).init,
+  restart: async () => (await import('./restart.ts')).restart,
+  health: async () => (await import('../admin/cli/health.ts')).health,
+  'policy check': async () => (await import('../admin/cli/policy/check.ts')).policyCheck,
+  'policy test': async () => (await import('../admin/cli/policy/test.ts')).policyTest,
+  'policy explain': async () => (await import('../admin/cli/policy/explain.ts')).policyExplain,
+  'policy diff': async () => (await import('../admin/cli/policy/diff.ts')).policyDiff,
+  'policy schema': async () => (await import('../admin/cli/policy/schema.ts')).policySchemaCommand,
+  'policy push': async () => (await import('../admin/cli/policy/push.ts')).policyPush,
+  'policy history': null,
+  'policy rollback': async () => (await import('../admin/cli/policy/push.ts')).policyRollback,
+  'catalog sync': async () => (await import('../admin/cli/catalog/catalog.ts')).catalogSync,
+  'ledger export': async () => (await import('../admin/cli/ledger/ledger.ts')).ledgerExport,
+  'ledger audit': async () => (await import('../admin/cli/ledger/ledger.ts')).ledgerAudit,
+  'ledger refund': async () => (await import('../admin/cli/ledger/ledger.ts')).ledgerRefund,
+  'ledger backup': async () => (await import('../admin/cli/ledger/ledger.ts')).ledgerBackup,
+  'traffic rebuild': async () => (await import('../admin/cli/traffic.ts')).trafficRebuild,
+  'trail verify': async () => (await import('./trail.ts')).trailVerify,
+  'trail export': async () => (await import('./trail.ts')).trailExport,
+  'learn export': async () => (await import('../admin/cli/learn.ts')).learnExport,
+  'learn reset': async () => (await import('../admin/cli/learn.ts')).learnReset,
+  'db status': async () => (await import('../admin/cli/database.ts')).dbStatus,
+  'db accept': async () => (await import('../admin/cli/database.ts')).dbAccept,
+  'db migrate': async () => (await import('../admin/cli/database.ts')).dbMigrate,
+  'db copy': async () => (await import('../admin/cli/database.ts')).dbCopy,
+  'plugin new': async () => (await import('./plugin/new.ts')).pluginNew,
+  'plugin test': async () => (await import('./plugin/test.ts')).pluginTest,
+  'import litellm': async () => (await import('./import/import.ts')).importCommand,
+  version: async () => (await import('./version.ts')).version,
+} satisfies Readonly<Record<string, (() => Promise<CommandDefinition>) | null>>;
+
+type FirstWord<Name extends string> = Name extends `${infer First} ${string}` ? First : Name;
+
+/** The first word of a command. */
+export type GroupName = keyof typeof GROUPS | FirstWord<keyof typeof COMMANDS>;
+
+const firstWord = (name: string): string => name.split(' ', 1)[0] ?? '';
+
+/** The first words of all commands, in the order of the help. */
+export const GROUP_NAMES: ReadonlySet<string> = new Set([
+  ...['init', 'restart', 'health'],
+  ...Object.keys(GROUPS),
+  ...Object.keys(COMMANDS).map(firstWord),
+]);
+
+export const isGroup = (word: string): word is GroupName => GROUP_NAMES.has(word);
+
+/** Returns the group of operations that are commands with this first word; null if there is none. */
+export const groupNamed = (name: string): OperationGroup | null => byName<OperationGroup>(GROUPS, name);
+
+/** Loads a command that is not the command of an operation; null if there is none with this name. */
+export const commandNamed = async (name: string): Promise<CommandDefinition | null> =>
+  (await byName<(() => Promise<CommandDefinition>) | null>(COMMANDS, name)?.()) ?? null;
+
+const byName = <Row>(table: Readonly<Record<string, Row>>, name: string): Row | null =>
+  Object.hasOwn(table, name) ? (table[name] ?? null) : null;
+
+/** Commands that use no data folder. */
+const WITHOUT_DATA: ReadonlySet<string> = new Set(['init', 'health', 'plugin', 'import', 'version']);
+/** Commands that accept a policy folder, in addition to the groups of operations whose answers depend on a policy. */
+const WITH_POLICY: ReadonlySet<string> = new Set(['policy', 'learn', 'catalog']);
+
+/** The flags of folders that the commands with a first word have. */
+export function folderFlags(name: GroupName): readonly ('data' | 'policies')[] {
+  if (WITHOUT_DATA.has(name)) return [];
+  return WITH_POLICY.has(name) || groupNamed(name)?.usesPolicy ? ['policies', 'data'] : ['data'];
+}
+
+/** The names of the commands with a first word, in the order of the help. */
+export async function namesIn(group: string): Promise<readonly string[]> {
+  const own = Object.keys(COMMANDS).filter((name) => firstWord(name) === group);
+  const operations = (await groupNamed(group)?.operations()) ?? [];
+  const names = operations.filter(({ command }) => command !== false).map(({ name }) => name);
+  return [...new Set([...names.filter((name) => !own.includes(name)), ...own])];
+}

@@ -1,0 +1,11 @@
+import type { CommandDefinition } from '../admin/cli/command.ts';
+
+/** `signalbox version` */
+export const version: CommandDefinition = {
+  use: 'to report a problem.',
+  example: 'version',
+  usage: '',
+  summary: 'Print the version and the commit.',
+  details: '',
+  run: (_, { version }) => `${version}\n`,
+};
