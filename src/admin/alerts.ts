@@ -5,12 +5,12 @@ import { refuse } from '../core/errors.ts';
 import { parseId } from '../core/id.ts';
 import type { AlertPolicy, AlertRule, AlertWebhook } from '../core/policy/alerts.ts';
 import { ALERT_EVENTS } from '../core/tables/alerts/index.ts';
+import { snakeCase } from '../core/text/text.ts';
 import type { AlertMessage, AlertTable } from '../store/alerts.ts';
 import { inBatches } from '../store/batches.ts';
 import { alertId, alertText } from './alerts/message.ts';
 import { operationsOn } from './kit/operation.ts';
 import { pageOf } from './use-cases/pages.ts';
-import { snakeKeys } from './use-cases/snake-keys.ts';
 
 /** The services that operations on alerts use. */
 export interface AlertServices {
@@ -162,7 +162,8 @@ const shownMessage = ({ id, time, content, deliveries }: AlertMessage) => ({
 
 function shownRule({ name, on: watched, to, ...terms }: AlertRule, recent: readonly AlertMessage[]) {
   const last = recent.find(({ content }) => content.rule === name);
-  return { name, on: watched, to, terms: snakeKeys(terms), lastAlertAt: last?.time ?? null };
+  const named = Object.fromEntries(Object.entries(terms).map(([term, value]) => [snakeCase(term), value]));
+  return { name, on: watched, to, terms: named, lastAlertAt: last?.time ?? null };
 }
 
 function shownWebhook(webhook: AlertWebhook, recent: readonly AlertMessage[]) {
