@@ -19,6 +19,7 @@ const COMMANDS = {
   'policy rollback': async () => (await import('../admin/cli/policy/push.ts')).policyRollback,
   'catalog sync': async () => (await import('../admin/cli/catalog/catalog.ts')).catalogSync,
   'ledger export': async () => (await import('../admin/cli/ledger/ledger.ts')).ledgerExport,
+  'ledger reconcile': async () => (await import('../admin/cli/ledger/reconcile.ts')).ledgerReconcile,
   'ledger audit': async () => (await import('../admin/cli/ledger/ledger.ts')).ledgerAudit,
   'ledger refund': async () => (await import('../admin/cli/ledger/ledger.ts')).ledgerRefund,
   'ledger backup': async () => (await import('../admin/cli/ledger/ledger.ts')).ledgerBackup,

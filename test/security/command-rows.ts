@@ -132,6 +132,10 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   'ledger status': once(['ledger.read']),
   'ledger usage': once(['ledger.read', 'usage.read']),
   'ledger export': once(['ledger.read']),
+  'ledger reconcile': {
+    runs: ({ out }) => [[`${out}/bill.json`, '--provider', 'sim']],
+    takes: ['ledger.read'],
+  },
   'ledger audit': once(['ledger.read']),
   'ledger refund': {
     runs: ({ decision }) => [[decision]],

@@ -89,6 +89,14 @@ beforeAll(async () => {
     join(out, 'litellm.yaml'),
     'model_list: [{ model_name: gpt, litellm_params: { model: openai/gpt-5.1 } }]\n',
   );
+  const usage = {
+    object: 'organization.usage.completions.result',
+    model: 'toy',
+    input_tokens: 999,
+    output_tokens: 999,
+  };
+  const bucket = { start_time: Math.floor(Date.now() / 1_000), results: [usage] };
+  writeFileSync(join(out, 'bill.json'), JSON.stringify({ object: 'page', data: [bucket] }));
   seat = {
     policies,
     revised: writePolicy({ 'policy.yaml': `${POLICY}# revised\n`, 'cases.yaml': CASES }),
