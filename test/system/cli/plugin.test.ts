@@ -15,7 +15,7 @@ const ROOT = join(import.meta.dir, '../../..');
 const at = (path: string): string => join(folder, path);
 const run = async (...args: string[]) => {
   const { code, out, err } = await runHere(['plugin', ...args], { SIGNALBOX_POLICIES: at('used') });
-  if (code === 1) throw new UsageError(err);
+  if (code === 1) throw new UsageError(err.replace('signalbox: ', '').trimEnd());
   return { code, text: out };
 };
 
@@ -105,17 +105,14 @@ describe('signalbox plugin new', () => {
     'a policy with the lines that plugin new prints uses the %s',
     async (kind) => {
       cpSync(join(ROOT, 'policies'), at(`used-${kind}`), { recursive: true });
-      const policies = () => at(`used-${kind}`);
-      const { text } = await runPlugin(['new', kind, `my-${kind}`, '--dir', at('beside')], {
-        shipped,
-        policies,
-        terminal: false,
-      });
+      const policies = at(`used-${kind}`);
+      const words = ['plugin', 'new', kind, `my-${kind}`, '--dir', at('beside')];
+      const { out: text } = await runHere(words, { SIGNALBOX_POLICIES: policies });
       const lines = text.split('\n');
       const first = lines.findIndex((line) => line.trim().startsWith('plugins: '));
       const printed = lines.slice(first, first + 2).map((line) => line.trim());
       write(`used-${kind}/own.yaml`, printed.join('\n').replace('https://…', 'https://api.example'));
-      const checked = await runCommand(['policy', 'check', policies()]);
+      const checked = await runCommand(['policy', 'check', policies]);
       expect(checked).toMatchObject({ code: 0, err: '', out: expect.stringContaining(': 7 files') });
     },
   );
