@@ -26,8 +26,8 @@ import type { PolicyStatus } from '../policy/runtime/status.ts';
 import type { Health } from '../providers/health/health.ts';
 import type { AlertMessage } from '../store/alerts.ts';
 import type { Leadership } from '../store/leaders.ts';
-import type { GatewayResources } from './gateway.ts';
 import type { InstanceReporter } from './instance-report.ts';
+import type { ServerResources } from './resources.ts';
 
 interface WatchedParts {
   readonly gateway: Gateway;
@@ -49,7 +49,7 @@ interface ServerAlerts {
 
 /** Opens the alerts of a server, with the ledger, keys, providers and policy of this server as their sources. */
 export function openAlerts(
-  { store, keys, people, log, host, feed }: GatewayResources,
+  { store, keys, people, log, host, feed }: ServerResources,
   parts: WatchedParts,
 ): ServerAlerts {
   const { gateway, policy, health, guardHealth, reporter, leadership } = parts;

@@ -1,13 +1,22 @@
 import { checkCommand } from '../admin/use-cases/policy/folder-words.ts';
 import { isLoopbackHost } from '../core/net/loopback.ts';
+import { lacksIn } from '../core/policy/found-models.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
 import { plural } from '../core/text/text.ts';
+import type { Gateway } from '../gateway/request/gateway.ts';
 import type { Log } from '../host/telemetry/log.ts';
-import { type ServingProvider, servingText } from '../policy/runtime/candidate.ts';
+import type { X402Gateway } from '../http/x402/services.ts';
+import {
+  type PolicyCandidate,
+  type ServingProvider,
+  servingProviders,
+  servingText,
+} from '../policy/runtime/candidate.ts';
+import { listensHere } from '../providers/connection/listening.ts';
 import type { PolicyOrigin } from '../store/instance-reports.ts';
 import type { FirstKey } from './first-key.ts';
-import { logFound } from './found-notes.ts';
-import type { Terminal } from './host.ts';
+import { foundNotes, logFound } from './found-notes.ts';
+import type { Host, Terminal } from './host.ts';
 
 /** The facts of a server's start. */
 interface Start {
@@ -113,7 +122,7 @@ const KEY_ENDING = /_API_KEY$/;
  * variables as `OPENAI_BASE_URL`; Signalbox reads only the variables that the policy names.
  * @param here the address of this server: clients on the same machine may have set the variable to it
  */
-export function warnOfUnusedAddresses(
+function warnOfUnusedAddresses(
   { providers }: Pick<PolicySnapshot, 'providers'>,
   env: (name: string) => string | undefined,
   here: string,
@@ -138,3 +147,40 @@ function placeOf(address: string | undefined): string | null {
   const isHere = isLoopbackHost(url.hostname) || url.hostname === '0.0.0.0' || url.hostname === '[::]';
   return `${url.protocol}//${isHere ? 'localhost' : url.hostname}:${url.port}`;
 }
+
+/** Logs settings that are probably mistakes. */
+export function warnOfSetup(
+  gateway: X402Gateway,
+  { runtime }: PolicyCandidate,
+  { env, address }: Pick<Host, 'env'> & { readonly address: string },
+  log: Log,
+): void {
+  warnOfUnusedAddresses(runtime.snapshot, env, address, log);
+  if (gateway.payments.policy && isSimulated(gateway))
+    log.warn('payments are on, but only simulated models serve: no provider has a key');
+}
+
+/** The providers that answer, and those that do not. */
+export async function whoAnswers({ runtime: { snapshot } }: PolicyCandidate, { isTerminal }: Terminal) {
+  const leftOut = snapshot.leftOut.filter(({ kind, name }) => kind === 'provider' && !snapshot.providers.has(name));
+  const providers = servingProviders(snapshot);
+  // The server looks for silent model servers only with a terminal, where a person can start a missing model server at once.
+  const silent = isTerminal ? await silentServers(providers, snapshot) : [];
+  const notes = { found: foundNotes(snapshot), missing: lacksIn(snapshot) };
+  return { providers, leftOut: leftOut.map(({ name }) => name), silent, ...notes };
+}
+
+/** Finds model servers on this machine that the policy uses and that do not listen: `ollama at 127.0.0.1:11434`. */
+async function silentServers(serving: readonly ServingProvider[], { providers }: PolicySnapshot): Promise<string[]> {
+  const found = serving.map(async ({ name, served }) => {
+    const baseUrl = providers.get(name)?.baseUrl ?? null;
+    const isOwn = providers.get(name)?.discover !== undefined;
+    if ((served.length === 0 && !isOwn) || baseUrl === null || (await listensHere(baseUrl)) !== false) return [];
+    return [`${name} at ${new URL(baseUrl).host}`];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** Whether simulated models answer, because no provider is set up. */
+export const isSimulated = ({ lease }: Gateway): boolean =>
+  [...lease().snapshot.providers.values()].some(({ adapter }) => adapter === 'simulated');

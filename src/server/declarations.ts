@@ -1,22 +1,24 @@
 import { toCredits } from '../core/money/credits.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
-import type { Log } from '../host/telemetry/log.ts';
 import type { Declarations } from '../providers/health/declarations.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { BrokenDeclaration } from '../store/endpoints.ts';
+import type { ServerResources } from './resources.ts';
+
+interface DeclarationResources extends Pick<ServerResources, 'log' | 'life'> {
+  readonly store: Pick<OpenStore, 'append' | 'flush' | 'brokenDeclarations' | 'news'>;
+}
 
 /**
  * Keeps the store and this server in step about endpoints that broke their `after_abort` declaration. `keepDeclarations` restores the
  * stored broken declarations, follows the changes of other instances, and stores and logs the changes of this instance. `keepDeclarations`
  * rejects with StoreError.
- * @returns stops following the store
  */
 export async function keepDeclarations(
   declarations: Declarations,
   first: PolicySnapshot,
-  store: Pick<OpenStore, 'append' | 'flush' | 'brokenDeclarations' | 'news'>,
-  log: Log,
-): Promise<() => void> {
+  { store, log, life }: DeclarationResources,
+): Promise<void> {
   const { brokenDeclarations: table } = store;
   let changes = 0;
   declarations.restore(await table.all(), {
@@ -37,7 +39,7 @@ export async function keepDeclarations(
     },
   });
   declarations.review(first);
-  return store.news.on('endpoints', async () => {
+  const forget = store.news.on('endpoints', async () => {
     let before = -1;
     let known: readonly BrokenDeclaration[] = [];
     // The result of a read may lack a change of this instance that was not yet written, or that happened during the read. If this instance
@@ -49,6 +51,7 @@ export async function keepDeclarations(
     }
     declarations.follow(known);
   });
+  life.stops.defer(forget);
 }
 
 const fieldsOf = ({ provider, model, upstream, excess }: BrokenDeclaration) => ({

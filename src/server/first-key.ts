@@ -4,8 +4,10 @@ import { newKey } from '../access/key.ts';
 import type { Keys } from '../access/keys.ts';
 import { FULL_SCOPES } from '../core/people/caller.ts';
 import { UsageError } from '../core/usage-error.ts';
+import type { Log } from '../host/telemetry/log.ts';
 import { moveDurably, writeDurably } from '../store/durable-file.ts';
 import { reasonOf } from '../store/reason.ts';
+import type { Terminal } from './host.ts';
 
 /** The first API key. Each start finds the first API key again until a start has handed it to the operator. */
 export interface FirstKey {
@@ -62,3 +64,15 @@ export async function openFirstKey(keys: Keys, data: string, keyFile: boolean): 
 }
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/**
+ * Writes the first key to its file if there is no terminal that shows it.
+ * @returns where the operator finds the key, in words; null if this start has no first key
+ */
+export async function handOver(firstKey: FirstKey | null, { isTerminal }: Terminal, log: Log): Promise<string | null> {
+  if (!firstKey) return null;
+  if (isTerminal) return 'the API key below';
+  const file = await firstKey.toFile();
+  log.info('the first API key was written', { file });
+  return `the API key in ${file}`;
+}

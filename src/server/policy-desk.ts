@@ -1,5 +1,3 @@
-import type { Keys } from '../access/keys.ts';
-import type { People } from '../access/people.ts';
 import type { PolicyServices } from '../admin/policy.ts';
 import { oneAtATime } from '../admin/use-cases/policy/desk.ts';
 import type { PolicyHome } from '../admin/use-cases/policy/home.ts';
@@ -8,9 +6,8 @@ import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
 import { createParser } from '../policy/runtime/parser.ts';
 import type { Reloader } from '../policy/runtime/reload.ts';
-import type { OpenStore } from '../store/driver.ts';
-import type { Host } from './host.ts';
 import type { ServerPolicyTools } from './policy-reload.ts';
+import type { ServerResources } from './resources.ts';
 
 /** The longest time to parse a policy that a request sends, ms. */
 const PARSE_MS = 5_000;
@@ -19,26 +16,20 @@ interface DeskParts {
   readonly gateway: Gateway;
   readonly reloader: Reloader;
   readonly home: PolicyHome;
-  readonly people: People;
 }
 
-interface DeskResources {
-  readonly store: OpenStore;
-  readonly keys: Keys;
-  readonly host: Pick<Host, 'clock'>;
-}
-
-/** Opens the tools that check policies sent by requests. Also returns a function that closes the tools. */
+/** Opens the tools that check policies sent by requests. */
 export function openPolicyDesk(
-  { gateway, reloader, home, people }: DeskParts,
+  { gateway, reloader, home }: DeskParts,
   tools: ServerPolicyTools,
-  { store, keys, host: { clock } }: DeskResources,
+  { store, keys, people, host: { clock }, life }: ServerResources,
   { allowsPolicyWrites: allowsGuarded }: Pick<ServeOptions, 'allowsPolicyWrites'>,
-) {
+): PolicyServices['desk'] {
   // The policy reload uses a separate parser, so that a malicious policy in a request cannot delay an edit of the policy files.
   const parser = createParser(PARSE_MS);
+  life.stops.defer(parser.close);
   const { health: _, network: __, found: ___, servers: ____, ...judging } = tools;
-  const desk: PolicyServices['desk'] = {
+  return {
     inForce: () => reloader.inForce,
     folder: tools.folder,
     home,
@@ -60,5 +51,4 @@ export function openPolicyDesk(
     store,
     now: gateway.now,
   };
-  return { desk, close: parser.close };
 }

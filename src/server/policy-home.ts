@@ -1,26 +1,18 @@
 import { folderHome, type PolicyHome } from '../admin/use-cases/policy/home.ts';
 import { storeHome } from '../admin/use-cases/policy/push.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
-import type { Log } from '../host/telemetry/log.ts';
 import { buildCandidate, type PolicyCandidate } from '../policy/runtime/candidate.ts';
 import { createParser } from '../policy/runtime/parser.ts';
-import type { OpenStore } from '../store/driver.ts';
 import { foundLogger } from './found-notes.ts';
-import type { Host } from './host.ts';
 import { InstanceReporter } from './instance-report.ts';
 import { keepReloading, type ReloadServices, type ServerPolicyTools } from './policy-reload.ts';
 import { PushFollower } from './push-follower.ts';
-
-interface PolicyResources {
-  readonly store: OpenStore;
-  readonly log: Log;
-  readonly host: Pick<Host, 'timers' | 'version'>;
-}
+import type { ServerResources } from './resources.ts';
 
 /** Returns where a server's policy is kept, according to its settings. */
 function homeOf(
   { folder }: ServerPolicyTools,
-  { store }: PolicyResources,
+  { store }: ServerResources,
   { policiesFrom }: PolicySetting,
 ): PolicyHome {
   if (policiesFrom === 'files') return folderHome(folder, store);
@@ -34,10 +26,10 @@ export function openPolicies(
   first: PolicyCandidate,
   tools: ServerPolicyTools,
   services: Omit<ReloadServices, 'home' | 'onAttempt'>,
-  resources: PolicyResources,
+  resources: ServerResources,
   setting: PolicySetting,
 ) {
-  const { store, log, host } = resources;
+  const { store, log, host, life } = resources;
   const { timers, version } = host;
   const home = homeOf(tools, resources, setting);
   const reloading = keepReloading(first, tools, { ...services, home, onAttempt: () => void reporter.note() });
@@ -63,6 +55,12 @@ export function openPolicies(
     judge: (bundle) =>
       buildCandidate(bundle, { ...tools, found: undefined, ...reloader.surroundings, parse: parser.parse }),
   });
+  life.stops.defer(() => {
+    follower.stop();
+    reporter.stop();
+    reloading.stop();
+    parser.close();
+  });
   return {
     ...reloading,
     home,
@@ -78,12 +76,6 @@ export function openPolicies(
       });
       await reporter.begin();
       if (home.origin === 'store') follower.begin();
-    },
-    stop() {
-      follower.stop();
-      reporter.stop();
-      reloading.stop();
-      parser.close();
     },
   };
 }

@@ -1,39 +1,26 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
-import type { Alerts } from '../admin/alerts/alerts.ts';
 import type { ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { pause, type Timers, within } from '../core/time/timers.ts';
 import { drain } from '../gateway/request/drain.ts';
 import type { Gateway } from '../gateway/request/gateway.ts';
-import type { Tracer } from '../host/telemetry/tracing/start.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
-import type { StoreLock } from '../store/driver.ts';
 import { isShared } from '../store/open.ts';
-import type { GatewayResources } from './gateway.ts';
-import type { LedgerNote } from './ledger-note.ts';
 import { passOverConnections } from './listening-sockets.ts';
-import { closeStore } from './store.ts';
+import type { ServerResources } from './resources.ts';
 
 /** The time for the last error events of streams to reach their readers, ms. */
 const FAREWELL_MS = 1_000;
 /** The time that a server has to release its slot at the database if it ends at once, ms. */
 const RELEASE_MS = 500;
 
-/** The parts of a server that are closed when it ends. */
-interface ServerParts extends Pick<ServeOptions, 'data' | 'database' | 'drainMs'>, Omit<GatewayResources, 'log'> {
+/** What a server ends with. */
+interface ServerParts
+  extends Pick<ServeOptions, 'database' | 'drainMs'>,
+    Pick<ServerResources, 'store' | 'host' | 'life'> {
   readonly gateway: X402Gateway;
   readonly idempotency: Idempotency;
-  readonly note: LedgerNote;
-  readonly lock: StoreLock;
-  readonly tracer: Tracer | null;
-  readonly alerts: Pick<Alerts, 'close'>;
-  /** Stops following the changes that commands make. */
-  stopTrail(): Promise<void>;
-  /** Stores the head of the audit trail a last time. */
-  stopHead(): Promise<void>;
-  /** Stops the gateway's timers, and makes it refuse requests. */
-  stop(): void;
-  /** The port that the server listens on. */
-  readonly port: number;
+  /** The address that the server listens at. */
+  readonly address: string;
   /** Stops accepting connections. Resolves once the last connection is closed. */
   stopListening(): Promise<unknown> | undefined;
   /** Resolves once all log lines are written. */
@@ -54,8 +41,8 @@ export function openShutdown(parts: ServerParts) {
     const isByHand = cause.signal === 'SIGINT' && gateway.inFlight.size === 0;
     void closeAll(parts, isByHand)
       .then(
-        (closed) => {
-          code ||= closed;
+        () => {
+          code ||= parts.life.exitCode;
           log.info('stopped');
         },
         (error: unknown) => {
@@ -94,36 +81,23 @@ export function openShutdown(parts: ServerParts) {
   };
 }
 
-/** Resolves with 1 if a settlement is lost, else with 0. */
-async function closeAll(parts: ServerParts, isByHand: boolean): Promise<0 | 1> {
-  const { database, drainMs, host, gateway, idempotency, keys, store, note, lock, tracer } = parts;
-  const { log, clock } = gateway;
+async function closeAll(parts: ServerParts, isByHand: boolean): Promise<void> {
+  const { database, drainMs, host, gateway, idempotency, life } = parts;
+  const { clock } = gateway;
   const until = clock() + drainMs;
-  const orWarn = (message: string) => (error: unknown) => log.warn(message, { error: String(error) });
   // Clients need time to find the other servers that share the database. The server does not wait for its clients to leave if they have
   // already moved to another process at this port, or if the drain is shorter than that wait.
   if (!isByHand && isShared(database) && !gateway.isLeaving && drainMs >= LEAVE_MS) {
     gateway.isEnding = true;
     await leave({ ...parts, drainMs: 0, timers: host.timers });
   }
-  parts.stop();
+  life.stops.dispose();
   const stopped = parts.stopListening();
   await drain(gateway, until - clock(), host.timers);
   // The next start of the server closes the requests whose payments are not settled by now.
   gateway.payments.close();
   await Promise.race([Promise.all([stopped, idempotency.idle()]), pause(host.timers, FAREWELL_MS)]);
-  await parts.alerts.close();
-  await parts.stopTrail();
-  await parts.stopHead();
-  keys.close();
-  await gateway.records.refusals.close();
-  // If the disk fails during the checkpoint, the next start sums up the entries since the last checkpoint.
-  await gateway.ledger.close().catch(orWarn('the ledger checkpoint could not be written'));
-  await note.close();
-  const code = await closeStore(parts, store, log);
-  lock.release();
-  await tracer?.close();
-  return code;
+  await life.closes.disposeAsync();
 }
 
 /** The interval at which the clock is read, ms. */
@@ -138,7 +112,7 @@ const LEAVE_MS = MOVE_MS + ACCEPT_MS + MOVE_MS;
 
 interface LeavingServer {
   readonly gateway: Pick<Gateway, 'isLeaving' | 'inFlight' | 'clock'>;
-  readonly port: number;
+  readonly address: string;
   readonly drainMs: number;
   readonly timers: Timers;
   stopListening(): unknown;
@@ -148,7 +122,7 @@ interface LeavingServer {
  * Makes clients move to another process on the port, without an error for any client: answers close their connections, then the server
  * accepts no new connections. Resolves once this process handles no request, or after `drainMs`.
  */
-async function leave({ gateway, port, drainMs, timers, stopListening }: LeavingServer): Promise<void> {
+async function leave({ gateway, address, drainMs, timers, stopListening }: LeavingServer): Promise<void> {
   const { clock } = gateway;
   const until = clock() + drainMs;
   const pass = async (ms: number) => {
@@ -156,7 +130,7 @@ async function leave({ gateway, port, drainMs, timers, stopListening }: LeavingS
   };
   gateway.isLeaving = true;
   await pass(MOVE_MS);
-  passOverConnections(port);
+  passOverConnections(Number(new URL(address).port));
   await pass(ACCEPT_MS);
   stopListening();
   // The headers of a stream that began earlier did not announce that the connection closes, so its client may send one more request.

@@ -1,6 +1,6 @@
 import { Tokens } from '../access/tokens/tokens.ts';
 import { loadSecret } from '../payments/seal.ts';
-import type { GatewayResources } from './gateway.ts';
+import type { ServerResources } from './resources.ts';
 
 /** Opens the check of workload tokens. The check stores the subject of each valid token. `openTokens` throws StoreError. */
 export async function openTokens({
@@ -8,7 +8,7 @@ export async function openTokens({
   log,
   people,
   host: { clock },
-}: Pick<GatewayResources, 'store' | 'log' | 'people' | 'host'>): Promise<Tokens> {
+}: Pick<ServerResources, 'store' | 'log' | 'people' | 'host'>): Promise<Tokens> {
   const { now } = store.instance;
   return new Tokens({
     clock,

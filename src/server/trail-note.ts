@@ -1,7 +1,10 @@
 import type { Keys } from '../access/keys.ts';
 import { type Timers, within } from '../core/time/timers.ts';
 import type { OpenStore } from '../store/driver.ts';
+import type { InstanceReporter } from './instance-report.ts';
 import { keepDoing } from './keep-doing.ts';
+import type { ServerResources } from './resources.ts';
+import { keepTrailHead } from './trail-head.ts';
 
 /** The subjects of news that the changes in the audit trail raise. */
 const TRAIL_NEWS = ['keys', 'people', 'logins', 'wallets', 'funds'] as const;
@@ -82,4 +85,16 @@ export async function keepTrailNote({ store, keys, timers, noteSeen }: TrailFoll
 export async function lastChange({ trail }: TrailReader): Promise<number> {
   const [last] = await trail.list({ keyId: null, limit: 1 });
   return last?.id ?? 0;
+}
+
+/** Keeps the note of applied changes, and the head of the audit trail in the data folder, while the server runs. */
+export async function keepTrail(
+  data: string,
+  { store, keys, log, host: { timers, now }, life }: ServerResources,
+  reporter: Pick<InstanceReporter, 'noteSeen'>,
+): Promise<void> {
+  const stopNote = await keepTrailNote({ store, keys, timers, noteSeen: (through) => reporter.noteSeen(through) });
+  const stopHead = await keepTrailHead(data, { store, log, timers, now });
+  life.closes.defer(stopHead);
+  life.closes.defer(stopNote);
 }

@@ -1,15 +1,21 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/policy/snapshot.ts';
-import { DAY_MS, iso } from '../core/time/clock.ts';
+import { DAY_MS, HOUR_MS, iso } from '../core/time/clock.ts';
 import type { AnswerCache } from '../gateway/cache/answer-cache.ts';
 import type { Conversations } from '../gateway/prompt/conversations.ts';
 import type { Threads } from '../gateway/prompt/threads.ts';
+import { keepIndexed } from '../gateway/records/keep-indexed.ts';
 import type { Records } from '../gateway/records/records.ts';
 import type { Scores } from '../gateway/records/scores.ts';
 import type { Log } from '../host/telemetry/log.ts';
 import type { OpenStore } from '../store/driver.ts';
+import type { Leadership } from '../store/leaders.ts';
 import type { Host } from './host.ts';
+import type { ServerResources } from './resources.ts';
+
+/** The interval between deletions of old rows, ms. */
+const PRUNE_EVERY_MS = HOUR_MS;
 
 /** How many days ended logins are kept. */
 const LOGIN_DAYS = 7;
@@ -34,7 +40,7 @@ interface PrunedParts {
 type Retention = Pick<PolicySnapshot, 'cache' | 'recordDays' | 'trailDays'>;
 
 /** Deletes rows that are older than the policy's retention. State: pruning. */
-export async function prune(
+async function prune(
   parts: PrunedParts,
   { cache: caching, recordDays: days, trailDays }: Retention,
   log: Log,
@@ -57,6 +63,31 @@ export async function prune(
   } catch (error) {
     log.warn('old records could not be deleted', { error: String(error) });
   }
+}
+
+/**
+ * Deletes old rows, indexes records and counts traffic, at the start and then regularly, if this instance leads.
+ * @param retention of the active policy
+ */
+export async function openUpkeep(
+  parts: Omit<PrunedParts, 'store' | 'now'>,
+  { store, log, host: { timers }, life }: ServerResources,
+  leadership: Leadership,
+  retention: () => Retention,
+): Promise<void> {
+  const { now } = store.instance;
+  const [counts, prunes] = [leadership.of('count'), leadership.of('prune')];
+  const pruneAsLeader = async () => {
+    if (prunes.isHeld) await prune({ ...parts, store, now }, retention(), log);
+  };
+  const pruning = timers.every(PRUNE_EVERY_MS, () => void pruneAsLeader());
+  life.stops.defer(() => pruning.close());
+  await pruneAsLeader();
+  const countAsLeader = async () => counts.isHeld && (await store.traffic.count(now()));
+  const stopIndexing = keepIndexed(countAsLeader, timers, (error) =>
+    log.warn('decision records could not be indexed and counted', { error: String(error) }),
+  );
+  life.stops.defer(stopIndexing);
 }
 
 /** If the system's clock is behind the books by more than this (ms), budgets count in the wrong window. */

@@ -4,6 +4,7 @@ import { type Keys, openKeys } from '../../src/access/keys.ts';
 import { type Blocklist, loadBlocklist } from '../../src/payments/blocklist.ts';
 import { Declarations } from '../../src/providers/health/declarations.ts';
 import { keepDeclarations } from '../../src/server/declarations.ts';
+import { ServerLife } from '../../src/server/life.ts';
 import type { BrokenDeclarationTable } from '../../src/store/endpoints.ts';
 import type { KeyTable } from '../../src/store/keys.ts';
 import { type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../../src/store/news.ts';
@@ -68,7 +69,7 @@ class Instance {
       brokenDeclarations: flaws.declarations?.(inner.brokenDeclarations) ?? inner.brokenDeclarations,
     });
     const declarations = new Declarations();
-    await keepDeclarations(declarations, NO_POLICY, store, LOG);
+    await keepDeclarations(declarations, NO_POLICY, { store, log: LOG, life: new ServerLife() });
     const keys = await openKeys({ store, now: () => 1 });
     return new Instance(store, desk, declarations, [keys, await loadBlocklist(store, () => 1)]);
   }

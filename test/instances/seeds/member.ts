@@ -11,11 +11,13 @@ import type { PolicyCandidate } from '../../../src/policy/runtime/candidate.ts';
 import { SecretFiles } from '../../../src/policy/runtime/secret-files.ts';
 import { UpstreamNetwork } from '../../../src/providers/connection/network.ts';
 import { Health } from '../../../src/providers/health/health.ts';
-import { openGateway, REFRESH_MS } from '../../../src/server/gateway.ts';
+import { openGateway } from '../../../src/server/gateway.ts';
 import type { Host } from '../../../src/server/host.ts';
 import { keepDoing } from '../../../src/server/keep-doing.ts';
+import { ServerLife } from '../../../src/server/life.ts';
 import { firstPolicy, judgeTools } from '../../../src/server/policy-reload.ts';
 import { RehearsalNote } from '../../../src/server/rehearsal-note.ts';
+import { REFRESH_MS } from '../../../src/server/server-data.ts';
 import { timersOf } from '../../store/hostile/leases.ts';
 import type { HostileStore, World } from '../../store/hostile/world.ts';
 import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
@@ -96,7 +98,8 @@ export async function openMember(
   const shared = { folder: policy.folder, dataFolder: policy.folder };
   const tools = { ...judgeTools(host), network, ...shared, health, secrets, rehearsed };
   const people = await openPeople({ store, now: store.instance.now.bind(store.instance) });
-  const resources = { store, keys, people, log, host, feed: new EventFeed(now) };
+  const life = new ServerLife();
+  const resources = { store, keys, people, log, host, feed: new EventFeed(now), life };
   const opened = await openGateway(withBudgets(policy, budgets), tools, resources, {
     allowsPolicyWrites: false,
     policiesFrom: 'files',
@@ -104,5 +107,6 @@ export async function openMember(
   });
   recount = opened.recount;
   const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);
-  return { ...opened, store, keys, stopLooking, connection: store.connection };
+  const stop = () => life.stops.dispose();
+  return { ...opened, stop, store, keys, stopLooking, connection: store.connection };
 }
