@@ -2,7 +2,9 @@ import { basename } from 'node:path';
 import { type TSchema, Type } from '@sinclair/typebox';
 import { type InsteadOf, REJECTIONS } from '../core/decision/decision.ts';
 import { HEALTH } from '../core/decision/readings.ts';
+import { textsOf } from '../core/decision/sentence.ts';
 import { cappedByText, insteadOfOrNull, modelId } from '../core/decision/shared-fields.ts';
+import type { Worth } from '../core/define/field.ts';
 import * as field from '../core/define/fields.ts';
 import { type ExpectedLength, LENGTH_SOURCES } from '../core/request/expected-length.ts';
 import type { Facts as FactsOfRequest } from '../core/request/facts.ts';
@@ -12,10 +14,19 @@ import type { Certificate } from '../routing/certify.ts';
 import { TIE_BREAKERS } from '../routing/rank.ts';
 import { story } from '../routing/story.ts';
 import { statedTiers } from './policy-shapes.ts';
+import { estimatedAmount } from './sentence.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
 const quality = field.share('The expected share of good answers.', 0.71);
 const cost = field.figure('C, the expected cost. In Credits.', 0.46);
+const estimateUsd = (of: string, example: string, read: (candidate: CandidateEntry) => number) =>
+  field.from<CandidateEntry>()(
+    (candidate) => estimatedAmount(read(candidate)),
+    field.orNull(
+      field.usd(`The same as \`${of}\`.`, example),
+      `The same as \`${of}\`, rounded up to a microcredit. In USD, an exact decimal; null if the value of a Credit is unknown.`,
+    ),
+  );
 const latency = field.figure('L, the expected time to the end of the answer. In ms.', 2_300);
 
 /** A decision that was repeated or made for nothing, or the record of a decision that cannot be repeated. */
@@ -81,6 +92,7 @@ const Candidate = field.viewRow<CandidateEntry>()({
     0.75,
   ),
   cost_credits: cost,
+  cost_usd: estimateUsd('cost_credits', '0.00046', ({ costCredits }) => costCredits),
   latency_ms: latency,
   latency_basis: field.word(
     ['measured', 'stated', 'estimated', 'neutral', 'slow'],
@@ -110,6 +122,7 @@ const Candidate = field.viewRow<CandidateEntry>()({
   worst_case_credits: field.onWire(
     field.credits('The most that the request can cost on this model, which is the reserved amount.', 1.9),
   ),
+  worst_case_usd: estimateUsd('worst_case_credits', '0.0019', ({ worstCaseCredits }) => worstCaseCredits),
   endpoints: field.list(Endpoint, 'The endpoints of the model, in the order in which Signalbox tries them.'),
   rejections: field.list(Rejection, 'The reasons why the model was rejected; empty for an eligible model.', []),
 });
@@ -147,7 +160,7 @@ export const CERTIFICATE = {
     insteadOfOrNull(),
   ),
   explanation: of(
-    story,
+    (certificate, facts) => textsOf(story(certificate, facts)),
     field.orNull(
       Type.Array(Type.String(), {
         examples: [['gpt-6-luna was requested by name: expected quality 71 %, 0.46 Credits, 2.3 s.']],
@@ -220,7 +233,7 @@ export const CERTIFICATE = {
 const OfCertificate = field.viewRow<Certified>()(CERTIFICATE);
 
 /** Writes the members of a certificate in the form of answers. */
-export const certificateJson = (certified: Certified) => field.json(OfCertificate, certified);
+export const certificateJson = (certified: Certified, worth: Worth) => field.json(OfCertificate, certified, worth);
 
 export const Replay = field.shape('The result of repeating the decision from its record.', {
   matches: field.flagOrNull(

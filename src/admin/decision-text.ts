@@ -1,6 +1,7 @@
-import type { AttemptRecord } from '../core/decision/attempt.ts';
-import { ERRORS, type ErrorCode } from '../core/errors.ts';
+import type { DecisionRecord } from '../core/decision/record.ts';
+import { textsOf } from '../core/decision/sentence.ts';
 import { plural } from '../core/text/text.ts';
+import { briefStory } from '../gateway/request/record-story.ts';
 
 /** The members of a found request in JSON that `decisions show` prints. */
 export interface PrintedRequest {
@@ -83,6 +84,7 @@ export function requestLines(
     ['model', refusal === null && model !== '' ? `${model}${provider === null ? '' : ` at ${provider}`}` : null],
     ['status', [one.status, one.http_status && `HTTP ${one.http_status}`, one.error].filter(Boolean).join(', ')],
     ['reason', one.explanation],
+    ['details', refusal === null && selector !== null ? `\`policy explain --decision ${id}\`` : null],
     ['path', refusal && !isCounted ? `${refusal.method} ${refusal.route}` : null],
     ['counted', isCounted ? `${plural(refusal.answers, 'answer')} like this in that minute` : null],
     ...one.attempt_details.map((attempt) => ['attempt', attemptText(attempt)] as const),
@@ -97,40 +99,20 @@ export function requestLines(
 const chargedText = (credits: number, usd: string | null): string =>
   `${count(credits)} Credits${usd === null ? '' : ` ($${usd})`}`;
 
-/** The members of a found request that explain it. */
-interface Explained {
+/** The members of a found request that name its model. */
+interface FoundModel {
   /** Null for a decision. */
   readonly refused: { readonly message: string | null } | null;
   readonly model: string;
   readonly selector: string | null;
   /** The named model that was left out; null for none. */
-  readonly insteadOf: { readonly model: string; readonly text: string } | null;
-  /** Why the model was chosen, such as `pinned` or `auto:usual`; null if none was. */
-  readonly reason: string | null;
+  readonly insteadOf: { readonly model: string } | null;
 }
-
-type Tried = Pick<AttemptRecord, 'model' | 'provider' | 'failure'>;
 
 /** Returns what a request named as `model`, and why it was refused or failed, or why its model was chosen. */
-export function explained(one: Explained, error: ErrorCode | null, attempts: readonly Tried[], alias: string | null) {
-  const { refused, model, selector, insteadOf } = one;
-  const pinned = insteadOf?.model ?? attempts[0]?.model ?? model;
-  const named = alias ?? (selector === null || selector === 'pinned' ? pinned : selector);
-  return { named: refused ? model : named, explanation: explanationOf(one, error, attempts) };
-}
-
-function explanationOf(
-  { refused, selector, insteadOf, reason }: Explained,
-  error: ErrorCode | null,
-  attempts: readonly Tried[],
-): string | null {
-  if (refused?.message) return refused.message;
-  const last = attempts.findLast(({ failure }) => failure !== null);
-  if (error !== null)
-    return `${ERRORS[error].means}${last ? ` The last failure: ${last.failure} at ${last.provider}.` : ''}`;
-  if (insteadOf)
-    return `The named model ${insteadOf.model} was left out: ${insteadOf.text}. A fallback was used instead.`;
-  if (reason === null) return null;
-  if (reason === 'pinned') return 'The request named this model.';
-  return `The selector ${selector ?? ''} chose this model by ${reason}. \`policy explain --decision\` has the details.`;
+export function explained({ refused, model, selector, insteadOf }: FoundModel, record: DecisionRecord | null) {
+  if (refused) return { named: model, explanation: refused.message };
+  const pinned = insteadOf?.model ?? record?.outcome?.attempts[0]?.model ?? model;
+  const named = record?.facts.alias ?? (selector === null || selector === 'pinned' ? pinned : selector);
+  return { named, explanation: record && textsOf(briefStory(record)).join(' ') };
 }

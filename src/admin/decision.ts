@@ -4,6 +4,7 @@ import { ATTEMPT, type AttemptRecord, SPREAD, type SpreadRecord } from '../core/
 import { type DecisionOutcome, OUTCOME } from '../core/decision/outcome.ts';
 import { Platform } from '../core/decision/platform.ts';
 import { DECISION_STATUSES, type DecisionRecord, isRunning, statusOf } from '../core/decision/record.ts';
+import { model, type Parts, sentence, type Sentence as Told, words } from '../core/decision/sentence.ts';
 import { decisionId, modelId, policyRevision, routeReason } from '../core/decision/shared-fields.ts';
 import { plainVerdict } from '../core/decision/verdict.ts';
 import type { WireOf } from '../core/define/field.ts';
@@ -16,10 +17,13 @@ import { usageBody } from '../dialects/openai-chat/completion.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';
 import { platformOf } from '../gateway/money/receipt.ts';
 import type { Explanation } from '../gateway/request/explain.ts';
+import { recordStory } from '../gateway/request/record-story.ts';
 import { spreadReason } from '../routing/spread-text.ts';
+import { story } from '../routing/story.ts';
 import { CERTIFICATE, type Certified, Readings, Replay } from './certificate.ts';
 import { Facts } from './decision-facts.ts';
 import { DecisionSummary, ofKey } from './decision-list.ts';
+import { sentences } from './sentence.ts';
 import type { RepeatedDecision } from './use-cases/repeat-decision.ts';
 import { FULL_SIGHT, type Sight } from './use-cases/sight.ts';
 
@@ -74,7 +78,7 @@ export const FoundRequest = f.named('FoundRequest', 'A request with its decision
   ),
   explanation: f.textOrNull(
     'Why the request was refused or failed, or why its model was chosen, in sentences. Null if nothing is known.',
-    'The request named this model.',
+    'It went to gpt-6-luna. gpt-6-luna was requested by name.',
   ),
   alias: f.inCommand(f.textOrNull('The alias that the request named as `model`; null if it used no alias.', null), {
     text: (alias: string, { selector, model }: { readonly selector: string; readonly model: string }) =>
@@ -93,6 +97,14 @@ interface ShownOutcome extends DecisionOutcome, Pick<Explanation, 'hindsight'> {
 }
 const ofOutcome = f.from<ShownOutcome>();
 
+const orNoUsd = (of: string, example: string) =>
+  f.orNull(
+    f.usd(`The same as \`${of}\`.`, example),
+    `The same as \`${of}\`. In USD, an exact decimal; null without an amount, and if the value of a Credit is unknown.`,
+  );
+const usdOf = <Member extends string>(member: Member, of: string, example: string) =>
+  f.as(member, orNoUsd(of, example));
+
 const Outcome = f.viewRow<ShownOutcome>()({
   ...OUTCOME,
   attempts: f.list(Attempt, 'The attempts in the order in which they were made.'),
@@ -100,13 +112,23 @@ const Outcome = f.viewRow<ShownOutcome>()({
     ({ usage, estimated }) => usage && usageBody(usage, estimated),
     f.onWire(f.orNull(Usage, 'The usage of the attempt that produced the answer; null if no attempt did.')),
   ),
+  charged_usd: usdOf('charged', 'credits_consumed', '0.00009'),
+  saved_usd: usdOf('saved', 'cost_saved_credits', '0.000081'),
   runner_up_cost_credits: ofOutcome(
     ({ hindsight }) => creditsOrNull(hindsight?.runnerUp),
     f.figureOrNull('The cost of the same tokens on the runner-up; null without a runner-up. In Credits.', 0.028),
   ),
+  runner_up_cost_usd: ofOutcome(
+    ({ hindsight }) => hindsight?.runnerUp ?? null,
+    orNoUsd('runner_up_cost_credits', '0.000028'),
+  ),
   baseline_cost_credits: ofOutcome(
     ({ hindsight }) => creditsOrNull(hindsight?.baseline),
     f.figureOrNull('The cost of the same tokens on the baseline model; null for a pinned model. In Credits.', 0.171),
+  ),
+  baseline_cost_usd: ofOutcome(
+    ({ hindsight }) => hindsight?.baseline ?? null,
+    orNoUsd('baseline_cost_credits', '0.000171'),
   ),
 });
 
@@ -231,6 +253,12 @@ export const Decision = f.view<ShownDecision>()(
       'Providers that could not serve at that time, each with the reason. Null if you ask with a key without the scope `admin`, and if the decision cannot be repeated.',
     ),
     replay: of(({ matches, reason, repeatsEndpoints: endpoints }) => ({ matches, reason, endpoints }), Replay),
+    sentences: of(
+      (shown) => recordStory(shown),
+      sentences(
+        'The request in sentences: which model it got and why, what it cost, and whether the decision can be repeated.',
+      ),
+    ),
     ...CERTIFICATE,
     outcome: of(
       shownOutcome,
@@ -303,7 +331,26 @@ export const DecisionRepeat = f.view<RepeatedDecision>()(
       },
       null,
     ),
+    sentences: ofRepeat(
+      repeatStory,
+      sentences('The decision in sentences, beginning with a comparison with the recorded choice.'),
+    ),
     ...CERTIFICATE,
   },
   { title: 'DecisionRepeat' },
 );
+
+function repeatStory({ record, facts, certificate, refusal }: RepeatedDecision): readonly Told[] {
+  return [
+    sentence('outcome', againWords(record.choice, certificate?.choice ?? null)),
+    ...(certificate ? story(certificate, facts) : []),
+    ...(refusal && !certificate?.refusal ? [sentence('refusal', [refusal.message])] : []),
+  ];
+}
+
+/** Compares the choice of today with the recorded choice. @param today null for a refusal */
+function againWords(recorded: string, today: string | null): Parts {
+  if (today === null) return ['Today it would be refused.'];
+  if (today === recorded) return words`Today it would go to ${model(today)} again.`;
+  return words`Today it would go to ${model(today)} instead of ${model(recorded)}.`;
+}

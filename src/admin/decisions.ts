@@ -310,16 +310,19 @@ export const showRecord = operationsOn<RequestReader>()({
   brief: (body: PrintedRequest) => requestLines(body, f.secondText),
   async run({ records, sightOf, people }, { by, id }) {
     const sight = sightOf(by);
-    const { entry, attempts, alias, repeats } = await findShown(by, records, id, sight);
+    const { entry, record } = await findShown(by, records, id, sight);
+    const { attempts = [], repeats } = record?.outcome ?? {};
     const tries = attempts.map((attempt) => shownAttempt(attempt, sight));
     const base = shown(entry, sight);
     const { team, user } = base;
     return {
       ...base,
-      ...{ alias, repeats, tries },
+      tries,
+      alias: record?.facts.alias ?? null,
+      repeats: repeats === undefined ? null : idText('dec_', repeats),
       teamName: (team && people.team(team)?.name) ?? null,
       userName: (user && people.user(user)?.name) ?? null,
-      ...explained(base, entry.summary?.error ?? null, attempts, alias),
+      ...explained(base, record),
     };
   },
 });

@@ -3,6 +3,7 @@ import { policyRevision } from '../core/decision/shared-fields.ts';
 import * as field from '../core/define/fields.ts';
 import { CERTIFICATE } from './certificate.ts';
 import { Facts } from './decision-facts.ts';
+import { sentences } from './sentence.ts';
 
 export const PolicyExplanation = field.named('PolicyExplanation', 'The decision for a request that was not sent.', {
   policy_revision: policyRevision,
@@ -16,6 +17,9 @@ export const PolicyExplanation = field.named('PolicyExplanation', 'The decision 
     message: field.text('The error in a sentence.', 'No model fits.'),
   }),
   facts: Facts,
+  sentences: sentences(
+    'The decision in sentences, with notes about the task, the hold, and rules whose condition failed.',
+  ),
   ...CERTIFICATE,
   pareto_front: field.textList(
     'The eligible models for which no other model is at least as good in quality, cost and latency and better in one of them.',
@@ -24,6 +28,10 @@ export const PolicyExplanation = field.named('PolicyExplanation', 'The decision 
   first_hold_credits: field.figureOrNull(
     'The amount that would be held at first. In Credits. Null if the request would wait or be refused. Without a key, a team or a user, only the first part of a hold that can grow.',
     1.9,
+  ),
+  first_hold_usd: field.textOrNull(
+    'The same as `first_hold_credits`. In USD, an exact decimal; null without a hold.',
+    '0.0019',
   ),
   hold_note: Type.Optional(
     field.textOrNull('A sentence about the hold, or about the lack of money; null if there is nothing to say.'),

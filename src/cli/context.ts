@@ -113,7 +113,8 @@ async function doctorHere(line: CommandLine, host: CommandHost, tell: CommandCon
   // One of the checks reports why the database cannot be read.
   const stored = named.fault === null ? await storedFacts(database).catch(() => ({})) : {};
   const dataFlag = folderFlags.includes('--data') ? ` --data ${shellWord(data)}` : '';
-  return openOfflineDoctor(operator(), {
+  return openOfflineDoctor({
+    by: operator(),
     command: (words) => `${commandName()} ${words}${dataFlag}`,
     place: { home: data, data, database },
     ...{ folder, secretPaths, databaseFault: named.fault, now: host.now },

@@ -1,4 +1,5 @@
-import type { Decision, RankedModel } from '../core/decision/decision.ts';
+import type { Decision, InsteadOf, RankedModel } from '../core/decision/decision.ts';
+import { model, type Parts, textOf, words } from '../core/decision/sentence.ts';
 import { idText } from '../core/id.ts';
 import { shownCredits, shownMs } from '../core/money/ceiling.ts';
 import { toCredits } from '../core/money/credits.ts';
@@ -63,22 +64,46 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   const { facts, eligible, reason } = decision;
   const [choice] = decision.ranked;
   const id = snapshot.models[choice.model]!.id;
-  const why =
-    decision.insteadOf !== undefined
-      ? `${id} is a fallback of ${decision.insteadOf.model}, which was left out (${decision.insteadOf.text})`
-      : facts.named !== null
-        ? `${id} was requested by name`
-        : eligible === 1
-          ? `${id} is the only model that can serve the request`
-          : `${id} is the best of ${eligible} eligible models by ${reason}`;
   const figures = `${qualityText(choice)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
   const cappedBy = outputCappedBy(choice, snapshot.models[choice.model]!, facts);
   const capped =
     cappedBy === null ? '' : ` Its output is capped at ${plural(choice.outputCap, 'token')}: ${capReason(cappedBy)}.`;
-  const ofSelector = eligible > 1 && decision.insteadOf === undefined ? decisionReason(decision, snapshot) : null;
-  if (ofSelector !== null) return `${note ?? ''}${ofSelector}. ${id}: ${figures}.${capped}`;
+  const { insteadOf = null } = decision;
+  const choiceReason = eligible > 1 && insteadOf === null ? decisionReason(decision, snapshot) : null;
+  const isNamed = facts.named !== null;
+  const why = textOf(choiceClause({ id, eligible, reason, insteadOf, isNamed, choiceReason, listedBy: null }));
+  if (choiceReason !== null) return `${note ?? ''}${why}. ${id}: ${figures}.${capped}`;
   const task = isIntentRead(facts) ? `For the task ${facts.task}, ` : '';
   return `${note ?? ''}${task}${why}: ${figures}.${capped}`;
+}
+
+/** What decided for a model. */
+interface ChosenModel {
+  readonly id: string;
+  /** The number of models that could serve the request; null if it is unknown. */
+  readonly eligible: number | null;
+  /** The value of `route_reason`. */
+  readonly reason: string;
+  /** The model that the request names, if the choice is a fallback of it; null otherwise. */
+  readonly insteadOf: InsteadOf | null;
+  /** The selector without an eligible model of its own, if the choice is a listed fallback of it; null otherwise. */
+  readonly listedBy: string | null;
+  readonly isNamed: boolean;
+  /** Why the ladder of a selector gave the choice; null if no ladder chose it. */
+  readonly choiceReason: string | null;
+}
+
+/** Says in a clause why a model was chosen. Each explanation of a decision uses it. */
+export function choiceClause(chosen: ChosenModel): Parts {
+  const { id, eligible, reason, insteadOf, listedBy, isNamed, choiceReason } = chosen;
+  if (insteadOf)
+    return words`${model(id)} is a fallback of ${model(insteadOf.model)}, which was left out (${insteadOf.text})`;
+  if (listedBy !== null) return words`${model(id)} is a fallback of ${listedBy}, which cannot serve the request`;
+  if (isNamed) return words`${model(id)} was requested by name`;
+  if (eligible === 1) return words`${model(id)} is the only model that can serve the request`;
+  if (choiceReason !== null) return words`${choiceReason}`;
+  if (eligible === null) return words`${model(id)} was chosen by ${reason}`;
+  return words`${model(id)} is the best of ${eligible} eligible models by ${reason}`;
 }
 
 /** The quality of a model as text. A choice may count another figure, which is not the expected share of good answers, so it is shown apart. */

@@ -23,7 +23,7 @@ test('docs/route/explain.md shows what its command prints', async () => {
     // The page omits the providers without a key, and data that this test does not know.
     const [told = ''] = out.split('\nProviders that cannot serve here');
     expect(words(told)).toBe(words(shown));
-    const table = (text: string) => text.slice(0, text.indexOf('\n\nThe request names'));
+    const table = (text: string) => text.slice(0, text.lastIndexOf('(rules.yaml:2)\n\n'));
     expect(table(told)).toBe(table(shown));
   } finally {
     rmSync(folder, { recursive: true, force: true });

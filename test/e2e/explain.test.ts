@@ -117,7 +117,7 @@ describe('signalbox policy explain', () => {
         'the first one that is good enough is chosen.',
       ],
       [(await runHere(['policy', 'explain', shipped, '-'], {}, weights)).out, 'The highest utility wins.'],
-      [(await runHere(['policy', 'explain', shipped, '--model', 'sim-small'])).out, 'The request names its model'],
+      [(await runHere(['policy', 'explain', shipped, '--model', 'sim-small'])).out, 'sim-small was requested by name'],
     ];
     for (const [out, text] of orders) expect(out).toContain(text);
   });

@@ -71,7 +71,7 @@ async function openDecision(): Promise<string> {
 }
 
 /** The members that differ between a running decision and its record. */
-const atTheEnd = ({ status, created, time, outcome, receipt, ...same }: DecisionBody) => ({
+const atTheEnd = ({ status, created, time, outcome, receipt, sentences, ...same }: DecisionBody) => ({
   end: { status, outcome, receipt },
   same,
 });

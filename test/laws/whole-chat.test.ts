@@ -29,7 +29,7 @@ interface DecisionRecord {
 }
 
 const VARYING_FIELDS: ReadonlySet<string> = new Set([
-  ...['id', 'created', 'time', 'kind', 'seed', 'status', 'outcome', 'receipt'],
+  ...['id', 'created', 'time', 'kind', 'seed', 'status', 'outcome', 'receipt', 'sentences'],
 ]);
 
 /** Returns the part of a record that describes how the decision was made, without its time and outcome. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { PreparedStrategy, RequestStrategy } from '../../src/contract/strategy.ts';
 import { HEALTH, priorReadings, type Readings } from '../../src/core/decision/readings.ts';
+import { textsOf } from '../../src/core/decision/sentence.ts';
 import { emptyBits, setBit } from '../../src/core/policy/rules.ts';
 import type { PolicySnapshot } from '../../src/core/policy/snapshot.ts';
 import { CAPABILITIES } from '../../src/core/request/capability.ts';
@@ -41,9 +42,11 @@ function tell(
   strategy: PreparedStrategy = usual('weighted'),
   readings?: Readings,
 ) {
-  return story(
-    certify(of, request, { id: 0, seed: '0', reason: 'weighted', strategy, ...(readings && { readings }) }),
-    request,
+  return textsOf(
+    story(
+      certify(of, request, { id: 0, seed: '0', reason: 'weighted', strategy, ...(readings && { readings }) }),
+      request,
+    ),
   );
 }
 
@@ -55,6 +58,8 @@ describe('a story', () => {
       'Expected answer: 400 tokens, declared by the policy for general tasks.',
       'blind was rejected because it lacks vision.',
       'best costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.9); the request is not hard. best: expected quality 90 %, 6.3 Credits, 4.5 s.',
+      'Of 3 models that could serve the request, no other model was both cheaper and better. They have the order of the selector for typical requests, and the first one that is good enough is chosen.',
+      'The next in the order is good: 10 percentage points lower expected quality at 33 % of the cost.',
       'The first question is hard with a probability of 12 %, below 88 %. The order of auto: blind, then good, then best, and 1 more.',
       'Signalbox holds at most 55.152 Credits, the cost of up to 4,096 output tokens.',
       'best is also the baseline that savings are measured against, so this choice saves nothing.',
@@ -64,14 +69,14 @@ describe('a story', () => {
   test('names the reason for a choice by weights', () => {
     const weights = { cost: 0.3, quality: 0.7 };
     expect(tell(facts({ needs: CAPABILITIES.vision.bit, weights }))[3]).toBe(
-      'best is the best of 3 models by weighted: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.04 above the utility of good: quality +0.07, cost −0.03.',
+      'best is the best of 3 eligible models by weighted: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.04 above the utility of good: quality +0.07, cost −0.03.',
     );
   });
 
   test('names active rules with their locations, and the effect of preferences', () => {
     const lines = tell(facts({ rules: { constraints: [0], preferences: [0] } }));
     expect(lines).toContain('Constraints that apply: patience (rules.yaml:7).');
-    expect(lines).toContain('slow was rejected because the policy rejects it: patience.');
+    expect(lines).toContain('slow was rejected because the policy rejects it: patience (rules.yaml:7).');
     expect(lines).toContain(
       'Preferences that apply: mature (rules.yaml:12) counts as +0.2 quality for good. Without them, best would be chosen.',
     );
@@ -84,11 +89,14 @@ describe('a story', () => {
     const tied = (more: Parameters<typeof model>[1]) => {
       const of = snapshot([model('a', { q: 0.8 }), model('b', { q: 0.8, ...more })]);
       const certificate = certify(of, facts(), { id: 0, seed: '0', reason: 'test', strategy: byQuality });
-      return [certificate.tieDecidedBy, story(certificate, facts()).find((line) => line.includes('is the best'))];
+      return [
+        certificate.tieDecidedBy,
+        textsOf(story(certificate, facts())).find((line) => line.includes('is the best')),
+      ];
     };
     expect(tied({ cost: price(0.5, 2) })).toEqual([
       'cost',
-      'b is the best of 2 models by test: expected quality 80 %, 1.05 Credits, 4.5 s. a has the same utility; the lower cost decided.',
+      'b is the best of 2 eligible models by test: expected quality 80 %, 1.05 Credits, 4.5 s. a has the same utility; the lower cost decided.',
     ]);
     expect(tied({ latency: { ttftMs: 100, outputTokensPerSecond: 100 } })[0]).toBe('latency');
     expect(tied({})[0]).toBe('id');
@@ -159,7 +167,9 @@ describe('a story', () => {
 
   test('says that a model was requested by name, was the only one, or won a tie', () => {
     expect(tell(facts({ model: 'good', named: ['good'] }))[2]).toStartWith('good was requested by name: expected');
-    expect(tell(facts({ allowedModels: ['good'] })).at(-4)).toStartWith('good is the only model left: expected');
+    expect(tell(facts({ allowedModels: ['good'] })).at(-4)).toStartWith(
+      'good is the only model that can serve the request: expected',
+    );
     const dear = snapshot([model('a', { cost: price(2, 2) }), model('b')]);
     expect(tell(facts(), dear, byQuality)[2]).toEndWith('b has the same utility; the lower cost decided.');
   });
@@ -198,10 +208,12 @@ describe('a story', () => {
     const readings = { ...priorReadings(two), health: Uint8Array.of(0, HEALTH.cooling, 0), allHealthy: false };
     const lines = tell(facts({ cached: [{ model: 'a', tokens: 300 }] }), two, byQuality, readings);
     expect(lines.slice(3)).toEqual([
+      'Of 2 models that could serve the request, no other model was both cheaper and better. The highest utility wins.',
+      'The next best is b: 10 percentage points lower expected quality at 200 % of the cost.',
       'Some endpoints of a are not healthy: p is cooling.',
       'About 300 of 500 input tokens are probably still in the cache of a.',
       'Signalbox holds at most 18.384 Credits, the cost of up to 4,096 output tokens.',
-      'Savings are measured against the baseline, b, which would cost 4.2 Credits: 10 percentage points lower expected quality at 200 % of the cost.',
+      'Savings are measured against the baseline, b, which would cost 4.2 Credits.',
     ]);
   });
 

@@ -1,7 +1,6 @@
-import type { AttemptRecord } from '../../core/decision/attempt.ts';
 import { type DecisionRecord, modelOf, statusOf, summaryOf } from '../../core/decision/record.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { idText, parseId } from '../../core/id.ts';
+import { parseId } from '../../core/id.ts';
 import type { RecordReader } from '../../gateway/records/records.ts';
 import type { RecordEntry, RecordLog, RecordPage, RecordQuery } from '../../store/records.ts';
 import { GrowingPage } from './pages.ts';
@@ -42,18 +41,14 @@ export async function listDecisions(
 /** How many records are read together. Some decision records have long texts. */
 const BATCH = 64;
 
-/** A request as an entry of the list, with details of its decision. */
+/** A request as an entry of the list, with the record of its decision; null for a refused request. */
 interface FoundEntry {
   readonly entry: RecordEntry;
-  readonly attempts: readonly AttemptRecord[];
-  /** The alias that the request named; null if it used none, and for a refused request. */
-  readonly alias: string | null;
-  /** `dec_…` of the decision whose answer the cache repeated; null for none. */
-  readonly repeats: string | null;
+  readonly record: DecisionRecord | null;
 }
 
 /**
- * Finds a request as an entry of the list, with its attempts.
+ * Finds a request as an entry of the list, with its record.
  * @param id `req_…` or `dec_…`
  * @throws SignalboxError `not_found`, also for a request of another person
  */
@@ -75,12 +70,7 @@ export async function findShown(
     throw new SignalboxError('not_found', message);
   }
   await sight.learn([entry.keyId]);
-  return {
-    entry,
-    attempts: record?.outcome?.attempts ?? [],
-    alias: record?.facts.alias ?? null,
-    repeats: record?.outcome?.repeats === undefined ? null : idText('dec_', record.outcome.repeats),
-  };
+  return { entry, record };
 }
 
 function entryOf(record: DecisionRecord): RecordEntry {

@@ -8,6 +8,13 @@ import type { PolicyWorkspace } from './policy/tools.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 
+/** A stored decision, with the name of its key and the value of a Credit in USD; null if they are unknown. */
+interface StoredExplanation {
+  readonly explanation: Explanation;
+  readonly keyName: string | null;
+  readonly usdPerCredit: string | null;
+}
+
 /**
  * Explains a stored decision, whether a server is running or not.
  * @param id of the decision, such as `dec_0a4x1wm3zk0`
@@ -17,11 +24,11 @@ export async function explainStoredDecision(
   by: Principal,
   id: string,
   { judge, database, folder }: PolicyWorkspace,
-): Promise<{ readonly explanation: Explanation; readonly keyName: string | null }> {
+): Promise<StoredExplanation> {
   checkAction(by.caller, 'decisions.explain');
   await requireStore(database);
   const past = new PastPolicies({ ...judge, folder, inForce: () => null });
-  using reader = await readStore(database, ['records', 'access']);
+  using reader = await readStore(database, ['records', 'access', 'ledger']);
   if (!(await reader.records.isCurrent())) {
     const place = await placeOfStore(database);
     throw new UsageError(
@@ -30,5 +37,5 @@ export async function explainStoredDecision(
   }
   const explanation = await explainDecision(by, { records: openRecordReader(reader.records), past }, id);
   const key = await reader.keys.find(explanation.record.keyId);
-  return { explanation, keyName: key?.key.info.name ?? null };
+  return { explanation, keyName: key?.key.info.name ?? null, usdPerCredit: await reader.journal.usdPerCredit() };
 }

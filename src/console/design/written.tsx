@@ -13,11 +13,21 @@ export interface MoneyProps {
   readonly credits: number | null;
 }
 
-/** An amount in USD that shows Credits under the pointer. */
-export const moneyFigure = ({ usd: amount, credits }: MoneyProps): WrittenFigure => ({
-  ...usd(amount),
-  exact: amount === null || credits === null ? NONE.exact : bothExact(amount, credits),
-});
+/** An amount in USD that shows Credits under the pointer. Without a known worth of a Credit, it is an amount in Credits. */
+export function moneyFigure({ usd: amount, credits }: MoneyProps): WrittenFigure {
+  if (credits === null) return NONE;
+  if (amount === null) return { short: creditsText(credits), exact: `${credit.format(credits)} Credits` };
+  return { ...usd(amount), exact: bothExact(amount, credits) };
+}
+
+/** An amount in both units: `$0.0012 (1.2 Credits)`. */
+export const bothText = ({
+  usd: amount,
+  credits,
+}: {
+  readonly usd: string | null;
+  readonly credits: number;
+}): string => (amount === null ? creditsText(credits) : `${usd(amount).short} (${creditsText(credits)})`);
 
 export const Money = (of: MoneyProps) => <Written value={moneyFigure(of)} />;
 

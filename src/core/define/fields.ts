@@ -38,6 +38,7 @@ import {
   type MEMBER,
   type ValueOf,
   type WireOf,
+  type Worth,
 } from './field.ts';
 import { type AmountBounds, microcreditsIn } from './stated-amount.ts';
 
@@ -215,9 +216,10 @@ export const usd = (description: string, example: string) =>
   annotated<ReturnType<typeof text>, Microcredits>(text(`${description} ${USD_END}`, example), { codec: USD });
 const USD_END = 'In USD, an exact decimal.';
 
-/** Writes a value that states no USD in the form of answers. */
-export const json = <Schema extends TSchema>(schema: Schema, value: ValueOf<Schema>) =>
-  encode(schema, value, { usd: () => null }) as WireOf<Schema>;
+/** Writes a value in the form of answers. @param worth needed for a value that states USD */
+export const json = <Schema extends TSchema>(schema: Schema, value: ValueOf<Schema>, worth: Worth = WORTHLESS) =>
+  encode(schema, value, worth) as WireOf<Schema>;
+const WORTHLESS: Worth = { usd: () => null };
 
 /** Whether a field, or a field inside it, contains USD. */
 export const statesUsd = (schema: TSchema): boolean =>

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { certificateText } from '../../../src/admin/cli/policy/explain-text.ts';
 import { paragraphs } from '../../../src/admin/cli/terminal.ts';
 import type { PreparedStrategy, RequestStrategy } from '../../../src/contract/strategy.ts';
+import { textsOf } from '../../../src/core/decision/sentence.ts';
 import { CAPABILITIES } from '../../../src/core/request/capability.ts';
 import { certify } from '../../../src/routing/certify.ts';
 import { story } from '../../../src/routing/story.ts';
@@ -30,7 +31,9 @@ describe('the printed table of candidates', () => {
   test('the printed table fits into 100 columns of a terminal, whatever the names and parts', () => {
     for (const strategy of [usual('auto'), usual('auto-fast'), talkative]) {
       const certificate = certificateBy(strategy);
-      const text = Bun.stripANSI(certificateText(certificate, true) + paragraphs(story(certificate, asked), true));
+      const text = Bun.stripANSI(
+        certificateText(certificate, true) + paragraphs(textsOf(story(certificate, asked)), true),
+      );
       // A name that is longer than a line is not shortened in the sentences.
       const lines = text.split('\n').filter((line) => !line.startsWith(LONG) || line.includes(' '));
       expect(lines.length).toBeGreaterThan(8);
@@ -41,7 +44,7 @@ describe('the printed table of candidates', () => {
   test('the printed table contains no terminal commands from a plugin', () => {
     const rude: RequestStrategy = { ...byQuality, parts: ({ quality }, at) => ({ '\u001b[2Jgone': quality[at]! }) };
     const certificate = certificateBy(rude);
-    const text = certificateText(certificate, false) + paragraphs(story(certificate, asked), false);
+    const text = certificateText(certificate, false) + paragraphs(textsOf(story(certificate, asked)), false);
     expect(text).toContain('[2Jgone');
     expect(text).not.toContain('\u001b');
   });
@@ -60,7 +63,7 @@ describe('the printed table of candidates', () => {
   test('the printed text contains no terminal commands from a caller’s words', () => {
     const hostile = facts({ languages: ['go\u001b]0;owned\u0007', 'a\u202eb'] });
     const certificate = certify(from, hostile, { id: 0, seed: '0', reason: 'auto:usual', strategy: usual('auto') });
-    const text = certificateText(certificate, false) + paragraphs(story(certificate, hostile), false);
+    const text = certificateText(certificate, false) + paragraphs(textsOf(story(certificate, hostile)), false);
     expect(text).toContain('go�]0;owned�, a�b');
     expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });

@@ -104,7 +104,7 @@ failed   legal may use what is dear
   + task: coding
   - model: dear
   + model: cheap
-    \`dear\` is not eligible: rejected by the constraint \`legal-is-cheap\` (policy.yaml:${lineOf('name: legal-is')})
+    dear was rejected because the policy rejects it: legal-is-cheap (policy.yaml:${lineOf('name: legal-is')})
   more: ./signalbox policy explain ${folder} --case "legal may use what is dear"
 
 not run  the spare one serves: the case names idle, which cannot be served (left out with its provider spare, which serves only while no other provider can)
@@ -113,7 +113,7 @@ failed   Europe is served wherever it runs
   with the variables of this environment:
   - cost_below_credits: below 100 Credits
   + refused: no_eligible_model
-    each of \`cheap\`, \`dear\`: rejected by the constraint \`eu-only\` (policy.yaml:${lineOf('name: eu-only')}). \`eu-only\` allows endpoints of \`second\` (SECOND_KEY is not set), which cannot serve here
+    2 models were rejected, each because the policy rejects it: eu-only (policy.yaml:${lineOf('name: eu-only')}): cheap, dear. \`eu-only\` allows endpoints of \`second\` (SECOND_KEY is not set), which cannot serve here
   more: ./signalbox policy explain ${folder} --case "Europe is served wherever it runs" --here
 
 ${folder}: 4 cases: 1 hold, 2 failed, 1 not run
@@ -132,11 +132,11 @@ Providers that cannot serve here: second (SECOND_KEY is not set), spare (it serv
 `);
     const { out, code } = await run('test', newFolder(text));
     const at = (name: string) => `policy.yaml:${text.split('\n').findIndex((line) => line.includes(name)) + 1}`;
-    const dear = `\`dear\`: rejected by the constraint \`legal-is-cheap\` (${at('name: legal-is')})`;
-    const cheap = `\`cheap\`: rejected by the constraint \`eu-only\` (${at('name: eu-only')})`;
+    const dear = `dear was rejected because the policy rejects it: legal-is-cheap (${at('name: legal-is')})`;
+    const cheap = `cheap was rejected because the policy rejects it: eu-only (${at('name: eu-only')})`;
     expect(code).toBe(2);
-    expect(out).toContain(`${dear}; ${cheap}`);
-    expect(out).toContain(`${cheap}; ${dear}`);
+    expect(out).toContain(`${dear}. ${cheap}`);
+    expect(out).toContain(`${cheap}. ${dear}`);
   });
 
   test('policy test --json returns the same results', () => {

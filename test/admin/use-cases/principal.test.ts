@@ -36,6 +36,7 @@ import {
 import { lastAudit, runAudit } from '../../../src/admin/use-cases/ledger/audit.ts';
 import { backUp } from '../../../src/admin/use-cases/ledger/backup.ts';
 import { readBooks } from '../../../src/admin/use-cases/ledger/reading.ts';
+import { reconcileBills } from '../../../src/admin/use-cases/ledger/reconcile.ts';
 import { refund } from '../../../src/admin/use-cases/ledger/refund.ts';
 import { overviewOf, storedOverview } from '../../../src/admin/use-cases/ledger/status.ts';
 import { endLogin, listLogins, meOf } from '../../../src/admin/use-cases/logins.ts';
@@ -120,6 +121,13 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
     },
   ],
   childKeys: [['caller'], (by) => childKeys(by, stub)],
+  reconcileBills: [
+    MONEY,
+    (by) => {
+      const day = { model: 'm', unit: 'input', amount: 1, usd: null, tier: null, account: null, day: '2026-11-01' };
+      return reconcileBills(by, stub, [{ provider: 'openai', lines: [day] }], { provider: null, account: null });
+    },
+  ],
   clusterStatus: [REPORTED, (by) => clusterStatus(by, stub)],
   runDoctor: [REPORTED, (by) => runDoctor(by, stub)],
   createKey: [[...OPERATORS, ...MEMBERS], (by) => createKey(by, stub, { name: '', scopes: ['chat'] })],

@@ -91,8 +91,8 @@ describe('of a month of traffic', () => {
     await settled(page);
     await page.locator(`a[href*="${id}"]`).first().click();
     const why = page.getByRole('region', { name: 'Why' });
-    await why.getByText(`It went to ${model}, by`).waitFor();
-    expect(await why.textContent()).toContain(reason);
+    await why.getByText(`It went to ${model}.`).waitFor();
+    expect(await page.getByRole('region', { name: 'Facts' }).textContent()).toContain(reason);
   });
 
   test('which budget runs out first, and when?', async () => {

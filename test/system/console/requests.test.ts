@@ -53,15 +53,16 @@ test('a request opens from the list, and its first sentence says why Signalbox c
   await page.getByRole('heading', { name: 'Request', exact: true }).waitFor();
   expect(new URL(page.url()).pathname).toBe(`/console/requests/${decision}`);
   await story(page).waitFor();
-  const recorded: { choice: string; route_reason: string; policy_revision: string } = JSON.parse(
+  const recorded: { choice: string; choice_reason: string; policy_revision: string } = JSON.parse(
     await (await stage.box.get(`/admin/decisions/${decision}`)).text(),
   );
   const answer = await story(page).locator('.requests-answer').textContent();
-  expect(answer?.trim()).toBe(`It went to ${recorded.choice}, by ${recorded.route_reason}.`);
+  expect(answer?.trim()).toStartWith(`It went to ${recorded.choice}. ${recorded.choice_reason}. ${recorded.choice}: `);
   const words = (await story(page).textContent()) ?? '';
-  expect(words).toContain('Rule no-mirror-for-long (policy.yaml:');
-  expect(words).toContain('left out claude-mirror-4.');
-  expect(words).toContain('Preference prefer-breeze');
+  expect(words).toContain(
+    'claude-mirror-4 was rejected because the policy rejects it: no-mirror-for-long (policy.yaml:',
+  );
+  expect(words).toContain('Preferences that apply: prefer-breeze (policy.yaml:');
   const rule = story(page)
     .getByRole('link', { name: /^policy\.yaml:\d+$/ })
     .first();
@@ -120,14 +121,14 @@ test('a request shows the candidates, attempts and money of the admin API, and t
 deeply('filters stand in the address, narrow the list, and are cleared at once', async () => {
   const { page } = await openConsole(stage, { path: '/requests' });
   const all = await rowsOf(page).count();
-  await page.getByLabel('Model').selectOption('claude-mirror-4');
+  await page.getByLabel('Model', { exact: true }).selectOption('claude-mirror-4');
   await page.waitForURL('**model=claude-mirror-4*');
   await waitFor(async () => (await rowsOf(page).count()) < all);
   for (const text of await rowsOf(page).locator('.requests-model').allTextContents())
     expect(text).toContain('claude-mirror-4');
   await page.reload();
   await settled(page);
-  expect(await page.getByLabel('Model').inputValue()).toBe('claude-mirror-4');
+  expect(await page.getByLabel('Model', { exact: true }).inputValue()).toBe('claude-mirror-4');
   await page.getByLabel('Label').fill('nonsense');
   await page.getByText('must have the form name=value').waitFor();
   await page.getByRole('button', { name: 'Clear filters' }).click();
@@ -251,7 +252,7 @@ test('a fallback that answered instead of a named model says so in the list and 
   expect(new URL(page.url()).pathname).toBe(`/console/requests/${id}`);
   const words = (await story(page).textContent()) ?? '';
   expect(words).toStartWith(
-    'It went to mistral-breeze, a fallback of claude-mirror-4, which the request named by name. claude-mirror-4 was left out: its expected cost',
+    'It went to mistral-breeze. mistral-breeze is a fallback of claude-mirror-4, which was left out (its expected cost',
   );
   expect(await axeFinds(page)).toEqual([]);
   await page.goBack();

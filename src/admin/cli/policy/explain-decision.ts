@@ -1,11 +1,13 @@
 import type { DecisionOutcome } from '../../../core/decision/outcome.ts';
+import { type Sentence, textsOf } from '../../../core/decision/sentence.ts';
 import { json as jsonOf } from '../../../core/define/fields.ts';
 import { idText } from '../../../core/id.ts';
+import { usdWriter } from '../../../core/money/usd.ts';
 import { creditsText } from '../../../core/text/text.ts';
 import { UsageError } from '../../../core/usage-error.ts';
 import type { Explanation } from '../../../gateway/request/explain.ts';
+import { recordStory } from '../../../gateway/request/record-story.ts';
 import { spreadReason } from '../../../routing/spread-text.ts';
-import { story } from '../../../routing/story.ts';
 import { Decision, shownDecision } from '../../decision.ts';
 import { FULL_SIGHT } from '../../use-cases/sight.ts';
 import { explainStoredDecision } from '../../use-cases/stored-decision.ts';
@@ -25,46 +27,35 @@ export async function runExplainDecision(args: readonly string[], command: Polic
   refuseOthers('--decision', here ? { here } : more, undefined);
   if (positionals.length > 1) throw new UsageError('policy explain --decision takes at most one folder.');
   const folder = positionals[0] ?? command.folder;
-  const { explanation, keyName } = await explainStoredDecision(operator(), decision, {
+  const { explanation, keyName, usdPerCredit } = await explainStoredDecision(operator(), decision, {
     ...command,
     folder,
   });
   const { terminal } = command;
+  const sight = { ...FULL_SIGHT, nameOf: () => keyName };
   const text = json
-    ? jsonText(jsonOf(Decision, shownDecision(explanation, { ...FULL_SIGHT, nameOf: () => keyName })))
+    ? jsonText(jsonOf(Decision, shownDecision(explanation, sight), { usd: usdWriter(usdPerCredit) }))
     : decisionText(explanation, terminal);
   return { text, code: explanation.matches ? 0 : 2 };
 }
 
+/** Prints the sentences about a decision between its tables. */
 function decisionText(explanation: Explanation, terminal: boolean): string {
-  const { record, certificate, matches, repeatsEndpoints, reason, hindsight, leftOut } = explanation;
+  const { record, certificate } = explanation;
   const { id, kind, keyId, time, revision, choice, outcome } = record;
   const head = `${idText('dec_', id)}: ${kind} with the key ${keyId}, ${minute(time)} UTC, policy ${revision}. Chosen model: ${choice}.`;
-  const replay = certificate
-    ? `The decision, repeated from its record, is ${matches ? 'identical, bit for bit' : 'different'}.`
-    : `The decision cannot be repeated. ${reason}`;
+  const sentences = recordStory(explanation);
+  const isFirst = ({ about }: Sentence) => about === 'outcome' || about === 'replay';
+  const isLast = ({ about }: Sentence) => about === 'money';
+  const reasons = sentences.filter((one) => !isFirst(one) && !isLast(one));
   const parts = [
-    paragraphs(
-      [
-        head,
-        replay,
-        ...(repeatsEndpoints === null ? [] : [REPEATED[`${repeatsEndpoints}`]]),
-        ...(leftOut?.length ? [`Providers that could not serve at that time: ${leftOut.join(', ')}.`] : []),
-      ],
-      terminal,
-    ),
-    ...(certificate
-      ? [certificateText(certificate, terminal), paragraphs(story(certificate, record.facts), terminal)]
-      : []),
-    ...(outcome ? [attemptsText(outcome, terminal), paragraphs(receipt(outcome, hindsight), terminal)] : []),
+    paragraphs([head, ...textsOf(sentences.filter(isFirst))], terminal),
+    ...(certificate ? [certificateText(certificate, terminal)] : []),
+    ...(reasons.length > 0 ? [paragraphs(textsOf(reasons), terminal)] : []),
+    ...(outcome ? [attemptsText(outcome, terminal), paragraphs(textsOf(sentences.filter(isLast)), terminal)] : []),
   ];
   return parts.join('\n');
 }
-
-const REPEATED = {
-  true: 'Each attempt, repeated from its record, has the same endpoint.',
-  false: 'An attempt, repeated from its record, has another endpoint. The record or the policy was edited.',
-};
 
 function attemptsText({ attempts, full }: DecisionOutcome, terminal: boolean): string {
   const isSpread = attempts.some(({ spread }) => spread !== undefined);
@@ -92,18 +83,3 @@ const resultText = ({ failure, after, charged }: DecisionOutcome['attempts'][num
     ...(after === undefined ? [] : [`second attempt after ${after}`]),
     ...(charged === undefined ? [] : [creditsText(charged)]),
   ].join(', ');
-
-function receipt(outcome: DecisionOutcome, hindsight: Explanation['hindsight']): string[] {
-  const { status, error, usage, estimated, charged, saved, totalMs } = outcome;
-  const tokens = usage
-    ? `${usage.inputTokens} input tokens (${usage.cachedInputTokens} cached) and ${usage.outputTokens} output tokens${estimated ? ', counted by Signalbox' : ''}; `
-    : '';
-  const elsewhere = [
-    hindsight?.runnerUp != null && `${creditsText(hindsight.runnerUp)} on the runner-up`,
-    hindsight?.baseline != null && `${creditsText(hindsight.baseline)} on the baseline`,
-  ].filter((text) => typeof text === 'string');
-  return [
-    `The request ${error ? `ended as ${status} with ${error}` : `was ${status}`} in ${Math.round(totalMs)} ms: ${tokens}charged ${creditsText(charged)}, saved ${creditsText(saved)}.`,
-    ...(elsewhere.length > 0 ? [`The same tokens would have cost ${elsewhere.join(' and ')}.`] : []),
-  ];
-}

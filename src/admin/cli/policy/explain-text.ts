@@ -1,3 +1,4 @@
+import { shortPlace } from '../../../core/decision/sentence.ts';
 import { shownCredits } from '../../../core/money/ceiling.ts';
 import type { SourcePlace } from '../../../core/source-place.ts';
 import { painter } from '../../../core/text/paint.ts';
@@ -5,7 +6,6 @@ import { wrapped } from '../../../core/text/text.ts';
 import { visible } from '../../../core/text/visible.ts';
 import { SHOWN_QUALITY_MAX, seconds } from '../../../routing/advise.ts';
 import type { CandidateEntry } from '../../../routing/certificate.ts';
-import { shortPlace } from '../../../routing/story.ts';
 import { clipped, grid, WIDTH } from '../terminal.ts';
 
 /** The values of a candidate that tables show. */

@@ -13,13 +13,15 @@ import { type Doctor, openDoctor } from './run.ts';
 /** A data folder, a policy folder and the variables of a shell. */
 interface OfflinePlace
   extends Pick<DoctorSources, 'command' | 'place' | 'folder' | 'secretPaths' | 'databaseFault' | 'now'> {
+  /** The person who asks. */
+  readonly by: Principal;
   readonly judge: JudgeTools;
   readonly door: () => Promise<Door>;
 }
 
 /** Opens the checks without a server. */
-export function openOfflineDoctor(by: Principal, place: OfflinePlace): Doctor {
-  const { judge: _, ...sources } = place;
+export function openOfflineDoctor(place: OfflinePlace): Doctor {
+  const { judge: _, by, ...sources } = place;
   return openDoctor(() => ({
     ...sources,
     timers: processTimers,

@@ -1,14 +1,13 @@
 import type { Decision, Refusal } from '../../../core/decision/decision.ts';
+import { shortPlace, textOf, textsOf } from '../../../core/decision/sentence.ts';
 import type { Constraint } from '../../../core/policy/rules.ts';
 import type { PolicySnapshot } from '../../../core/policy/snapshot.ts';
 import type { Facts } from '../../../core/request/facts.ts';
-import { listNames } from '../../../policy/report/nearest.ts';
 import { type Runtime, strategyOf } from '../../../policy/runtime/runtime.ts';
-import type { CandidateEntry, RejectionEntry } from '../../../routing/certificate.ts';
 import { certify } from '../../../routing/certify.ts';
 import type { ModelLists } from '../../../routing/model-name.ts';
 import { rejectionsAgainst, violatedConstraints } from '../../../routing/rejections.ts';
-import { shortPlace } from '../../../routing/story.ts';
+import { type RejectedModel, rejectionGroups, story } from '../../../routing/story.ts';
 import { UNNAMED } from './hypothetical.ts';
 
 /** Whose lists of models the reasons name. */
@@ -16,12 +15,16 @@ interface Sender {
   readonly caller: ModelLists;
 }
 
-/** The most groups of models with the same reasons, and the most models in a group, that one line names. */
-const GROUPS_MAX = 8;
-const NAMES_MAX = 5;
+/** The most groups of models with the same reasons, and the most models in a group, that a failed case names. */
+const LIMITS = { groups: 8, names: 5 };
+
+/** Prints sentences as a hint, which has no full stop at its end. */
+const hintOf = (sentences: readonly string[]): string => sentences.join(' ').replace(/\.$/, '');
+
+const rejectedTexts = (rejected: readonly RejectedModel[]): string[] => rejectionGroups(rejected, LIMITS).map(textOf);
 
 /**
- * For each model of a refusal, writes what rejected the model, with the rules and their locations, on one line.
+ * For each model of a refusal, says what rejected the model, with the rules and their locations.
  *
  * @param first IDs of the models to name first
  */
@@ -33,22 +36,15 @@ export function whyRejected(
   const inputs = { ...refusal, snapshot };
   const all = rejected.map(({ model: at, rejections }) => {
     const model = snapshot.models[at]!;
-    return { id: model.id, why: against(rejectionsAgainst(model, rejections, inputs)) };
+    return { model: model.id, rejections: rejectionsAgainst(model, rejections, inputs) };
   });
-  const isFirst = ({ id }: { readonly id: string }) => first.includes(id);
-  const groups = [...Map.groupBy([...all.filter(isFirst), ...all.filter((one) => !isFirst(one))], ({ why }) => why)];
-  const texts = groups.slice(0, GROUPS_MAX).map(([why, models]) => {
-    const more = models.length - NAMES_MAX;
-    const names = listNames(models.slice(0, NAMES_MAX).map(({ id }) => id));
-    return `${models.length > 1 ? 'each of ' : ''}${names}${more > 0 ? ` and ${more} more` : ''}: ${why}`;
-  });
-  const rest = groups.slice(GROUPS_MAX).reduce((sum, [, models]) => sum + models.length, 0);
-  const whole = [...texts, ...(rest > 0 ? [`${rest} more for other reasons`] : [])].join('; ');
+  const isFirst = ({ model }: RejectedModel) => first.includes(model);
   const rules = rejected.flatMap(({ model, rejections }) =>
     violatedConstraints(snapshot.models[model]!, rejections, inputs),
   );
   const unserved = [...new Set(rules)].flatMap((rule) => unservedBy(rule, snapshot) ?? []);
-  return [whole, ...unserved].join('. ');
+  const others = all.filter((one) => !isFirst(one));
+  return hintOf([...rejectedTexts(all.filter(isFirst)), ...rejectedTexts(others), ...unserved]);
 }
 
 /** The most providers that a line names with what they lack. */
@@ -63,42 +59,24 @@ function unservedBy({ name, unserved = [] }: Constraint, { leftOut }: PolicySnap
   if (found.length === 0) return undefined;
   const shown = found.slice(0, PROVIDERS_MAX).map((one) => `\`${one.name}\` (${one.reason})`);
   const more = found.length - shown.length;
-  return `\`${name}\` allows endpoints of ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}, which cannot serve here`;
+  return `\`${name}\` allows endpoints of ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}, which cannot serve here.`;
 }
 
-/**
- * Writes on one line why none of these models was chosen: the rank of the best model, and the reasons against the models without a rank.
- */
+/** Says why none of these models was chosen: the rank of the best model, the reason for the choice, and the reasons against the others. */
 export function whyNotChosen(
   models: readonly string[],
-  { facts, reason, caller }: Decision & Sender,
+  { facts, caller }: Decision & Sender,
   runtime: Runtime,
 ): string {
-  const given = { ...UNNAMED, ...strategyOf(facts, runtime), caller };
-  const { candidates, choiceReason } = certify(runtime.snapshot, facts, given);
-  const [choice] = candidates;
-  const meant = candidates.filter(({ model }) => models.includes(model));
+  const certificate = certify(runtime.snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), caller });
+  const ranked = certificate.candidates.filter(({ rank }) => rank !== null);
+  const meant = certificate.candidates.filter(({ model }) => models.includes(model));
   const best = meant.find(({ rank }) => rank !== null);
-  const leftOut = meant
-    .filter(({ rank }) => rank === null)
-    .map((one) => `\`${one.model}\` is not eligible: ${against(one.rejections)}`);
-  if (choice && best) {
-    const count = candidates.filter(({ rank }) => rank !== null).length;
-    const why = choiceReason ?? `utility ${utility(best)}, and ${utility(choice)} of \`${choice.model}\``;
-    return [`by ${reason}, \`${best.model}\` is number ${best.rank} of ${count}: ${why}`, ...leftOut].join('; ');
-  }
-  if (facts.named !== null) return `the request names ${listNames(facts.named)}`;
-  return leftOut.join('; ');
-}
-
-const utility = ({ utility: value }: CandidateEntry): string => (value ?? 0).toPrecision(4);
-
-const against = (rejections: readonly RejectionEntry[]): string =>
-  rejections.map(({ text, rules }) => (rules.length === 0 ? text : `rejected by ${rulesText(rules)}`)).join('; ');
-
-function rulesText(rules: RejectionEntry['rules']): string {
-  const names = rules.map(({ name, place }) => `\`${name}\` (${shortPlace(place)})`);
-  return `${names.length > 1 ? 'the constraints' : 'the constraint'} ${names.join(', ')}`;
+  const leftOut = rejectedTexts(meant.filter(({ rank }) => rank === null));
+  if (!best && leftOut.length > 0) return hintOf(leftOut);
+  const choice = textsOf(story(certificate, facts).filter(({ about }) => about === 'choice'));
+  const place = best ? [`${best.model} is number ${best.rank} of ${ranked.length} by ${certificate.reason}.`] : [];
+  return hintOf([...place, ...choice, ...leftOut]);
 }
 
 /** Writes why a rule does not reject a model; undefined if it is not a constraint of the policy. */

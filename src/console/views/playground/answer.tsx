@@ -4,12 +4,10 @@ import { Explained } from '../../design/explained.tsx';
 import { duration, figure, NONE } from '../../design/format.ts';
 import { Hero, Heroes } from '../../design/hero.tsx';
 import { NamedState, type StateWords } from '../../design/tag.tsx';
-import { Coded, creditsText } from '../../design/written.tsx';
+import { bothText, Coded, creditsText, moneyFigure } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { hrefOf } from '../../shell/router.ts';
-import { costWriter } from '../requests/candidates.tsx';
-import { bothText } from './decision.tsx';
-import type { Run } from './run.ts';
+import type { Amount, Run } from './run.ts';
 import type { Speech } from './wire.ts';
 
 const STATES: StateWords = {
@@ -25,12 +23,10 @@ export const isUnderWay = ({ state }: Run): boolean => state === 'waiting' || st
 
 interface RunProps {
   readonly run: Run;
-  /** An exact decimal; null while it is not known. */
-  readonly usdPerCredit: string | null;
 }
 
 /** Shows the answer while it streams, the times that this page measured, and the receipt. */
-export function AnswerCard({ run, usdPerCredit, onStop }: RunProps & { onStop(): void }) {
+export function AnswerCard({ run, onStop }: RunProps & { onStop(): void }) {
   const { parts, failure } = run;
   return (
     <section class="card playground-answer" aria-labelledby="answer">
@@ -63,10 +59,10 @@ export function AnswerCard({ run, usdPerCredit, onStop }: RunProps & { onStop():
       {[...parts.choices].map(([index, speech]) => (
         <Choice key={index} which={parts.choices.size > 1 || index > 0 ? ` ${index + 1}` : ''} speech={speech} />
       ))}
-      <Times run={run} usdPerCredit={usdPerCredit} />
+      <Times run={run} />
       <div class="stack-tight">
         <HoldBar run={run} />
-        <Receipt run={run} usdPerCredit={usdPerCredit} />
+        <Receipt run={run} />
       </div>
     </section>
   );
@@ -110,20 +106,31 @@ function headingOf({ parts, record, state, dialect }: Run): string {
   return dialect === 'embeddings' ? 'Vectors' : 'Answer';
 }
 
-const chargedOf = ({ parts, record }: Run): number | null =>
-  numberOf(parts.platform?.credits_consumed) ?? numberOf(record?.outcome?.credits_consumed);
+/** An amount of the receipt. Its USD come with the decision record, which is written after the answer. */
+function amountOf(credits: number | null, usd: string | null | undefined): Amount | null {
+  return credits === null ? null : { credits, usd: usd ?? null };
+}
 
-function Times({ run, usdPerCredit }: RunProps) {
+const chargedOf = ({ parts, record }: Run): Amount | null =>
+  amountOf(
+    numberOf(parts.platform?.credits_consumed) ?? numberOf(record?.outcome?.credits_consumed),
+    record?.outcome?.charged_usd,
+  );
+
+const savedOf = ({ parts, record }: Run): Amount | null =>
+  amountOf(
+    numberOf(parts.platform?.cost_saved_credits) ?? numberOf(record?.outcome?.cost_saved_credits),
+    record?.outcome?.saved_usd,
+  );
+
+function Times({ run }: RunProps) {
   const { parts, record, firstMs, endMs, isStreamed } = run;
   const output = parts.usage?.output ?? numberOf(record?.outcome?.usage?.completion_tokens) ?? null;
   const writtenMs = firstMs === null || endMs === null ? 0 : endMs - firstMs;
   const charged = chargedOf(run);
-  const saved = numberOf(parts.platform?.cost_saved_credits) ?? numberOf(record?.outcome?.cost_saved_credits);
+  const saved = savedOf(run);
   const measured = [isStreamed ? 'measured in this page' : 'only for a stream'];
-  const money = (credits: number | null) =>
-    credits === null
-      ? NONE
-      : { short: costWriter(usdPerCredit)(credits).short, exact: bothText(credits, usdPerCredit) };
+  const money = (amount: Amount | null) => (amount === null ? NONE : moneyFigure(amount));
   return (
     <Heroes>
       <Hero label="First token" value={duration(isStreamed ? firstMs : null)} notes={measured} />
@@ -135,7 +142,7 @@ function Times({ run, usdPerCredit }: RunProps) {
       <Hero
         label="Charged"
         value={money(charged)}
-        notes={[charged === null ? 'with the receipt' : creditsText(charged)]}
+        notes={[charged === null ? 'with the receipt' : creditsText(charged.credits)]}
       />
       <Hero
         label="Saved"
@@ -159,12 +166,11 @@ function Times({ run, usdPerCredit }: RunProps) {
  * The Credits of the request: expected amounts until the request is settled, then the ledger's entries (first hold, tranches, charge), and
  * details of the decision record.
  */
-function Receipt({ run, usdPerCredit }: RunProps) {
+function Receipt({ run }: RunProps) {
   const { parts, record, hold, money: books, endMs } = run;
-  const text = (credits: number): string => bothText(credits, usdPerCredit);
   const charged = chargedOf(run);
-  const held = books?.entries.find(({ kind }) => kind === 'reserve')?.credits;
-  const tranches = books?.entries.filter(({ kind }) => kind === 'raise') ?? [];
+  const held = books?.entries.find(({ kind }) => kind === 'reserve');
+  const tranches = books?.entries.filter(({ kind }) => kind === 'raise').length ?? 0;
   const reason = textOf(parts.platform?.route_reason) ?? record?.route_reason ?? null;
   const attempts = (record?.outcome?.attempts ?? []).map(
     ({ model, provider, ms, failure }) =>
@@ -180,16 +186,19 @@ function Receipt({ run, usdPerCredit }: RunProps) {
           </Explained>,
           () =>
             held !== undefined
-              ? text(held)
-              : hold.first !== null && `${text(hold.first)}, expected before the request was sent`,
+              ? bothText(held)
+              : hold.first !== null && `${bothText(hold.first)}, expected before the request was sent`,
         ],
-        ['Tranches', () => tranches.length > 0 && `${tranches.length} more, ${text(sumOf(tranches))} in total`],
+        [
+          'Tranches',
+          () => books && tranches > 0 && `${tranches} more, so that ${bothText(books.sums.held)} were held in total`,
+        ],
         [
           'Charged',
           () =>
             charged !== null &&
             [
-              text(charged),
+              bothText(charged),
               parts.usage && ` for ${figure(parts.usage.input).short} tokens in`,
               parts.usage && parts.usage.output !== null && ` and ${figure(parts.usage.output).short} out`,
               record?.outcome?.estimated && ', counted here',
@@ -197,7 +206,7 @@ function Receipt({ run, usdPerCredit }: RunProps) {
               .filter(Boolean)
               .join(''),
         ],
-        ['Released', () => books && books.state !== 'none' && text(books.sums.released.credits)],
+        ['Released', () => books && books.state !== 'none' && bothText(books.sums.released)],
         ['Capped by', () => textOf(parts.platform?.output_capped_by) ?? record?.outcome?.output_capped_by],
         ['Reason', () => reason && <span class="mono">{reason}</span>],
         ['Instead of', () => record?.instead_of && `${record.instead_of.model}: ${record.instead_of.text}`],
@@ -209,14 +218,11 @@ function Receipt({ run, usdPerCredit }: RunProps) {
   );
 }
 
-const sumOf = (entries: readonly { readonly credits: number }[]): number =>
-  entries.reduce((sum, { credits }) => sum + credits, 0);
-
 /** Shows the charge as a share of the hold. The list below has the same figures. */
 function HoldBar({ run }: Pick<RunProps, 'run'>) {
   const { hold, money: books } = run;
-  const charged = chargedOf(run) ?? 0;
-  const held = books?.sums.held.credits ?? hold.first ?? 0;
+  const charged = chargedOf(run)?.credits ?? 0;
+  const held = books?.sums.held.credits ?? hold.first?.credits ?? 0;
   const whole = Math.max(held, books ? 0 : (hold.most ?? 0), charged);
   if (whole === 0) return null;
   return (

@@ -1,13 +1,12 @@
 import { Button } from '../../design/button.tsx';
 import { Explained } from '../../design/explained.tsx';
-import { duration, figure, percent, plural, usd } from '../../design/format.ts';
+import { figure, plural } from '../../design/format.ts';
 import { Failure, Partial, Skeleton } from '../../design/states.tsx';
-import { Coded, creditsText } from '../../design/written.tsx';
+import { bothText, Coded } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
-import { reachOfViewer } from '../../shell/session.ts';
-import { placeHref } from '../policies/places.ts';
-import { Candidates, costWriter } from '../requests/candidates.tsx';
-import type { Candidate } from '../requests/story.ts';
+import { Candidates, RulePlace } from '../requests/candidates.tsx';
+import { type Candidate, plainText, sentencesAbout } from '../requests/decision-read.ts';
+import { Sentences } from '../requests/told.tsx';
 import type { ExplainedRequest, RequestExplanation } from './explanation.ts';
 
 interface DecisionCardProps {
@@ -50,7 +49,6 @@ export function DecisionCard({ explained, hasText, isReadable }: DecisionCardPro
         label="Candidates"
         candidates={explanation.candidates ?? []}
         choice={explanation.choice}
-        cost={costWriter(explanation.usd_per_credit)}
         columns={({ quality, price, time }) => [
           {
             id: 'model',
@@ -67,23 +65,19 @@ export function DecisionCard({ explained, hasText, isReadable }: DecisionCardPro
         <Notices explanation={explanation} />
         <Figures explanation={explanation} />
       </Candidates>
-      {explanation.explanation && <Listed summary="The decision in sentences" lines={explanation.explanation} />}
+      <details class="playground-story">
+        <summary>The decision in sentences</summary>
+        <Sentences sentences={explanation.sentences} revision={null} />
+      </details>
     </section>
   );
 }
 
 const chosenOf = ({ candidates, choice }: RequestExplanation) => candidates?.find(({ model }) => model === choice);
 
-function headingOf(explanation: RequestExplanation): string {
-  const { choice, refusal, shortage, usd_per_credit } = explanation;
-  if (refusal) return `${refusal.message.replaceAll('`', '').replace(/\.$/, '')}.`;
-  const chosen = chosenOf(explanation);
-  if (!chosen) return `${choice ?? 'No model'} would answer.`;
-  if (shortage) return `${chosen.model} would be chosen, but its key does not have enough Credits (${shortage}).`;
-  const cost = costWriter(usd_per_credit)(chosen.cost_credits).short;
-  const instead = explanation.instead_of === null ? '' : ` instead of ${explanation.instead_of.model}`;
-  return `${chosen.model} would answer${instead} for about ${cost} in ${duration(chosen.latency_ms).short}, with an expected quality of ${percent(chosen.counted_quality).short}.`;
-}
+/** The answer: which model would answer, or why the request would be refused. */
+const headingOf = ({ sentences }: RequestExplanation): string =>
+  plainText(sentencesAbout(sentences, 'outcome')) || plainText(sentencesAbout(sentences, 'refusal')) || 'Decision';
 
 const Listed = ({ summary, lines }: { readonly summary: string; readonly lines: readonly string[] }) => (
   <details>
@@ -96,21 +90,20 @@ const Listed = ({ summary, lines }: { readonly summary: string; readonly lines: 
   </details>
 );
 
-const Notices = ({ explanation }: { readonly explanation: RequestExplanation }) => {
-  const { failed_rules: failed, strategy_failed, left_out_here: leftOut, task_note, instead_of } = explanation;
+const Notices = ({
+  explanation: { sentences, left_out_here: leftOut },
+}: {
+  readonly explanation: RequestExplanation;
+}) => {
+  const [reasons, warnings] = [sentencesAbout(sentences, 'choice', 'task'), sentencesAbout(sentences, 'warning')];
   return (
     <>
-      {instead_of && (
+      <Sentences sentences={reasons} revision={null} />
+      {warnings.length > 0 && (
         <Partial>
-          The named model {instead_of.model} is left out: <Coded text={instead_of.text} />. A fallback would answer.
+          <Sentences sentences={warnings} revision={null} />
         </Partial>
       )}
-      {failed.length > 0 && (
-        <Partial>
-          {failed.map(({ name }) => name).join(', ')}: the condition of the rule failed, so it counts as true.
-        </Partial>
-      )}
-      {strategy_failed && <Partial>The strategy gave no usable scores, so quality, cost and time decided.</Partial>}
       {leftOut.length > 0 && (
         <div class="small dim">
           <Listed
@@ -119,16 +112,9 @@ const Notices = ({ explanation }: { readonly explanation: RequestExplanation }) 
           />
         </div>
       )}
-      {task_note && <p class="small dim">{task_note}</p>}
     </>
   );
 };
-
-/** An amount of Credits in both units: `$0.0012 (1.2 Credits)`. */
-export const bothText = (credits: number, usdPerCredit: string | null): string =>
-  usdPerCredit === null
-    ? creditsText(credits)
-    : `${usd(credits * Number(usdPerCredit)).short} (${creditsText(credits)})`;
 
 const Figures = ({ explanation }: { readonly explanation: RequestExplanation }) => (
   <Facts
@@ -145,8 +131,8 @@ const Figures = ({ explanation }: { readonly explanation: RequestExplanation }) 
       [
         'Worst case',
         (of) => {
-          const most = chosenOf(of)?.worst_case_credits;
-          return most !== undefined && `${bothText(most, of.usd_per_credit)} for the chosen model`;
+          const chosen = chosenOf(of);
+          return chosen && `${bothText(worstCaseOf(chosen))} for the chosen model`;
         },
       ],
       [
@@ -164,20 +150,21 @@ function taskText(explanation: RequestExplanation): string {
   return `${facts.task}, about ${figure(chosen.input_tokens).short} tokens in and ${figure(out).short} out`;
 }
 
+const worstCaseOf = ({ worst_case_credits: credits, worst_case_usd: usd }: Candidate) => ({ credits, usd });
+
 function holdText(explanation: RequestExplanation): string {
-  const { first_hold_credits: first, is_funded, usd_per_credit } = explanation;
+  const { first_hold_credits: first, first_hold_usd: usd, is_funded } = explanation;
   const most = chosenOf(explanation)?.worst_case_credits;
   if (most === undefined) return '';
   const unfunded = is_funded ? '' : '; the budgets and balance of a key are not considered';
   if (first === null) return `nothing${unfunded}`;
   const more = first < most ? ', and more in tranches as the answer grows' : '';
   const enough = first > most ? ', enough for a fallback, too' : '';
-  return bothText(first, usd_per_credit) + more + enough + unfunded;
+  return bothText({ credits: first, usd }) + more + enough + unfunded;
 }
 
 /** The rank, or the reasons why the model has no rank, with the policy lines that caused them. */
 function placeOf({ rank, rejections }: Candidate) {
-  const seesPolicy = reachOfViewer('policy.read') !== null;
   if (rank !== null) return <span class="nowrap">{rank === 1 ? '1, chosen' : rank}</span>;
   return (
     <span class="dim">
@@ -185,10 +172,12 @@ function placeOf({ rank, rejections }: Candidate) {
         <span key={text}>
           {at > 0 && '; '}
           <Coded text={text} />
-          {rules.map((rule) => {
-            const place = `${rule.file}:${rule.line}`;
-            return <span key={place + rule.name}> {seesPolicy ? <a href={placeHref(rule)}>{place}</a> : place}</span>;
-          })}
+          {rules.map((rule) => (
+            <span key={rule.name}>
+              {' '}
+              <RulePlace rule={rule} revision={null} />
+            </span>
+          ))}
         </span>
       ))}
     </span>

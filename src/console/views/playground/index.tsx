@@ -29,7 +29,11 @@ export default function Playground() {
   const chosen = explanation?.candidates?.find(({ model }) => model === explanation.choice);
   const send = () => {
     if (!request || !own.chosen) return;
-    const hold = { first: explanation?.first_hold_credits ?? null, most: chosen?.worst_case_credits ?? null };
+    const first = explanation?.first_hold_credits ?? null;
+    const hold = {
+      first: first === null ? null : { credits: first, usd: explanation?.first_hold_usd ?? null },
+      most: chosen?.worst_case_credits ?? null,
+    };
     sent.current = JSON.stringify(request);
     start({ key: own.chosen.id, dialect, body: request, hold });
   };
@@ -67,7 +71,7 @@ export default function Playground() {
           />
         </div>
         <div class="stack playground-right">
-          {run && <AnswerCard run={run} usdPerCredit={explanation?.usd_per_credit ?? null} onStop={stop} />}
+          {run && <AnswerCard run={run} onStop={stop} />}
           <DecisionCard explained={explained} hasText={hasText} isReadable={request !== null} />
           {request && hasText && <SnippetCard dialect={dialect} body={request} />}
         </div>

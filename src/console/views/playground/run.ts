@@ -9,13 +9,19 @@ import { type AnswerParts, EventCutter, joined, NO_PARTS, partsOfAnswer, partsOf
 type DecisionDetail = ReadOf<`/admin/decisions/${string}`>;
 export type DecisionMoney = ReadOf<'/admin/decisions/dec_/money'>;
 
+/** An amount as the server states it. `usd` is null if the worth of a Credit is unknown. */
+export interface Amount {
+  readonly credits: number;
+  readonly usd: string | null;
+}
+
 /** A request that was sent, and everything known about its answer. */
 export interface Run {
   readonly state: 'waiting' | 'writing' | 'done' | 'stopped' | 'failed';
   readonly dialect: Dialect;
   readonly isStreamed: boolean;
-  /** The hold that the decision expected before the request was sent, in Credits; null if the decision had no hold. */
-  readonly hold: { readonly first: number | null; readonly most: number | null };
+  /** The hold that the decision expected before the request was sent, and its worst case in Credits; null if the decision had none. */
+  readonly hold: { readonly first: Amount | null; readonly most: number | null };
   readonly parts: AnswerParts;
   readonly failure: ApiFailure | null;
   readonly decisionId: string | null;

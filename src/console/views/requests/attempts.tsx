@@ -3,7 +3,7 @@ import { duration } from '../../design/format.ts';
 import { Table } from '../../design/table.tsx';
 import { State } from '../../design/tag.tsx';
 import { Coded, creditsText } from '../../design/written.tsx';
-import type { DecisionRead } from './story.ts';
+import type { DecisionRead } from './decision-read.ts';
 
 type Outcome = NonNullable<DecisionRead['outcome']>;
 

@@ -11,8 +11,8 @@ import { columnsOf } from '../../kit/columns.tsx';
 import { Figures, type ViewFigure } from '../../kit/figures.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
+import type { DecisionRead } from './decision-read.ts';
 import { listHref } from './list.tsx';
-import type { DecisionRead } from './story.ts';
 
 type CacheReport = ReadOf<'/admin/cache'>;
 type Row = CacheReport['data'][number];

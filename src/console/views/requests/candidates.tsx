@@ -1,27 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { Scatter } from '../../charts/scatter.tsx';
-import { duration, figure, NONE, percent, usd, type WrittenFigure } from '../../design/format.ts';
+import { duration, figure, percent, usd, type WrittenFigure } from '../../design/format.ts';
 import { Table, type TableColumn } from '../../design/table.tsx';
-import { Coded, creditsText } from '../../design/written.tsx';
+import { Coded, moneyFigure } from '../../design/written.tsx';
 import { reachOfViewer } from '../../shell/session.ts';
-import { revisionHref } from '../policies/places.ts';
-import type { Candidate, Rule } from './story.ts';
+import { placeHref, revisionHref } from '../policies/places.ts';
+import { type Candidate, plainText, type Rule, type Sentence, sentencesAbout } from './decision-read.ts';
 
-/**
- * Returns a function that writes Credits in USD and shows Credits under the pointer. Without an exchange rate, the returned function writes
- * only Credits.
- */
-export const costWriter =
-  (usdPerCredit: string | null) =>
-  (credits: number | null): WrittenFigure => {
-    if (credits === null || !Number.isFinite(credits)) return NONE;
-    const exact = `${credits} Credits`;
-    if (usdPerCredit === null) return { short: creditsText(credits), exact };
-    const amount = usd(credits * Number(usdPerCredit));
-    return { ...amount, exact: `${amount.exact} · ${exact}` };
-  };
-
-export type CostWriter = ReturnType<typeof costWriter>;
+/** The expected cost of a candidate, in USD if the worth of a Credit is known. */
+const costOf = ({ cost_usd, cost_credits }: Candidate): WrittenFigure =>
+  moneyFigure({ usd: cost_usd, credits: cost_credits });
 
 type Column = TableColumn<Candidate>;
 
@@ -31,28 +19,27 @@ interface CandidatesProps {
   readonly label: string;
   readonly candidates: readonly Candidate[];
   readonly choice: string | null;
-  readonly cost: CostWriter;
   readonly columns: (figures: Readonly<Record<'quality' | 'price' | 'time', Column>>) => readonly Column[];
   /** Content between the chart and the table. */
   readonly children?: ComponentChildren;
 }
 
 /** All models that were considered: a chart of cost against quality, and a table with the reasons. */
-export const Candidates = ({ heading, label, candidates, choice, cost, columns, children }: CandidatesProps) => (
+export const Candidates = ({ heading, label, candidates, choice, columns, children }: CandidatesProps) => (
   <>
     <Scatter
       heading={heading}
-      points={candidates.map(({ model, cost_credits, counted_quality, latency_ms, rank, rejections }) => ({
+      points={candidates.map(({ model, cost_usd, cost_credits, counted_quality, latency_ms, rank, rejections }) => ({
         ...{
           name: model,
-          cost: cost_credits,
+          cost: cost_usd === null ? cost_credits : Number(cost_usd),
           quality: counted_quality,
           timeMs: latency_ms,
           isChosen: model === choice,
         },
         reason: rank === null ? rejections.map(({ text }) => text).join('; ') || 'left out' : null,
       }))}
-      writeCost={cost}
+      writeCost={candidates.some(({ cost_usd }) => cost_usd !== null) ? usd : (credits) => figure(credits, 'Credits')}
       writeQuality={percent}
       writeTime={duration}
     />
@@ -70,14 +57,16 @@ export const Candidates = ({ heading, label, candidates, choice, cost, columns, 
           sort: true,
           figure: ({ quality, counted_quality }) => percent(quality === null ? null : counted_quality),
         },
-        price: { id: 'cost', head: 'Cost', figure: (one) => cost(one.cost_credits), sort: true, phone: 'fact' },
+        price: { id: 'cost', head: 'Cost', figure: costOf, sort: true, phone: 'fact' },
         time: { id: 'time', head: 'Time', figure: ({ latency_ms }) => duration(latency_ms), sort: true },
       })}
     />
   </>
 );
 
-interface DecidedProps extends Pick<CandidatesProps, 'candidates' | 'choice' | 'cost'> {
+interface DecidedProps extends Pick<CandidatesProps, 'candidates' | 'choice'> {
+  /** The sentences about the decision, of which one is the heading. */
+  readonly sentences: readonly Sentence[];
   /** The revision that made the decision. */
   readonly revision: string;
   /** Whether the decision was made now and not read from a record. */
@@ -85,11 +74,11 @@ interface DecidedProps extends Pick<CandidatesProps, 'candidates' | 'choice' | '
 }
 
 /** The candidates of a decision, with the lines of the policy that left some of them out. */
-export const DecidedCandidates = ({ candidates, choice, cost, revision, isToday = false }: DecidedProps) => (
+export const DecidedCandidates = ({ candidates, choice, sentences, revision, isToday = false }: DecidedProps) => (
   <Candidates
-    heading={`${isToday ? 'Today: ' : ''}${headingOf(candidates, choice)}`}
+    heading={`${isToday ? 'Today: ' : ''}${headingOf(sentences)}`}
     label={isToday ? 'Candidates of today' : 'Candidates'}
-    {...{ candidates, choice, cost }}
+    {...{ candidates, choice }}
     columns={({ quality, price, time }) => [
       { id: 'rank', head: 'Rank', isFigure: true, cell: ({ rank }) => rank ?? <span class="dim">–</span> },
       {
@@ -126,37 +115,30 @@ export const DecidedCandidates = ({ candidates, choice, cost, revision, isToday 
   />
 );
 
-function headingOf(candidates: readonly Candidate[], choice: string | null): string {
-  const ranked = candidates.filter(({ rank }) => rank !== null);
-  const chosen = ranked.find(({ model }) => model === choice);
-  const left = candidates.length - ranked.length;
-  if (!chosen) return `All ${left} models were left out.`;
-  const rest = left === 0 ? '' : `; ${left} ${left === 1 ? 'was' : 'were'} left out`;
-  if (ranked.length === 1) return `${chosen.model} was the only model that could serve the request${rest}.`;
-  const isBeaten = ranked.some(
-    ({ cost_credits: cost, counted_quality: quality }) =>
-      (cost < chosen.cost_credits && quality >= chosen.counted_quality) ||
-      (cost <= chosen.cost_credits && quality > chosen.counted_quality),
-  );
-  const place = isBeaten
-    ? 'another model was cheaper and better, but slower'
-    : 'no other model was both cheaper and better';
-  return `Of ${ranked.length} models that could serve the request, ${place}${rest}.`;
+/** The sentence about all candidates; the reason of the choice if there was only one, or of a refusal. */
+function headingOf(sentences: readonly Sentence[]): string {
+  const [first] = [...sentencesAbout(sentences, 'candidates'), ...sentencesAbout(sentences, 'refusal', 'choice')];
+  return first ? plainText([first]) : 'Candidates';
 }
 
 interface RuleLinkProps {
   readonly rule: Rule;
-  /** The revision that contains the rule. */
-  readonly revision: string;
+  /** The revision that contains the rule; null for the active policy. */
+  readonly revision: string | null;
 }
 
-/** A rule's name and its line in the policy. For viewers who may read the policy, the line is a link. */
-export function RuleLink({ rule: { name, file, line }, revision }: RuleLinkProps) {
+/** A rule's name and its line in the policy. */
+export const RuleLink = ({ rule, revision }: RuleLinkProps) => (
+  <span class="requests-rule">
+    {rule.name} (<RulePlace {...{ rule, revision }} />)
+  </span>
+);
+
+/** The line of a rule, which is a link for viewers who may read the policy. */
+export function RulePlace({ rule, revision }: RuleLinkProps) {
+  const { file, line } = rule;
   const place = `${file}:${line}`;
-  const href = revisionHref(revision, { file, line: String(line) });
-  return (
-    <span class="requests-rule">
-      {name} ({reachOfViewer('policy.read') === null ? place : <a href={href}>{place}</a>})
-    </span>
-  );
+  if (reachOfViewer('policy.read') === null) return <>{place}</>;
+  const href = revision === null ? placeHref(rule) : revisionHref(revision, { file, line: String(line) });
+  return <a href={href}>{place}</a>;
 }

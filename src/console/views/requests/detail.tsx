@@ -4,21 +4,21 @@ import { isForbidden } from '../../api/failure.ts';
 import { type Resource, useResource } from '../../api/resource.ts';
 import { Button } from '../../design/button.tsx';
 import { Copy } from '../../design/copy.tsx';
-import { exactTime, figure, percent, usd } from '../../design/format.ts';
+import { exactTime, figure, percent } from '../../design/format.ts';
 import { Panel } from '../../design/panel.tsx';
 import { Empty, Failure, Loaded, Partial, Skeleton } from '../../design/states.tsx';
 import { NamedState, type StateWords } from '../../design/tag.tsx';
-import { Coded, creditsText, When } from '../../design/written.tsx';
+import { bothText, When } from '../../design/written.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { Attempts } from './attempts.tsx';
 import { cacheText } from './cache.tsx';
-import { costWriter, DecidedCandidates } from './candidates.tsx';
+import { DecidedCandidates } from './candidates.tsx';
+import type { DecisionRead } from './decision-read.ts';
 import { GuardFindings, Labels, listHref, STATUSES } from './list.tsx';
 import { MoneyOfRequest } from './money.tsx';
 import { RefusedRequest } from './refusal.tsx';
-import { type DecisionRead, storyOf } from './story.ts';
 import { Again, Told } from './told.tsx';
 
 /**
@@ -74,45 +74,17 @@ const NotFound = () => (
 );
 
 function Story({ decision }: { readonly decision: DecisionRead }) {
-  const { id, outcome, status, candidates, choice, policy_revision: revision, replay } = decision;
+  const { id, outcome, status, candidates, choice, policy_revision: revision, sentences } = decision;
   const money = useResource(`/admin/decisions/${id}/money`);
-  const perCredit = money.data?.usd_per_credit ?? null;
-  const cost = costWriter(perCredit);
   return (
     <div class="stack requests-detail">
       <section aria-label="Why" class="stack-tight">
-        <Summary decision={decision} perCredit={perCredit} />
-        <Told
-          revision={revision}
-          sentences={storyOf(decision, (credits) => cost(credits).short)}
-          answers={outcome?.attempts.length === 0 ? 2 : 1}
-        />
-        {/* A hit of the cache has no decision of its own that could be repeated. */}
-        {replay.matches === null && !outcome?.repeats && (
-          <Partial>
-            Some reasons are not known: <Coded text={replay.reason ?? ''} />
-          </Partial>
-        )}
-        {replay.matches === false && (
-          <Partial>
-            Repeating the decision gave another result, because the record or its policy was changed. The reasons shown
-            here may therefore be wrong.
-          </Partial>
-        )}
-        {decision.explanation && (
-          <details class="requests-more">
-            <summary>The decision in full</summary>
-            {decision.explanation.map((sentence) => (
-              <p key={sentence}>
-                <Coded text={sentence} />
-              </p>
-            ))}
-          </details>
-        )}
+        <Summary decision={decision} />
+        <Told {...{ sentences, revision }} />
       </section>
       {candidates && (
         <section aria-label="Candidates" class="stack-tight">
-          <DecidedCandidates {...{ candidates, choice, cost, revision }} />
+          <DecidedCandidates {...{ candidates, choice, sentences, revision }} />
         </section>
       )}
       {outcome && (
@@ -136,7 +108,7 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
       {reachOfViewer('decisions.repeat') !== null && (
         <section aria-label="Today" class="stack-tight">
           <h2>Today</h2>
-          <Again key={id} decision={decision} cost={cost} />
+          <Again key={id} decision={decision} />
         </section>
       )}
     </div>
@@ -146,13 +118,8 @@ function Story({ decision }: { readonly decision: DecisionRead }) {
 /** Only a detail can show a running request; lists contain finished requests. */
 const DETAIL_STATUSES: StateWords = { ...STATUSES, running: ['quiet', 'Running'] };
 
-interface SummaryProps {
-  readonly decision: DecisionRead;
-  readonly perCredit: string | null;
-}
-
 /** Shows a line about the request: its status, its time, its key and its charge. */
-function Summary({ decision: { outcome, status, time, key_id, key_name }, perCredit }: SummaryProps) {
+function Summary({ decision: { outcome, status, time, key_id, key_name } }: { readonly decision: DecisionRead }) {
   const charged = outcome?.credits_consumed ?? null;
   const key = key_name ?? key_id;
   return (
@@ -162,10 +129,7 @@ function Summary({ decision: { outcome, status, time, key_id, key_name }, perCre
       <When at={time} />
       {key !== null && <span title={key_id ?? undefined}>by {key}</span>}
       {charged !== null && (
-        <span class="figure">
-          for {perCredit !== null && `${usd(charged * Number(perCredit)).short} · `}
-          {creditsText(charged)}
-        </span>
+        <span class="figure">for {bothText({ usd: outcome?.charged_usd ?? null, credits: charged })}</span>
       )}
     </p>
   );
@@ -178,6 +142,7 @@ const RequestFacts = ({ decision }: { readonly decision: DecisionRead }) => (
     facts={[
       ['ID', ({ id }) => <Copy text={id} label="the ID of the request" />],
       ['Requested model', ({ facts: { alias, model } }) => (alias === null ? model : `${alias}, an alias of ${model}`)],
+      ['Reason', ({ route_reason }) => <span class="mono">{route_reason}</span>],
       ['Task', taskText],
       ['Needs', ({ facts }) => facts.needs.join(', ').replaceAll('_', ' ')],
       ['Tokens', tokensText],

@@ -5,8 +5,8 @@ import { type FigureRow, FigureTable } from '../../design/figure-table.tsx';
 import { figure, price, usd } from '../../design/format.ts';
 import { Loaded } from '../../design/states.tsx';
 import type { TermName } from '../../design/terms.ts';
-import { costWriter } from './candidates.tsx';
-import type { DecisionRead } from './story.ts';
+import { moneyFigure } from '../../design/written.tsx';
+import type { DecisionRead } from './decision-read.ts';
 
 type DecisionMoney = ReadOf<'/admin/decisions/dec_/money'>;
 type Entry = DecisionMoney['entries'][number];
@@ -43,12 +43,12 @@ export const MoneyOfRequest = ({ money, decision }: MoneyOfRequestProps) => (
   </Loaded>
 );
 
-function headingOf({ sums: { charged }, usd_per_credit, state }: DecisionMoney, { outcome }: DecisionRead): string {
+function headingOf({ sums: { charged }, state }: DecisionMoney, { outcome }: DecisionRead): string {
   const begin = `The request was charged ${usd(charged.usd).short}`;
   if (state === 'open') return `${begin} so far, and its hold is still open.`;
   const saved = outcome?.cost_saved_credits ?? 0;
   if (saved === 0 || !outcome || outcome.baseline_cost_credits === null) return `${begin}.`;
-  const amount = costWriter(usd_per_credit)(Math.abs(saved)).short;
+  const amount = savedOf(outcome).short;
   return `${begin}, ${amount} ${saved > 0 ? 'less' : 'more'} than on the baseline model.`;
 }
 
@@ -76,7 +76,7 @@ const row = (
   isSum,
 });
 
-function rowsOf({ entries, sums, usd_per_credit }: DecisionMoney, decision: DecisionRead): readonly FigureRow[] {
+function rowsOf({ entries, sums }: DecisionMoney, decision: DecisionRead): readonly FigureRow[] {
   let tranche = 1;
   const rows = entries.flatMap((entry): readonly FigureRow[] => {
     const note = entry.guard === null ? 'before the call' : `before the call of the guard ${entry.guard}`;
@@ -92,7 +92,7 @@ function rowsOf({ entries, sums, usd_per_credit }: DecisionMoney, decision: Deci
     row('Charged', charged, { isSum: true }),
     row('Released', released, { note: 'the rest of the hold' }),
     ...(refunded.credits > 0 ? [row('Refunded', refunded)] : []),
-    ...savingRows(decision, usd_per_credit),
+    ...savingRows(decision),
   ];
 }
 
@@ -122,26 +122,37 @@ function unitsOf({ item, units, rate_usd: rate }: Line): string {
   return `${figure(units).exact} tokens at ${each} a million`;
 }
 
+/** How much less, or more, a request cost than on the baseline model, without a sign. */
+const savedOf = ({ saved_usd, cost_saved_credits }: NonNullable<DecisionRead['outcome']>) =>
+  moneyFigure({ usd: saved_usd?.replace('-', '') ?? null, credits: Math.abs(cost_saved_credits) });
+
 /** The cost of the same tokens on other models. */
-function savingRows({ outcome, baseline, runner_up }: DecisionRead, perCredit: string | null): readonly FigureRow[] {
+function savingRows({ outcome, baseline, runner_up }: DecisionRead): readonly FigureRow[] {
   if (!outcome) return [];
-  const amount = (credits: number) => ({
-    credits,
-    usd: perCredit === null ? null : String(credits * Number(perCredit)),
-  });
   const { baseline_cost_credits: ofBaseline, runner_up_cost_credits: ofNext, cost_saved_credits: saved } = outcome;
   return [
     ...(ofNext === null
       ? []
-      : [row('The same tokens on the next best model', amount(ofNext), { note: runner_up?.model })]),
+      : [
+          row(
+            'The same tokens on the next best model',
+            { credits: ofNext, usd: outcome.runner_up_cost_usd },
+            { note: runner_up?.model },
+          ),
+        ]),
     ...(ofBaseline === null
       ? []
       : [
-          row('The same tokens on the baseline model', amount(ofBaseline), { note: baseline?.model, term: 'baseline' }),
-          row(saved < 0 ? 'More than on the baseline model' : 'Saved', amount(Math.abs(saved)), {
-            term: 'saved',
-            isSum: true,
-          }),
+          row(
+            'The same tokens on the baseline model',
+            { credits: ofBaseline, usd: outcome.baseline_cost_usd },
+            { note: baseline?.model, term: 'baseline' },
+          ),
+          row(
+            saved < 0 ? 'More than on the baseline model' : 'Saved',
+            { credits: Math.abs(saved), usd: outcome.saved_usd?.replace('-', '') ?? null },
+            { term: 'saved', isSum: true },
+          ),
         ]),
   ];
 }

@@ -3,47 +3,73 @@ import { ButtonLink } from '../../design/button.tsx';
 import { Loaded } from '../../design/states.tsx';
 import { Coded } from '../../design/written.tsx';
 import { hrefWith, param } from '../../shell/router.ts';
-import { type CostWriter, DecidedCandidates, RuleLink } from './candidates.tsx';
-import { type DecisionRead, type Sentence, storyOf } from './story.ts';
+import { DecidedCandidates, RuleLink } from './candidates.tsx';
+import { type DecisionRead, partText, type Sentence, sentencesAbout } from './decision-read.ts';
 
 interface ToldProps {
   readonly sentences: readonly Sentence[];
-  /** The revision that contains the rules. */
-  readonly revision: string;
-  /** How many of the first sentences are the answer. */
-  readonly answers?: number;
+  /** The revision that contains the rules; null for the active policy. */
+  readonly revision: string | null;
 }
 
-/** A story in sentences. The first sentences are the answer, and are emphasised. */
-export function Told({ sentences, revision, answers = 1 }: ToldProps) {
-  const texts = sentences.map((sentence, at) => (
-    <span key={at}>
-      {sentence.map((piece, place) => {
-        if (typeof piece === 'string') return <Coded key={place} text={piece} />;
-        if ('model' in piece) return <b key={place}>{piece.model}</b>;
-        if ('decision' in piece) {
-          return (
-            <a key={place} href={hrefWith({ again: null }, `/requests/${piece.decision}`)}>
-              {piece.decision}
-            </a>
-          );
-        }
-        return <RuleLink key={place} rule={piece.rule} revision={revision} />;
-      })}{' '}
-    </span>
-  ));
+/** Sentences of the server, with its links and with amounts as this page writes them. */
+export const Sentences = ({ sentences, revision }: ToldProps) => (
+  <>
+    {sentences.map(({ parts }, at) => (
+      <p key={at}>
+        <Parts {...{ parts, revision }} />
+      </p>
+    ))}
+  </>
+);
+
+const Parts = ({ parts, revision }: Pick<Sentence, 'parts'> & Pick<ToldProps, 'revision'>) => (
+  <>
+    {parts.map((part, at) => {
+      if (part.kind === 'model') return <b key={at}>{part.text}</b>;
+      if (part.kind === 'rule') return <RuleLink key={at} rule={part} revision={revision} />;
+      if (part.kind !== 'decision') return <Coded key={at} text={partText(part)} />;
+      return (
+        <a key={at} href={hrefWith({ again: null }, `/requests/${part.text}`)}>
+          {part.text}
+        </a>
+      );
+    })}
+  </>
+);
+
+/** The sentences that a reader needs first, and those that explain them. All others are details. */
+const [ANSWER, REASONS] = [
+  ['outcome', 'refusal', 'choice'],
+  ['rejections', 'preferences', 'runner_up', 'baseline', 'money'],
+] as const;
+const SHOWN: readonly Sentence['about'][] = [...ANSWER, ...REASONS];
+
+/** A decision in the sentences of the server: the answer is emphasised, and details can be opened. */
+export const Told = ({ sentences, revision }: ToldProps) => {
+  const details = sentences.filter(({ about }) => !SHOWN.includes(about));
   return (
     <div class="requests-story stack-tight">
-      <p class="requests-answer">{texts.slice(0, answers)}</p>
-      {texts.slice(answers).map((text, at) => (
-        <p key={at}>{text}</p>
-      ))}
+      <p class="requests-answer">
+        {sentencesAbout(sentences, ...ANSWER).map(({ parts }, at) => (
+          <span key={at}>
+            <Parts {...{ parts, revision }} />{' '}
+          </span>
+        ))}
+      </p>
+      <Sentences sentences={sentencesAbout(sentences, ...REASONS)} revision={revision} />
+      {details.length > 0 && (
+        <details class="requests-more">
+          <summary>Details of the decision</summary>
+          <Sentences sentences={details} revision={revision} />
+        </details>
+      )}
     </div>
   );
-}
+};
 
 /** Shows how the active policy would decide the request now. The address contains whether the section is open. */
-export function Again({ decision, cost }: { readonly decision: DecisionRead; readonly cost: CostWriter }) {
+export function Again({ decision }: { readonly decision: DecisionRead }) {
   const isWanted = param('again') !== '';
   const repeat = useResource(`/admin/decisions/${decision.id}/repeat`, {}, { isWanted });
   if (!isWanted) {
@@ -56,27 +82,16 @@ export function Again({ decision, cost }: { readonly decision: DecisionRead; rea
   }
   return (
     <Loaded what="The decision of today" of={repeat}>
-      {(today) => (
+      {({ sentences, candidates, choice, policy_revision: revision }) => (
         <div class="stack-tight">
-          <Told
-            revision={today.policy_revision}
-            sentences={[
-              verdict(decision.choice, today.choice),
-              ...storyOf({ ...today, facts: decision.facts }, (credits) => cost(credits).short),
-            ]}
-          />
+          <Told {...{ sentences, revision }} />
           <p class="small dim">
-            {today.policy_revision === decision.policy_revision
+            {revision === decision.policy_revision
               ? 'The policy is the same. Health and speed are today’s values.'
-              : `Revision ${today.policy_revision} makes this decision. Revision ${decision.policy_revision} made the original decision.`}{' '}
+              : `Revision ${revision} makes this decision. Revision ${decision.policy_revision} made the original decision.`}{' '}
             A record does not contain the text of the request, so rules about its text are not applied.
           </p>
-          {today.candidates && (
-            <DecidedCandidates
-              {...{ cost, candidates: today.candidates, choice: today.choice, revision: today.policy_revision }}
-              isToday
-            />
-          )}
+          {candidates && <DecidedCandidates {...{ candidates, choice, revision, sentences }} isToday />}
           <div class="row">
             <ButtonLink href={hrefWith({ again: null })}>Hide</ButtonLink>
           </div>
@@ -84,10 +99,4 @@ export function Again({ decision, cost }: { readonly decision: DecisionRead; rea
       )}
     </Loaded>
   );
-}
-
-function verdict(choice: string, today: string | null): Sentence {
-  if (today === choice) return ['Today it would go to ', { model: choice }, ' again.'];
-  if (today === null) return ['Today it would be refused.'];
-  return ['Today it would go to ', { model: today }, ' instead of ', { model: choice }, '.'];
 }

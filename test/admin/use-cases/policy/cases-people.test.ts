@@ -43,8 +43,8 @@ describe('a case with a team or a user', () => {
   );
 
   test.each([
-    ['that fails', '`dear` is not eligible: the team `search` may not use it'],
-    ['that fails for a key', '`middle` is not eligible: this API key may not use it'],
+    ['that fails', 'dear was rejected because the team `search` may not use it'],
+    ['that fails for a key', 'middle was rejected because this API key may not use it'],
   ])('a case %s names the sender whose list excludes the expected model', (name, hint) => {
     const found = runtime.snapshot.cases.find((one) => one.name === name)!;
     expect(runCase(found, runtime).failures).toMatchObject([{ key: 'model', hint }]);

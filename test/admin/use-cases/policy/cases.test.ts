@@ -45,7 +45,7 @@ describe('what fails', () => {
     expect(briefly('one of two')).toEqual([]);
     expect(briefly('none of two')).toEqual([['model', 'cheap or dear', 'middle']]);
     expect(failuresOf('none of two')[0]!.hint).toBe(
-      'by auto:usual, `dear` is number 2 of 3: middle costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.88 of 0.9), and no model at least 0.01 better costs at most 3 times as much; the request is not hard',
+      'dear is number 2 of 3 by auto:usual. middle costs least (a second counted as 0.1 Credits) within 0.03 of the best quality (0.88 of 0.9), and no model at least 0.01 better costs at most 3 times as much; the request is not hard. middle: expected quality 88 %, 2.1 Credits, 4.1 s',
     );
   });
 
