@@ -70,6 +70,7 @@ const SERVED = [
   async () => (await import('./child-keys.ts')).CHILD_KEY_OPERATIONS,
   async () => (await import('./decisions.ts')).DECISION_OPERATIONS,
   async () => [(await import('./usage.ts')).exportUsage],
+  async () => [(await import('./spend.ts')).showSpend],
   async () => [(await import('./usage.ts')).reportOwnUsage],
   async () => [(await import('./logins.ts')).showMe],
   async () => (await import('./payments.ts')).PAYMENT_OPERATIONS,

@@ -41,6 +41,7 @@ export const Payment = f.named('Payment', 'A payment through x402, with its stat
   pay_to: payeeAddress('The address that received the payment.'),
   amount_atomic: f.as('amount', f.text('The amount paid, in atomic units of the asset.', '3250')),
   paid_credits: f.as('paid', f.credits('The value of the paid amount.', 3.25)),
+  paid_usd: f.as('paid', f.usd('The same as `paid_credits`.', '0.00325')),
   fee_credits: f.as(
     'fee',
     f.credits(
@@ -48,6 +49,7 @@ export const Payment = f.named('Payment', 'A payment through x402, with its stat
       1,
     ),
   ),
+  fee_usd: f.as('fee', f.usd('The same as `fee_credits`.', '0.001')),
   charged_credits: f.as(
     'charged',
     f.orNull(
@@ -57,6 +59,7 @@ export const Payment = f.named('Payment', 'A payment through x402, with its stat
       ),
     ),
   ),
+  charged_usd: f.as('charged', f.orNull(f.usd('The same as `charged_credits`.', '0.00109'))),
   balance_added_credits: f.as(
     'balanceAdded',
     f.orNull(
@@ -66,6 +69,7 @@ export const Payment = f.named('Payment', 'A payment through x402, with its stat
       ),
     ),
   ),
+  balance_added_usd: f.as('balanceAdded', f.orNull(f.usd('The same as `balance_added_credits`.', '0.00116'))),
   decision_id: f.as(
     'decision',
     f.orNull(f.text('The decision of the request that was paid for; null for none.', 'dec_0a4x1wm3zk0')),

@@ -37,6 +37,11 @@ const Whole = f.named('TrafficWhole', 'The figures of the whole period.', {
     f.credits('Savings compared with the baseline; negative if the baseline would have cost less.', 12.5),
   ),
   saved_usd: f.as('saved', f.usd('The same as `saved_credits`.', '0.0125')),
+  baseline_credits: f.as(
+    'baseline',
+    f.credits('The cost on the baseline model: `credits` and `saved_credits`.', 74.25),
+  ),
+  baseline_usd: f.as('baseline', f.usd('The same as `baseline_credits`.', '0.07425')),
   input_tokens: f.as('input', f.count('Input tokens of answers, including cached tokens.', 120_400)),
   cached_input_tokens: f.as('cached', f.count('Input tokens that were read from a provider’s cache.', 40_200)),
   output_tokens: f.as('output', f.count('Output tokens of answers, including hidden reasoning.', 31_250)),
@@ -53,6 +58,8 @@ const counts = (description: string, ...example: number[]) =>
   f.list(Type.Number(), `For each bucket: ${description}`, example);
 const amounts = (description: string, ...examples: number[]) =>
   f.list(f.credits('The amount of one bucket.', examples[0] ?? 0), `For each bucket: ${description}`, examples);
+const inUsd = (description: string, ...examples: string[]) =>
+  f.list(f.usd('The amount of one bucket.', examples[0] ?? '0'), `For each bucket: ${description}`, examples);
 const figures = (description: string, ...example: (number | null)[]) =>
   f.list(
     Type.Union([Type.Number(), Type.Null()]),
@@ -69,7 +76,9 @@ const Buckets = f.named(
     failed_attempts: counts('attempts that a provider failed.', 2, 0),
     refused: counts('refused requests.', 4, 0),
     credits: f.as('microcredits', amounts('Credits charged, minus refunds.', 0.61, 0)),
+    usd: f.as('microcredits', inUsd('the same as `credits`, in USD.', '0.00061', '0')),
     saved_credits: f.as('saved', amounts('Credits saved compared with the baseline.', 0.12, 0)),
+    baseline_usd: f.as('baseline', inUsd('the cost on the baseline model, in USD.', '0.00073', '0')),
     input_tokens: f.as('input', counts('input tokens.', 1_204, 0)),
     cached_input_tokens: f.as('cached', counts('cached input tokens.', 402, 0)),
     output_tokens: f.as('output', counts('output tokens.', 312, 0)),

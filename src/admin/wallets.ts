@@ -29,11 +29,14 @@ export const walletBalance = f.as(
 );
 const balance = {
   balance_credits: walletBalance,
+  balance_usd: f.as('free', f.usd('The same as `balance_credits`.', '0.99675')),
   held_credits: f.as('held', f.credits('The amount that running requests hold.', 0)),
+  held_usd: f.as('held', f.usd('The same as `held_credits`.', '0')),
   granted_credits: f.as(
     'granted',
     f.credits('All amounts that were paid in or credited, minus settlement fees and removed Credits.', 1_000),
   ),
+  granted_usd: f.as('granted', f.usd('The same as `granted_credits`.', '1')),
 };
 const WalletKey = f.inCommand(
   f.shape('A key.', {

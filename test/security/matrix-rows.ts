@@ -72,6 +72,7 @@ export const MATRIX: Readonly<Record<string, Row>> = {
   'GET /admin/usage/export': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/usage': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/traffic': [200, 200, 200, 200, 200, 200, 200, 403],
+  'GET /admin/spend': [200, 200, 200, 200, 200, 200, 200, 403],
   'GET /admin/ledger': [200, 200, 200, 403, 403, 200, 200, 403],
   'GET /admin/ledger/audit': [200, 200, 200, 403, 403, 200, 403, 403],
   'POST /admin/ledger/audit': [200, 200, 200, 403, 403, 200, 403, 403],

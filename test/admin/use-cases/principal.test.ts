@@ -54,6 +54,7 @@ import { repeatDecision } from '../../../src/admin/use-cases/repeat-decision.ts'
 import { ACTION_NAMES, type Action } from '../../../src/admin/use-cases/roles.ts';
 import { readScores, resetScores } from '../../../src/admin/use-cases/scores.ts';
 import { FULL_SIGHT } from '../../../src/admin/use-cases/sight.ts';
+import { spendOf } from '../../../src/admin/use-cases/spend.ts';
 import { explainStoredDecision } from '../../../src/admin/use-cases/stored-decision.ts';
 import { blockSubject, findSubject, listSubjects, unblockSubject } from '../../../src/admin/use-cases/subjects.ts';
 import { rebuildTraffic, trafficOf } from '../../../src/admin/use-cases/traffic/traffic.ts';
@@ -206,6 +207,7 @@ const USE_CASES: Readonly<Record<string, readonly [roles: readonly string[], run
   ],
   storedUsage: [[...MONEY, ...MEMBERS], (by) => storedUsage(by, stub, stub)],
   suspendKey: [OPERATORS, (by) => suspendKey(by, stub, 'k', true)],
+  spendOf: [[...MONEY, ...MEMBERS], (by) => spendOf(by, stub, {})],
   trafficOf: [[...MONEY, ...MEMBERS], (by) => trafficOf(by, stub, stub)],
   unblockSubject: [OPERATORS, (by) => unblockSubject(by, stub, 's')],
   unblockWallet: [OPERATORS, (by) => unblockWallet(by, stub, 'w')],

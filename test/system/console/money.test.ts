@@ -146,7 +146,7 @@ deeply('users, labels and months are there at once, from traffic, and agree with
     .locator('tbody tr td:nth-last-child(2) .figure')
     .evaluateAll((all) => all.map((cell) => Number((cell.getAttribute('title') ?? '').match(/\$([\d.]+)/)?.[1] ?? 0)));
   expect([...cells, ...before].reduce((sum, usd) => sum + usd, 0)).toBeCloseTo(Number(total_usd), 9);
-  expect(asked).toContain('/admin/traffic');
+  expect(asked).toContain('/admin/spend');
   expect(asked).not.toContain('/admin/usage');
 });
 

@@ -23,9 +23,13 @@ export const isLabel = (text: string): text is LabelGrouping => text.startsWith(
 export const labelOf = (grouping: LabelGrouping): string => grouping.slice(LABEL.length);
 
 /** Reads a grouping. @throws SignalboxError */
-export function groupingIn<Name extends string>(text: string, known: readonly Name[]): Name | LabelGrouping {
+export function groupingIn<Name extends string>(
+  text: string,
+  known: readonly Name[],
+  param = 'by',
+): Name | LabelGrouping {
   const found = isLabel(text) ? text : known.find((one) => one === text);
-  return found ?? refuse('by', `\`by\` must be ${known.join(', ')} or label:NAME, not ${shown(text)}.`);
+  return found ?? refuse(param, `\`${param}\` must be ${known.join(', ')} or label:NAME, not ${shown(text)}.`);
 }
 
 /** Reads groupings of the ledger, separated by commas. @throws SignalboxError */

@@ -194,12 +194,16 @@ function rateOf({ figures: { visible, visibleMs }, ttft }: CellSums): number | n
 }
 
 /** A line in the form of an answer. */
+/** The cost on the baseline model, in microcredits. */
+const baselineOf = ({ figures: { microcredits, saved } }: CellSums): number => microcredits + saved;
+
 export function lineFigures({ whole, cells }: TrafficLine) {
   const column = <Value>(of: (cell: CellSums) => Value): Value[] => cells.map(of);
   const sums = Object.fromEntries(TRAFFIC_FIGURES.map((name) => [name, column(({ figures }) => figures[name])]));
   return {
     whole: {
       ...whole.figures,
+      baseline: baselineOf(whole),
       ...{
         ttftMs: percentilesOf(whole.ttft),
         durationMs: percentilesOf(whole.duration),
@@ -208,6 +212,7 @@ export function lineFigures({ whole, cells }: TrafficLine) {
     },
     buckets: {
       ...(sums as Record<keyof SumFigures, number[]>),
+      baseline: column(baselineOf),
       ttftP50Ms: column(({ ttft }) => msAt(ttft, 0.5)),
       ttftP95Ms: column(({ ttft }) => msAt(ttft, 0.95)),
       durationP50Ms: column(({ duration }) => msAt(duration, 0.5)),

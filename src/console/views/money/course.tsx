@@ -7,7 +7,6 @@ import { axisOf } from '../../shell/axis.ts';
 import { compared } from '../../shell/compared.ts';
 import { range } from '../../shell/range.ts';
 import type { TrafficReport } from '../../shell/traffic.ts';
-import { usdPerCredit } from '../overview/measures.ts';
 
 /** How many lines to show. An additional line shows the sum of all other lines. */
 export const LINES = 6;
@@ -22,20 +21,18 @@ export function Course({ report }: { readonly report: TrafficReport }) {
       </Empty>
     );
   }
-  const perCredit = usdPerCredit(report);
-  const inUsd = (values: readonly number[]) => values.map((credits) => credits * perCredit);
   // A key whose requests were all refused spends nothing, and has no bar.
   const spending = total.whole.credits === 0 ? series : series.filter(({ whole }) => whole.credits !== 0);
   const shown = spending.slice(0, LINES);
-  const spent = { name: 'Spend', mark: 'accent', values: inUsd(total.buckets.credits) };
+  const spent = { name: 'Spend', mark: 'accent', values: total.buckets.usd.map(Number) };
   const baseline = {
     name: TERMS.baseline.word,
     term: 'baseline' as const,
     mark: 'mark-other',
-    values: inUsd(total.buckets.credits.map((credits, at) => credits + (total.buckets.saved_credits[at] ?? 0))),
+    values: total.buckets.baseline_usd.map(Number),
   };
-  const rest = total.buckets.credits.map(
-    (credits, at) => credits - shown.reduce((sum, { buckets }) => sum + (buckets.credits[at] ?? 0), 0),
+  const rest = total.buckets.usd.map((all, at) =>
+    shown.reduce((left, { buckets }) => left - Number(buckets.usd[at] ?? 0), Number(all)),
   );
   const isWhole = spending.length <= LINES && report.other === null;
   const colourOf = marksOf(shown.map(({ value }) => value));
@@ -46,11 +43,11 @@ export function Course({ report }: { readonly report: TrafficReport }) {
           ...shown.map(({ value, name, buckets }) => ({
             name: name || 'none',
             mark: colourOf(value),
-            values: inUsd(buckets.credits),
+            values: buckets.usd.map(Number),
           })),
           ...(isWhole
             ? []
-            : [{ name: 'all others', mark: 'mark-other', values: inUsd(rest.map((credits) => Math.max(0, credits))) }]),
+            : [{ name: 'all others', mark: 'mark-other', values: rest.map((amount) => Math.max(0, amount)) }]),
         ];
   return (
     <Lines

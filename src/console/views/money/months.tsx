@@ -1,5 +1,4 @@
 import type { Reach } from '../../../admin/use-cases/roles.ts';
-import type { ReadOf } from '../../api/reads.ts';
 import { useResource } from '../../api/resource.ts';
 import { Lines } from '../../charts/lines.tsx';
 import { monthTime, usd } from '../../design/format.ts';
@@ -7,15 +6,12 @@ import { Empty, Loaded } from '../../design/states.tsx';
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { type Column, columnsOf } from '../../kit/columns.tsx';
 import { dayOf } from '../../shell/days.ts';
-import { type TrafficReport, useFirstAt } from '../../shell/traffic.ts';
-import { usdPerCredit } from '../overview/measures.ts';
+import { useFirstAt } from '../../shell/traffic.ts';
 import { DimensionField, ExportLink, NoLabel, SecondField, secondIn, ZoneField, zoneIn } from './dimension-field.tsx';
-import { type Amount, holderOf, isBooked, isCounted, NO_AMOUNT, noneOf, nounOf, type SpendDimension } from './spend.ts';
+import { isBooked, nameOf, nounOf, type SpendDimension, type SpenderRow, type SpendReport } from './spend.ts';
 
 /** How many months to show. The current month is the last month that is shown. */
 const MONTHS = 6;
-/** How many rows to show. An additional row shows the sum of all other rows. */
-const SERIES = 50;
 
 /**
  * The first days of the shown months and of the next month. Each date is midnight in the viewer's zone, so that the browser writes the right
@@ -30,81 +26,15 @@ export function monthsUntil(now: number, zone: string): readonly Date[] {
   return Array.from({ length: MONTHS + 1 }, (_, at) => new Date(year, month - MONTHS + at, 1));
 }
 
-interface MonthRow {
-  /** The ID is null for the row with the sum of all other rows. */
-  readonly id: string | null;
-  readonly name: string;
-  /** The name in the second dimension; null if there is none. */
-  readonly and: string | null;
-  /** The amounts of the row, one for each month. */
-  readonly amounts: readonly Amount[];
-}
-
-const plus = (one: Amount, other: Amount): Amount => ({
-  usd: String(Math.round((Number(one.usd) + Number(other.usd)) * 1e12) / 1e12),
-  credits: one.credits + other.credits,
-});
-/**
- * Makes a row for each key, team, model …, or for each pair of them. The largest spender of the latest month comes first.
- * @param months as `YYYY-MM`
- */
-export function monthRows(
-  groups: ReadOf<'/admin/usage'>['groups'],
-  by: SpendDimension,
-  and: SpendDimension | null,
-  months: readonly string[],
-): readonly MonthRow[] {
-  const rows = new Map<string, MonthRow & { amounts: Amount[] }>();
-  for (const group of groups) {
-    const at = months.indexOf(group.group.month ?? '');
-    if (at < 0) continue;
-    const [first, second] = [holderOf(group, by), and && holderOf(group, and)];
-    const id = second ? JSON.stringify([first.id, second.id]) : first.id;
-    const row = rows.get(id) ?? {
-      id,
-      name: first.name,
-      and: second ? second.name : null,
-      amounts: months.map(() => NO_AMOUNT),
-    };
-    rows.set(id, row);
-    row.amounts[at] = plus(row.amounts[at] ?? NO_AMOUNT, group);
-  }
-  return latestFirst([...rows.values()]);
-}
-
-/** Sorts by spend in the latest month in which two rows differ. The row with the sum of all other rows is last. */
-const latestFirst = (rows: readonly MonthRow[]): readonly MonthRow[] =>
-  rows.toSorted((one, other) => {
-    if (one.id === null || other.id === null) return Number(one.id === null) - Number(other.id === null);
-    const at = one.amounts.findLastIndex(({ credits }, month) => credits !== other.amounts[month]?.credits);
-    return (other.amounts[at]?.credits ?? 0) - (one.amounts[at]?.credits ?? 0);
-  });
-
-/** Makes month rows from traffic, whose buckets are months. */
-function trafficRows(report: TrafficReport): readonly MonthRow[] {
-  const perCredit = usdPerCredit(report);
-  const amountsOf = ({ buckets }: Pick<TrafficReport['total'], 'buckets'>) =>
-    buckets.credits.map((credits) => ({ usd: String(Math.round(credits * perCredit * 1e12) / 1e12), credits }));
-  const { series, other } = report;
-  const rows = series.map((line) => ({ id: line.value, name: line.name, and: null, amounts: amountsOf(line) }));
-  return latestFirst(other ? [...rows, { id: null, name: 'all others', and: null, amounts: amountsOf(other) }] : rows);
-}
-
 /** Spend by calendar month, as on a provider's bill. */
 export function Months({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
   const [zone, and] = [zoneIn(), secondIn(by, reach)];
   const starts = monthsUntil(Date.now(), zone);
   const [first, end] = [starts[0] ?? new Date(), starts[MONTHS] ?? new Date()];
   const period = { from: dayOf(first), to: dayOf(end) };
-  // Traffic has months of UTC by one dimension, and loads faster than the ledger.
-  const isTraffic = isCounted(by, reach) && (!isBooked(by) || (and === null && zone === 'UTC'));
-  const isWanted = by !== 'label:';
-  const query = { by, step: 'month', limit: SERIES, ...period };
-  const traffic = useResource('/admin/traffic', query, { isWanted: isWanted && isTraffic });
-  const grouped = { by: ['month', by, ...(and ? [and] : [])].join(','), time_zone: zone, ...period };
-  const usage = useResource('/admin/usage', grouped, { isWanted: isWanted && !isTraffic });
+  const query = { by, and, step: 'month', time_zone: zone, ...period };
+  const spend = useResource('/admin/spend', query, { isWanted: by !== 'label:' });
   const shown = starts.slice(0, MONTHS);
-  const months = shown.map((start) => dayOf(start).slice(0, 7));
   return (
     <>
       <div class="money-choice">
@@ -114,15 +44,9 @@ export function Months({ by, reach }: { readonly by: SpendDimension; readonly re
       </div>
       {by === 'label:' ? (
         <NoLabel />
-      ) : isTraffic ? (
-        <Loaded what="Charges" of={traffic}>
-          {(report) => <MonthSpend {...{ by, and, zone, period }} rows={trafficRows(report)} starts={shown} />}
-        </Loaded>
       ) : (
-        <Loaded what="Charges" of={usage}>
-          {({ groups }) => (
-            <MonthSpend {...{ by, and, zone, period }} rows={monthRows(groups, by, and, months)} starts={shown} />
-          )}
+        <Loaded what="Charges" of={spend}>
+          {(report) => <MonthSpend {...{ by, and, zone, period, report }} starts={shown} />}
         </Loaded>
       )}
     </>
@@ -134,27 +58,25 @@ interface MonthSpendProps {
   readonly and: SpendDimension | null;
   readonly zone: string;
   readonly period: { readonly from: string; readonly to: string };
-  readonly rows: readonly MonthRow[];
+  readonly report: SpendReport;
   readonly starts: readonly Date[];
 }
 
-function MonthSpend({ by, and, zone, period, rows, starts }: MonthSpendProps) {
+function MonthSpend({ by, and, zone, period, report: { rows, total }, starts }: MonthSpendProps) {
   const title = `Spend by ${[by, ...(and ? [and] : [])].map((one) => nounOf(one).toLowerCase()).join(', ')} and month`;
-  const totals = starts.map((_, at) =>
-    rows.reduce((sum, { amounts }) => plus(sum, amounts[at] ?? NO_AMOUNT), NO_AMOUNT),
-  );
+  const totals = total.months;
   const knownFrom = Date.parse(useFirstAt() ?? '') || 0;
-  const [current, last] = [totals.at(-1) ?? NO_AMOUNT, totals.at(-2) ?? NO_AMOUNT];
+  const [current, last] = [totals.at(-1)?.usd ?? '0', totals.at(-2)?.usd ?? '0'];
   const isNew = (starts.at(-1)?.getTime() ?? 0) <= knownFrom;
   if (rows.length === 0) return <Empty title="No spend yet">Each month with charges gets a column here.</Empty>;
   return (
     <>
       <section class="card money-plot" aria-label="Spend by month">
         <Lines
-          heading={`Spend is ${usd(current.usd).short} this month so far.${isNew ? '' : ` It was ${usd(last.usd).short} last month.`}`}
+          heading={`Spend is ${usd(current).short} this month so far.${isNew ? '' : ` It was ${usd(last).short} last month.`}`}
           label="Spend"
           times={starts.map((start) => start.getTime())}
-          lines={[{ name: 'Spend', mark: 'accent', values: totals.map((total) => Number(total.usd)) }]}
+          lines={[{ name: 'Spend', mark: 'accent', values: totals.map((sum) => Number(sum.usd)) }]}
           write={usd}
           pendingFrom={MONTHS - 1}
           knownFrom={knownFrom}
@@ -168,9 +90,9 @@ function MonthSpend({ by, and, zone, period, rows, starts }: MonthSpendProps) {
         <Table
           label={title}
           rows={rows}
-          keyOf={({ id }) => id ?? '~others'}
+          keyOf={({ id, and: second }) => (id === null ? '~others' : JSON.stringify([id, second?.id]))}
           columns={monthColumns(by, and, starts, knownFrom)}
-          total={{ id: '~total', name: 'Total', and: null, amounts: totals }}
+          total={{ ...total, id: '~total', name: 'Total', and: null }}
         />
       </section>
     </>
@@ -182,26 +104,26 @@ const monthColumns = (
   and: SpendDimension | null,
   starts: readonly Date[],
   knownFrom: number,
-): readonly TableColumn<MonthRow>[] =>
+): readonly TableColumn<SpenderRow>[] =>
   columnsOf([
-    { head: nounOf(by), name: ({ name }) => name || noneOf(by) },
+    { head: nounOf(by), name: (row) => nameOf(row, by) },
     ...(and
       ? [
           {
             head: nounOf(and),
-            cell: (row: MonthRow) => row.and,
-            sort: (row: MonthRow) => row.and,
+            cell: (row: SpenderRow) => row.and && nameOf(row.and, and),
+            sort: (row: SpenderRow) => row.and && nameOf(row.and, and),
             phone: 'third' as const,
           },
         ]
       : []),
-    ...starts.map((start, at): Column<MonthRow> => {
+    ...starts.map((start, at): Column<SpenderRow> => {
       // Before its first request, this installation knows of no spend.
       const isKnown = (starts[at + 1]?.getTime() ?? Infinity) > knownFrom;
       const phone = isKnown ? ({ 1: 'fact', 2: 'second' } as const)[starts.length - at] : undefined;
       return {
         head: monthTime(start.getTime()) + (at === starts.length - 1 ? ', so far' : ''),
-        sum: ({ amounts }) => (isKnown ? (amounts[at] ?? NO_AMOUNT) : null),
+        sum: ({ months }) => (isKnown ? (months[at] ?? null) : null),
         formatWith: 'months',
         ...(phone && { phone }),
       };

@@ -1,5 +1,4 @@
 import type { ReadOf } from '../../api/reads.ts';
-import { useResource } from '../../api/resource.ts';
 import { State, type Tone } from '../../design/tag.tsx';
 import { creditsText, Money } from '../../design/written.tsx';
 import type { Column } from '../../kit/columns.tsx';
@@ -46,41 +45,34 @@ export const PaymentState = ({ state }: Pick<WalletPayment, 'state'>) => (
   <State tone={TONES[state]}>{PAYMENT_WORDS[state]}</State>
 );
 
-export type UsdOf = (credits: number) => string | null;
-
 /** An amount in USD and in Credits; null if the amount is not known yet. */
-export const amountShown = (credits: number | null, usdOf: UsdOf) =>
+export const amountShown = (usd: string | null, credits: number | null) =>
   credits !== null && (
     <>
-      <Money usd={usdOf(credits)} credits={credits} /> <span class="dim">· {creditsText(credits)}</span>
+      <Money {...{ usd, credits }} /> <span class="dim">· {creditsText(credits)}</span>
     </>
   );
 
-/** The columns that every table of payments has: amount, state and time. */
-export const paymentColumns = (usdOf: UsdOf) => {
-  const money = (credits: number | null) => (credits === null ? null : { usd: usdOf(credits), credits });
-  const columns = {
-    state: { head: 'State', cell: PaymentState, phone: 'second' },
-    offered: { head: 'Offered', of: 'created_at', sort: false },
-    amount: { head: 'Amount', money: ({ paid_credits }) => money(paid_credits), phone: 'fact', sort: false },
-    fee: {
-      head: 'Fee',
-      money: ({ state, fee_credits }) => money(state === 'failed' ? null : fee_credits),
-      sort: false,
-    },
-    charged: { head: 'Charged', money: ({ charged_credits }) => money(charged_credits), sort: false },
-  } as const satisfies Readonly<Record<string, Column<WalletPayment>>>;
-  return columns;
-};
+const moneyOf = (usd: string | null, credits: number | null) => (credits === null ? null : { usd, credits });
 
-/** Converts Credits to USD at the rate of the ledger; null if the ledger has no rate. */
-export function useUsdOf(): UsdOf {
-  const { data } = useResource('/admin/ledger');
-  const known = data?.funds.find(({ limit_credits }) => limit_credits > 0);
-  const worth = known
-    ? Number(known.limit_usd) / known.limit_credits
-    : data && data.charged_credits > 0
-      ? Number(data.charged_usd) / data.charged_credits
-      : null;
-  return (credits) => (worth === null ? null : String(Math.round(credits * worth * 1e12) / 1e12));
-}
+/** The columns that every table of payments has: amount, state and time. */
+export const PAYMENT_COLUMNS = {
+  state: { head: 'State', cell: PaymentState, phone: 'second' },
+  offered: { head: 'Offered', of: 'created_at', sort: false },
+  amount: {
+    head: 'Amount',
+    money: ({ paid_usd, paid_credits }) => moneyOf(paid_usd, paid_credits),
+    phone: 'fact',
+    sort: false,
+  },
+  fee: {
+    head: 'Fee',
+    money: ({ state, fee_usd, fee_credits }) => (state === 'failed' ? null : moneyOf(fee_usd, fee_credits)),
+    sort: false,
+  },
+  charged: {
+    head: 'Charged',
+    money: ({ charged_usd, charged_credits }) => moneyOf(charged_usd, charged_credits),
+    sort: false,
+  },
+} as const satisfies Readonly<Record<string, Column<WalletPayment>>>;

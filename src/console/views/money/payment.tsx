@@ -7,28 +7,21 @@ import { Actions } from '../../kit/actions.tsx';
 import { Facts } from '../../kit/show.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
-import {
-  amountShown,
-  PAYMENT_WORDS,
-  PaymentState,
-  purposeOf,
-  reasonOf,
-  type UsdOf,
-  type WalletPayment,
-} from './payment-words.tsx';
+import { amountShown, PAYMENT_WORDS, PaymentState, purposeOf, reasonOf, type WalletPayment } from './payment-words.tsx';
 
 interface PaymentPanelProps {
   readonly payment: WalletPayment;
   readonly closeHref: string;
-  readonly usdOf: UsdOf;
   onChanged(): void;
 }
 
 /** Shows a payment with its state, its amounts and its transaction. */
-export function PaymentPanel({ payment, closeHref, usdOf, onChanged }: PaymentPanelProps) {
+export function PaymentPanel({ payment, closeHref, onChanged }: PaymentPanelProps) {
   const { id, state, decision_id: decision, error, charged_credits: charged } = payment;
+  const { fee_usd, fee_credits, charged_usd, balance_added_usd, balance_added_credits } = payment;
   const hasFailed = state === 'failed';
-  const amount = (credits: number | null) => () => amountShown(hasFailed ? 0 : credits, usdOf);
+  const amount = (usd: string | null, credits: number | null) => () =>
+    hasFailed ? amountShown('0', 0) : amountShown(usd, credits);
   const unknown = 'not known yet';
   return (
     <Panel title={`Payment ${id}`} closeHref={closeHref}>
@@ -67,11 +60,15 @@ export function PaymentPanel({ payment, closeHref, usdOf, onChanged }: PaymentPa
                 </a>
               ),
             ],
-            ['Amount', ({ paid_credits }) => amountShown(paid_credits, usdOf)],
-            ['Fee', amount(payment.fee_credits)],
+            ['Amount', ({ paid_usd, paid_credits }) => amountShown(paid_usd, paid_credits)],
+            ['Fee', amount(fee_usd, fee_credits)],
             // A payment that was found on the chain later has no request, so its charge stays empty.
-            ['Charged', amount(state === 'settled' ? (charged ?? 0) : charged), unknown],
-            ['Added to balance', amount(payment.balance_added_credits), unknown],
+            [
+              'Charged',
+              state === 'settled' && charged === null ? amount('0', 0) : amount(charged_usd, charged),
+              unknown,
+            ],
+            ['Added to balance', amount(balance_added_usd, balance_added_credits), unknown],
             'network',
             [
               'Transaction',

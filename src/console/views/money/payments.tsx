@@ -8,14 +8,13 @@ import { optionsOf } from '../../kit/draft.ts';
 import { Listing } from '../../kit/listing.tsx';
 import { go, hrefWith, param, setParams } from '../../shell/router.ts';
 import { PaymentPanel } from './payment.tsx';
-import { PAYMENT_WORDS, paymentColumns, purposeOf, useUsdOf } from './payment-words.tsx';
+import { PAYMENT_COLUMNS, PAYMENT_WORDS, purposeOf } from './payment-words.tsx';
 import { WalletPanel } from './wallet.tsx';
 
 /** Payments through x402, the newest first, and the wallets that sent them. */
 export function Payments() {
   const wallet = param('wallet');
-  const usdOf = useUsdOf();
-  const { state, offered, amount, fee, charged } = paymentColumns(usdOf);
+  const { state, offered, amount, fee, charged } = PAYMENT_COLUMNS;
   return (
     <>
       <Listing
@@ -55,7 +54,7 @@ export function Payments() {
         panel={({ id, list, closeHref }) => {
           const chosen = list.rows.find((row) => row.id === id);
           if (chosen) {
-            return <PaymentPanel key={id} payment={chosen} {...{ closeHref, usdOf }} onChanged={list.renew} />;
+            return <PaymentPanel key={id} payment={chosen} closeHref={closeHref} onChanged={list.renew} />;
           }
           return (
             !list.isLoading && (
@@ -68,7 +67,7 @@ export function Payments() {
           );
         }}
       />
-      {wallet !== '' && <WalletPanel key={wallet} address={wallet} usdOf={usdOf} />}
+      {wallet !== '' && <WalletPanel key={wallet} address={wallet} />}
     </>
   );
 }

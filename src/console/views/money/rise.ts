@@ -7,11 +7,9 @@ interface ComparedSpend {
   readonly name: string;
   readonly whole: { readonly usd: string; readonly credits: number };
   readonly before: { readonly usd: string; readonly credits: number } | null;
+  /** How much more it spends than before; null if the earlier spend is not known. */
+  readonly change: { readonly credits: number } | null;
 }
-
-/** How much more a row spends than before, in Credits; null if the earlier spend is not known. */
-export const riseOf = ({ whole, before }: Pick<ComparedSpend, 'whole' | 'before'>): number | null =>
-  before && whole.credits - before.credits;
 
 /** The change relative to the period before: `+18 %`, `4.2 ×`, `new`; empty if the period before is not known. */
 export function partOf({ whole, before }: Pick<ComparedSpend, 'whole' | 'before'>): string {
@@ -43,6 +41,6 @@ export function riseSentence(noun: string, rows: readonly ComparedSpend[]): stri
   if (most.id !== null && most.before === null) {
     return `${noun} ${most.name} spends the most: ${usd(most.whole.usd).short}.`;
   }
-  if (most.id === null || (riseOf(most) ?? 0) <= 0) return `No ${noun.toLowerCase()} spends more than before.`;
+  if (most.id === null || (most.change?.credits ?? 0) <= 0) return `No ${noun.toLowerCase()} spends more than before.`;
   return `${noun} ${most.name} ${riseText(most)}.`;
 }

@@ -2,8 +2,7 @@ import { asSum, figure, NONE, usd, type WrittenFigure } from '../../design/forma
 import { Table, type TableColumn } from '../../design/table.tsx';
 import { Written } from '../../design/written.tsx';
 import { type Column, columnsOf } from '../../kit/columns.tsx';
-import { riseOf } from './rise.ts';
-import { nounOf, type SpendDimension, type SpenderRow, savedOf } from './spend.ts';
+import { nameOf, nounOf, type SpendDimension, type SpenderRow, savedOf } from './spend.ts';
 
 interface SpendTableProps {
   readonly label: string;
@@ -41,7 +40,7 @@ function columnsBy(
     { head: 'Tokens', count: ({ whole }) => whole.input_tokens + whole.output_tokens },
   ];
   return columnsOf([
-    { head: nounOf(by), name: ({ name }) => name },
+    { head: nounOf(by), name: (row) => nameOf(row, by) },
     {
       head: SPEND,
       sum: ({ whole }) => whole,
@@ -64,11 +63,11 @@ const COMPARED: readonly Column<SpenderRow>[] = [
   {
     head: CHANGE,
     phone: 'second',
-    figure: (row) => (row.before ? asSum(usd(Number(row.whole.usd) - Number(row.before.usd))) : NONE),
+    figure: ({ change }) => (change ? asSum(usd(change.usd)) : NONE),
     formatWith: SPEND,
     cell: (row, rise) => <Change row={row} rise={rise} />,
     // The row with the sum of all other rows has no rise, so this row stays at the end.
-    sort: (row) => (row.id === null ? null : riseOf(row)),
+    sort: ({ id, change }) => (id === null ? null : (change?.credits ?? null)),
   },
 ];
 

@@ -26,6 +26,7 @@ import {
   filterOf,
   type Holder,
   isCounted,
+  nameOf,
   noneOf,
   nounOf,
   type SpendDimension,
@@ -70,7 +71,7 @@ export function Spender({ holder, reach, row }: SpenderProps) {
     isWanted: isOwnTraffic,
     only: only as Partial<Record<TrafficDimension, string>>,
   });
-  const name = row?.name ?? (id || noneOf(by));
+  const name = row?.name || id || noneOf(by);
   const sums = traffic.data?.total ?? row;
   return (
     <Panel title={`${nounOf(by)} ${name}`} closeHref={hrefWith({ open: null })}>
@@ -89,7 +90,7 @@ export function Spender({ holder, reach, row }: SpenderProps) {
             {(report) => <Course report={report} />}
           </Loaded>
         )}
-        {partsOf(by).length > 0 && <Parts holder={holder} reach={reach} />}
+        {partsOf(by).length > 0 && <Parts holder={holder} />}
         <Elsewhere {...holder} />
       </div>
     </Panel>
@@ -145,14 +146,14 @@ const bothText = ({ usd: amount, credits }: Amount) => (
 );
 
 /** The spend of the holder divided by another dimension. */
-function Parts({ holder, reach }: Pick<SpenderProps, 'holder' | 'reach'>) {
+function Parts({ holder }: Pick<SpenderProps, 'holder'>) {
   const parts = partsOf(holder.by);
   const [part, setPart] = useState<SpendDimension>(parts[0] ?? 'model');
-  const spend = useSpend(part, reach, holder);
+  const spend = useSpend(part, holder);
   return (
     <section aria-labelledby="spender-parts">
       <div class="card-head">
-        <h3 id="spender-parts">{spend.data ? partsSentence(part, spend.data.rows) : `By ${part}`}</h3>
+        <h3 id="spender-parts">{spend.data?.counted ? partsSentence(part, spend.data.rows) : `By ${part}`}</h3>
         <Select
           isBare
           label="Split by"
@@ -161,17 +162,17 @@ function Parts({ holder, reach }: Pick<SpenderProps, 'holder' | 'reach'>) {
           options={parts.map((value) => ({ value, label: `By ${(DIMENSION_NAMES[value] ?? value).toLowerCase()}` }))}
         />
       </div>
-      {spend.data === null && spend.count ? (
+      {spend.count ? (
         <Uncounted noun={nounOf(part).toLowerCase()} onCount={spend.count} />
       ) : (
         <Loaded what="Charges" of={spend}>
-          {({ rows, days }) =>
+          {({ rows, source, ...days }) =>
             rows.length === 0 ? (
               <Empty title="Nothing was charged">Choose a longer time.</Empty>
             ) : (
               <>
                 <SpendTable isNarrow label={`Its spend by ${part}`} by={part} rows={rows} />
-                {days && <p class="table-foot">{wholeDays(days)}</p>}
+                {source === 'ledger' && <p class="table-foot">{wholeDays(days)}</p>}
               </>
             )
           }
@@ -196,7 +197,7 @@ function partsSentence(part: SpendDimension, rows: readonly SpenderRow[]): strin
   if (!most || most.whole.credits === 0) return `Spend by ${part}`;
   const change = partOf(most);
   const beside = change === 'new' ? ', which is new' : change === '' || change === 'same' ? '' : ` (${change})`;
-  return `Mostly ${part === 'model' || part === 'provider' ? 'on' : 'by'} ${most.name}${beside}.`;
+  return `Mostly ${part === 'model' || part === 'provider' ? 'on' : 'by'} ${nameOf(most, part)}${beside}.`;
 }
 
 /** The charges of the same key, team, model …, and a link to its requests. */

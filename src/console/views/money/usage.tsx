@@ -17,10 +17,11 @@ import { riseSentence } from './rise.ts';
 import {
   daysOf,
   isCounted,
+  nameOf,
   nounOf,
   openText,
   type SpendDimension,
-  type SpenderRow,
+  type SpendReport,
   type Sums,
   useSpend,
 } from './spend.ts';
@@ -30,7 +31,7 @@ import { Spender } from './spender.tsx';
 /** Spend in the selected range: its sum, its course, and its change by any dimension. */
 export function Usage({ by, reach }: { readonly by: SpendDimension; readonly reach: Reach }) {
   const total = useTraffic({ by: isCounted(by, reach) ? by : null, limit: LINES, isCompared: true });
-  const spend = useSpend(by, reach);
+  const spend = useSpend(by);
   const open = param('open');
   return (
     <div class="stack">
@@ -45,7 +46,7 @@ export function Usage({ by, reach }: { readonly by: SpendDimension; readonly rea
           <Unnamed by={by} reach={reach} />
         ) : (
           <Loaded what="Charges" of={spend}>
-            {({ rows, days }) => <Spenders by={by} reach={reach} rows={rows} days={days} open={open} />}
+            {(report) => <Spenders {...{ by, reach, report, open }} />}
           </Loaded>
         )}
       </section>
@@ -98,14 +99,12 @@ const FIGURES: readonly ViewFigure<TrafficReport>[] = [
   },
 ];
 
-function savedNotes({ usd: spent, saved_usd, credits, saved_credits }: TrafficReport['total']['whole']) {
-  const baseline = credits + saved_credits;
+function savedNotes({ saved_credits, baseline_credits: baseline, baseline_usd }: TrafficReport['total']['whole']) {
   if (baseline <= 0) return ['no baseline yet'];
   return [
     creditsText(Math.abs(saved_credits)),
     <Explained key="part" term="baseline">
-      {percent(Math.abs(saved_credits) / baseline).short} of the baseline,{' '}
-      {usd(Number(spent) + Number(saved_usd)).short}
+      {percent(Math.abs(saved_credits) / baseline).short} of the baseline, {usd(baseline_usd).short}
     </Explained>,
   ];
 }
@@ -113,20 +112,26 @@ function savedNotes({ usd: spent, saved_usd, credits, saved_credits }: TrafficRe
 interface SpendersProps {
   readonly by: SpendDimension;
   readonly reach: Reach;
-  readonly rows: readonly SpenderRow[];
-  readonly days: { readonly from: string; readonly to: string } | null;
+  readonly report: SpendReport;
   readonly open: string;
 }
 
 /** The table by key, team, model …. The largest rise comes first. */
-function Spenders({ by, reach, rows, days, open }: SpendersProps) {
+function Spenders({ by, reach, report, open }: SpendersProps) {
+  const { rows } = report;
   const [find, setFind] = useState('');
   const wanted = find.trim().toLowerCase();
-  const shown = wanted === '' ? rows : rows.filter(({ id, name }) => `${name} ${id}`.toLowerCase().includes(wanted));
+  const shown =
+    wanted === '' ? rows : rows.filter((row) => `${nameOf(row, by)} ${row.id}`.toLowerCase().includes(wanted));
   return (
     <>
       <div class="card-head">
-        <h2 id="spenders">{riseSentence(nounOf(by), rows)}</h2>
+        <h2 id="spenders">
+          {riseSentence(
+            nounOf(by),
+            rows.map((row) => ({ ...row, name: nameOf(row, by) })),
+          )}
+        </h2>
         {rows.length > 0 && (
           <div class="row">
             <ExportLink by={by} period={daysOf(range.value, Date.now())} />
@@ -153,7 +158,7 @@ function Spenders({ by, reach, rows, days, open }: SpendersProps) {
           hrefOf={({ id }) => (id === null ? undefined : hrefWith({ open: openText(id) }))}
         />
       )}
-      {days && <p class="table-foot">{wholeDays(days)}</p>}
+      {report.source === 'ledger' && <p class="table-foot">{wholeDays(report)}</p>}
     </>
   );
 }

@@ -14,29 +14,24 @@ import { Facts } from '../../kit/show.tsx';
 import { hrefOf, hrefWith } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { GrantForm } from '../people/grant.tsx';
-import { amountShown, paymentColumns, type UsdOf } from './payment-words.tsx';
+import { amountShown, PAYMENT_COLUMNS } from './payment-words.tsx';
 
 type Wallet = ReadOf<`/admin/wallets/${string}`>;
 
-interface WalletPanelProps {
-  readonly address: string;
-  readonly usdOf: UsdOf;
-}
-
 /** Shows a wallet with its balance, its keys and its latest payments. */
-export const WalletPanel = ({ address, usdOf }: WalletPanelProps) => {
+export const WalletPanel = ({ address }: { readonly address: string }) => {
   const wallet = useResource(`/admin/wallets/${encodeURIComponent(address)}`);
   return (
     <Panel title={`Wallet ${shortAddress(address)}`} closeHref={hrefWith({ wallet: null })}>
       <Loaded what="Wallets" of={wallet}>
-        {(shown) => <WalletDetail wallet={shown} usdOf={usdOf} />}
+        {(shown) => <WalletDetail wallet={shown} />}
       </Loaded>
     </Panel>
   );
 };
 
-function WalletDetail({ wallet, usdOf }: { readonly wallet: Wallet; readonly usdOf: UsdOf }) {
-  const { state, offered, amount } = paymentColumns(usdOf);
+function WalletDetail({ wallet }: { readonly wallet: Wallet }) {
+  const { state, offered, amount } = PAYMENT_COLUMNS;
   return (
     <div class="stack">
       <Facts
@@ -47,9 +42,9 @@ function WalletDetail({ wallet, usdOf }: { readonly wallet: Wallet; readonly usd
             'State',
             ({ is_blocked }) => (is_blocked ? <State tone="bad">Blocked</State> : <State tone="good">Served</State>),
           ],
-          ['Balance', ({ balance_credits }) => amountShown(balance_credits, usdOf)],
-          [<Explained key="held" term="held" />, ({ held_credits }) => amountShown(held_credits, usdOf)],
-          ['Paid in or granted', ({ granted_credits }) => amountShown(granted_credits, usdOf)],
+          ['Balance', ({ balance_usd, balance_credits }) => amountShown(balance_usd, balance_credits)],
+          [<Explained key="held" term="held" />, ({ held_usd, held_credits }) => amountShown(held_usd, held_credits)],
+          ['Paid in or granted', ({ granted_usd, granted_credits }) => amountShown(granted_usd, granted_credits)],
           ['Keys', walletKeys, 'none'],
         ]}
       />

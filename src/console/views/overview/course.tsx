@@ -11,15 +11,7 @@ import { hrefOf, param, setParams } from '../../shell/router.ts';
 import { reachOfViewer } from '../../shell/session.ts';
 import { isToldApart, type TrafficReport } from '../../shell/traffic.ts';
 import { SendOne } from '../requests/list.tsx';
-import {
-  type ChartDimension,
-  headingOf,
-  MEASURE_NAMES,
-  MEASURES,
-  type Measure,
-  measureOf,
-  usdPerCredit,
-} from './measures.ts';
+import { type ChartDimension, headingOf, MEASURE_NAMES, MEASURES, type Measure, measureOf } from './measures.ts';
 
 const DIMENSIONS = [
   { value: '', label: 'All together' },
@@ -93,11 +85,10 @@ export function Refused({ count }: { readonly count: number }) {
 
 function linesOf(of: Measure, report: TrafficReport): readonly ChartLine[] {
   const { total, series, other } = report;
-  const perCredit = usdPerCredit(report);
   if (report.by === null) {
     const { second } = of;
-    const line = { name: of.label, mark: 'accent', values: of.values(total.buckets, perCredit) };
-    return second ? [{ ...second, mark: 'mark-other', values: second.values(total.buckets, perCredit) }, line] : [line];
+    const line = { name: of.label, mark: 'accent', values: of.values(total.buckets) };
+    return second ? [{ ...second, mark: 'mark-other', values: second.values(total.buckets) }, line] : [line];
   }
   const markIn = marksOf(series.map(({ value }) => value));
   return [
@@ -105,12 +96,10 @@ function linesOf(of: Measure, report: TrafficReport): readonly ChartLine[] {
       .map(({ name, value, buckets }) => ({
         name: name || 'none',
         mark: markIn(value),
-        values: of.values(buckets, perCredit),
+        values: of.values(buckets),
       }))
       // Refused requests have no provider and no times.
       .filter(({ values }) => values.some((value) => value !== null)),
-    ...(other && of.hasOther
-      ? [{ name: 'other', mark: 'mark-other', values: of.values(other.buckets, perCredit) }]
-      : []),
+    ...(other && of.hasOther ? [{ name: 'other', mark: 'mark-other', values: of.values(other.buckets) }] : []),
   ];
 }

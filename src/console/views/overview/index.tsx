@@ -17,7 +17,7 @@ import { SpeedHero } from '../fleet/figures.tsx';
 import { Attention } from './attention.tsx';
 import { Budgets } from './budgets.tsx';
 import { Course, Refused } from './course.tsx';
-import { dimensionOf, ratio, usdPerCredit } from './measures.ts';
+import { dimensionOf, ratio } from './measures.ts';
 import { Providers } from './providers.tsx';
 import { savedFigure, savedLabel } from './saved.ts';
 
@@ -83,7 +83,7 @@ function Figures({ traffic, before }: FiguresProps) {
   const now = data?.total.whole ?? null;
   const isKnown = before.data !== null && isKnownFrom(Date.parse(before.data.from), before.data.first_at);
   const then = isKnown ? before.data.total.whole : null;
-  const baseline = now === null ? 0 : now.credits + now.saved_credits;
+  const baseline = now?.baseline_credits ?? 0;
   return (
     <Heroes>
       <Hero
@@ -104,7 +104,7 @@ function Figures({ traffic, before }: FiguresProps) {
                 <Explained key="part" term="baseline">
                   {percent(Math.abs(now.saved_credits) / baseline).short} of the baseline
                 </Explained>,
-                `the baseline is ${usd(Number(now.usd) + Number(now.saved_usd)).short}`,
+                `the baseline is ${usd(now.baseline_usd).short}`,
               ]
             : ['no baseline yet'])
         }
@@ -137,12 +137,11 @@ const Shares = ({ traffic }: { readonly traffic: Resource<TrafficReport> }) => (
   <section class="card" aria-label="Models">
     <Loaded what="Models" of={traffic}>
       {(report) => {
-        const perCredit = usdPerCredit(report);
         const bars = [...report.series, ...(report.other ? [{ ...report.other, name: 'other', value: '' }] : [])]
           .map(({ name, value, whole }) => ({
             name: name || 'none',
             markedBy: value,
-            value: whole.credits * perCredit,
+            value: Number(whole.usd),
           }))
           .filter(({ value }) => value > 0);
         const [most] = bars;

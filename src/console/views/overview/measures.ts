@@ -10,11 +10,8 @@ type Most = (of: (sums: Sums) => number | null) => TrafficReport['series'][numbe
 export interface Measure {
   readonly label: string;
   readonly write: (value: number | null) => WrittenFigure;
-  /**
-   * Returns a value for each bucket. For a bucket without data, a share or a speed is a gap, and a sum is zero.
-   * @param perCredit USD
-   */
-  readonly values: (of: TrafficLine['buckets'], perCredit: number) => readonly (number | null)[];
+  /** Returns a value for each bucket. For a bucket without data, a share or a speed is a gap, and a sum is zero. */
+  readonly values: (of: TrafficLine['buckets']) => readonly (number | null)[];
   /** Whether "other" can be computed from sums. Medians and speeds cannot be summed. */
   readonly hasOther: boolean;
   /** A second line to compare with, for all requests together. */
@@ -38,12 +35,11 @@ export const MEASURES = {
     label: 'Spend',
     write: usd,
     hasOther: true,
-    values: ({ credits }, perCredit) => credits.map((spent) => spent * perCredit),
+    values: (buckets) => buckets.usd.map(Number),
     second: {
       name: TERMS.baseline.word,
       term: 'baseline',
-      values: ({ credits, saved_credits }, perCredit) =>
-        credits.map((spent, at) => (spent + (saved_credits[at] ?? 0)) * perCredit),
+      values: ({ baseline_usd }) => baseline_usd.map(Number),
     },
     sentence(whole, most) {
       const first = most(({ credits }) => credits);
@@ -117,11 +113,5 @@ export function headingOf({ sentence }: Measure, { total, series }: TrafficRepor
 
 export type ChartDimension = 'model' | 'provider' | null;
 export const dimensionOf = (name: string): ChartDimension => (name === 'model' || name === 'provider' ? name : null);
-
-/** The USD value of a Credit, computed from sums that have both units; 0 if nothing was spent. */
-export function usdPerCredit({ total: { whole } }: TrafficReport): number {
-  if (whole.credits !== 0) return Number(whole.usd) / whole.credits;
-  return whole.saved_credits !== 0 ? Number(whole.saved_usd) / whole.saved_credits : 0;
-}
 
 export const ratio = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
