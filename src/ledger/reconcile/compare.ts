@@ -58,8 +58,7 @@ export class Comparison {
   readonly #tiers = new Map<string, string>();
   /** Cells that an earlier step has explained. */
   readonly #explained = new Set<string>();
-  /** Whether the bill states amounts, requests and costs. */
-  #hasAmounts = false;
+  /** Whether the bill counts requests. */
   #hasRequests = false;
 
   /**
@@ -90,7 +89,6 @@ export class Comparison {
     if (amount !== null) {
       cell.billed = (cell.billed ?? 0) + amount;
       if (unit === REQUESTS) this.#hasRequests = true;
-      else this.#hasAmounts = true;
     }
     if (usd !== null) cell.billedUsd = (cell.billedUsd ?? 0n) + usd;
     if (tier !== null) this.#tiers.set(keyOf(name, day), tier);
@@ -116,10 +114,11 @@ export class Comparison {
     this.#renamed();
     for (const [model, days] of this.#models) {
       if (model === ALL) continue;
-      if (this.#shifted(model, days)) continue;
+      const hasAmounts = statesAmounts(days);
+      if (this.#shifted(model, days, hasAmounts)) continue;
       for (const [day, units] of days) {
-        this.#tiered(model, day, units);
-        if (this.#hasAmounts) await this.#amounts(model, day, units, chargesOf);
+        this.#tiered(model, day, units, hasAmounts);
+        if (hasAmounts) await this.#amounts(model, day, units, chargesOf);
       }
     }
     this.#prices();
@@ -160,10 +159,10 @@ export class Comparison {
    * Whether the bill of a model has the same amounts on neighboring days: what one day lacks, the next one has. At both ends of the period, a
    * part can be outside of it.
    */
-  #shifted(model: string, days: Days): boolean {
+  #shifted(model: string, days: Days, hasAmounts: boolean): boolean {
     const names = [...days.keys()].sort();
     const units = [...new Set([...days.values()].flatMap((of) => [...of.keys()]))].filter((unit) =>
-      this.#hasAmounts ? unit !== REQUESTS && unit !== REQUEST : true,
+      hasAmounts ? unit !== REQUESTS && unit !== REQUEST : true,
     );
     let [moved, isMoved] = [0, false];
     const moving = new Set<string>();
@@ -172,14 +171,14 @@ export class Comparison {
       let [rises, falls] = [false, false];
       for (const day of names) {
         const cell = days.get(day)!.get(unit);
-        const difference = cell ? deltaOf(cell, this.#hasAmounts) : 0;
+        const difference = cell ? deltaOf(cell, hasAmounts) : 0;
         if (difference !== 0) moving.add(day);
         rises ||= difference > 0;
         falls ||= difference < 0;
         running += difference;
         [least, most] = [Math.min(least, running), Math.max(most, running)];
         // What a day lacks cannot be more than its neighbor has.
-        if (cell && Math.abs(running) > (this.#hasAmounts ? cell.amount : Number(cell.usd))) return false;
+        if (cell && Math.abs(running) > (hasAmounts ? cell.amount : Number(cell.usd))) return false;
         moved += Math.abs(difference) / 2;
       }
       if (rises && falls && least < 0 && most > 0) return false;
@@ -189,7 +188,7 @@ export class Comparison {
     // Requests near the end of a day move on most days. On a few days, other reasons are more likely.
     if (!isMoved || moving.size < Math.max(2, names.length / 2)) return false;
     for (const [day, of] of days) for (const unit of of.keys()) this.#explained.add(keyOf(model, day, unit));
-    const amount = this.#hasAmounts ? Math.round(moved) : null;
+    const amount = hasAmounts ? Math.round(moved) : null;
     this.#add({
       ...{ kind: 'day_shifted', from: names[0]!, to: names.at(-1)!, model, billed: amount, booked: amount, usd: 0n },
       detail: 'the days of the bill begin at another time than the days in UTC',
@@ -197,7 +196,7 @@ export class Comparison {
     return true;
   }
 
-  #tiered(model: string, day: string, units: Units): void {
+  #tiered(model: string, day: string, units: Units, hasAmounts: boolean): void {
     const tier = this.#tiers.get(keyOf(model, day));
     if (tier === undefined) return;
     const sum = { billed: 0, booked: 0, usd: 0n, hasCost: false };
@@ -213,7 +212,7 @@ export class Comparison {
     }
     this.#add({
       ...{ kind: 'tier', from: day, to: day, model, usd: sum.hasCost ? sum.usd : null, detail: `the tier ${tier}` },
-      ...(this.#hasAmounts && { billed: sum.billed, booked: sum.booked }),
+      ...(hasAmounts && { billed: sum.billed, booked: sum.booked }),
     });
   }
 
@@ -357,6 +356,11 @@ const keyOf = (...parts: readonly string[]): string => parts.join('\n');
 const cellsIn = (days: Days): readonly Cell[] => [...days.values()].flatMap((units) => [...units.values()]);
 const isUnbooked = ({ amount }: Cell): boolean => amount === 0;
 const isUnbilled = ({ billed, billedUsd }: Cell): boolean => billed === null && billedUsd === null;
+/** Whether the bill states amounts of a model, or does not know the model at all. A bill may state only the costs of some models. */
+const statesAmounts = (days: Days): boolean => {
+  const cells = cellsIn(days);
+  return cells.some(({ billed }) => billed !== null) || cells.every(({ billedUsd }) => billedUsd === null);
+};
 const deltaOf = ({ amount, usd, billed, billedUsd }: Cell, hasAmounts: boolean): number =>
   hasAmounts ? (billed ?? 0) - amount : isSameCost(billedUsd ?? 0n, usd) ? 0 : Number((billedUsd ?? 0n) - usd);
 

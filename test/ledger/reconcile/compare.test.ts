@@ -187,3 +187,16 @@ test('two errors on different days are both named', () =>
       ].sort((a, b) => (a.from < b.from ? -1 : 1)),
     );
   }));
+
+test('a model of which the bill states only costs is compared by its costs', () =>
+  law(async (requests) => {
+    const lines = linesOf(requests).map((line) => (line.model === 'glow-mini' ? { ...line, amount: null } : line));
+    const stated = lines.filter(({ amount, usd }) => amount !== null || usd !== null);
+    expect(await compared(stated, requests)).toEqual([]);
+    const lacking = stated.filter(({ model }) => model !== 'glow-mini');
+    const found = await compared(lacking, requests);
+    expect(found.every(({ kind, model }) => kind === 'missing_requests' && model === 'glow-mini')).toBe(true);
+    expect(found).toHaveLength(
+      new Set(requests.filter(({ model }) => model === 'glow-mini').map(({ time }) => dayOf(time))).size,
+    );
+  }));
