@@ -16,15 +16,15 @@ import { NO_RUN, type RunNames } from '../core/request/run-names.ts';
 import { usageBody } from '../dialects/openai-chat/completion.ts';
 import { Usage } from '../dialects/openai-chat/completion-schema.ts';
 import { platformOf } from '../gateway/money/receipt.ts';
-import type { Explanation } from '../gateway/request/explain.ts';
 import { recordStory } from '../gateway/request/record-story.ts';
+import type { Explanation } from '../gateway/request/recorded-certificate.ts';
 import { spreadReason } from '../routing/spread-text.ts';
 import { story } from '../routing/story.ts';
 import { CERTIFICATE, type Certified, Readings, Replay } from './certificate.ts';
 import { Facts } from './decision-facts.ts';
 import { DecisionSummary, ofKey } from './decision-list.ts';
 import { sentences } from './sentence.ts';
-import type { RepeatedDecision } from './use-cases/repeat-decision.ts';
+import type { RepeatedDecision } from './use-cases/repeated-decision.ts';
 import { FULL_SIGHT, type Sight } from './use-cases/sight.ts';
 
 /** An attempt as its reader may see it. */

@@ -198,8 +198,8 @@ describe('wrong usage of a ledger command gets one clear sentence and exit code 
   });
 
   const cases: readonly [readonly string[], RegExp][] = [
-    [[], /The commands of ledger are status, usage, export, audit, refund or backup/],
-    [['adit'], /The commands of ledger are status, usage, export, audit, refund or backup/],
+    [[], /The commands of ledger are status, usage, export, reconcile, audit, refund or backup/],
+    [['adit'], /The commands of ledger are status, usage, export, reconcile, audit, refund or backup/],
     [['audit', 'extra'], /Unexpected argument 'extra'/],
     [['audit', '--jsn'], /Unknown option '--jsn'/],
     [['export', '--by', 'week'], /--by must be day, month/],

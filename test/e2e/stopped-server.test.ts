@@ -149,7 +149,8 @@ describe('a wallet', () => {
     });
     expect((await listed('wallets', 'list')).data).toEqual([]);
     await box.post(`/admin/wallets/${blocked}/block`, {});
-    const row = { wallet: blocked, balance_credits: 0, held_credits: 0, granted_credits: 0, is_blocked: true };
+    const nothing = { balance_credits: 0, balance_usd: '0', held_credits: 0, held_usd: '0' };
+    const row = { wallet: blocked, ...nothing, granted_credits: 0, granted_usd: '0', is_blocked: true };
     await waitFor(async () => (await box.run('wallets', 'list', '--offline')).out.includes(blocked));
     expect((await listed('wallets', 'list')).data).toEqual([row]);
     expect(await read('/admin/wallets')).toMatchObject({ data: [row] });

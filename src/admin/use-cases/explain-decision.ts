@@ -1,5 +1,6 @@
 import { isOperator, roleOf } from '../../core/people/caller.ts';
-import { type Explanation, explain } from '../../gateway/request/explain.ts';
+import { explain } from '../../gateway/request/explain.ts';
+import type { Explanation } from '../../gateway/request/recorded-certificate.ts';
 import type { Principal } from './principal.ts';
 import { checkAction } from './roles.ts';
 import { FULL_SIGHT } from './sight.ts';

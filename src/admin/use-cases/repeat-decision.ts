@@ -1,12 +1,10 @@
-import type { DecisionRecord } from '../../core/decision/record.ts';
 import type { Caller } from '../../core/people/caller.ts';
-import type { Facts } from '../../core/request/facts.ts';
 import type { RecordReader } from '../../gateway/records/records.ts';
 import { decideAgain } from '../../gateway/request/decide-again.ts';
 import { visibleRecord } from '../../gateway/request/explain.ts';
 import type { Gateway } from '../../gateway/request/gateway.ts';
-import type { Certificate } from '../../routing/certify.ts';
 import type { Principal } from './principal.ts';
+import type { RepeatedDecision } from './repeated-decision.ts';
 import { checkAction } from './roles.ts';
 import { FULL_SIGHT } from './sight.ts';
 
@@ -15,17 +13,6 @@ export interface RepeatSources extends Pick<Gateway, 'lease'> {
   readonly records: Pick<RecordReader, 'find' | 'findRequest'>;
   /** Adds to a caller the terms of its user, team and organization. */
   levelsOf(caller: Caller): Caller;
-}
-
-/** How the active policy decides a recorded request. */
-export interface RepeatedDecision {
-  readonly record: DecisionRecord;
-  readonly facts: Facts;
-  readonly certificate: Certificate | null;
-  /** The revision of the active policy. */
-  readonly revision: string;
-  /** The error of a refusal; null for a decision. */
-  readonly refusal: Certificate['refusal'];
 }
 
 /**

@@ -1,6 +1,6 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { openRecordReader } from '../../gateway/records/records.ts';
-import type { Explanation } from '../../gateway/request/explain.ts';
+import type { Explanation } from '../../gateway/request/recorded-certificate.ts';
 import { PastPolicies } from '../../policy/runtime/replay.ts';
 import { placeOfStore, readStore, requireStore } from '../../store/open.ts';
 import { explainDecision } from './explain-decision.ts';

@@ -15,37 +15,7 @@ import { type DecisionContext, isRefusal } from '../../routing/decide.ts';
 import { repeatsChoice } from '../../routing/spread-record.ts';
 import type { RecordReader } from '../records/records.ts';
 import { chosen } from './decision-record.ts';
-
-/**
- * A decision record with the certificate of its decision. The certificate is not stored: it is computed by deciding again from the record.
- */
-export interface RecordedCertificate {
-  readonly record: DecisionRecord;
-  readonly certificate: Certificate | null;
-  /** Why there is no certificate; null with a certificate. */
-  readonly reason: string | null;
-  /**
-   * Whether the repeated decision has the same choice, fallbacks and last resorts, and each attempt the same
-   * endpoint; null without a certificate.
-   */
-  readonly matches: boolean | null;
-  /**
-   * Whether each attempt at a model with `spread` gets the same endpoint again; null if no endpoint was chosen among several, or an earlier
-   * version chose them all.
-   */
-  readonly repeatsEndpoints: boolean | null;
-  /** The cost of the used tokens at other models; null without a certificate or usage. */
-  readonly hindsight: Hindsight | null;
-  /** The providers that were not set up at the time of the decision, each with its missing variables; null without a certificate. */
-  readonly leftOut: readonly string[] | null;
-}
-
-/** The cost of the used tokens at other models. */
-export interface Hindsight {
-  /** The cost at the runner-up's first open endpoint; null without a runner-up. */
-  readonly runnerUp: Microcredits | null;
-  readonly baseline: Microcredits | null;
-}
+import type { Hindsight, RecordedCertificate } from './recorded-certificate.ts';
 
 /** @param reason a sentence that says why the decision was not repeated */
 export const withoutReplay = (record: DecisionRecord, reason: string): RecordedCertificate => ({

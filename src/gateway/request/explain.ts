@@ -3,14 +3,9 @@ import { SignalboxError } from '../../core/errors.ts';
 import { parseId } from '../../core/id.ts';
 import { UnreadableRecord } from '../../store/records.ts';
 import type { RecordReader } from '../records/records.ts';
-import { certificateOf, type RecordedCertificate, withoutReplay } from './certificate.ts';
+import { certificateOf, withoutReplay } from './certificate.ts';
 import type { Gateway } from './gateway.ts';
-
-/** A recorded decision with its certificate and qualities. */
-export interface Explanation extends RecordedCertificate {
-  /** The quality of each model, by model ID. */
-  readonly quality: Readonly<Record<string, number>>;
-}
+import type { Explanation } from './recorded-certificate.ts';
 
 /** The data that the caller of an explanation may see. */
 interface ExplanationView {

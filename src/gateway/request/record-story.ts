@@ -17,7 +17,7 @@ import { type Microcredits, toCredits } from '../../core/money/credits.ts';
 import { creditsText } from '../../core/text/text.ts';
 import { choiceClause } from '../../routing/advise.ts';
 import { story } from '../../routing/story.ts';
-import type { Hindsight, RecordedCertificate } from './certificate.ts';
+import type { Hindsight, RecordedCertificate } from './recorded-certificate.ts';
 
 /** Tells a recorded request: which model it got, why, what it cost, and whether the decision can be repeated. */
 export function recordStory(recorded: RecordedCertificate): Sentence[] {
