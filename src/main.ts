@@ -1,8 +1,8 @@
 #!/usr/bin/env -S DO_NOT_TRACK=1 BUN_CONFIG_MAX_HTTP_REQUESTS=65336 BUN_JSC_heapGrowthFunctionThresholdInMB=1000000 MIMALLOC_PURGE_DELAY=1000 bun --no-install --no-env-file --config=/dev/null --max-http-header-size=262144
-import './admin/cli/command-name.ts';
+import './cli/command-name.ts';
 import manifest from '../package.json' with { type: 'json' };
-import type { CommandHost } from './admin/cli/command.ts';
 import type { ServeOptions } from './admin/use-cases/serve-options.ts';
+import type { CommandHost } from './cli/command.ts';
 import { runCommand } from './cli/commands.ts';
 import { complaint } from './cli/context.ts';
 import { parseCommand } from './cli/options.ts';

@@ -7,12 +7,8 @@ import { temporaryFolder } from './support/signalbox.ts';
 /** The rules for imports between the modules of `src`. `biome.json` has the rules for single files. */
 const ROOT = join(import.meta.dir, '..');
 
-/** Modules that only `main.ts` may combine. */
-const APART = [
-  ['server', 'admin/cli'],
-  ['server', 'tools'],
-  ['http', 'admin/cli'],
-] as const;
+/** Modules that only commands may combine. */
+const APART = [['server', 'tools']] as const;
 
 /**
  * The folders of `src` in the order of imports. A folder that is not named counts as its module. A folder may import itself and all folders
@@ -34,7 +30,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['gateway/request'],
   ['admin/use-cases'],
   ['admin'],
-  ['admin/cli', 'http'],
+  ['http'],
   ['server', 'tools'],
   ['cli'],
   // The console runs in a browser and imports only types of other modules, and the words for money (test/console/rules.test.ts).
@@ -162,8 +158,8 @@ describe('imports', () => {
   test.each([
     ['src/core/a.ts', '../routing/b.ts'],
     ['src/core/a.ts', '../main.ts'],
-    ['src/server/a.ts', '../admin/cli/b.ts'],
-    ['src/admin/cli/a.ts', '../../server/b.ts'],
+    ['src/server/a.ts', '../cli/b.ts'],
+    ['src/server/a.ts', '../tools/b.ts'],
     ['src/policy/a.ts', './runtime/b.ts'],
     ['src/http/a.ts', '../../test/b.ts'],
     ['src/gateway/request/a.ts', '../../core/api/b.ts'],

@@ -1,5 +1,5 @@
-import type { CommandHelp } from '../admin/cli/command-help.ts';
-import { helpOf } from '../admin/cli/operation-flags.ts';
+import type { CommandHelp } from './command-help.ts';
+import { helpOf } from './operation-flags.ts';
 import { SERVE_HELP } from './serve-help.ts';
 import { commandNamed, GROUP_NAMES, groupNamed, namesIn } from './table.ts';
 

@@ -1,16 +1,16 @@
-import type { CommandContext, CommandDefinition, CommandHost } from '../admin/cli/command.ts';
-import type { CommandLine } from '../admin/cli/command-line.ts';
-import type { Performer } from '../admin/cli/operations.ts';
-import type { CommandOutput, CommandResult } from '../admin/cli/result.ts';
-import { unknownCommand } from '../admin/cli/unknown-command.ts';
 import type { OperationGroup } from '../admin/groups.ts';
 import type { Operation } from '../admin/kit/operation.ts';
 import { commandName } from '../core/command-name.ts';
 import { shellWord } from '../core/text/shell-word.ts';
 import { visibleLines } from '../core/text/visible.ts';
+import type { CommandContext, CommandDefinition, CommandHost } from './command.ts';
+import type { CommandLine } from './command-line.ts';
 import { openContext } from './context.ts';
+import type { Performer } from './operations.ts';
 import type { Command } from './options.ts';
+import type { CommandOutput, CommandResult } from './result.ts';
 import { commandNamed, type GroupName, groupNamed } from './table.ts';
+import { unknownCommand } from './unknown-command.ts';
 
 /**
  * Runs a command to its end. Each command loads only the modules that it needs: loading the server takes ten times as long as creating a
@@ -20,7 +20,7 @@ import { commandNamed, type GroupName, groupNamed } from './table.ts';
  */
 export async function runCommand(command: Exclude<Command, { name: 'serve' }>, host: CommandHost): Promise<0 | 2> {
   if (command.name === 'help') {
-    await host.write((await import('../admin/cli/help.ts')).helpOf(command.words));
+    await host.write((await import('./help.ts')).helpOf(command.words));
     return 0;
   }
   await using context = openContext(command, host);
@@ -59,7 +59,7 @@ async function outputOf(line: CommandLine<GroupName>, context: CommandContext): 
   const args = forms.get(operation.name) ?? [];
   const perform = await performerAt(operation, context);
   if (!perform) return offlineOutput(group, operation, args, context);
-  return (await import('../admin/cli/operations.ts')).runOperation(operation, args, perform);
+  return (await import('./operations.ts')).runOperation(operation, args, perform);
 }
 
 /** Runs a command at the server that uses the data folder; null if the command must read the database itself. */
@@ -77,10 +77,10 @@ async function servedOutput(
 async function performerAt(operation: Operation, { line, tell }: CommandContext): Promise<Performer | null> {
   // A running server answers only with its own policy. The flag --policies therefore needs the database.
   if (line.args.includes(OFFLINE) || line.folderFlags.includes('--policies')) return null;
-  const { atServer, socketOf } = await import('../admin/cli/at-server.ts');
+  const { atServer, socketOf } = await import('./at-server.ts');
   const socket = await socketOf(line.data);
   if (socket === null) return null;
-  const { commandActor } = await import('../admin/cli/user.ts');
+  const { commandActor } = await import('./user.ts');
   return atServer(socket, operation, commandActor(), tell);
 }
 
@@ -92,8 +92,8 @@ async function offlineOutput(
   { offline, now, tell, write }: CommandContext,
 ): Promise<CommandOutput> {
   const [{ runOperation }, { operator }, operations] = await Promise.all([
-    import('../admin/cli/operations.ts'),
-    import('../admin/cli/user.ts'),
+    import('./operations.ts'),
+    import('./user.ts'),
     group.offline(offline),
   ]);
   const { operation, perform } = operations.find((one) => one.operation.name === name)!;

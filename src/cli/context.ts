@@ -1,7 +1,3 @@
-import type { CommandContext, CommandHost, LedgerFiles } from '../admin/cli/command.ts';
-import type { CommandLine } from '../admin/cli/command-line.ts';
-import type { PolicyCommand } from '../admin/cli/policy/command.ts';
-import { operator } from '../admin/cli/user.ts';
 import { OfflineDatabase } from '../admin/offline.ts';
 import { commandName } from '../core/command-name.ts';
 import { lazy } from '../core/lazy.ts';
@@ -13,6 +9,10 @@ import { keysOnDisk, spoolsOf, stateOnDisk } from '../server/data.ts';
 import { defaultPolicies, unusedPolicies } from '../server/shipped-policies.ts';
 import { databaseIn, requireStore } from '../store/open.ts';
 import { StoreError } from '../store/store.ts';
+import type { CommandContext, CommandHost, LedgerFiles } from './command.ts';
+import type { CommandLine } from './command-line.ts';
+import type { PolicyCommand } from './policy/command.ts';
+import { operator } from './user.ts';
 
 /** Formats an error for the standard error: `signalbox: TEXT`, with secrets masked. */
 export const complaint = (text: string): string => `signalbox: ${visibleLines(scrub(text))}\n`;

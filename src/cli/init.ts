@@ -1,8 +1,5 @@
 import * as fs from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { parseArguments } from '../admin/cli/arguments.ts';
-import type { CommandContext, CommandDefinition } from '../admin/cli/command.ts';
-import { pathText } from '../admin/cli/text.ts';
 import type { Plugin } from '../contract/kinds.ts';
 import { commandName } from '../core/command-name.ts';
 import { shellWord } from '../core/text/shell-word.ts';
@@ -10,6 +7,9 @@ import { UsageError } from '../core/usage-error.ts';
 import { isPolicyFile } from '../policy/runtime/source.ts';
 import { copyWhole, forgetPolicies, SHIPPED_POLICIES } from '../server/shipped-policies.ts';
 import { reasonOf } from '../store/reason.ts';
+import { parseArguments } from './arguments.ts';
+import type { CommandContext, CommandDefinition } from './command.ts';
+import { pathText } from './text.ts';
 
 const VARIABLES = '.env.example';
 

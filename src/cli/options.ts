@@ -1,20 +1,12 @@
-import { choiceOf, parseFlags, SWITCH, TEXT, wholeOf } from '../admin/cli/arguments.ts';
-import {
-  CommandLine,
-  databaseAt,
-  dataFolder,
-  doorIn,
-  type Environment,
-  numberOf,
-  portOf,
-} from '../admin/cli/command-line.ts';
-import { checkWord, unknownCommand } from '../admin/cli/unknown-command.ts';
 import { type DefaultPolicies, processFolder, type ServeOptions } from '../admin/use-cases/serve-options.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { LOG_FORMS } from '../host/telemetry/log.ts';
 import { POLICY_ORIGINS } from '../store/instance-reports.ts';
 import { isShared } from '../store/open.ts';
+import { choiceOf, parseFlags, SWITCH, TEXT, wholeOf } from './arguments.ts';
+import { CommandLine, databaseAt, dataFolder, doorIn, type Environment, numberOf, portOf } from './command-line.ts';
 import { folderFlags, type GroupName, isGroup } from './table.ts';
+import { checkWord, unknownCommand } from './unknown-command.ts';
 
 export type Command =
   /** `words` names the command to explain, followed by any other arguments. */

@@ -1,7 +1,7 @@
-import { parseFlags } from '../admin/cli/arguments.ts';
-import type { CommandDefinition } from '../admin/cli/command.ts';
-import { DATA } from '../admin/cli/command-help.ts';
 import { restartAt } from '../server/processes/control.ts';
+import { parseFlags } from './arguments.ts';
+import type { CommandDefinition } from './command.ts';
+import { DATA } from './command-help.ts';
 
 /** `signalbox restart`. Throws UsageError if no server runs, or if a new process cannot start. */
 export const restart: CommandDefinition = {

@@ -1,4 +1,4 @@
-import type { CommandHelp } from '../admin/cli/command-help.ts';
+import type { CommandHelp } from './command-help.ts';
 
 /** The help of `signalbox serve`, which `main.ts` runs. */
 export const SERVE_HELP: CommandHelp = {

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { LIST, parseFlags, SWITCH, TEXT } from '../admin/cli/arguments.ts';
-import type { CommandContext, CommandDefinition } from '../admin/cli/command.ts';
-import { flagPeriod, MOMENT } from '../admin/cli/ledger/period.ts';
-import type { CommandResult } from '../admin/cli/result.ts';
-import { count, jsonText } from '../admin/cli/text.ts';
-import { operator } from '../admin/cli/user.ts';
 import { exportedTrail, verifyTrail } from '../admin/use-cases/trail.ts';
 import { headsIn, type TrailReport } from '../admin/use-cases/trail-check.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { notedHeads } from '../server/trail-head.ts';
 import type { TrailHead } from '../store/trail.ts';
+import { LIST, parseFlags, SWITCH, TEXT } from './arguments.ts';
+import type { CommandContext, CommandDefinition } from './command.ts';
+import { flagPeriod, MOMENT } from './ledger/period.ts';
+import type { CommandResult } from './result.ts';
+import { count, jsonText } from './text.ts';
+import { operator } from './user.ts';
 
 /** `signalbox trail verify` */
 export const trailVerify: CommandDefinition = {

@@ -1,4 +1,4 @@
-import type { CommandDefinition } from '../admin/cli/command.ts';
+import type { CommandDefinition } from './command.ts';
 
 /** `signalbox version` */
 export const version: CommandDefinition = {

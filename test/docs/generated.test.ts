@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
-import { jsonText } from '../../src/admin/cli/text.ts';
 import { everyHelp } from '../../src/cli/all-help.ts';
+import { jsonText } from '../../src/cli/text.ts';
 import { policySchema, schemaText } from '../../src/policy/json-schema.ts';
 import { AGENT_PAGES } from './agent-names-page.ts';
 import { alertsPage } from './alerts-page.ts';
@@ -50,7 +50,7 @@ const PAGES = {
   ...AGENT_PAGES,
   ...PROVIDER_PAGES,
   ...VARIABLE_PAGES,
-  'src/admin/cli/help.json': async () => jsonText(await everyHelp()),
+  'src/cli/help.json': async () => jsonText(await everyHelp()),
   'src/console/views/playground/dialects.json': playgroundDialects,
   'policies/policy.schema.json': () => schemaText(policySchema(shipped)),
 } as const;

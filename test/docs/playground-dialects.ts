@@ -1,4 +1,4 @@
-import { jsonText } from '../../src/admin/cli/text.ts';
+import { jsonText } from '../../src/cli/text.ts';
 import { SURFACES } from '../../src/dialects/surfaces.ts';
 
 /** The dialects of the console's playground, which the console cannot import from the modules of the server. */

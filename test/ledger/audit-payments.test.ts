@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { reportText } from '../../src/admin/cli/ledger/audit.ts';
 import { auditReport } from '../../src/admin/use-cases/ledger/audit.ts';
+import { reportText } from '../../src/cli/ledger/audit.ts';
 import type { FindingKind } from '../../src/ledger/audit/audit.ts';
 import { tempFolder } from '../store/support.ts';
 import { audit, copies, shift, tamper } from './audit-support.ts';

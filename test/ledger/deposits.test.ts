@@ -1,6 +1,6 @@
 import { describe, expect } from 'bun:test';
-import { parseExport, writeExport } from '../../src/admin/cli/ledger/export.ts';
 import { FULL_SIGHT } from '../../src/admin/use-cases/sight.ts';
+import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
 import type { SqlWrite } from '../../src/store/sql/statement.ts';
 import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';

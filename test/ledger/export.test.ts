@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { parseExport, writeExport } from '../../src/admin/cli/ledger/export.ts';
 import { csvRow } from '../../src/admin/use-cases/csv.ts';
 import { FULL_SIGHT } from '../../src/admin/use-cases/sight.ts';
+import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
 import type { Tariff } from '../../src/core/accounting/entry.ts';
 import { idAt } from '../../src/core/id.ts';
 import { type Decimal, parseDecimal, plainText } from '../../src/core/money/decimal.ts';

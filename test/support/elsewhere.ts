@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { openKeys } from '../../src/access/keys.ts';
 import { openPeople } from '../../src/access/people.ts';
-import { runOperation } from '../../src/admin/cli/operations.ts';
-import { operator } from '../../src/admin/cli/user.ts';
 import { makeKey as creating, type KeyServices } from '../../src/admin/keys.ts';
 import { storedKeyFunds, storedUsdPerCredit } from '../../src/admin/use-cases/key-funds.ts';
 import { Places, UNBOUNDED } from '../../src/admin/use-cases/places.ts';
+import { runOperation } from '../../src/cli/operations.ts';
+import { operator } from '../../src/cli/user.ts';
 import { seedOf } from '../deep/effort.ts';
 import { FRIENDLY, SLOW } from '../store/hostile/faults.ts';
 import { World } from '../store/hostile/world.ts';

@@ -12,7 +12,7 @@ export interface ModelLists {
 }
 
 export const KEY = 'sk-test-0123456789';
-const OPENROUTER = readFileSync(join(import.meta.dir, '../admin/cli/fixtures/openrouter-models.json'), 'utf8');
+const OPENROUTER = readFileSync(join(import.meta.dir, '../cli/fixtures/openrouter-models.json'), 'utf8');
 
 const openAi = (id: string, owner = 'openai', more: object = {}) => ({
   ...{ id, object: 'model', created: 1_721_172_717, owned_by: owner },

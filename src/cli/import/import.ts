@@ -1,10 +1,6 @@
 import { createReadStream, readFileSync, realpathSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
-import { parseArguments, SWITCH, TEXT } from '../../admin/cli/arguments.ts';
-import type { CommandContext, CommandDefinition } from '../../admin/cli/command.ts';
-import type { CommandResult } from '../../admin/cli/result.ts';
-import { day } from '../../admin/cli/text.ts';
 import { commandName } from '../../core/command-name.ts';
 import { isObject, parseJson } from '../../core/json/object.ts';
 import { visible } from '../../core/text/visible.ts';
@@ -20,6 +16,10 @@ import {
   NotIncluded,
   NotYaml,
 } from '../../tools/importers/litellm/litellm.ts';
+import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
+import type { CommandContext, CommandDefinition } from '../command.ts';
+import type { CommandResult } from '../result.ts';
+import { day } from '../text.ts';
 import { placeText, reportJson, reportText } from './report.ts';
 
 const FLAGS = { out: TEXT, prices: TEXT, json: SWITCH, force: SWITCH };

@@ -1,4 +1,3 @@
-import { jsonText } from '../../admin/cli/text.ts';
 import { checkCommand, policyArgument } from '../../admin/use-cases/policy/folder-words.ts';
 import { commandName } from '../../core/command-name.ts';
 import { plural } from '../../core/text/text.ts';
@@ -11,6 +10,7 @@ import {
   type KeyReport,
   OUTCOMES,
 } from '../../tools/importers/litellm/litellm.ts';
+import { jsonText } from '../text.ts';
 
 /** The result of an import, with its folder. */
 export interface ImportOutcome {

@@ -1,10 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseArguments, TEXT } from '../../admin/cli/arguments.ts';
-import type { CommandContext, CommandDefinition } from '../../admin/cli/command.ts';
-import type { CommandResult } from '../../admin/cli/result.ts';
-import { jsonText, pathText } from '../../admin/cli/text.ts';
 import { checkCommand, policyArgument } from '../../admin/use-cases/policy/folder-words.ts';
 import { PLUGIN_KIND_NAMES, type PluginKind } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
@@ -13,6 +9,10 @@ import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { PACKAGE_NAME, PACKAGE_ROOT, PACKAGED_PLUGIN_MODULE, SOURCES_ROOT, shippedFolder } from '../../host/program.ts';
 import { editablePolicies } from '../../server/shipped-policies.ts';
+import { parseArguments, TEXT } from '../arguments.ts';
+import type { CommandContext, CommandDefinition } from '../command.ts';
+import type { CommandResult } from '../result.ts';
+import { jsonText, pathText } from '../text.ts';
 
 /** The form of a plugin's name. With a prefix, the plugin's name is also a valid name of an npm package. */
 const NAME = /^[a-z][a-z0-9-]{0,63}$/;

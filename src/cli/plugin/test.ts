@@ -1,9 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { onlyOne, parseArguments, SWITCH, TEXT, wholeOf } from '../../admin/cli/arguments.ts';
-import type { CommandContext, CommandDefinition } from '../../admin/cli/command.ts';
-import type { CommandResult } from '../../admin/cli/result.ts';
-import { jsonText } from '../../admin/cli/text.ts';
 import type { Plugin } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
 import { type Paint, painter } from '../../core/text/paint.ts';
@@ -14,6 +10,10 @@ import { scrub, scrubAll } from '../../host/telemetry/secrets.ts';
 import type { LawReport } from '../../tools/conformance/law.ts';
 import { samplesBeside } from '../../tools/plugin/samples.ts';
 import { type PluginReport, tried } from '../../tools/plugin/trial.ts';
+import { onlyOne, parseArguments, SWITCH, TEXT, wholeOf } from '../arguments.ts';
+import type { CommandContext, CommandDefinition } from '../command.ts';
+import type { CommandResult } from '../result.ts';
+import { jsonText } from '../text.ts';
 
 const RUNS = 200;
 const RUNS_MAX = 100_000;

@@ -5,7 +5,7 @@ import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { openStore } from '../../../src/store/open.ts';
-import { DATA_COMMANDS } from '../../admin/cli/data-commands.ts';
+import { DATA_COMMANDS } from '../../cli/data-commands.ts';
 import { testPolicy } from '../../support/policies.ts';
 import { temporaryFolder, writePolicy } from '../../support/signalbox.ts';
 
