@@ -1,9 +1,10 @@
 import type { TypeError as CelTypeError, ParseError } from '@marcbachmann/cel-js';
 import { didYouMean } from '../../core/text/text.ts';
+import { answerTo, type Courtesy } from '../report/courtesy.ts';
 import type { DiagnosticCode, DiagnosticDetails } from '../report/diagnostics.ts';
 import { listNames, nearestHint } from '../report/nearest.ts';
 import { type ASTNode, isWhole, nodesOf, pathOf, type TextRange } from './ast.ts';
-import { ALIASES, fieldHint } from './fields.ts';
+import { ALIASES, FIELD_COURTESIES } from './fields.ts';
 import { listHint, objectHint } from './hints.ts';
 import { type CelKind, FIELDS, isTypeName, type TypeName, VARIABLES } from './types.ts';
 
@@ -78,18 +79,53 @@ function readError(error: Error | undefined): Pick<CelTypeError, 'code' | 'range
   return { code: code ?? '', range, summary: summary ?? error?.message ?? '', node };
 }
 
+/** A name that is not a variable. */
+interface UnknownName {
+  readonly name: string;
+  readonly kind: CelKind;
+  readonly ast: ASTNode;
+}
+
+const when = (condition: string): string =>
+  `constraints: [{ name: c, when: '${condition}', require: model.id == "tiny" }]`;
+
+/** Names that are no variables, the most certain mistake first. */
+export const NAME_COURTESIES: readonly Courtesy<UnknownName>[] = [
+  {
+    mistake: when('task == "coding"'),
+    answer({ name, kind }) {
+      const owner = Object.entries(VARIABLES[kind]).find(([, type]) => Object.hasOwn(FIELDS[type], name));
+      return owner && didYouMean(`${owner[0]}.${name}`);
+    },
+  },
+  {
+    mistake: when('task_type == "coding"'),
+    answer({ name, kind }) {
+      const alias = kind === 'when' ? ALIASES.get(name) : undefined;
+      return alias && didYouMean(`request.${alias}`);
+    },
+  },
+  { mistake: when('reqest.task == "coding"'), answer: ({ name, kind }) => nearestHint(name, variablesOf(kind)) },
+  {
+    mistake: when('department == "legal"'),
+    answer: (unknown) =>
+      unknown.kind === 'when' && isText(unknown) && isLeftOperand(unknown.name, unknown.ast)
+        ? `${quoted(unknown)}; to read a label of the key, write \`key.labels.${unknown.name}\``
+        : undefined,
+  },
+  { mistake: when('request.task == coding'), answer: (unknown) => (isText(unknown) ? quoted(unknown) : undefined) },
+];
+
+const variablesOf = (kind: CelKind): string[] => Object.keys(VARIABLES[kind]);
+const quoted = ({ name }: UnknownName): string => `a text needs quotes: "${name}"`;
+
+/** Whether a name may be a text that lacks quotes. */
+const isText = ({ name, kind, ast }: UnknownName): boolean =>
+  kind !== 'budget' && kind !== 'limit' && kind !== 'guard' && !isOwner(name, ast);
+
 function unknownName(name: string, at: TextRange, kind: CelKind, ast: ASTNode): CelFault {
-  const known = Object.entries(VARIABLES[kind]);
-  const owner = known.find(([, type]) => Object.hasOwn(FIELDS[type], name));
-  const alias = kind === 'when' ? ALIASES.get(name) : undefined;
-  const path = owner ? `${owner[0]}.${name}` : alias && `request.${alias}`;
-  const variables = known.map(([variable]) => variable);
-  const meant = path ? didYouMean(path) : nearestHint(name, variables);
-  const ofLabel =
-    kind === 'when' && isLeftOperand(name, ast) ? `; to read a label of the key, write \`key.labels.${name}\`` : '';
-  const isText = kind !== 'budget' && kind !== 'limit' && kind !== 'guard' && !isOwner(name, ast);
-  const hint = meant ?? (isText ? `a text needs quotes: "${name}"${ofLabel}` : undefined);
-  const expected = `one of ${listNames(variables)}`;
+  const hint = answerTo(NAME_COURTESIES, { name, kind, ast });
+  const expected = `one of ${listNames(variablesOf(kind))}`;
   return { code: 'cel-unknown-name', at, message: `\`${name}\` is not defined here`, expected, hint };
 }
 
@@ -112,28 +148,8 @@ function unknownField(node: ASTNode, at: TextRange, kind: CelKind): CelFault {
   const type = typeOf(owner, kind);
   const known = type ? Object.keys(FIELDS[type]) : [];
   const message = `\`${owner.join('.')}\` has no field \`${field}\``;
-  const hint =
-    ofEndpoints(field, type, kind) ?? ofGroups(field, type, kind) ?? fieldHint(field, owner.join('.'), type, known);
+  const hint = answerTo(FIELD_COURTESIES, { field, owner: owner.join('.'), type, kind, known });
   return { code: 'cel-unknown-field', at, message, expected: `one of ${listNames(known)}`, hint };
-}
-
-/** Returns a hint for `key.team` and `key.user`, because `team` and `user` are separate variables. */
-function ofGroups(field: string, type: TypeName | null, kind: CelKind): string | undefined {
-  const own = type === 'Key' ? VARIABLES[kind][field] : undefined;
-  if (own === undefined || field === 'key' || !Object.hasOwn(FIELDS[own], 'id')) return undefined;
-  const meant = Object.hasOwn(FIELDS[own], 'name') ? 'name' : 'id';
-  return `to read the ${field} of the key, write \`${field}.${meant}\`; to read a label of the key, write \`key.labels.${field}\``;
-}
-
-/**
- * Returns a hint for a field of endpoints that an expression reads from a model. A model can have several endpoints, each with its own
- * value.
- */
-function ofEndpoints(field: string, type: TypeName | null, kind: CelKind): string | undefined {
-  if (type !== 'Model' || !Object.hasOwn(FIELDS.Endpoint, field)) return undefined;
-  return kind === 'constraint'
-    ? `${didYouMean(`endpoint.${field}`)} A model has \`${field}\` for each of its endpoints`
-    : `only the \`require\` of a constraint sees \`endpoint.${field}\`, for each endpoint of a model`;
 }
 
 /** Returns the declared type of an access; null if the access has no declared type. */
@@ -191,13 +207,27 @@ function clash(summary: string, node: ASTNode | undefined, at: TextRange, kind: 
     code: 'cel-type',
     at,
     message,
-    hint: objectHint(node, kind) ?? alternativesHint(summary, node, kind),
+    hint: answerTo(OPERAND_COURTESIES, { summary, node, kind }),
   };
 }
 
-/** Returns a hint for `request.task == "coding" || "chat"`. */
-const alternativesHint = (summary: string, node: ASTNode | undefined, kind: CelKind): string | undefined =>
-  node && /^Logical operator requires/.test(summary) ? listHint(node.input, kind) : undefined;
+/** An operation with types that do not match. */
+interface WrongOperands {
+  /** The message of the CEL library. */
+  readonly summary: string;
+  readonly node: ASTNode | undefined;
+  readonly kind: CelKind;
+}
+
+/** Operands of a wrong type. */
+export const OPERAND_COURTESIES: readonly Courtesy<WrongOperands>[] = [
+  { mistake: when('team == "legal"'), answer: ({ node, kind }) => objectHint(node, kind) },
+  {
+    mistake: when('request.task == "coding" || "chat"'),
+    answer: ({ summary, node, kind }) =>
+      node && /^Logical operator requires/.test(summary) ? listHint(node.input, kind) : undefined,
+  },
+];
 
 /** Returns the integer literal in an operation with a double; undefined for any other error. */
 function wholeAgainstFigure(summary: string, node: ASTNode | undefined): ASTNode | undefined {

@@ -1,24 +1,61 @@
 import { didYouMean } from '../../core/text/text.ts';
+import { answerTo, type Courtesy } from '../report/courtesy.ts';
 import { alternativesIn, commaHint, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from '../yaml/slip-hints.ts';
 import type { Tree } from '../yaml/tree.ts';
 import { alertRuleHint } from './alert-rule-hint.ts';
 import { type KeyRemedy, peerKey, type UnknownKey } from './peer-keys.ts';
 import { priceRemedy } from './price-remedies.ts';
 
-/** Returns what to write instead of a key that users of other tools expect; undefined for any other key. */
-export function keyRemedy(unknown: UnknownKey): KeyRemedy | undefined {
-  const { key, value, known } = unknown;
-  const written = value?.kind === 'scalar' ? value.source : '';
-  const spaced = missingSpaceHint(key, known);
-  if (spaced !== undefined) return { hint: spaced };
-  const ofWildcard = wildcardRemedy(unknown);
-  if (ofWildcard) return ofWildcard;
-  const peer = peerKey(unknown);
-  const hint =
-    ownerHint(key, written, known) ?? twinHint(peer?.meant ?? key, written, known) ?? commaHint(key, unknown.owner);
-  if (hint !== undefined) return { hint, meant: peer?.meant };
-  return usdKeyHint(key, written, known) ?? peer ?? alertRemedy(unknown) ?? ruleRemedy(unknown) ?? priceRemedy(unknown);
-}
+/** The key of another tool that an unknown key is; its known key says what else the hint is about. */
+const meantBy = (unknown: UnknownKey): string | undefined => peerKey(unknown)?.meant;
+
+const sourceOf = ({ value }: UnknownKey): string => (value?.kind === 'scalar' ? value.source : '');
+
+const remedy = (hint: string | undefined, meant?: string): KeyRemedy | undefined =>
+  hint === undefined ? undefined : { hint, meant };
+
+/** Mistakes in keys, the most certain first. */
+export const KEY_COURTESIES: readonly Courtesy<UnknownKey, KeyRemedy>[] = [
+  {
+    mistake: 'budgets: [{ name: b, limit_credits: 50000, window:day }]',
+    answer: ({ key, known }) => remedy(missingSpaceHint(key, known)),
+  },
+  {
+    mistake: 'models: { "sim/*": { provider: sim, price: { input: 1, output: 2 }, fallbacks: [tiny] } }',
+    answer: wildcardRemedy,
+  },
+  {
+    mistake: 'budgets: [{ name: b, limit_credits: 50000, window: day, team: legal }]',
+    answer: (unknown) => remedy(ownerHint(unknown.key, sourceOf(unknown), unknown.known), meantBy(unknown)),
+  },
+  {
+    mistake:
+      'providers: { own: { adapter: openai-compatible, base_url: "https://own.example/v1", api_key: $OWN_KEY } }',
+    answer(unknown) {
+      const meant = meantBy(unknown);
+      return remedy(twinHint(meant ?? unknown.key, sourceOf(unknown), unknown.known), meant);
+    },
+  },
+  {
+    mistake: 'budgets: [{ name: b, limit_credits: 20,000, window: day }]',
+    answer: (unknown) => remedy(commaHint(unknown.key, unknown.owner), meantBy(unknown)),
+  },
+  {
+    mistake: 'budgets: [{ name: b, limit: $5, window: day }]',
+    answer: (unknown) => usdKeyHint(unknown.key, sourceOf(unknown), unknown.known),
+  },
+  { mistake: 'guards: [{ name: g, guard: secrets, on_match: block, mode: pre_call }]', answer: peerKey },
+  { mistake: 'teams: [{ name: search, alert_at: [0.5] }]', answer: alertRemedy },
+  { mistake: 'constraints: [{ name: c, when: request.task == "coding", deny: [tiny] }]', answer: ruleRemedy },
+  {
+    mistake:
+      'models: { mine: { provider: sim, input_price: 1, output_price: 2, context_window: 8192, max_output: 2048 } }',
+    answer: priceRemedy,
+  },
+];
+
+/** Returns what to write instead of a key that is not known, if it is a mistake that people make; undefined for any other key. */
+export const keyRemedy = (unknown: UnknownKey): KeyRemedy | undefined => answerTo(KEY_COURTESIES, unknown);
 
 /** Keys of a model that a wildcard cannot have, because they name other models or several endpoints. */
 const OF_MODEL: ReadonlySet<string> = new Set(['fallbacks', 'spread', 'endpoints']);

@@ -1,36 +1,91 @@
 import type { TSchema } from '@sinclair/typebox';
 import { VARIABLE_NAME } from '../../core/define/policy-words.ts';
 import { SchemaCheck } from '../../core/schema/check.ts';
+import { answerTo, type Courtesy } from '../report/courtesy.ts';
 import { alternativesIn, missingSpaceHint, usdIn } from '../yaml/slip-hints.ts';
 import type { ListTree, MapTree, ScalarTree, Tree } from '../yaml/tree.ts';
 import { modelTest } from './key-remedies.ts';
 import { LITELLM_HINT } from './peer-key-table.ts';
 import { filled, writtenValue } from './written.ts';
 
-/** Returns a hint for a value of the wrong type. @param key its key, or the path of an item of a list, such as `guards[0]` */
+/** A value of the wrong type. */
+interface WrongValue {
+  readonly schema: TSchema;
+  readonly tree: Tree;
+  /** Its key, or the path of an item of a list, such as `guards[0]`. */
+  readonly key: string;
+}
+
+/** Mistakes in values. Schemas state what else a value can be written as: `writtenAs`, `listedIn` and `hintForMap`. */
+export const VALUE_COURTESIES: readonly Courtesy<WrongValue>[] = [
+  {
+    mistake: 'selectors: { mine: { strategy: auto, models: [tiny, large] } }',
+    answer: ({ schema, tree, key }) => (tree.kind === 'list' ? asFilter(schema, namesOf(tree), key) : undefined),
+  },
+  {
+    mistake:
+      'providers: { own: { adapter: openai-compatible, base_url: "https://own.example/v1", api_key_env: [ONE, OTHER] } }',
+    answer: ({ schema, tree }) => (tree.kind === 'list' ? asTwin(schema, tree) : undefined),
+  },
+  {
+    mistake: 'selectors: { mine: { strategy: { mode: conditional } } }',
+    answer: ({ schema, tree }) => (tree.kind === 'map' ? schema.hintForMap : undefined),
+  },
+  {
+    mistake: 'models: { mine: { endpoints: { provider: sim } } }',
+    answer: ({ schema, tree }) =>
+      tree.kind === 'map' && schema.type === 'array' ? dashHint(schema.items, tree) : undefined,
+  },
+  {
+    mistake: 'credits: usd_per_credit:1',
+    answer: ({ schema, tree }) =>
+      isForMap(schema, tree) ? missingSpaceHint(tree.source, Object.keys(schema.properties ?? {})) : undefined,
+  },
+  {
+    mistake: 'selectors: { mine: { strategy: auto, models: tiny or large } }',
+    answer: ({ schema, tree, key }) =>
+      isForMap(schema, tree) ? asFilter(schema, alternativesIn(tree.source) ?? [], key) : undefined,
+  },
+  {
+    mistake: 'cache: true',
+    answer: ({ schema, tree, key }) => (isForMap(schema, tree) ? asMap(schema, tree, key) : undefined),
+  },
+  {
+    mistake: 'guards: [{ name: g, guard: secrets, on_match: block, on: input }]',
+    answer({ schema, tree }) {
+      if (schema.type !== 'array' || tree.kind !== 'scalar' || tree.value === null) return undefined;
+      const listed = alternativesIn(tree.source)?.join(', ') ?? tree.source;
+      return new SchemaCheck(schema.items).accepts(tree.value) ? `write a list: [${listed}]` : undefined;
+    },
+  },
+  {
+    mistake: 'gateway: { retries_max: "2" }',
+    answer: ({ schema, tree }) =>
+      isTextForNumber(schema, tree) && /^-?\d+(\.\d+)?$/.test(tree.source) ? 'remove the quotes' : undefined,
+  },
+  {
+    mistake:
+      'models: { mine: { provider: sim, price: { input: $5, output: 2 }, context_window: 8192, max_output: 2048 } }',
+    answer({ schema, tree, key }) {
+      if (!isTextForNumber(schema, tree) || !schema.description?.startsWith('USD')) return undefined;
+      const usd = usdIn(tree.source);
+      return usd === undefined ? undefined : `write \`${key}: ${usd}\`: prices are in USD`;
+    },
+  },
+];
+
+const isForMap = (schema: TSchema, tree: Tree): tree is ScalarTree =>
+  schema.type === 'object' && tree.kind === 'scalar' && tree.value !== null;
+
+const isTextForNumber = ({ type }: TSchema, tree: Tree): tree is ScalarTree =>
+  (type === 'number' || type === 'integer') && tree.kind === 'scalar' && typeof tree.value === 'string';
+
+/** Returns a hint for a value of the wrong type: what to write instead, or else an example. */
 export function typeHint(schema: TSchema, tree: Tree, key: string): string | undefined {
-  if (tree.kind === 'list') return asFilter(schema, namesOf(tree), key) ?? asTwin(schema, tree) ?? example(schema);
-  if (tree.kind === 'map' && typeof schema.hintForMap === 'string') return schema.hintForMap;
-  if (tree.kind === 'map') return (schema.type === 'array' && dashHint(schema.items, tree)) || example(schema);
-  if (schema.type === 'object' && tree.value !== null) {
-    return (
-      missingSpaceHint(tree.source, Object.keys(schema.properties ?? {})) ??
-      asFilter(schema, alternativesIn(tree.source) ?? [], key) ??
-      asMap(schema, tree, key) ??
-      example(schema)
-    );
-  }
-  if (tree.value === null) return example(schema);
-  if (schema.type === 'array') {
-    const listed = alternativesIn(tree.source)?.join(', ') ?? tree.source;
-    return new SchemaCheck(schema.items).accepts(tree.value) ? `write a list: [${listed}]` : example(schema);
-  }
-  const isNumber = schema.type === 'number' || schema.type === 'integer';
-  if (typeof tree.value !== 'string') return example(schema);
-  if (!isNumber) return undefined;
-  if (/^-?\d+(\.\d+)?$/.test(tree.source)) return 'remove the quotes';
-  const usd = schema.description?.startsWith('USD') ? usdIn(tree.source) : undefined;
-  return usd === undefined ? example(schema) : `write \`${key}: ${usd}\`: prices are in USD`;
+  const isText = tree.kind === 'scalar' && typeof tree.value === 'string';
+  // The type of a text says enough, unless a number, a list or a map belongs there.
+  const hasExample = !isText || ['number', 'integer', 'array', 'object'].includes(schema.type);
+  return answerTo(VALUE_COURTESIES, { schema, tree, key }) ?? (hasExample ? example(schema) : undefined);
 }
 
 export function example(schema: TSchema): string | undefined {

@@ -11,11 +11,12 @@ import {
   type YAMLError,
 } from 'yaml';
 import { linesOf } from '../../core/text/yaml-lines.ts';
+import { answerTo } from '../report/courtesy.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 import { yamlFault } from './messages.ts';
 import type { YamlReader } from './parse.ts';
-import { derailsParser, findDerailingSlip, findSlip, type SyntaxSlip } from './syntax-slips.ts';
+import { DERAILING_SLIPS, derailsParser, SYNTAX_SLIPS, type SyntaxSlip } from './syntax-slips.ts';
 import { type Entry, NESTING_MAX, type Tree } from './tree.ts';
 
 /** Reads any YAML with the library. Loading the YAML library takes 40 ms. */
@@ -49,13 +50,13 @@ class LibraryReader {
       version: '1.2',
       schema: 'core',
     });
-    const derailing = findDerailingSlip(this.#text, document.errors);
+    const derailing = answerTo(DERAILING_SLIPS, { text: this.#text, errors: document.errors });
     if (derailing) {
       this.#reportAt(derailing);
       return null;
     }
     for (const error of [...this.#primaryErrors(document.errors), ...document.warnings.slice(0, SYNTAX_ERRORS_MAX)]) {
-      const slip = findSlip(this.#text, document.contents, error);
+      const slip = answerTo(SYNTAX_SLIPS, { text: this.#text, contents: document.contents, error });
       if (slip) {
         this.#reportAt(slip);
         continue;

@@ -1,5 +1,6 @@
 import { isCollection, isNode, isPair, Lexer, type Node, type YAMLError } from 'yaml';
 import { plural } from '../../core/text/text.ts';
+import type { Courtesy } from '../report/courtesy.ts';
 import { missingSpaceHint, variableHint, variableIn } from './slip-hints.ts';
 
 /** A common mistake that causes errors of the YAML library, with its offsets in the text. */
@@ -10,27 +11,59 @@ export interface SyntaxSlip {
   readonly hint: string;
 }
 
-/** Finds a mistake that confuses the parser so much that all its errors follow from it; null if there is no such mistake. */
-export function findDerailingSlip(text: string, errors: readonly YAMLError[]): SyntaxSlip | null {
-  const [first] = errors;
-  return first ? (findFence(text, errors) ?? findOpenQuote(text, first.pos[0])) : null;
+/** A text that is not YAML, with the errors of the YAML library. */
+interface FaultyText {
+  readonly text: string;
+  readonly errors: readonly YAMLError[];
 }
 
-/** Finds the mistake that causes one error; null if the error's own message already says what is wrong. */
-export const findSlip = (text: string, contents: Node | null, error: YAMLError): SyntaxSlip | null =>
-  findIndentation(error, text) ?? findSlipOfLine(text, error) ?? findOpenBracket(contents, error);
+/** One error of the YAML library. */
+interface FaultyPart {
+  readonly text: string;
+  readonly contents: Node | null;
+  readonly error: YAMLError;
+}
 
-function findSlipOfLine(text: string, { pos }: YAMLError): SyntaxSlip | null {
+/** Mistakes that confuse the parser so much that all its errors follow from them. */
+export const DERAILING_SLIPS: readonly Courtesy<FaultyText, SyntaxSlip>[] = [
+  { mistake: '```yaml\nversion: 1\n```', answer: ({ text, errors }) => findFence(text, errors) },
+  { mistake: 'version: "1', answer: ({ text, errors: [first] }) => first && findOpenQuote(text, first.pos[0]) },
+];
+
+/** Mistakes that cause one error. */
+export const SYNTAX_SLIPS: readonly Courtesy<FaultyPart, SyntaxSlip>[] = [
+  {
+    mistake: 'budgets:\n  - name: b\n     window: day',
+    answer: ({ text, error }) => findIndentation(error, text),
+  },
+  {
+    mistake: 'gateway:\n  retries_max:2\n  body_bytes_max: 1000000',
+    answer({ text, error }) {
+      const { line, start } = lineAt(text, error);
+      return findGluedKey(line, start);
+    },
+  },
+  {
+    mistake: `providers:\n  own: { api_key: \${OWN_KEY} }`,
+    answer({ text, error }) {
+      const { line, start } = lineAt(text, error);
+      return findReference(line, start);
+    },
+  },
+  { mistake: 'tasks: [coding\nversion: 1', answer: ({ contents, error }) => findOpenBracket(contents, error) },
+];
+
+/** Returns the line of an error, and the offset of its beginning. */
+function lineAt(text: string, { pos }: YAMLError): { readonly line: string; readonly start: number } {
   const start = text.lastIndexOf('\n', pos[0] - 1) + 1;
   const end = text.indexOf('\n', start);
-  const line = text.slice(start, end < 0 ? text.length : end).trimEnd();
-  return findGluedKey(line, start) ?? findReference(line, start);
+  return { line: text.slice(start, end < 0 ? text.length : end).trimEnd(), start };
 }
 
 const FENCE = /^[ \t]*((?:```|~~~)\S*)/gm;
 
 /** Finds a Markdown code fence that was pasted with the policy. */
-function findFence(text: string, errors: readonly YAMLError[]): SyntaxSlip | null {
+function findFence(text: string, errors: readonly YAMLError[]): SyntaxSlip | undefined {
   const fences = [...text.matchAll(FENCE)].map(({ index, 0: all, 1: sign = '' }) => ({
     from: index + all.length - sign.length,
     to: index + all.length,
@@ -38,7 +71,7 @@ function findFence(text: string, errors: readonly YAMLError[]): SyntaxSlip | nul
   }));
   const [first] = fences;
   const isCause = fences.some(({ start, to }) => errors.some(({ pos }) => pos[0] >= start && pos[0] < to));
-  if (!first || !isCause) return null;
+  if (!first || !isCause) return undefined;
   const lines = fences.map(({ start }) => lineOf(text, start));
   const hint =
     lines.length === 1
@@ -59,11 +92,11 @@ const NEW_ENTRY = /^[ \t]*(?:-[ \t]|[A-Za-z_][\w.-]*:(?:[ \t]|\r?$))/m;
  * Finds the quote that is not closed, or that closes only at the opening quote of a later text and includes the entries between.
  * @param faulty the offset of the library's error
  */
-function findOpenQuote(text: string, faulty: number): SyntaxSlip | null {
+function findOpenQuote(text: string, faulty: number): SyntaxSlip | undefined {
   let at = 0;
   for (const token of new Lexer().lex(text)) {
     const from = at;
-    if (from > faulty) return null;
+    if (from > faulty) return undefined;
     if (!LEXER_MARKS.has(token)) at += token.length;
     const quote = token.charAt(0);
     if (quote !== '"' && quote !== "'") continue;
@@ -77,7 +110,7 @@ function findOpenQuote(text: string, faulty: number): SyntaxSlip | null {
     const hint = `end the text with \`${quote}\` on this line; now it continues to the next \`${quote}\`, on line ${lineOf(text, at)}`;
     return { from, to: from + 1, message: 'a quote opens here and is not closed on its line', hint };
   }
-  return null;
+  return undefined;
 }
 
 /** Tokens of the lexer that have no text in the file. */
@@ -92,19 +125,19 @@ function isClosed(token: string): boolean {
 }
 
 /** Finds a key without a space after its colon. */
-function findGluedKey(line: string, start: number): SyntaxSlip | null {
+function findGluedKey(line: string, start: number): SyntaxSlip | undefined {
   const [, indent = '', entry = ''] = /^(\s*(?:-\s+)?)(\S.*)$/.exec(line) ?? [];
   const hint = missingSpaceHint(entry);
-  if (hint === undefined) return null;
+  if (hint === undefined) return undefined;
   const from = start + indent.length;
   return { from, to: from + entry.length, message: `YAML reads \`${entry}\` as one text`, hint };
 }
 
 /** Finds `${NAME}` without quotes, which YAML reads as the beginning of a map. */
-function findReference(line: string, start: number): SyntaxSlip | null {
+function findReference(line: string, start: number): SyntaxSlip | undefined {
   const [all, key = '', written = ''] = /([\w-]+):\s+(\$\{\w+\})/.exec(line) ?? [];
   const variable = variableIn(written);
-  if (all === undefined || variable === undefined) return null;
+  if (all === undefined || variable === undefined) return undefined;
   const from = start + line.indexOf(all) + all.length - written.length;
   const message = `Signalbox does not replace \`${written}\` by the variable's value`;
   return { from, to: from + written.length, message, hint: variableHint(key, variable) };
@@ -123,12 +156,12 @@ export function derailsParser({ code }: YAMLError): boolean {
 }
 
 /**
- * Finds the wrong indentation that causes an error of the YAML library; null for other errors. The line numbers in these errors count from
+ * Finds the wrong indentation that causes an error of the YAML library; undefined for other errors. The line numbers in these errors count from
  * 1.
  */
-function findIndentation({ code, message, pos }: YAMLError, text: string): SyntaxSlip | null {
+function findIndentation({ code, message, pos }: YAMLError, text: string): SyntaxSlip | undefined {
   const isOnTheLine = /^All (?:mapping|sequence) items|without - indicator/.test(message);
-  if (!isOnTheLine && code !== 'BLOCK_AS_IMPLICIT_KEY') return null;
+  if (!isOnTheLine && code !== 'BLOCK_AS_IMPLICIT_KEY') return undefined;
   const lines = text.split('\n');
   const line = lineOf(text, pos[0]);
   // A value that continues on the next line, where the text is indented deeper than the key.
@@ -137,13 +170,13 @@ function findIndentation({ code, message, pos }: YAMLError, text: string): Synta
   const above = lines.findLastIndex((one, index) => index < at && isFilled(one));
   const slipped = lines[at];
   const stands = lines[above];
-  if (slipped === undefined || stands === undefined) return null;
+  if (slipped === undefined || stands === undefined) return undefined;
   const startOf = (index: number) => lines.slice(0, index).join('\n').length + (index > 0 ? 1 : 0);
   const glued = GLUED_DASH.exec(stands);
   if (glued) return gluedDash(glued, startOf(above));
   const spaces = /^ */.exec(slipped)?.[0].length ?? 0;
   const wanted = /^ *(?:- +)*/.exec(stands)?.[0] ?? '';
-  if (spaces === wanted.length || (!isOnTheLine && spaces < wanted.length)) return null;
+  if (spaces === wanted.length || (!isOnTheLine && spaces < wanted.length)) return undefined;
   const withDash = wanted.includes('-') ? ', counting its `- `' : '';
   const start = startOf(at) + spaces;
   if (lacksDash(lines, at)) {
@@ -185,18 +218,18 @@ const isFilled = (line: string) => /^\s*[^\s#]/.test(line);
 const FLOW_END = /must (?:be sufficiently indented and )?end with a (.)$/;
 
 /**
- * Finds the bracket that is never closed. The YAML library reports an open bracket only further down. `findOpenBracket` returns null for
- * other errors.
+ * Finds the bracket that is never closed. The YAML library reports an open bracket only further down. `findOpenBracket` returns
+ * undefined for other errors.
  */
-function findOpenBracket(contents: Node | null, { message, pos }: YAMLError): SyntaxSlip | null {
+function findOpenBracket(contents: Node | null, { message, pos }: YAMLError): SyntaxSlip | undefined {
   const sign = FLOW_END.exec(message)?.[1];
-  if (sign === undefined) return null;
+  if (sign === undefined) return undefined;
   let open: number | null = null;
   // `visitNodes` visits the innermost bracket last.
   visitNodes(contents, (node) => {
     if (isCollection(node) && node.flow && node.range?.[1] === pos[0]) open = node.range[0];
   });
-  if (open === null) return null;
+  if (open === null) return undefined;
   const hint = `close it with \`${sign}\`, and indent its lines deeper than the line with the opening bracket`;
   const opening = sign === ']' ? '[' : '{';
   return { from: open, to: open + 1, message: `a \`${opening}\` opens here and is not closed`, hint };
