@@ -288,8 +288,8 @@ function checkState(
 }
 
 /** Warns about a changed setting that applies only after a restart. */
-function reviewStart({ settings, socketBytesPlace }: ParsedPolicy, { socketBytesMax }: StartSettings, report: Report) {
-  const wanted = settings?.gateway.socketBytesMax ?? socketBytesMax;
+function reviewStart({ own, socketBytesPlace }: ParsedPolicy, { socketBytesMax }: StartSettings, report: Report) {
+  const wanted = own.gateway.socketBytesMax;
   if (wanted === socketBytesMax) return;
   const message = `\`gateway.socket_bytes_max\` is ${wanted}, but the running server uses ${socketBytesMax}, the value from its start`;
   report.add('needs-restart', socketBytesPlace, message, { hint: 'restart the server to apply the change' });

@@ -1,4 +1,3 @@
-import { type AddressRange, addressText, isWithin, parseRange, startOf } from '../../core/net/address.ts';
 import type { AmountContext } from '../check/amounts.ts';
 import { validPartsOf } from '../check/check.ts';
 import { eachOf, expressionAt } from '../check/rule-drafts.ts';
@@ -7,54 +6,8 @@ import type { SourceSpan } from '../report/diagnostics.ts';
 import type { Report } from '../report/report.ts';
 import { checkTimeZone } from '../report/time-zone.ts';
 import { BudgetText } from '../schema/budgets.ts';
-import type { GatewayText } from '../schema/policy.ts';
-import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
+import { placeAt } from '../yaml/tree.ts';
 import { readLimit } from './budgets.ts';
-
-/** Reads the addresses of trusted proxies. @param tree the section `gateway` */
-export const readProxies = (stated: readonly string[], tree: Tree, report: Report): AddressRange[] =>
-  stated.flatMap((written, at) => rangeAt(written, placeAt(tree, 'trusted_proxies', at), report) ?? []);
-
-/**
- * Reads the size limit of WebSocket messages, in bytes. The size limit may not exceed `body_bytes_max`, because a body of that size would
- * be refused.
- * @param tree the section `gateway`
- */
-export function readSocketBytes(text: GatewayText, tree: Tree, report: Report): number {
-  const { socket_bytes_max: bytes, body_bytes_max: most } = text;
-  if (bytes > most && valueAt(tree, 'socket_bytes_max')) {
-    const message = `\`gateway.socket_bytes_max\` is ${bytes}, which is above \`body_bytes_max\`, ${most}`;
-    report.add('out-of-range', placeAt(tree, 'socket_bytes_max'), message, {
-      expected: `at most ${most}, or a larger \`body_bytes_max\``,
-    });
-  }
-  return Math.min(bytes, most);
-}
-
-const ANY_IPV4: AddressRange = { base: [0, 0, 0, 0, 0, 0xffff, 0, 0], bits: 96 };
-
-function rangeAt(written: string, place: SourceSpan, report: Report): AddressRange | null {
-  const range = parseRange(written);
-  if (!range) {
-    report.add('bad-form', place, `\`${written}\` is not a range of IP addresses`, {
-      expected: 'a range such as `10.0.0.0/8` or `fd00::/8`, or one address',
-    });
-    return null;
-  }
-  const base = startOf(range);
-  if (!isWithin(range.base, { base, bits: 128 })) {
-    const prefix = written.slice(written.indexOf('/'));
-    report.add('bad-form', place, `\`${written}\` has bits beyond its first ${prefix.slice(1)}`, {
-      hint: `write \`${addressText(base)}${prefix}\`, or the address alone`,
-    });
-  }
-  if (isWithin(ANY_IPV4.base, range) && range.bits <= ANY_IPV4.bits) {
-    const message = `\`${written}\` covers all addresses, so Signalbox would trust any address that a caller states`;
-    const hint = 'list only the address ranges of your proxies; otherwise callers can evade limits per address';
-    report.add('trusts-everybody', place, message, { hint });
-  }
-  return range;
-}
 
 /** A budget whose expressions are not checked yet. If any key of the budget is wrong, its figures are placeholders. */
 export type BudgetDraft = ReturnType<typeof draftBudgets>[number];

@@ -1,5 +1,5 @@
 import { type Decimal, plainText } from '../../core/money/decimal.ts';
-import type { GatewayPolicy } from '../../core/policy/snapshot.ts';
+import { isTimeZone } from '../../core/time/zoned-time.ts';
 import type { ConvertedAmount } from '../check/amounts.ts';
 import { type CaseNames, draftCases } from '../check/cases.ts';
 import { checkValue } from '../check/check.ts';
@@ -13,7 +13,7 @@ import {
   sectionSubject,
   statedSubject,
 } from '../check/section-checks.ts';
-import { draftBudgets, readProxies, readSocketBytes } from '../limits/drafts.ts';
+import { draftBudgets } from '../limits/drafts.ts';
 import { checkFallbacks, reviewFallbacks } from '../models/fallbacks.ts';
 import { draftModels, type ModelDraft } from '../models/models.ts';
 import { compileTasks } from '../models/tasks.ts';
@@ -26,16 +26,14 @@ import { statesKey } from '../providers/key-pool.ts';
 import { draftPlugins } from '../providers/plugins.ts';
 import type { SourceSpan } from '../report/diagnostics.ts';
 import { Report } from '../report/report.ts';
-import { checkTimeZone } from '../report/time-zone.ts';
 import { camelKeys } from '../schema/camel-keys.ts';
-import { GatewayText, ProviderText } from '../schema/policy.ts';
+import { ProviderText } from '../schema/policy.ts';
 import { decimalAt } from '../schema/prices.ts';
 import { readPublicUrl } from '../sections/sign-in.ts';
 import { type PolicyFile, parseFile, type YamlReader } from '../yaml/parse.ts';
 import { placeAt, toData, valueAt } from '../yaml/tree.ts';
 import { type AliasDraft, agentAliases, draftAliases } from './aliases.ts';
 import { contentMatch, draftContent, reportedRunsMatch } from './contents.ts';
-import { readOrigins } from './cors.ts';
 import { checkTiers } from './ladders.ts';
 import { mergeFiles } from './merge.ts';
 import { draftSections, readValues, SECTIONS } from './sections.ts';
@@ -107,7 +105,7 @@ function checkSections(context: CheckContext) {
   checkTiers(selectors, ids, context.report);
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(money);
-  const zone = settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default;
+  const zone = timeZoneIn(context);
   const budgets = draftBudgets(money, zone);
   const preferences = draftPreferences(context);
   const people = draftPeople(money, zone, { ids, starts: [...openings, ...patterns.map(withoutStar)] });
@@ -202,6 +200,13 @@ function caseNamesOf({
   };
 }
 
+/** Returns the time zone of the policy; its default if it is wrong, which the section `gateway` reports. */
+function timeZoneIn(context: CheckContext): string {
+  const stated = valueAt(sectionSubject('gateway', context).tree, 'time_zone');
+  const { default: usual } = SECTIONS.gateway.properties.time_zone;
+  return stated?.kind === 'scalar' && isTimeZone(stated.source) ? stated.source : usual;
+}
+
 const USD_PER_CREDIT: Decimal = { digits: 1n, scale: 3 };
 
 /** Reads the worth of a Credit. `money` is the context of the sections that state amounts; `credit` is null if the worth is wrong. */
@@ -229,19 +234,13 @@ function readSettings(
     ...values
   }: ReturnType<typeof readValues>,
 ) {
-  const gateway = readGateway(context);
-  const defaultWeights = readWeights(context);
   const records = checkSection('records', SECTIONS.records, context);
-  const ledger = checkSection('ledger', SECTIONS.ledger, context);
   const metrics = checkSection('metrics', SECTIONS.metrics, context);
   const escalation = checkSection('escalate', SECTIONS.escalate, context);
   const console = checkSection('console', SECTIONS.console, context);
-  if (!gateway || !defaultWeights || !records || !ledger || !metrics || !console || !escalation) return null;
+  if (!records || !metrics || !console || !escalation) return null;
   return {
     ...values,
-    ledger: camelKeys(ledger),
-    gateway,
-    defaultWeights,
     /** Whether a required language that no model declares excludes no model. */
     admitUnstated: unstatedLanguages === 'admit',
     patternsCoverKnown: aliasPatterns === 'all_names',
@@ -260,34 +259,6 @@ function readSettings(
 function readMeteredLabel(label: string | null, context: CheckContext) {
   const { tree } = sectionSubject('metrics', context);
   return label === null ? null : { label, place: placeAt(tree, 'key_label'), path: '' };
-}
-
-function readGateway(context: CheckContext): GatewayPolicy | null {
-  const text = checkSection('gateway', GatewayText, context);
-  if (!text) return null;
-  const { tree } = sectionSubject('gateway', context);
-  checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), context.report);
-  const { cors, trusted_proxies, passthrough_tools, drop_tools, drop_unsupported, ...figures } = text;
-  return {
-    ...camelKeys(figures),
-    socketBytesMax: readSocketBytes(text, tree, context.report),
-    passthroughTools: new Set(passthrough_tools),
-    dropTools: new Set(drop_tools),
-    dropUnsupported: new Set(drop_unsupported),
-    corsOrigins: readOrigins(text, tree, context.report),
-    trustedProxies: readProxies(trusted_proxies, tree, context.report),
-  };
-}
-
-function readWeights(context: CheckContext) {
-  const text = checkSection('default_weights', SECTIONS.default_weights, context);
-  if (text?.cost === 0 && text.quality === 0) {
-    const { place } = sectionSubject('default_weights', context);
-    context.report.add('out-of-range', place, 'the weights cannot both be 0', {
-      expected: 'at least one weight above 0',
-    });
-  }
-  return text;
 }
 
 /** Returns the ID of the baseline model; null for none. The model need not be available in this environment. */

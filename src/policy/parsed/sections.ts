@@ -7,11 +7,11 @@ import { checkValue } from '../check/check.ts';
 import { type CheckContext, statedSubject } from '../check/section-checks.ts';
 import { GUARDS } from '../guards/guards.ts';
 import { PAYMENTS } from '../payments/payments.ts';
-import { BudgetText, LedgerText } from '../schema/budgets.ts';
+import { BudgetText } from '../schema/budgets.ts';
 import { camelKeys } from '../schema/camel-keys.ts';
 import { CaseText } from '../schema/case.ts';
 import { OrganizationText, TeamText } from '../schema/people.ts';
-import { GatewayText, ProviderText, SelectorText, TaskText } from '../schema/policy.ts';
+import { ProviderText, SelectorText, TaskText } from '../schema/policy.ts';
 import { RecordsText } from '../schema/records.ts';
 import { ConstraintText, PluginText, PreferenceText } from '../schema/rules.ts';
 import { ConsoleText, PublicUrlText } from '../schema/sign-in.ts';
@@ -19,6 +19,7 @@ import { TrafficText } from '../schema/traffic.ts';
 import { ModelsText } from '../schema/wildcard.ts';
 import { ALERTS } from '../sections/alerts.ts';
 import { CACHE } from '../sections/cache.ts';
+import { GATEWAY } from '../sections/gateway.ts';
 import { RATE_LIMITS } from '../sections/rate-limits.ts';
 import {
   BY_KEY,
@@ -28,6 +29,7 @@ import {
   type Section,
   type SectionContext,
 } from '../sections/section-definition.ts';
+import { DEFAULT_WEIGHTS, LEDGER } from '../sections/settings.ts';
 import { SIGN_IN } from '../sections/sign-in.ts';
 import { TOKENS } from '../sections/tokens.ts';
 
@@ -59,7 +61,7 @@ export const LANGUAGE = {
       }),
     }),
   ),
-  gateway: section(GatewayText, BY_KEY, ['Run', '../spend/rate-limits.md']),
+  gateway: GATEWAY,
   records: section(RecordsText, 'it decides which texts of callers are stored, and how long evidence is kept', [
     'Run',
     '../operate/privacy.md',
@@ -115,12 +117,7 @@ export const LANGUAGE = {
       ),
     }),
   ),
-  default_weights: ordinary(
-    closed('Weights that apply if the `route_strategy` of a request leaves one out. Only their ratio matters.', {
-      cost: figure('Weight of cost. Only the ratio of the weights matters.', { minimum: 0, default: 0.3 }),
-      quality: figure('Weight of quality. Only the ratio of the weights matters.', { minimum: 0, default: 0.7 }),
-    }),
-  ),
+  default_weights: DEFAULT_WEIGHTS,
   unstated_quality: value(
     word(
       {
@@ -189,7 +186,7 @@ export const LANGUAGE = {
   ]),
   rate_limits: RATE_LIMITS,
   alerts: ALERTS,
-  ledger: ordinary(LedgerText),
+  ledger: LEDGER,
   organization: ordinary(OrganizationText, ['Spend', '../operate/people.md#declare-teams']),
   payments: PAYMENTS,
   tokens: TOKENS,

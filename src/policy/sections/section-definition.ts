@@ -1,10 +1,11 @@
 import { type Static, type TArray, type TObject, type TSchema, Type } from '@sinclair/typebox';
 import type { GuardPlugin } from '../../contract/guard.ts';
 import type { Decimal } from '../../core/money/decimal.ts';
-import { type CheckContext, checkList, type NamedItem } from '../check/section-checks.ts';
+import { checkValue, type Subject } from '../check/check.ts';
+import { type CheckContext, checkList, emptyMap, type NamedItem, sectionSubject } from '../check/section-checks.ts';
 import type { ExpressionChecker } from '../expressions/expressions.ts';
 import type { Environment } from '../providers/providers.ts';
-import type { Report } from '../report/report.ts';
+import { Report } from '../report/report.ts';
 import { inSteps } from '../report/steps.ts';
 
 /** A section of the policy language, with the facts that the rest of Signalbox needs. */
@@ -59,6 +60,37 @@ export interface OwnSection<Text extends TSchema, Draft, Made> extends Section<T
  * drafts.
  */
 export const defineSection = <Text extends TSchema, Draft, Made>(section: OwnSection<Text, Draft, Made>) => section;
+
+/** Returns a map of settings of which the policy states none. */
+function defaultsOf<Text extends TObject>(text: Text, { start }: CheckContext): Static<Text> {
+  const defaults = checkValue(text, { path: '', tree: emptyMap(start), place: start }, new Report());
+  if (defaults === null) throw new Error('a section of settings needs a default for each key');
+  return defaults;
+}
+
+interface SettingsRules<Text extends TObject, Made> extends Omit<Section, 'text'> {
+  readonly text: Text;
+  /** Checks what the schema cannot check, and returns the settings. Each key that the policy leaves out has its default. */
+  read(stated: Static<Text>, subject: Subject, report: Report): Made;
+}
+
+/** Defines a section that is a map of settings, all of which have a default or may be absent. */
+export const defineSettings = <Text extends TObject, Made>({
+  read,
+  ...section
+}: SettingsRules<Text, Made>): OwnSection<Text, Made, Made> => ({
+  ...section,
+  draft(context, name) {
+    const subject = sectionSubject(name, context);
+    // A wrong section, whose mistakes were reported, has its defaults.
+    const stated = checkValue(section.text, subject, context.report) ?? defaultsOf(section.text, context);
+    return read(stated, subject, context.report);
+  },
+  *compile(settings) {
+    yield;
+    return settings;
+  },
+});
 
 interface ListRules<Item extends TObject, Draft, Made> extends Omit<Section, 'text'> {
   readonly description: string;
