@@ -92,6 +92,31 @@ function exact(value: bigint): number {
   return reduced;
 }
 
+/** Returns a price multiplied by an exact factor, such as 0.88 for a discount of 12 %. Throws RangeError if it exceeds 2^53. */
+export function scaledPrice({ lines, perRequest, toolUses, divisor }: Price, { digits, scale }: Decimal): Price {
+  const fees = Object.entries(toolUses ?? {});
+  const figures = [
+    ...lines.flatMap((line) => RATE_NAMES.map((name) => line[name] ?? 0)),
+    perRequest,
+    ...fees.map(([, fee]) => fee),
+  ];
+  const under = BigInt(divisor) * 10n ** BigInt(scale);
+  const common = figures.reduce((all, figure) => gcd(all, BigInt(figure) * digits), under);
+  const times = (figure: number): number => exact((BigInt(figure) * digits) / common);
+  const lineOf = (line: PriceLine): PriceLine => ({
+    ...line,
+    ...Object.fromEntries(RATE_NAMES.flatMap((name) => (line[name] === undefined ? [] : [[name, times(line[name])]]))),
+  });
+  const [first, ...rest] = lines;
+  return {
+    lines: [lineOf(first), ...rest.map(lineOf)],
+    perRequest: times(perRequest),
+    ...(toolUses && { toolUses: Object.fromEntries(fees.map(([name, fee]) => [name, times(fee)])) }),
+    divisor: exact(under / common),
+  };
+}
+const RATE_NAMES = ['input', 'cachedInput', 'cacheWrite', 'hourCacheWrite', 'output'] as const;
+
 /** Whether tokens and requests cost nothing. */
 export const isFree = ({ perRequest, lines }: Price): boolean =>
   perRequest === 0 && lines.every(({ input, output }) => input === 0 && output === 0);

@@ -99,6 +99,7 @@ export function draftFound(found: FoundModels | null, context: FoundContext): Fo
     needsKey: new Map(parsed.providers.map(({ name, data }) => [name, statesKey(data)])),
     taskIndex: new Map(parsed.tasks.map(({ name }, at) => [name, at])),
     ...UNLISTED,
+    contracts: parsed.contracts,
   };
   const drafts = found.servers.flatMap(({ provider, models }) => {
     const setup = setups.get(provider);

@@ -72,12 +72,13 @@ class PolicyWildcards implements Wildcards {
 
   constructor(drafts: readonly WildcardDraft[], context: WildcardContext) {
     this.#context = context;
-    const { providers, tasks } = context.parsed;
+    const { providers, tasks, contracts } = context.parsed;
     this.#ofModels = {
       usdPerCredit: parseDecimal(context.usdPerCredit)!,
       needsKey: new Map(providers.map(({ name, data }) => [name, statesKey(data)])),
       taskIndex: new Map(tasks.map(({ name }, at) => [name, at])),
       ...UNLISTED,
+      contracts,
       sections: new Map(),
     };
     const named = withNames(drafts, context.parsed, context.facts);

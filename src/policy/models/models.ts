@@ -18,6 +18,7 @@ import { EndpointText, ModelText, type PriceText } from '../schema/model.ts';
 import { readPagesMax } from '../schema/pages.ts';
 import { readPrice, reviewRates, type UsdPrice, usdOf } from '../schema/prices.ts';
 import { placeAt, type Tree, valueAt } from '../yaml/tree.ts';
+import { type Contracts, paidPrice, paidUsd } from './contracts.ts';
 import { checkVectorSpaces, type EmbeddingDraft, modelSchemaOf, readEmbedding } from './embeddings.ts';
 import { readFallbacks } from './fallbacks.ts';
 import { type DeclaredFigure, figuresOf } from './figures.ts';
@@ -63,6 +64,8 @@ export interface ModelContext extends CheckContext {
   /** Maps each provider to whether it needs an API key. */
   readonly needsKey: ReadonlyMap<string, boolean>;
   readonly taskIndex: ReadonlyMap<string, number>;
+  /** The contracts with providers; absent for none. */
+  readonly contracts?: Contracts;
   /** Whether a provider serves models that the policy does not list. */
   readonly servesAny?: boolean;
 }
@@ -270,9 +273,12 @@ function draftEndpoints(
         : 'write `price: { input: …, output: … }`';
       report.add('missing-key', data.endpoints ? own.place : place, `\`${path}\` needs the key \`price\``, { hint });
     }
-    const price = text.price && data.endpoints ? priceAt(own, text.price, context) : shared;
-    if (!price || !isKnown) return [];
+    const stated = text.price && data.endpoints ? priceAt(own, text.price, context) : shared;
+    if (!stated || !isKnown) return [];
     const { provider, upstream = name, regions } = text;
+    const { basis = '' } = text.price ?? data.price ?? {};
+    const factor = context.contracts?.get(provider);
+    const price = paidPrice(stated, basis, factor);
     if (isFree(price) && context.needsKey.get(provider)) {
       const at = valueAt(own, 'price')?.place ?? placeAt(tree, 'price');
       report.add('free-model', at, `\`${path}\` has a price of 0, but provider \`${provider}\` uses an API key`);
@@ -288,7 +294,13 @@ function draftEndpoints(
       ...(afterAbort && { afterAbort }),
       ...shareOf(text),
     };
-    return [{ endpoint, place: data.endpoints ? own.place : place, usd: usdOf(text.price ?? data.price) }];
+    return [
+      {
+        endpoint,
+        place: data.endpoints ? own.place : place,
+        usd: paidUsd(usdOf(text.price ?? data.price), basis, factor),
+      },
+    ];
   });
 }
 

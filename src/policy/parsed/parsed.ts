@@ -14,6 +14,7 @@ import {
   statedSubject,
 } from '../check/section-checks.ts';
 import { draftBudgets } from '../limits/drafts.ts';
+import { draftContracts } from '../models/contracts.ts';
 import { checkFallbacks, reviewFallbacks } from '../models/fallbacks.ts';
 import { draftModels, type ModelDraft } from '../models/models.ts';
 import { compileTasks } from '../models/tasks.ts';
@@ -94,7 +95,8 @@ function checkSections(context: CheckContext) {
   const problemsBefore = context.report.found.length;
   const openings = openingsOf(providers);
   const servesAny = openings.length > 0 || providers.some(({ data }) => data?.serves !== undefined);
-  const modelContext = { ...money, needsKey, hosted, taskIndex, servesAny, ...values };
+  const contracts = draftContracts(context, needsKey.keys());
+  const modelContext = { ...money, contracts, needsKey, hosted, taskIndex, servesAny, ...values };
   const { named, drafts, ids, latencyOf } = draftModels(modelContext);
   const wildcards = draftWildcards(providers, latencyOf, modelContext);
   const hasSoundModels = context.report.found.length === problemsBefore && ids.size + wildcards.length > 0;
@@ -133,6 +135,7 @@ function checkSections(context: CheckContext) {
     /** Location of `gateway.socket_bytes_max`, or of its nearest parent in the file. */
     socketBytesPlace: placeAt(sectionSubject('gateway', context).tree, 'socket_bytes_max'),
     models: drafts,
+    contracts,
     wildcards,
     /** The beginnings of the IDs of models that may be found. */
     openings,

@@ -10,6 +10,7 @@ import { PAYMENTS } from '../payments/payments.ts';
 import { BudgetText } from '../schema/budgets.ts';
 import { camelKeys } from '../schema/camel-keys.ts';
 import { CaseText } from '../schema/case.ts';
+import { ContractText } from '../schema/model.ts';
 import { OrganizationText, TeamText } from '../schema/people.ts';
 import { ProviderText, SelectorText, TaskText } from '../schema/policy.ts';
 import { RecordsText } from '../schema/records.ts';
@@ -68,6 +69,10 @@ export const LANGUAGE = {
   ]),
   providers: section(mapOf(ProviderText, 'Name → provider.'), BY_KEY, ['Serve', 'language.md#providers']),
   models: ordinary(ModelsText, ['Serve', 'language.md#models']),
+  prices: ordinary(mapOf(ContractText, 'Provider → what your contract changes in its prices.'), [
+    'Serve',
+    'language.md#models',
+  ]),
   tasks: ordinary(
     mapOf(TaskText, 'Name → task. `general` and the other built-in tasks always exist. Each has sizes of its own.'),
     ['Choose', '../route/estimates.md#the-task'],

@@ -57,6 +57,14 @@ const LINE = {
   output: price('USD per 1M output tokens, hidden reasoning included.', 2),
 };
 
+/** What a contract changes in the prices of a provider. */
+export const ContractText = closed('What your contract changes in the prices of the provider.', {
+  discount: figure(
+    'The part of the list prices that you do not pay, 0 to 1. It applies to all prices of the provider’s models except those with `basis: own`.',
+    { minimum: 0, exclusiveMaximum: 1, example: 0.12 },
+  ),
+});
+
 const TierText = closed('A price for requests with long inputs.', {
   over_input_tokens: whole(
     'A request with more input tokens than this is billed completely at the rates of this tier.',
